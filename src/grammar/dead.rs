@@ -4,20 +4,40 @@ use std::collections::{HashMap, HashSet};
 
 use smol_str::SmolStr;
 
+use super::fixpoint::{Fact, Fixpoint};
 use super::primitive::no_character;
 use super::rule::Rule;
 
 /// The names of the rules that match no text. References to other rules count as matching one.
 pub(super) fn find<'r>(rules: impl Iterator<Item = (&'r SmolStr, &'r Rule)>) -> HashSet<SmolStr> {
-    let mut search = Search { dead: HashMap::new(), waiting: HashMap::new(), parts: Vec::new() };
     let rules: Vec<(&SmolStr, &Rule)> = rules.collect();
-    search.dead.extend(rules.iter().map(|(name, _)| (*name, true)));
-    for (name, rule) in rules {
-        if search.matches(rule, Whole::Rule(name)) {
-            search.settle(Whole::Rule(name));
-        }
+    let numbers: HashMap<&SmolStr, usize> =
+        rules.iter().enumerate().map(|(number, (name, _))| (*name, number)).collect();
+    let mut facts = Fixpoint::of_rules(rules.len());
+    for (number, (_, rule)) in rules.iter().enumerate() {
+        let matches = matches(rule, &numbers, &mut facts);
+        facts.follows(number, matches);
     }
-    search.dead.into_iter().filter(|(_, dead)| *dead).map(|(name, _)| name.clone()).collect()
+    let live = facts.solve(rules.len());
+    rules.into_iter().zip(live).filter(|(_, live)| !live).map(|((name, _), _)| name.clone()).collect()
+}
+
+fn matches(rule: &Rule, numbers: &HashMap<&SmolStr, usize>, facts: &mut Fixpoint) -> Fact {
+    match rule {
+        Rule::Reference(name) => numbers.get(name).map_or(Fact::Always, |number| Fact::Number(*number)),
+        Rule::Sequence(parts) => {
+            let parts: Vec<Fact> = parts.iter().map(|part| matches(part, numbers, facts)).collect();
+            facts.all(parts)
+        }
+        Rule::Choice(branches) => {
+            let branches: Vec<Fact> = branches.iter().map(|branch| matches(branch, numbers, facts)).collect();
+            facts.any(branches)
+        }
+        Rule::Repeat(_, bounds) if bounds.min == 0 => Fact::Always,
+        Rule::Group(body, _) | Rule::Repeat(body, _) => matches(body, numbers, facts),
+        rule if *rule == no_character() => facts.never(),
+        _ => Fact::Always,
+    }
 }
 
 /// A rule without what cannot match because of dead rules; `None` if nothing is left.
@@ -43,85 +63,6 @@ pub(super) fn without(rule: Rule, dead: &HashSet<SmolStr>) -> Option<Rule> {
         },
         rule if rule == no_character() => None,
         rule => Some(rule),
-    }
-}
-
-/// What waits until one of its parts is known to match.
-#[derive(Clone, Copy)]
-enum Whole<'r> {
-    Rule(&'r SmolStr),
-    /// Index of a sequence or a choice.
-    Part(usize),
-}
-
-/// A sequence or choice: how many of its parts are missing, and what it is a part of.
-struct Part<'r> {
-    missing: usize,
-    of: Whole<'r>,
-}
-
-/// Each part of a rule is looked at once, and once more when what it waits for matches.
-struct Search<'r> {
-    dead: HashMap<&'r SmolStr, bool>,
-    waiting: HashMap<&'r SmolStr, Vec<Whole<'r>>>,
-    parts: Vec<Part<'r>>,
-}
-
-impl<'r> Search<'r> {
-    /// Whether a rule is known to match a text. If not, `of` waits for it.
-    fn matches(&mut self, rule: &'r Rule, of: Whole<'r>) -> bool {
-        match rule {
-            Rule::Reference(name) => {
-                let dead = self.dead.get(name).is_some_and(|dead| *dead);
-                if dead {
-                    self.waiting.entry(name).or_default().push(of);
-                }
-                !dead
-            }
-            Rule::Sequence(parts) => {
-                let own = self.part(parts.len(), of);
-                let known = parts.iter().filter(|part| self.matches(part, Whole::Part(own))).count();
-                self.parts[own].missing -= known;
-                self.parts[own].missing == 0
-            }
-            Rule::Choice(branches) => {
-                let own = self.part(1, of);
-                let known = branches.iter().any(|branch| self.matches(branch, Whole::Part(own)));
-                self.parts[own].missing -= usize::from(known);
-                known
-            }
-            Rule::Group(body, _) => self.matches(body, of),
-            Rule::Repeat(_, bounds) if bounds.min == 0 => true,
-            Rule::Repeat(body, _) => self.matches(body, of),
-            rule => *rule != no_character(),
-        }
-    }
-
-    fn part(&mut self, missing: usize, of: Whole<'r>) -> usize {
-        self.parts.push(Part { missing, of });
-        self.parts.len() - 1
-    }
-
-    /// Tells what waits for it that a part matches.
-    fn settle(&mut self, matching: Whole<'r>) {
-        let mut open = vec![matching];
-        while let Some(whole) = open.pop() {
-            match whole {
-                Whole::Rule(name) => {
-                    if self.dead.insert(name, false) == Some(true) {
-                        open.extend(self.waiting.remove(name).into_iter().flatten());
-                    }
-                }
-                Whole::Part(index) => {
-                    let part = &mut self.parts[index];
-                    // A choice may match in several ways.
-                    if part.missing > 0 {
-                        part.missing -= 1;
-                        open.extend((part.missing == 0).then_some(part.of));
-                    }
-                }
-            }
-        }
     }
 }
 

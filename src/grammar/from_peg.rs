@@ -14,7 +14,7 @@ use super::automaton::Automaton;
 use super::builder::{Builder, Fidelity, FidelityKind, Grammar};
 use super::class::{class, one_of, string_character};
 use super::faithful::Undeclared;
-use super::nothing::{Nothing, may_be_string, written};
+use super::nullable::{Nullable, may_be_string, written};
 use super::primitive::no_character;
 use super::rule::Rule;
 use crate::limits;
@@ -36,7 +36,7 @@ impl Builder {
             rules: self,
             names: HashMap::new(),
             pending: Vec::new(),
-            nothing: Nothing::new(format),
+            nullable: Nullable::new(format),
             depth: 0,
             texts: HashMap::new(),
             schemas: HashMap::new(),
@@ -109,7 +109,7 @@ struct Lowering<'a> {
     names: HashMap<(&'a SmolStr, What), SmolStr>,
     /// Rules that have a name but no body yet.
     pending: Vec<(SmolStr, ExprId, What)>,
-    nothing: Nothing<'a>,
+    nullable: Nullable<'a>,
     /// The current nesting of expressions.
     depth: usize,
     /// Rules for text with markers.
@@ -190,7 +190,7 @@ impl<'a> Lowering<'a> {
         if !self.spend(1) {
             return Rule::class(".").repeat(1, None);
         }
-        if !self.nothing.may_be(id) {
+        if !self.nullable.is_nullable(id) {
             return self.lower(id);
         }
         self.depth += 1;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use smol_str::SmolStr;
 
+use super::fixpoint::{Fact, Fixpoint};
 use super::tree::{Node, Tree};
 use crate::char_class::{self, Unreadable};
 use crate::chars::Chars;
@@ -85,29 +86,19 @@ pub(super) fn body(text: &str) -> Result<&str> {
 impl Rules {
     /// By rule: whether it may be empty.
     pub fn nullable(&self) -> Vec<bool> {
-        let mut nullable = vec![false; self.rules.len()];
-        // By rule: the alternatives that become nullable with it.
-        let mut users: Vec<Vec<u32>> = vec![Vec::new(); self.rules.len()];
-        let mut queue = Vec::new();
-        for (id, alternatives) in self.rules.iter().enumerate() {
-            for alternative in alternatives {
-                for symbol in alternative {
-                    if let Symbol::Rule(used) = symbol {
-                        users[*used as usize].push(id as u32);
-                    }
-                }
-            }
-            queue.push(id as u32);
+        let mut facts = Fixpoint::of_rules(self.rules.len());
+        let never = facts.never();
+        for (rule, alternatives) in self.rules.iter().enumerate() {
+            let of = |symbol: &Symbol| match symbol {
+                Symbol::Char(_) => never,
+                Symbol::Rule(used) => Fact::Number(*used as usize),
+            };
+            let ways: Vec<Fact> =
+                alternatives.iter().map(|alternative| facts.all(alternative.iter().map(of))).collect();
+            let any = facts.any(ways);
+            facts.follows(rule, any);
         }
-        while let Some(id) = queue.pop() {
-            let empty = |symbol: &Symbol| matches!(symbol, Symbol::Rule(rule) if nullable[*rule as usize]);
-            if !nullable[id as usize] && self.rules[id as usize].iter().any(|alternative| alternative.iter().all(empty))
-            {
-                nullable[id as usize] = true;
-                queue.append(&mut users[id as usize]);
-            }
-        }
-        nullable
+        facts.solve(self.rules.len())
     }
 
     /// As llama.cpp sees it: a rule does not count as nullable if its alternatives consist only of nullable rules. So it

@@ -3,6 +3,7 @@
 use smol_str::SmolStr;
 
 use super::automaton::Automaton;
+use super::fixpoint::{Fact, Fixpoint};
 use crate::chars::Chars;
 
 /// A part of a rule.
@@ -143,13 +144,13 @@ impl Node {
     }
 
     /// Whether it may be empty, given which rules may be.
-    pub fn may_be_nothing(&self, rules: &[bool]) -> bool {
+    pub fn is_nullable(&self, rules: &[bool]) -> bool {
         match self {
             Node::Text(_) | Node::Class(_) => false,
             Node::Rule(rule) => rules[*rule],
-            Node::Sequence(parts) => parts.iter().all(|part| part.may_be_nothing(rules)),
-            Node::Choice(branches) => branches.iter().any(|branch| branch.may_be_nothing(rules)),
-            Node::Repeat(part, min, _) => *min == 0 || part.may_be_nothing(rules),
+            Node::Sequence(parts) => parts.iter().all(|part| part.is_nullable(rules)),
+            Node::Choice(branches) => branches.iter().any(|branch| branch.is_nullable(rules)),
+            Node::Repeat(part, min, _) => *min == 0 || part.is_nullable(rules),
         }
     }
 }
@@ -180,21 +181,36 @@ impl Tree {
     }
 
     /// By rule: whether it may be empty.
-    pub fn nothing(&self) -> Vec<bool> {
-        let mut nothing = vec![false; self.rules.len()];
-        let mut order = self.used();
-        // Rules then mostly come after those that they refer to.
-        order.reverse();
-        loop {
-            let before = order.len();
-            order.retain(|&rule| {
-                nothing[rule] = self.rules[rule].may_be_nothing(&nothing);
-                !nothing[rule]
-            });
-            if order.len() == before {
-                return nothing;
+    pub fn nullable(&self) -> Vec<bool> {
+        self.rules_where(false)
+    }
+
+    /// By rule: whether it matches any text.
+    pub fn matching(&self) -> Vec<bool> {
+        self.rules_where(true)
+    }
+
+    /// By rule: what follows for it, where characters decide `of_characters`.
+    fn rules_where(&self, of_characters: bool) -> Vec<bool> {
+        fn fact(node: &Node, of_characters: bool, facts: &mut Fixpoint) -> Fact {
+            match node {
+                Node::Text(_) | Node::Class(_) if of_characters => Fact::Always,
+                Node::Text(_) | Node::Class(_) => facts.never(),
+                Node::Rule(rule) => Fact::Number(*rule),
+                Node::Repeat(_, 0, _) => Fact::Always,
+                Node::Repeat(part, ..) => fact(part, of_characters, facts),
+                Node::Sequence(parts) | Node::Choice(parts) => {
+                    let parts: Vec<Fact> = parts.iter().map(|part| fact(part, of_characters, facts)).collect();
+                    if matches!(node, Node::Sequence(_)) { facts.all(parts) } else { facts.any(parts) }
+                }
             }
         }
+        let mut facts = Fixpoint::of_rules(self.rules.len());
+        for (number, rule) in self.rules.iter().enumerate() {
+            let follows = fact(rule, of_characters, &mut facts);
+            facts.follows(number, follows);
+        }
+        facts.solve(self.rules.len())
     }
 
     /// Allows free text in front of the grammar, or alone. The free text contains none of `words`, because the grammar
@@ -251,13 +267,15 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_may_be_nothing() {
+    fn rules_that_may_be_empty() {
         let mut tree = Tree { names: Vec::new(), rules: Vec::new(), root: 0 };
         tree.add("root", Node::sequence([Node::Rule(1), Node::Rule(2)]));
         tree.add("a", Node::choice([Node::sequence([Node::Rule(2), Node::Rule(1)]), Node::EMPTY]));
         tree.add("b", text("x").optional());
         tree.add("unused", Node::EMPTY);
         assert_eq!(tree.used(), [0, 1, 2]);
-        assert_eq!(tree.nothing(), [true, true, true, false]);
+        assert_eq!(tree.nullable(), [true; 4]);
+        tree.add("endless", Node::sequence([text("x"), Node::Rule(4)]));
+        assert_eq!(tree.matching(), [true, true, true, true, false]);
     }
 }

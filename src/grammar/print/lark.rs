@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 
 use super::lexer;
-use super::linear;
 use super::portable::{bounds, class, escaped, free, names};
-use super::tokens::{Cut, Facts, Part, Splits, cut};
+use super::recursion;
+use super::terminals::{Cut, Facts, Part, Splits, cut};
 use crate::chars::Chars;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grammar::tree::{Node, Tree};
@@ -24,7 +24,7 @@ const ROUNDS: [usize; 3] = [10, 6, 3];
 pub(super) fn print(tree: &Tree) -> Result<String> {
     let mut tree = tree.clone();
     let mut left = limits::LARK_PARTS.saturating_sub(weighed(&tree)?);
-    let free = linear::unroll(&mut tree, &mut left);
+    let free = recursion::into_loops(&mut tree, &mut left);
     weighed(&tree)?;
     let facts = Facts::new(&tree, &free);
     Ok(Printer::new(&facts, &terminals(&facts)).print())

@@ -9,7 +9,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use super::tokens::{Cut, Facts, Part};
+use super::terminals::{Cut, Facts, Part};
 use crate::bytes::Bytes;
 use crate::chars::Chars;
 use crate::grammar::tree::Node;
@@ -143,7 +143,7 @@ struct Net {
     begins: HashMap<usize, usize>,
     /// The last nodes of rules, and the nodes where they continue.
     returns: HashMap<usize, Vec<usize>>,
-    nothing: Vec<bool>,
+    nullable: Vec<bool>,
 }
 
 enum Edge {
@@ -155,7 +155,7 @@ enum Edge {
 impl Net {
     fn new(cut: &Cut, facts: &Facts) -> Net {
         let (begins, returns) = Default::default();
-        let mut net = Net { nodes: Vec::new(), start: 0, begins, returns, nothing: facts.nothing.clone() };
+        let mut net = Net { nodes: Vec::new(), start: 0, begins, returns, nullable: facts.nullable.clone() };
         let mut ends = HashMap::new();
         for (rule, _) in &cut.rules {
             let (begin, end) = (net.node(), net.node());
@@ -226,7 +226,7 @@ impl Net {
                     Edge::Token(token, to) => steps.push((token, to)),
                     Edge::Rule(rule, to) => {
                         go(self.begins[&rule], true);
-                        if self.nothing[rule] {
+                        if self.nullable[rule] {
                             go(to, begun);
                         }
                     }

@@ -2,15 +2,15 @@
 //!
 //! The grammar's text is read as a tree, so all grammars, including rules that a caller wrote as GBNF, can be printed in every
 //! dialect, and the result allows the same texts. llama.cpp keeps triggers and the end of the prompt beside the grammar; for
-//! other engines these are worked into the tree first ([`Tree::behind_words`], [`behind`]).
+//! other engines these are worked into the tree first ([`Tree::behind_words`], [`derivative`]).
 
-mod behind;
+mod derivative;
 mod lark;
 mod lexer;
-mod linear;
 mod portable;
+mod recursion;
 mod tag;
-mod tokens;
+mod terminals;
 
 use super::builder::{Fidelity, FidelityKind, Grammar};
 use super::gbnf;
@@ -111,7 +111,7 @@ impl Grammar {
         let mut tree = gbnf::tree(&self.text)?;
         match begins {
             Begins::Behind(prefix) => {
-                tree = behind::behind(&tree, prefix)?;
+                tree = derivative::derivative(&tree, prefix)?;
                 printed.text = match dialect {
                     Dialect::Lark => lark::print(&tree)?,
                     Dialect::StructuralTag => tag::of(tag::grammar(&tree)),
@@ -152,7 +152,7 @@ fn words(tree: &Tree, triggers: &[Trigger], report: &mut Vec<Fidelity>) -> Vec<S
     let (patterns, plain): (Vec<&Trigger>, _) = triggers.iter().partition(|it| it.kind == TriggerKind::Pattern);
     words.extend(plain.into_iter().map(|word| word.value.clone()));
     if let Some(first) = patterns.first() {
-        let message = match behind::heads(tree) {
+        let message = match derivative::heads(tree) {
             Some(mut heads) => {
                 // If a pattern begins with a literal text, the grammar begins with that text.
                 let texts: Vec<&str> = patterns.iter().map(|pattern| text_of(&pattern.value)).collect();
@@ -169,7 +169,7 @@ fn words(tree: &Tree, triggers: &[Trigger], report: &mut Vec<Fidelity>) -> Vec<S
         report.push(widened(format!("the trigger {:?} {message}", first.value)));
     }
     words.retain(|word| !word.is_empty());
-    behind::shortest(words)
+    derivative::shortest(words)
 }
 
 /// The literal text at the beginning of a pattern.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use super::behind::behind;
+use super::derivative::derivative;
 use super::{Printed, portable, widened};
 use crate::error::{Error, Result};
 use crate::grammar::builder::Fidelity;
@@ -27,7 +27,7 @@ pub(super) fn triggered(tree: &Tree, words: &[String], report: &mut Vec<Fidelity
     let mut tags = Vec::with_capacity(words.len());
     let mut triggers = Vec::with_capacity(words.len());
     for word in words {
-        match behind(tree, word) {
+        match derivative(tree, word) {
             Ok(rest) => {
                 tags.push(json!({"type": "tag", "begin": word, "content": grammar(&rest), "end": ""}));
                 triggers.push(word);

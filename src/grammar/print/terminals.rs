@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::linear;
+use super::recursion;
 use crate::chars::Chars;
 use crate::grammar::tree::{Node, Tree};
 
@@ -63,7 +63,7 @@ impl Cut {
 /// Facts about a tree's rules.
 pub(super) struct Facts<'t> {
     pub tree: &'t Tree,
-    pub nothing: Vec<bool>,
+    pub nullable: Vec<bool>,
     /// The sizes of regular rules; `None` for rules that are not regular or too large.
     sizes: Vec<Option<usize>>,
 }
@@ -112,8 +112,8 @@ impl Splits {
 impl<'t> Facts<'t> {
     /// `free`: rules of free text, which are not terminals.
     pub fn new(tree: &'t Tree, free: &HashSet<usize>) -> Facts<'t> {
-        let mut facts = Facts { tree, nothing: tree.nothing(), sizes: vec![None; tree.rules.len()] };
-        let circular: HashSet<usize> = linear::circles(tree).into_iter().flatten().collect();
+        let mut facts = Facts { tree, nullable: tree.nullable(), sizes: vec![None; tree.rules.len()] };
+        let circular: HashSet<usize> = recursion::circles(tree).into_iter().flatten().collect();
         // The rules that a rule refers to come first.
         for rule in post_order(tree) {
             if !circular.contains(&rule) && !free.contains(&rule) {
@@ -128,7 +128,7 @@ impl<'t> Facts<'t> {
         let size = match node {
             Node::Text(text) => text.len(),
             Node::Class(_) => 1,
-            Node::Rule(rule) if self.nothing[*rule] => return None,
+            Node::Rule(rule) if self.nullable[*rule] => return None,
             // A chain of rules costs as well.
             Node::Rule(rule) => 1 + self.sizes[*rule]?,
             // Lists of texts are fast at any length.
@@ -147,8 +147,8 @@ impl<'t> Facts<'t> {
         }
     }
 
-    fn may_be_nothing(&self, node: &Node) -> bool {
-        node.may_be_nothing(&self.nothing)
+    fn is_nullable(&self, node: &Node) -> bool {
+        node.is_nullable(&self.nullable)
     }
 
     /// Maps the body of each regular rule, without the empty text, to the rule.
@@ -159,7 +159,7 @@ impl<'t> Facts<'t> {
 
     /// The node without the empty text, if that has a short form.
     fn something(&self, node: &Node) -> Option<Node> {
-        if !self.may_be_nothing(node) {
+        if !self.is_nullable(node) {
             return Some(node.clone());
         }
         match node {
@@ -243,7 +243,7 @@ impl Cutter<'_> {
         {
             fully = self.splits.all.contains(&token);
             if !fully && !self.splits.once.contains(&token) {
-                let optional = self.facts.may_be_nothing(node);
+                let optional = self.facts.is_nullable(node);
                 let token = self.token(token);
                 return if optional { Part::Repeat(Box::new(token), 0, Some(1)) } else { token };
             }
@@ -271,7 +271,7 @@ impl Cutter<'_> {
         let body = &self.facts.tree.rules[rule];
         let atomic = fully || self.splits.everything || self.splits.rules.contains(&rule);
         if !atomic
-            && self.facts.nothing[rule]
+            && self.facts.nullable[rule]
             && self.facts.size(body).is_some()
             && let Some(token) = self.facts.something(body)
             && !self.splits.once.contains(&token)

@@ -6,7 +6,7 @@ use super::schema;
 use crate::peg::{Arena, Children, Expr, ExprId, SchemaRef};
 
 /// What is known about an arena's expressions. Each is computed once, on first use; chains of rules use no stack.
-pub(super) struct Nothing<'a> {
+pub(super) struct Nullable<'a> {
     arena: &'a Arena,
     /// By expression. While one is being computed it counts as non-empty, because it may begin with itself.
     known: Vec<Option<bool>>,
@@ -29,13 +29,13 @@ struct Open {
     rest: smallvec::IntoIter<[ExprId; 4]>,
 }
 
-impl<'a> Nothing<'a> {
+impl<'a> Nullable<'a> {
     pub fn new(arena: &'a Arena) -> Self {
-        Nothing { arena, known: vec![None; arena.len()] }
+        Nullable { arena, known: vec![None; arena.len()] }
     }
 
     /// Whether the grammar's rule for `id` may be empty.
-    pub fn may_be(&mut self, id: ExprId) -> bool {
+    pub fn is_nullable(&mut self, id: ExprId) -> bool {
         let mut open = Vec::new();
         if self.known[id.index()].is_none() {
             self.enter(id, &mut open);

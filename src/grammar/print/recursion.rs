@@ -15,16 +15,16 @@ const PASSES: usize = 3;
 
 /// Writes right-recursive rules as loops. Returns the rules of circles that may be empty: free text, which may match what
 /// follows it as well. A circle for which no parts are `left` stays as it is.
-pub(super) fn unroll(tree: &mut Tree, left: &mut usize) -> HashSet<usize> {
+pub(super) fn into_loops(tree: &mut Tree, left: &mut usize) -> HashSet<usize> {
     let mut free = HashSet::new();
-    let nothing = tree.nothing();
+    let nullable = tree.nullable();
     for _ in 0..PASSES {
         for circle in circles(tree) {
             let Some(parts) = take_apart(tree, &circle, left) else { continue };
             let own = tree.rules.len();
             open(tree, parts);
-            let may_be_nothing = |rule: &usize| free.contains(rule) || nothing.get(*rule) == Some(&true);
-            if circle.len() > 1 && circle.iter().any(may_be_nothing) {
+            let may_be_empty = |rule: &usize| free.contains(rule) || nullable.get(*rule) == Some(&true);
+            if circle.len() > 1 && circle.iter().any(may_be_empty) {
                 free.extend(circle.into_iter().chain(own..tree.rules.len()));
             }
         }
@@ -35,33 +35,9 @@ pub(super) fn unroll(tree: &mut Tree, left: &mut usize) -> HashSet<usize> {
 
 /// Removes paths that match no text.
 fn drop_never(tree: &mut Tree) {
-    let mut order = tree.used();
-    order.reverse();
-    let mut fits = vec![false; tree.rules.len()];
-    let mut left = order.clone();
-    loop {
-        let before = left.len();
-        left.retain(|&rule| {
-            fits[rule] = fits_any(&tree.rules[rule], &fits);
-            !fits[rule]
-        });
-        if left.len() == before {
-            break;
-        }
-    }
-    for rule in order {
+    let fits = tree.matching();
+    for rule in tree.used() {
         tree.rules[rule] = if fits[rule] { without(&tree.rules[rule], &fits) } else { Node::NEVER };
-    }
-}
-
-/// Whether any text matches, given for which rules one does.
-fn fits_any(node: &Node, rules: &[bool]) -> bool {
-    match node {
-        Node::Text(_) | Node::Class(_) => true,
-        Node::Rule(rule) => rules[*rule],
-        Node::Sequence(parts) => parts.iter().all(|part| fits_any(part, rules)),
-        Node::Choice(branches) => branches.iter().any(|branch| fits_any(branch, rules)),
-        Node::Repeat(part, min, _) => *min == 0 || fits_any(part, rules),
     }
 }
 
@@ -233,7 +209,7 @@ mod tests {
 
     fn unrolled(text: &str) -> String {
         let mut tree = read(text).unwrap();
-        unroll(&mut tree, &mut 100_000);
+        into_loops(&mut tree, &mut 100_000);
         portable::print(&tree)
     }
 
@@ -252,7 +228,7 @@ mod tests {
         assert!(
             circles(&{
                 let mut tree = read(text).unwrap();
-                unroll(&mut tree, &mut 100_000);
+                into_loops(&mut tree, &mut 100_000);
                 tree
             })
             .is_empty()

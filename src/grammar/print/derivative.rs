@@ -9,11 +9,11 @@ use crate::limits;
 /// # Errors
 /// [`ErrorKind::InvalidArgument`] if it allows none, [`ErrorKind::Limit`] if too many alternatives begin with `prefix` to be
 /// written out.
-pub(super) fn behind(tree: &Tree, prefix: &str) -> Result<Tree> {
-    let mut left = Left { rules: &tree.rules, nothing: tree.nothing(), budget: limits::FORMAT_GRAMMAR_PARTS };
+pub(super) fn derivative(tree: &Tree, prefix: &str) -> Result<Tree> {
+    let mut left = Left { rules: &tree.rules, nullable: tree.nullable(), budget: limits::FORMAT_GRAMMAR_PARTS };
     let mut root = Node::Rule(tree.root);
     for c in prefix.chars() {
-        root = left.behind(&root, c, 0)?;
+        root = left.derivative(&root, c, 0)?;
         if root == Node::NEVER {
             return Err(Error::invalid(format!("grammar: it does not allow the text {prefix:?}")));
         }
@@ -27,14 +27,14 @@ pub(super) fn behind(tree: &Tree, prefix: &str) -> Result<Tree> {
 
 struct Left<'t> {
     rules: &'t [Node],
-    nothing: Vec<bool>,
+    nullable: Vec<bool>,
     /// The number of parts that may still be written.
     budget: usize,
 }
 
 impl Left<'_> {
     /// The grammar behind `c`, for texts of `node` that begin with `c`.
-    fn behind(&mut self, node: &Node, c: char, depth: usize) -> Result<Node> {
+    fn derivative(&mut self, node: &Node, c: char, depth: usize) -> Result<Node> {
         if depth > limits::GBNF_DEPTH || self.budget == 0 {
             return Err(Error::new(
                 ErrorKind::Limit,
@@ -53,28 +53,28 @@ impl Left<'_> {
                     Node::NEVER
                 }
             }
-            Node::Rule(rule) => self.behind(&self.rules[*rule], c, depth + 1)?,
+            Node::Rule(rule) => self.derivative(&self.rules[*rule], c, depth + 1)?,
             Node::Choice(branches) => {
                 let mut rests = Vec::new();
                 for branch in branches {
-                    rests.push(self.behind(branch, c, depth + 1)?);
+                    rests.push(self.derivative(branch, c, depth + 1)?);
                 }
                 Node::choice(rests)
             }
             Node::Sequence(parts) => {
                 let mut rests = Vec::new();
                 for (at, part) in parts.iter().enumerate() {
-                    let rest = self.behind(part, c, depth + 1)?;
+                    let rest = self.derivative(part, c, depth + 1)?;
                     if rest != Node::NEVER {
                         rests.push(self.followed(rest, &parts[at + 1..]));
                     }
-                    if !part.may_be_nothing(&self.nothing) {
+                    if !part.is_nullable(&self.nullable) {
                         break;
                     }
                 }
                 Node::choice(rests)
             }
-            Node::Repeat(part, min, max) => match self.behind(part, c, depth + 1)? {
+            Node::Repeat(part, min, max) => match self.derivative(part, c, depth + 1)? {
                 rest if rest == Node::NEVER => rest,
                 rest => {
                     let more = (**part).clone().repeat(min.saturating_sub(1), max.map(|max| max - 1));
@@ -93,7 +93,7 @@ impl Left<'_> {
 /// Texts, one of which each text of the grammar begins with; none is a prefix of another one. `None` if they are too many or
 /// cannot be found.
 pub(super) fn heads(tree: &Tree) -> Option<Vec<String>> {
-    let mut collector = Collector { tree, nothing: tree.nothing(), heads: Vec::new(), left: STEPS };
+    let mut collector = Collector { tree, nullable: tree.nullable(), heads: Vec::new(), left: STEPS };
     collector.collect(&[&tree.rules[tree.root]], String::new(), 0)?;
     let mut heads = collector.heads;
     heads.retain(|head| !head.is_empty());
@@ -115,7 +115,7 @@ const STEPS: usize = 20_000;
 
 struct Collector<'t> {
     tree: &'t Tree,
-    nothing: Vec<bool>,
+    nullable: Vec<bool>,
     heads: Vec<String>,
     left: usize,
 }
@@ -135,7 +135,7 @@ impl<'t> Collector<'t> {
             Node::Text(text) => self.collect(rest, head + text, depth + 1),
             Node::Sequence(parts) => self.collect(&followed(parts.iter(), rest), head, depth + 1),
             _ if head.is_empty() => self.ways(first, rest, "", depth),
-            Node::Rule(_) | Node::Choice(_) if !first.may_be_nothing(&self.nothing) => {
+            Node::Rule(_) | Node::Choice(_) if !first.is_nullable(&self.nullable) => {
                 let known = self.heads.len();
                 let found = self.ways(first, rest, &head, depth);
                 if found.is_none() || self.heads.len() > known + ALTERNATIVES {
@@ -183,7 +183,7 @@ mod tests {
     fn what_is_left_behind_a_text() {
         let tree = read("root ::= s \"ab\" [c-d]* (\"x\" root | y{2,3})\ns ::= \"\" | \" \"\ny ::= \"z\"").unwrap();
         let rest = |prefix: &str| {
-            behind(&tree, prefix).map(|rest| portable::print(&rest).lines().next().unwrap_or_default().to_owned())
+            derivative(&tree, prefix).map(|rest| portable::print(&rest).lines().next().unwrap_or_default().to_owned())
         };
         assert_eq!(rest(" a").unwrap(), r#"root ::= "b" [c-d]* ("x" root-2 | y{2,3})"#);
         assert_eq!(rest("abcdx").unwrap(), "root ::= root-2");
