@@ -6,7 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::gbnf::{self, Rules, Symbol};
+use super::gbnf;
+use super::unrolled::{Rules, Symbol};
 use crate::error::Result;
 use crate::limits;
 

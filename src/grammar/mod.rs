@@ -24,6 +24,7 @@ pub(crate) mod sample;
 pub(crate) mod schema;
 mod schema_rules;
 mod tree;
+mod unrolled;
 pub mod valid;
 
 pub use builder::{Builder, Fidelity, FidelityKind, Grammar};

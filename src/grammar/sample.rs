@@ -1,7 +1,7 @@
 //! Generates random texts that a grammar allows.
 
 use super::earley::Recogniser;
-use super::gbnf::{Rules, Symbol};
+use super::unrolled::{Rules, Symbol};
 use crate::chars::Chars;
 
 /// A generator of random texts of a grammar; the same seed gives the same texts.

@@ -68,6 +68,7 @@ impl Lexer {
         let start = self.steps_behind(self.net.start);
         let mut seen: HashSet<Rc<Vec<Step>>> = HashSet::from([Rc::clone(&start)]);
         let mut open = vec![start];
+        // Every place that `open` has held is in `seen`, and each is visited once: as there are finitely many sets of steps, this ends.
         while let Some(place) = open.pop() {
             let mut behind: HashMap<usize, Vec<usize>> = HashMap::new();
             for &(token, to) in &*place {

@@ -19,6 +19,7 @@ pub(super) fn into_loops(tree: &mut Tree, left: &mut usize) -> HashSet<usize> {
     let mut free = HashSet::new();
     let nullable = tree.nullable();
     for _ in 0..PASSES {
+        // Each circle is rewritten by itself: what it allows stays the same, and rules outside of it keep their numbers.
         for circle in circles(tree) {
             let Some(parts) = take_apart(tree, &circle, left) else { continue };
             let own = tree.rules.len();
@@ -194,6 +195,8 @@ fn open(tree: &mut Tree, parts: Parts) {
         let by_hub = Node::sequence([Node::Rule(back[&rule]), Node::Rule(hub)]);
         tree.rules[rule] = Node::choice([by_hub, Node::Rule(rest[&rule])]);
     }
+    // Any text of the hub is rounds back to it, then an end that does not lead back; for the others the same holds with the first
+    // round begun at them.
     let ends = &parts[&hub];
     let rounds = Node::choice(leading_to(ends, hub).into_iter().chain(onward(ends, &back)));
     let last = Node::choice(ends.alone.iter().cloned().chain(onward(ends, &rest)));

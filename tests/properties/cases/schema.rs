@@ -272,9 +272,12 @@ fn condition(choices: &mut Choices, depth: usize, fields: &mut Map<String, Value
         }
         8 => add("uniqueItems", true.into()),
         9 => add("$dynamicRef", (*choices.pick(&["#x", "y#x"])).into()),
-        10 => add(*choices.pick(&["$dynamicAnchor", "$anchor"]), "x".into()),
-        11 => add(*choices.pick(&["$id", "id"]), (*choices.pick(&["y", "#x"])).into()),
-        _ => add(*choices.pick(&["extends", "disallow", "divisibleBy", "$recursiveRef"]), choices.json(2, WORDS)),
+        10 => add(if choices.once_in(2) { "$dynamicAnchor" } else { "$anchor" }, "x".into()),
+        11 => add(if choices.once_in(2) { "$id" } else { "id" }, (*choices.pick(&["y", "#x"])).into()),
+        _ => {
+            let key: &str = choices.pick(&["extends", "disallow", "divisibleBy", "$recursiveRef"]);
+            add(key, choices.json(2, WORDS));
+        }
     }
 }
 
