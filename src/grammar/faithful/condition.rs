@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::not::{ANNOTATIONS, excluded_types, forbidden, not_matching};
 use super::types;
+use crate::grammar::schema::{Draft, Keywords};
 
 /// A choice between sets of schemas.
 #[derive(Debug)]
@@ -51,32 +52,33 @@ const LARGEST: usize = 16 << 10;
 const DEPTH: usize = 6;
 
 impl<'a> Conditions<'a> {
-    /// The conditions in these documents.
-    pub fn of(documents: [&'a Value; 2]) -> Conditions<'a> {
+    /// The conditions in these documents, which are of this draft.
+    pub fn of(documents: [&'a Value; 2], draft: Draft) -> Conditions<'a> {
         let mut conditions = Conditions::default();
-        let mut open = documents.to_vec();
-        open.dedup_by(|one, other| std::ptr::eq(*one, *other));
-        while let Some(value) = open.pop() {
+        let mut open = documents.map(|document| (document, draft)).to_vec();
+        open.dedup_by(|(one, _), (other, _)| std::ptr::eq(*one, *other));
+        while let Some((value, draft)) = open.pop() {
             match value {
                 Value::Object(fields) => {
-                    let own = conditions_of(fields);
+                    let draft = Draft::named(fields).flatten().unwrap_or(draft);
+                    let own = conditions_of(Keywords { fields, draft });
                     if !own.is_empty() {
                         conditions.all.insert(std::ptr::from_ref(value), own);
                     }
                     if let Some(Value::Array(branches)) = fields.get("oneOf")
-                        && let Some(exclusive) = exclusive(branches)
+                        && let Some(exclusive) = exclusive(branches, draft)
                     {
                         conditions.exclusive.insert(branches.as_ptr(), exclusive);
                     }
                     if let (Some(contains), true) = (fields.get("contains"), fields.contains_key("maxContains"))
-                        && let Some(opposite) = opposite(contains, 0)
+                        && let Some(opposite) = opposite(contains, draft, 0)
                     {
                         let pieces = opposite.into_iter().map(Piece::Made).collect();
                         conditions.uncontained.insert(contains, pieces);
                     }
-                    open.extend(fields.values());
+                    open.extend(fields.values().map(|value| (value, draft)));
                 }
-                Value::Array(items) => open.extend(items),
+                Value::Array(items) => open.extend(items.iter().map(|item| (item, draft))),
                 _ => {}
             }
         }
@@ -102,10 +104,10 @@ impl<'a> Conditions<'a> {
     }
 }
 
-fn conditions_of(fields: &Map<String, Value>) -> Vec<Condition<'_>> {
+fn conditions_of(keywords: Keywords<'_>) -> Vec<Condition<'_>> {
     let mut all = Vec::new();
     for key in ["dependencies", "dependentRequired", "dependentSchemas"] {
-        for (name, needed) in fields.get(key).and_then(Value::as_object).into_iter().flatten() {
+        for (name, needed) in keywords.map(key) {
             let with = match needed {
                 Value::Array(names) => {
                     // Where no schema declares them, what is needed comes first.
@@ -120,16 +122,16 @@ fn conditions_of(fields: &Map<String, Value>) -> Vec<Condition<'_>> {
             all.push(Condition { key, branches: vec![without, with], exact: true });
         }
     }
-    all.extend(if_then_else(fields));
-    all.extend(opposite_of_not(fields));
+    all.extend(if_then_else(keywords));
+    all.extend(opposite_of_not(keywords));
     all
 }
 
-fn if_then_else(fields: &Map<String, Value>) -> Option<Condition<'_>> {
-    let given = |key: &'static str| fields.get_key_value(key).map(|(_, schema)| Piece::Key(key, schema));
+fn if_then_else(keywords: Keywords<'_>) -> Option<Condition<'_>> {
+    let given = |key: &'static str| keywords.get(key).map(|schema| Piece::Key(key, schema));
     let (then, otherwise) = (given("then"), given("else"));
-    let condition = fields.get("if").filter(|_| then.is_some() || otherwise.is_some())?;
-    let opposite = opposite(condition, 0);
+    let condition = keywords.get("if").filter(|_| then.is_some() || otherwise.is_some())?;
+    let opposite = opposite(condition, keywords.draft, 0);
     let exact = opposite.is_some();
     if !exact && otherwise.is_none() {
         return None;
@@ -141,24 +143,26 @@ fn if_then_else(fields: &Map<String, Value>) -> Option<Condition<'_>> {
 }
 
 /// A `not` that the rules of its types do not follow.
-fn opposite_of_not(fields: &Map<String, Value>) -> Option<Condition<'_>> {
-    let not = fields.get("not")?;
-    let is = |name: &str| fields.get("type").is_some_and(|given| given == name);
+fn opposite_of_not(keywords: Keywords<'_>) -> Option<Condition<'_>> {
+    let draft = keywords.draft;
+    let not = keywords.get("not")?;
+    let is = |name: &str| keywords.get("type").is_some_and(|given| given == name);
     let listed = not.as_object().is_some_and(|not| not.keys().all(|key| key == "enum" || key == "const"));
-    let is_followed = listed || not_matching(not).is_some();
-    if excluded_types(not) != 0 || is("object") && forbidden(not).is_some() || is("string") && is_followed {
+    let is_followed = listed || not_matching(not, draft).is_some();
+    if excluded_types(not, draft) != 0 || is("object") && forbidden(not, draft).is_some() || is("string") && is_followed
+    {
         return None;
     }
-    let branches = opposite(not, 0)?.into_iter().map(|other| vec![Piece::Made(other)]).collect();
+    let branches = opposite(not, draft, 0)?.into_iter().map(|other| vec![Piece::Made(other)]).collect();
     Some(Condition { key: "not", branches, exact: true })
 }
 
 /// Each branch of a `oneOf`, without what the others allow.
-fn exclusive(branches: &[Value]) -> Option<Condition<'_>> {
+fn exclusive(branches: &[Value], draft: Draft) -> Option<Condition<'_>> {
     if branches.len() > MOST_EXCLUSIVE {
         return None;
     }
-    let opposites: Vec<Vec<Value>> = branches.iter().map(|branch| opposite(branch, 0)).collect::<Option<_>>()?;
+    let opposites: Vec<Vec<Value>> = branches.iter().map(|branch| opposite(branch, draft, 0)).collect::<Option<_>>()?;
     let mut all = Vec::new();
     for (number, branch) in branches.iter().enumerate() {
         let others = opposites.iter().enumerate().filter(|(other, _)| *other != number);
@@ -187,7 +191,7 @@ fn absent(name: &str) -> Value {
 }
 
 /// Schemas of which one holds wherever `schema` does not, and nowhere else; `None` if they cannot be made.
-fn opposite(schema: &Value, depth: usize) -> Option<Vec<Value>> {
+fn opposite(schema: &Value, draft: Draft, depth: usize) -> Option<Vec<Value>> {
     let fields = match schema {
         Value::Bool(true) => return Some(Vec::new()),
         Value::Bool(false) => return Some(vec![Value::Bool(true)]),
@@ -195,7 +199,7 @@ fn opposite(schema: &Value, depth: usize) -> Option<Vec<Value>> {
         _ => return None,
     };
     let mut all: Vec<Value> = Vec::new();
-    for (key, value) in fields {
+    for (key, value) in fields.iter().filter(|(key, _)| draft.knows(key)) {
         let number = || value.is_number().then_some(value);
         let below = || Some(value.as_u64()?.checked_sub(1));
         let above = || Some(value.as_u64()?.saturating_add(1));
@@ -205,7 +209,7 @@ fn opposite(schema: &Value, depth: usize) -> Option<Vec<Value>> {
             "properties" => {
                 let mut others = Vec::new();
                 for (name, schema) in value.as_object()? {
-                    let values = opposite(schema, depth + 1)?.into_iter();
+                    let values = opposite(schema, draft, depth + 1)?.into_iter();
                     others.extend(
                         values.map(|value| json!({"type": "object", "required": [name], "properties": {name: value}})),
                     );
@@ -233,7 +237,7 @@ fn opposite(schema: &Value, depth: usize) -> Option<Vec<Value>> {
             "exclusiveMaximum" if !fields.contains_key("maximum") => of("number", "minimum", number()?.clone()),
             "pattern" => {
                 let not = json!({"pattern": value});
-                not_matching(&not)?;
+                not_matching(&not, draft)?;
                 of("string", "not", not)
             }
             "minLength" => fewer("string", "maxLength")?,
@@ -243,11 +247,11 @@ fn opposite(schema: &Value, depth: usize) -> Option<Vec<Value>> {
             "minProperties" => fewer("object", "maxProperties")?,
             "maxProperties" => of("object", "minProperties", above()?.into()),
             "allOf" => {
-                let branches = value.as_array()?.iter().map(|branch| opposite(branch, depth + 1));
+                let branches = value.as_array()?.iter().map(|branch| opposite(branch, draft, depth + 1));
                 branches.collect::<Option<Vec<_>>>()?.concat()
             }
             "anyOf" => {
-                let branches = value.as_array()?.iter().map(|branch| opposite(branch, depth + 1));
+                let branches = value.as_array()?.iter().map(|branch| opposite(branch, draft, depth + 1));
                 let branches = branches.collect::<Option<Vec<_>>>()?;
                 let ways = each_of(branches.iter().map(Vec::as_slice))?.into_iter();
                 ways.map(|way| json!({"allOf": way})).collect()
@@ -300,7 +304,7 @@ fn unlisted(values: &[Value]) -> Option<Vec<Value>> {
     if let Some(&first) = truths.first() {
         add_kind("boolean");
         if truths.iter().all(|other| *other == first) {
-            all.push(json!({"const": !first}));
+            all.push(json!({"enum": [!first]}));
         }
     }
     if values.iter().any(Value::is_null) {

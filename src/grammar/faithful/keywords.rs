@@ -6,7 +6,7 @@ use super::all::All;
 use super::not::{excluded, excluded_types, forbidden, has_only, is_free, not_matching};
 use super::{Lowering, types};
 use crate::grammar::builder::FidelityKind;
-use crate::grammar::schema::Keywords;
+use crate::grammar::schema::{Draft, Keywords};
 
 /// The types that the keywords of all parts apply to.
 pub(super) fn types_of_keywords(all: &All) -> u8 {
@@ -78,7 +78,7 @@ impl<'a> Lowering<'_, 'a> {
             }
             if let Some(not) = keywords.get("not")
                 && !self.places.conditions.has(part.schema, "not")
-                && !self.is_followed(not, types)
+                && !self.is_followed(not, keywords.draft, types)
             {
                 self.note(part.place, "not", FidelityKind::Widened, "not followed by the grammar".to_owned());
             }
@@ -86,12 +86,12 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Whether the rules exclude all that `not` excludes.
-    fn is_followed(&self, not: &Value, types: u8) -> bool {
+    fn is_followed(&self, not: &Value, draft: Draft, types: u8) -> bool {
         let Some(fields) = not.as_object() else { return true };
-        excluded_types(not) != 0
-            || types & !types::OBJECT == 0 && forbidden(not).is_some()
+        excluded_types(not, draft) != 0
+            || types & !types::OBJECT == 0 && forbidden(not, draft).is_some()
             || types & !types::STRING == 0
-                && (has_only(fields, &["enum", "const", "type"]) && excluded(not).is_some()
-                    || not_matching(not).is_some())
+                && (has_only(Keywords { fields, draft }, &["enum", "const", "type"]) && excluded(not, draft).is_some()
+                    || not_matching(not, draft).is_some())
     }
 }

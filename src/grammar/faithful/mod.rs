@@ -36,7 +36,7 @@ use super::builder::{Builder, Fidelity, FidelityKind, clean};
 use super::primitive::{self, blank as space, comma, no_character};
 use super::regular::{Dfa, Room};
 use super::rule::Rule;
-use super::schema::{Document, refused};
+use super::schema::{Base, Document, Draft, refused};
 use super::valid::Checker;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
@@ -63,8 +63,8 @@ pub(super) fn add(
     root: &Value,
     undeclared: Undeclared,
 ) -> Result<(SmolStr, Vec<Fidelity>)> {
-    let conditions = Conditions::of([root, schema]);
     let document = Rc::new(Document::new(root));
+    let conditions = Conditions::of([root, schema], document.draft(Base::default()).unwrap_or(Draft::NEWEST));
     let (places, first) = Places::new(schema, Rc::clone(&document), &conditions);
     let mut lowering = Lowering {
         builder,
@@ -283,8 +283,8 @@ impl<'a> Lowering<'_, 'a> {
             }
             allowed &= own;
         }
-        for (_, not) in all.values("not") {
-            allowed &= !excluded_types(not);
+        for (part, not) in all.values("not") {
+            allowed &= !excluded_types(not, part.draft);
         }
         Ok(allowed)
     }

@@ -40,7 +40,7 @@ impl<'a> Lowering<'_, 'a> {
         let given = all.values("properties").flat_map(|(_, schemas)| schemas.as_object().into_iter().flatten());
         let names = unique(given.map(|(name, _)| name.as_str()).chain(required.iter().copied()));
         let is_required: HashSet<&str> = required.into_iter().collect();
-        let taken: HashSet<&str> = all.values("not").filter_map(|(_, not)| forbidden(not)).collect();
+        let taken: HashSet<&str> = all.values("not").filter_map(|(part, not)| forbidden(not, part.draft)).collect();
         let closed = self.is_closed(all);
         let given = all.values("patternProperties").filter_map(|(_, patterns)| patterns.as_object());
         let each = all.parts.len() + given.map(|patterns| patterns.len()).sum::<usize>();
@@ -65,7 +65,7 @@ impl<'a> Lowering<'_, 'a> {
             }
         }
         let absent: Vec<&'a str> =
-            unique(names.iter().copied().chain(all.values("not").filter_map(|(_, not)| forbidden(not))));
+            unique(names.iter().copied().chain(all.values("not").filter_map(|(part, not)| forbidden(not, part.draft))));
         let others = if closed { None } else { self.others(all, &absent, name)? };
         let is_open = others.is_some();
         let others = others.map(|others| {

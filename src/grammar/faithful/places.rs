@@ -103,7 +103,9 @@ impl<'a> Places<'a> {
             Piece::Named(key, name, schema) => self.named(part, key, name, schema),
             Piece::Item(key, index, schema) => self.item(part, key, *index, schema),
             Piece::Made(schema) => {
-                Part { is_made: true, draft: Draft::NEWEST, ..self.step(part, Step::Made(key), schema) }
+                // It says what is required as newer drafts do.
+                let draft = part.draft.max(Draft::Four);
+                Part { is_made: true, draft, ..self.step(part, Step::Made(key), schema) }
             }
         }
     }

@@ -176,8 +176,10 @@ impl<'a> Lowering<'_, 'a> {
                 }
                 text.patterns.extend(Pattern::parse(&source).ok().map(|pattern| (pattern, part.place, "format")));
             }
-            text.excluded.extend(keywords.get("not").and_then(excluded).into_iter().flatten());
-            text.not.extend(keywords.get("not").and_then(not_matching).map(|pattern| (pattern, part.place)));
+            text.excluded.extend(keywords.get("not").and_then(|not| excluded(not, part.draft)).into_iter().flatten());
+            text.not.extend(
+                keywords.get("not").and_then(|not| not_matching(not, part.draft)).map(|pattern| (pattern, part.place)),
+            );
         }
         Ok(text)
     }

@@ -275,8 +275,8 @@ fn condition(choices: &mut Choices, depth: usize, fields: &mut Map<String, Value
         10 => add(if choices.once_in(2) { "$dynamicAnchor" } else { "$anchor" }, "x".into()),
         11 => add(if choices.once_in(2) { "$id" } else { "id" }, (*choices.pick(&["y", "#x"])).into()),
         _ => {
-            let key: &str = choices.pick(&["extends", "disallow", "divisibleBy", "$recursiveRef"]);
-            add(key, choices.json(2, WORDS));
+            const OLD: [&str; 4] = ["extends", "disallow", "divisibleBy", "$recursiveRef"];
+            add(OLD[choices.below(OLD.len())], choices.json(2, WORDS));
         }
     }
 }
