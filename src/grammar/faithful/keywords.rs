@@ -67,7 +67,8 @@ impl<'a> Lowering<'_, 'a> {
             }
             for (key, value) in keywords.fields {
                 let message = match key.as_str() {
-                    key if types & types_of_keyword(key) == 0 || is_free(value) => continue,
+                    key if types & types_of_keyword(key) == 0 => continue,
+                    key if is_free(value) && key != "disallow" => continue,
                     key if !keywords.draft.knows(key) => "not a keyword of the draft; not followed",
                     key if UNFOLLOWED.contains(&key) && !self.places.conditions.has(part.schema, key) => {
                         "not followed by the grammar"
