@@ -177,7 +177,7 @@ impl Builder {
     /// to a missing rule or is left-recursive; [`crate::ErrorKind::Limit`].
     pub fn build(&self) -> Result<Grammar> {
         let grammar = self.clone().finish();
-        gbnf::read(&grammar.text)?;
+        gbnf::rules(&grammar.text)?;
         Ok(grammar)
     }
 

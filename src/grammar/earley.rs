@@ -54,7 +54,7 @@ impl Set {
 impl Recogniser {
     /// Reads a grammar. Errors name the line.
     pub fn new(grammar: &str) -> Result<Recogniser> {
-        let (rules, _) = gbnf::read(grammar)?;
+        let rules = gbnf::rules(grammar)?;
         let (mut slots, mut begins) = (Vec::new(), Vec::with_capacity(rules.rules.len()));
         for (id, alternatives) in rules.rules.iter().enumerate() {
             let mut begin = Vec::with_capacity(alternatives.len());

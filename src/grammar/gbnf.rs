@@ -1,5 +1,5 @@
-//! Reads GBNF like llama.cpp's grammar reader: same syntax, same limits, same errors. A grammar is read as a tree, to be printed,
-//! and with its repetitions unrolled, as llama.cpp checks it and as texts are.
+//! Reads GBNF like llama.cpp's grammar reader: same syntax, same limits, same errors. A grammar is read with its repetitions
+//! unrolled, as llama.cpp checks it and as texts are checked; where it will be printed, as a tree besides.
 
 use std::collections::HashMap;
 
@@ -15,9 +15,25 @@ use crate::limits;
 /// Minimum and maximum number of repetitions; `None` is unbounded.
 type Bounds = (u64, Option<u64>);
 
-/// Reads a grammar and makes llama.cpp's checks: all rules are defined, none is left-recursive.
-pub(super) fn read(text: &str) -> Result<(Rules, Tree)> {
-    let mut reader = Reader::new(text);
+/// The unrolled rules of a grammar.
+///
+/// # Errors
+/// What llama.cpp rejects: also a rule that is not defined, and one that begins with itself.
+pub(super) fn rules(text: &str) -> Result<Rules> {
+    read(text, false).map(|(rules, _)| rules)
+}
+
+/// The tree of a grammar.
+///
+/// # Errors
+/// As [`rules`].
+pub(super) fn tree(text: &str) -> Result<Tree> {
+    read(text, true).map(|(_, tree)| tree)
+}
+
+/// Both; the tree is empty where none is wanted.
+fn read(text: &str, wants_tree: bool) -> Result<(Rules, Tree)> {
+    let mut reader = Reader { wants_tree, ..Reader::new(text) };
     reader.blanks(true);
     while reader.at < text.len() {
         reader.rule()?;
@@ -34,15 +50,10 @@ pub(super) fn read(text: &str) -> Result<(Rules, Tree)> {
     if rules.has_left_recursion() {
         return Err(Error::invalid("grammar: a rule begins with itself, which llama.cpp rejects"));
     }
-    let mut names: Vec<(&str, Named)> = reader.names.into_iter().collect();
+    let mut names: Vec<(&str, Named)> = reader.names.into_iter().filter(|_| wants_tree).collect();
     names.sort_unstable_by_key(|(_, named)| named.number);
     let names = names.into_iter().map(|(name, _)| SmolStr::new(name)).collect();
     Ok((rules, Tree { names, rules: reader.bodies, root: root.number }))
-}
-
-/// The tree of a grammar.
-pub(super) fn tree(text: &str) -> Result<Tree> {
-    read(text).map(|(_, tree)| tree)
 }
 
 /// `text` without the blanks around it, if it is one rule body on one line.
@@ -77,6 +88,8 @@ struct Reader<'a> {
     at: usize,
     /// The text is the body of one rule: without line breaks, and without comments, which end in one.
     alone: bool,
+    /// Without it, the nodes are [`Node::EMPTY`]: to make them takes longer than to read.
+    wants_tree: bool,
     names: HashMap<&'a str, Named>,
     rules: Vec<Option<Alternatives>>,
     /// Of the rules that have names.
@@ -89,7 +102,7 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn new(text: &'a str) -> Self {
         let (names, rules, bodies, classes, known) = Default::default();
-        Reader { text, at: 0, alone: false, names, rules, bodies, classes, known, symbols: 0 }
+        Reader { text, at: 0, alone: false, wants_tree: false, names, rules, bodies, classes, known, symbols: 0 }
     }
 
     fn error(&self, message: impl AsRef<str>) -> Error {
@@ -203,7 +216,8 @@ impl<'a> Reader<'a> {
             alternatives.push(symbols);
             branches.push(branch);
             if !self.skip("|") {
-                return Ok((alternatives, Node::choice(branches)));
+                let body = if self.wants_tree { Node::choice(branches) } else { Node::EMPTY };
+                return Ok((alternatives, body));
             }
             self.blanks(true);
         }
@@ -266,7 +280,7 @@ impl<'a> Reader<'a> {
             let message = format!("a grammar unrolls to more than {} symbols", limits::GBNF_SYMBOLS);
             return Err(Error::new(ErrorKind::Limit, message));
         }
-        Ok((symbols, Node::sequence(parts)))
+        Ok((symbols, if self.wants_tree { Node::sequence(parts) } else { Node::EMPTY }))
     }
 
     /// Appends the characters. With a code that is not one, the text matches nothing.

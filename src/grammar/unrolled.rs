@@ -26,14 +26,17 @@ impl Rules {
     /// By rule: whether it may be empty.
     pub fn nullable(&self) -> Vec<bool> {
         let mut facts = Fixpoint::of_rules(self.rules.len());
-        let never = facts.never();
         for (rule, alternatives) in self.rules.iter().enumerate() {
-            let of = |symbol: &Symbol| match symbol {
-                Symbol::Char(_) => never,
-                Symbol::Rule(used) => Fact::Number(*used as usize),
-            };
-            let ways: Vec<Fact> =
-                alternatives.iter().map(|alternative| facts.all(alternative.iter().map(of))).collect();
+            let mut ways = Vec::new();
+            for alternative in alternatives {
+                let used = alternative.iter().map(|symbol| match symbol {
+                    Symbol::Char(_) => None,
+                    Symbol::Rule(used) => Some(Fact::Number(*used as usize)),
+                });
+                // With a character, it is not empty.
+                let used: Option<Vec<Fact>> = used.collect();
+                ways.extend(used.map(|used| facts.all(used)));
+            }
             let any = facts.any(ways);
             facts.follows(rule, any);
         }
