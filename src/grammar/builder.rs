@@ -302,9 +302,12 @@ impl Builder {
     pub(super) fn remove_dead(&mut self, mark: Mark) -> HashSet<SmolStr> {
         let names = self.journal[mark.rules..].to_vec();
         let dead = dead::find(names.iter().filter_map(|name| Some((name, &self.rules.get(name)?.rule))));
-        for name in names.iter().filter(|_| !dead.is_empty()) {
-            let rule = self.rules.remove(name).and_then(|entry| dead::without(entry.rule, &dead));
-            if let Some(rule) = rule.filter(|_| !dead.contains(name)) {
+        if dead.is_empty() {
+            return dead;
+        }
+        for name in &names {
+            let Some(entry) = self.rules.remove(name).filter(|_| !dead.contains(name)) else { continue };
+            if let Some(rule) = dead::without(entry.rule, &dead) {
                 self.fill(name, rule);
             }
         }

@@ -18,7 +18,7 @@ pub(super) fn find<'r>(rules: impl Iterator<Item = (&'r SmolStr, &'r Rule)>) -> 
         let matches = matches(rule, &numbers, &mut facts);
         facts.follows(number, matches);
     }
-    let live = facts.solve(rules.len());
+    let live = facts.solve();
     rules.into_iter().zip(live).filter(|(_, live)| !live).map(|((name, _), _)| name.clone()).collect()
 }
 

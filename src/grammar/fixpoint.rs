@@ -2,15 +2,16 @@
 //! condition is looked at once for each of its parts, so the cost is linear, whatever order the rules have.
 
 /// A statement, by number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Fact {
     Always,
     Number(usize),
 }
 
 /// Statements of which some follow from others.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Fixpoint {
+    rules: usize,
     /// By statement: how many of what it follows from do not hold yet.
     missing: Vec<usize>,
     /// By statement: what needs it.
@@ -20,7 +21,7 @@ pub(super) struct Fixpoint {
 impl Fixpoint {
     /// So many statements, one for each rule; [`Fixpoint::follows`] says what they follow from.
     pub fn of_rules(count: usize) -> Fixpoint {
-        Fixpoint { missing: vec![1; count], users: vec![Vec::new(); count] }
+        Fixpoint { rules: count, missing: vec![1; count], users: vec![Vec::new(); count] }
     }
 
     /// A statement that holds where all of these do.
@@ -70,8 +71,8 @@ impl Fixpoint {
     }
 
     /// By rule: whether its statement holds.
-    pub fn solve(mut self, rules: usize) -> Vec<bool> {
-        let mut open: Vec<usize> = (0..rules).filter(|&rule| self.missing[rule] == 0).collect();
+    pub fn solve(mut self) -> Vec<bool> {
+        let mut open: Vec<usize> = (0..self.rules).filter(|&rule| self.missing[rule] == 0).collect();
         while let Some(holding) = open.pop() {
             for user in std::mem::take(&mut self.users[holding]) {
                 // One of several ways is enough.
@@ -81,6 +82,6 @@ impl Fixpoint {
                 }
             }
         }
-        self.missing[..rules].iter().map(|missing| *missing == 0).collect()
+        self.missing[..self.rules].iter().map(|missing| *missing == 0).collect()
     }
 }

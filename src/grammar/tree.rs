@@ -210,7 +210,7 @@ impl Tree {
             let follows = fact(rule, of_characters, &mut facts);
             facts.follows(number, follows);
         }
-        facts.solve(self.rules.len())
+        facts.solve()
     }
 
     /// Allows free text in front of the grammar, or alone. The free text contains none of `words`, because the grammar

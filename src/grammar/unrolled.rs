@@ -40,7 +40,7 @@ impl Rules {
             let any = facts.any(ways);
             facts.follows(rule, any);
         }
-        facts.solve(self.rules.len())
+        facts.solve()
     }
 
     /// As llama.cpp sees it: a rule does not count as nullable if its alternatives consist only of nullable rules. So it

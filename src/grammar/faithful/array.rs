@@ -185,22 +185,25 @@ impl<'a> Lowering<'_, 'a> {
         }
         let types = self.types(item)?;
         let Some((part, values)) = self.listed(item, types) else { return Ok(None) };
+        if values.len() > UNIQUE_VALUES {
+            return Ok(None);
+        }
         let mut distinct: Vec<&'a Value> = Vec::new();
-        for value in values.iter().take(UNIQUE_VALUES + 1) {
+        for value in values {
             // Numbers may be equal and written in two ways.
-            let is_known = distinct.iter().any(|known| valid::are_equal(known, value));
-            distinct.extend(Some(*value).filter(|_| !is_known));
+            if !distinct.iter().any(|known| valid::are_equal(known, value)) {
+                distinct.push(value);
+            }
         }
         let most = max.map_or(distinct.len(), |max| distinct.len().min(max as usize));
-        if values.len() > UNIQUE_VALUES || (min as usize) > most {
-            return Ok((values.len() <= UNIQUE_VALUES).then_some(None));
+        if (min as usize) > most {
+            return Ok(Some(None));
         }
         let mut items = Vec::with_capacity(distinct.len());
         for (number, value) in distinct.iter().enumerate() {
-            let Some(rule) = self.one_of(part, &[value], &below(name, &format!("item-{number}"))) else {
-                return Ok(None);
-            };
-            items.push(Rule::Reference(self.builder.add(&below(name, &format!("item-{number}")), rule)));
+            let name = below(name, &format!("item-{number}"));
+            let Some(rule) = self.one_of(part, &[value], &name) else { return Ok(None) };
+            items.push(Rule::Reference(self.builder.add(&name, rule)));
         }
         // By the set of values that are there already, the full one first: what may follow.
         let mut behind = vec![Rule::Empty; 1 << items.len()];

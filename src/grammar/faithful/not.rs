@@ -45,10 +45,8 @@ pub(super) fn not_matching(not: &Value, draft: Draft) -> Option<Pattern> {
 
 /// The strings that a `not` excludes; `None` if it excludes other values.
 pub(super) fn excluded(not: &Value, draft: Draft) -> Option<Vec<&str>> {
-    let keywords = Keywords { fields: not.as_object()?, draft };
-    let listed = keywords.get("const").map(|value| vec![value]);
-    let listed = listed.or_else(|| Some(keywords.get("enum")?.as_array()?.iter().collect()))?;
-    Some(listed.into_iter().filter_map(Value::as_str).collect())
+    let listed = Keywords { fields: not.as_object()?, draft }.listed()?;
+    Some(listed.iter().filter_map(Value::as_str).collect())
 }
 
 /// Whether a schema has only these keywords and annotations.

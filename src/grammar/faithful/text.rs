@@ -112,10 +112,7 @@ impl<'a> Lowering<'_, 'a> {
 
     /// The names of properties that these schemas allow; `None` if any is allowed or a constraint cannot be used.
     pub(super) fn names(&mut self, all: &All<'a>) -> Result<Option<Dfa>> {
-        let listed = all.keywords().find_map(|(_, keywords)| {
-            let one = keywords.get("const").map(std::slice::from_ref);
-            one.or_else(|| keywords.get("enum")?.as_array().map(Vec::as_slice))
-        });
+        let listed = all.keywords().find_map(|(_, keywords)| keywords.listed());
         if let Some(listed) = listed {
             return Ok(Some(Dfa::of_texts(listed.iter().filter_map(Value::as_str))));
         }

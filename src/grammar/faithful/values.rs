@@ -21,10 +21,7 @@ impl<'a> Lowering<'_, 'a> {
 
     /// The listed values that other keywords do not exclude.
     pub(super) fn listed(&mut self, all: &All<'a>, types: u8) -> Option<(Part<'a>, Vec<&'a Value>)> {
-        let (part, listed): (_, &'a [Value]) = all.keywords().find_map(|(part, keywords)| {
-            let one = keywords.get("const").map(std::slice::from_ref);
-            one.or_else(|| keywords.get("enum")?.as_array().map(Vec::as_slice)).map(|values| (part, values))
-        })?;
+        let (part, listed) = all.keywords().find_map(|(part, keywords)| Some((part, keywords.listed()?)))?;
         let fitting = listed.iter().filter(|value| {
             types & type_of(value) != 0
                 && all.parts.iter().all(|part| self.checker.allows(part.schema, part.base, value))

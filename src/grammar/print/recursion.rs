@@ -210,7 +210,7 @@ mod tests {
     use crate::grammar::Recogniser;
     use crate::grammar::gbnf::tree as read;
 
-    fn unrolled(text: &str) -> String {
+    fn with_loops(text: &str) -> String {
         let mut tree = read(text).unwrap();
         into_loops(&mut tree, &mut 100_000);
         portable::print(&tree)
@@ -218,16 +218,16 @@ mod tests {
 
     #[test]
     fn rules_that_end_with_themselves_become_loops() {
-        assert_eq!(unrolled("root ::= \"a\" root | \"b\""), "root ::= \"a\"* \"b\"\n");
-        assert_eq!(unrolled("root ::= \"a\" (\"b\" root)?"), "root ::= \"ab\"* \"a\"\n");
+        assert_eq!(with_loops("root ::= \"a\" root | \"b\""), "root ::= \"a\"* \"b\"\n");
+        assert_eq!(with_loops("root ::= \"a\" (\"b\" root)?"), "root ::= \"ab\"* \"a\"\n");
         let kept = "root ::= \"a\" root \"b\" | \"c\"\n";
-        assert_eq!(unrolled(kept), kept);
+        assert_eq!(with_loops(kept), kept);
     }
 
     #[test]
     fn text_up_to_a_marker_stays_what_it_was() {
         let text = "root ::= a \"<ab>\"\na ::= | [^<] a | \"<\" b\nb ::= | \"<\" b | \"a\" c | [^<a] a\nc ::= | \"<\" b | \"b\" d | [^<b] a\nd ::= | \"<\" b | [^<>] a";
-        let (before, after) = (Recogniser::new(text).unwrap(), Recogniser::new(&unrolled(text)).unwrap());
+        let (before, after) = (Recogniser::new(text).unwrap(), Recogniser::new(&with_loops(text)).unwrap());
         assert!(
             circles(&{
                 let mut tree = read(text).unwrap();

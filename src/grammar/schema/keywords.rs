@@ -34,18 +34,22 @@ impl<'a> Keywords<'a> {
         self.get(keyword).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
+    /// The values that a schema lists, of `const` or `enum`.
+    pub fn listed(&self) -> Option<&'a [Value]> {
+        let one = self.get("const").map(std::slice::from_ref);
+        one.or_else(|| self.get("enum")?.as_array().map(Vec::as_slice))
+    }
+
     /// The schemas of the first items, and the schema of the remaining ones.
     pub fn items(&self) -> (&'a [Value], Option<&'a Value>) {
-        // Earlier, `items` was the array of schemas, and `additionalItems` the schema of the remaining items.
-        match (self.get("prefixItems"), self.get("items")) {
-            (None, Some(Value::Array(first))) => (first, self.get("additionalItems")),
-            (_, rest) => (self.list("prefixItems"), rest),
-        }
+        let (first, rest) = self.item_keys();
+        (self.list(first), self.get(rest))
     }
 
     /// The keywords of both.
     pub fn item_keys(&self) -> (&'static str, &'static str) {
         match (self.get("prefixItems"), self.get("items")) {
+            // Earlier, `items` was the array of schemas, and `additionalItems` the schema of the remaining items.
             (None, Some(Value::Array(_))) => ("items", "additionalItems"),
             _ => ("prefixItems", "items"),
         }
