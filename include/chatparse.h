@@ -1115,7 +1115,8 @@ CHAT_ENUM(chat_dialect) {
 /** How a grammar departs from a schema. */
 CHAT_ENUM(chat_fidelity_kind) {
   CHAT_FIDELITY_KIND_WIDENED = 1,  /**< It allows more than the schema. */
-  CHAT_FIDELITY_KIND_REFUSED = 2,  /**< The library could not use this part and replaced it. */
+  CHAT_FIDELITY_KIND_REFUSED = 2,  /**< The library could not use this part and replaced it; or no value fits it, and
+                                        what needs it is left out. */
   CHAT_FIDELITY_KIND_NARROWED = 3, /**< It allows less than the schema. */
 };
 

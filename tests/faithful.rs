@@ -146,6 +146,9 @@ fn keywords_are_those_of_the_draft() {
     tells(constant, FidelityKind::Widened, "#/const");
     let old = json!({"definitions": {"a": {"id": "#n", "type": "null"}}, "items": {"$ref": "#n"}, "type": "array"});
     judges(draft(four, old), &["[null]"], &["[1]"]);
+    // A schema without an identifier is of its document's draft, in conditions as elsewhere.
+    let inner = json!({"$schema": four, "if": {"required": ["a"]}, "then": {"required": ["b"]}});
+    judges(json!({"type": "object", "allOf": [inner]}), &["{}", r#"{"a":1,"b":1}"#], &[r#"{"a":1}"#]);
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub struct chat_grammar(pub(super) Arc<Grammar>);
 pub enum chat_fidelity_kind {
     /// It allows more than the schema.
     Widened = 1,
-    /// The library could not use this part and replaced it.
+    /// The library could not use this part and replaced it; or no value fits it, and what needs it is left out.
     Refused = 2,
     /// It allows less than the schema.
     Narrowed = 3,

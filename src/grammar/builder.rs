@@ -56,7 +56,7 @@ pub enum FidelityKind {
     Widened,
     /// The grammar allows less than the schema.
     Narrowed,
-    /// The part could not be used, and something else replaces it.
+    /// The part could not be used, and something else replaces it; or no value fits it, and what needs it is left out.
     Refused,
 }
 

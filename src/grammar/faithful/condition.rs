@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::not::{ANNOTATIONS, excluded_types, forbidden, not_matching};
 use super::types;
-use crate::grammar::schema::{Draft, Keywords};
+use crate::grammar::schema::{Draft, Keywords, draft_within};
 
 /// A choice between sets of schemas.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl<'a> Conditions<'a> {
         while let Some((value, draft)) = open.pop() {
             match value {
                 Value::Object(fields) => {
-                    let draft = Draft::named(fields).flatten().unwrap_or(draft);
+                    let draft = draft_within(value, draft);
                     let own = conditions_of(Keywords { fields, draft });
                     if !own.is_empty() {
                         conditions.all.insert(std::ptr::from_ref(value), own);

@@ -36,7 +36,7 @@ use super::builder::{Builder, Fidelity, FidelityKind, clean};
 use super::primitive::{self, blank as space, comma, no_character};
 use super::regular::{Dfa, Room};
 use super::rule::Rule;
-use super::schema::{Base, Document, Draft, refused};
+use super::schema::{Base, Document, refused};
 use super::valid::Checker;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
@@ -64,7 +64,7 @@ pub(super) fn add(
     undeclared: Undeclared,
 ) -> Result<(SmolStr, Vec<Fidelity>)> {
     let document = Rc::new(Document::new(root));
-    let conditions = Conditions::of([root, schema], document.draft(Base::default()).unwrap_or(Draft::NEWEST));
+    let conditions = Conditions::of([root, schema], document.read_as(Base::default()));
     let (places, first) = Places::new(schema, Rc::clone(&document), &conditions);
     let mut lowering = Lowering {
         builder,

@@ -71,13 +71,8 @@ impl<'a> Places<'a> {
             too_deep: None,
             left: Steps(limits::SCHEMA_STEPS),
         };
-        let draft = places.draft(base);
+        let draft = places.document.read_as(base);
         (places, Part { schema, place: Place(0), base, draft, is_made: false, is_conditional: false })
-    }
-
-    /// The draft of schemas at this place; the newest where it is unknown.
-    fn draft(&self, base: Base) -> Draft {
-        self.document.draft(base).unwrap_or(Draft::NEWEST)
     }
 
     /// Whether `format` is an annotation there.
@@ -148,7 +143,7 @@ impl<'a> Places<'a> {
     /// The part with what its references are relative to: the schema itself if it has an identifier.
     pub fn within(&mut self, part: Part<'a>) -> Part<'a> {
         match self.document.entered(part.schema, part.base, &mut self.left) {
-            Some(base) if base != part.base => Part { base, draft: self.draft(base), ..part },
+            Some(base) if base != part.base => Part { base, draft: self.document.read_as(base), ..part },
             _ => part,
         }
     }
@@ -156,7 +151,7 @@ impl<'a> Places<'a> {
     /// The target of the reference that is the value of `key`; `None` if it is not in this document.
     pub fn target(&mut self, from: Part<'a>, key: &str, reference: &'a Value) -> Option<Part<'a>> {
         let (schema, base) = self.document.target(key, reference, from.base, &mut self.left)?;
-        let start = Part { base, draft: self.draft(base), ..from };
+        let start = Part { base, draft: self.document.read_as(base), ..from };
         Some(self.step(start, Step::Target(reference.as_str()?), schema))
     }
 

@@ -116,6 +116,11 @@ impl<'a> Document<'a> {
         self.resource(base.resource).draft
     }
 
+    /// The draft to read a schema at this place by: the newest where its own is unknown.
+    pub fn read_as(&self, base: Base) -> Draft {
+        self.draft(base).unwrap_or(Draft::NEWEST)
+    }
+
     /// Whether `format` is an annotation for a schema at this place: in the newer drafts, where a document names one of them.
     pub fn format_annotates(&self, base: Base) -> bool {
         self.says_draft && self.draft(base).is_some_and(|draft| draft >= Draft::Y2019)
@@ -318,6 +323,11 @@ impl<'a> Names<'a> {
             }
         }
     }
+}
+
+/// The draft of a schema in a resource of the draft `parent`. Only a schema with an identifier may have another one.
+pub fn draft_within(schema: &Value, parent: Draft) -> Draft {
+    own_name(schema, Some(parent)).map_or(parent, |(draft, ..)| draft)
 }
 
 /// The draft, the fields and the URI (empty if it has none) of a schema, in a resource of the draft `parent`.

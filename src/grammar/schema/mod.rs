@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-pub(super) use self::document::{Base, Document, Steps};
+pub(super) use self::document::{Base, Document, Steps, draft_within};
 pub(super) use self::draft::{Draft, Fields};
 pub(super) use self::keywords::Keywords;
 pub(super) use self::pointer::{escaped, find};
