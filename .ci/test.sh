@@ -27,7 +27,7 @@ quietly() {
 
 rust_tests() {
   # With the C functions: without them there is only less. Cargo says which file it tests.
-  cargo test --features capi -- --quiet
+  cargo test --workspace --features capi -- --quiet
 }
 
 c_library() {
@@ -47,9 +47,9 @@ javascript() { .ci/javascript.sh || [ $? -eq 77 ]; }
 
 step 5 "tools that are missing" .ci/setup.sh
 step 1 "format" cargo fmt --check
-step 1 "lints" cargo clippy --quiet -- -D warnings
-step 1 "lints, with the C functions and the tests" cargo clippy --quiet --all-targets --features capi -- -D warnings
-step 1 "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps
+step 1 "lints" cargo clippy --quiet --workspace -- -D warnings
+step 1 "lints, with the C functions and the tests" cargo clippy --quiet --workspace --all-targets --features capi -- -D warnings
+step 1 "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps
 step 7 "Rust tests" rust_tests
 step 1 "C header" .ci/header.sh
 step 2 "C library, installed in target/stage" c_library

@@ -8,23 +8,23 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
 
-use crate::analysis::turn::TurnFormat;
-use crate::analysis::{Analysis, Evidence, evidence};
-use crate::error::Result;
-use crate::format::{Format, FormatSpec, Prompt};
 use crate::format_cache::{CompiledFormat, FormatCache};
-use crate::grammar::{self, Begins, Dialect, Grammar, Printed};
-use crate::limits;
-use crate::message::{Continuation, Media, Request};
-use crate::parser::Parser;
 use crate::proof::{self, Choice, Exam, Proof, Reading};
 use crate::reader::{Prompts, Reader, Taught};
 use crate::segments::{self, Segments};
-use crate::template::{Caps, Template};
+use chatparse_base::Result;
+use chatparse_base::limits;
+use chatparse_grammar::{self as grammar, Begins, Dialect, Grammar, Printed};
+use chatparse_jinja::{Caps, Template};
+use chatparse_learn::analysis::turn::TurnFormat;
+use chatparse_learn::analysis::{Analysis, Evidence, evidence};
+use chatparse_learn::format::{Format, FormatSpec, Prompt};
+use chatparse_message::{Continuation, Media, Request};
+use chatparse_stream::Parser;
 
 use config::Config;
 
-pub use crate::format::{Constraint, Delimiter, Thinking};
+pub use chatparse_learn::format::{Constraint, Delimiter, Thinking};
 pub use options::TemplateOptions;
 
 /// A compiled chat template. It computes its caps, its analysis and its reader on first use. Immutable; threads may share

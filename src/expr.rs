@@ -21,5 +21,5 @@
 //! # Ok::<(), chatparse::Error>(())
 //! ```
 
-pub use crate::format::{Tag, described_calls};
-pub use crate::peg::{Arena, Builder, CharSet, ExprId, Node, Outcome, Region, SchemaRef, TagId, Tree};
+pub use chatparse_learn::format::{Tag, described_calls};
+pub use chatparse_peg::{Arena, Builder, CharSet, ExprId, Node, Outcome, Region, SchemaRef, TagId, Tree};

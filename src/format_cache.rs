@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::Value;
 
-use crate::error::Result;
-use crate::format::{Constraint, Format, FormatSpec};
-use crate::grammar::Grammar;
-use crate::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES};
-use crate::message::{GrammarStyle, Tool};
-use crate::parser::Parser;
+use chatparse_base::Result;
+use chatparse_base::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES};
+use chatparse_grammar::Grammar;
+use chatparse_learn::format::{Constraint, Format, FormatSpec};
+use chatparse_message::{GrammarStyle, Tool};
+use chatparse_stream::Parser;
 
 /// A compiled format.
 #[derive(Debug)]
@@ -202,7 +202,7 @@ fn bytes(value: &Value) -> usize {
 mod tests {
 
     use super::*;
-    use crate::message::{Continuation, Dialects, Leniency, ReasoningFormat, ToolChoice};
+    use chatparse_message::{Continuation, Dialects, Leniency, ReasoningFormat, ToolChoice};
 
     fn spec<'a>(tools: &'a [Tool], schema: &'a Value) -> FormatSpec<'a> {
         FormatSpec {
@@ -222,8 +222,18 @@ mod tests {
         }
     }
 
+    fn described(name: &str, description: &str, parameters: &str) -> Tool {
+        Tool::new(name, description, serde_json::from_str(parameters).unwrap())
+    }
+
+    fn lenient(dialects: Dialects) -> Leniency {
+        let mut leniency = Leniency::default();
+        leniency.dialects = dialects;
+        leniency
+    }
+
     fn tool(name: &str, parameters: &str) -> Tool {
-        Tool { name: name.to_owned(), parameters: serde_json::from_str(parameters).unwrap(), ..Tool::default() }
+        described(name, "", parameters)
     }
 
     fn format() -> Result<Format> {
@@ -240,7 +250,7 @@ mod tests {
             [tool("a", r#"{"y": 0.0, "x": 1}"#)],
             [tool("a", r#"{"x": 1, "y": -0.0}"#)],
             [tool("a", r#"{"x": 1.0, "y": 0.0}"#)],
-            [Tool { description: "d".to_owned(), ..tools[0].clone() }],
+            [described("a", "d", r#"{"x": 1, "y": 0.0}"#)],
         ];
         let first = spec(&tools, &null);
         let found = cache.get_or_make(&first, format).unwrap();
@@ -258,7 +268,7 @@ mod tests {
             FormatSpec { reasoning_format: ReasoningFormat::None, ..first },
             FormatSpec { enable_thinking: false, ..first },
             FormatSpec { json_schema: &schema, ..first },
-            FormatSpec { leniency: Leniency { dialects: Dialects::Off, ..Leniency::default() }, ..first },
+            FormatSpec { leniency: lenient(Dialects::Off), ..first },
         ];
         for spec in different.into_iter().chain(others.iter().map(|tools| FormatSpec { offered: tools, ..first })) {
             assert!(!Arc::ptr_eq(&found, &cache.get_or_make(&spec, format).unwrap()), "{spec:?}");
@@ -285,7 +295,7 @@ mod tests {
     fn as_many_go_as_need_be_for_one_that_is_large_and_none_for_one_that_is_too_large() {
         let cache = FormatCache::default();
         let null = Value::Null;
-        let large = |name: &str, bytes: usize| [Tool { description: "d".repeat(bytes), ..tool(name, "{}") }];
+        let large = |name: &str, bytes: usize| [described(name, &"d".repeat(bytes), "{}")];
         let make = |tools: &[Tool]| cache.get_or_make(&spec(tools, &null), format).unwrap();
         // A description is kept twice: with the tool, and in the key.
         let thirds = ["a", "b", "c"].map(|name| large(name, CACHED_FORMATS_BYTES / 6 - 10_000));
@@ -304,8 +314,7 @@ mod tests {
     fn what_is_made_later_counts() {
         let cache = FormatCache::default();
         let (null, tools) = (Value::Null, [tool("a", "{}")]);
-        let leniency = Leniency { dialects: Dialects::Always, ..Leniency::default() };
-        let spec = FormatSpec { leniency, ..spec(&tools, &null) };
+        let spec = FormatSpec { leniency: lenient(Dialects::Always), ..spec(&tools, &null) };
         let made = cache.get_or_make(&spec, format).unwrap();
         let bytes = || cache.cached()[0].bytes();
         let at_first = bytes();

@@ -2,9 +2,9 @@
 
 /// Learning how a template writes.
 pub mod analysis {
-    pub use crate::analysis::*;
+    pub use chatparse_learn::analysis::*;
 
-    use crate::template::Template;
+    use chatparse_jinja::Template;
 
     /// What is learnt of a template's turns with thinking on.
     pub fn analyze(template: &Template) -> Analysis {
@@ -25,44 +25,44 @@ pub mod ffi {
 
 /// Formats, and the families of templates.
 pub mod format {
-    pub use crate::format::*;
+    pub use chatparse_learn::format::*;
 
     /// The prompt of a family.
     ///
     /// # Errors
     /// What the template says.
-    pub fn prompt_of(family: &Family, input: &PromptInput) -> crate::error::Result<Prompt> {
+    pub fn prompt_of(family: &Family, input: &PromptInput) -> chatparse_base::Result<Prompt> {
         family.prompt.unwrap_or(prompt::plain)(input)
     }
 }
 
 /// What stands behind grammars.
 pub mod grammar {
-    pub use crate::grammar::from_peg::from_arena;
-    pub use crate::grammar::sample::Walk;
+    pub use chatparse_grammar::from_peg::from_arena;
+    pub use chatparse_grammar::sample::Walk;
 
     /// What schemas say.
     pub mod schema {
-        pub use crate::grammar::schema::*;
+        pub use chatparse_grammar::schema::*;
     }
 }
 
 /// Every bound.
 pub mod limits {
-    pub use crate::limits::*;
+    pub use chatparse_base::limits::*;
 }
 
 /// Expressions, programs and the machine.
 pub mod peg {
-    pub use crate::peg::*;
+    pub use chatparse_peg::*;
 
     /// The compiled format of a parser.
-    pub fn program_of(parser: &crate::parser::Parser) -> &std::sync::Arc<Program> {
+    pub fn program_of(parser: &chatparse_stream::Parser) -> &std::sync::Arc<Program> {
         parser.program()
     }
 }
 
 /// Templates as the engine has them.
 pub mod template {
-    pub use crate::template::*;
+    pub use chatparse_jinja::*;
 }

@@ -76,47 +76,35 @@
 #![deny(missing_docs)]
 
 #[macro_use]
-mod json;
+extern crate chatparse_base;
 
-mod analysis;
 pub mod api;
 pub mod builtin;
-mod bytes;
-mod char_class;
-mod chars;
 pub mod chat;
-mod error;
 pub mod expr;
-mod fallback;
 #[cfg(feature = "capi")]
 mod ffi;
-mod find;
-mod format;
 mod format_cache;
 pub mod grammar;
 #[cfg(feature = "internals")]
 pub mod internals;
-mod json_string;
 pub mod learnt;
-mod limits;
 pub mod lint;
 pub mod message;
 pub mod next;
-mod output;
-mod parser;
-mod peg;
 pub mod proof;
 mod reader;
 pub mod segments;
 pub mod stream;
-mod template;
 
 pub use chat::{ChatTemplate, Params, TemplateOptions};
-pub use error::{Error, ErrorKind, Place, Result};
+#[doc(inline)]
+pub use chatparse_base::{Error, ErrorKind, Place, Result};
+#[doc(inline)]
+pub use chatparse_stream::Parser;
 pub use learnt::Reader;
 pub use message::{Delta, DeltaKind, GrammarStyle, Message, Request, Status, Tool, ToolCall};
 pub use next::{Next, Session};
-pub use parser::Parser;
 pub use proof::Proof;
 pub use segments::{MaskParts, Origin, Segment, Segments};
 pub use stream::{Ended, Stream};

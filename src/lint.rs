@@ -8,11 +8,11 @@
 use serde_json::Value;
 
 use crate::chat::ChatTemplate;
-use crate::error::{Error, Result};
-use crate::message::{Message, Request};
 use crate::next::{Kind, Preserving};
 use crate::proof::{Exam, Reading, Verdict, shown, with_ids};
 use crate::segments::Origin;
+use chatparse_base::{Error, Result};
+use chatparse_message::{Message, Request};
 
 pub use crate::proof::Thinking;
 
@@ -230,9 +230,11 @@ fn outcome(
 }
 
 fn trimmed(message: &Message) -> Message {
-    let [content, reasoning_content] =
-        [&message.content, &message.reasoning_content].map(|text| text.trim().to_owned());
-    Message { content, reasoning_content, ..message.clone() }
+    let mut trimmed = message.clone();
+    for text in [&mut trimmed.content, &mut trimmed.reasoning_content] {
+        *text = text.trim().to_owned();
+    }
+    trimmed
 }
 
 /// The first difference between `got` and `expected`; additional text at the end of `got` is a difference.

@@ -5,12 +5,14 @@
 
 use std::sync::OnceLock;
 
-use crate::analysis::Analysis;
-use crate::analysis::turn::{self, Spot, TurnFormat};
-use crate::error::Result;
-use crate::format::{Family, Format, FormatSpec, Prompt, PromptInput, Way, family_of, learnt, prompt, thought};
-use crate::message::{Continuation, Media, Request};
-use crate::template::{Template, plain, prepare};
+use chatparse_base::Result;
+use chatparse_jinja::{Template, plain, prepare};
+use chatparse_learn::analysis::Analysis;
+use chatparse_learn::analysis::turn::{self, Spot, TurnFormat};
+use chatparse_learn::format::{
+    Family, Format, FormatSpec, Prompt, PromptInput, Way, family_of, learnt, prompt, thought,
+};
+use chatparse_message::{Continuation, Media, Request};
 
 /// A way to read the output of a template's model.
 #[derive(Clone, Copy, Debug)]

@@ -8,9 +8,9 @@ use super::ids::Ids;
 use super::items::{Items, Step};
 use super::wire::{AnswerOptions, Event, Finish};
 use super::{Api, chat, custom, failure, messages, responses};
-use crate::error::{Error, Result};
-use crate::message::Delta;
-use crate::stream::Ended;
+use chatparse_base::{Error, Result};
+use chatparse_stream::Delta;
+use chatparse_stream::Ended;
 
 /// One answer in the shape of an API: a stream's deltas as events, and a finished message as a body.
 ///

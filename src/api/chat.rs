@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 use super::custom;
 use super::items::{Items, Part, Step};
 use super::wire::{AnswerOptions, Event, Finish, Usage};
-use crate::message::{Delta, DeltaKind, Message, chunk_delta};
+use chatparse_message::Message;
+use chatparse_stream::{Delta, DeltaKind, chunk_delta};
 
 /// The data of the last event of every stream.
 const DONE: &str = "[DONE]";

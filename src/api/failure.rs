@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Api;
-use crate::error::{Error, ErrorKind};
+use chatparse_base::{Error, ErrorKind};
 
 /// HTTP codes with OpenAI's and Anthropic's names for such errors. For other codes, the entry for the same hundred is used.
 const KINDS: &[(u16, &str, &str)] = &[

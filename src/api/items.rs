@@ -10,9 +10,10 @@ use std::ops::Range;
 use super::custom;
 use super::ids::Ids;
 use super::wire::AnswerOptions;
-use crate::error::{Error, Result};
-use crate::message::{Delta, DeltaKind, Message};
-use crate::stream::Ended;
+use chatparse_base::{Error, Result};
+use chatparse_message::Message;
+use chatparse_stream::Ended;
+use chatparse_stream::{Delta, DeltaKind};
 
 /// The delta for a call's arguments that comes before the model has written any.
 const BRACE: &str = "{";

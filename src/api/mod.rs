@@ -47,7 +47,7 @@ pub use wire::{AnswerOptions, Event, Finish, Reason, Usage};
 
 use serde_json::Value;
 
-use crate::error::Result;
+use chatparse_base::Result;
 
 /// An API of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::message::OPTIONS;
-use crate::message::fields::Fields;
+use chatparse_message::OPTIONS;
+use chatparse_message::fields::Fields;
 
 /// Fields with the same meaning in chat completions, in addition to this library's options.
 const SAME: &[&str] = &[

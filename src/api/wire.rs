@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::error::Result;
-use crate::message::fields::Fields;
+use chatparse_base::Result;
+use chatparse_message::fields::Fields;
 
 /// One event of a streamed answer.
 #[derive(Clone, Debug, PartialEq, Eq)]

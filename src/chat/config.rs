@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::limits;
+use chatparse_base::limits;
+use chatparse_base::{Error, ErrorKind, Result};
 
 /// A template and the special tokens in such a file.
 #[derive(Debug, PartialEq)]

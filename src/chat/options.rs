@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::error::{Error, Result};
+use chatparse_base::{Error, Result};
 
 /// Options for compiling a template. Later versions may add fields: use `..TemplateOptions::default()` for the rest.
 ///

@@ -13,7 +13,7 @@ use super::status::chat_status;
 use super::stream::chat_stream;
 use super::text::{chat_str, utf8, view};
 use crate::api::{Answer, AnswerOptions, Api, Event, Finish};
-use crate::error::{Error, Result};
+use chatparse_base::{Error, Result};
 
 /// The APIs of servers.
 #[repr(u32)]

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use super::status::chat_status;
 use super::text::{chat_str, view};
 use crate::api::{Api, http_status};
-use crate::error::Error;
+use chatparse_base::Error;
 
 /// A status and a sentence about a call that failed. Immutable.
 ///

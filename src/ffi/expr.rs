@@ -9,10 +9,10 @@ use super::parser::chat_parser;
 use super::ptr::{give, required};
 use super::status::chat_status;
 use super::text::{array, chat_str, texts, utf8};
-use crate::error::{Error, ErrorKind, Result};
-use crate::format::Tag;
-use crate::parser::Parser;
-use crate::peg::{Builder, CharSet, ExprId};
+use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_learn::format::Tag;
+use chatparse_peg::{Builder, CharSet, ExprId};
+use chatparse_stream::Parser;
 
 /// A builder of parsers for formats that no template shows, from expressions with tags. One thread at a time.
 ///

@@ -4,10 +4,10 @@ use std::ffi::c_char;
 
 use super::expr::{add, chat_expr, chat_expr_builder};
 use super::text::{chat_str, utf8};
-use crate::error::Error;
-use crate::format::described_calls;
-use crate::grammar::{Rule, schema};
-use crate::message::Request;
+use chatparse_base::Error;
+use chatparse_grammar::{Rule, schema};
+use chatparse_learn::format::described_calls;
+use chatparse_message::Request;
 
 /// Matches one JSON value. The grammar gets the rules of `schema` (JSON text, `{}` for any value) under the rule name
 /// `name`, which may be empty.

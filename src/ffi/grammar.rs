@@ -9,9 +9,9 @@ use super::guard::guard;
 use super::ptr::{give, item, required};
 use super::status::chat_status;
 use super::text::{chat_str, utf8, view};
-use crate::error::{Error, Result};
-use crate::grammar::{self, Dialect, FidelityKind, Grammar, Printed, Recogniser, TriggerKind, schema};
-use crate::message::GrammarStyle;
+use chatparse_base::{Error, Result};
+use chatparse_grammar::{self as grammar, Dialect, FidelityKind, Grammar, Printed, Recogniser, TriggerKind, schema};
+use chatparse_message::GrammarStyle;
 
 /// A sampling grammar and a report on where it differs from its schemas. Immutable.
 ///

@@ -13,8 +13,8 @@ use super::parser::chat_parser;
 use super::ptr::{Out, give, required};
 use super::status::chat_status;
 use super::text::{chat_str, utf8, view};
-use crate::error::{Error, Result};
-use crate::grammar::{Builder, Rule, schema};
+use chatparse_base::{Error, Result};
+use chatparse_grammar::{Builder, Rule, schema};
 
 /// A builder of grammars from rules, texts and JSON schemas. One thread at a time.
 ///

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::error::chat_error;
 use super::ptr::{Out, give};
 use super::status::chat_status;
-use crate::error::{Error, ErrorKind, Result};
+use chatparse_base::{Error, ErrorKind, Result};
 
 /// Runs the body of a function and turns what it says, or that it panicked, into a status and an error object.
 pub(super) fn guard(error: Out<'_, *mut chat_error>, body: impl FnOnce() -> Result<()>) -> chat_status {

@@ -13,7 +13,7 @@ use super::sources::chat_span;
 use super::status::chat_status;
 use super::stream::chat_stream;
 use super::text::{array, bytes, chat_str, texts};
-use crate::stream::SpecialTokens;
+use chatparse_stream::SpecialTokens;
 
 /// Sets the texts of the model's special tokens for `chat_stream_feed_marked`, as the tokeniser writes them. They stay
 /// after a reset, and a clone has them. White space around a text does not count. Of a text with white space inside,

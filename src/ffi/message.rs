@@ -10,10 +10,11 @@ use super::params::chat_params;
 use super::ptr::{give, required};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, view};
-use crate::error::{Error, Result};
-use crate::message::{Status, ToolCall};
-use crate::parser::Parser;
-use crate::stream::Ended;
+use chatparse_base::{Error, Result};
+use chatparse_message::ToolCall;
+use chatparse_stream::Ended;
+use chatparse_stream::Parser;
+use chatparse_stream::Status;
 
 /// Flag: the output is not complete. More of it will come, or a limit cut it off.
 pub const CHAT_PARSE_PARTIAL: u32 = 1;

@@ -11,8 +11,8 @@ use super::params::{Continued, chat_params};
 use super::ptr::{give, required};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, utf8, view};
-use crate::error::Error;
 use crate::next::{Next, Reason};
+use chatparse_base::Error;
 
 /// Flag of `chat_params_continue`: if the library has found that the template writes the next turn from the system
 /// message, the last user message and the new messages alone, it renders only these, and the cost does not grow with

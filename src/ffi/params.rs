@@ -12,9 +12,9 @@ use super::status::chat_status;
 use super::template::chat_template;
 use super::text::{chat_str, utf8, view};
 use crate::chat::Params;
-use crate::format::Thinking;
-use crate::message::Request;
 use crate::next::{Rewrite, Session};
+use chatparse_learn::format::Thinking;
+use chatparse_message::Request;
 
 /// One request: its prompt, what the sampler and the tokeniser need, and the output's parser. Immutable.
 ///

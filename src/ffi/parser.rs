@@ -12,7 +12,7 @@ use super::params::chat_params;
 use super::ptr::{give, required};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, utf8, view};
-use crate::parser::Parser;
+use chatparse_stream::Parser;
 
 /// A parser of outputs, without the rest of the params. Immutable.
 ///

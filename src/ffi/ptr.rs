@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use crate::error::{Error, Result};
+use chatparse_base::{Error, Result};
 
 /// Where a function puts a result. C's variable need not hold anything yet. (Signatures spell it out: cbindgen does not see
 /// through an alias.)

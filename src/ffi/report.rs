@@ -8,7 +8,7 @@ use super::message::chat_message;
 use super::ptr::{item, required};
 use super::status::chat_status;
 use super::text::{chat_str, view};
-use crate::message::{CallOrigin, CallReport, DiagnosticKind};
+use chatparse_stream::{CallOrigin, CallReport, DiagnosticKind};
 
 /// The kinds of diagnostic. Later versions may add some: treat unknown ones as remarks.
 #[repr(u32)]

@@ -10,8 +10,8 @@ use super::sources::chat_span;
 use super::status::chat_status;
 use super::template::chat_template;
 use super::text::{chat_str, utf8, view};
-use crate::message::Request;
 use crate::segments::{MaskParts, Origin, Segment, Segments};
+use chatparse_message::Request;
 
 /// A prompt with the source of each byte: the template, or a message, tool or variable of the request. Immutable.
 ///

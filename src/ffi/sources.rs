@@ -10,7 +10,7 @@ use super::ptr::{item, required};
 use super::status::chat_status;
 use super::stream::chat_delta_kind;
 use super::text::{chat_str, view};
-use crate::message::{DeltaKind, OutputPart, PartKind};
+use chatparse_stream::{DeltaKind, OutputPart, PartKind};
 
 /// The kinds of part. Later versions may add some: skip unknown ones.
 #[repr(u32)]

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use crate::error::ErrorKind;
+use chatparse_base::ErrorKind;
 
 /// The result of a call. Each hundred is one kind of error. Numbers never change their meaning; later versions may add
 /// some. Treat an unknown number as its hundred: 203 as 200.

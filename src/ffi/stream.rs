@@ -11,10 +11,10 @@ use super::parser::chat_parser;
 use super::ptr::{give, out_of_range, required};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, view};
-use crate::error::{Error, Result};
-use crate::message::{DeltaKind, Status, chunk_delta};
-use crate::parser::Parser;
-use crate::stream::{Budget, Ended, Stream};
+use chatparse_base::{Error, Result};
+use chatparse_stream::Parser;
+use chatparse_stream::{Budget, Ended, Stream};
+use chatparse_stream::{DeltaKind, Status, chunk_delta};
 
 /// A parser of one output in pieces: takes bytes, returns what they add to the message. One thread at a time.
 ///

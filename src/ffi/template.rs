@@ -11,8 +11,8 @@ use super::status::chat_status;
 use super::text::{chat_str, utf8, view};
 use crate::builtin;
 use crate::chat::{ChatTemplate, TemplateOptions};
-use crate::error::Error;
 use crate::lint::lint;
+use chatparse_base::Error;
 
 /// A compiled chat template: renders prompts, and learns the model's output format. Immutable.
 ///

@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::slice;
 
-use crate::error::{Error, Result};
+use chatparse_base::{Error, Result};
 
 /// A view of text. See the rules above for its lifetime. Print it with `printf("%.*s", (int)text.len, text.data)`.
 #[repr(C)]

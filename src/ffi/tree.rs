@@ -10,10 +10,10 @@ use super::parser::chat_parser;
 use super::ptr::{give, item, required};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, view};
-use crate::error::{Error, ErrorKind};
-use crate::format::Tag;
-use crate::parser::Parser;
-use crate::peg::{Outcome, Region, Tree};
+use chatparse_base::{Error, ErrorKind};
+use chatparse_learn::format::Tag;
+use chatparse_peg::{Outcome, Region, Tree};
+use chatparse_stream::Parser;
 
 /// A syntax tree of a text: a node for each rule, tag and label that matched. Immutable.
 pub struct chat_tree {

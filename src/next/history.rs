@@ -4,9 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use crate::error::{Error, Result};
-use crate::message::{Continuation, Message, PlainConversation, Request, messages_from_json};
-use crate::template::Caps;
+use chatparse_base::{Error, Result};
+use chatparse_jinja::Caps;
+use chatparse_message::{Continuation, Message, PlainConversation, Request, messages_from_json};
 
 /// A request and its messages, including those added later.
 #[derive(Clone, Debug)]
@@ -123,7 +123,9 @@ impl History {
     /// The request that ends with the assistant's message, without a generation prompt.
     pub fn ending_with(&self, message: &Message, caps: &Caps) -> Request {
         let none = if self.request.plain.is_some() { New::Plain(Vec::new()) } else { New::Prepared(Vec::new()) };
-        Request { add_generation_prompt: false, ..self.with(message, &none, caps).request() }
+        let mut request = self.with(message, &none, caps).request();
+        request.add_generation_prompt = false;
+        request
     }
 
     /// The conversation as one request.

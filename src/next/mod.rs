@@ -25,10 +25,11 @@ mod turn;
 use serde_json::Value;
 
 use crate::chat::{ChatTemplate, Params};
-use crate::error::Result;
-use crate::message::{Message, Request, Status};
 use crate::reader::Prompts;
-use crate::template::system_clock;
+use chatparse_base::Result;
+use chatparse_jinja::system_clock;
+use chatparse_message::{Message, Request};
+use chatparse_stream::Status;
 
 use history::{History, New};
 pub use preserve::{Kind, Preserved, Preserving};

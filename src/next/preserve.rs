@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::{Next, Rewrite, Session};
 use crate::chat::ChatTemplate;
-use crate::error::Result;
-use crate::message::{Message, Request, ToolCall};
 use crate::proof::Thinking;
-use crate::template::shared;
+use chatparse_base::Result;
+use chatparse_jinja::shared;
+use chatparse_message::{Message, Request, ToolCall};
 
 /// The kind of messages that follow an assistant's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,20 +122,22 @@ fn asked(template: &ChatTemplate, kind: Kind, thinking: Thinking) -> Result<Pres
 /// An assistant's message, and the messages that follow it.
 fn said(kind: Kind, index: usize, thinking: Thinking) -> (Message, Value) {
     let thought = if thinking == Thinking::On { format!("Medlar {index}: so it may be.") } else { String::new() };
-    let message = Message { role: "assistant".to_owned(), reasoning_content: thought, ..Message::default() };
+    let mut message = Message::new("assistant", "");
+    message.reasoning_content = thought;
     // Nine letters and digits, because some templates require that.
     let id = format!("step{index:05}");
     match kind {
         Kind::ToolStep => {
             let arguments = json!({"place": format!("Quince {index}")}).to_string();
-            let tool_calls = vec![ToolCall { name: "look".to_owned(), arguments, id: id.clone() }];
+            message.tool_calls = vec![ToolCall::new("look", arguments, &id)];
             let result =
                 json!({"role": "tool", "name": "look", "tool_call_id": id, "content": format!("Fig {index}.")});
-            (Message { tool_calls, ..message }, json!([result]))
+            (message, json!([result]))
         }
         Kind::UserTurn => {
             let said = json!({"role": "user", "content": format!("And fig {index}?")});
-            (Message { content: format!("Quince {index}."), ..message }, json!([said]))
+            message.content = format!("Quince {index}.");
+            (message, json!([said]))
         }
     }
 }

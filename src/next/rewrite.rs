@@ -1,9 +1,9 @@
 //! Finds out why a template rewrites what was sent, and which message is concerned.
 
 use super::{Session, Shown};
-use crate::find::char_border_before;
-use crate::message::Message;
-use crate::template::shared;
+use chatparse_base::find::char_border_before;
+use chatparse_jinja::shared;
+use chatparse_message::Message;
 
 /// The length of a text that is searched for elsewhere.
 const LOOKED_FOR: usize = 48;

@@ -20,9 +20,9 @@ use serde_json::Value;
 use super::history::{History, New};
 use super::{Kind, Next, Session, Turn};
 use crate::chat::ChatTemplate;
-use crate::error::Result;
-use crate::message::{Message, Request, Tool, ToolCall, ToolChoice};
 use crate::proof::is_marker;
+use chatparse_base::Result;
+use chatparse_message::{Message, Request, Tool, ToolCall, ToolChoice};
 
 /// The maximum length of a marker, in bytes.
 const MARKER: usize = 64;
@@ -114,8 +114,7 @@ fn holds(template: &ChatTemplate, request: &Request, kind: Kind, thinks: bool) -
     request.json_schema = Value::Null;
     if !request.tools.is_empty() {
         let parameters = json!({"type": "object", "properties": {"place": {"type": "string"}}});
-        let tool =
-            |name: &str| Tool { name: name.to_owned(), parameters: parameters.clone().into(), ..Tool::default() };
+        let tool = |name: &str| Tool::new(name, "", parameters.clone());
         request.tools = vec![tool("look"), tool("note")];
     }
     let calls = template.caps().tool_calls;
@@ -154,37 +153,35 @@ fn holds(template: &ChatTemplate, request: &Request, kind: Kind, thinks: bool) -
 }
 
 fn user(index: usize) -> Message {
-    Message { role: "user".to_owned(), content: format!("Fig {index}, is it?"), ..Message::default() }
+    Message::new("user", format!("Fig {index}, is it?"))
 }
 
 /// A round: an answer, or one call, or an answer and two calls, with their results.
 fn round(index: usize, thinks: bool, parallel: bool, calls: bool) -> Vec<Message> {
     let thought = if thinks { format!("Medlar {index}: it may be.") } else { String::new() };
-    let message = Message { role: "assistant".to_owned(), reasoning_content: thought, ..Message::default() };
-    let message = match parallel || !calls {
-        true => Message { content: format!("Quince {index}."), ..message },
-        false => message,
-    };
+    let mut message = Message::new("assistant", "");
+    message.reasoning_content = thought;
+    if parallel || !calls {
+        message.content = format!("Quince {index}.");
+    }
     if !calls {
         return vec![message];
     }
-    let call = |name: &str, number: usize| ToolCall {
-        name: name.to_owned(),
-        arguments: json!({"place": format!("Pear {index}")}).to_string(),
+    let call = |name: &str, number: usize| {
+        let arguments = json!({"place": format!("Pear {index}")}).to_string();
         // Nine letters and digits, because some templates require that.
-        id: format!("call{index:03}{number:02}"),
+        ToolCall::new(name, arguments, format!("call{index:03}{number:02}"))
     };
-    let mut tool_calls = vec![call("look", 0)];
-    tool_calls.extend(parallel.then(|| call("note", 1)));
-    let results = tool_calls.iter().map(|call| Message {
-        role: "tool".to_owned(),
-        name: call.name.clone(),
-        tool_call_id: call.id.clone(),
-        content: format!("Plum {index}."),
-        ..Message::default()
+    message.tool_calls = vec![call("look", 0)];
+    message.tool_calls.extend(parallel.then(|| call("note", 1)));
+    let results = message.tool_calls.iter().map(|call| {
+        let mut result = Message::new("tool", format!("Plum {index}."));
+        result.name.clone_from(&call.name);
+        result.tool_call_id.clone_from(&call.id);
+        result
     });
     let results: Vec<Message> = results.collect();
-    [Message { tool_calls, ..message }].into_iter().chain(results).collect()
+    [message].into_iter().chain(results).collect()
 }
 
 /// The tested turns: the assistant's message, and the messages that follow it.

@@ -13,9 +13,9 @@
 use serde_json::Value;
 
 use super::{Session, Shown};
-use crate::message::Status;
 use crate::proof::{is_border, is_marker, shown as said};
-use crate::template::shared;
+use chatparse_jinja::shared;
+use chatparse_stream::Status;
 
 /// The maximum number of positions that are tried, from the end of the turn on.
 const ENDS: usize = 16;

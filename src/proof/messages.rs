@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::message::{MalformedArguments, Message, Request, ToolCall};
-use crate::template::{Caps, Template};
+use chatparse_jinja::{Caps, Template};
+use chatparse_message::{MalformedArguments, Message, Request, ToolCall};
 
 /// The user's message in all of them.
 const QUESTION: &str = "Well, what is it?";
@@ -59,19 +59,16 @@ impl Probe {
 
     /// The message, with reasoning for [`Thinking::On`].
     pub fn message(&self, thinking: Thinking) -> Message {
-        let calls = self.calls.iter().enumerate().map(|(index, (name, arguments))| ToolCall {
-            name: (*name).to_owned(),
-            arguments: arguments.to_string(),
-            // Nine letters and digits, because some templates require that.
-            id: format!("proof{index:04}"),
-        });
-        Message {
-            role: "assistant".to_owned(),
-            content: self.content.to_owned(),
-            reasoning_content: if thinking == Thinking::On { THOUGHT.to_owned() } else { String::new() },
-            tool_calls: calls.collect(),
-            ..Message::default()
+        let mut message = Message::new("assistant", self.content);
+        if thinking == Thinking::On {
+            message.reasoning_content = THOUGHT.to_owned();
         }
+        // Nine letters and digits, because some templates require that.
+        let id = |index| format!("proof{index:04}");
+        let calls = self.calls.iter().enumerate();
+        let calls = calls.map(|(index, (name, arguments))| ToolCall::new(*name, arguments.to_string(), id(index)));
+        message.tool_calls = calls.collect();
+        message
     }
 }
 
@@ -174,7 +171,9 @@ pub(super) fn request(thinking: Thinking) -> Request {
 
 /// The conversation that ends with the message.
 pub(super) fn with(request: &Request, message: &Message) -> Request {
-    let messages = request.messages.iter().chain([message]).cloned().collect();
-    let malformed_arguments = MalformedArguments::Error;
-    Request { messages, malformed_arguments, add_generation_prompt: false, ..request.clone() }
+    let mut request = request.clone();
+    request.messages.push(message.clone());
+    request.malformed_arguments = MalformedArguments::Error;
+    request.add_generation_prompt = false;
+    request
 }

@@ -26,8 +26,9 @@ pub use messages::Thinking;
 pub(crate) use reading::{Reading, Verdict, shown, with_ids};
 pub(crate) use turns::{Exam, is_border, is_marker};
 
-use crate::message::{Message, Status};
 use crate::reader::{Reader, Taught};
+use chatparse_message::Message;
+use chatparse_stream::Status;
 use reading::Read;
 use turns::{Case, Turn};
 

@@ -4,12 +4,13 @@ use serde_json::Value;
 
 use super::messages::{THOUGHT_WORD, Thinking, WORD};
 use super::turns::{Asked, Case, Exam, Turn};
-use crate::error::Result;
-use crate::format::FormatSpec;
-use crate::message::{Message, Status};
-use crate::parser::Parser;
 use crate::reader::Reader;
-use crate::stream::Ended;
+use chatparse_base::Result;
+use chatparse_learn::format::FormatSpec;
+use chatparse_message::Message;
+use chatparse_stream::Ended;
+use chatparse_stream::Parser;
+use chatparse_stream::Status;
 
 /// A reader, and its parsers for the messages of one template.
 pub(crate) struct Reading {

@@ -8,11 +8,11 @@
 use std::rc::Rc;
 
 use super::messages::{self, Probe, THOUGHT_WORD, Thinking, WORD};
-use crate::error::{Error, ErrorKind, Result};
-use crate::limits::PROBE_BYTES;
-use crate::message::{Message, Request};
 use crate::reader::{Prompts, Reader, Taught};
-use crate::template::Template;
+use chatparse_base::limits::PROBE_BYTES;
+use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_jinja::Template;
+use chatparse_message::{Message, Request};
 
 /// The maximum length of a marker that ends a turn, in bytes.
 const MARKER: usize = 64;

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::marking::{Kind, Known, Marking, Way, With, is_container, stand_in};
-use crate::find::{char_border_before, char_border_behind};
-use crate::limits::{SEGMENT_RENDERS, SEGMENT_WORDS};
-use crate::message::Request;
-use crate::template::{Edge, Label, Labels};
+use chatparse_base::find::{char_border_before, char_border_behind};
+use chatparse_base::limits::{SEGMENT_RENDERS, SEGMENT_WORDS};
+use chatparse_jinja::{Edge, Label, Labels};
+use chatparse_message::Request;
 
 /// The findings of labelled renders.
 #[derive(Debug, Default)]

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use super::Origin;
 use super::json_text::{Token, json_texts, outer_space};
 use super::words::{is_keyword, is_type, is_word, names_members};
-use crate::message::{Message, PlainConversation, Request, THINKING, Tool};
-use crate::template::{Labels, VALUES};
+use chatparse_jinja::{Labels, VALUES};
+use chatparse_message::{Message, PlainConversation, Request, THINKING, Tool};
 
 /// A value of a request that can be labelled.
 #[derive(Clone, Debug)]
@@ -134,10 +134,11 @@ impl<'m> Marking<'m> {
 
     /// The labelled request.
     pub fn request(&mut self, request: &Request) -> Request {
-        let messages =
+        let mut marked = request.clone();
+        marked.messages =
             request.messages.iter().enumerate().map(|(index, message)| self.message(index, message)).collect();
-        let tools = request.tools.iter().enumerate().map(|(index, tool)| self.tool(index, tool)).collect();
-        let plain = request.plain.as_ref().map(|given| PlainConversation {
+        marked.tools = request.tools.iter().enumerate().map(|(index, tool)| self.tool(index, tool)).collect();
+        marked.plain = request.plain.as_ref().map(|given| PlainConversation {
             messages: self.each(&given.messages, |index| ValuePlace::field(Owner::Message(index), "", "message")),
             tools: self.each(&given.tools, |index| ValuePlace {
                 form: Form::Schema,
@@ -148,10 +149,10 @@ impl<'m> Marking<'m> {
             ),
         });
         let kwargs = request.template_kwargs.iter();
-        let template_kwargs = kwargs
+        marked.template_kwargs = kwargs
             .map(|(name, value)| (name.clone(), self.json(value, ValuePlace::field(Owner::Kwarg(name), "", name))))
             .collect();
-        Request { messages, tools, plain, template_kwargs, ..request.clone() }
+        marked
     }
 
     fn each<'p>(&mut self, list: &Value, place: impl Fn(usize) -> ValuePlace<'p>) -> Arc<Value> {
@@ -206,12 +207,11 @@ impl<'m> Marking<'m> {
 
     fn tool(&mut self, index: usize, tool: &Tool) -> Tool {
         let place = ValuePlace { form: Form::Schema, ..ValuePlace::field(Owner::Tool(index), "", "tool") };
-        Tool {
-            name: self.text(&tool.name, place, Kind::Word),
-            description: self.text(&tool.description, place, Kind::Text),
-            parameters: Arc::new(self.json(&tool.parameters, place)),
-            more: tool.more.iter().map(|(name, value)| (name.clone(), self.json(value, place))).collect(),
-        }
+        let name = self.text(&tool.name, place, Kind::Word);
+        let description = self.text(&tool.description, place, Kind::Text);
+        let mut marked = Tool::new(name, description, self.json(&tool.parameters, place));
+        marked.more = tool.more.iter().map(|(name, value)| (name.clone(), self.json(value, place))).collect();
+        marked
     }
 
     /// The number of a value, and how it is changed. Values that a template may compare share a number: those of a tool,

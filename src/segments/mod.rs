@@ -1,6 +1,6 @@
 //! Finds the origin of each byte of a prompt.
 //!
-//! The request is rendered again with a label around each of its values (`crate::template::Labels`). Without its labels,
+//! The request is rendered again with a label around each of its values (`chatparse_jinja::Labels`). Without its labels,
 //! that render must be equal to the prompt; then the labels locate each value. If the template inspects a value, a label may
 //! change the render: such values are found (`choice`) and labelled in another way, or not at all. The range that depends
 //! on a value without a label is unknown.
@@ -17,10 +17,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::error::Result;
-use crate::message::{Continuation, Request};
 use crate::reader::{Reader, Taught};
-use crate::template::Labels;
+use chatparse_base::Result;
+use chatparse_jinja::Labels;
+use chatparse_message::{Continuation, Request};
 pub use turns::{MaskParts, Turn, TurnPart};
 
 /// The origin of a part of a prompt.
@@ -149,7 +149,9 @@ fn answers(request: &Request) -> Vec<usize> {
 
 /// The request up to a message, which the model answered with that message.
 fn until(request: &Request, message: usize) -> Request {
-    let mut before = Request { continuation: Continuation::None, add_generation_prompt: true, ..request.clone() };
+    let mut before = request.clone();
+    before.continuation = Continuation::None;
+    before.add_generation_prompt = true;
     before.messages.truncate(message);
     if let Some(Value::Array(messages)) = before.plain.as_mut().map(|given| Arc::make_mut(&mut given.messages)) {
         messages.truncate(message);

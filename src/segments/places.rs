@@ -7,8 +7,8 @@ use super::choice::Found;
 use super::marking::{Kind, Known};
 use super::words::{is_keyword, is_type};
 use super::{Origin, Segment};
-use crate::find::{char_border_before, char_border_behind};
-use crate::template::{Edge, Label};
+use chatparse_base::find::{char_border_before, char_border_behind};
+use chatparse_jinja::{Edge, Label};
 
 /// The characters between the values of JSON, and of Python's lists and dicts.
 const PUNCTUATION: [char; 13] = ['{', '}', '[', ']', '"', '\'', ',', ':', ' ', '\n', '\t', '\r', '\\'];
@@ -165,7 +165,7 @@ fn alike(shown: &str, known: &Known, from_end: bool) -> usize {
         true => &text[char_border_behind(text, text.len().saturating_sub(shown.len()))..],
     };
     let mut escaped = String::new();
-    crate::json_string::push_quoted(text, &mut escaped);
+    chatparse_base::json_string::push_quoted(text, &mut escaped);
     let of = |text: &str| {
         let same: usize = match from_end {
             false => shown.chars().zip(text.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum(),
@@ -244,7 +244,7 @@ fn start_space(known: &Known) -> [String; 2] {
 
 fn as_written(space: &str) -> [String; 2] {
     let mut escaped = String::new();
-    crate::json_string::push_quoted(space, &mut escaped);
+    chatparse_base::json_string::push_quoted(space, &mut escaped);
     [space.to_owned(), escaped]
 }
 

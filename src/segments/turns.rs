@@ -2,16 +2,16 @@
 //!
 //! The text that the template writes between the first and the last value of an answer was written by the model. The turn
 //! begins behind the generation prompt of a render of the messages before it. It ends with the end of all turns
-//! ([`crate::analysis::turn`]), or with the host's end-of-turn token.
+//! ([`chatparse_learn::analysis::turn`]), or with the host's end-of-turn token.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use super::{Origin, Segment};
-use crate::find::{char_border_before, char_border_behind};
-use crate::limits::{SEGMENT_GLUE, SEGMENT_RENDERS};
-use crate::message::{REASONING, THINKING};
-use crate::template::shared;
+use chatparse_base::find::{char_border_before, char_border_behind};
+use chatparse_base::limits::{SEGMENT_GLUE, SEGMENT_RENDERS};
+use chatparse_jinja::shared;
+use chatparse_message::{REASONING, THINKING};
 
 /// A part of a model's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::partial;
 use crate::api::items::{Items, Part, Step};
 use crate::api::wire::{AnswerOptions, Event, Finish, Reason, Usage};
-use crate::message::Message;
+use chatparse_message::Message;
 
 pub(in crate::api) fn begin(options: &AnswerOptions, input_tokens: u64) -> Vec<Event> {
     let usage = Usage { input: input_tokens, ..Usage::default() };

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::api::items::{Item, Items, Part, Step};
 use crate::api::wire::{AnswerOptions, Event, Finish, Usage};
-use crate::message::Message;
+use chatparse_message::Message;
 
 /// Fields of the request that an answer repeats, and their defaults.
 const REPEATED: &[(&str, &str)] = &[

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use crate::api::shared::{chat_body, set_effort, taken};
-use crate::error::{Error, Result};
-use crate::message::fields::{Fields, TextOrItems, ToolNames};
+use chatparse_base::{Error, Result};
+use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
 
 /// Features that need a server which stores answers, or runs tools by itself.
 const REFUSED: &[(&str, &str)] = &[

@@ -1,0 +1,73 @@
+//! Sets of bytes, such as those that an expression or a terminal may begin with.
+
+use std::fmt;
+
+/// A set of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Bytes([u64; 4]);
+
+impl Bytes {
+    pub const NONE: Bytes = Bytes([0; 4]);
+    pub const ALL: Bytes = Bytes([u64::MAX; 4]);
+    /// Bytes of multi-byte characters.
+    pub const WIDE: Bytes = Bytes([0, 0, u64::MAX, u64::MAX]);
+
+    /// White space.
+    pub const SPACE: Bytes = Bytes([1 << b' ' | 0b11111 << b'\t', 0, 0, 0]);
+
+    pub fn contains(self, byte: u8) -> bool {
+        self.0[usize::from(byte >> 6)] & 1 << (byte & 63) != 0
+    }
+
+    pub fn words(self) -> [u64; 4] {
+        self.0
+    }
+
+    pub fn or(self, other: Bytes) -> Bytes {
+        Bytes(std::array::from_fn(|at| self.0[at] | other.0[at]))
+    }
+
+    /// The bytes of an inclusive range.
+    pub fn range(low: u8, high: u8) -> Bytes {
+        Bytes(std::array::from_fn(|at| {
+            let [from, to] = [low, high].map(|byte| i32::from(byte) - 64 * at as i32);
+            if from > 63 || to < 0 { 0 } else { (u64::MAX << from.max(0)) & (u64::MAX >> (63 - to.min(63))) }
+        }))
+    }
+
+    /// The first bytes of the characters of an inclusive range.
+    pub fn heads(low: char, high: char) -> Bytes {
+        let head = |c: char| c.encode_utf8(&mut [0; 4]).as_bytes()[0];
+        Bytes::range(head(low), head(high))
+    }
+
+    pub fn negated(self) -> Bytes {
+        Bytes(self.0.map(|word| !word))
+    }
+
+    /// Whether both have a byte.
+    pub fn meets(self, other: Bytes) -> bool {
+        self.0.iter().zip(other.0).any(|(one, two)| one & two != 0)
+    }
+
+    pub fn byte(byte: u8) -> Bytes {
+        let mut bytes = Bytes::default();
+        bytes.0[usize::from(byte >> 6)] = 1 << (byte & 63);
+        bytes
+    }
+}
+
+/// The bytes as ranges.
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all: Vec<u8> = (0..=u8::MAX).filter(|&byte| self.contains(byte)).collect();
+        f.write_str("[")?;
+        for run in all.chunk_by(|low, high| low + 1 == *high) {
+            write!(f, "{}", run[0].escape_ascii())?;
+            if let [_, .., last] = run {
+                write!(f, "-{}", last.escape_ascii())?;
+            }
+        }
+        f.write_str("]")
+    }
+}

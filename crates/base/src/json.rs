@@ -1,0 +1,66 @@
+//! [`json!`](crate::json!), written as serde_json's, which it stands for in the crate: that one puts the code that grows a map and makes a value at
+//! each field, some 200 bytes; this one calls functions that are compiled once.
+
+use serde::Serialize;
+use serde_json::Map;
+pub use serde_json::Value;
+
+/// A JSON value: `json!({"type": "text", "text": text})`. Keys are `&str`; values are JSON, or anything that can be written as JSON.
+#[macro_export]
+macro_rules! json {
+    (@fields $object:ident) => {};
+    (@fields $object:ident $key:tt: $value:tt $(, $($more:tt)*)?) => {
+        $crate::json::put(&mut $object, $key, $crate::json!($value));
+        $crate::json!(@fields $object $($($more)*)?)
+    };
+    (@fields $object:ident $key:tt: $value:expr $(, $($more:tt)*)?) => {
+        $crate::json::put(&mut $object, $key, $crate::json!($value));
+        $crate::json!(@fields $object $($($more)*)?)
+    };
+    (@items $list:ident) => {};
+    (@items $list:ident $value:tt $(, $($more:tt)*)?) => {
+        $list.push($crate::json!($value));
+        $crate::json!(@items $list $($($more)*)?)
+    };
+    (@items $list:ident $value:expr $(, $($more:tt)*)?) => {
+        $list.push($crate::json!($value));
+        $crate::json!(@items $list $($($more)*)?)
+    };
+    (null) => { $crate::json::Value::Null };
+    ([]) => { $crate::json::Value::Array(Vec::new()) };
+    ([$($items:tt)+]) => {{
+        let mut list = $crate::json::list();
+        $crate::json!(@items list $($items)+);
+        $crate::json::Value::Array(list)
+    }};
+    ({}) => { $crate::json::Value::Object($crate::json::object()) };
+    ({$($fields:tt)+}) => {{
+        let mut object = $crate::json::object();
+        $crate::json!(@fields object $($fields)+);
+        $crate::json::Value::Object(object)
+    }};
+    ($value:expr) => { $crate::json::value(&$value) };
+}
+
+/// An empty list.
+pub fn list() -> Vec<Value> {
+    Vec::new()
+}
+
+/// An empty object.
+#[inline(never)]
+pub fn object() -> Map<String, Value> {
+    Map::new()
+}
+
+/// Adds a field.
+#[inline(never)]
+pub fn put(object: &mut Map<String, Value>, key: &str, value: Value) {
+    object.insert(key.to_owned(), value);
+}
+
+/// Anything as JSON; only a map with keys that are no texts cannot be.
+#[inline(never)]
+pub fn value<T: Serialize + ?Sized>(any: &T) -> Value {
+    serde_json::to_value(any).expect("keys are texts")
+}

@@ -1,0 +1,13 @@
+//! What all parts of chatparse share: errors, every bound on the cost of input, sets of bytes and of characters, texts as JSON.
+#![forbid(unsafe_code)]
+
+pub mod bytes;
+pub mod char_class;
+pub mod chars;
+mod error;
+pub mod find;
+pub mod json;
+pub mod json_string;
+pub mod limits;
+
+pub use error::{Error, ErrorKind, Place, Result};

@@ -1,0 +1,412 @@
+//! Collects rules under unique names, and the report on where they depart from their schemas.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
+
+use smol_str::{SmolStr, format_smolstr};
+
+use super::repetition::{self, Reader};
+use super::rule::Rule;
+use super::{dead, gbnf, primitive};
+use chatparse_base::Result;
+use chatparse_message::GrammarStyle;
+
+/// A finished grammar.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grammar {
+    /// The rules as GBNF, one per line, sorted by name.
+    pub text: String,
+    /// Where the grammar departs from the schemas.
+    pub report: Vec<Fidelity>,
+}
+
+impl Grammar {
+    /// No grammar; `why`: what a request that may expect one is told.
+    pub fn none(why: Option<&str>) -> Grammar {
+        let told = |why: &str| Fidelity {
+            schema: String::new(),
+            pointer: "#".to_owned(),
+            kind: FidelityKind::Widened,
+            message: why.to_owned(),
+        };
+        Grammar { text: String::new(), report: why.map(told).into_iter().collect() }
+    }
+}
+
+/// A place of a schema at which the grammar departs from it. At all other places the grammar is exact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Fidelity {
+    /// The rule or tool that the schema was added as; empty for a grammar's only schema.
+    pub schema: String,
+    /// The place inside the schema, as a JSON pointer after `#`.
+    pub pointer: String,
+    /// How the grammar departs from it.
+    pub kind: FidelityKind,
+    /// What the grammar has there instead, for display.
+    pub message: String,
+}
+
+/// How a grammar departs from a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FidelityKind {
+    /// The grammar allows more than the schema.
+    Widened,
+    /// The grammar allows less than the schema.
+    Narrowed,
+    /// The part could not be used, and something else replaces it; or no value fits it, and what needs it is left out.
+    Refused,
+}
+
+impl FidelityKind {
+    /// `widened`, `narrowed` or `refused`.
+    pub fn name(self) -> &'static str {
+        match self {
+            FidelityKind::Widened => "widened",
+            FidelityKind::Narrowed => "narrowed",
+            FidelityKind::Refused => "refused",
+        }
+    }
+}
+
+/// Collects rules under unique names. An equal rule of the same name is shared.
+#[derive(Clone, Debug)]
+pub struct Builder {
+    pub(super) style: GrammarStyle,
+    rules: BTreeMap<SmolStr, Entry>,
+    /// The texts of all rules, including removed ones.
+    texts: String,
+    /// By requested name: the rules that got a number appended.
+    numbered: HashMap<SmolStr, Numbered>,
+    /// Names in the order in which they were added, for [`Builder::undo`].
+    journal: Vec<SmolStr>,
+    report: Vec<Fidelity>,
+    /// The rules of references, by document and pointer.
+    pub(super) references: HashMap<(u64, String), SmolStr>,
+    /// The number of documents that were too deep to be compared with others.
+    pub(super) strange: u64,
+}
+
+/// A rule and the place of its text. A recursive rule is named before it has a body.
+#[derive(Clone, Debug)]
+struct Entry {
+    rule: Rule,
+    text: Option<Range<usize>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Numbered {
+    next: u64,
+    by_text: HashMap<String, SmolStr>,
+}
+
+/// A state to go back to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    rules: usize,
+    report: usize,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Builder::new()
+    }
+}
+
+impl Builder {
+    /// A builder with the rule `space`, for the blanks between the parts of a JSON value.
+    pub fn new() -> Self {
+        Builder::with_style(GrammarStyle::default())
+    }
+
+    /// Like [`Builder::new`], for schemas in this style.
+    pub fn with_style(style: GrammarStyle) -> Self {
+        let texts = String::with_capacity(2048);
+        let (rules, numbered, journal, report, references) = Default::default();
+        let mut builder = Builder { style, rules, texts, numbered, journal, report, references, strange: 0 };
+        builder.add(&SmolStr::new_static(primitive::SPACE), primitive::space());
+        builder
+    }
+
+    /// Whether nothing was added.
+    pub fn is_new(&self) -> bool {
+        self.journal.len() == 1 && self.report.is_empty()
+    }
+
+    /// Adds a rule and returns its actual name: characters that names cannot have become dashes, a dash is appended to the
+    /// reserved names of shared rules, and a number if another rule has the name. `""` is `root`, the top.
+    pub fn add_rule(&mut self, name: impl Into<SmolStr>, body: Rule) -> SmolStr {
+        let name = name.into();
+        let name = if name.is_empty() { "root".into() } else { clean(&name) };
+        if primitive::is_reserved(&name, self.style) && name != "root" {
+            self.add(&format_smolstr!("{name}-"), body)
+        } else {
+            self.add(&name, body)
+        }
+    }
+
+    /// Whether there is a rule of exactly this name.
+    pub fn has_rule(&self, name: &str) -> bool {
+        self.rules.contains_key(name)
+    }
+
+    /// Notes that the grammar departs from a schema.
+    pub fn note(&mut self, entry: Fidelity) {
+        self.report.push(entry);
+    }
+
+    /// Returns the grammar. llama.cpp's reader accepts it, whatever the bounds of repetitions.
+    pub fn finish(mut self) -> Grammar {
+        while self.fit() {}
+        let sign = " ::= ";
+        let mut text = String::with_capacity(
+            self.rules.keys().map(|name| name.len() + sign.len() + 1).sum::<usize>() + self.texts.len(),
+        );
+        for (name, entry) in &self.rules {
+            text.extend([name, sign, self.text(entry).unwrap_or_default(), "\n"]);
+        }
+        Grammar { text, report: self.report }
+    }
+
+    /// Returns the grammar so far, for rules written by hand.
+    ///
+    /// # Errors
+    /// If llama.cpp's reader would reject it: [`crate::ErrorKind::InvalidArgument`] if `root` is missing, or a rule refers
+    /// to a missing rule or is left-recursive; [`crate::ErrorKind::Limit`].
+    pub fn build(&self) -> Result<Grammar> {
+        let grammar = self.clone().finish();
+        gbnf::rules(&grammar.text)?;
+        Ok(grammar)
+    }
+
+    /// Moves groups that repeat too often for their size into rules. Returns whether there were any. A move changes the
+    /// order in which names are read, and so the sizes of other groups.
+    fn fit(&mut self) -> bool {
+        if self.rules.values().all(|entry| repetition::is_small(&entry.rule)) {
+            return false;
+        }
+        let mut reader = Reader::default();
+        let names: Vec<SmolStr> = self.rules.keys().cloned().collect();
+        let mut any = false;
+        for name in names {
+            let Some(entry) = self.rules.get_mut(&name) else { continue };
+            let mut rule = std::mem::replace(&mut entry.rule, Rule::Empty);
+            let mut hoisted = false;
+            reader.read(&name, &mut rule, &mut |body| {
+                hoisted = true;
+                self.add(&format_smolstr!("{name}-part"), body)
+            });
+            any |= hoisted;
+            if hoisted {
+                self.fill(&name, rule);
+            } else if let Some(entry) = self.rules.get_mut(&name) {
+                entry.rule = rule;
+            }
+        }
+        any
+    }
+
+    /// Like [`Builder::add_rule`], but the name may be that of a shared rule.
+    pub(super) fn add(&mut self, name: &SmolStr, rule: Rule) -> SmolStr {
+        let name = clean(name);
+        let rule = settled(rule);
+        let text = self.write(&rule);
+        let name = self.name_for(name, &text);
+        if self.rules.contains_key(&name) {
+            self.texts.truncate(text.start);
+        } else {
+            self.journal.push(name.clone());
+            self.rules.insert(name.clone(), Entry { rule, text: Some(text) });
+        }
+        name
+    }
+
+    /// The name of the rule with this text, if it exists, or a free name for it.
+    fn name_for(&mut self, name: SmolStr, text: &Range<usize>) -> SmolStr {
+        let text = &self.texts[text.clone()];
+        let same = |entry: &Entry| self.text(entry) == Some(text);
+        match self.rules.get(&name) {
+            None => return name,
+            Some(entry) if same(entry) => return name,
+            Some(_) => {}
+        }
+        let known = self.numbered.get(&name);
+        let by_text = known.and_then(|numbered| numbered.by_text.get(text));
+        if let Some(known) = by_text.filter(|known| self.rules.get(*known).is_some_and(same)) {
+            return known.clone();
+        }
+        let mut next = known.map_or(0, |numbered| numbered.next);
+        let (number, is_new) = loop {
+            let candidate = format_smolstr!("{name}{next}");
+            match self.rules.get(&candidate) {
+                None => break (candidate, true),
+                Some(entry) if same(entry) => break (candidate, false),
+                Some(_) => next += 1,
+            }
+        };
+        let text = text.to_owned();
+        let numbered = self.numbered.entry(name).or_default();
+        numbered.next = next;
+        if is_new {
+            numbered.by_text.insert(text, number.clone());
+        }
+        number
+    }
+
+    /// Reserves a free name like `name`, for a rule that [`Builder::fill`] adds.
+    pub(super) fn reserve(&mut self, name: &SmolStr) -> SmolStr {
+        // A host may pass a name without a usable character.
+        let name = if name.is_empty() { "rule".into() } else { clean(name) };
+        let mut free = name.clone();
+        let mut number = 0_u64;
+        while self.rules.contains_key(&free) {
+            free = format_smolstr!("{name}{number}");
+            number += 1;
+        }
+        self.rules.insert(free.clone(), Entry { rule: Rule::Empty, text: None });
+        self.journal.push(free.clone());
+        free
+    }
+
+    /// Adds the body of a reserved name.
+    pub(super) fn fill(&mut self, reserved: &SmolStr, rule: Rule) {
+        let rule = settled(rule);
+        let text = Some(self.write(&rule));
+        self.rules.insert(reserved.clone(), Entry { rule, text });
+    }
+
+    /// Appends the text of a rule to the texts.
+    fn write(&mut self, rule: &Rule) -> Range<usize> {
+        let start = self.texts.len();
+        rule.write(&mut self.texts);
+        start..self.texts.len()
+    }
+
+    fn text(&self, entry: &Entry) -> Option<&str> {
+        entry.text.clone().map(|text| &self.texts[text])
+    }
+
+    /// The length of all rules that were ever added, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// The current state, for [`Builder::undo`].
+    pub(super) fn mark(&self) -> Mark {
+        Mark { rules: self.journal.len(), report: self.report.len() }
+    }
+
+    /// Removes the rules since a mark that match no text, and what needs them. Returns their names.
+    pub(super) fn remove_dead(&mut self, mark: Mark) -> HashSet<SmolStr> {
+        let names = self.journal[mark.rules..].to_vec();
+        let dead = dead::find(names.iter().filter_map(|name| Some((name, &self.rules.get(name)?.rule))));
+        if dead.is_empty() {
+            return dead;
+        }
+        for name in &names {
+            let Some(entry) = self.rules.remove(name).filter(|_| !dead.contains(name)) else { continue };
+            if let Some(rule) = dead::without(entry.rule, &dead) {
+                self.fill(name, rule);
+            }
+        }
+        dead
+    }
+
+    /// Removes all that was added since a mark.
+    pub(super) fn undo(&mut self, mark: Mark) {
+        for name in self.journal.drain(mark.rules..) {
+            self.rules.remove(&name);
+        }
+        self.references.retain(|_, name| self.rules.contains_key(name));
+        self.report.truncate(mark.report);
+    }
+}
+
+/// A body whose line does not end in `::=` or `|`: a reader would continue such a line with the next one.
+fn settled(rule: Rule) -> Rule {
+    match rule {
+        Rule::Empty => Rule::literal(""),
+        Rule::Choice(mut branches) if branches.last() == Some(&Rule::Empty) => {
+            branches.retain(|branch| *branch != Rule::Empty);
+            branches.insert(0, Rule::Empty);
+            if branches.len() == 1 { Rule::literal("") } else { Rule::Choice(branches) }
+        }
+        rule => rule,
+    }
+}
+
+/// Replaces each run of characters other than letters, digits and dashes by one dash.
+pub(super) fn clean(name: &SmolStr) -> SmolStr {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    if name.chars().all(fits) {
+        return name.clone();
+    }
+    let mut out = String::with_capacity(name.len());
+    let mut replaced = false;
+    for c in name.chars() {
+        if fits(c) {
+            out.push(c);
+        } else if !replaced {
+            out.push('-');
+        }
+        replaced = !fits(c);
+    }
+    out.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Pad;
+
+    #[test]
+    fn names() {
+        let mut builder = Builder::new();
+        let body = |text: &str| Rule::literal(text);
+        let names = [
+            ("get weather!?x", "1", "get-weather-x"),
+            ("get weather!?x", "1", "get-weather-x"),
+            ("get-weather-x", "2", "get-weather-x0"),
+            ("get-weather-x", "3", "get-weather-x1"),
+            ("get-weather-x", "2", "get-weather-x0"),
+            ("string", "1", "string-"),
+            ("root", "1", "root"),
+            ("root", "2", "root0"),
+            ("space", "1", "space0"),
+            ("ü", "1", "-"),
+            ("", "1", "root"),
+        ];
+        assert_eq!(settled(Rule::choice([body("1"), Rule::Empty])).to_string(), "| \"1\"");
+        for (name, text, expected) in names {
+            assert_eq!(builder.add_rule(name, body(text)), expected);
+        }
+        let mark = builder.mark();
+        assert_eq!(builder.reserve(&"a".into()), "a");
+        assert_eq!(builder.reserve(&"a".into()), "a0");
+        assert_eq!(builder.add_rule("a", body("1")), "a1");
+        builder.undo(mark);
+        assert_eq!(builder.add_rule("a", body("1")), "a");
+        let text = builder.finish().text;
+        assert!(text.starts_with("- ::= \"1\"\na ::= \"1\"\nget-weather-x ::= \"1\"\n"), "{text}");
+        assert!(text.contains("space ::= | \" \" | \"\\n\"{1,2} [ \\t]{0,20}\n"), "{text}");
+    }
+
+    #[test]
+    fn a_grammar_of_hand_written_rules_is_one_that_can_be_used() {
+        let refusal = |builder: &Builder| builder.build().unwrap_err().message().to_owned();
+        let mut builder = Builder::new();
+        builder.add_rule("list", Rule::gbnf(r#"item ("," list)?"#).unwrap());
+        builder.add_rule("item", Rule::literal("x"));
+        assert!(refusal(&builder).contains("no rule \"root\""));
+        builder.add_rule("", Rule::reference("list").padded(Pad::None).optional());
+        let grammar = builder.build().unwrap();
+        assert!(grammar.text.contains("list ::= item (\",\" list)?\nroot ::= (list)?\n"), "{}", grammar.text);
+        builder.add_schema("s", &json!({"pattern": "^\\p{L}"})).unwrap();
+        assert_eq!((builder.build().unwrap().report.len(), grammar.report.len()), (1, 0));
+        assert_eq!(builder.build().unwrap(), builder.clone().finish());
+        builder.add_rule("late", Rule::gbnf("list | missing").unwrap());
+        assert!(refusal(&builder).contains("\"missing\""));
+        builder.add_rule("missing", Rule::gbnf("missing | \"\"").unwrap());
+        assert!(refusal(&builder).contains("begins with itself"));
+    }
+}

@@ -1,0 +1,179 @@
+//! Rules for `anyOf` and `oneOf`.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+use smol_str::{SmolStr, format_smolstr};
+
+use super::all::{All, Branches};
+use super::{Lowering, Undeclared, types};
+use crate::builder::FidelityKind;
+use crate::rule::Rule;
+use chatparse_base::Result;
+use chatparse_base::limits;
+
+/// The maximum number of branches that are compared with each other.
+const COMPARED: usize = 64;
+
+impl<'a> Lowering<'_, 'a> {
+    /// The rule for schemas with choices; `None` if there are none.
+    pub(super) fn chosen(&mut self, all: &mut All<'a>, name: &SmolStr) -> Result<Option<Option<Rule>>> {
+        let mut combinations = 1_usize;
+        let mut kept = Vec::new();
+        for choice in std::mem::take(&mut all.choices) {
+            combinations = combinations.saturating_mul(choice.branches.len());
+            // Conditions repeat their schema, so they are the first to go.
+            let (most, is_condition) = match choice.branches {
+                Branches::Listed(_) => (limits::SCHEMA_COMBINATIONS, false),
+                Branches::Of(_) => (limits::CONDITION_COMBINATIONS, true),
+            };
+            let has_room = !is_condition || self.builder.bytes() <= limits::CONDITION_BYTES;
+            if has_room && (combinations <= most || kept.is_empty()) {
+                kept.push(choice);
+            } else {
+                let message = "too many combinations of alternatives for a grammar; not followed".to_owned();
+                self.note(choice.part.place, choice.key, FidelityKind::Widened, message);
+                all.is_partial = true;
+            }
+        }
+        all.choices = kept;
+        let Some(choice) = all.choices.first().copied() else { return Ok(None) };
+        let mut branches = self.branches(all)?;
+        let mut is_exact = true;
+        match choice.branches {
+            Branches::Listed(listed) if choice.key == "oneOf" && !self.are_disjoint(&branches)? => {
+                match self.places.conditions.exclusive(listed) {
+                    Some(condition)
+                        if combinations <= limits::CONDITION_COMBINATIONS
+                            && self.builder.bytes() <= limits::CONDITION_BYTES =>
+                    {
+                        all.choices[0].branches = Branches::Of(condition);
+                        branches = self.branches(all)?;
+                    }
+                    _ => is_exact = false,
+                }
+            }
+            Branches::Listed(_) => {}
+            Branches::Of(condition) => is_exact = condition.exact,
+        }
+        if !is_exact {
+            let message = "a value may fit several of the alternatives".to_owned();
+            self.note(choice.part.place, choice.key, FidelityKind::Widened, message);
+        }
+        let mut rules: Vec<Rule> = Vec::new();
+        let mut known: HashSet<SmolStr> = HashSet::new();
+        for (number, branch) in branches.into_iter().enumerate() {
+            let rule = self.rule(branch, &format_smolstr!("{name}-{number}"))?;
+            rules.extend(rule.filter(|rule| match rule {
+                Rule::Reference(name) => known.insert(name.clone()),
+                _ => true,
+            }));
+        }
+        Ok(Some(match rules.len() {
+            0 => None,
+            1 => rules.pop(),
+            _ => Some(Rule::Choice(rules)),
+        }))
+    }
+
+    /// The schemas with each branch of the first choice.
+    fn branches(&mut self, all: &All<'a>) -> Result<Vec<All<'a>>> {
+        let branches = (0..all.choices[0].branches.len()).map(|number| {
+            self.spend(all.parts.len())?;
+            let mut chosen = all.chosen(&mut self.places, 0, number);
+            self.check_all(&chosen)?;
+            chosen.never |= matches!(all.choices[0].branches, Branches::Of(_)) && self.is_impossible(&chosen)?;
+            Ok(chosen)
+        });
+        branches.collect()
+    }
+
+    /// Whether these schemas ask for a property that one of them excludes.
+    fn is_impossible(&self, all: &All<'a>) -> Result<bool> {
+        let excluded: HashSet<&str> = all
+            .values("properties")
+            .flat_map(|(_, schemas)| schemas.as_object().into_iter().flatten())
+            .filter(|(_, schema)| **schema == Value::Bool(false))
+            .map(|(name, _)| name.as_str())
+            .collect();
+        let is_asked_for =
+            all.keywords().flat_map(|(_, keywords)| keywords.required()).any(|name| excluded.contains(name));
+        Ok(is_asked_for && self.types(all)? & !types::OBJECT == 0)
+    }
+
+    /// Whether no value fits two of these branches, judging by types, listed values and properties.
+    fn are_disjoint(&self, branches: &[All<'a>]) -> Result<bool> {
+        let possible: Vec<&All<'a>> = branches.iter().filter(|branch| !branch.never).collect();
+        if possible.len() > COMPARED {
+            return Ok(false);
+        }
+        let marks: Vec<Marks> = possible.into_iter().map(|branch| self.marks(branch)).collect::<Result<_>>()?;
+        let pairs = marks.iter().enumerate().flat_map(|(i, one)| marks[i + 1..].iter().map(move |other| (one, other)));
+        Ok(pairs.into_iter().all(|(one, other)| one.excludes(other)))
+    }
+
+    fn marks(&self, all: &All<'a>) -> Result<Marks<'a>> {
+        let mut marks = Marks { types: self.types(all)?, ..Marks::default() };
+        for (_, keywords) in all.keywords() {
+            marks.values = both(marks.values, listed(keywords.get("enum"), keywords.get("const")));
+            marks.required.extend(keywords.required());
+            let properties = keywords.get("properties").and_then(Value::as_object);
+            for (name, schema) in properties.into_iter().flatten() {
+                let values = listed(schema.get("enum"), schema.get("const"));
+                let known = marks.properties.remove(name.as_str()).flatten();
+                marks.properties.insert(name, both(known, values));
+            }
+            let additional = keywords.get("additionalProperties").is_some();
+            marks.closed |= keywords.get("additionalProperties") == Some(&Value::Bool(false));
+            marks.open |= additional || properties.is_none() && keywords.has("patternProperties");
+        }
+        marks.closed |= self.undeclared == Undeclared::LeftOut && !marks.open && !marks.properties.is_empty();
+        Ok(marks)
+    }
+}
+
+/// The listed values as texts; `None` if they are not listed.
+type Listed = Option<HashSet<String>>;
+
+fn listed(values: Option<&Value>, value: Option<&Value>) -> Listed {
+    let all = values.and_then(Value::as_array).map(|values| values.iter().map(Value::to_string).collect());
+    both(all, value.map(|value| HashSet::from([value.to_string()])))
+}
+
+fn both(one: Listed, other: Listed) -> Listed {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.intersection(&other).cloned().collect()),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Properties that tell the values of one branch from those of others.
+#[derive(Default)]
+struct Marks<'a> {
+    types: u8,
+    values: Listed,
+    required: HashSet<&'a str>,
+    properties: HashMap<&'a str, Listed>,
+    closed: bool,
+    open: bool,
+}
+
+impl Marks<'_> {
+    fn excludes(&self, other: &Marks) -> bool {
+        let apart = |one: &Listed, other: &Listed| match (one, other) {
+            (Some(one), Some(other)) => one.is_disjoint(other),
+            _ => false,
+        };
+        let excluded_by_members = |one: &Marks, other: &Marks| {
+            one.required.iter().any(|name| match (one.properties.get(name), other.properties.get(name)) {
+                (Some(mine), Some(theirs)) => other.required.contains(name) && apart(mine, theirs),
+                (_, None) => other.closed,
+                _ => false,
+            })
+        };
+        let only_objects = self.types & other.types & !types::OBJECT == 0;
+        self.types & other.types == 0
+            || apart(&self.values, &other.values)
+            || only_objects && (excluded_by_members(self, other) || excluded_by_members(other, self))
+    }
+}

@@ -1,0 +1,98 @@
+//! Handles `not`, and finds the keywords that no rule expresses.
+
+use serde_json::Value;
+
+use super::all::All;
+use super::not::{excluded, excluded_types, forbidden, has_only, is_free, not_matching};
+use super::{Lowering, types};
+use crate::builder::FidelityKind;
+use crate::schema::{Draft, Keywords};
+
+/// The types that the keywords of all parts apply to.
+pub(super) fn types_of_keywords(all: &All) -> u8 {
+    let of_type = if all.keywords().any(|(_, keywords)| has_schemas_as_types(keywords)) { types::ALL } else { 0 };
+    let given = all.keywords().flat_map(|(_, keywords)| keywords.fields.keys());
+    given.fold(of_type, |constrained, key| constrained | types_of_keyword(key))
+}
+
+/// Whether a type is a schema, as it may be in draft 3.
+fn has_schemas_as_types(keywords: Keywords) -> bool {
+    keywords.list("type").iter().any(Value::is_object)
+}
+
+/// The types that a keyword applies to; none for `type` and annotations.
+fn types_of_keyword(key: &str) -> u8 {
+    match key {
+        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" | "divisibleBy" => types::NUMBER,
+        "minLength" | "maxLength" | "pattern" | "format" => types::STRING,
+        "contentEncoding" | "contentMediaType" | "contentSchema" => types::STRING,
+        "items" | "prefixItems" | "additionalItems" | "minItems" | "maxItems" | "uniqueItems" | "contains"
+        | "unevaluatedItems" => types::ARRAY,
+        "properties"
+        | "required"
+        | "additionalProperties"
+        | "minProperties"
+        | "maxProperties"
+        | "patternProperties"
+        | "propertyNames"
+        | "dependencies"
+        | "dependentRequired"
+        | "dependentSchemas"
+        | "unevaluatedProperties" => types::OBJECT,
+        "enum" | "const" | "not" | "if" | "disallow" => types::ALL,
+        _ => 0,
+    }
+}
+
+/// Keywords without rules.
+const UNFOLLOWED: &[&str] = &[
+    "dependencies",
+    "dependentRequired",
+    "dependentSchemas",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+    "if",
+    "disallow",
+];
+
+impl<'a> Lowering<'_, 'a> {
+    /// Reports the keywords that no rule expresses.
+    pub(super) fn left_out(&mut self, all: &All<'a>, types: u8) {
+        let parts: Vec<_> = all.keywords().collect();
+        for (part, keywords) in parts {
+            if has_schemas_as_types(keywords) {
+                let message = "types that are schemas are not followed by the grammar".to_owned();
+                self.note(part.place, "type", FidelityKind::Widened, message);
+            }
+            for (key, value) in keywords.fields {
+                let message = match key.as_str() {
+                    key if types & types_of_keyword(key) == 0 => continue,
+                    key if is_free(value) && key != "disallow" => continue,
+                    key if !keywords.draft.knows(key) => "not a keyword of the draft; not followed",
+                    key if UNFOLLOWED.contains(&key) && !self.places.conditions.has(part.schema, key) => {
+                        "not followed by the grammar"
+                    }
+                    _ => continue,
+                };
+                self.note(part.place, key, FidelityKind::Widened, message.to_owned());
+            }
+            if let Some(not) = keywords.get("not")
+                && !self.places.conditions.has(part.schema, "not")
+                && !self.is_followed(not, keywords.draft, types)
+            {
+                self.note(part.place, "not", FidelityKind::Widened, "not followed by the grammar".to_owned());
+            }
+        }
+    }
+
+    /// Whether the rules exclude all that `not` excludes.
+    fn is_followed(&self, not: &Value, draft: Draft, types: u8) -> bool {
+        let Some(fields) = not.as_object() else { return true };
+        excluded_types(not, draft) != 0
+            || types & !types::OBJECT == 0 && forbidden(not, draft).is_some()
+            || types & !types::STRING == 0
+                && (has_only(Keywords { fields, draft }, &["enum", "const", "type"]) && excluded(not, draft).is_some()
+                    || not_matching(not, draft).is_some())
+    }
+}

@@ -1,0 +1,76 @@
+//! Rules for numbers between bounds and for multiples of a number.
+
+use serde_json::Value;
+
+use super::all::All;
+use super::range::{Digits, Range};
+use super::{Lowering, types};
+use crate::builder::FidelityKind;
+use crate::regular::{self, Spelling};
+use crate::rule::Rule;
+use crate::schema::Keywords;
+
+const NUMBERS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "divisibleBy"];
+
+impl<'a> Lowering<'_, 'a> {
+    /// The rule for numbers; `None` if no number fits.
+    pub(super) fn number(&mut self, all: &All<'a>, types: u8, name: &str) -> Option<Rule> {
+        let of_types = types & types::NUMBER;
+        let (whole, fraction) = (of_types == types::INTEGER, of_types == types::FRACTION);
+        let mut range = Range { whole, fraction, ..Range::default() };
+        for (part, keywords) in all.keywords() {
+            let bound = |key: &str| keywords.get(key).and_then(Value::as_number).and_then(Digits::of);
+            // Up to draft 4, this flag excluded the other bound itself.
+            let open = |key: &str| keywords.get(key) == Some(&Value::Bool(true));
+            bound("minimum").into_iter().for_each(|min| range.at_least((min, !open("exclusiveMinimum"))));
+            bound("maximum").into_iter().for_each(|max| range.at_most((max, !open("exclusiveMaximum"))));
+            bound("exclusiveMinimum").into_iter().for_each(|min| range.at_least((min, false)));
+            bound("exclusiveMaximum").into_iter().for_each(|max| range.at_most((max, false)));
+            range.multiple_of.extend(["multipleOf", "divisibleBy"].into_iter().filter_map(bound));
+            for key in NUMBERS {
+                if keywords.get(key).and_then(Value::as_number).is_some_and(|number| Digits::of(number).is_none()) {
+                    self.note(
+                        part.place,
+                        key,
+                        FidelityKind::Widened,
+                        "too large for a grammar; not followed".to_owned(),
+                    );
+                }
+            }
+        }
+        if range.is_free() {
+            let shared = if range.whole { "integer" } else { "number" };
+            return Some(Rule::Reference(self.builder.share(shared)));
+        }
+        let mut dfa = range.automaton(&self.room);
+        if dfa.is_none() && !range.multiple_of.is_empty() {
+            range.multiple_of.clear();
+            for (part, _) in all.values("multipleOf") {
+                self.note(part.place, "multipleOf", FidelityKind::Widened, "not followed by the grammar".to_owned());
+            }
+            dfa = range.automaton(&self.room);
+        }
+        let exponents = range.has_exponent() || range.whole;
+        let limits = |keywords: &Keywords| keywords.has("not") || NUMBERS.iter().any(|key| keywords.has(key));
+        if let (false, Some((part, _))) = (exponents, all.keywords().find(|(_, keywords)| limits(keywords))) {
+            let message = "a number that is limited is written without an exponent".to_owned();
+            self.note(part.place, "", FidelityKind::Narrowed, message);
+        }
+        match dfa {
+            Some(dfa) if dfa.accepts_nothing() => None,
+            Some(dfa) => Some(regular::of_automaton(self.builder, name, &dfa, Spelling::Plain)),
+            None => {
+                let shared = if range.whole { "integer" } else { "number" };
+                if let Some((part, _)) = all.keywords().next() {
+                    self.note(
+                        part.place,
+                        "",
+                        FidelityKind::Widened,
+                        "the bounds are too large for a grammar".to_owned(),
+                    );
+                }
+                Some(Rule::Reference(self.builder.share(shared)))
+            }
+        }
+    }
+}

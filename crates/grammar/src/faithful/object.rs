@@ -1,0 +1,462 @@
+//! Rules for objects.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use serde_json::Value;
+use smol_str::{SmolStr, format_smolstr};
+
+use super::all::All;
+use super::array::listed;
+use super::not::forbidden;
+use super::places::Part;
+use super::{Lowering, Undeclared, below, comma, counted, space};
+use crate::builder::FidelityKind;
+use crate::primitive::quoted;
+use crate::regular::{self, Dfa, Pattern, Spelling};
+use crate::rule::Rule;
+use crate::schema::Keywords;
+use chatparse_base::Result;
+use chatparse_base::json_string::quoted as as_json;
+use chatparse_base::limits;
+
+/// The maximum number of patterns of names that are distinguished.
+const PATTERNS: usize = 8;
+/// The number of states from which on an automaton is minimised.
+const MINIMISED: usize = 64;
+/// The maximum number of properties between which others are allowed: each such place costs an engine time.
+const BETWEEN: usize = 16;
+
+/// A property with a fixed place.
+struct Declared {
+    pair: Rule,
+    required: bool,
+}
+
+impl<'a> Lowering<'_, 'a> {
+    /// The rule for objects; `None` if no object fits.
+    pub(super) fn object(&mut self, all: &All<'a>, name: &SmolStr) -> Result<Option<Rule>> {
+        let required: Vec<&'a str> = unique(all.keywords().flat_map(|(_, keywords)| keywords.required()));
+        let given = all.values("properties").flat_map(|(_, schemas)| schemas.as_object().into_iter().flatten());
+        let names = unique(given.map(|(name, _)| name.as_str()).chain(required.iter().copied()));
+        let is_required: HashSet<&str> = required.into_iter().collect();
+        let taken: HashSet<&str> = all.values("not").filter_map(|(part, not)| forbidden(not, part.draft)).collect();
+        let closed = self.is_closed(all);
+        let given = all.values("patternProperties").filter_map(|(_, patterns)| patterns.as_object());
+        let each = all.parts.len() + given.map(|patterns| patterns.len()).sum::<usize>();
+        let mut declared = Vec::new();
+        for property in &names {
+            self.spend(each + property.len())?;
+            let mut schemas = self.schemas_of(all, property)?;
+            schemas.never |= taken.contains(property) || !self.may_be_named(all, property);
+            schemas.never |= closed && schemas.undescribed && !is_required.contains(property);
+            // Each schema is compared with the others.
+            self.spend(schemas.parts.len() * schemas.parts.len() / 8)?;
+            let value = All::of(&mut self.places, schemas.parts);
+            let value = if schemas.never { None } else { self.rule(value, &below(name, property))? };
+            let required = is_required.contains(property);
+            match value {
+                None if required => return Ok(None),
+                None => {}
+                Some(value) => {
+                    let pair = [Rule::Literal(as_json(property)), space(), Rule::literal(":"), space(), value];
+                    declared.push((property, Declared { pair: Rule::sequence(pair), required }));
+                }
+            }
+        }
+        let absent: Vec<&'a str> =
+            unique(names.iter().copied().chain(all.values("not").filter_map(|(part, not)| forbidden(not, part.draft))));
+        let others = if closed { None } else { self.others(all, &absent, name)? };
+        let is_open = others.is_some();
+        let others = others.map(|others| {
+            // What may be there under a condition only has no place of its own where others have none.
+            let fixed = all.values("properties").filter(|(part, _)| !part.is_conditional);
+            let fixed =
+                fixed.flat_map(|(_, schemas)| schemas.as_object().into_iter().flat_map(|schemas| schemas.keys()));
+            let fixed: HashSet<&str> = fixed.map(String::as_str).collect();
+            let (ordered, free): (Vec<_>, Vec<_>) = std::mem::take(&mut declared)
+                .into_iter()
+                .partition(|(name, one): &(&&str, Declared)| one.required || fixed.contains(**name));
+            declared = ordered;
+            if free.is_empty() {
+                return others;
+            }
+            let pairs = [others].into_iter().chain(free.into_iter().map(|(_, one)| one.pair));
+            Rule::Reference(self.builder.add(&below(name, "other-kv"), Rule::Choice(pairs.collect())))
+        });
+        if declared.len() > 1 || is_open && !declared.is_empty() {
+            self.note_order(all, is_open);
+        }
+        // A pair that is used twice gets a rule.
+        let first_required = declared.iter().position(|(_, one)| one.required).unwrap_or(declared.len());
+        let min = counted(all, "minProperties", u64::max).unwrap_or(0);
+        let max = counted(all, "maxProperties", u64::min);
+        if max.is_some_and(|max| max < min) {
+            return Ok(None);
+        }
+        let counts = self.counts(all, &declared, is_open, min, max);
+        let mut properties = Vec::with_capacity(declared.len());
+        for (index, (property, one)) in declared.into_iter().enumerate() {
+            let once = counts.is_none() && (index > first_required || index == 0);
+            let pair = match once {
+                true => one.pair,
+                false => {
+                    let name = format_smolstr!("{}-kv", below(name, property));
+                    Rule::Reference(self.builder.add(&name, one.pair))
+                }
+            };
+            properties.push(Declared { pair, ..one });
+        }
+        let inside = match (properties.is_empty(), others, counts) {
+            (true, None, _) if min > 0 => return Ok(None),
+            (true, None, _) => Rule::Empty,
+            (true, Some(others), _) => {
+                let (min, max) = self.bounds(all, (min, max), ("minProperties", "maxProperties"));
+                listed(others, min, max)
+            }
+            (false, others, Some((min, max))) => match self.counted_members(&properties, others, min, max, name) {
+                Some(members) => members,
+                None => return Ok(None),
+            },
+            (false, others, None) => self.members(&properties, others, min > 0, name),
+        };
+        let end = Rule::literal("}");
+        let inside = if inside == Rule::Empty { end } else { Rule::sequence([inside, space(), end]) };
+        Ok(Some(Rule::joined([Rule::literal("{"), space(), inside])))
+    }
+
+    /// Whether properties that the schema does not mention are left out although it allows them.
+    fn is_closed(&mut self, all: &All<'a>) -> bool {
+        let has = |key: &'static str| all.values(key).next().is_some();
+        let closed = self.undeclared == Undeclared::LeftOut
+            && has("properties")
+            && !has("additionalProperties")
+            && !has("unevaluatedProperties")
+            && !has("patternProperties");
+        if closed && let Some((part, _)) = all.values("properties").next() {
+            let message = "properties that are not declared are left out".to_owned();
+            self.note(part.place, "properties", FidelityKind::Narrowed, message);
+        }
+        closed
+    }
+
+    fn note_order(&mut self, all: &All<'a>, is_open: bool) {
+        let given = all.values("properties").next().map(|(part, _)| (part, "properties"));
+        let Some((part, key)) = given.or_else(|| all.values("required").next().map(|(part, _)| (part, "required")))
+        else {
+            return;
+        };
+        let others = if is_open { ", others before, behind or, where there are few, between them" } else { "" };
+        self.note(part.place, key, FidelityKind::Narrowed, format!("properties are written in this order{others}"));
+    }
+
+    /// The schemas of a property's value.
+    fn schemas_of(&mut self, all: &All<'a>, name: &'a str) -> Result<Schemas<'a>> {
+        let mut found = Schemas { parts: Vec::new(), never: false, undescribed: true };
+        let mut describing: Vec<_> = Vec::new();
+        for (part, keywords) in all.keywords() {
+            let mut own = false;
+            if let Some(schema) = keywords.get("properties").and_then(|schemas| schemas.get(name)) {
+                found.parts.push(self.places.named(part, "properties", name, schema));
+                own = true;
+            }
+            for (pattern, schema) in keywords.map("patternProperties") {
+                if self.pattern(pattern, part).is_none_or(|dfa| dfa.accepts(name)) {
+                    found.parts.push(self.places.named(part, "patternProperties", pattern, schema));
+                    own = true;
+                }
+            }
+            let additional = keywords.get("additionalProperties");
+            if own || additional.is_some() {
+                describing.push(part.key());
+            }
+            match additional {
+                Some(schema) if !own => found.parts.push(self.places.key(part, "additionalProperties", schema)),
+                _ => {}
+            }
+            found.undescribed &= !own;
+        }
+        let describes = |part: Part<'a>, _: Keywords<'a>| describing.contains(&part.key());
+        found.parts.extend(self.unevaluated(all, "unevaluatedProperties", &describes)?);
+        Ok(found)
+    }
+
+    /// The automaton of a pattern of names.
+    fn pattern(&mut self, source: &'a str, part: Part<'a>) -> Option<Rc<Dfa>> {
+        if let Some(known) = self.patterns.get(source) {
+            return known.clone();
+        }
+        let dfa = Pattern::parse(source).ok().and_then(|pattern| regular::automaton(&pattern, &self.room));
+        let dfa = dfa.map(|dfa| Rc::new(if dfa.states.len() <= MINIMISED { dfa.minimal(&self.room) } else { dfa }));
+        if dfa.is_none() {
+            let message = format!("the pattern {source:?} is not supported; any name is taken to match");
+            self.note(part.place, "patternProperties", FidelityKind::Widened, message);
+        }
+        self.patterns.insert(source, dfa.clone());
+        dfa
+    }
+
+    /// Whether `propertyNames` allows a name.
+    fn may_be_named(&mut self, all: &All<'a>, name: &str) -> bool {
+        let name = Value::from(name);
+        let allows = all.values("propertyNames").all(|(part, schema)| self.checker.allows(schema, part.base, &name));
+        if self.checker.is_spent()
+            && let Some((part, _)) = all.values("propertyNames").next()
+        {
+            let message = "too many names to check all of them".to_owned();
+            self.note(part.place, "propertyNames", FidelityKind::Widened, message);
+        }
+        allows
+    }
+
+    /// A pair of a name other than `names` and its value; `None` if there are no others.
+    fn others(&mut self, all: &All<'a>, names: &[&'a str], name: &SmolStr) -> Result<Option<Rule>> {
+        let mut patterns: Vec<(Part<'a>, &'a str, &'a Value)> = Vec::new();
+        for (part, schemas) in all.values("patternProperties") {
+            let schemas = schemas.as_object().into_iter().flatten();
+            patterns.extend(schemas.map(|(pattern, schema)| (part, pattern.as_str(), schema)));
+        }
+        if patterns.len() > PATTERNS {
+            let message = "too many patterns for a grammar; other properties may have any value".to_owned();
+            self.note(patterns[0].0.place, "patternProperties", FidelityKind::Widened, message);
+            let Some(key) = self.other_name(None, names, name) else { return Ok(None) };
+            let value = Rule::Reference(self.builder.share("value"));
+            let pair = Rule::sequence([key, space(), Rule::literal(":"), space(), value]);
+            return Ok(Some(Rule::Reference(self.builder.add(&below(name, "other-kv"), pair))));
+        }
+        let mut allowed: Option<Dfa> = None;
+        let named: Vec<_> = all.values("propertyNames").collect();
+        for (part, schema) in named {
+            let part = self.places.key(part, "propertyNames", schema);
+            let schemas = All::of(&mut self.places, [part]);
+            if schemas.never {
+                return Ok(None);
+            }
+            if let Some(own) = self.names(&schemas)? {
+                allowed = match allowed {
+                    None => Some(own),
+                    Some(known) => known.and(&own, &self.room).or(Some(known)),
+                };
+            }
+            if !schemas.choices.is_empty() {
+                self.note(part.place, "", FidelityKind::Widened, "alternatives are not followed for names".to_owned());
+            }
+        }
+        let languages: Vec<Option<Rc<Dfa>>> =
+            patterns.iter().map(|(part, pattern, _)| self.pattern(pattern, *part)).collect();
+        let mut branches = Vec::new();
+        for index in 0..=patterns.len() {
+            let mut schemas = Vec::new();
+            for (part, keywords) in all.keywords() {
+                let matched = patterns.get(index).filter(|(of, ..)| of.key() == part.key());
+                match (matched, keywords.get("additionalProperties")) {
+                    (Some((_, pattern, schema)), _) => {
+                        schemas.push(self.places.named(part, "patternProperties", pattern, schema));
+                    }
+                    (None, Some(schema)) => schemas.push(self.places.key(part, "additionalProperties", schema)),
+                    (None, None) => {}
+                }
+            }
+            let of = patterns.get(index).map(|(of, ..)| of.key());
+            let describes =
+                |part: Part<'a>, keywords: Keywords<'a>| keywords.has("additionalProperties") || of == Some(part.key());
+            schemas.extend(self.unevaluated(all, "unevaluatedProperties", &describes)?);
+            self.spend(schemas.len() * schemas.len() / 8)?;
+            let value = All::of(&mut self.places, schemas);
+            if value.never {
+                continue;
+            }
+            // Names that match this pattern and no other; last, names that match none.
+            let mut language = allowed.clone();
+            for (other, dfa) in languages.iter().enumerate() {
+                let Some(dfa) = dfa else { continue };
+                let own = if other == index { (**dfa).clone() } else { dfa.complement() };
+                if other == index && allowed.is_none() && languages.len() == 1 {
+                    language = Some(own);
+                    continue;
+                }
+                language = match language {
+                    None => Some(own),
+                    Some(known) => known.and(&own, &self.room).or(Some(known)),
+                };
+            }
+            if language.as_ref().is_some_and(Dfa::accepts_nothing) {
+                continue;
+            }
+            let key = self.other_name(language, names, name);
+            let Some(key) = key else { continue };
+            let part = if index < patterns.len() { format!("matching-{index}") } else { "other".to_owned() };
+            let Some(value) = self.rule(value, &below(name, &part))? else { continue };
+            branches.push(Rule::sequence([key, space(), Rule::literal(":"), space(), value]));
+        }
+        if branches.len() > 2 {
+            let message = "names that several of the patterns match are left out".to_owned();
+            self.note(patterns[0].0.place, "patternProperties", FidelityKind::Narrowed, message);
+        }
+        let pair = match branches.len() {
+            0 => return Ok(None),
+            1 => branches.swap_remove(0),
+            _ => Rule::Choice(branches),
+        };
+        Ok(Some(Rule::Reference(self.builder.add(&below(name, "other-kv"), pair))))
+    }
+
+    /// The rule of a quoted name of the language that is not in `names`; `None` if there is none.
+    fn other_name(&mut self, language: Option<Dfa>, names: &[&'a str], name: &str) -> Option<Rule> {
+        let mut language = language;
+        if language.is_none() && !names.is_empty() {
+            let mut names = names.to_vec();
+            names.sort_unstable();
+            let body = regular::none_of(self.builder, &names);
+            return Some(Rule::Reference(self.builder.add(&below(name, "other-name"), quoted(body))));
+        }
+        let taken = names.iter().copied().filter(|name| language.as_ref().is_none_or(|dfa| dfa.accepts(name)));
+        let taken: Vec<&str> = taken.collect();
+        if !taken.is_empty() {
+            let others = Dfa::of_texts(taken).complement();
+            language = match language {
+                None => Some(others),
+                Some(known) => known.and(&others, &self.room.wider(4)).or(Some(known)),
+            };
+        }
+        let Some(dfa) = language else { return Some(Rule::Reference(self.builder.share("string"))) };
+        if dfa.accepts_nothing() {
+            return None;
+        }
+        let body = regular::of_automaton(self.builder, &below(name, "other-name"), &dfa, Spelling::JsonString);
+        Some(Rule::Reference(self.builder.add(&below(name, "other-name"), quoted(body))))
+    }
+
+    /// The bounds on the number of properties that need counting. Reports those that cannot be counted.
+    fn counts(
+        &mut self,
+        all: &All<'a>,
+        declared: &[(&&'a str, Declared)],
+        is_open: bool,
+        min: u64,
+        max: Option<u64>,
+    ) -> Option<(u64, Option<u64>)> {
+        if declared.is_empty() {
+            return None;
+        }
+        let required = declared.iter().filter(|(_, one)| one.required).count() as u64;
+        let max = max.filter(|max| is_open || *max < declared.len() as u64);
+        // A minimum of one needs no counting.
+        if min <= required.max(1) && max.is_none() {
+            return None;
+        }
+        let states = (declared.len() as u64 + 1).saturating_mul(max.unwrap_or(min) + 1);
+        if states <= limits::AUTOMATON_STATES as u64 {
+            return Some((min, max));
+        }
+        for key in ["minProperties", "maxProperties"] {
+            let places: Vec<_> = all.values(key).map(|(part, _)| part.place).collect();
+            for place in places {
+                self.note(place, key, FidelityKind::Widened, "too large for a grammar; not followed".to_owned());
+            }
+        }
+        None
+    }
+
+    /// Properties in order, with others before and behind them, and between them if there are few. From the first required
+    /// property on, the rest does not depend on what preceded.
+    fn members(&mut self, declared: &[Declared], others: Option<Rule>, some: bool, name: &str) -> Rule {
+        let first = declared.iter().position(|one| one.required);
+        let last_head = first.unwrap_or(declared.len() - 1);
+        let before = others.clone().map(|other| Rule::sequence([other, comma()]).group().repeat(0, None));
+        let behind_any = others.clone().map(|other| Rule::sequence([comma(), other]).group().repeat(0, None));
+        let between = if declared.len() <= BETWEEN { behind_any.clone() } else { None };
+        let more = |one: &Declared| {
+            let next = Rule::joined(between.iter().cloned().chain([comma(), one.pair.clone()]).collect::<Vec<_>>());
+            if one.required { next } else { next.group().optional() }
+        };
+        let tail = declared[last_head + 1..].iter().map(more).chain(behind_any);
+        let mut behind = Rule::joined(tail.collect::<Vec<_>>());
+        let mut heads = Vec::new();
+        for (index, one) in declared[..=last_head].iter().enumerate().rev() {
+            // The rest behind this property, whatever preceded it.
+            if index < last_head || index > 0 && behind != Rule::Empty && !matches!(behind, Rule::Reference(_)) {
+                behind = Rule::Reference(self.builder.add(&below(name, &format!("rest-{}", index + 1)), behind));
+            }
+            heads.push(Rule::joined([one.pair.clone(), behind.clone()]));
+            behind = Rule::joined([more(one), behind]);
+        }
+        heads.reverse();
+        let heads = if heads.len() == 1 { heads.swap_remove(0) } else { Rule::Choice(heads).group() };
+        let mut head = Rule::joined(before.into_iter().chain([heads]).collect::<Vec<_>>());
+        if first.is_none()
+            && let Some(others) = others
+        {
+            head = Rule::Choice(vec![head, listed(others, 1, None)]).group();
+        }
+        match first.is_none() && !some {
+            true if matches!(head, Rule::Group(..)) => head.optional(),
+            true => head.group().optional(),
+            false => head,
+        }
+    }
+
+    /// Like `members`, counting properties; `None` if no object fits.
+    fn counted_members(
+        &mut self,
+        declared: &[Declared],
+        others: Option<Rule>,
+        min: u64,
+        max: Option<u64>,
+        name: &str,
+    ) -> Option<Rule> {
+        // Without an upper bound, the count does not matter above the lower bound.
+        let most = max.unwrap_or(min);
+        let step = |count: u64| if max.is_none() { (count + 1).min(most) } else { count + 1 };
+        let comma_before = |count: u64, rule: Rule| if count == 0 { rule } else { Rule::sequence([comma(), rule]) };
+        // By count: what may follow the properties so far, from the end.
+        let mut behind: Vec<Option<Rule>> = Vec::new();
+        for count in 0..=most {
+            let left = max.map(|max| max - count);
+            let missing = min.saturating_sub(count);
+            behind.push(match &others {
+                None => (missing == 0).then_some(Rule::Empty),
+                Some(others) if count == 0 => Some(listed(others.clone(), missing, left)),
+                Some(others) => {
+                    Some(Rule::sequence([comma(), others.clone()]).group().repeat_or_nothing(missing, left))
+                }
+            });
+        }
+        for (index, one) in declared.iter().enumerate().rev() {
+            let mut before = Vec::new();
+            for count in 0..=most {
+                let with = if max == Some(count) { None } else { behind[step(count) as usize].clone() };
+                let with = with.map(|rest| Rule::joined([comma_before(count, one.pair.clone()), rest]));
+                let without = if one.required { None } else { behind[count as usize].clone() };
+                let rule = match (with, without) {
+                    (Some(with), Some(Rule::Empty)) => Some(with.group().optional()),
+                    (Some(with), Some(without)) => Some(Rule::choice([with, without])),
+                    (with, without) => with.or(without),
+                };
+                let named = rule.map(|rule| match rule {
+                    rule @ (Rule::Empty | Rule::Reference(_)) => rule,
+                    rule => {
+                        let name = below(name, &format!("rest-{index}-{count}"));
+                        Rule::Reference(self.builder.add(&name, rule))
+                    }
+                });
+                before.push(named);
+            }
+            behind = before;
+        }
+        behind.swap_remove(0)
+    }
+}
+
+struct Schemas<'a> {
+    parts: Vec<Part<'a>>,
+    never: bool,
+    /// No part has a schema for this very property.
+    undescribed: bool,
+}
+
+/// The distinct names, in the order of their first occurrence.
+fn unique<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = HashSet::new();
+    names.filter(|name| seen.insert(*name)).collect()
+}

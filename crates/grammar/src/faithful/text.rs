@@ -1,0 +1,240 @@
+//! Rules for strings: lengths, patterns, formats.
+
+use serde_json::Value;
+
+use super::all::All;
+use super::not::{excluded, not_matching};
+use super::places::{Part, Place};
+use super::{Lowering, counted, format};
+use crate::builder::FidelityKind;
+use crate::primitive::quoted;
+use crate::regular::{self, Dfa, Expr, Pattern, Spelling, Unusable};
+use crate::rule::Rule;
+use crate::schema::refused;
+use chatparse_base::Result;
+use chatparse_base::limits;
+
+/// The constraints on a string.
+#[derive(Default)]
+struct Text<'a> {
+    /// Each with its place and keyword.
+    patterns: Vec<(Pattern, Place, &'static str)>,
+    /// Patterns that must not match, with their places.
+    not: Vec<(Pattern, Place)>,
+    excluded: Vec<&'a str>,
+    min: u64,
+    max: Option<u64>,
+}
+
+impl<'a> Lowering<'_, 'a> {
+    /// The rule for quoted strings; `None` if no string fits.
+    pub(super) fn string(&mut self, all: &All<'a>, name: &str) -> Result<Option<Rule>> {
+        let mut text = self.text(all)?;
+        if text.max.is_some_and(|max| max < text.min) {
+            return Ok(None);
+        }
+        if text.patterns.is_empty() && text.not.is_empty() && text.excluded.is_empty() {
+            let (min, max) = self.bounds(all, (text.min, text.max), ("minLength", "maxLength"));
+            if (min, max) == (0, None) {
+                return Ok(Some(Rule::Reference(self.builder.share("string"))));
+            }
+            let chars = Rule::Reference(self.builder.share("char"));
+            return Ok(Some(quoted(chars.repeat_or_nothing(min, max))));
+        }
+        if let ([(pattern, ..)], true) = (&mut text.patterns[..], text.not.is_empty() && text.excluded.is_empty()) {
+            // A length that the pattern implies, or that one of its counts can express, needs no counting.
+            if fits(pattern, text.min, text.max)
+                && let Some(body) = regular::of_pattern(self.builder, pattern, Spelling::JsonString)
+            {
+                return Ok(Some(quoted(body)));
+            }
+        }
+        Ok(match self.automaton(&text, all) {
+            Some(dfa) if dfa.accepts_nothing() => None,
+            Some(dfa) => Some(quoted(regular::of_automaton(self.builder, name, &dfa, Spelling::JsonString))),
+            None => {
+                // Using one pattern is better than none.
+                let first = text.patterns.first().map(|(pattern, ..)| pattern);
+                let body = first.and_then(|pattern| regular::of_pattern(self.builder, pattern, Spelling::JsonString));
+                let chars = Rule::Reference(self.builder.share("char")).repeat(0, None);
+                Some(quoted(body.unwrap_or(chars)))
+            }
+        })
+    }
+
+    /// The automaton of all constraints together. If it is too large, reports that and returns `None`.
+    fn automaton(&mut self, text: &Text<'a>, all: &All<'a>) -> Option<Dfa> {
+        let mut whole: Option<Dfa> = None;
+        let not = text.not.iter().map(|(pattern, place)| (pattern, *place, "not", false));
+        let all_patterns = text.patterns.iter().map(|(pattern, place, key)| (pattern, *place, *key, true)).chain(not);
+        for (pattern, place, key, matches) in all_patterns {
+            let own = regular::automaton(pattern, &self.room);
+            let own = own.map(|own| if matches { own } else { own.complement() });
+            let both = match (&whole, own) {
+                (_, None) => None,
+                (None, own) => own,
+                (Some(whole), Some(own)) => whole.and(&own, &self.room),
+            };
+            match both {
+                Some(both) => whole = Some(both),
+                None => {
+                    self.note(place, key, FidelityKind::Widened, "too large for a grammar; not followed".to_owned())
+                }
+            }
+        }
+        if !text.excluded.is_empty() {
+            let others = Dfa::of_texts(text.excluded.iter().copied()).complement();
+            whole = match whole {
+                None => Some(others),
+                Some(whole) => whole.and(&others, &self.room),
+            };
+        }
+        let whole = whole?;
+        if (text.min, text.max) == (0, None) {
+            return Some(whole);
+        }
+        match whole.of_length(text.min, text.max, &self.room) {
+            Some(counted) => Some(counted),
+            None => {
+                let parts: Vec<Part<'a>> = all.parts.clone();
+                for part in parts {
+                    for key in ["minLength", "maxLength"] {
+                        if part.schema.get(key).is_some() {
+                            let message = "too large for a grammar beside a pattern; not followed".to_owned();
+                            self.note(part.place, key, FidelityKind::Widened, message);
+                        }
+                    }
+                }
+                Some(whole)
+            }
+        }
+    }
+
+    /// The names of properties that these schemas allow; `None` if any is allowed or a constraint cannot be used.
+    pub(super) fn names(&mut self, all: &All<'a>) -> Result<Option<Dfa>> {
+        let listed = all.keywords().find_map(|(_, keywords)| keywords.listed());
+        if let Some(listed) = listed {
+            return Ok(Some(Dfa::of_texts(listed.iter().filter_map(Value::as_str))));
+        }
+        let mut text = self.text(all)?;
+        if text.patterns.is_empty() && text.not.is_empty() {
+            if (text.min, text.max) == (0, None) {
+                return Ok(None);
+            }
+            let any = Pattern { expr: Expr::nothing(), ahead: Vec::new(), pinned: false };
+            text.patterns.push((any, all.parts[0].place, "propertyNames"));
+        }
+        Ok(self.automaton(&text, all))
+    }
+
+    fn text(&mut self, all: &All<'a>) -> Result<Text<'a>> {
+        let mut text = Text {
+            min: counted(all, "minLength", u64::max).unwrap_or(0),
+            max: counted(all, "maxLength", u64::min),
+            ..Text::default()
+        };
+        let parts: Vec<_> = all.keywords().collect();
+        for (part, keywords) in parts {
+            if let Some(Value::String(source)) = keywords.get("pattern") {
+                match Pattern::parse(source) {
+                    // Every text matches.
+                    Ok(pattern) if pattern.expr == Expr::nothing() && pattern.ahead.is_empty() => {}
+                    Ok(pattern) => {
+                        if pattern.pinned {
+                            let message = "it looks ahead without ^; texts match from their start on".to_owned();
+                            self.note(part.place, "pattern", FidelityKind::Narrowed, message);
+                        }
+                        text.patterns.push((pattern, part.place, "pattern"));
+                    }
+                    Err(Unusable::Unsupported(why)) => {
+                        let message = format!("pattern {source:?} is not supported ({why}); any string is allowed");
+                        self.note(part.place, "pattern", FidelityKind::Widened, message);
+                    }
+                    Err(Unusable::Invalid(why)) => {
+                        let message = format!("pattern {source:?} is not a regular expression: {why}");
+                        return Err(refused(&self.places.pointer(part.place), &message));
+                    }
+                }
+            }
+            if let Some(Value::String(name)) = keywords.get("format")
+                && let Some((source, known)) = format::pattern(name)
+            {
+                if known == format::Known::Wider {
+                    let message = format!("the grammar of {name:?} allows a little more than the format does");
+                    self.note(part.place, "format", FidelityKind::Widened, message);
+                }
+                if known == format::Known::Narrower {
+                    let message = "leap seconds are written in UTC only".to_owned();
+                    self.note(part.place, "format", FidelityKind::Narrowed, message);
+                }
+                if self.places.format_annotates(part) {
+                    let message = "the format is held to, which this draft only asks of who opts in".to_owned();
+                    self.note(part.place, "format", FidelityKind::Narrowed, message);
+                }
+                text.patterns.extend(Pattern::parse(&source).ok().map(|pattern| (pattern, part.place, "format")));
+            }
+            text.excluded.extend(keywords.get("not").and_then(|not| excluded(not, part.draft)).into_iter().flatten());
+            text.not.extend(
+                keywords.get("not").and_then(|not| not_matching(not, part.draft)).map(|pattern| (pattern, part.place)),
+            );
+        }
+        Ok(text)
+    }
+
+    /// Adjusts bounds for llama.cpp's reader, which rejects large lower bounds and treats large upper ones as infinite.
+    pub(super) fn bounds(
+        &mut self,
+        all: &All<'a>,
+        (min, max): (u64, Option<u64>),
+        keys: (&'static str, &'static str),
+    ) -> (u64, Option<u64>) {
+        let most = limits::GBNF_REPETITIONS;
+        let mut note = |key: &'static str, message: &str| {
+            let places: Vec<Place> = all.values(key).map(|(part, _)| part.place).collect();
+            places.into_iter().for_each(|place| self.note(place, key, FidelityKind::Widened, message.to_owned()));
+        };
+        if min > most {
+            note(keys.0, &format!("lowered to {most}, the most that engines count"));
+        }
+        if max.is_some_and(|max| max > most) {
+            note(keys.1, &format!("engines count no further than {most}; not followed"));
+        }
+        (min.min(most), max.filter(|max| *max <= most))
+    }
+}
+
+/// Whether the pattern implies the length. May change one count of the pattern for that.
+fn fits(pattern: &mut Pattern, min: u64, max: Option<u64>) -> bool {
+    if (min, max) == (0, None) {
+        return true;
+    }
+    // Only a pattern with both anchors fixes the length of the text.
+    let Expr::Sequence(parts) = &mut pattern.expr else { return false };
+    let [Expr::Start, body @ .., Expr::End] = &mut parts[..] else { return false };
+    if body.iter().any(Expr::has_anchor) || !pattern.ahead.is_empty() {
+        return false;
+    }
+    let widths = body.iter().map(Expr::width);
+    let (least, most) = widths.clone().fold((0_u64, Some(0_u64)), |sum, part| {
+        (sum.0.saturating_add(part.0), sum.1.zip(part.1).map(|(sum, part)| sum.saturating_add(part)))
+    });
+    if min <= least && max.is_none_or(|max| most.is_some_and(|most| most <= max)) {
+        return true;
+    }
+    // All parts but one have a fixed length, and that one repeats single characters.
+    let fixed: u64 = widths.clone().filter(|(least, most)| Some(*least) == *most).map(|(least, _)| least).sum();
+    let mut free = body.iter_mut().filter(|part| part.width().1 != Some(part.width().0));
+    match (free.next(), free.next()) {
+        (Some(Expr::Repeat(inner, low, high)), None) if inner.width() == (1, Some(1)) => {
+            let from = min.saturating_sub(fixed).max(u64::from(*low));
+            let to = max.map(|max| max.saturating_sub(fixed)).into_iter().chain(high.map(u64::from)).min();
+            let possible = max.is_none_or(|max| max >= fixed) && to.is_none_or(|to| to >= from);
+            if possible {
+                *low = from.min(u64::from(u32::MAX)) as u32;
+                *high = to.map(|to| to.min(u64::from(u32::MAX)) as u32);
+            }
+            possible
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,57 @@
+//! `unevaluatedProperties` and `unevaluatedItems`: schemas for what no other schema describes that holds for the same value.
+
+use serde_json::Value;
+
+use super::Lowering;
+use super::all::All;
+use super::places::Part;
+use crate::builder::FidelityKind;
+use crate::schema::Keywords;
+use chatparse_base::Result;
+
+impl<'a> Lowering<'_, 'a> {
+    /// The schemas that `key` (one of the two) adds for a property or an item. `describes`: whether the keywords of a part, apart
+    /// from `key` itself, describe it.
+    pub(super) fn unevaluated(
+        &mut self,
+        all: &All<'a>,
+        key: &'static str,
+        describes: &dyn Fn(Part<'a>, Keywords<'a>) -> bool,
+    ) -> Result<Vec<Part<'a>>> {
+        let outer: Vec<(Part<'a>, &'a Value)> = all.values(key).collect();
+        let mut added = Vec::new();
+        for (part, schema) in outer {
+            // Each part's way to the outer one is at most as long as there are parts.
+            self.spend(all.parts.len() * all.parts.len() / 8)?;
+            if !self.is_certain(all, part, key) {
+                continue;
+            }
+            let is_described = all.keywords().any(|(other, keywords)| {
+                let is_outer = other.key() == part.key();
+                !other.is_made
+                    && (describes(other, keywords) || !is_outer && keywords.has(key))
+                    && self.places.is_within(other, part)
+            });
+            if !is_described {
+                added.push(self.places.key(part, key, schema));
+            }
+        }
+        Ok(added)
+    }
+
+    /// Whether all that holds beside a part is known; if not, reports that its keyword is not followed.
+    fn is_certain(&mut self, all: &All<'a>, part: Part<'a>, key: &'static str) -> bool {
+        let hides = |(other, keywords): (Part<'a>, Keywords<'a>)| {
+            let lone_if = keywords.has("if") && !self.places.conditions.has(other.schema, "if");
+            lone_if || key == "unevaluatedItems" && keywords.has("contains")
+        };
+        let is_certain = !all.is_partial && !all.keywords().any(hides);
+        if !is_certain {
+            self.note(part.place, key, FidelityKind::Widened, "not followed by the grammar".to_owned());
+        } else if all.chose_any {
+            let message = "only what one branch of an anyOf describes is beside the others".to_owned();
+            self.note(part.place, key, FidelityKind::Narrowed, message);
+        }
+        is_certain
+    }
+}

@@ -1,0 +1,467 @@
+//! Turns a format's expressions into grammar rules, so that one description parses and constrains the output.
+//!
+//! Rules stay rules, schemas replace the JSON that they annotate, text up to a marker becomes an automaton with a rule for
+//! each state. Look aheads are dropped, because a grammar cannot express them; so it may allow a little more than the parser
+//! does.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+use smallvec::SmallVec;
+use smol_str::{SmolStr, format_smolstr};
+
+use super::automaton::Automaton;
+use super::builder::{Builder, Fidelity, FidelityKind, Grammar};
+use super::class::{class, one_of, string_character};
+use super::faithful::Undeclared;
+use super::nullable::{Nullable, may_be_string, written};
+use super::primitive::no_character;
+use super::rule::Rule;
+use chatparse_base::limits;
+use chatparse_message::GrammarStyle;
+use chatparse_peg::{Annotated, Arena, Expr, ExprId, SchemaRef};
+
+/// The grammar of a format, with schemas in this style. `lazy`: the grammar of its trigger rules, which begins at a trigger.
+pub fn from_arena(arena: &Arena, lazy: bool, style: GrammarStyle) -> Grammar {
+    let mut rules = Builder::with_style(style);
+    rules.add_format(arena, lazy);
+    rules.finish()
+}
+
+impl Builder {
+    /// Adds the rules of a format: `root` for all of it, or with `lazy` for what may follow a trigger.
+    pub fn add_format(&mut self, format: &Arena, lazy: bool) {
+        let mut lowering = Lowering {
+            arena: format,
+            rules: self,
+            names: HashMap::new(),
+            pending: Vec::new(),
+            nullable: Nullable::new(format),
+            depth: 0,
+            texts: HashMap::new(),
+            schemas: HashMap::new(),
+            orders: 0,
+            left: limits::FORMAT_GRAMMAR_PARTS,
+        };
+        let root = match (lazy, format.root()) {
+            (true, _) => {
+                let triggers: Vec<&SmolStr> = format.trigger_rules().collect();
+                Rule::Choice(triggers.into_iter().map(|name| lowering.reference(name, What::All)).collect())
+            }
+            (false, Some(root)) => lowering.lower(root),
+            (false, None) => Rule::Empty,
+        };
+        lowering.rules.add_rule("root", body_of(root));
+        while let Some((name, id, what)) = lowering.pending.pop() {
+            let body = match what {
+                What::All => lowering.lower(id),
+                What::Some => {
+                    Some(lowering.lower_some(id)).filter(|body| *body != Rule::Empty).unwrap_or_else(no_character)
+                }
+            };
+            lowering.rules.fill(&name, body_of(body));
+        }
+        if lowering.left == 0 {
+            lowering.rules.note(Fidelity {
+                schema: String::new(),
+                pointer: "#".to_owned(),
+                kind: FidelityKind::Widened,
+                message: "the format is too large for a grammar; any text is allowed for the rest".to_owned(),
+            });
+        }
+    }
+}
+
+/// The variant of an expression that a rule stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum What {
+    /// The whole expression.
+    All,
+    /// The expression without the empty text.
+    Some,
+}
+
+/// The variants of text with markers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Text {
+    /// Text without a marker, possibly empty.
+    Any,
+    /// Text without a marker, at least one character.
+    Some,
+    /// Text that ends with the first marker.
+    Closed,
+}
+
+impl Text {
+    fn name(self) -> &'static str {
+        match self {
+            Text::Any => "until",
+            Text::Some => "some-until",
+            Text::Closed => "ac",
+        }
+    }
+}
+
+struct Lowering<'a> {
+    arena: &'a Arena,
+    rules: &'a mut Builder,
+    /// The grammar's names for the arena's rules.
+    names: HashMap<(&'a SmolStr, What), SmolStr>,
+    /// Rules that have a name but no body yet.
+    pending: Vec<(SmolStr, ExprId, What)>,
+    nullable: Nullable<'a>,
+    /// The current nesting of expressions.
+    depth: usize,
+    /// Rules for text with markers.
+    texts: HashMap<(&'a [SmolStr], Text), SmolStr>,
+    /// Rules for schemas.
+    schemas: HashMap<ExprId, Rule>,
+    /// The number of unordered groups so far.
+    orders: usize,
+    /// The number of parts that may still be written. Optional parts are written twice on each level.
+    left: usize,
+}
+
+impl<'a> Lowering<'a> {
+    /// Subtracts parts from the budget. Returns whether it was sufficient.
+    fn spend(&mut self, parts: usize) -> bool {
+        self.left = self.left.saturating_sub(parts);
+        self.left > 0
+    }
+
+    fn lower(&mut self, id: ExprId) -> Rule {
+        if !self.spend(1) {
+            return Rule::class(".").repeat(0, None);
+        }
+        self.depth += 1;
+        let rule = self.all_of(id);
+        self.depth -= 1;
+        rule
+    }
+
+    fn all_of(&mut self, id: ExprId) -> Rule {
+        let arena = self.arena;
+        match arena.get(id) {
+            Expr::Empty | Expr::Start | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => Rule::Empty,
+            Expr::Literal(text) | Expr::Marker(text) if text.is_empty() => Rule::Empty,
+            Expr::Literal(text) | Expr::Marker(text) => Rule::Literal(text.clone()),
+            Expr::Sequence(children) => {
+                let parts = children.iter().map(|&child| self.lower(child)).collect();
+                sequence(parts)
+            }
+            Expr::Choice(children) => {
+                let mut branches: Vec<Rule> =
+                    written(arena, children).into_iter().map(|child| self.lower(child)).collect();
+                if branches.len() == 1 { branches.swap_remove(0) } else { Rule::Choice(branches) }
+            }
+            Expr::Repeat(child, min, max) => {
+                // Some readers reject a repetition of a part that may be empty.
+                let once = *max == Some(1);
+                match if once { self.lower(*child) } else { self.lower_some(*child) } {
+                    Rule::Empty => Rule::Empty,
+                    child => repeat(child, *min, *max),
+                }
+            }
+            Expr::Any => Rule::class("."),
+            Expr::Space => Rule::reference("space"),
+            Expr::Char(set) => class(set.ranges.iter().copied(), set.negated),
+            Expr::StringBody(delimiter) | Expr::StringLine(delimiter) => {
+                string_character(char::from(*delimiter)).repeat(0, None)
+            }
+            Expr::Until(markers) | Expr::UntilMarker(markers) if markers.is_empty() => Rule::class(".").repeat(0, None),
+            Expr::Until(markers) | Expr::UntilMarker(markers) => self.text(id, markers, Text::Any),
+            Expr::Excluding(_, markers) => self.text(id, markers, Text::Closed),
+            Expr::Gbnf(child, text) => self.gbnf(text, *child),
+            Expr::Unordered(parts) => self.unordered(&parts.0, &parts.1),
+            Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower(*child),
+            Expr::Ref(name) => self.reference(name, What::All),
+            Expr::Schema(value) if value.raw && may_be_string(&value.schema) => self.lower(value.child),
+            Expr::Schema(value) => {
+                let known = self.schemas.get(&id).cloned();
+                let rule = known.unwrap_or_else(|| self.schema(value));
+                self.schemas.insert(id, rule.clone());
+                rule
+            }
+        }
+    }
+
+    /// Lowers an expression without the empty text.
+    fn lower_some(&mut self, id: ExprId) -> Rule {
+        if !self.spend(1) {
+            return Rule::class(".").repeat(1, None);
+        }
+        if !self.nullable.is_nullable(id) {
+            return self.lower(id);
+        }
+        self.depth += 1;
+        let rule = self.some_of(id);
+        self.depth -= 1;
+        rule
+    }
+
+    /// Like `lower_some`, for expressions that may be empty.
+    fn some_of(&mut self, id: ExprId) -> Rule {
+        let arena = self.arena;
+        match arena.get(id) {
+            Expr::Choice(children) => {
+                let branches = written(arena, children);
+                choice(branches.into_iter().map(|child| self.lower_some(child)).collect())
+            }
+            Expr::Sequence(children) => {
+                // One branch for each part that may be the first non-empty one.
+                let firsts = (0..children.len()).map(|first| {
+                    let rest = children[first + 1..].iter();
+                    let mut parts = vec![self.lower_some(children[first])];
+                    if parts[0] != Rule::Empty {
+                        parts.extend(rest.map(|&child| self.lower(child)).collect::<Vec<_>>());
+                    }
+                    sequence(parts)
+                });
+                choice(firsts.collect())
+            }
+            Expr::Repeat(child, _, max) => {
+                let (first, more) = (self.lower_some(*child), max.map(|max| u64::from(max.saturating_sub(1))));
+                match first {
+                    Rule::Empty => Rule::Empty,
+                    first if !self.spend(parts(&first)) => first,
+                    first => sequence(vec![first.clone(), item(first).repeat(0, more)]),
+                }
+            }
+            // It may be empty if all of its required parts may be.
+            Expr::Unordered(parts) => {
+                let parts = parts.0.iter().chain(&parts.1);
+                match choice(parts.map(|&part| self.lower_some(part)).collect()) {
+                    Rule::Empty => Rule::Empty,
+                    parts => item(parts).repeat(1, None),
+                }
+            }
+            Expr::Space => choice(vec![Rule::literal(" "), Rule::class("[\\n]").repeat(1, Some(2))]),
+            Expr::StringBody(delimiter) | Expr::StringLine(delimiter) => {
+                string_character(char::from(*delimiter)).repeat(1, None)
+            }
+            Expr::Until(markers) | Expr::UntilMarker(markers) if markers.is_empty() => Rule::class(".").repeat(1, None),
+            Expr::Until(markers) | Expr::UntilMarker(markers) => self.text(id, markers, Text::Some),
+            Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower_some(*child),
+            Expr::Ref(name) if self.depth > limits::LOWERING_DEPTH => self.reference(name, What::Some),
+            Expr::Ref(name) => arena.rule_named(name).map_or(Rule::Empty, |rule| self.lower_some(rule)),
+            Expr::Schema(value) => self.lower_some(value.child),
+            _ => Rule::Empty,
+        }
+    }
+
+    fn reference(&mut self, name: &'a SmolStr, what: What) -> Rule {
+        if let Some(known) = self.names.get(&(name, what)) {
+            return Rule::Reference(known.clone());
+        }
+        let Some(rule) = self.arena.rule_named(name) else { return Rule::Empty };
+        let reserved = match what {
+            What::All => self.rules.reserve(name),
+            What::Some => self.rules.reserve(&format_smolstr!("some-{name}")),
+        };
+        self.names.insert((name, what), reserved.clone());
+        self.pending.push((reserved.clone(), rule, what));
+        Rule::Reference(reserved)
+    }
+
+    /// A schema that cannot be used is reported and replaced by any JSON; other schemas are not affected.
+    fn schema(&mut self, value: &Annotated) -> Rule {
+        let Annotated { name, schema: SchemaRef { document, pointer }, child, argument, .. } = value;
+        let undeclared = if *argument { Undeclared::LeftOut } else { Undeclared::Allowed };
+        let found = document.pointer(pointer).unwrap_or(&Value::Null);
+        match self.rules.add_schema_within(name, found, document, undeclared) {
+            Ok(rule) => Rule::Reference(rule),
+            Err(error) => {
+                self.rules.note(Fidelity {
+                    schema: name.to_string(),
+                    pointer: format!("#{pointer}"),
+                    kind: FidelityKind::Refused,
+                    message: error.message().to_owned(),
+                });
+                self.lower(*child)
+            }
+        }
+    }
+
+    /// GBNF from the format's author. If it is invalid, it is reported and the child is used.
+    fn gbnf(&mut self, text: &str, child: ExprId) -> Rule {
+        match Rule::gbnf(text) {
+            _ if text.is_empty() => Rule::Empty,
+            Ok(rule) if text.contains('|') => rule.group(),
+            Ok(rule) => rule,
+            Err(error) => {
+                self.rules.note(Fidelity {
+                    schema: text.to_owned(),
+                    pointer: "#".to_owned(),
+                    kind: FidelityKind::Refused,
+                    message: error.message().to_owned(),
+                });
+                self.lower(child)
+            }
+        }
+    }
+
+    fn text(&mut self, id: ExprId, markers: &'a [SmolStr], kind: Text) -> Rule {
+        if markers.iter().any(SmolStr::is_empty) {
+            return Rule::Empty;
+        }
+        if let Some(known) = self.texts.get(&(markers, kind)) {
+            return Rule::Reference(known.clone());
+        }
+        let automaton = Automaton::new(markers);
+        let number = id.index();
+        let name = |state| match state {
+            0 => format_smolstr!("{}-{number}", kind.name()),
+            state => format_smolstr!("{}-{number}-{state:02}", kind.name()),
+        };
+        let mut states = vec![SmolStr::default(); automaton.len()];
+        for state in automaton.open() {
+            states[state] = self.rules.reserve(&name(state));
+        }
+        let start = match kind {
+            Text::Some => self.rules.reserve(&format_smolstr!("some-{number}")),
+            _ => states[0].clone(),
+        };
+        for state in automaton.open() {
+            let moves = automaton.moves(state);
+            let mut onward = Vec::with_capacity(moves.onward.len() + 3);
+            if kind != Text::Closed {
+                onward.push(Rule::Empty);
+            } else if !moves.completing.is_empty() {
+                onward.push(one_of(false, &moves.completing));
+            }
+            let mut step = |negated, chars: &[char], to: usize| {
+                onward.push(Rule::Sequence(vec![one_of(negated, chars), Rule::Reference(states[to].clone())]));
+            };
+            for same in moves.onward.chunk_by(|(one, _), (other, _)| one == other) {
+                step(false, &same.iter().map(|(_, c)| *c).collect::<SmallVec<[char; 4]>>(), same[0].0);
+            }
+            step(true, &moves.special, 0);
+            if state == 0 && kind == Text::Some {
+                self.rules.fill(&start, Rule::Choice(onward[1..].to_vec()));
+            }
+            self.rules.fill(&states[state], Rule::Choice(onward));
+        }
+        self.texts.insert((markers, kind), start.clone());
+        Rule::Reference(start)
+    }
+
+    fn unordered(&mut self, required: &[ExprId], optional: &[ExprId]) -> Rule {
+        let required: Vec<Rule> = required.iter().map(|&id| self.lower(id)).collect();
+        let optional: Vec<Rule> = optional.iter().map(|&id| self.lower_some(id)).collect();
+        let optional: Vec<Rule> = optional.into_iter().filter(|part| *part != Rule::Empty).collect();
+        let any = |rules: &[Rule]| item(Rule::choice(rules.to_vec()));
+        if required.is_empty() && optional.is_empty() {
+            return Rule::Empty;
+        }
+        if required.is_empty() {
+            return any(&optional).repeat(0, None);
+        }
+        // A rule for each subset would be too many: count the parts instead.
+        if required.len() > limits::ANY_ORDER_PARTS {
+            let all: Vec<Rule> = required.iter().chain(&optional).cloned().collect();
+            let (least, most) = (required.len() as u64, all.len() as u64);
+            return any(&all).repeat(least, Some(most));
+        }
+        if !self.spend(required.iter().chain(&optional).map(parts).sum::<usize>() << required.len()) {
+            return Rule::class(".").repeat(0, None);
+        }
+        // A rule for each set of required parts that are still missing, indexed by the set's bits; the empty set comes
+        // first.
+        let number = self.orders;
+        self.orders += 1;
+        let mut name = |missing| self.rules.reserve(&format_smolstr!("any-order-{number}-{missing}"));
+        let sets: Vec<SmolStr> = (0..1_usize << required.len()).map(&mut name).collect();
+        for (missing, name) in sets.iter().enumerate() {
+            let mut branches: Vec<Rule> = Vec::new();
+            if missing == 0 {
+                branches.push(Rule::Empty);
+            }
+            for (bit, part) in required.iter().enumerate().filter(|(bit, _)| missing & 1 << bit != 0) {
+                branches.push(sequence(vec![part.clone(), Rule::Reference(sets[missing & !(1 << bit)].clone())]));
+            }
+            let more = optional.iter().map(|part| sequence(vec![part.clone(), Rule::Reference(name.clone())]));
+            branches.extend(more);
+            self.rules.fill(name, body_of(Rule::choice(branches)));
+        }
+        Rule::Reference(sets[sets.len() - 1].clone())
+    }
+}
+
+/// The number of parts of a rule.
+fn parts(rule: &Rule) -> usize {
+    1 + match rule {
+        Rule::Sequence(rules) | Rule::Choice(rules) => rules.iter().map(parts).sum(),
+        Rule::Group(rule, _) | Rule::Repeat(rule, _) => parts(rule),
+        _ => 0,
+    }
+}
+
+/// A choice without the empty branches.
+fn choice(branches: Vec<Rule>) -> Rule {
+    let mut branches: Vec<Rule> = branches.into_iter().filter(|branch| *branch != Rule::Empty).collect();
+    match branches.len() {
+        0 => Rule::Empty,
+        1 => branches.swap_remove(0),
+        _ => Rule::Choice(branches),
+    }
+}
+
+/// The rule as a body. It must not end in a blank, because the next line would continue it.
+fn body_of(rule: Rule) -> Rule {
+    if !matches!(rule, Rule::Choice(_) | Rule::Empty) {
+        return rule;
+    }
+    let mut branches = Vec::new();
+    flatten(rule, &mut branches);
+    let all = branches.len();
+    branches.retain(|branch| *branch != Rule::Empty);
+    match (branches.len(), branches.len() < all) {
+        (0, _) => return Rule::literal(""),
+        (_, true) => branches.insert(0, Rule::Empty),
+        _ => {}
+    }
+    Rule::Choice(branches)
+}
+
+/// The alternatives of a rule.
+fn flatten(rule: Rule, into: &mut Vec<Rule>) {
+    match rule {
+        Rule::Choice(branches) => branches.into_iter().for_each(|branch| flatten(branch, into)),
+        other => into.push(other),
+    }
+}
+
+/// A sequence without the empty parts, with choices in parentheses.
+fn sequence(parts: Vec<Rule>) -> Rule {
+    let mut flat = Vec::with_capacity(parts.len());
+    for part in parts {
+        match part {
+            Rule::Empty => {}
+            Rule::Sequence(inner) => flat.extend(inner),
+            choice @ Rule::Choice(_) => flat.push(choice.group()),
+            other => flat.push(other),
+        }
+    }
+    match flat.len() {
+        0 => Rule::Empty,
+        1 => flat.swap_remove(0),
+        _ => Rule::Sequence(flat),
+    }
+}
+
+/// The rule as one item that can be repeated.
+fn item(rule: Rule) -> Rule {
+    match rule {
+        rule @ (Rule::Sequence(_) | Rule::Choice(_) | Rule::Repeat(..) | Rule::Gbnf(_) | Rule::Empty) => rule.group(),
+        rule => rule,
+    }
+}
+
+/// Repeats a rule.
+fn repeat(rule: Rule, min: u32, max: Option<u32>) -> Rule {
+    match (min, max) {
+        (1, Some(1)) => rule,
+        (min, Some(max)) if min == max => item(rule).times(u64::from(min), Some(u64::from(max))),
+        _ => item(rule).repeat(u64::from(min), max.map(u64::from)),
+    }
+}

@@ -1,0 +1,113 @@
+//! Grammars for constrained sampling, from JSON schemas and formats, as GBNF; their triggers; and checks of texts against
+//! grammars and of values against schemas.
+#![forbid(unsafe_code)]
+
+#[macro_use]
+extern crate chatparse_base;
+
+mod automaton;
+mod builder;
+mod class;
+mod dead;
+mod decimal;
+mod earley;
+mod faithful;
+mod fixpoint;
+pub mod from_peg;
+mod gbnf;
+mod json;
+mod llama;
+mod nullable;
+mod primitive;
+mod print;
+mod regular;
+mod repetition;
+mod rule;
+pub mod sample;
+pub mod schema;
+mod schema_rules;
+mod tree;
+mod unrolled;
+pub mod valid;
+
+pub use builder::{Builder, Fidelity, FidelityKind, Grammar};
+pub use chatparse_base::{Error, ErrorKind, Result};
+pub use earley::Recogniser;
+pub use faithful::Undeclared;
+pub use from_peg::from_arena;
+pub use print::{Begins, print_old_tag};
+pub use print::{Dialect, Printed};
+pub use rule::spelled;
+pub use rule::{Bounds, Pad, Rule};
+
+use serde_json::Value;
+
+use chatparse_message::GrammarStyle;
+
+/// The grammar of the JSON values that a schema allows, compact or pretty-printed.
+///
+/// # Errors
+/// [`crate::ErrorKind::Schema`] for a schema that cannot be used, with a JSON pointer; [`crate::ErrorKind::Limit`].
+///
+/// ```
+/// let schema = serde_json::json!({"type": "integer", "minimum": 0, "maximum": 23});
+/// let grammar = chatparse::grammar::from_json_schema(&schema)?;
+/// assert!(grammar.text.contains("root ::= "));
+/// assert!(grammar.report.is_empty());
+/// # Ok::<(), chatparse::Error>(())
+/// ```
+pub fn from_json_schema(schema: &Value) -> Result<Grammar> {
+    from_json_schema_as(schema, GrammarStyle::default())
+}
+
+/// [`from_json_schema`] in the given style.
+///
+/// # Errors
+/// As there.
+pub fn from_json_schema_as(schema: &Value, style: GrammarStyle) -> Result<Grammar> {
+    let mut builder = Builder::with_style(style);
+    builder.add_schema("", schema)?;
+    Ok(builder.finish())
+}
+
+/// A text or pattern at which a lazy grammar starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Trigger {
+    /// How to read `value`.
+    pub kind: TriggerKind,
+    /// A word or a regular expression.
+    pub value: String,
+}
+
+impl Trigger {
+    /// A trigger at this text.
+    pub fn word(value: impl Into<String>) -> Self {
+        Trigger { kind: TriggerKind::Word, value: value.into() }
+    }
+
+    /// A trigger at a match of this regular expression: the grammar starts at the first group that matched, or at the
+    /// beginning of the match.
+    pub fn pattern(value: impl Into<String>) -> Self {
+        Trigger { kind: TriggerKind::Pattern, value: value.into() }
+    }
+}
+
+/// How a trigger's value is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TriggerKind {
+    /// A text in the output.
+    Word,
+    /// A regular expression (ECMAScript) that is searched for in the output.
+    Pattern,
+}
+
+impl TriggerKind {
+    /// `word` or `pattern`.
+    pub fn name(self) -> &'static str {
+        match self {
+            TriggerKind::Word => "word",
+            TriggerKind::Pattern => "pattern",
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Finds the expressions of a format whose grammar rules may be empty.
+
+use smol_str::SmolStr;
+
+use super::schema;
+use chatparse_peg::{Arena, Children, Expr, ExprId, SchemaRef};
+
+/// What is known about an arena's expressions. Each is computed once, on first use; chains of rules use no stack.
+pub(super) struct Nullable<'a> {
+    arena: &'a Arena,
+    /// By expression. While one is being computed it counts as non-empty, because it may begin with itself.
+    known: Vec<Option<bool>>,
+}
+
+/// What decides whether an expression may be empty.
+enum Depends {
+    Itself(bool),
+    /// It may be empty if all of these may be.
+    All(Children),
+    /// It may be empty if one of these may be.
+    Any(Children),
+}
+
+/// An expression that waits for its parts.
+struct Open {
+    id: ExprId,
+    /// Whether all parts must allow the empty text, or one.
+    all: bool,
+    rest: smallvec::IntoIter<[ExprId; 4]>,
+}
+
+impl<'a> Nullable<'a> {
+    pub fn new(arena: &'a Arena) -> Self {
+        Nullable { arena, known: vec![None; arena.len()] }
+    }
+
+    /// Whether the grammar's rule for `id` may be empty.
+    pub fn is_nullable(&mut self, id: ExprId) -> bool {
+        let mut open = Vec::new();
+        if self.known[id.index()].is_none() {
+            self.enter(id, &mut open);
+        }
+        while let Some(top) = open.last_mut() {
+            let part = top.rest.as_slice().first().copied();
+            match part.map(|part| (part, self.known[part.index()])) {
+                Some((part, None)) => self.enter(part, &mut open),
+                Some((_, Some(known))) if known == top.all => drop(top.rest.next()),
+                decided => {
+                    self.known[top.id.index()] = Some(decided.map_or(top.all, |_| !top.all));
+                    open.pop();
+                }
+            }
+        }
+        self.known[id.index()] == Some(true)
+    }
+
+    fn enter(&mut self, id: ExprId, open: &mut Vec<Open>) {
+        let (known, waits) = match self.depends(id) {
+            Depends::Itself(known) => (known, None),
+            Depends::All(parts) => (false, Some((true, parts))),
+            Depends::Any(parts) => (false, Some((false, parts))),
+        };
+        self.known[id.index()] = Some(known);
+        open.extend(waits.map(|(all, parts)| Open { id, all, rest: parts.into_iter() }));
+    }
+
+    fn depends(&self, id: ExprId) -> Depends {
+        let on = |child: ExprId| Depends::All(Children::from_iter([child]));
+        match self.arena.get(id) {
+            Expr::Empty | Expr::Start | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => {
+                Depends::Itself(true)
+            }
+            Expr::Space | Expr::Until(_) | Expr::UntilMarker(_) | Expr::StringBody(_) | Expr::StringLine(_) => {
+                Depends::Itself(true)
+            }
+            Expr::Literal(text) | Expr::Marker(text) => Depends::Itself(text.is_empty()),
+            Expr::Schema(value) if value.raw && may_be_string(&value.schema) => on(value.child),
+            Expr::Any | Expr::Char(_) | Expr::Schema(_) => Depends::Itself(false),
+            Expr::Excluding(_, markers) => Depends::Itself(markers.iter().any(SmolStr::is_empty)),
+            // GBNF from the author counts as non-empty.
+            Expr::Gbnf(_, text) => Depends::Itself(text.is_empty()),
+            Expr::Sequence(children) => Depends::All(children.clone()),
+            Expr::Choice(children) => Depends::Any(written(self.arena, children)),
+            Expr::Repeat(_, 0, _) => Depends::Itself(true),
+            Expr::Unordered(parts) => Depends::All(parts.0.clone()),
+            Expr::Repeat(child, ..) | Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => {
+                on(*child)
+            }
+            Expr::Ref(name) => self.arena.rule_named(name).map_or(Depends::Itself(false), on),
+        }
+    }
+}
+
+/// The alternatives that a grammar has; the end of the output as an alternative is for parsing only.
+pub(super) fn written(arena: &Arena, children: &[ExprId]) -> Children {
+    let is_written = |id: &ExprId| !matches!(arena.get(*id), Expr::End | Expr::Tolerated(_));
+    let written: Children = children.iter().copied().filter(is_written).collect();
+    if written.is_empty() { children.into() } else { written }
+}
+
+/// Whether a raw value may be a string.
+pub(super) fn may_be_string(schema: &SchemaRef) -> bool {
+    schema::may_be_string(schema.get(), &schema.document)
+}

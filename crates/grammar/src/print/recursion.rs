@@ -1,0 +1,243 @@
+//! Turns right-recursive rules into loops.
+//!
+//! llguidance takes time for each round of a rule that ends with itself (`text ::= | [^<] text`), and gives up after some
+//! hundred rounds; a loop is free. In a circle of rules that refer to each other at their ends only, such as those for text
+//! up to a marker, one rule becomes a loop: a round is a path through the other rules back to it. For this the others are
+//! written twice, with the paths that lead back and with those that do not.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::tree::{Node, Tree};
+
+/// The number of passes over the circles that remain among the rules of a circle: a marker that begins again inside itself
+/// makes two.
+const PASSES: usize = 3;
+
+/// Writes right-recursive rules as loops. Returns the rules of circles that may be empty: free text, which may match what
+/// follows it as well. A circle for which no parts are `left` stays as it is.
+pub(super) fn into_loops(tree: &mut Tree, left: &mut usize) -> HashSet<usize> {
+    let mut free = HashSet::new();
+    let nullable = tree.nullable();
+    for _ in 0..PASSES {
+        // Each circle is rewritten by itself: what it allows stays the same, and rules outside of it keep their numbers.
+        for circle in circles(tree) {
+            let Some(parts) = take_apart(tree, &circle, left) else { continue };
+            let own = tree.rules.len();
+            open(tree, parts);
+            let may_be_empty = |rule: &usize| free.contains(rule) || nullable.get(*rule) == Some(&true);
+            if circle.len() > 1 && circle.iter().any(may_be_empty) {
+                free.extend(circle.into_iter().chain(own..tree.rules.len()));
+            }
+        }
+    }
+    drop_never(tree);
+    free
+}
+
+/// Removes paths that match no text.
+fn drop_never(tree: &mut Tree) {
+    let fits = tree.matching();
+    for rule in tree.used() {
+        tree.rules[rule] = if fits[rule] { without(&tree.rules[rule], &fits) } else { Node::NEVER };
+    }
+}
+
+/// The node without rules that match no text.
+fn without(node: &Node, rules: &[bool]) -> Node {
+    match node {
+        Node::Rule(rule) if !rules[*rule] => Node::NEVER,
+        Node::Text(_) | Node::Class(_) | Node::Rule(_) => node.clone(),
+        Node::Sequence(parts) => Node::sequence(parts.iter().map(|part| without(part, rules))),
+        Node::Choice(branches) => Node::choice(branches.iter().map(|branch| without(branch, rules))),
+        Node::Repeat(part, min, max) => without(part, rules).repeat(*min, *max),
+    }
+}
+
+/// Groups of mutually recursive rules, and rules that refer to themselves (Tarjan's algorithm).
+pub(super) fn circles(tree: &Tree) -> Vec<Vec<usize>> {
+    const NEW: usize = usize::MAX;
+    let count = tree.rules.len();
+    let used = |rule: usize| {
+        let mut used = Vec::new();
+        tree.rules[rule].references(&mut |rule| used.push(rule));
+        used
+    };
+    let (mut index, mut low) = (vec![NEW; count], vec![NEW; count]);
+    let mut waiting = vec![false; count];
+    let (mut next, mut stack, mut found) = (0, Vec::new(), Vec::new());
+    for start in tree.used() {
+        let mut path: Vec<(usize, Vec<usize>)> = Vec::new();
+        if index[start] == NEW {
+            path.push((start, used(start)));
+        }
+        while let Some((rule, rest)) = path.last_mut() {
+            let rule = *rule;
+            if index[rule] == NEW {
+                (index[rule], low[rule], waiting[rule]) = (next, next, true);
+                next += 1;
+                stack.push(rule);
+            }
+            if let Some(to) = rest.pop() {
+                match index[to] {
+                    NEW => {
+                        let further = used(to);
+                        path.push((to, further));
+                    }
+                    seen if waiting[to] => low[rule] = low[rule].min(seen),
+                    _ => {}
+                }
+                continue;
+            }
+            path.pop();
+            if let Some((from, _)) = path.last() {
+                low[*from] = low[*from].min(low[rule]);
+            }
+            if low[rule] == index[rule] {
+                let begin = stack.iter().rposition(|&other| other == rule).unwrap_or(0);
+                let mut group = stack.split_off(begin);
+                group.iter().for_each(|&member| waiting[member] = false);
+                group.sort_unstable();
+                if group.len() > 1 || used(rule).contains(&rule) {
+                    found.push(group);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The rules of a circle, split, by number.
+type Parts = HashMap<usize, Ends>;
+
+/// The alternatives of a rule, by how they end.
+#[derive(Default)]
+struct Ends {
+    /// With a rule of the circle: the part before it, and that rule.
+    onward: Vec<(Node, usize)>,
+    /// Without one.
+    alone: Vec<Node>,
+}
+
+/// Splits the rules of a circle. `None` if a rule of the circle occurs before the end of another, or no parts are left.
+fn take_apart(tree: &Tree, circle: &[usize], left: &mut usize) -> Option<Parts> {
+    let mut parts: Parts = circle.iter().map(|&rule| (rule, Ends::default())).collect();
+    for &rule in circle {
+        let mut ends = Ends::default();
+        split(&tree.rules[rule], &parts, Node::EMPTY, &mut ends, left)?;
+        parts.insert(rule, ends);
+    }
+    Some(parts)
+}
+
+/// Splits a body by the rule of the circle that it ends with. `first` precedes it.
+fn split(node: &Node, circle: &Parts, first: Node, ends: &mut Ends, left: &mut usize) -> Option<()> {
+    // It is written up to four times.
+    *left = left.checked_sub(4 * (first.weight() + node.weight()))?;
+    if !leads(node, circle) {
+        ends.alone.push(Node::sequence([first, node.clone()]));
+        return Some(());
+    }
+    match node {
+        Node::Rule(rule) => ends.onward.push((first, *rule)),
+        Node::Choice(branches) => {
+            return branches.iter().try_for_each(|branch| split(branch, circle, first.clone(), ends, left));
+        }
+        Node::Repeat(part, 0, Some(1)) => {
+            ends.alone.push(first.clone());
+            return split(part, circle, first, ends, left);
+        }
+        Node::Sequence(parts) => {
+            let (last, others) = parts.split_last()?;
+            if others.iter().any(|part| leads(part, circle)) {
+                return None;
+            }
+            let first = Node::sequence([first].into_iter().chain(others.iter().cloned()));
+            return split(last, circle, first, ends, left);
+        }
+        Node::Text(_) | Node::Class(_) | Node::Repeat(..) => return None,
+    }
+    Some(())
+}
+
+fn leads(node: &Node, circle: &Parts) -> bool {
+    let mut leads = false;
+    node.references(&mut |rule| leads |= circle.contains_key(&rule));
+    leads
+}
+
+/// Turns the rule that most others of the circle refer to into a loop.
+fn open(tree: &mut Tree, parts: Parts) {
+    let mut references: HashMap<usize, usize> = HashMap::new();
+    parts.values().flat_map(|ends| &ends.onward).for_each(|(_, to)| *references.entry(*to).or_default() += 1);
+    let Some(hub) = parts.keys().copied().max_by_key(|rule| (references.get(rule), std::cmp::Reverse(*rule))) else {
+        return;
+    };
+    let mut others: Vec<usize> = parts.keys().copied().filter(|&rule| rule != hub).collect();
+    others.sort_unstable();
+    let (mut back, mut rest) = (HashMap::new(), HashMap::new());
+    for &rule in &others {
+        let name = tree.names[rule].clone();
+        back.insert(rule, tree.add(format!("{name}-on"), Node::NEVER));
+        rest.insert(rule, tree.add(format!("{name}-end"), Node::NEVER));
+    }
+    let onward = |ends: &Ends, to: &HashMap<usize, usize>| -> Vec<Node> {
+        let steps = ends.onward.iter().filter_map(|(first, rule)| Some((first, to.get(rule)?)));
+        steps.map(|(first, to)| Node::sequence([first.clone(), Node::Rule(*to)])).collect()
+    };
+    let leading_to = |ends: &Ends, rule: usize| -> Vec<Node> {
+        ends.onward.iter().filter(|(_, to)| *to == rule).map(|(first, _)| first.clone()).collect()
+    };
+    for &rule in &others {
+        let ends = &parts[&rule];
+        let home = leading_to(ends, hub);
+        tree.rules[back[&rule]] = Node::choice(home.into_iter().chain(onward(ends, &back)));
+        tree.rules[rest[&rule]] = Node::choice(ends.alone.iter().cloned().chain(onward(ends, &rest)));
+        let by_hub = Node::sequence([Node::Rule(back[&rule]), Node::Rule(hub)]);
+        tree.rules[rule] = Node::choice([by_hub, Node::Rule(rest[&rule])]);
+    }
+    // Any text of the hub is rounds back to it, then an end that does not lead back; for the others the same holds with the first
+    // round begun at them.
+    let ends = &parts[&hub];
+    let rounds = Node::choice(leading_to(ends, hub).into_iter().chain(onward(ends, &back)));
+    let last = Node::choice(ends.alone.iter().cloned().chain(onward(ends, &rest)));
+    tree.rules[hub] = Node::sequence([rounds.repeat(0, None), last]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::portable;
+    use super::*;
+    use crate::Recogniser;
+    use crate::gbnf::tree as read;
+
+    fn with_loops(text: &str) -> String {
+        let mut tree = read(text).unwrap();
+        into_loops(&mut tree, &mut 100_000);
+        portable::print(&tree)
+    }
+
+    #[test]
+    fn rules_that_end_with_themselves_become_loops() {
+        assert_eq!(with_loops("root ::= \"a\" root | \"b\""), "root ::= \"a\"* \"b\"\n");
+        assert_eq!(with_loops("root ::= \"a\" (\"b\" root)?"), "root ::= \"ab\"* \"a\"\n");
+        let kept = "root ::= \"a\" root \"b\" | \"c\"\n";
+        assert_eq!(with_loops(kept), kept);
+    }
+
+    #[test]
+    fn text_up_to_a_marker_stays_what_it_was() {
+        let text = "root ::= a \"<ab>\"\na ::= | [^<] a | \"<\" b\nb ::= | \"<\" b | \"a\" c | [^<a] a\nc ::= | \"<\" b | \"b\" d | [^<b] a\nd ::= | \"<\" b | [^<>] a";
+        let (before, after) = (Recogniser::new(text).unwrap(), Recogniser::new(&with_loops(text)).unwrap());
+        assert!(
+            circles(&{
+                let mut tree = read(text).unwrap();
+                into_loops(&mut tree, &mut 100_000);
+                tree
+            })
+            .is_empty()
+        );
+        for text in ["<ab>", "x<ab>", "<<a<ab>", "<ab><ab>", "<a<b>", "x<abx<ab>", "<", "", "<a"] {
+            assert_eq!(before.accepts(text), after.accepts(text), "{text}");
+        }
+    }
+}

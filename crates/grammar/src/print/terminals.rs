@@ -1,0 +1,305 @@
+//! Chooses the parts of a grammar that become terminals, for engines that split the output into terminals.
+//!
+//! Long terminals are fast, so each regular part that is not too large becomes one; a terminal ends where an optional named
+//! rule (`space`) begins. Terminals that do not work are split, one level at a time, down to single characters.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::recursion;
+use crate::tree::{Node, Tree};
+use chatparse_base::chars::Chars;
+
+/// The maximum size of a terminal.
+const TERMINAL_SIZE: usize = 300;
+
+/// A part of a rule over terminals.
+#[derive(Clone, Debug)]
+pub(super) enum Part {
+    Token(usize),
+    Rule(usize),
+    Sequence(Vec<Part>),
+    Choice(Vec<Part>),
+    Repeat(Box<Part>, u64, Option<u64>),
+}
+
+impl Part {
+    fn sequence(parts: impl IntoIterator<Item = Part>) -> Part {
+        let mut flat = Vec::new();
+        for part in parts {
+            match part {
+                Part::Sequence(inner) => flat.extend(inner),
+                other => flat.push(other),
+            }
+        }
+        if flat.len() == 1 { flat.swap_remove(0) } else { Part::Sequence(flat) }
+    }
+
+    /// The number of its parts.
+    fn size(&self) -> usize {
+        1 + match self {
+            Part::Token(_) | Part::Rule(_) => 0,
+            Part::Sequence(parts) | Part::Choice(parts) => parts.iter().map(Part::size).sum(),
+            Part::Repeat(part, ..) => part.size(),
+        }
+    }
+}
+
+/// A grammar over terminals.
+pub(super) struct Cut {
+    /// The terminals; none is empty.
+    pub tokens: Vec<Node>,
+    /// The remaining rules, the root first.
+    pub rules: Vec<(usize, Part)>,
+}
+
+impl Cut {
+    /// The number of states of its terminals as automata, and of parts of its rules, about.
+    pub fn size(&self, facts: &Facts) -> usize {
+        let tokens = self.tokens.iter().map(|token| facts.states(token));
+        tokens.chain(self.rules.iter().map(|(_, part)| part.size())).sum()
+    }
+}
+
+/// Facts about a tree's rules.
+pub(super) struct Facts<'t> {
+    pub tree: &'t Tree,
+    pub nullable: Vec<bool>,
+    /// The sizes of regular rules; `None` for rules that are not regular or too large.
+    sizes: Vec<Option<usize>>,
+}
+
+/// Parts that must not be one terminal.
+#[derive(Default)]
+pub(super) struct Splits {
+    /// These, but their parts may be.
+    once: HashSet<Node>,
+    /// These, and no part of them.
+    all: HashSet<Node>,
+    rules: HashSet<usize>,
+    everything: bool,
+    runs: bool,
+}
+
+impl Splits {
+    /// Splits a terminal into its parts, or with `fully` into characters.
+    pub fn add(&mut self, token: &Node, fully: bool, tree: &Tree) {
+        if !fully {
+            self.once.insert(token.clone());
+            // The body of the rule would be the same terminal again.
+            if let Node::Rule(rule) = token {
+                self.add(&tree.rules[*rule], false, tree);
+            }
+            return;
+        }
+        let mut open = Vec::new();
+        token.references(&mut |rule| open.push(rule));
+        while let Some(rule) = open.pop() {
+            if self.rules.insert(rule) {
+                tree.rules[rule].references(&mut |rule| open.push(rule));
+            }
+        }
+        self.all.insert(token.clone());
+    }
+
+    /// Splits all terminals into characters, except for consecutive characters of free text; a second call splits these as
+    /// well.
+    pub fn add_everything(&mut self) {
+        self.runs = self.everything;
+        self.everything = true;
+    }
+}
+
+impl<'t> Facts<'t> {
+    /// `free`: rules of free text, which are not terminals.
+    pub fn new(tree: &'t Tree, free: &HashSet<usize>) -> Facts<'t> {
+        let mut facts = Facts { tree, nullable: tree.nullable(), sizes: vec![None; tree.rules.len()] };
+        let circular: HashSet<usize> = recursion::circles(tree).into_iter().flatten().collect();
+        // The rules that a rule refers to come first.
+        for rule in post_order(tree) {
+            if !circular.contains(&rule) && !free.contains(&rule) {
+                facts.sizes[rule] = facts.size(&tree.rules[rule]);
+            }
+        }
+        facts
+    }
+
+    /// The size of a part, if it may be a terminal or a part of one.
+    fn size(&self, node: &Node) -> Option<usize> {
+        let size = match node {
+            Node::Text(text) => text.len(),
+            Node::Class(_) => 1,
+            Node::Rule(rule) if self.nullable[*rule] => return None,
+            // A chain of rules costs as well.
+            Node::Rule(rule) => 1 + self.sizes[*rule]?,
+            // Lists of texts are fast at any length.
+            Node::Choice(branches) if branches.iter().all(|branch| matches!(branch, Node::Text(_))) => 1,
+            other => other.parts().iter().try_fold(1, |sum, part| Some(sum + self.size(part)?))?,
+        };
+        Some(size).filter(|size| *size <= TERMINAL_SIZE || matches!(node, Node::Text(_)))
+    }
+
+    /// The number of states of a terminal as an automaton, about.
+    fn states(&self, node: &Node) -> usize {
+        match node {
+            Node::Text(text) => text.len(),
+            Node::Rule(rule) => self.states(&self.tree.rules[*rule]),
+            other => 2 + other.parts().iter().map(|part| self.states(part)).sum::<usize>(),
+        }
+    }
+
+    fn is_nullable(&self, node: &Node) -> bool {
+        node.is_nullable(&self.nullable)
+    }
+
+    /// Maps the body of each regular rule, without the empty text, to the rule.
+    pub fn terminals(&self) -> HashMap<Node, usize> {
+        let rules = (0..self.sizes.len()).filter(|&rule| self.sizes[rule].is_some());
+        rules.filter_map(|rule| Some((self.something(&self.tree.rules[rule])?, rule))).collect()
+    }
+
+    /// The node without the empty text, if that has a short form.
+    fn something(&self, node: &Node) -> Option<Node> {
+        if !self.is_nullable(node) {
+            return Some(node.clone());
+        }
+        match node {
+            Node::Choice(branches) => {
+                let branches = branches.iter().filter(|branch| **branch != Node::EMPTY);
+                branches.map(|branch| self.something(branch)).collect::<Option<Vec<_>>>().map(Node::choice)
+            }
+            Node::Repeat(part, 0, max) => self.something(part).map(|part| part.repeat(1, *max)),
+            _ => None,
+        }
+    }
+}
+
+/// The rules that are used, each after those that it refers to, except in circles.
+fn post_order(tree: &Tree) -> Vec<usize> {
+    let mut state = vec![false; tree.rules.len()];
+    let mut order = Vec::new();
+    let mut path = vec![(tree.root, false)];
+    while let Some((rule, done)) = path.pop() {
+        if done {
+            order.push(rule);
+        } else if !std::mem::replace(&mut state[rule], true) {
+            path.push((rule, true));
+            tree.rules[rule].references(&mut |used| path.push((used, false)));
+        }
+    }
+    order
+}
+
+/// Builds the grammar over terminals; none of them is in `splits`.
+pub(super) fn cut(facts: &Facts, splits: &Splits) -> Cut {
+    let root = facts.tree.root;
+    let mut cutter = Cutter {
+        facts,
+        splits,
+        tokens: Vec::new(),
+        numbers: HashMap::new(),
+        seen: HashSet::from([root]),
+        pending: VecDeque::from([root]),
+    };
+    let mut rules = Vec::new();
+    while let Some(rule) = cutter.pending.pop_front() {
+        let fully = splits.everything || splits.rules.contains(&rule);
+        rules.push((rule, cutter.part(&facts.tree.rules[rule], fully)));
+    }
+    Cut { tokens: cutter.tokens, rules }
+}
+
+struct Cutter<'a> {
+    facts: &'a Facts<'a>,
+    splits: &'a Splits,
+    tokens: Vec<Node>,
+    numbers: HashMap<Node, usize>,
+    seen: HashSet<usize>,
+    pending: VecDeque<usize>,
+}
+
+impl Cutter<'_> {
+    fn token(&mut self, node: Node) -> Part {
+        let next = self.tokens.len();
+        let number = *self.numbers.entry(node.clone()).or_insert(next);
+        if number == next {
+            self.tokens.push(node);
+        }
+        Part::Token(number)
+    }
+
+    fn rule(&mut self, rule: usize) -> Part {
+        if self.seen.insert(rule) {
+            self.pending.push_back(rule);
+        }
+        Part::Rule(rule)
+    }
+
+    /// A part over terminals, or with `fully` over single characters.
+    fn part(&mut self, node: &Node, fully: bool) -> Part {
+        let mut fully = fully;
+        if !fully
+            && self.facts.size(node).is_some()
+            && let Some(token) = self.facts.something(node).filter(|token| *token != Node::NEVER)
+        {
+            fully = self.splits.all.contains(&token);
+            if !fully && !self.splits.once.contains(&token) {
+                let optional = self.facts.is_nullable(node);
+                let token = self.token(token);
+                return if optional { Part::Repeat(Box::new(token), 0, Some(1)) } else { token };
+            }
+        }
+        match node {
+            Node::Text(text) => Part::sequence(text.chars().map(|c| self.token(Node::Text(c.into())))),
+            Node::Class(_) => self.token(node.clone()),
+            Node::Rule(rule) => self.reference(*rule, fully),
+            Node::Sequence(parts) => {
+                let whole = parts.iter().all(|part| self.facts.size(part).is_some());
+                if fully || whole {
+                    return Part::sequence(parts.iter().map(|part| self.part(part, fully)));
+                }
+                let runs = parts.chunk_by(|one, two| self.facts.size(one).is_some() && self.facts.size(two).is_some());
+                Part::sequence(runs.map(|run| self.part(&Node::sequence(run.iter().cloned()), false)))
+            }
+            Node::Choice(branches) => Part::Choice(branches.iter().map(|branch| self.part(branch, fully)).collect()),
+            Node::Repeat(part, 0, None) if matches!(**part, Node::Choice(_)) => self.rounds(part, fully),
+            Node::Repeat(part, min, max) => Part::Repeat(Box::new(self.part(part, fully)), *min, *max),
+        }
+    }
+
+    /// A rule that may be empty is written in place if it is only an optional terminal.
+    fn reference(&mut self, rule: usize, fully: bool) -> Part {
+        let body = &self.facts.tree.rules[rule];
+        let atomic = fully || self.splits.everything || self.splits.rules.contains(&rule);
+        if !atomic
+            && self.facts.nullable[rule]
+            && self.facts.size(body).is_some()
+            && let Some(token) = self.facts.something(body)
+            && !self.splits.once.contains(&token)
+            && !self.splits.all.contains(&token)
+        {
+            return self.part(body, false);
+        }
+        self.rule(rule)
+    }
+
+    /// A repetition of branches, some of which are single characters: consecutive characters form one terminal. Otherwise
+    /// each character of a text would be one.
+    fn rounds(&mut self, choice: &Node, fully: bool) -> Part {
+        let (mut classes, mut others) = (Vec::new(), Vec::new());
+        for branch in choice.parts() {
+            match branch {
+                Node::Class(set) => classes.extend_from_slice(set.ranges()),
+                other => others.push(other.clone()),
+            }
+        }
+        let run = Node::class(Chars::of_codes(classes)).repeat(1, None);
+        if run == Node::NEVER || self.splits.runs || self.splits.once.contains(&run) || self.splits.all.contains(&run) {
+            let branches = choice.parts().iter().map(|branch| self.part(branch, fully)).collect();
+            return Part::Repeat(Box::new(Part::Choice(branches)), 0, None);
+        }
+        let run = Part::Repeat(Box::new(self.token(run)), 0, Some(1));
+        let others = self.part(&Node::choice(others), fully);
+        let round = Part::sequence([others, run.clone()]);
+        Part::sequence([run, Part::Repeat(Box::new(round), 0, None)])
+    }
+}

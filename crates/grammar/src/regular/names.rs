@@ -1,0 +1,38 @@
+//! Rules for names other than given ones.
+
+use super::write::{Spelling, literal, must_escape};
+use crate::builder::Builder;
+use crate::rule::{Rule, spelled};
+use chatparse_base::char_class::{self, Spelling as ClassSpelling};
+
+/// The number of bytes of a name that the rule compares. Names that are equal for so long are excluded.
+const DEPTH: usize = 64;
+
+/// The inside of a JSON string that is not in `names`, which are sorted. A character that is escaped may follow only a
+/// character by which the name differs from all of them. Written as text directly, because names have many characters.
+pub(crate) fn none_of(builder: &mut Builder, names: &[&str]) -> Rule {
+    let any = builder.share("char");
+    let mut text = String::new();
+    rest(names, 0, DEPTH, &any, &mut text);
+    Rule::Gbnf(text.into())
+}
+
+/// What may follow the first `at` bytes, which all of `names` share.
+fn rest(names: &[&str], at: usize, depth: usize, any: &str, out: &mut String) {
+    let (is_name, longer) = match names {
+        [first, rest @ ..] if first.len() == at => (true, rest),
+        all => (false, all),
+    };
+    let next = |name: &&str| name[at..].chars().next().unwrap_or_default();
+    let groups = || longer.chunk_by(|one, other| next(one) == next(other));
+    let known = groups().map(|group| (next(&group[0]), next(&group[0])));
+    let other = char_class::spelled(must_escape().into_iter().chain(known), true, ClassSpelling::Ascii);
+    // An empty branch instead of `?`, because engines count what a `?` repeats.
+    out.extend([if is_name { "(" } else { "(\"\" | " }, &other, " ", any, "*"]);
+    for group in groups().filter(|_| depth > 0) {
+        let c = next(&group[0]);
+        out.extend([" | \"", &spelled(&literal(c, Spelling::JsonString)), "\" "]);
+        rest(group, at + c.len_utf8(), depth - 1, any, out);
+    }
+    out.push(')');
+}

@@ -1,0 +1,372 @@
+//! Turns patterns and automata into rules.
+
+use std::collections::HashMap;
+
+use smol_str::{SmolStr, SmolStrBuilder, format_smolstr};
+
+use super::dfa::Dfa;
+use super::pattern::{Expr, Pattern};
+use crate::builder::Builder;
+use crate::rule::Rule;
+use chatparse_base::char_class::{self, Spelling as ClassSpelling};
+use chatparse_base::chars::Chars;
+use chatparse_base::limits;
+
+/// How the characters of a text are written in the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spelling {
+    /// As they are.
+    Plain,
+    /// Inside a JSON string: some characters must be escaped, and others may be.
+    JsonString,
+}
+
+/// The nesting in the rule of an automaton from which on a state gets a rule.
+const NESTED: usize = 12;
+
+/// One character of these.
+pub(crate) fn characters(builder: &mut Builder, chars: &Chars, spelling: Spelling) -> Rule {
+    if let Some(c) = chars.single() {
+        return Rule::Literal(literal(c, spelling));
+    }
+    if spelling == Spelling::Plain {
+        return class(chars);
+    }
+    if *chars == Chars::all() {
+        return Rule::Reference(builder.share("char"));
+    }
+    let raw = chars.without(&Chars::of(must_escape()));
+    let mut branches = Vec::new();
+    if !raw.is_empty() {
+        branches.push(class(&raw));
+    }
+    let controls = chars.has_all(&Chars::of([('\0', '\x1f')]));
+    let others = chars.has_all(&Chars::of([('\u{80}', '\u{2027}'), ('\u{2030}', char::MAX)]));
+    // Characters with a short escape. The solidus is escaped in large sets only.
+    let short = [('"', '"'), ('\\', '\\'), ('\u{8}', 'b'), ('\u{c}', 'f'), ('\n', 'n'), ('\r', 'r'), ('\t', 't')];
+    let short = short.into_iter().chain(others.then_some(('/', '/')));
+    let letters: Vec<char> = short.filter(|(c, _)| chars.has(*c)).map(|(_, letter)| letter).collect();
+    let mut escapes = Vec::new();
+    if !letters.is_empty() {
+        escapes.push(class(&Chars::of(letters.into_iter().map(|c| (c, c)))));
+    }
+    if controls {
+        escapes.push(Rule::sequence([Rule::literal("u00"), Rule::class("[01]"), Rule::class("[0-9a-fA-F]")]));
+    }
+    if others {
+        escapes.push(Rule::sequence([Rule::literal("u"), Rule::Reference(other_code(builder))]));
+    }
+    if !escapes.is_empty() {
+        let escape = if escapes.len() == 1 { escapes.remove(0) } else { Rule::Choice(escapes).group() };
+        branches.push(Rule::sequence([Rule::literal("\\"), escape]));
+    }
+    match branches.len() {
+        // Only controls without a short escape: they are written with digits.
+        0 => spelled_out(chars),
+        1 => branches.swap_remove(0),
+        _ if others => {
+            let branches = Rule::Choice(branches);
+            Rule::Reference(builder.add(&SmolStr::new_static("char-but"), branches))
+        }
+        _ => Rule::Choice(branches).group(),
+    }
+}
+
+/// The digits of a non-ASCII character; surrogates come in pairs.
+fn other_code(builder: &mut Builder) -> SmolStr {
+    let hex = |count| Rule::class("[0-9a-fA-F]").times(count, Some(count));
+    let last = Rule::class("[0-9a-fA-F]");
+    let large = Rule::sequence([Rule::class("[1-9abcefABCEF]"), hex(3)]);
+    let lower = Rule::sequence([Rule::class("[dD]"), Rule::class("[0-7]"), hex(2)]);
+    let first_half = [Rule::class("[dD]"), Rule::class("[89abAB]"), hex(2)];
+    let second_half = [Rule::literal("\\u"), Rule::class("[dD]"), Rule::class("[c-fC-F]"), hex(2)];
+    let both = Rule::Sequence(first_half.into_iter().chain(second_half).collect());
+    let middle = Rule::sequence([Rule::literal("0"), Rule::class("[1-9a-fA-F]"), hex(2)]);
+    let small = Rule::sequence([Rule::literal("00"), Rule::class("[89a-fA-F]"), last]);
+    builder.add(&SmolStr::new_static("code-beyond-ascii"), Rule::choice([large, lower, both, middle, small]))
+}
+
+fn spelled_out(chars: &Chars) -> Rule {
+    let codes = chars.ranges().iter().flat_map(|&(low, high)| low..=high);
+    Rule::Choice(codes.map(|code| Rule::literal(format_smolstr!("\\u{code:04x}"))).collect()).group()
+}
+
+fn class(chars: &Chars) -> Rule {
+    if *chars == Chars::all() {
+        return Rule::class("[^\\x00]");
+    }
+    let (negated, ranges) = chars.spelled();
+    Rule::Class(char_class::spelled(ranges.into_iter(), negated, ClassSpelling::Ascii))
+}
+
+/// Characters that JSON strings must escape.
+pub(super) fn must_escape() -> [(char, char); 3] {
+    [('\0', '\x1f'), ('"', '"'), ('\\', '\\')]
+}
+
+pub(super) fn literal(c: char, spelling: Spelling) -> SmolStr {
+    let mut out = SmolStrBuilder::new();
+    match c {
+        _ if spelling == Spelling::Plain => out.push(c),
+        '"' | '\\' => {
+            out.push('\\');
+            out.push(c);
+        }
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        '\u{8}' => out.push_str("\\b"),
+        '\u{c}' => out.push_str("\\f"),
+        c if c < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+        c => out.push(c),
+    }
+    out.finish()
+}
+
+/// The parts of a sequence; adjacent literals are merged.
+#[derive(Default)]
+struct Parts {
+    done: Vec<Rule>,
+    /// The literal at the end.
+    text: String,
+}
+
+impl Parts {
+    fn push(&mut self, part: Rule) {
+        match part {
+            Rule::Empty => {}
+            Rule::Literal(text) => self.text.push_str(&text),
+            Rule::Sequence(more) => more.into_iter().for_each(|part| self.push(part)),
+            part => {
+                self.end_text();
+                self.done.push(part);
+            }
+        }
+    }
+
+    fn end_text(&mut self) {
+        if !self.text.is_empty() {
+            self.done.push(Rule::literal(std::mem::take(&mut self.text)));
+        }
+    }
+
+    fn joined(mut self) -> Rule {
+        self.end_text();
+        Rule::joined(self.done)
+    }
+}
+
+/// The rule as one item of a sequence or repetition.
+fn item(rule: Rule) -> Rule {
+    match rule {
+        Rule::Literal(text) if text.chars().count() > 1 => Rule::Literal(text).group(),
+        Rule::Literal(_) | Rule::Class(_) | Rule::Reference(_) | Rule::Group(..) => rule,
+        rule => rule.group(),
+    }
+}
+
+/// A pattern as written, without an automaton; `None` if it needs an automaton.
+pub(crate) fn of_pattern(builder: &mut Builder, pattern: &Pattern, spelling: Spelling) -> Option<Rule> {
+    if !pattern.ahead.is_empty() {
+        return None;
+    }
+    let mut branches = Vec::new();
+    for (begins, body, ends) in anchored(&pattern.expr)? {
+        let mut parts = Parts::default();
+        let any = |builder: &mut Builder| characters(builder, &Chars::all(), spelling).repeat(0, None);
+        if !begins {
+            parts.push(any(builder));
+        }
+        for part in body {
+            parts.push(expression(builder, part, spelling)?);
+        }
+        if !ends {
+            parts.push(any(builder));
+        }
+        branches.push(parts.joined());
+    }
+    Some(choice(branches))
+}
+
+fn choice(mut branches: Vec<Rule>) -> Rule {
+    let count = branches.len();
+    branches.retain(|branch| *branch != Rule::Empty);
+    match (branches.len(), branches.len() < count) {
+        (0, _) => Rule::Empty,
+        (1, false) => branches.swap_remove(0),
+        (1, true) => item(branches.swap_remove(0)).optional(),
+        (_, false) => Rule::Choice(branches).group(),
+        (_, true) => Rule::Choice(branches).group().optional(),
+    }
+}
+
+/// The branches of an expression without its anchors, and whether each had `^` and `$`; `None` if there are anchors inside.
+fn anchored(expr: &Expr) -> Option<Vec<(bool, &[Expr], bool)>> {
+    if let Expr::Choice(branches) = expr {
+        return branches
+            .iter()
+            .map(anchored)
+            .collect::<Option<Vec<_>>>()
+            .map(|all| all.into_iter().flatten().collect());
+    }
+    let mut parts = match expr {
+        Expr::Sequence(parts) => &parts[..],
+        one => std::slice::from_ref(one),
+    };
+    // `^$|…` and `(^a$|^b$)` are branches as well.
+    if let [only @ Expr::Choice(_)] = parts {
+        return anchored(only);
+    }
+    let (mut begins, mut ends) = (false, false);
+    while let [Expr::Start, rest @ ..] = parts {
+        (begins, parts) = (true, rest);
+    }
+    while let [rest @ .., Expr::End] = parts {
+        (ends, parts) = (true, rest);
+    }
+    let inside = parts.iter().any(Expr::has_anchor);
+    (!inside).then(|| vec![(begins, parts, ends)])
+}
+
+fn expression(builder: &mut Builder, expr: &Expr, spelling: Spelling) -> Option<Rule> {
+    Some(match expr {
+        Expr::One(chars) if chars.is_empty() => return None,
+        Expr::One(chars) => characters(builder, chars, spelling),
+        Expr::Sequence(parts) => {
+            let mut rules = Parts::default();
+            for part in parts {
+                rules.push(expression(builder, part, spelling)?);
+            }
+            rules.joined()
+        }
+        Expr::Choice(branches) => {
+            let branches: Option<Vec<Rule>> =
+                branches.iter().map(|branch| expression(builder, branch, spelling)).collect();
+            choice(branches?)
+        }
+        Expr::Repeat(_, _, Some(0)) => Rule::Empty,
+        Expr::Repeat(body, min, max) => {
+            let (min, max) = (u64::from(*min), max.map(u64::from));
+            // llama.cpp rejects unbounded repetitions of parts that may be empty, and large counts.
+            let too_many = min > limits::GBNF_REPETITIONS || max.is_some_and(|max| max > limits::GBNF_REPETITIONS);
+            if too_many || max.is_none() && body.width().0 == 0 {
+                return None;
+            }
+            match expression(builder, body, spelling)? {
+                Rule::Empty => Rule::Empty,
+                rule => item(rule).repeat(min, max),
+            }
+        }
+        Expr::Start | Expr::End | Expr::Edge(_) => return None,
+    })
+}
+
+/// The rule of an automaton. States with several predecessors get rules, named after `name`.
+pub(crate) fn of_automaton(builder: &mut Builder, name: &str, dfa: &Dfa, spelling: Spelling) -> Rule {
+    let mut ways = vec![0_u32; dfa.states.len()];
+    ways[0] = 1;
+    for (from, state) in dfa.states.iter().enumerate() {
+        let mut last = None;
+        for edge in &state.edges {
+            // Ranges with the same target count once.
+            if edge.2 as usize != from && last.replace(edge.2) != Some(edge.2) {
+                ways[edge.2 as usize] += 1;
+            }
+        }
+    }
+    let mut writer = Writer { builder, name, dfa, spelling, ways, names: HashMap::new(), pending: Vec::new() };
+    let first = writer.state(0, 0);
+    while let Some((at, name)) = writer.pending.pop() {
+        let body = writer.state(at, 0);
+        writer.builder.fill(&name, body);
+    }
+    first
+}
+
+struct Writer<'b> {
+    builder: &'b mut Builder,
+    name: &'b str,
+    dfa: &'b Dfa,
+    spelling: Spelling,
+    /// The number of ways to reach each state.
+    ways: Vec<u32>,
+    names: HashMap<u32, SmolStr>,
+    pending: Vec<(u32, SmolStr)>,
+}
+
+impl Writer<'_> {
+    /// The rule of the texts from a state on.
+    fn state(&mut self, start: u32, depth: usize) -> Rule {
+        let mut parts = Parts::default();
+        let mut at = start;
+        loop {
+            let mut moves: Vec<(u32, Vec<(u32, u32)>)> = Vec::new();
+            let mut places: HashMap<u32, usize> = HashMap::new();
+            for &(low, high, to) in &self.dfa.states[at as usize].edges {
+                let place = *places.entry(to).or_insert_with(|| {
+                    moves.push((to, Vec::new()));
+                    moves.len() - 1
+                });
+                moves[place].1.push((low, high));
+            }
+            if let Some(itself) = places.get(&at) {
+                let (_, ranges) = moves.remove(*itself);
+                let chars = characters(self.builder, &Chars::of_codes(ranges), self.spelling);
+                parts.push(item(chars).repeat(0, None));
+            }
+            let accepts = self.dfa.states[at as usize].accepts;
+            // A chain is not nested.
+            if let ([(to, ranges)], false) = (&moves[..], accepts) {
+                let chars = characters(self.builder, &Chars::of_codes(ranges.iter().copied()), self.spelling);
+                parts.push(chars);
+                if !self.is_inline(*to) {
+                    let next = self.reference(*to);
+                    parts.push(next);
+                    break;
+                }
+                at = *to;
+                continue;
+            }
+            let mut branches = Vec::new();
+            for (to, ranges) in moves {
+                let mut branch = Parts::default();
+                branch.push(characters(self.builder, &Chars::of_codes(ranges), self.spelling));
+                let inside = self.is_inline(to) && (depth < NESTED || self.is_simple(to));
+                let rest = if inside { self.state(to, depth + 1) } else { self.reference(to) };
+                branch.push(rest);
+                branches.push(branch.joined());
+            }
+            if accepts {
+                branches.push(Rule::Empty);
+            }
+            if !branches.is_empty() {
+                parts.push(choice(branches));
+            }
+            break;
+        }
+        parts.joined()
+    }
+
+    fn is_inline(&self, at: u32) -> bool {
+        self.ways[at as usize] == 1 && at != 0 || self.is_simple(at)
+    }
+
+    /// Whether the state has no successor, or only itself.
+    fn is_simple(&self, at: u32) -> bool {
+        let state = &self.dfa.states[at as usize];
+        at != 0 && state.accepts && state.edges.iter().all(|edge| edge.2 == at)
+    }
+
+    fn reference(&mut self, at: u32) -> Rule {
+        let name = match self.names.get(&at) {
+            Some(name) => name.clone(),
+            None => {
+                let name = self.builder.reserve(&format_smolstr!("{}-{at:02}", self.name));
+                self.names.insert(at, name.clone());
+                self.pending.push((at, name.clone()));
+                name
+            }
+        };
+        Rule::Reference(name)
+    }
+}

@@ -1,0 +1,60 @@
+//! JSON schemas as grammars and checks of values read them: drafts, keywords, identifiers, references, types.
+//!
+//! A `Document` is read only. Who follows a schema's references carries its `Base` along.
+
+mod document;
+mod draft;
+mod keywords;
+mod pointer;
+mod types;
+mod uri;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+pub(super) use self::document::{Base, Document, Steps, draft_within};
+pub(super) use self::draft::{Draft, Fields};
+pub(super) use self::keywords::Keywords;
+pub(super) use self::pointer::{escaped, find};
+pub(super) use self::types::{Format, all_of, has_object_keywords, has_string_keywords};
+pub use self::types::{Types, may_be_string, types};
+use chatparse_base::{Error, ErrorKind};
+
+/// Parses a schema.
+///
+/// # Errors
+/// [`crate::ErrorKind::InvalidArgument`] where it is no JSON, or nested too deep.
+pub fn from_text(text: &str) -> Result<Value, Error> {
+    serde_json::from_str(text).map_err(|error| Error::invalid(format!("the schema cannot be read: {error}")))
+}
+
+/// An error about the schema at `pointer`.
+pub(super) fn refused(pointer: &str, message: &str) -> Error {
+    Error::new(ErrorKind::Schema, format!("JSON schema error at {pointer}: {message}"))
+}
+
+/// The parameters of a tool as a schema: a tool without parameters, or with `{}`, takes no arguments.
+pub fn parameters(given: &Arc<Value>) -> Arc<Value> {
+    if has_parameters(given) { Arc::clone(given) } else { Arc::new(no_parameters()) }
+}
+
+/// Whether the tool has parameters.
+pub(super) fn has_parameters(given: &Value) -> bool {
+    given.as_object().is_some_and(|fields| !fields.is_empty())
+}
+
+/// A schema for no arguments.
+pub(super) fn no_parameters() -> Value {
+    json!({"type": "object", "properties": {}})
+}
+
+/// The properties of an object schema, in order, and whether each is required.
+pub fn members(schema: &Value) -> impl Iterator<Item = (&str, &Value, bool)> {
+    let required = schema.get("required").and_then(Value::as_array);
+    let members = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    members.map(move |(name, member)| {
+        let must = required.is_some_and(|names| names.iter().any(|one| one == name));
+        (name.as_str(), member, must)
+    })
+}

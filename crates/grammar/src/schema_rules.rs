@@ -1,0 +1,94 @@
+//! Adds schemas to a builder: of a response, of a tool's parameters, of one argument.
+
+use serde_json::Value;
+use smol_str::SmolStr;
+
+use super::builder::{Builder, Fidelity, FidelityKind};
+use super::faithful::{self, Undeclared};
+use super::llama::{self, Empty};
+use super::rule::Rule;
+use super::{primitive, schema};
+use chatparse_base::Result;
+use chatparse_message::GrammarStyle;
+
+impl Builder {
+    /// Adds the rules of a JSON schema and returns the name of its rule. `name` `""` or `"root"` makes it the top. Schemas
+    /// may have the same name and equal `$ref`s; each gets separate rules.
+    pub fn add_schema(&mut self, name: &str, schema: &Value) -> Result<SmolStr> {
+        self.add_schema_within(name, schema, schema, Undeclared::Allowed)
+    }
+
+    /// [`Builder::add_schema`] for a part of a larger schema: its `$ref`s lead into `root`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn add_schema_within(
+        &mut self,
+        name: &str,
+        schema: &Value,
+        root: &Value,
+        undeclared: Undeclared,
+    ) -> Result<SmolStr> {
+        let mark = self.mark();
+        // The rule `root` is the top.
+        let name = if name == "root" { "" } else { name };
+        let added = match self.style {
+            GrammarStyle::Faithful => faithful::add(self, name, schema, root, undeclared),
+            GrammarStyle::LlamaCpp => llama::add(self, name, schema, root, Empty::AnyValue),
+            GrammarStyle::LlamaCppB10587 => llama::add(self, name, schema, root, Empty::AnyObject),
+        };
+        let (added, notes) = added.inspect_err(|_| self.undo(mark))?;
+        notes.into_iter().for_each(|note| self.note(note));
+        Ok(added)
+    }
+
+    /// Adds the rules of a tool's parameters. A tool without parameters, or with `null`, a boolean or `{}` instead, takes no
+    /// arguments. A schema that cannot be used is reported and replaced by any object, so that other tools are not affected.
+    pub fn add_parameters(&mut self, name: &str, given: &Value) -> SmolStr {
+        if !given.is_null() && !given.is_object() {
+            let kind = if given.is_boolean() { "a boolean" } else { "no schema" };
+            self.refuse(name, format!("the parameters are {kind}; the tool is taken to have none"));
+        }
+        let none = schema::no_parameters();
+        let schema = if schema::has_parameters(given) { given } else { &none };
+        match self.add_schema_within(name, schema, schema, Undeclared::LeftOut) {
+            Ok(added) => added,
+            Err(error) => {
+                self.refuse(name, format!("{error}; any object is allowed"));
+                self.share("object")
+            }
+        }
+    }
+
+    /// Adds the shared rule of this name, with all rules that it needs.
+    pub(super) fn share(&mut self, name: &'static str) -> SmolStr {
+        if !self.has_rule(name)
+            && let Some(shared) = primitive::find(name, self.style)
+        {
+            self.add(&SmolStr::new_static(name), (shared.body)());
+            self.share_all(shared.needs);
+        }
+        SmolStr::new_static(name)
+    }
+
+    /// The body of a shared rule, for use under another name.
+    pub(super) fn unshared(&mut self, name: &'static str) -> Rule {
+        match primitive::find(name, self.style) {
+            Some(shared) => {
+                self.share_all(shared.needs);
+                (shared.body)()
+            }
+            None => Rule::reference(name),
+        }
+    }
+
+    fn share_all(&mut self, names: &[&'static str]) {
+        for name in names {
+            self.share(name);
+        }
+    }
+
+    fn refuse(&mut self, name: &str, message: String) {
+        self.note(Fidelity { schema: name.to_owned(), pointer: "#".to_owned(), kind: FidelityKind::Refused, message });
+    }
+}

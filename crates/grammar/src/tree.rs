@@ -1,0 +1,281 @@
+//! A grammar as a tree, from which all dialects are printed.
+
+use smol_str::SmolStr;
+
+use super::automaton::Automaton;
+use super::fixpoint::{Fact, Fixpoint};
+use chatparse_base::chars::Chars;
+
+/// A part of a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Node {
+    /// A text, which is not empty.
+    Text(String),
+    /// One of these characters.
+    Class(Chars),
+    /// The rule of this number.
+    Rule(usize),
+    /// All, in order; without parts the empty text.
+    Sequence(Vec<Node>),
+    /// Any one of these; without branches it matches no text.
+    Choice(Vec<Node>),
+    /// Repetitions between the bounds; `None` is unbounded.
+    Repeat(Box<Node>, u64, Option<u64>),
+}
+
+/// Named rules.
+#[derive(Clone, Debug)]
+pub(super) struct Tree {
+    pub names: Vec<SmolStr>,
+    pub rules: Vec<Node>,
+    pub root: usize,
+}
+
+impl Node {
+    /// Matches the empty text.
+    pub const EMPTY: Node = Node::Sequence(Vec::new());
+    /// Matches no text.
+    pub const NEVER: Node = Node::Choice(Vec::new());
+
+    pub fn text(text: String) -> Node {
+        if text.is_empty() { Node::EMPTY } else { Node::Text(text) }
+    }
+
+    pub fn class(set: Chars) -> Node {
+        match set.single() {
+            _ if set.is_empty() => Node::NEVER,
+            Some(c) => Node::Text(c.into()),
+            None => Node::Class(set),
+        }
+    }
+
+    pub fn sequence(parts: impl IntoIterator<Item = Node>) -> Node {
+        Node::flat_sequence(&mut parts.into_iter())
+    }
+
+    fn flat_sequence(parts: &mut dyn Iterator<Item = Node>) -> Node {
+        let mut flat: Vec<Node> = Vec::new();
+        for part in parts {
+            let inner = match part {
+                Node::Sequence(inner) => inner,
+                Node::Choice(branches) if branches.is_empty() => return Node::NEVER,
+                other => vec![other],
+            };
+            for part in inner {
+                match (flat.last_mut(), part) {
+                    (Some(Node::Text(text)), Node::Text(more)) => text.push_str(&more),
+                    (_, part) => flat.push(part),
+                }
+            }
+        }
+        if flat.len() == 1 { flat.swap_remove(0) } else { Node::Sequence(flat) }
+    }
+
+    pub fn choice(branches: impl IntoIterator<Item = Node>) -> Node {
+        Node::flat_choice(&mut branches.into_iter())
+    }
+
+    fn flat_choice(branches: &mut dyn Iterator<Item = Node>) -> Node {
+        let mut flat: Vec<Node> = Vec::new();
+        for branch in branches {
+            match branch {
+                Node::Choice(inner) => flat.extend(inner),
+                other => flat.push(other),
+            }
+        }
+        // Formats may have the same branch twice.
+        let mut seen = std::collections::HashSet::new();
+        let keep: Vec<bool> = flat.iter().map(|branch| seen.insert(branch)).collect();
+        drop(seen);
+        let mut keep = keep.into_iter();
+        flat.retain(|_| keep.next().unwrap_or(true));
+        if flat.len() == 1 { flat.swap_remove(0) } else { Node::Choice(flat) }
+    }
+
+    pub fn repeat(self, min: u64, max: Option<u64>) -> Node {
+        match (self, min, max) {
+            (_, _, Some(0)) => Node::EMPTY,
+            (node, 1, Some(1)) => node,
+            (node, ..) if node == Node::EMPTY => node,
+            (node, 0, _) if node == Node::NEVER => Node::EMPTY,
+            (node, ..) if node == Node::NEVER => node,
+            // A repetition of a repetition.
+            (Node::Repeat(inner, 0 | 1, None), 0, _) => Node::Repeat(inner, 0, None),
+            (Node::Repeat(inner, least @ (0 | 1), None), 1, None) => Node::Repeat(inner, least, None),
+            (Node::Repeat(inner, 0, Some(1)), 0 | 1, None) => Node::Repeat(inner, 0, None),
+            (Node::Repeat(inner, 0, Some(1)), 0, Some(1)) => Node::Repeat(inner, 0, Some(1)),
+            (node, ..) => Node::Repeat(Box::new(node), min, max),
+        }
+    }
+
+    /// Once or not at all.
+    pub fn optional(self) -> Node {
+        self.repeat(0, Some(1))
+    }
+
+    /// Its direct parts.
+    pub fn parts(&self) -> &[Node] {
+        match self {
+            Node::Sequence(parts) | Node::Choice(parts) => parts,
+            Node::Repeat(part, ..) => std::slice::from_ref(part),
+            Node::Text(_) | Node::Class(_) | Node::Rule(_) => &[],
+        }
+    }
+
+    /// Calls `see` for each rule that it refers to.
+    pub fn references(&self, see: &mut dyn FnMut(usize)) {
+        match self {
+            Node::Rule(rule) => see(*rule),
+            other => other.parts().iter().for_each(|part| part.references(see)),
+        }
+    }
+
+    /// The number of its parts.
+    pub fn size(&self) -> usize {
+        1 + self.parts().iter().map(Node::size).sum::<usize>()
+    }
+
+    /// The number of its parts, and of the bytes of its texts.
+    pub fn weight(&self) -> usize {
+        match self {
+            Node::Text(text) => 1 + text.len(),
+            other => 1 + other.parts().iter().map(Node::weight).sum::<usize>(),
+        }
+    }
+
+    /// Whether it may be empty, given which rules may be.
+    pub fn is_nullable(&self, rules: &[bool]) -> bool {
+        match self {
+            Node::Text(_) | Node::Class(_) => false,
+            Node::Rule(rule) => rules[*rule],
+            Node::Sequence(parts) => parts.iter().all(|part| part.is_nullable(rules)),
+            Node::Choice(branches) => branches.iter().any(|branch| branch.is_nullable(rules)),
+            Node::Repeat(part, min, _) => *min == 0 || part.is_nullable(rules),
+        }
+    }
+}
+
+impl Tree {
+    /// Adds a rule.
+    pub fn add(&mut self, name: impl Into<SmolStr>, rule: Node) -> usize {
+        self.names.push(name.into());
+        self.rules.push(rule);
+        self.rules.len() - 1
+    }
+
+    /// The rules that are reachable from the root: the root first, then in depth-first order.
+    pub fn used(&self) -> Vec<usize> {
+        let mut seen = vec![false; self.rules.len()];
+        let mut order = Vec::new();
+        let mut open = vec![self.root];
+        while let Some(rule) = open.pop() {
+            if std::mem::replace(&mut seen[rule], true) {
+                continue;
+            }
+            order.push(rule);
+            let behind = open.len();
+            self.rules[rule].references(&mut |used| open.push(used));
+            open[behind..].reverse();
+        }
+        order
+    }
+
+    /// By rule: whether it may be empty.
+    pub fn nullable(&self) -> Vec<bool> {
+        self.rules_where(false)
+    }
+
+    /// By rule: whether it matches any text.
+    pub fn matching(&self) -> Vec<bool> {
+        self.rules_where(true)
+    }
+
+    /// By rule: what follows for it, where characters decide `of_characters`.
+    fn rules_where(&self, of_characters: bool) -> Vec<bool> {
+        fn fact(node: &Node, of_characters: bool, facts: &mut Fixpoint) -> Fact {
+            match node {
+                Node::Text(_) | Node::Class(_) if of_characters => Fact::Always,
+                Node::Text(_) | Node::Class(_) => facts.never(),
+                Node::Rule(rule) => Fact::Number(*rule),
+                Node::Repeat(_, 0, _) => Fact::Always,
+                Node::Repeat(part, ..) => fact(part, of_characters, facts),
+                Node::Sequence(parts) | Node::Choice(parts) => {
+                    let parts: Vec<Fact> = parts.iter().map(|part| fact(part, of_characters, facts)).collect();
+                    if matches!(node, Node::Sequence(_)) { facts.all(parts) } else { facts.any(parts) }
+                }
+            }
+        }
+        let mut facts = Fixpoint::of_rules(self.rules.len());
+        for (number, rule) in self.rules.iter().enumerate() {
+            let follows = fact(rule, of_characters, &mut facts);
+            facts.follows(number, follows);
+        }
+        facts.solve()
+    }
+
+    /// Allows free text in front of the grammar, or alone. The free text contains none of `words`, because the grammar
+    /// begins with one of them.
+    pub fn behind_words(&mut self, words: &[String]) {
+        let automaton = Automaton::new(words);
+        let open: Vec<usize> = automaton.open().collect();
+        let mut rules = vec![0; automaton.len()];
+        for &state in &open {
+            let name = if state == 0 { "free-text".to_owned() } else { format!("free-text-{state}") };
+            rules[state] = self.add(name, Node::EMPTY);
+        }
+        for &state in &open {
+            let moves = automaton.moves(state);
+            let mut onward = vec![Node::EMPTY];
+            for same in moves.onward.chunk_by(|(one, _), (other, _)| one == other) {
+                let chars: Vec<char> = same.iter().map(|(_, c)| *c).collect();
+                let class = Node::class(Chars::each(&chars));
+                onward.push(Node::sequence([class, Node::Rule(rules[same[0].0])]));
+            }
+            onward.push(Node::sequence([Node::class(Chars::each(&moves.special).negated()), Node::Rule(rules[0])]));
+            self.rules[rules[state]] = Node::choice(onward);
+        }
+        let whole = Node::sequence([Node::Rule(rules[0]), Node::Rule(self.root).optional()]);
+        self.root = self.add("root", whole);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Node {
+        Node::text(text.to_owned())
+    }
+
+    #[test]
+    fn nodes_are_as_small_as_they_can_be() {
+        let a = || text("a");
+        for (node, small) in [
+            (Node::sequence([a(), Node::EMPTY, Node::sequence([a(), text("b")])]), text("aab")),
+            (Node::sequence([a(), Node::NEVER]), Node::NEVER),
+            (Node::choice([a(), Node::NEVER, Node::choice([a()])]), a()),
+            (Node::class(Chars::one('a')), a()),
+            (Node::class(Chars::default()), Node::NEVER),
+            (a().optional().repeat(0, None), a().repeat(0, None)),
+            (a().repeat(1, None).optional(), a().repeat(0, None)),
+            (a().repeat(1, None).repeat(1, None), a().repeat(1, None)),
+            (a().repeat(3, Some(0)), Node::EMPTY),
+            (Node::NEVER.optional(), Node::EMPTY),
+        ] {
+            assert_eq!(node, small);
+        }
+    }
+
+    #[test]
+    fn rules_that_may_be_empty() {
+        let mut tree = Tree { names: Vec::new(), rules: Vec::new(), root: 0 };
+        tree.add("root", Node::sequence([Node::Rule(1), Node::Rule(2)]));
+        tree.add("a", Node::choice([Node::sequence([Node::Rule(2), Node::Rule(1)]), Node::EMPTY]));
+        tree.add("b", text("x").optional());
+        tree.add("unused", Node::EMPTY);
+        assert_eq!(tree.used(), [0, 1, 2]);
+        assert_eq!(tree.nullable(), [true; 4]);
+        tree.add("endless", Node::sequence([text("x"), Node::Rule(4)]));
+        assert_eq!(tree.matching(), [true, true, true, true, false]);
+    }
+}

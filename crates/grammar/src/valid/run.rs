@@ -1,0 +1,146 @@
+//! One run over all schemas that a value must match, and its result.
+
+use std::collections::{HashSet, VecDeque};
+
+use serde_json::Value;
+
+use self::Verdict::{No, Open, Yes};
+use super::Violation;
+use crate::schema::{Base, escaped};
+use chatparse_base::limits;
+
+/// The result of checking a value against a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Verdict {
+    No,
+    /// No violation was found, but not everything was checked.
+    Open,
+    Yes,
+}
+
+impl Verdict {
+    pub(super) fn negated(self) -> Verdict {
+        match self {
+            No => Yes,
+            Open => Open,
+            Yes => No,
+        }
+    }
+}
+
+/// A step from a value to one inside it.
+#[derive(Clone, Copy)]
+pub(super) enum Step<'v> {
+    Root,
+    Name(&'v str),
+    Index(usize),
+}
+
+/// The violations, and the paths to the places checked.
+pub(super) struct Report<'v> {
+    pub(super) places: Vec<(usize, Step<'v>)>,
+    pub(super) found: Vec<Violation>,
+}
+
+impl Report<'_> {
+    fn add(&mut self, place: usize, message: String) {
+        let (mut at, mut steps) = (place, Vec::new());
+        while at != 0 {
+            let (parent, step) = self.places[at];
+            steps.push(match step {
+                Step::Root => String::new(),
+                Step::Name(name) => format!("/{}", escaped(name)),
+                Step::Index(index) => format!("/{index}"),
+            });
+            at = parent;
+        }
+        let violation = Violation { pointer: steps.into_iter().rev().collect(), message };
+        if !self.found.contains(&violation) {
+            self.found.push(violation);
+        }
+    }
+}
+
+/// A schema, a value that must match it, and the places of both.
+#[derive(Clone, Copy)]
+pub(super) struct Task<'a, 'v> {
+    pub(super) schema: &'a Value,
+    pub(super) base: Base,
+    pub(super) value: &'v Value,
+    pub(super) place: usize,
+}
+
+impl<'a, 'v> Task<'a, 'v> {
+    /// The schema at the root of a document, and a whole value.
+    pub(super) fn new(schema: &'a Value, value: &'v Value) -> Self {
+        Task { schema, base: Base::default(), value, place: 0 }
+    }
+
+    /// The same value with another schema.
+    pub(super) fn with(self, schema: &'a Value, base: Base) -> Self {
+        Task { schema, base, ..self }
+    }
+
+    /// Identifies the task. The way to the schema is included only where it matters.
+    pub(super) fn key(&self) -> Key {
+        (self.schema, self.value, self.base.way)
+    }
+}
+
+pub(super) type Key = (*const Value, *const Value, usize);
+
+/// One run over all schemas that must hold together.
+pub(super) struct Run<'a, 'v, 'r> {
+    pub(super) queue: VecDeque<Task<'a, 'v>>,
+    /// References that were followed, with their values: following one again adds nothing.
+    pub(super) followed: HashSet<Key>,
+    pub(super) report: Option<&'r mut Report<'v>>,
+    pub(super) verdict: Verdict,
+    /// The number of alternatives around this run.
+    pub(super) depth: usize,
+}
+
+impl<'a, 'v> Run<'a, 'v, '_> {
+    pub(super) fn wrong(&mut self, place: usize, message: impl Into<String>) {
+        self.verdict = No;
+        if let Some(report) = &mut self.report {
+            report.add(place, message.into());
+        }
+    }
+
+    pub(super) fn holds(&mut self, verdict: Verdict, place: usize, message: impl FnOnce() -> String) {
+        match verdict {
+            No => self.wrong(place, message()),
+            other => self.verdict = self.verdict.min(other),
+        }
+    }
+
+    /// Records that something could not be checked.
+    pub(super) fn open(&mut self) {
+        self.verdict = self.verdict.min(Open);
+    }
+
+    /// Adds a schema for the same value; it is part of the schema of `task`.
+    pub(super) fn also(&mut self, schema: &'a Value, task: Task<'a, 'v>) {
+        self.queue.push_back(task.with(schema, task.base));
+    }
+
+    /// Adds a schema for a value inside that of `task`; it is part of the schema of `task`.
+    pub(super) fn inside(&mut self, schema: &'a Value, value: &'v Value, task: Task<'a, 'v>, step: Step<'v>) {
+        let place = match &mut self.report {
+            None => 0,
+            Some(report) => {
+                report.places.push((task.place, step));
+                report.places.len() - 1
+            }
+        };
+        self.queue.push_back(Task { schema, value, place, ..task });
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        match &self.report {
+            None => self.verdict == No,
+            Some(report) => report.found.len() >= limits::VIOLATIONS,
+        }
+    }
+}

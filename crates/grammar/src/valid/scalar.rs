@@ -1,0 +1,168 @@
+//! Checks types, sizes and equality of values.
+
+use std::cmp::Ordering;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::Value;
+
+use super::number::compare;
+use super::run::Verdict::{self, No, Open, Yes};
+use super::run::{Run, Task};
+use crate::decimal::Decimal;
+use crate::json;
+use crate::schema::{Draft, Keywords, Steps};
+
+/// The types with their articles, for messages.
+pub(super) const TYPES: &[(&str, &str)] = &[
+    ("null", "null"),
+    ("boolean", "a boolean"),
+    ("integer", "a whole number"),
+    ("number", "a number"),
+    ("string", "a string"),
+    ("array", "an array"),
+    ("object", "an object"),
+];
+
+/// Checks `type` for drafts after 3.
+pub(super) fn kind(run: &mut Run, keywords: Keywords, task: Task) {
+    let names = match keywords.get("type") {
+        Some(Value::Array(names)) => &names[..],
+        Some(name) => std::slice::from_ref(name),
+        None => &[],
+    };
+    let known = |name: &str| TYPES.iter().find(|(known, _)| *known == name);
+    let expected: Vec<_> = names.iter().map(|name| known(name.as_str()?)).collect();
+    if expected.is_empty() {
+        return;
+    }
+    let verdict = expected.iter().map(|kind| kind.map_or(Open, |(name, _)| is_of(task.value, name, keywords.draft)));
+    run.holds(verdict.max().unwrap_or(Open), task.place, || {
+        let expected: Vec<&str> = expected.iter().flatten().map(|(_, words)| *words).collect();
+        let found = known(name_of(task.value)).map_or("", |(_, words)| words);
+        let found = if expected == ["a whole number"] && task.value.is_number() { "a fraction" } else { found };
+        format!("must be {}, not {found}", expected.join(" or "))
+    });
+}
+
+pub(super) fn is_of(value: &Value, kind: &str, draft: Draft) -> Verdict {
+    match value {
+        Value::Number(number) if kind == "integer" => match Decimal::of(number).is_whole() {
+            // In drafts up to 4, `1.0` is not an integer for implementations that can tell it from `1`.
+            true if number.is_f64() && draft <= Draft::Four => Open,
+            true => Yes,
+            false => No,
+        },
+        value if name_of(value) == kind => Yes,
+        _ => No,
+    }
+}
+
+pub(super) fn name_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// Checks a count against its bounds.
+pub(super) fn counted(run: &mut Run, keywords: Keywords, bounds: [&str; 2], thing: &str, count: usize, place: usize) {
+    let [least, most] = bounds.map(|key| keywords.get(key).and_then(Value::as_f64));
+    let things = |bound: f64| if bound == 1.0 { thing.to_owned() } else { format!("{thing}s") };
+    if let Some(least) = least.filter(|least| (count as f64) < *least) {
+        run.wrong(place, format!("must have at least {least} {}, not {count}", things(least)));
+    }
+    if let Some(most) = most.filter(|most| count as f64 > *most) {
+        run.wrong(place, format!("must have at most {most} {}, not {count}", things(most)));
+    }
+}
+
+/// Whether two values are equal; numbers by value, not by notation. `spend` returns whether another step is allowed.
+pub(super) fn same(left: &Value, right: &Value, mut spend: impl FnMut() -> bool) -> Verdict {
+    let mut pairs = vec![(left, right)];
+    while let Some((left, right)) = pairs.pop() {
+        if !spend() {
+            return Open;
+        }
+        let equal = match (left, right) {
+            (Value::Number(left), Value::Number(right)) => compare(left, right) == Ordering::Equal,
+            (Value::Array(left), Value::Array(right)) => {
+                pairs.extend(left.iter().zip(right));
+                left.len() == right.len()
+            }
+            (Value::Object(left), Value::Object(right)) => {
+                pairs.extend(left.iter().filter_map(|(name, member)| Some((member, right.get(name)?))));
+                left.len() == right.len() && left.keys().all(|name| right.contains_key(name))
+            }
+            (Value::Null, Value::Null) => true,
+            (Value::Bool(left), Value::Bool(right)) => left == right,
+            (Value::String(left), Value::String(right)) => left == right,
+            _ => false,
+        };
+        if !equal {
+            return No;
+        }
+    }
+    Yes
+}
+
+/// The nesting up to which [`alike`] tells values apart.
+const ALIKE_DEPTH: usize = 8;
+
+/// A number that equal values share, and hardly any others, to find candidates quickly; `None` if there are too few steps.
+pub(super) fn alike(value: &Value, steps: &mut Steps) -> Option<u64> {
+    alike_inside(value, ALIKE_DEPTH, steps)
+}
+
+fn alike_inside(value: &Value, depth: usize, steps: &mut Steps) -> Option<u64> {
+    let mut hasher = DefaultHasher::new();
+    name_of(value).hash(&mut hasher);
+    let mut enough = true;
+    match value {
+        Value::Null => {}
+        Value::Bool(yes) => yes.hash(&mut hasher),
+        Value::Number(number) => Decimal::of(number).hash(&mut hasher),
+        Value::String(text) => {
+            enough = steps.spend_on(text.len());
+            text.hash(&mut hasher);
+        }
+        Value::Array(items) => {
+            items.len().hash(&mut hasher);
+            for item in items.iter().filter(|_| depth > 0) {
+                alike_inside(item, depth - 1, steps)?.hash(&mut hasher);
+            }
+        }
+        Value::Object(members) => {
+            members.len().hash(&mut hasher);
+            // In any order.
+            let mut sum = 0_u64;
+            for (name, member) in members.iter().filter(|_| depth > 0) {
+                let mut hasher = DefaultHasher::new();
+                (name, alike_inside(member, depth - 1, steps)?).hash(&mut hasher);
+                sum = sum.wrapping_add(hasher.finish());
+            }
+            sum.hash(&mut hasher);
+        }
+    }
+    (enough && steps.spend(1)).then(|| hasher.finish())
+}
+
+/// The allowed values for a message, if they are short.
+pub(super) fn listed(values: &[Value]) -> String {
+    let mut text = String::new();
+    for (index, value) in values.iter().enumerate() {
+        let one = json::print(value).filter(|one| text.len() + one.len() <= LISTED_BYTES);
+        text.push_str(if index > 0 { ", " } else { "" });
+        match one {
+            Some(one) => text.push_str(&one),
+            None => return text + "...",
+        }
+    }
+    text
+}
+
+/// Maximum length of the list of allowed values in a message.
+const LISTED_BYTES: usize = 200;

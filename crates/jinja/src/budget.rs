@@ -1,0 +1,265 @@
+//! What a render may use: work, and bytes for values. Templates are untrusted, and one step of the engine can touch any
+//! amount of data; so all that reads or builds values counts here what it touches, before it does.
+//!
+//! The counts belong to the thread, because a value that is looped over, compared or printed knows no render. Where nothing
+//! can fail, the excess is noted ([`note`]), the value gives nothing any more, and the render fails at its end
+//! ([`Meter::check`]). Without a render, nothing is bounded.
+//!
+//! A unit of work takes about a nanosecond: [`COMPARED`] bytes that are compared, [`SEARCHED`] that are searched or built, one
+//! byte whose character is looked at. An item of a container takes [`ITEM`] units. The engine counts its steps itself.
+
+use std::cell::{Cell, RefCell};
+use std::sync::{Arc, Weak};
+
+use minijinja::value::Value;
+use minijinja::{Error, ErrorKind};
+
+use chatparse_base::limits::{PROMPT_BYTES, RENDER_BYTES};
+
+/// Bytes that are searched or built in one unit.
+pub(super) const SEARCHED: usize = 8;
+
+/// Bytes that are compared or copied in one unit.
+pub(super) const COMPARED: usize = 32;
+
+/// The units for reading, copying or adding one item.
+pub(super) const ITEM: usize = 16;
+
+/// The units for printing a value that is no text.
+pub(super) const PRINTED: usize = 32;
+
+/// What a container takes besides its items, in bytes.
+const CONTAINER_BYTES: usize = 192;
+
+/// What a text takes while it is built, in lengths: a buffer, the larger one it grows into, and the value made of it.
+const TEXT_COPIES: usize = 3;
+
+/// What was used up.
+#[derive(Clone, Copy, Debug)]
+enum Excess {
+    Work,
+    Bytes,
+    Text,
+}
+
+impl From<Excess> for Error {
+    fn from(excess: Excess) -> Error {
+        let what = match excess {
+            Excess::Work => "the render takes too much work".to_owned(),
+            Excess::Bytes => format!("the render builds more than {RENDER_BYTES} bytes"),
+            Excess::Text => format!("a text is longer than {PROMPT_BYTES} bytes"),
+        };
+        Error::new(ErrorKind::OutOfFuel, what)
+    }
+}
+
+/// The counts of a render.
+struct Counts {
+    work: Cell<u64>,
+    max_work: Cell<u64>,
+    bytes: Cell<usize>,
+    excess: Cell<Option<Excess>>,
+}
+
+impl Counts {
+    const fn new(max_work: u64) -> Counts {
+        Counts { work: Cell::new(0), max_work: Cell::new(max_work), bytes: Cell::new(0), excess: Cell::new(None) }
+    }
+
+    fn swap(&self, other: &Counts) {
+        self.work.swap(&other.work);
+        self.max_work.swap(&other.max_work);
+        self.bytes.swap(&other.bytes);
+        self.excess.swap(&other.excess);
+    }
+
+    /// Notes what was used up first.
+    #[cold]
+    fn exceed(&self, excess: Excess) -> Excess {
+        let first = self.excess.get().unwrap_or(excess);
+        self.excess.set(Some(first));
+        first
+    }
+}
+
+/// The length from which a text counts only as long as it is held.
+const LARGE: usize = 4 << 10;
+
+/// The work of looking whether a text is still held.
+const LOOK: usize = 64;
+
+/// Large texts and their lengths. Some may be gone: a template that appends to one text again and again holds only the last.
+#[derive(Default)]
+struct Texts {
+    all: Vec<(Weak<str>, usize)>,
+    /// The number at which those that are gone are dropped: twice as many as there were then, so that each is looked at a few
+    /// times only.
+    full: usize,
+}
+
+thread_local! {
+    static COUNTS: Counts = const { Counts::new(u64::MAX) };
+    static TEXTS: RefCell<Texts> = const { RefCell::new(Texts { all: Vec::new(), full: 0 }) };
+}
+
+fn fail(excess: Excess) -> Result<(), Error> {
+    Err(COUNTS.with(|counts| counts.exceed(excess)).into())
+}
+
+/// Counts for one render, from its creation to its end.
+pub(super) struct Meter {
+    /// The counts of what was running before.
+    around: Counts,
+    texts: Texts,
+}
+
+impl Meter {
+    /// `max_work`: the units of work that the render may take.
+    pub(super) fn start(max_work: u64) -> Meter {
+        let meter = Meter { around: Counts::new(max_work), texts: TEXTS.take() };
+        COUNTS.with(|counts| counts.swap(&meter.around));
+        meter
+    }
+
+    /// An error if the render noted that something is used up.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        COUNTS.with(|counts| counts.excess.get()).map_or(Ok(()), |excess| Err(excess.into()))
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        COUNTS.with(|counts| counts.swap(&self.around));
+        TEXTS.set(std::mem::take(&mut self.texts));
+    }
+}
+
+/// Counts units of work where nothing can fail. Returns whether the render may go on.
+pub(super) fn note(units: u64) -> bool {
+    COUNTS.with(|counts| {
+        let work = counts.work.get().saturating_add(units);
+        counts.work.set(work);
+        if work > counts.max_work.get() {
+            counts.exceed(Excess::Work);
+        }
+        counts.excess.get().is_none()
+    })
+}
+
+/// As [`note`], for items that are copied.
+pub(super) fn note_items(count: usize) -> bool {
+    charge_items(count).is_ok()
+}
+
+/// The units of work of the render so far.
+pub(super) fn spent() -> u64 {
+    COUNTS.with(|counts| counts.work.get())
+}
+
+/// Counts units of work.
+pub(super) fn work(units: usize) -> Result<(), Error> {
+    if note(units as u64) { Ok(()) } else { fail(Excess::Work) }
+}
+
+/// Counts a text that is compared or copied.
+pub(super) fn scan(bytes: usize) -> Result<(), Error> {
+    work(bytes / COMPARED)
+}
+
+/// Counts a text that is searched or built.
+pub(super) fn search(bytes: usize) -> Result<(), Error> {
+    work(bytes / SEARCHED)
+}
+
+/// Counts bytes that are built.
+pub(super) fn charge(bytes: usize) -> Result<(), Error> {
+    make_room(bytes);
+    let total = COUNTS.with(|counts| {
+        let total = counts.bytes.get().saturating_add(bytes);
+        counts.bytes.set(total);
+        total
+    });
+    if total > RENDER_BYTES { fail(Excess::Bytes) } else { search(bytes) }
+}
+
+/// Counts text that is appended to a captured or printed one.
+pub(super) fn charge_output(bytes: usize) -> Result<(), Error> {
+    charge(bytes.saturating_mul(TEXT_COPIES))
+}
+
+/// Counts a text that was just built.
+pub(super) fn charge_text(bytes: usize) -> Result<(), Error> {
+    if bytes > PROMPT_BYTES { fail(Excess::Text) } else { charge(bytes) }
+}
+
+/// Counts `count` items that are copied.
+pub(super) fn charge_items(count: usize) -> Result<(), Error> {
+    charge(count.saturating_mul(size_of::<Value>()))?;
+    work(count.saturating_mul(ITEM))
+}
+
+/// Counts a container for `count` items.
+pub(super) fn charge_container(count: usize) -> Result<(), Error> {
+    charge(CONTAINER_BYTES.saturating_add(count.saturating_mul(size_of::<Value>())))
+}
+
+/// Counts a piece of a text that becomes an item.
+pub(super) fn charge_piece(bytes: usize) -> Result<(), Error> {
+    charge_items(2)?;
+    charge(bytes)
+}
+
+/// Stops to count large texts that are no longer held, if there is no room for `bytes` otherwise.
+fn make_room(bytes: usize) {
+    if !has_room(bytes) {
+        TEXTS.with_borrow_mut(Texts::drop_gone);
+    }
+}
+
+fn has_room(bytes: usize) -> bool {
+    COUNTS.with(|counts| counts.bytes.get()).saturating_add(bytes) <= RENDER_BYTES
+}
+
+impl Texts {
+    fn drop_gone(&mut self) {
+        note((self.all.len() * LOOK) as u64);
+        let mut gone = 0;
+        self.all.retain(|(text, length)| {
+            let held = text.strong_count() > 0;
+            gone += if held { 0 } else { *length };
+            held
+        });
+        COUNTS.with(|counts| counts.bytes.set(counts.bytes.get().saturating_sub(gone)));
+        self.full = 2 * self.all.len() + 4;
+    }
+
+    fn add(&mut self, text: &Arc<str>) {
+        if self.all.len() >= self.full {
+            self.drop_gone();
+        }
+        self.all.push((Arc::downgrade(text), text.len()));
+    }
+}
+
+/// A text as a value, which counts as long as it is held, if it is large.
+pub(super) fn text(text: String) -> Result<Value, Error> {
+    charge_text(text.len())?;
+    if text.len() < LARGE {
+        return Ok(Value::from(text));
+    }
+    // Fresh memory takes as long again.
+    search(text.len())?;
+    let shared: Arc<str> = text.into();
+    TEXTS.with_borrow_mut(|texts| texts.add(&shared));
+    Ok(Value::from(shared))
+}
+
+/// Whether a text of `bytes` may be built. Called before it is.
+pub(super) fn check_text(bytes: usize) -> Result<(), Error> {
+    if bytes > PROMPT_BYTES {
+        return fail(Excess::Text);
+    }
+    let needed = bytes.saturating_mul(TEXT_COPIES);
+    make_room(needed);
+    if has_room(needed) { Ok(()) } else { fail(Excess::Bytes) }
+}

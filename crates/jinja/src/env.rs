@@ -1,0 +1,372 @@
+//! The template engine with our filters, tests, functions and methods, and without any others.
+
+use std::cmp::Ordering;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering as Memory};
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::{Object, ObjectRepr, Rest, Value, ValueOrKwargs};
+use minijinja::{Environment, ErrorKind as EngineErrorKind, Output, State, UndefinedBehavior};
+
+use super::args::Call;
+use super::budget::{self, Meter};
+use super::context::Variables;
+use super::functions::{FUNCTIONS, RAISED};
+use super::labels::Labels;
+use super::pyobject::as_text;
+use super::reading::{self, Reads, charge_value};
+use super::rewrite::{Rewritten, excerpt, line_and_column, shortened};
+use super::scalar::{LABELS, labels, without_labels};
+use super::tests::TESTS;
+use super::{filters, generation_prompt, list_filters, macros, methods, namespace, ops, pyrepr};
+use chatparse_base::limits::{
+    LEARNING_WORK, PROBE_FUEL, PROBE_WORK, PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL, RENDER_WORK, STEP_WORK,
+};
+use chatparse_base::{Error, ErrorKind, Place, Result};
+
+/// Filters that only the source pass inserts.
+const OPERATORS: &[(&str, Call)] = &[
+    ("op.absent", ops::absent),
+    ("op.add", ops::add),
+    ("op.assign", namespace::assign),
+    ("op.attr", methods::attribute),
+    ("op.cat", ops::concat),
+    ("op.catch", macros::catch),
+    ("op.dict", ops::dict),
+    ("op.each", ops::each),
+    ("op.here", generation_prompt::here),
+    ("op.generation", generation),
+    ("op.ge", |_, args| ops::compares(args, Ordering::is_ge)),
+    ("op.gt", |_, args| ops::compares(args, Ordering::is_gt)),
+    ("op.in", ops::contains),
+    ("op.item", ops::item),
+    ("op.le", |_, args| ops::compares(args, Ordering::is_le)),
+    ("op.list", ops::list),
+    ("op.lt", |_, args| ops::compares(args, Ordering::is_lt)),
+    ("op.minus", ops::minus),
+    ("op.mod", ops::modulo),
+    ("op.mul", ops::multiply),
+    ("op.other", generation_prompt::other),
+    ("op.plus", ops::plus),
+    ("op.read", ops::read),
+    ("op.slice", ops::slice),
+    ("op.spend", ops::spend),
+    ("op.tuple", ops::tuple),
+];
+
+/// Filters that pass on or print their argument, so that its label is kept.
+const PRINTING: &[&str] = &[
+    "d",
+    "default",
+    "format",
+    "join",
+    "op.assign",
+    "op.cat",
+    "op.dict",
+    "op.list",
+    "op.read",
+    "op.tuple",
+    "string",
+    "tojson",
+];
+
+/// What a filter reads of texts that it is given.
+fn reads(filter: &str) -> Reads {
+    match filter {
+        "d" | "default" | "first" | "last" => Reads::Nothing,
+        "count" | "length" | "safe" | "string" | "trim" => Reads::Bytes,
+        "join" | "replace" => Reads::Search,
+        "capitalize" | "title" => Reads::Letters,
+        _ => Reads::Characters,
+    }
+}
+
+/// The template's name in the engine. It has no file extension, because the engine would choose escaping by it.
+const NAME: &str = "template";
+
+/// One of our functions as an engine value.
+#[derive(Debug)]
+struct Function(Call);
+
+impl Object for Function {
+    fn repr(self: &std::sync::Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn call(
+        self: &std::sync::Arc<Self>,
+        state: &mut State,
+        args: &[Value],
+    ) -> std::result::Result<Value, minijinja::Error> {
+        reading::touch(args.iter(), Reads::Bytes)?;
+        (self.0)(state, args)
+    }
+}
+
+/// The text of a `{% generation %}` block.
+fn generation(state: &mut State, args: &[Value]) -> std::result::Result<Value, minijinja::Error> {
+    let text = args.first().cloned().unwrap_or_default();
+    Ok(labels(state).map_or(text.clone(), |labels| Value::from(labels.block(&pyrepr::text(&text)))))
+}
+
+/// The source of a template, for errors.
+#[derive(Debug, Default)]
+struct Origin {
+    source: String,
+    /// As in [`Rewritten`].
+    tags: Vec<(usize, usize)>,
+}
+
+impl Object for Origin {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+}
+
+impl Origin {
+    /// The start of the tag with the error.
+    fn tag(&self, error: &minijinja::Error) -> Option<usize> {
+        let at = error.range()?.start;
+        let tags = self.tags.partition_point(|(begin, _)| *begin <= at);
+        self.tags[..tags].last().map(|(_, tag)| *tag)
+    }
+}
+
+/// The global that holds the template's [`Origin`]. The space keeps templates from naming it.
+const ORIGIN: &str = " origin";
+
+/// The template engine with one compiled template.
+#[derive(Clone)]
+pub(super) struct Engine {
+    env: Environment<'static>,
+    /// What renders of probes may use; `None` for other renders.
+    learning: Option<Arc<Learning>>,
+}
+
+/// The work that is left for the renders of probes, all together.
+struct Learning {
+    left: AtomicU64,
+    /// A render of a probe of this template reached a limit: no other is tried.
+    over: Arc<AtomicBool>,
+}
+
+impl Engine {
+    /// This engine with the limits for short probes. `over` belongs to the template.
+    pub(super) fn for_probes(&self, over: &Arc<AtomicBool>) -> Engine {
+        let mut env = self.env.clone();
+        env.set_fuel(Some(PROBE_FUEL));
+        let learning = Learning { left: AtomicU64::new(LEARNING_WORK), over: Arc::clone(over) };
+        Engine { env, learning: Some(Arc::new(learning)) }
+    }
+
+    /// Turns on labels for blocks.
+    pub(super) fn show_labels(&mut self, labels: &Labels) {
+        self.env.add_global(LABELS, Value::from(labels.text()));
+    }
+
+    /// Renders the template.
+    pub(super) fn render(&self, context: Value) -> Result<String> {
+        self.write(context, Prompt::default())
+    }
+
+    /// Renders a template that was compiled for both prompts: the requested one and the opposite one. `None` if either
+    /// fails.
+    pub(super) fn render_both(&self, variables: Variables) -> Option<(String, String)> {
+        let prompt = Prompt::default();
+        let (context, marks) = variables.for_both(prompt.written.clone());
+        marks.split(self.write(context, prompt).ok()?)
+    }
+
+    fn write(&self, context: Value, mut prompt: Prompt) -> Result<String> {
+        let max_work = self.learning.as_ref().map_or(Ok(RENDER_WORK), |learning| learning.next())?;
+        let meter = Meter::start(max_work);
+        let rendered = self.run(context, &mut prompt, &meter);
+        if let Some(learning) = &self.learning {
+            learning.spend(&rendered, budget::spent());
+        }
+        rendered?;
+        String::from_utf8(prompt.text).map_err(|_| Error::new(ErrorKind::Internal, "a rendered prompt is not UTF-8"))
+    }
+
+    /// Writes the prompt. Returns the number of steps.
+    fn run(&self, context: Value, prompt: &mut Prompt, meter: &Meter) -> Result<u64> {
+        let failed = |error| {
+            let origin =
+                self.env.globals().find_map(|(name, value)| value.downcast_object().filter(|_| name == ORIGIN));
+            failure(&error, &origin.unwrap_or_default())
+        };
+        let template = self.env.get_template(NAME).map_err(failed)?;
+        let rendered = template.render_captured_to(context, prompt);
+        match (meter.check(), rendered) {
+            (Ok(()), Ok(captured)) => Ok(captured.state().fuel_levels().map_or(0, |(steps, _)| steps)),
+            (_, Err(error)) if error.kind() == EngineErrorKind::OutOfFuel => Err(failed(error)),
+            // What was used up may have led to another error.
+            (Err(error), _) | (Ok(()), Err(error)) => Err(failed(error)),
+        }
+    }
+}
+
+impl Learning {
+    /// The work that the next render may take.
+    fn next(&self) -> Result<u64> {
+        let left = self.left.load(Memory::Relaxed);
+        match self.over.load(Memory::Relaxed) || left == 0 {
+            true => {
+                Err(Error::new(ErrorKind::Limit, "template: the renders that it is learnt from take too much work"))
+            }
+            false => Ok(left.min(PROBE_WORK)),
+        }
+    }
+
+    /// Counts a render that took this work besides its steps.
+    fn spend(&self, rendered: &Result<u64>, work: u64) {
+        let steps = match rendered {
+            Ok(steps) => *steps,
+            Err(error) => {
+                self.over.fetch_or(error.kind() == ErrorKind::Limit, Memory::Relaxed);
+                // It is not known how many it was.
+                PROBE_FUEL / 16
+            }
+        };
+        let used = steps.saturating_mul(STEP_WORK).saturating_add(work);
+        let _ = self.left.fetch_update(Memory::Relaxed, Memory::Relaxed, |left| Some(left.saturating_sub(used)));
+    }
+}
+
+/// Compiles the rewritten `source`.
+pub(super) fn compile(rewritten: Rewritten, source: &str) -> Result<Engine> {
+    let Rewritten { text, tags, unread } = rewritten;
+    let origin = Origin { source: source.to_owned(), tags };
+    let mut env = empty();
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
+    env.set_syntax(syntax.map_err(|error| failure(&error, &origin))?);
+    env.add_template_owned(NAME, text).map_err(|error| failure(&error, &origin))?;
+    // The engine would run what the pass did not rewrite, and nothing would count it.
+    if let Some(error) = unread {
+        return Err(error);
+    }
+    env.add_global(ORIGIN, Value::from_object(origin));
+    Ok(Engine { env, learning: None })
+}
+
+/// The engine without a template. Each template has its own, because a shared static one would look like a leak to hosts.
+fn empty() -> Environment<'static> {
+    let mut env = Environment::empty();
+    // Errors know their place without debug mode, which would copy the variables into each.
+    env.set_debug(false);
+    env.set_undefined_behavior(UndefinedBehavior::Chainable);
+    env.set_fuel(Some(RENDER_FUEL));
+    env.set_recursion_limit(RENDER_DEPTH);
+    env.set_formatter(format);
+    env.set_unknown_method_callback(methods::call);
+    for &(name, code) in filters::FILTERS.iter().chain(list_filters::FILTERS) {
+        let (prints, reads) = (PRINTING.contains(&name), reads(name));
+        env.add_filter(name, move |state: &mut State, args: Rest<ValueOrKwargs>| {
+            let args = args.into_values();
+            reading::touch(args.iter(), reads)?;
+            let result = if prints { code(state, &args) } else { code(state, &without_labels(&args)) }?;
+            if reads != Reads::Nothing {
+                charge_value(&result)?;
+            }
+            Ok::<Value, minijinja::Error>(result)
+        });
+    }
+    for &(name, code) in OPERATORS {
+        let prints = PRINTING.contains(&name);
+        env.add_filter(name, move |state: &mut State, args: &[Value]| {
+            let is_text = |arg: &Value| as_text(arg).is_some();
+            // Together with a text, a sum or remainder is text.
+            if prints
+                || name == "op.add" && args.iter().any(is_text)
+                || name == "op.mod" && args.first().is_some_and(is_text)
+            {
+                code(state, args)
+            } else {
+                code(state, &without_labels(args))
+            }
+        });
+    }
+    for &(name, code) in TESTS {
+        env.add_test(name, move |state: &State, args: &[Value]| code(state, &without_labels(args)));
+    }
+    for &(name, code) in FUNCTIONS {
+        env.add_global(name, Value::from_object(Function(code)));
+    }
+    env
+}
+
+/// Collects the output, up to its limit.
+struct Prompt {
+    text: Vec<u8>,
+    /// The length of the text so far, shared with the marks.
+    written: Arc<AtomicUsize>,
+}
+
+impl Default for Prompt {
+    /// Reserves space for a short prompt.
+    fn default() -> Self {
+        Prompt { text: Vec::with_capacity(2048), written: Arc::default() }
+    }
+}
+
+impl io::Write for Prompt {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        if self.text.len() + text.len() > PROMPT_BYTES || budget::scan(text.len()).is_err() {
+            return Err(io::Error::other("the prompt is too long"));
+        }
+        self.text.extend_from_slice(text);
+        self.written.store(self.text.len(), Memory::Relaxed);
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes the value of `{{ value }}`.
+fn format(out: &mut Output, _: &mut State, value: &Value) -> std::result::Result<(), minijinja::Error> {
+    let owned;
+    let text = match as_text(value) {
+        Some(text) => text,
+        None => {
+            owned = pyrepr::text(value);
+            &owned
+        }
+    };
+    budget::charge_output(text.len())?;
+    Ok(out.write_str(text)?)
+}
+
+/// The maximum length of an error's text: a template may raise one with any value in it.
+const ERROR_CHARS: usize = 4_000;
+
+/// Converts the engine's error: adds the line, and the column of the tag if it is on that line. An error that the template
+/// raised itself is used as it is.
+fn failure(error: &minijinja::Error, origin: &Origin) -> Error {
+    let kind = match error.kind() {
+        EngineErrorKind::OutOfFuel | EngineErrorKind::WriteFailure => ErrorKind::Limit,
+        _ if error.detail().is_some_and(|detail| detail.contains("recursion limit")) => ErrorKind::Limit,
+        _ => ErrorKind::Template,
+    };
+    let raised = error.detail().and_then(|detail| detail.strip_prefix(RAISED));
+    let what = match (error.kind(), error.detail()) {
+        (EngineErrorKind::WriteFailure, _) => format!("the prompt is longer than {PROMPT_BYTES} bytes"),
+        _ if raised.is_some() => raised.unwrap_or_default().to_owned(),
+        (EngineErrorKind::OutOfFuel, Some(detail)) => detail.to_owned(),
+        (_, Some(detail)) => format!("{}: {detail}", error.kind()),
+        (EngineErrorKind::OutOfFuel, None) => format!("the render takes more than {RENDER_FUEL} steps"),
+        (kind, None) => kind.to_string(),
+    };
+    let what = shortened(&what, ERROR_CHARS);
+    let Some(number) = error.line() else { return Error::new(kind, format!("template: {what}")) };
+    let tag = origin.tag(error).map(|tag| (tag, line_and_column(&origin.source, tag)));
+    let (column, text) = match tag.filter(|(_, (line, _))| *line == number) {
+        Some((tag, (_, column))) => (Some(column), &origin.source[tag..]),
+        None => (None, origin.source.lines().nth(number.saturating_sub(1)).unwrap_or_default()),
+    };
+    let excerpt = excerpt(text);
+    let more = if raised.is_some() || excerpt.is_empty() { String::new() } else { format!(" in `{excerpt}`") };
+    Error::in_template(kind, Place { line: number, column, excerpt }, &what, &more)
+}

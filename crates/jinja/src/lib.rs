@@ -1,0 +1,390 @@
+//! Renders Jinja templates to prompts. The template engine (minijinja) is used here only.
+#![forbid(unsafe_code)]
+
+#[macro_use]
+extern crate chatparse_base;
+
+mod args;
+mod budget;
+mod bytes;
+mod caps;
+mod chars;
+mod context;
+mod env;
+mod filters;
+mod from_json;
+mod functions;
+mod generation_prompt;
+mod helpers;
+mod html;
+mod json;
+mod labels;
+mod list_filters;
+mod macros;
+mod marks;
+mod media;
+mod messages;
+mod methods;
+mod namespace;
+mod numbers;
+mod objects;
+mod ops;
+mod plain;
+mod prepare;
+mod printf;
+mod pydict;
+mod pyobject;
+mod pyrepr;
+mod pystr;
+mod reading;
+mod rewrite;
+mod scalar;
+mod spec;
+mod strftime;
+mod strings;
+mod tests;
+mod trace;
+mod wrap;
+
+use std::fmt;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Map, Value};
+
+use chatparse_base::find::char_border_before;
+use chatparse_base::limits::TEMPLATE_BYTES;
+use chatparse_message::text_part;
+
+pub use chatparse_base::{Error, ErrorKind, Result};
+use env::Engine;
+use generation_prompt::BothPrompts;
+pub use labels::{Edge, Label, Labels, VALUES};
+pub use marks::Marks;
+pub use messages::Messages;
+pub use plain::plain;
+pub use prepare::{Prepared, prepare};
+
+/// The capabilities of a template, found by trial renders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Caps {
+    /// A message's content may be a string.
+    pub string_content: bool,
+    /// A message's content may be a list of typed parts.
+    pub typed_content: bool,
+    /// Tools are rendered.
+    pub tools: bool,
+    /// An assistant's calls are rendered.
+    pub tool_calls: bool,
+    /// More than one call in a message is rendered.
+    pub parallel_tool_calls: bool,
+    /// A system message is rendered.
+    pub system_role: bool,
+    /// Reasoning of earlier turns is rendered on request.
+    pub preserve_reasoning: bool,
+    /// The template reads a level of reasoning effort.
+    pub reasoning_effort: bool,
+    /// The levels of effort that the template renders each in its own way, from the lowest.
+    pub reasoning_effort_levels: Vec<&'static str>,
+    /// A call's arguments must be an object and not JSON text.
+    pub object_arguments: bool,
+    /// The field of reasoning that an assistant message must have, even if it is empty.
+    pub demanded_reasoning: Option<&'static str>,
+}
+
+impl Caps {
+    /// Whether content must be a list of parts.
+    pub fn wants_parts(&self) -> bool {
+        self.typed_content && !self.string_content
+    }
+
+    /// A text as content, in the form that the template takes.
+    pub fn content(&self, text: &str) -> Value {
+        if self.wants_parts() { [text_part(text)].into_iter().collect() } else { text.into() }
+    }
+
+    /// Adds to a message what the template demands.
+    pub fn complete(&self, message: &mut Value) {
+        let (Some(field), Value::Object(fields)) = (self.demanded_reasoning, message) else { return };
+        if fields.get("role").is_some_and(|role| role == "assistant") {
+            fields.entry(field).or_insert_with(|| Value::String(String::new()));
+        }
+    }
+
+    /// Each capability that is there or not, with its name for hosts, e.g. `supports_tools`.
+    pub fn named(&self) -> [(&'static str, bool); 9] {
+        [
+            ("supports_string_content", self.string_content),
+            ("supports_typed_content", self.typed_content),
+            ("supports_tools", self.tools),
+            ("supports_tool_calls", self.tool_calls),
+            ("supports_parallel_tool_calls", self.parallel_tool_calls),
+            ("supports_system_role", self.system_role),
+            ("supports_preserve_reasoning", self.preserve_reasoning),
+            ("supports_reasoning_effort", self.reasoning_effort),
+            ("supports_object_arguments", self.object_arguments),
+        ]
+    }
+
+    /// The capabilities as a JSON object: booleans, and `reasoning_effort_levels`, a list of strings.
+    pub fn to_json(&self) -> Value {
+        let mut all: Map<_, _> =
+            self.named().into_iter().map(|(name, yes)| (name.to_owned(), Value::Bool(yes))).collect();
+        all.insert("reasoning_effort_levels".to_owned(), json!(self.reasoning_effort_levels));
+        all.into()
+    }
+}
+
+/// The input of one render.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conversation {
+    /// An array of OpenAI messages, prepared for the template.
+    pub messages: Messages,
+    /// An array of OpenAI tools, or `Null`.
+    pub tools: Arc<Value>,
+    /// The template variable `enable_thinking`.
+    pub enable_thinking: bool,
+    /// Whether the prompt ends with the opening of the assistant's turn.
+    pub add_generation_prompt: bool,
+    /// Renders as transformers does: the template has only the variables `messages`, `tools` (`none` if there are none),
+    /// `add_generation_prompt`, the special tokens and `extra`, and its source is not patched.
+    pub plain: bool,
+    /// Further template variables. They replace all others except `add_generation_prompt`.
+    pub extra: Map<String, Value>,
+    /// Unix seconds, UTC. Without it, a template that reads the date fails.
+    pub now: Option<i64>,
+}
+
+/// A compiled template, its special tokens and its caps. Immutable; threads may share it.
+#[derive(Clone)]
+pub struct Template {
+    source: String,
+    bos: String,
+    eos: String,
+    compiled: Compiled,
+    /// The source without the patches for known faults, and with macros that do not see their callers' variables.
+    unpatched: Option<Arc<Unpatched>>,
+    ways: prepare::Ways,
+    caps: OnceLock<Caps>,
+    shows_any_arguments: OnceLock<bool>,
+    reasoning_in: OnceLock<prepare::ReasoningIn>,
+    media: OnceLock<media::Shown>,
+    trials: OnceLock<Engine>,
+    /// A probe reached a limit.
+    over: Arc<AtomicBool>,
+    /// The labels that texts of conversations may contain.
+    labels: Option<Labels>,
+}
+
+/// A compiled source.
+#[derive(Clone)]
+struct Compiled {
+    engine: Engine,
+    both_prompts: BothPrompts,
+}
+
+impl Compiled {
+    /// `callers`: the variables that macros may read of their callers.
+    fn new(source: &str, callers: &[&str]) -> Result<Self> {
+        let for_both = rewrite::rewrite_for_both(source, callers)
+            .and_then(|(text, both)| Some((env::compile(text, source).ok()?, both)));
+        let (engine, both_prompts) = match for_both {
+            Some(compiled) => compiled,
+            None => (env::compile(rewrite::rewrite(source, callers)?, source)?, BothPrompts::Anywhere),
+        };
+        Ok(Compiled { engine, both_prompts })
+    }
+}
+
+/// The source without its patches, with Jinja's scopes, compiled on first use.
+struct Unpatched {
+    source: String,
+    compiled: OnceLock<Result<Compiled>>,
+}
+
+impl Template {
+    /// Compiles `source`. `bos` and `eos` are the texts of the special tokens; empty if the model has none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`] where the source is too long, [`ErrorKind::Template`] with the line where it does not
+    /// parse.
+    pub fn new(source: &str, bos: &str, eos: &str) -> Result<Template> {
+        if source.len() > TEMPLATE_BYTES {
+            return Err(Error::new(
+                ErrorKind::Limit,
+                format!("the template has {} bytes, more than {TEMPLATE_BYTES}", source.len()),
+            ));
+        }
+        let whole = rewrite::normalize(source);
+        let source = rewrite::patched(&whole);
+        let callers = macros::callers(&whole);
+        let compiled = Compiled::new(source.as_deref().unwrap_or(&whole), &callers)?;
+        let differs = source.is_some() || !callers.is_empty();
+        let unpatched = differs.then(|| Arc::new(Unpatched { source: whole.clone(), compiled: OnceLock::new() }));
+        let source = source.unwrap_or(whole);
+        Ok(Template {
+            ways: prepare::Ways::of(&source),
+            source,
+            bos: bos.to_owned(),
+            eos: eos.to_owned(),
+            compiled,
+            unpatched,
+            caps: OnceLock::new(),
+            shows_any_arguments: OnceLock::new(),
+            reasoning_in: OnceLock::new(),
+            media: OnceLock::new(),
+            trials: OnceLock::new(),
+            over: Arc::default(),
+            labels: None,
+        })
+    }
+
+    /// The same template with the limits for short probes, for each and for all of them. After a probe that reaches a limit,
+    /// all others fail.
+    pub fn probing(&self) -> Template {
+        let mut probing = self.clone();
+        probing.compiled.engine = self.compiled.engine.for_probes(&self.over);
+        probing
+    }
+
+    /// The same template for conversations with labels in their texts.
+    pub fn labelled(&self, labels: Labels) -> Template {
+        let show = |compiled: &Compiled| {
+            let mut compiled = compiled.clone();
+            compiled.engine.show_labels(&labels);
+            compiled
+        };
+        let unpatched = self.unpatched.as_ref().map(|unpatched| {
+            let Unpatched { source, compiled } = &**unpatched;
+            let compiled = compiled.get_or_init(|| Compiled::new(source, &[]));
+            Arc::new(Unpatched {
+                source: source.clone(),
+                compiled: compiled.as_ref().map(show).map_err(Error::clone).into(),
+            })
+        });
+        Template { compiled: show(&self.compiled), unpatched, labels: Some(labels), ..self.clone() }
+    }
+
+    /// The template's text: with line feeds only, without the last one, and with the patches for known faults.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Whether the source names `enable_thinking`.
+    pub fn knows_thinking_switch(&self) -> bool {
+        self.source.contains("enable_thinking")
+    }
+
+    /// The text of the token that begins a prompt.
+    pub fn bos(&self) -> &str {
+        &self.bos
+    }
+
+    /// The text of the token that ends a turn.
+    pub fn eos(&self) -> &str {
+        &self.eos
+    }
+
+    /// The engine for the renders that find out what the template takes.
+    fn trials(&self) -> &Engine {
+        self.trials.get_or_init(|| self.compiled.engine.for_probes(&self.over))
+    }
+
+    /// The template's capabilities. The first call determines them, with a few renders.
+    pub fn caps(&self) -> &Caps {
+        self.caps.get_or_init(|| caps::find(self.trials(), &self.source))
+    }
+
+    /// Whether arguments of calls that are not JSON are rendered.
+    fn shows_any_arguments(&self) -> bool {
+        *self.shows_any_arguments.get_or_init(|| caps::shows_any_arguments(self.trials(), self.caps()))
+    }
+
+    /// The text that the template writes for media.
+    fn media(&self) -> &media::Shown {
+        self.media.get_or_init(|| media::shown(self.trials()))
+    }
+
+    /// Where the template reads reasoning.
+    fn reasoning_in(&self) -> prepare::ReasoningIn {
+        *self
+            .reasoning_in
+            .get_or_init(|| prepare::ReasoningIn::of(&self.source, |message| caps::prompt_with(self.trials(), message)))
+    }
+
+    /// Renders a conversation.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] with the line where the template raises or fails, [`ErrorKind::Limit`] where it
+    /// takes too many steps, recurses too deeply or builds too much text.
+    pub fn render(&self, conversation: &Conversation) -> Result<String> {
+        self.compiled(conversation)?.engine.render(self.context(conversation)?.value())
+    }
+
+    fn compiled(&self, conversation: &Conversation) -> Result<&Compiled> {
+        match &self.unpatched {
+            Some(unpatched) if conversation.plain => {
+                let compiled = unpatched.compiled.get_or_init(|| Compiled::new(&unpatched.source, &[]));
+                compiled.as_ref().map_err(Clone::clone)
+            }
+            _ => Ok(&self.compiled),
+        }
+    }
+
+    fn context<'c>(&self, conversation: &'c Conversation) -> Result<context::Variables<'c>> {
+        let context = context::conversation(conversation, &self.bos, &self.eos, self.labels.as_ref());
+        context.map_err(|error| Error::invalid(format!("the conversation: {error}")))
+    }
+
+    /// Renders a conversation, and returns the prompt and the generation prompt: the end of the render with it, after the
+    /// common prefix with the render without it. The common part is rendered once if the source allows that.
+    ///
+    /// Errors: as [`Template::render`].
+    pub fn render_with_generation_prompt(&self, conversation: &Conversation) -> Result<(String, String)> {
+        let expected = conversation.add_generation_prompt;
+        let compiled = self.compiled(conversation)?;
+        let (prompt, other) = match compiled.both_prompts {
+            BothPrompts::Unused => return Ok((self.render(conversation)?, String::new())),
+            BothPrompts::Last => {
+                let both = compiled.engine.render_both(self.context(conversation)?);
+                // On an error, two separate renders give the best message.
+                both.map_or_else(|| self.render_twice(conversation), Ok)?
+            }
+            BothPrompts::Anywhere => self.render_twice(conversation)?,
+        };
+        let (without, with) = if expected { (&other, &prompt) } else { (&prompt, &other) };
+        let generation_prompt = with[shared(without, with)..].to_owned();
+        Ok((prompt, generation_prompt))
+    }
+
+    fn render_twice(&self, conversation: &Conversation) -> Result<(String, String)> {
+        let prompt = self.render(conversation)?;
+        let other = !conversation.add_generation_prompt;
+        Ok((prompt, self.render(&Conversation { add_generation_prompt: other, ..conversation.clone() })?))
+    }
+}
+
+/// Unix seconds. `None` in WebAssembly without a system clock, where asking for one would abort.
+pub fn system_clock() -> Option<i64> {
+    if cfg!(all(target_family = "wasm", target_os = "unknown")) {
+        return None;
+    }
+    Some(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64))
+}
+
+/// The length of the common prefix.
+pub fn shared(a: &str, b: &str) -> usize {
+    const STEP: usize = 64;
+    let steps = a.as_bytes().chunks_exact(STEP).zip(b.as_bytes().chunks_exact(STEP));
+    let from = steps.take_while(|(a, b)| a == b).count() * STEP;
+    let rest = a.as_bytes()[from..].iter().zip(&b.as_bytes()[from..]);
+    char_border_before(b, from + rest.take_while(|(a, b)| a == b).count())
+}
+
+impl fmt::Debug for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Template").field("source", &self.source).finish_non_exhaustive()
+    }
+}

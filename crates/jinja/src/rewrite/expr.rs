@@ -1,0 +1,385 @@
+//! Rewrites a Jinja expression: operators and literals that the engine evaluates unlike Python become our filters.
+//!
+//! `a ~ b` becomes `(a)|op.cat(b)`, and likewise `+`, `*`, `in`, slices, lists, tuples and maps. The rest is copied, white
+//! space and line breaks included. The grammar is Jinja's, with the engine's precedence.
+
+mod operand;
+
+use std::ops::Range;
+
+use super::token::{self, Token};
+use chatparse_base::limits::{EXPRESSION_BRACKETS, EXPRESSION_HEIGHT};
+
+/// The reason why an expression was not rewritten.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Stop {
+    /// It is not an expression; the engine reports it better.
+    Syntax,
+    /// It is nested too deeply.
+    Depth,
+}
+
+/// The height of an expression's tree.
+type Height = Result<usize, Stop>;
+
+/// One more than the higher of two trees.
+fn above(left: usize, right: usize) -> Height {
+    let height = left.max(right) + 1;
+    if height > EXPRESSION_HEIGHT { Err(Stop::Depth) } else { Ok(height) }
+}
+
+/// For a comparison operator: whether it is the `not` of `not in`, and the filter that replaces it, if any.
+fn comparing(token: Token) -> Option<(bool, &'static str)> {
+    Some(match token {
+        Token::Sign("==" | "!=") => (false, ""),
+        Token::Sign("<") => (false, "lt"),
+        Token::Sign("<=") => (false, "le"),
+        Token::Sign(">") => (false, "gt"),
+        Token::Sign(">=") => (false, "ge"),
+        Token::Name("in") => (false, "in"),
+        Token::Name("not") => (true, "in"),
+        _ => return None,
+    })
+}
+
+/// Whether an operand, as it is written, is a short text, a number, a boolean or none.
+fn is_short(operand: &str) -> bool {
+    const SHORT: usize = 64;
+    let operand = operand.trim();
+    let operand = operand.strip_prefix('-').unwrap_or(operand);
+    let (token, _, end) = token::next(operand, 0, "%}", true);
+    let constant = matches!(token, Token::Literal | Token::Name("true" | "false" | "none" | "True" | "False" | "None"));
+    constant && end == operand.len() && end <= SHORT
+}
+
+/// Reads the inside of a tag and appends its rewritten form to the output.
+pub(crate) struct Rewriter<'s> {
+    source: &'s str,
+    pos: usize,
+    end: &'static str,
+    /// The number of open brackets: inside of them, `}}` closes two maps, not the tag.
+    open: usize,
+    depth: usize,
+    /// Tokens that were copied without being parsed.
+    unread: usize,
+    /// The length of the longest name.
+    pub(crate) longest_name: usize,
+    pub(crate) out: String,
+    /// The next token and its place, as returned by [`token::next`].
+    ahead: (Token<'s>, usize, usize),
+}
+
+impl<'s> Rewriter<'s> {
+    /// Starts at `pos` of `source`, in a tag that ends with `end` (`}}` or `%}`), and writes to the end of `out`.
+    pub(crate) fn new(source: &'s str, pos: usize, end: &'static str, out: String) -> Self {
+        let ahead = token::next(source, pos, end, false);
+        Rewriter { source, pos, end, open: 0, depth: 0, unread: 0, longest_name: 0, out, ahead }
+    }
+
+    /// The position of the next token's search.
+    pub(crate) fn pos(&self) -> usize {
+        self.pos
+    }
+
+    pub(crate) fn peek(&self) -> Token<'s> {
+        self.ahead.0
+    }
+
+    /// Copies the next token and the white space before it.
+    pub(crate) fn copy(&mut self) -> Token<'s> {
+        self.pass(self.ahead.2)
+    }
+
+    /// Skips the next token, and keeps the white space before it.
+    pub(crate) fn skip(&mut self) {
+        self.pass(self.ahead.1);
+    }
+
+    /// Advances to the token after the next one, and copies the source up to `copied`.
+    fn pass(&mut self, copied: usize) -> Token<'s> {
+        let (token, _, end) = self.ahead;
+        match token {
+            Token::Sign("(" | "[" | "{") => self.open += 1,
+            Token::Sign(")" | "]" | "}") => self.open = self.open.saturating_sub(1),
+            Token::Name(name) => self.longest_name = self.longest_name.max(name.len()),
+            _ => {}
+        }
+        self.out.push_str(&self.source[self.pos..copied]);
+        self.pos = end;
+        // The tag's end is the last token.
+        if !matches!(token, Token::End(_)) {
+            self.ahead = token::next(self.source, end, self.end, self.open > 0);
+        }
+        token
+    }
+
+    fn next_is(&self, sign: &str) -> bool {
+        self.peek() == Token::Sign(sign)
+    }
+
+    fn copy_if(&mut self, token: Token) -> bool {
+        let there = self.peek() == token;
+        if there {
+            self.copy();
+        }
+        there
+    }
+
+    fn expect(&mut self, sign: &str) -> Result<(), Stop> {
+        if self.copy_if(Token::Sign(sign)) { Ok(()) } else { Err(Stop::Syntax) }
+    }
+
+    /// Copies a token without parsing it. Such tokens count too, because the engine parses them.
+    pub(crate) fn copy_unread(&mut self) -> Result<Token<'s>, Stop> {
+        self.unread += 1;
+        match self.peek() {
+            Token::None => Err(Stop::Syntax),
+            _ if self.unread > EXPRESSION_HEIGHT => Err(Stop::Depth),
+            _ => Ok(self.copy()),
+        }
+    }
+
+    /// Copies everything up to the tag's end.
+    pub(crate) fn copy_to_end(&mut self) -> Result<(), Stop> {
+        while !matches!(self.peek(), Token::End(_)) {
+            self.copy_unread()?;
+        }
+        Ok(())
+    }
+
+    fn wrap(&mut self, start: usize, before: &str, after: &str) {
+        self.out.insert_str(start, before);
+        self.out.push_str(after);
+    }
+
+    /// An expression, with ternaries.
+    pub(crate) fn expression(&mut self) -> Height {
+        self.depth += 1;
+        if self.depth > EXPRESSION_BRACKETS {
+            return Err(Stop::Depth);
+        }
+        let mut height = self.condition()?;
+        while self.copy_if(Token::Name("if")) {
+            height = above(height, self.condition()?)?;
+            if self.copy_if(Token::Name("else")) {
+                height = above(height, self.expression()?)?;
+            }
+        }
+        self.depth -= 1;
+        Ok(height)
+    }
+
+    /// An expression without ternaries, as loops have it.
+    pub(crate) fn condition(&mut self) -> Height {
+        let mut height = 0;
+        loop {
+            let mut negations = 0;
+            while self.copy_if(Token::Name("not")) {
+                negations = above(negations, 0)?;
+            }
+            height = above(height, self.comparison()? + negations)?;
+            if !self.copy_if(Token::Name("and")) && !self.copy_if(Token::Name("or")) {
+                return Ok(height);
+            }
+        }
+    }
+
+    fn comparison(&mut self) -> Height {
+        let start = self.out.len();
+        let mut height = self.sum()?;
+        let mut first = true;
+        while let Some((negated, filter)) = comparing(self.peek()) {
+            let left = start..self.out.len();
+            self.copy();
+            if negated && self.copy() != Token::Name("in") {
+                return Err(Stop::Syntax);
+            }
+            let right = self.out.len();
+            height = above(height, above(self.sum()?, 0)?)?;
+            // The engine does chained comparisons.
+            let chained = comparing(self.peek()).is_some();
+            if filter.is_empty() || chained || !first {
+                self.count(right);
+                if first && chained {
+                    self.count_in(left);
+                }
+            } else {
+                self.compare(left, right, negated, filter);
+            }
+            first = false;
+        }
+        Ok(height)
+    }
+
+    /// Lets the operand that was written from `start` on count, because the engine compares it. Short constants do not.
+    fn count(&mut self, start: usize) {
+        if !is_short(&self.out[start..]) {
+            self.wrap(start, "(", ")|op.read");
+        }
+    }
+
+    fn count_in(&mut self, operand: Range<usize>) {
+        let behind = self.out.split_off(operand.end);
+        self.count(operand.start);
+        self.out.push_str(&behind);
+    }
+
+    /// Replaces a comparison by a filter, because the engine's differs from Python's.
+    fn compare(&mut self, left: Range<usize>, right: usize, negated: bool, filter: &str) {
+        let (start, left, right) = (left.start, self.out[left].to_owned(), self.out.split_off(right));
+        self.out.truncate(start);
+        let not = if negated { "not " } else { "" };
+        let (whole, part) = if filter == "in" { (right, left) } else { (left, right) };
+        self.out.extend(["(", not, "(", &whole, ")|op.", filter, "(", &part, "))"]);
+    }
+
+    fn sum(&mut self) -> Height {
+        let start = self.out.len();
+        let mut height = self.concatenation()?;
+        // All terms of a sum are arguments of one filter, so that long sums are not nested.
+        let mut open = false;
+        loop {
+            if self.next_is("+") {
+                self.skip();
+                if open {
+                    self.out.push_str(", ");
+                } else {
+                    self.wrap(start, "(", ")|op.add(");
+                    height = above(height, 0)?;
+                }
+                height = height.max(above(self.concatenation()?, 0)?);
+                open = true;
+                continue;
+            }
+            if open {
+                self.out.push(')');
+                open = false;
+            }
+            if !self.copy_if(Token::Sign("-")) {
+                return Ok(height);
+            }
+            height = above(height, self.concatenation()?)?;
+        }
+    }
+
+    fn concatenation(&mut self) -> Height {
+        let start = self.out.len();
+        let mut height = self.product()?;
+        let mut many = false;
+        while self.next_is("~") {
+            self.skip();
+            if many {
+                self.out.push_str(", ");
+            } else {
+                self.wrap(start, "(", ")|op.cat(");
+                height = above(height, 0)?;
+            }
+            height = height.max(above(self.product()?, 0)?);
+            many = true;
+        }
+        if many {
+            self.out.push(')');
+        }
+        Ok(height)
+    }
+
+    fn product(&mut self) -> Height {
+        let start = self.out.len();
+        let mut height = self.power()?;
+        loop {
+            let filter = match self.peek() {
+                Token::Sign("*") => ")|op.mul(",
+                Token::Sign("%") => ")|op.mod(",
+                Token::Sign("/" | "//") => "",
+                _ => return Ok(height),
+            };
+            if filter.is_empty() {
+                self.copy();
+            } else {
+                self.skip();
+                self.wrap(start, "(", filter);
+            }
+            height = above(height, self.power()?)?;
+            if !filter.is_empty() {
+                self.out.push(')');
+            }
+        }
+    }
+
+    fn power(&mut self) -> Height {
+        let mut height = self.unary()?;
+        while self.copy_if(Token::Sign("**")) {
+            height = above(height, self.unary()?)?;
+        }
+        Ok(height)
+    }
+
+    /// An operand with filters and tests.
+    fn unary(&mut self) -> Height {
+        let height = self.operand()?;
+        self.filters(height)
+    }
+
+    /// The filters and tests of an operand.
+    fn filters(&mut self, mut height: usize) -> Height {
+        loop {
+            if self.copy_if(Token::Sign("|")) {
+                height = above(height, self.filter()?)?;
+            } else if self.copy_if(Token::Name("is")) {
+                self.copy_if(Token::Name("not"));
+                self.filter_name()?;
+                let arguments = match self.peek() {
+                    Token::Sign("(") => self.arguments("")?,
+                    Token::Name("and" | "or" | "else" | "is" | "if" | "in" | "not") => 0,
+                    Token::Name(_) | Token::Literal | Token::Sign("-" | "[" | "{") => self.operand()?,
+                    _ => 0,
+                };
+                height = above(above(height, arguments)?, 0)?;
+            } else {
+                return Ok(height);
+            }
+        }
+    }
+
+    /// A filter's name and arguments.
+    fn filter(&mut self) -> Height {
+        self.filter_name()?;
+        if self.next_is("(") { self.arguments("") } else { Ok(0) }
+    }
+
+    /// Filters separated by `|`, as in a filter block.
+    pub(crate) fn filter_chain(&mut self) -> Height {
+        let height = self.filter()?;
+        self.filters(height)
+    }
+
+    fn filter_name(&mut self) -> Result<(), Stop> {
+        loop {
+            let Token::Name(_) = self.copy() else { return Err(Stop::Syntax) };
+            if !self.copy_if(Token::Sign(".")) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A value with its signs.
+    fn operand(&mut self) -> Height {
+        let (mut signs, mut minus) = (0, false);
+        while let Token::Sign(sign @ ("-" | "+")) = self.peek() {
+            self.skip();
+            minus ^= sign == "-";
+            signs = above(signs, 0)?;
+        }
+        // Behind the white space, because a sign at the start of a tag has another meaning.
+        let start = self.out.len();
+        let literal = self.peek() == Token::Literal;
+        let height = self.postfix()?;
+        match (signs, minus) {
+            (0, _) => {}
+            (1, true) if literal => self.out.insert(start, '-'),
+            (_, true) => self.wrap(start, "(", ")|op.minus"),
+            (_, false) => self.wrap(start, "(", ")|op.plus"),
+        }
+        above(height + signs, 0)
+    }
+}

@@ -1,0 +1,201 @@
+//! Finds reasoning that turns of the history do not show behind the prompt: because the prompt has closed it, because the
+//! template drops it, or because it never writes any. Four places show its markers:
+//!
+//! - *the history*, if only the prompt rules reasoning out;
+//! - *the prompt with thinking off and on*: one opens the reasoning, or the other writes an empty one;
+//! - *a content with the end of reasoning in it*: a template that drops old reasoning drops what is in front of that end;
+//! - *an instruction to the model* that names them as an empty block, `<think></think>`.
+
+use super::super::diff::Diff;
+use super::super::markup::{Markup, Segment, after_last, is_space, trim};
+use super::sample::{REPLY, Sample, SampleCall, Sampler, THOUGHT};
+use super::{Edge, Glue, Reasoning, Spot, TurnFormat};
+use chatparse_base::limits::REASONING_ENDS;
+
+/// Bytes at the end of one prompt that must occur in the other to count as the same place.
+const ANCHOR: usize = 64;
+
+/// Finds the markers, and adds the edges from reasoning, which are those from the prompt.
+pub(super) fn find(sampler: &Sampler, source: &str, edges: &mut Vec<Edge>) -> Option<Reasoning> {
+    let named = named(source);
+    let (start, close) = in_history(sampler)
+        .or_else(|| switched(sampler, source))
+        .or_else(|| cut_from_content(sampler, source))
+        .or_else(|| named.first().copied().map(|(start, end)| (start.to_owned(), end.to_owned())))
+        .filter(|(start, close)| !trim(start).is_empty() && !trim(close).is_empty())
+        .filter(|(start, close)| !replies_behind(sampler, trim(start), trim(close)))?;
+    reason_like_prompt(edges, &close);
+    if let [(first, _), (open, end)] = named[..]
+        && first == start
+    {
+        edges.push(Edge { from: Spot::Reasoning, glue: Glue::from(open), to: Spot::Content });
+        edges.push(Edge { from: Spot::Content, glue: Glue::from(end), to: Spot::End });
+    }
+    Some(Reasoning::behind(&sampler.opening, &start, &close))
+}
+
+/// Adds the edges from reasoning: those from the prompt.
+fn reason_like_prompt(edges: &mut Vec<Edge>, close: &str) {
+    let begins: Vec<Edge> = edges.iter().filter(|edge| edge.from == Spot::Prompt).cloned().collect();
+    let from = |edge: Edge| Edge { from: Spot::Reasoning, glue: behind(&edge.glue, close), ..edge };
+    edges.extend(begins.into_iter().map(from));
+}
+
+impl TurnFormat {
+    /// Adds the edges from reasoning that the history does not show.
+    pub fn reason_like_prompt(&mut self, close: &str) {
+        reason_like_prompt(&mut self.edges, close);
+    }
+}
+
+/// Whether the history has replies directly behind the opening of reasoning: then text there is no reasoning.
+fn replies_behind(sampler: &Sampler, start: &str, close: &str) -> bool {
+    let turn = sampler.behind(&Sample { speaks: true, ..Sample::default() });
+    let before = turn.as_deref().and_then(|turn| turn.split_once(&*sampler.marks.mark(REPLY)));
+    before.is_some_and(|(before, _)| before.rfind(start) > before.rfind(close))
+}
+
+/// The empty block of thoughts that the source names, and the one behind it in the same line, which is for the content.
+fn named(source: &str) -> Vec<(&str, &str)> {
+    let blocks = |line: &'_ str| -> Vec<(usize, usize)> {
+        let places = line.match_indices("></").filter_map(|(at, _)| {
+            let name = line[..at].rsplit_once('<')?.1;
+            let closes = line[at + "></".len()..].strip_prefix(name)?.starts_with('>');
+            let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
+            (closes && is_name).then_some((at - name.len() - 1, name.len()))
+        });
+        places.take(2).collect()
+    };
+    let named = |line: &'_ str| {
+        blocks(line).first().is_some_and(|(at, length)| line[at + 1..at + 1 + length].contains("think"))
+    };
+    let Some(line) = source.lines().find(|line| line.contains("></") && named(line)) else { return Vec::new() };
+    let markers = |(at, length): (usize, usize)| {
+        let end = at + length + 2;
+        (&line[at..end], &line[end..end + length + 3])
+    };
+    blocks(line).into_iter().map(markers).collect()
+}
+
+/// The glue without what it has up to the end of the reasoning.
+fn behind(glue: &Glue, close: &str) -> Glue {
+    match glue.head().find(trim(close)) {
+        Some(at) => glue.without_start(at + trim(close).len()),
+        None => glue.clone(),
+    }
+}
+
+impl Reasoning {
+    /// Reasoning with these markers behind a prompt that ends with `opening`, and may have opened or closed it.
+    pub fn behind(opening: &str, start: &str, close: &str) -> Reasoning {
+        let opened = opening.rfind(trim(start)) > opening.rfind(trim(close));
+        let open = if opened { Glue::default() } else { Glue::from(start) };
+        Reasoning { start: trim(start).to_owned(), open, close: Glue::from(close), shown: false }
+    }
+}
+
+/// The markers next to a thought in the history.
+fn in_history(sampler: &Sampler) -> Option<(String, String)> {
+    let calls = [vec![], vec![SampleCall::default()]];
+    let samples = calls.map(|calls| Sample { thinks: true, speaks: calls.is_empty(), calls, checked: true });
+    samples.iter().find_map(|sample| {
+        let turn = sampler.behind(sample)?;
+        let thought = sampler.marks.mark(THOUGHT);
+        let (before, after) = turn.split_once(&thought)?;
+        let start = Markup::new(before).since_last_marker()?;
+        let end = Markup::new(after).markers_from(0).first()?.end;
+        Some((start.to_owned(), after[..end].to_owned()))
+    })
+}
+
+/// The markers that differ in the prompts with thinking off and on.
+fn switched(sampler: &Sampler, source: &str) -> Option<(String, String)> {
+    if !source.contains("enable_thinking") {
+        return None;
+    }
+    let other = sampler.switched_prompt()?;
+    let (off, on) = if sampler.thinking { (&other, &sampler.prompt) } else { (&sampler.prompt, &other) };
+    let Diff { left, right, .. } = Diff::between(off, on);
+    let pair = |start: &str, end: &str| Some((start.to_owned(), end.to_owned()));
+    match (trim(left), trim(right)) {
+        ("", "") => None,
+        ("", added) => {
+            let end = named_end(added).filter(|_| trim(on).ends_with(added))?;
+            pair(right, &end)
+        }
+        (added, "") if !trim(off).ends_with(added) => None,
+        (added, "") => match empty_block(added) {
+            Some((start, end)) => pair(start, end),
+            None => pair(marker_before_last(off, added)?, left),
+        },
+        // The switch changes more than the end of the prompt, e.g. a line of the system message.
+        _ => {
+            let added = addition(on, off).into_iter().chain(addition(off, on));
+            let (start, end) = added.filter_map(empty_block).next()?;
+            pair(start, end)
+        }
+    }
+}
+
+/// A content that is cut behind the end of reasoning. The source names the text at which it cuts.
+fn cut_from_content(sampler: &Sampler, source: &str) -> Option<(String, String)> {
+    let mut ends: Vec<&str> = Vec::new();
+    for (at, _) in source.match_indices("split(") {
+        let argument = &source[at + "split(".len()..];
+        let quote = argument.chars().next().filter(|c| matches!(c, '\'' | '"'));
+        let Some(end) = quote.and_then(|quote| argument[1..].split(quote).next()) else { continue };
+        if ends.len() < REASONING_ENDS && Markup::new(end).first_marker() == Some(end) && !ends.contains(&end) {
+            ends.push(end);
+        }
+    }
+    ends.into_iter().find_map(|end| {
+        let history = sampler.history(&format!("{THOUGHT}{end}{REPLY}"))?;
+        let cuts = history.contains(REPLY) && !history.contains(THOUGHT);
+        let opened = || Markup::new(&sampler.opening).last_marker().map(str::to_owned);
+        let start = cuts.then(|| named_start(end).or_else(opened))??;
+        Some((start, end.to_owned()))
+    })
+}
+
+/// The end of a block that begins with the tag `start`.
+fn named_end(start: &str) -> Option<String> {
+    let name = start.strip_prefix(['<', '['])?;
+    let is_tag = Markup::new(start).first_marker() == Some(start);
+    is_tag.then(|| format!("{}/{name}", &start[..1]))
+}
+
+/// The beginning of a block that ends with the tag `end`.
+fn named_start(end: &str) -> Option<String> {
+    let name = end.strip_prefix("</").or_else(|| end.strip_prefix("[/"))?;
+    Some(format!("{}{name}", &end[..1]))
+}
+
+/// The two markers, if `text` consists of nothing else.
+fn empty_block(text: &str) -> Option<(&str, &str)> {
+    match inked_segments(text).as_slice() {
+        [Segment::Marker(start), Segment::Marker(end)] => Some((start, end)),
+        _ => None,
+    }
+}
+
+/// The marker before `last`, if `last` is the final segment of `text` apart from white space.
+fn marker_before_last<'a>(text: &'a str, last: &str) -> Option<&'a str> {
+    match inked_segments(text).as_slice() {
+        [.., Segment::Marker(start), end] if end.as_str() == last => Some(start),
+        _ => None,
+    }
+}
+
+/// The text that `longer` adds after the end of `base`.
+fn addition<'a>(base: &str, longer: &'a str) -> Option<&'a str> {
+    let from = base.len().saturating_sub(ANCHOR);
+    let anchor = (from..=base.len()).find_map(|at| base.get(at..))?;
+    after_last(longer, anchor)
+}
+
+/// The segments of `text` that are not white space.
+fn inked_segments(text: &str) -> Vec<Segment<'_>> {
+    let mut segments = Markup::new(text).segments();
+    segments.retain(|segment| !segment.as_str().chars().all(is_space));
+    segments
+}

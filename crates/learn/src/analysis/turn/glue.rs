@@ -1,0 +1,343 @@
+//! [`Glue`]: the text between two parts of a turn, with operations to compare and split pieces of it.
+
+use std::ops::Range;
+
+use super::super::markup::{Markup, Segment};
+
+/// Literal text between two parts. Four characters in it are placeholders for text that differs from call to call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Glue(String);
+
+/// A piece of glue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GluePiece<'g> {
+    /// Literal text.
+    Text(&'g str),
+    /// The tool's name, repeated.
+    Name,
+    /// The argument's name, repeated.
+    Key,
+    /// The number of the call.
+    Counter,
+    /// A word that means nothing.
+    Word,
+}
+
+const NAME: char = '\u{e000}';
+const KEY: char = '\u{e001}';
+/// Stands for the number of the call in glue made from a text.
+pub const COUNTER: char = '\u{e002}';
+const WORD: char = '\u{e003}';
+const SIGNS: [char; 4] = [NAME, KEY, COUNTER, WORD];
+/// The first byte of each.
+const SIGN_START: u8 = 0xEE;
+
+/// The texts of a call that glue may repeat.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Echoes<'a> {
+    pub name: &'a str,
+    pub key: &'a str,
+    /// The numbers of the calls in front and behind, in the template's counting.
+    pub counters: Option<[usize; 2]>,
+}
+
+impl Glue {
+    /// Makes glue from rendered text; `None` if the text contains a placeholder character.
+    pub(super) fn new(text: &str, echoes: Echoes) -> Option<Glue> {
+        if text.contains(SIGNS) {
+            return None;
+        }
+        let mut glue = text.to_owned();
+        for (echo, sign) in [(echoes.name, NAME), (echoes.key, KEY)] {
+            if !echo.is_empty() {
+                glue = glue.replace(echo, sign.encode_utf8(&mut [0; 4]));
+            }
+        }
+        for number in echoes.counters.into_iter().flatten() {
+            glue = with_counter(&glue, number);
+        }
+        Some(Glue(glue))
+    }
+
+    /// Its pieces, in order.
+    pub fn pieces(&self) -> impl Iterator<Item = GluePiece<'_>> {
+        self.0.split_inclusive(SIGNS).flat_map(|piece| {
+            let sign = piece.chars().next_back().filter(|c| SIGNS.contains(c));
+            let text = sign.map_or(piece, |sign| &piece[..piece.len() - sign.len_utf8()]);
+            let sign = sign.map(|sign| match sign {
+                NAME => GluePiece::Name,
+                KEY => GluePiece::Key,
+                COUNTER => GluePiece::Counter,
+                _ => GluePiece::Word,
+            });
+            Some(GluePiece::Text(text)).filter(|_| !text.is_empty()).into_iter().chain(sign)
+        })
+    }
+
+    /// Whether it is empty.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether it is empty or white space.
+    pub fn is_blank(&self) -> bool {
+        self.0.trim().is_empty()
+    }
+
+    /// For display: `{name}`, `{key}` and `{number}` stand for text that differs from call to call.
+    pub fn shown(&self) -> String {
+        self.0.replace(NAME, "{name}").replace(KEY, "{key}").replace(COUNTER, "{number}").replace(WORD, "{word}")
+    }
+
+    /// The text up to the first placeholder.
+    pub fn head(&self) -> &str {
+        self.literal().unwrap_or_else(|| self.0.split(SIGNS).next().unwrap_or_default())
+    }
+
+    /// All of it, if it has no placeholders.
+    pub fn literal(&self) -> Option<&str> {
+        // A scan for the byte that placeholders begin with is much cheaper than one for the characters.
+        let none = !self.0.as_bytes().contains(&SIGN_START) || !self.0.contains(SIGNS);
+        none.then_some(&self.0)
+    }
+
+    /// The markers in it, as found by `Markup`, without placeholders.
+    pub fn markers(&self) -> impl Iterator<Item = &str> {
+        let segments = self.0.split(SIGNS).flat_map(|text| Markup::new(text).segments());
+        segments.filter_map(|segment| match segment {
+            Segment::Marker(marker) if marker.contains(char::is_alphabetic) => Some(marker),
+            _ => None,
+        })
+    }
+
+    /// Where its markers are. Markers with a word between them, like `<|close|>think<|sep|>`, are one. A last marker need not
+    /// end.
+    pub fn marker_spans(&self) -> Vec<Range<usize>> {
+        let text = self.head();
+        let mut spans: Vec<Range<usize>> = Vec::new();
+        let mut at = 0;
+        while let Some(start) = text[at..].find(['<', '[']).map(|start| at + start) {
+            let close = if text[start..].starts_with('<') { '>' } else { ']' };
+            let end = text[start..].find(close).map_or(text.len(), |end| start + end + 1);
+            let between = &text[at..start];
+            match spans.last_mut() {
+                Some(last) if !between.is_empty() && between.chars().all(char::is_alphanumeric) => last.end = end,
+                // A bracket between two tags belongs to both.
+                Some(last) if between.is_empty() && text[start..].starts_with("[<") => {
+                    last.end = text[start..].find('>').map_or(text.len(), |end| start + end + 1);
+                    at = last.end;
+                    continue;
+                }
+                _ => spans.push(start..end),
+            }
+            at = end;
+        }
+        spans
+    }
+
+    /// The last marker of a text; empty if there is none.
+    pub(super) fn last_marker(text: &str) -> &str {
+        Glue::from(text).marker_spans().pop().map_or("", |last| &text[last])
+    }
+
+    /// The text of the first of its [`Glue::marker_spans`].
+    pub fn first_marker(&self) -> Option<&str> {
+        Some(&self.head()[self.marker_spans().first()?.clone()])
+    }
+
+    /// The text up to the end of the first marker, or all of it if there is only one.
+    pub fn up_to_first_marker(&self) -> Glue {
+        match &*self.marker_spans() {
+            [first, _, ..] => Glue(self.0[..first.end].to_owned()),
+            _ => self.clone(),
+        }
+    }
+
+    /// The rest behind the braces that it begins with; `None` if there are none.
+    pub fn behind_braces(&self) -> Option<Glue> {
+        let text = self.head().trim_start_matches('"');
+        let run = text.find(|c: char| c != '}' && !c.is_whitespace()).unwrap_or(text.len());
+        let braces = text[..run].rfind('}')?;
+        Some(self.without_start(self.head().len() - text.len() + braces + 1))
+    }
+
+    /// The rest behind this prefix.
+    pub fn strip_prefix(&self, prefix: &Glue) -> Option<Glue> {
+        self.0.strip_prefix(&prefix.0).map(|rest| Glue(rest.to_owned()))
+    }
+
+    /// The rest in front of this suffix.
+    pub fn strip_suffix(&self, suffix: &Glue) -> Option<Glue> {
+        self.0.strip_suffix(&suffix.0).map(|rest| Glue(rest.to_owned()))
+    }
+
+    /// The glue without its first bytes, which must be literal text.
+    pub fn without_start(&self, bytes: usize) -> Glue {
+        Glue(self.0[bytes..].to_owned())
+    }
+
+    /// Its first bytes, which must be literal text.
+    pub fn up_to(&self, bytes: usize) -> Glue {
+        Glue(self.0[..bytes].to_owned())
+    }
+
+    /// What is in front of the tool's name, behind any word, and what is behind the name, if it is repeated here.
+    pub fn around_name(&self) -> Option<(Glue, Glue)> {
+        let (before, behind) = self.0.split_once(NAME)?;
+        Some((Glue(format!("{WORD}{before}")), Glue(behind.to_owned())))
+    }
+
+    /// The parts in front of this text and from it on.
+    pub fn split_before(&self, text: &str) -> Option<(Glue, Glue)> {
+        let (before, behind) = self.0.split_at(self.0.find(text)?);
+        Some((Glue(before.to_owned()), Glue(behind.to_owned())))
+    }
+
+    /// Whether it has no placeholders.
+    pub fn is_literal(&self) -> bool {
+        self.literal().is_some()
+    }
+
+    /// Without the white space at its start.
+    pub fn trim_start(&self) -> Glue {
+        Glue(self.0.trim_start().to_owned())
+    }
+
+    /// The common beginning, up to the border of a marker.
+    pub fn common_start<'g>(glues: impl IntoIterator<Item = &'g Glue>) -> Glue {
+        Glue::start_of(&glues.into_iter().map(|glue| &*glue.0).collect::<Vec<_>>())
+    }
+
+    fn start_of(all: &[&str]) -> Glue {
+        let Some((first, others)) = all.split_first() else { return Glue::default() };
+        let shared = |other: &str| {
+            let pairs = first.chars().zip(other.chars()).take_while(|(a, b)| a == b);
+            pairs.map(|(c, _)| c.len_utf8()).sum()
+        };
+        let end = others.iter().map(|other| shared(other)).min().unwrap_or(first.len());
+        let start = &first[..end];
+        // Markers are not split. A marker in square brackets is a word that some of the glue closes.
+        let goes_on = all.iter().any(|glue| glue.len() > end);
+        let in_word = |c: char| c.is_alphanumeric() || "/_- ".contains(c);
+        let closes = |glue: &&str| glue[end..].trim_start_matches(in_word).starts_with(']');
+        let is_cut = |open: &(usize, char)| match open {
+            (at, '<') => !start[*at..].contains('>'),
+            (at, '[') => start[at + 1..].chars().all(in_word) && all.iter().any(closes),
+            _ => false,
+        };
+        let open = start.char_indices().filter(|_| goes_on).find(is_cut);
+        Glue(start[..open.map_or(end, |(at, _)| at)].to_owned())
+    }
+
+    /// The common end, from the border of a marker or a line on.
+    pub(super) fn common_end<'g>(glues: impl IntoIterator<Item = &'g Glue>) -> Glue {
+        let mut glues = glues.into_iter().peekable();
+        let Some(first) = glues.peek().copied() else { return Glue::default() };
+        let same = Glue::same_end(glues);
+        // Markers are not split.
+        let (spans, before) = (first.marker_spans(), first.0.len() - same.len());
+        let splits = |at: usize| spans.iter().any(|span| span.start < before + at && before + at < span.end);
+        let border = same.char_indices().find(|&(at, c)| matches!(c, '<' | '[' | '\n') && !splits(at));
+        Glue(border.map_or("", |(at, _)| &same[at..]).to_owned())
+    }
+
+    /// The text that all of them end with.
+    pub(super) fn shared_text<'g>(glues: impl Iterator<Item = &'g Glue>) -> Glue {
+        Glue(Glue::same_end(glues).to_owned())
+    }
+
+    fn same_end<'g>(mut glues: impl Iterator<Item = &'g Glue>) -> &'g str {
+        let mut same = glues.next().map_or("", |first| &first.0);
+        for glue in glues {
+            let pairs = same.chars().rev().zip(glue.chars().rev()).take_while(|(a, b)| a == b);
+            same = &same[same.len() - pairs.map(|(c, _)| c.len_utf8()).sum::<usize>()..];
+        }
+        same
+    }
+
+    /// The rest behind the call's number, if it begins with that.
+    pub fn behind_counter(&self) -> Option<Glue> {
+        self.0.strip_prefix(COUNTER).map(|rest| Glue(rest.to_owned()))
+    }
+
+    /// Replaces the placeholders of names by these names.
+    pub fn with_names(&self, name: &str, key: &str) -> Glue {
+        Glue(self.0.replace(NAME, name).replace(KEY, key))
+    }
+
+    /// Concatenates two pieces of glue.
+    pub fn and(&self, other: &Glue) -> Glue {
+        Glue(format!("{}{}", self.0, other.0))
+    }
+
+    /// The common end of both, from the border of a marker on.
+    pub(super) fn shared_end(a: &Glue, b: &Glue) -> Glue {
+        let pairs = a.0.chars().rev().zip(b.0.chars().rev()).take_while(|(a, b)| a == b);
+        let length: usize = pairs.map(|(c, _)| c.len_utf8()).sum();
+        let end = &a.0[a.0.len() - length..];
+        let closes = end.find(['<', '>']).filter(|at| end[*at..].starts_with('>') && at + 1 < end.len());
+        Glue(end[closes.map_or(0, |at| at + 1)..].to_owned())
+    }
+
+    /// Without the white space at its end.
+    pub fn trim_end(&self) -> Glue {
+        Glue(self.0.trim_end().to_owned())
+    }
+
+    pub(super) fn chars(&self) -> std::str::Chars<'_> {
+        self.0.chars()
+    }
+}
+
+impl From<&str> for Glue {
+    fn from(text: &str) -> Glue {
+        Glue(text.to_owned())
+    }
+}
+
+/// Replaces each separate occurrence of `number` in `text` by the placeholder for the counter.
+fn with_counter(text: &str, number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(&digits) {
+        let inside = |c: char| c.is_alphanumeric() || c == '_' || SIGNS.contains(&c);
+        let alone = !before.ends_with(inside) && !after.starts_with(inside);
+        out.push_str(before);
+        match alone {
+            true => out.push(COUNTER),
+            false => out.push_str(&digits),
+        }
+        rest = after;
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn echoes_and_counters_are_signs() {
+        let echoes = Echoes { name: "f", key: "", counters: Some([1, 1]) };
+        let glue = Glue::new("</f> 1 f1 x1:1", echoes).unwrap();
+        assert_eq!(glue.shown(), "</{name}> {number} {name}1 x1:{number}");
+        let pieces: Vec<GluePiece> = glue.pieces().collect();
+        assert_eq!(pieces[..3], [GluePiece::Text("</"), GluePiece::Name, GluePiece::Text("> ")]);
+        assert_eq!(Glue::new("\u{e000}", echoes), None);
+    }
+
+    #[test]
+    fn starts_and_ends_keep_markers_whole() {
+        let glues = |texts: &[&str]| texts.iter().map(|text| Glue::from(*text)).collect::<Vec<_>>();
+        assert_eq!(Glue::common_start(&glues(&["</p>\n<p>", "</p>\n</f>"])), "</p>\n".into());
+        assert_eq!(Glue::common_start(&glues(&["\", \"", "\"}"])), "\"".into());
+        assert_eq!(Glue::common_start(&glues(&["<a>", "<a>"])), "<a>".into());
+        assert_eq!(Glue::common_start(&glues(&["</p><", "</p></f>"])), "</p>".into());
+        assert_eq!(Glue::common_start(&glues(&["[/p]\n[", "[/p]\n[/f]"])), "[/p]\n".into());
+        assert_eq!(Glue::common_start(&glues(&["<a b=", "<a b="])), "<a b=".into());
+        assert_eq!(Glue::common_start(&glues(&["[\"", "["])), "[".into());
+        assert_eq!(Glue::common_end(&glues(&["</x><eot>\n", "<eot>\n"])), "<eot>\n".into());
+        assert_eq!(Glue::common_end(&glues(&["</x>", "</s>"])), "".into());
+    }
+}

@@ -1,0 +1,471 @@
+//! Learns how any template writes an assistant's turn.
+//!
+//! A turn is a path through parts: reasoning, content, calls, the end. Between two parts is *glue*, text of the template.
+//! The sampler renders turns with and without each part, with up to three calls, with values of all kinds; `parts` splits
+//! each render, and `calls` and `edges` combine the results:
+//!
+//! ```text
+//! <think>why</think>\nanswer <call>f{"x": 1}</call> <call>g{}</call><end>
+//! ```
+//! | from | glue | to |
+//! | --- | --- | --- |
+//! | the prompt | `<think>` | reasoning |
+//! | reasoning | `</think>\n` | content |
+//! | content | ` <call>` | a call: its name, its arguments, `</call>` |
+//! | a call | ` <call>` | a call |
+//! | a call | `<end>` | the end |
+//!
+//! A section's opening, a separator, the header of a message block: each is glue on an edge, so the code searches for none
+//! of them. Marks around the texts of a conversation ([`Marks`]) show which text of a render is glue.
+//!
+//! [`Marks`]: chatparse_jinja::Marks
+
+mod calls;
+mod delimiters;
+mod dropped;
+mod edges;
+mod glue;
+mod literal;
+mod nested;
+mod parts;
+mod prefix;
+pub(super) mod sample;
+mod shown;
+
+use serde_json::Value;
+
+use super::markup::trim;
+use calls::{Calls, Path};
+use chatparse_jinja::Template;
+pub use glue::COUNTER;
+pub use glue::{Glue, GluePiece};
+use parts::{Texts, walk};
+use sample::{SPECIAL, Sample, SampleCall, Sampler, Words};
+
+/// How a template writes an assistant's turn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TurnFormat {
+    /// What the prompt ends with where the model begins.
+    pub opening: String,
+    /// How reasoning is opened and closed; `None` where nothing shows any.
+    pub reasoning: Option<Reasoning>,
+    /// What stands between two parts, the longest glue first. Reasoning is closed by [`TurnFormat::reasoning`], a call by its form;
+    /// no edge leads to reasoning.
+    pub edges: Vec<Edge>,
+    /// The ways to write a call, those with more parts first; empty where the template writes none.
+    pub calls: Vec<CallForm>,
+    /// What ends a turn, where a model may spell it out.
+    pub end: Glue,
+    /// What opens the messages of a conversation.
+    pub delimiters: Delimiters,
+    /// Texts at which a host should stop, in addition to the token that ends a turn.
+    pub stops: Vec<String>,
+}
+
+/// What opens messages, e.g. `<|im_start|>user`; empty where unknown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Delimiters {
+    /// A user's message.
+    pub user: String,
+    /// An assistant's message.
+    pub assistant: String,
+}
+
+/// The text around reasoning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reasoning {
+    /// The marker that opens it, in the prompt or behind it; empty if there is none.
+    pub start: String,
+    /// Its opening behind the prompt; empty if the prompt opens it.
+    pub open: Glue,
+    /// Its end.
+    pub close: Glue,
+    /// Whether turns of the history show it.
+    pub shown: bool,
+}
+
+/// A step of a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// The part before.
+    pub from: Spot,
+    /// The glue.
+    pub glue: Glue,
+    /// The part behind.
+    pub to: Spot,
+}
+
+/// A part of a turn, its beginning or its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Spot {
+    /// The end of the prompt, where the model begins.
+    Prompt,
+    /// Text of the reasoning.
+    Reasoning,
+    /// Text of the content.
+    Content,
+    /// A call.
+    Call,
+    /// The end of the turn.
+    End,
+}
+
+/// A form of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallForm {
+    /// Its pieces, from the first part to the last.
+    pub pieces: Vec<CallPiece>,
+    /// The glue that closes it.
+    pub close: Glue,
+}
+
+/// A piece of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallPiece {
+    /// Literal text or placeholders.
+    Glue(Glue),
+    /// The tool's name.
+    Name,
+    /// The call's id.
+    Id,
+    /// An id with the tool's name in it: `functions.f:0`.
+    NamedId {
+        /// The glue in front of the name.
+        before: Glue,
+        /// The glue behind it.
+        behind: Glue,
+    },
+    /// All arguments as one object, JSON or Python.
+    Arguments {
+        /// Whether the object is JSON text in a string.
+        quoted: bool,
+    },
+    /// The arguments one by one.
+    Members(Box<Members>),
+}
+
+impl CallPiece {
+    /// Whether it has the tool's name.
+    pub fn is_name(&self) -> bool {
+        matches!(self, CallPiece::Name | CallPiece::NamedId { .. })
+    }
+
+    pub fn members(&self) -> Option<&Members> {
+        if let CallPiece::Members(members) = self { Some(members) } else { None }
+    }
+}
+
+/// Arguments written one by one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Members {
+    /// The glue before the first name.
+    pub first: Glue,
+    /// The glue between a value's end and the next name.
+    pub next: Glue,
+    /// The forms of values, by kind.
+    pub slots: Vec<(ValueKind, Slot)>,
+    /// The notation of arrays and objects whose slot has [`Encoding::Nested`].
+    pub nested: Nested,
+}
+
+/// Arrays and objects that are not written as JSON.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Nested {
+    /// Arrays.
+    pub array: Option<Container>,
+    /// Objects.
+    pub object: Option<Container>,
+}
+
+/// An array or an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Container {
+    /// The opening.
+    pub open: Glue,
+    /// The glue in front of each item or name.
+    pub each: Glue,
+    /// The glue between an item's end and the next item or name.
+    pub next: Glue,
+    /// The end.
+    pub close: Glue,
+    /// The forms of the items, or of the values behind names, by kind. Missing kinds are written like numbers.
+    pub slots: Vec<(ValueKind, Slot)>,
+}
+
+/// The form of a value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Slot {
+    /// The glue in front of its name that depends on the value's kind.
+    pub before: Glue,
+    /// The glue between its name and the value.
+    pub open: Glue,
+    /// The end of the value.
+    pub close: Glue,
+    /// The encoding of a text.
+    pub encoding: Encoding,
+}
+
+/// How a text is encoded among arguments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encoding {
+    /// Unescaped.
+    #[default]
+    Raw,
+    /// In quotes, with JSON or Python escapes.
+    Quoted,
+    /// An array or object in the template's notation.
+    Nested,
+}
+
+/// The kinds of values that a template may write in different forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ValueKind {
+    /// A string.
+    Text,
+    /// A number without a fraction.
+    Integer,
+    /// A number with a fraction.
+    Number,
+    /// True or false.
+    Boolean,
+    /// Null.
+    Null,
+    /// An array.
+    Array,
+    /// An object.
+    Object,
+}
+
+impl ValueKind {
+    /// All of them.
+    pub const ALL: [ValueKind; 7] = [
+        ValueKind::Text,
+        ValueKind::Integer,
+        ValueKind::Number,
+        ValueKind::Boolean,
+        ValueKind::Null,
+        ValueKind::Array,
+        ValueKind::Object,
+    ];
+
+    fn of(value: &Value) -> ValueKind {
+        match value {
+            Value::String(_) => ValueKind::Text,
+            Value::Number(number) if number.is_f64() => ValueKind::Number,
+            Value::Number(_) => ValueKind::Integer,
+            Value::Bool(_) => ValueKind::Boolean,
+            Value::Null => ValueKind::Null,
+            Value::Array(_) => ValueKind::Array,
+            Value::Object(_) => ValueKind::Object,
+        }
+    }
+}
+
+impl TurnFormat {
+    /// The text of each call, wherever it stands: its opening, the end that all glue in front of calls has in common; and what
+    /// closes its wrapper. A call that is a JSON object begins and ends with its braces, and the markers around it are its
+    /// wrapper's.
+    pub fn call_frame(&self) -> (Glue, Glue) {
+        let mut all = self.edges.iter().filter(|edge| edge.to == Spot::Call).map(|edge| edge.glue.clone());
+        let first = all.next().unwrap_or_default();
+        let open = all.fold(first, |open, glue| Glue::shared_end(&open, &glue));
+        let wrapper = open.head().rfind(['>', ']', '[']).map_or(0, |at| at + 1);
+        let brace = open.head()[wrapper..].find('{').map(|at| wrapper + at);
+        let mut rests = self.calls.iter().map(|form| form.close.behind_braces());
+        if let (Some(brace), Some(Some(rest))) = (brace, rests.next())
+            && rests.all(|other| other.as_ref() == Some(&rest))
+        {
+            return (open.without_start(brace), rest);
+        }
+        // A tag around a tag is a wrapper as well.
+        if let ([outer, _], Some(close)) = (&*open.marker_spans(), self.calls.first().map(|form| &form.close))
+            && let [inner, _] = &*close.marker_spans()
+        {
+            let rest = close.without_start(inner.end);
+            if self.calls.iter().all(|form| form.close.strip_suffix(&rest).is_some()) {
+                return (open.without_start(outer.end).trim_start(), rest);
+            }
+        }
+        (open.trim_start(), Glue::default())
+    }
+
+    /// Whether the name is the first part of each call, next to its marker.
+    pub fn calls_begin_with_names(&self) -> bool {
+        self.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name))
+    }
+
+    /// Whether this glue, which ends a turn, is a token that ends the output, like the one behind content is.
+    pub fn is_stop(&self, glue: &Glue) -> bool {
+        let token = |glue: &Glue| {
+            let text = glue.head().trim();
+            glue.markers().next() == Some(text) && text[1..text.len() - 1].starts_with(['|', '｜'])
+        };
+        let content = || self.edges.iter().filter(|edge| edge.from == Spot::Content && edge.to == Spot::End);
+        token(glue) && (token(&self.end) || content().any(|edge| token(&edge.glue)))
+    }
+}
+
+/// Learns how `template` writes turns, with thinking on or off. Where the renders are ambiguous, the parts that remain
+/// unknown are missing.
+pub fn learn(template: &Template, thinking: bool) -> TurnFormat {
+    let Some(sampler) = Sampler::new(template, thinking) else { return TurnFormat::default() };
+    let mut turn = parts_of(&sampler).unwrap_or_default();
+    if turn.reasoning.is_none() {
+        turn.reasoning = dropped::find(&sampler, template.source(), &mut turn.edges);
+    }
+    turn.stops.extend(closing_tag(&sampler.opening, &turn.end));
+    turn.opening = sampler.opening.clone();
+    turn.delimiters = delimiters::learn(&sampler, &turn);
+    turn
+}
+
+/// The end of a turn, if it closes the tag that opens the turn: a model may write it as text.
+fn closing_tag(opening: &str, end: &Glue) -> Option<String> {
+    let end = trim(end.head());
+    let name = end.strip_prefix("</")?;
+    opening.trim_start().strip_prefix('<')?.starts_with(name).then(|| end.to_owned())
+}
+
+/// The parts of a turn and the glue between them. Returns `None` if the renders are ambiguous.
+fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
+    let texts = texts(sampler);
+    let see = |sample: &Sample| sampler.turn(sample).and_then(|turn| walk(&turn, sample, &sampler.marks, texts));
+    // A template may reject a second call, or leave it out.
+    let two = || Sample { calls: vec![SampleCall::default(); 2], ..Sample::default() };
+    let parallel = see(&shape(false, false, &[TWO, ONE])).or_else(|| see(&two())).is_some();
+    let mut seen: Vec<(Sample, parts::Walk)> = Vec::new();
+    let mut ask = |sample: Sample| {
+        let walk = see(&sample);
+        let found = walk.is_some();
+        seen.extend(walk.map(|walk| (sample, walk)));
+        found
+    };
+    let shapes = shapes(if parallel { 3 } else { 1 });
+    for shape in shapes.into_iter().filter(|shape| shape.calls.is_empty() || !texts.unreadable) {
+        ask(shape);
+    }
+    let values = if texts.unreadable { Vec::new() } else { values(parallel, texts.one_by_one) };
+    for (together, apart) in values {
+        if !ask(together) {
+            for sample in apart {
+                ask(sample);
+            }
+        }
+    }
+    let whole = |sample: &Sample, walk: &parts::Walk| {
+        (0..sample.calls.len()).all(|index| walk.parts.iter().any(|part| part.call == Some(index)))
+    };
+    let most_calls =
+        seen.iter().map(|(sample, walk)| if whole(sample, walk) { sample.calls.len() } else { 0 }).max()?;
+    let longest = seen.iter().find(|(sample, _)| sample.calls.len() == most_calls);
+    let counter = longest.and_then(|(_, walk)| calls::counter(walk));
+    let mut paths = seen.into_iter().map(|(_, walk)| Path::of(walk, counter)).collect::<Option<Vec<Path>>>()?;
+    // Some templates open the next turn behind calls.
+    let opening = Glue::from(&*sampler.opening);
+    let next =
+        opening.marker_spans().get(1).map_or(&*sampler.opening, |second| &sampler.opening[..second.start]).trim();
+    for last in paths.iter_mut().filter_map(|path| path.glue.last_mut()) {
+        if let Some(at) = last.head().find(next).filter(|_| !next.is_empty()) {
+            *last = last.up_to(at);
+        }
+    }
+    let end = edges::cut_end(&mut paths)?;
+    let mut calls = Calls::learn(&mut paths, texts.encoding)?;
+    let behind = calls.behind_one_text(&paths, &end);
+    let (edges, reasoning) = edges::learn(&paths, &calls, &sampler.opening)?;
+    if let Some(behind) = behind {
+        calls.add_nested(|| nested::learn(sampler, &behind));
+    }
+    let mut turn = TurnFormat { reasoning, edges, calls: calls.forms, end, ..TurnFormat::default() };
+    prefix::join(&mut turn);
+    Some(turn)
+}
+
+/// The arguments of a call in a shape.
+const TWO: &[ValueKind] = &[ValueKind::Text, ValueKind::Text];
+const ONE: &[ValueKind] = &[ValueKind::Text];
+const NONE: &[ValueKind] = &[];
+
+fn shape(thinks: bool, speaks: bool, calls: &[&[ValueKind]]) -> Sample {
+    let mut words = Words::default();
+    let calls: Vec<_> = calls.iter().map(|kinds| words.call(kinds)).collect();
+    Sample { thinks, speaks, calls, checked: false }
+}
+
+/// Turns with and without reasoning and content, with zero to three calls, with and without arguments.
+fn shapes(most_calls: usize) -> Vec<Sample> {
+    let mut shapes = vec![
+        Sample { checked: true, ..shape(true, true, &[TWO]) },
+        shape(true, true, &[]),
+        shape(true, true, &[ONE, TWO]),
+        shape(true, false, &[TWO]),
+        shape(true, false, &[NONE]),
+        shape(true, false, &[ONE, TWO]),
+        shape(false, true, &[]),
+        shape(false, true, &[TWO]),
+        shape(false, true, &[NONE]),
+        shape(false, true, &[ONE, TWO]),
+        shape(false, false, &[ONE]),
+        shape(false, false, &[TWO]),
+        shape(false, false, &[NONE]),
+        shape(false, false, &[TWO, ONE]),
+        shape(false, false, &[TWO, ONE, TWO]),
+        shape(false, false, &[ONE, NONE, ONE]),
+    ];
+    shapes.retain(|shape| shape.calls.len() <= most_calls);
+    shapes
+}
+
+/// Values of each kind and a text with special characters, in front of another argument and as the last of a call: a sample
+/// with several of them, and those to take instead if that one shows nothing.
+fn values(parallel: bool, one_by_one: bool) -> Vec<(Sample, Vec<Sample>)> {
+    let sample = |calls: Vec<SampleCall>| Sample { calls, checked: true, ..Sample::default() };
+    let kinds = &ValueKind::ALL[1..];
+    let mut words = Words::default();
+    let every = words.call(&[kinds, ONE].concat());
+    let followed = kinds.iter().map(|kind| sample(vec![Words::default().call(&[*kind, ValueKind::Text])]));
+    let mut samples = vec![(sample(vec![every]), followed.collect::<Vec<_>>())];
+    // One JSON value may hold any others.
+    if !one_by_one {
+        return samples;
+    }
+    let last = |kind: &ValueKind| sample(vec![Words::default().call(&[*kind])]);
+    for kinds in kinds.chunks(if parallel { 3 } else { 1 }) {
+        let mut words = Words::default();
+        let together = sample(kinds.iter().map(|kind| words.call(&[*kind])).collect());
+        let apart = if parallel { kinds.iter().map(last).collect() } else { Vec::new() };
+        samples.push((together, apart));
+    }
+    let mut words = Words::default();
+    for kinds in [TWO, ONE] {
+        samples.push((sample(vec![words.special(kinds)]), Vec::new()));
+    }
+    samples
+}
+
+/// Finds out whether arguments are written one by one, and how a text with quotes, a backslash and a line break is written.
+fn texts(sampler: &Sampler) -> Texts {
+    let turn = |call: SampleCall| {
+        let sample = Sample { calls: vec![call], checked: true, ..Sample::default() };
+        sampler.turn(&sample).map(|turn| (turn, sample))
+    };
+    let mut texts = Texts::default();
+    if let Some((turn, _)) = turn(Words::default().special(ONE)) {
+        let span = sampler.marks.next(&turn, 0);
+        let quoted = span.as_ref().and_then(|span| literal::read(turn.get(span.start.checked_sub(1)?..)?));
+        let marked = sampler.marks.mark(SPECIAL);
+        let escaped = span.is_some_and(|span| turn[span] != marked);
+        if escaped && quoted.is_some_and(|(text, _)| text == marked) {
+            texts.encoding = Encoding::Quoted;
+        }
+    }
+    match turn(Words::default().call(ONE)) {
+        Some((turn, sample)) => {
+            let walk = walk(&turn, &sample, &sampler.marks, texts);
+            let is_key = |part: &parts::Found| part.token == parts::Token::Key;
+            texts.one_by_one = walk.is_some_and(|walk| walk.parts.iter().any(is_key));
+        }
+        None => texts.unreadable = sampler.turn(&shape(false, false, &[ONE])).is_some(),
+    }
+    texts
+}

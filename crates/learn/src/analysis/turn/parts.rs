@@ -1,0 +1,253 @@
+//! Splits a render of a turn into its parts and the glue between them.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::glue::{Echoes, Glue};
+use super::literal;
+use super::sample::{IDS, REPLY, Sample, SampleCall, THOUGHT};
+use super::{Encoding, ValueKind};
+use chatparse_base::limits::VALUE_STARTS;
+use chatparse_jinja::Marks;
+
+/// A part of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Token {
+    Reasoning,
+    Content,
+    Id,
+    Name,
+    /// All arguments of a call as one value: an object, or a quoted string with its text.
+    Arguments {
+        quoted: bool,
+    },
+    Key,
+    Value(ValueKind),
+}
+
+/// The place of a part.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub token: Token,
+    /// The index of its call.
+    pub call: Option<usize>,
+    span: Range<usize>,
+}
+
+/// A turn, split: the parts in order, and the gap in front of each and behind the last one.
+#[derive(Clone, Debug)]
+pub(super) struct Walk {
+    pub parts: Vec<Found>,
+    pub gaps: Vec<Gap>,
+}
+
+/// The text between two parts.
+#[derive(Clone, Debug)]
+pub(super) struct Gap {
+    text: String,
+    /// The names of the call and of the argument before the gap.
+    name: String,
+    key: String,
+    /// The indices of the calls in front of it and behind it, from 0; the same within a call.
+    calls: [usize; 2],
+}
+
+impl Gap {
+    /// `counter`: the number of the first call, if the template counts calls.
+    pub fn glue(&self, counter: Option<usize>) -> Option<Glue> {
+        let counters = counter.map(|first| self.calls.map(|index| first + index));
+        Glue::new(&self.text, Echoes { name: &self.name, key: &self.key, counters })
+    }
+}
+
+/// How arguments are written, as far as known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Texts {
+    pub encoding: Encoding,
+    /// Each with its name, so that braces without names are text of the template.
+    pub one_by_one: bool,
+    /// What marks do to a text changes the call, e.g. its length in front of it.
+    pub unreadable: bool,
+}
+
+/// Splits a turn. Returns `None` if a part cannot be separated from the text around it.
+pub(super) fn walk(turn: &str, sample: &Sample, marks: &Marks, texts: Texts) -> Option<Walk> {
+    let mut finder = Finder { turn, marks, texts, parts: Vec::new() };
+    if sample.thinks {
+        finder.text(Token::Reasoning, THOUGHT);
+    }
+    if sample.speaks {
+        finder.text(Token::Content, REPLY);
+    }
+    let mut from = 0;
+    for (index, call) in sample.calls.iter().enumerate() {
+        let next = (index + 1 < sample.calls.len()).then(|| turn.find(SampleCall::name(index + 1))).flatten();
+        from = finder.call(index, call, from, next.unwrap_or(turn.len()))?;
+    }
+    finder.finish()
+}
+
+struct Finder<'a> {
+    turn: &'a str,
+    marks: &'a Marks,
+    texts: Texts,
+    parts: Vec<Found>,
+}
+
+impl Finder<'_> {
+    fn add(&mut self, token: Token, call: Option<usize>, span: Range<usize>) -> usize {
+        let end = span.end;
+        self.parts.push(Found { token, call, span });
+        end
+    }
+
+    /// Reasoning or content, if the template renders it.
+    fn text(&mut self, token: Token, text: &str) {
+        let marked = self.marks.mark(text);
+        if let Some(at) = self.turn.find(&marked) {
+            self.add(token, None, at..at + marked.len());
+        }
+    }
+
+    /// Finds the parts of a call that begins at `from` or later; the next call's name is at `next`. Returns the end of its
+    /// last part.
+    fn call(&mut self, index: usize, call: &SampleCall, from: usize, next: usize) -> Option<usize> {
+        let name = SampleCall::name(index);
+        let at = from + self.turn[from..].find(name)?;
+        let mut end = self.add(Token::Name, Some(index), at..at + name.len());
+        if let Some(at) = self.turn[from..].find(IDS[index]) {
+            let at = from + at;
+            end = end.max(self.add(Token::Id, Some(index), at..at + IDS[index].len()));
+        }
+        let from = if call.arguments.is_empty() { at + name.len() } else { from };
+        let object = || self.object(&call.object(), from, next);
+        let object = if self.texts.one_by_one { None } else { object() };
+        if let Some((span, quoted)) = object {
+            return Some(end.max(self.add(Token::Arguments { quoted }, Some(index), span)));
+        }
+        let mut keys: Vec<(usize, &str, &Value)> = Vec::new();
+        for (key, value) in &call.arguments {
+            match self.turn[from..].find(key) {
+                Some(at) => keys.push((from + at, key, value)),
+                // A template may leave out a null.
+                None if value.is_null() => {}
+                None => return None,
+            }
+        }
+        keys.sort_by_cached_key(|(at, ..)| *at);
+        for (nth, &(at, key, value)) in keys.iter().enumerate() {
+            let behind = self.add(Token::Key, Some(index), at..at + key.len());
+            let limit = keys.get(nth + 1).map_or(next.max(behind), |(at, ..)| *at);
+            let kind = ValueKind::of(value);
+            let span = self.value(value, behind, limit)?;
+            end = end.max(self.add(Token::Value(kind), Some(index), span));
+        }
+        Some(end)
+    }
+
+    /// All arguments as one value.
+    fn object(&self, arguments: &Value, from: usize, next: usize) -> Option<(Range<usize>, bool)> {
+        let marked = self.marks.mark_all(arguments);
+        let starts = self.turn[from..].match_indices(['{', '"', '\'']).map(|(at, _)| from + at);
+        // The words of a later call differ, but an empty object may belong to any call.
+        let starts =
+            starts.take_while(|at| *at < next || marked.as_object().is_some_and(|members| !members.is_empty()));
+        // Objects in Python's notation are split member by member.
+        let is_json = |text: &str| serde_json::from_str::<Value>(text).is_ok();
+        for at in starts.take(VALUE_STARTS) {
+            let Some((value, length)) = literal::read(&self.turn[at..]) else { continue };
+            if value == marked && is_json(&self.turn[at..at + length]) {
+                return Some((at..at + length, false));
+            }
+            let quoted = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+            if quoted.is_some_and(|value| value == marked) {
+                return Some((at..at + length, true));
+            }
+        }
+        None
+    }
+
+    /// The value of an argument between the end of its name and `limit`.
+    fn value(&self, value: &Value, from: usize, limit: usize) -> Option<Range<usize>> {
+        let region = &self.turn[from..limit];
+        let within = |at: usize, length: usize| from + at..from + at + length;
+        if value.is_string() {
+            let marked = self.marks.next(self.turn, from).filter(|span| span.end <= limit)?;
+            return match self.texts.encoding {
+                Encoding::Raw | Encoding::Nested => {
+                    let as_it_is = self.turn[marked.clone()] == self.marks.mark(value.as_str().unwrap_or_default());
+                    as_it_is.then_some(marked)
+                }
+                Encoding::Quoted => {
+                    let start = marked.start.checked_sub(1)?;
+                    let (text, length) = literal::read(self.turn.get(start..)?)?;
+                    (text == self.marks.mark_all(value)).then_some(start..start + length)
+                }
+            };
+        }
+        let marked = self.marks.mark_all(value);
+        if value.is_array() || value.is_object() {
+            let starts = region.match_indices(['[', '{']).map(|(at, _)| at);
+            return starts.take(VALUE_STARTS).find_map(|at| {
+                let (read, length) = literal::read(&region[at..])?;
+                (read == marked).then(|| within(at, length))
+            });
+        }
+        let json = value.to_string();
+        let python = match value {
+            Value::Bool(true) => "True",
+            Value::Bool(false) => "False",
+            Value::Null => "None",
+            _ => &json,
+        };
+        // An attribute before the value may have the same text.
+        let found = [&*json, python].map(|text| region.rfind(text).map(|at| within(at, text.len())));
+        found.into_iter().flatten().max_by_key(|span| span.start)
+    }
+
+    /// The parts in order with the gaps between them. Returns `None` if two parts overlap, a value occurs twice, or the
+    /// parts of a call are not adjacent.
+    fn finish(mut self) -> Option<Walk> {
+        self.parts.sort_by_cached_key(|part| part.span.start);
+        let mut gaps = Vec::with_capacity(self.parts.len() + 1);
+        let (mut at, mut name, mut key, mut calls) = (0, "", "", [0; 2]);
+        let mut seen: Option<usize> = None;
+        for part in &self.parts {
+            if let Some(index) = part.call {
+                // Calls are in order, each in one piece.
+                if seen.is_some_and(|last| index < last || index > last + 1) || seen.is_none() && index > 0 {
+                    return None;
+                }
+                calls[1] = index;
+            }
+            gaps.push(self.gap(at..part.span.start, name, key, calls)?);
+            calls[0] = calls[1];
+            if part.call != seen {
+                (name, key) = ("", "");
+            }
+            seen = part.call.or(seen);
+            let text = &self.turn[part.span.clone()];
+            match part.token {
+                Token::Name => name = text,
+                Token::Key => key = text,
+                _ => {}
+            }
+            at = part.span.end;
+        }
+        gaps.push(self.gap(at..self.turn.len(), name, key, calls)?);
+        let apart = self.parts.windows(3).any(|three| {
+            let [a, b, c] = [0, 1, 2].map(|index| three[index].call);
+            a.is_some() && a == c && a != b
+        });
+        (!apart).then_some(Walk { parts: self.parts, gaps })
+    }
+
+    fn gap(&self, span: Range<usize>, name: &str, key: &str, calls: [usize; 2]) -> Option<Gap> {
+        let text = self.turn.get(span)?;
+        // A second occurrence of a value is not glue.
+        let ours = self.marks.in_text(text) || IDS.iter().any(|id| text.contains(id));
+        let gap = Gap { text: text.to_owned(), name: name.to_owned(), key: key.to_owned(), calls };
+        (!ours).then_some(gap)
+    }
+}

@@ -1,0 +1,376 @@
+//! Makes the turns that a template is asked to render, and cuts them out of its renders.
+
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::super::markup::Markup;
+use super::{Glue, ValueKind};
+use chatparse_base::limits::{PROBE_BYTES, TURN_BYTES};
+use chatparse_jinja::{Conversation, Marks, Template};
+use chatparse_message::text_part;
+
+/// The user's message.
+pub(in crate::analysis) const QUESTION: &str = "Vexing jumbles, gladly solved";
+/// The assistant's reasoning.
+pub(in crate::analysis) const THOUGHT: &str = "Quorzle the vimp";
+/// The assistant's content.
+pub(in crate::analysis) const REPLY: &str = "Blimzy trunfle";
+/// A text with characters that a template may have to escape.
+pub(super) const SPECIAL: &str = "pebb\"l'u\\g <b> & {c}\nend";
+
+/// The names of the tools. No name is part of another one, or of any other word here.
+pub(in crate::analysis) const TOOLS: [&str; 4] = ["fnalphq", "gnbetuq", "hngammuq", "jndeltoq"];
+/// The ids of the calls. Nine letters and digits, because some templates require that.
+pub(in crate::analysis) const IDS: [&str; 4] = ["idq000711", "idw000722", "ide000733", "idr000744"];
+
+/// The names of the arguments by kind. A sample uses them in order, so that each occurs once.
+const KEYS: [(ValueKind, [&str; 6]); 7] = [
+    (ValueKind::Text, ["qargo", "zwixo", "vumpo", "hyfto", "jolpu", "kexni"]),
+    (ValueKind::Integer, ["uintra", "wintre", "yintri", "zintro", "xintru", "qintry"]),
+    (ValueKind::Number, ["unumra", "wnumre", "ynumri", "znumro", "xnumru", "qnumry"]),
+    (ValueKind::Boolean, ["uboora", "wboore", "yboori", "zbooro", "xbooru", "qboory"]),
+    (ValueKind::Null, ["unulra", "wnulre", "ynulri", "znulro", "xnulru", "qnulry"]),
+    (ValueKind::Array, ["uarrza", "warrze", "yarrzi", "zarrzo", "xarrzu", "qarrzy"]),
+    (ValueKind::Object, ["uobjza", "wobjze", "yobjzi", "zobjzo", "xobjzu", "qobjzy"]),
+];
+
+/// An assistant's turn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::analysis) struct Sample {
+    pub thinks: bool,
+    pub speaks: bool,
+    pub calls: Vec<SampleCall>,
+    /// Whether to check that the marks do not change the render, unless [`Sampler::is_plain`]: once for each kind of text at
+    /// each place is enough.
+    pub checked: bool,
+}
+
+/// A call of a sample.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::analysis) struct SampleCall {
+    pub arguments: Vec<(&'static str, Value)>,
+}
+
+impl SampleCall {
+    /// The name of the tool in a sample's call number `index`.
+    pub fn name(index: usize) -> &'static str {
+        TOOLS[index]
+    }
+
+    /// The arguments as one object.
+    pub fn object(&self) -> Value {
+        self.arguments.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect::<Map<_, _>>().into()
+    }
+}
+
+/// Makes calls in which each argument name and value is unique.
+#[derive(Default)]
+pub(in crate::analysis) struct Words {
+    used: [usize; KEYS.len()],
+}
+
+impl Words {
+    /// A call with one argument of each of these kinds.
+    pub fn call(&mut self, kinds: &[ValueKind]) -> SampleCall {
+        SampleCall { arguments: kinds.iter().map(|kind| self.argument(*kind)).collect() }
+    }
+
+    /// The same, with [`SPECIAL`] as the first argument.
+    pub fn special(&mut self, kinds: &[ValueKind]) -> SampleCall {
+        let mut call = self.call(kinds);
+        call.arguments[0].1 = SPECIAL.into();
+        call
+    }
+
+    /// The next argument of a kind.
+    pub fn argument(&mut self, kind: ValueKind) -> (&'static str, Value) {
+        let row = KEYS.iter().position(|(known, _)| *known == kind).expect("all kinds have names");
+        let index = self.used[row];
+        self.used[row] += 1;
+        let key = KEYS[row].1[index % KEYS[row].1.len()];
+        let number = 71_303 + 1_117 * index as u64;
+        let value = match kind {
+            ValueKind::Text => json!(["pebblug", "cobaltuv", "marblop", "granitof", "violetub", "orchidav"][index % 6]),
+            ValueKind::Integer => json!(number),
+            ValueKind::Number => json!(number as f64 + 0.0625),
+            ValueKind::Boolean => json!(index.is_multiple_of(2)),
+            ValueKind::Null => Value::Null,
+            ValueKind::Array => json!([format!("peachup{index}"), format!("grapeum{index}")]),
+            ValueKind::Object => json!({"zorbel": format!("lemonar{index}"), "nerpul": number + 500}),
+        };
+        (key, value)
+    }
+}
+
+/// The tools in the request, which templates write into each prompt: few, small, and simple enough for every template that
+/// describes them.
+fn tools() -> Value {
+    let schema = |kind: ValueKind| match kind {
+        ValueKind::Text | ValueKind::Null => json!({"type": "string", "description": "One"}),
+        ValueKind::Integer => json!({"type": "integer", "description": "One"}),
+        ValueKind::Number => json!({"type": "number", "description": "One"}),
+        ValueKind::Boolean => json!({"type": "boolean", "description": "One"}),
+        ValueKind::Array => json!({"type": "array", "items": {"type": "string"}, "description": "One"}),
+        ValueKind::Object => json!({"type": "object", "properties": {}, "description": "One"}),
+    };
+    let properties: Map<String, Value> = KEYS.iter().map(|(kind, keys)| (keys[0].to_owned(), schema(*kind))).collect();
+    let parameters = json!({"type": "object", "properties": properties, "required": []});
+    json!([{"type": "function", "function": {"name": TOOLS[0], "description": "Does", "parameters": parameters}}])
+}
+
+/// Renders a conversation; `None` if the template rejects it or writes too much.
+fn render(
+    template: &Template,
+    messages: Value,
+    tools: &Arc<Value>,
+    enable_thinking: bool,
+    add_generation_prompt: bool,
+) -> Option<String> {
+    let conversation = Conversation {
+        plain: false,
+        messages: messages.into(),
+        tools: Arc::clone(tools),
+        enable_thinking,
+        add_generation_prompt,
+        extra: Map::new(),
+        now: Some(0),
+    };
+    template.render(&conversation).ok().filter(|text| text.len() <= PROBE_BYTES)
+}
+
+/// Renders turns with one template, with thinking on or off.
+#[derive(Clone)]
+pub(in crate::analysis) struct Sampler<'t> {
+    template: &'t Template,
+    pub marks: Marks,
+    pub thinking: bool,
+    tools: Arc<Value>,
+    /// The conversation so far, the prompt, and what the prompt adds: the opening of the assistant's turn.
+    bare: String,
+    pub prompt: String,
+    pub opening: String,
+    /// `None` if the template shows no reasoning.
+    reasoning: Option<ReasoningIn>,
+    writes_calls: bool,
+    /// Whether the marks change nothing in a turn with every kind of text.
+    is_plain: OnceCell<bool>,
+    /// What was rendered so far.
+    seen: RefCell<Vec<(Sample, Option<Rc<str>>)>>,
+}
+
+/// The place in a message where the template expects reasoning.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum ReasoningIn {
+    Field(&'static str),
+    /// A part of the content with the type `thinking`.
+    Part,
+}
+
+impl ReasoningIn {
+    /// In order of how common they are.
+    const ALL: [ReasoningIn; 4] = [
+        ReasoningIn::Field("reasoning_content"),
+        ReasoningIn::Field("thinking"),
+        ReasoningIn::Field("reasoning"),
+        ReasoningIn::Part,
+    ];
+
+    fn is_named(&self, source: &str) -> bool {
+        match self {
+            ReasoningIn::Field(name) => source.contains(name),
+            ReasoningIn::Part => source.contains("thinking"),
+        }
+    }
+}
+
+impl<'t> Sampler<'t> {
+    /// Returns `None` if the template rejects the question, or if marks change its renders.
+    pub fn new(template: &'t Template, thinking: bool) -> Option<Sampler<'t>> {
+        let mut sampler = Sampler {
+            template,
+            marks: Marks::unused_in(template.source())?,
+            thinking,
+            tools: Arc::new(tools()),
+            bare: String::new(),
+            prompt: String::new(),
+            opening: String::new(),
+            reasoning: None,
+            writes_calls: template.source().contains("tool_calls"),
+            is_plain: OnceCell::new(),
+            seen: RefCell::default(),
+        };
+        sampler.bare = sampler.render(Vec::new(), false)?;
+        sampler.prompt = sampler.render(Vec::new(), true)?;
+        // The opening follows the question. If the prompt is not an addition to it, the opening is unknown.
+        sampler.opening = sampler.prompt.strip_prefix(&*sampler.bare).unwrap_or_default().to_owned();
+        for reasoning in ReasoningIn::ALL.into_iter().filter(|reasoning| reasoning.is_named(template.source())) {
+            sampler.reasoning = Some(reasoning);
+            if sampler.shows_reasoning() {
+                return Some(sampler);
+            }
+            sampler.seen.take();
+        }
+        sampler.reasoning = None;
+        Some(sampler)
+    }
+
+    fn shows_reasoning(&self) -> bool {
+        let answers = [(true, Vec::new()), (false, vec![SampleCall::default()])];
+        let mut samples =
+            answers.into_iter().map(|(speaks, calls)| Sample { thinks: true, speaks, calls, checked: false });
+        // If the template prints the list of parts itself, the render contains the keys of the parts.
+        let printed = |turn: &str| turn.contains("'thinking'") || turn.contains("\"thinking\"");
+        samples.any(|sample| self.behind(&sample).is_some_and(|turn| turn.contains(THOUGHT) && !printed(&turn)))
+    }
+
+    /// Whether the marks change nothing in a turn with every kind of text.
+    fn is_plain(&self) -> bool {
+        *self.is_plain.get_or_init(|| {
+            let kinds = [ValueKind::Text, ValueKind::Array, ValueKind::Object];
+            let calls = if self.writes_calls { vec![Words::default().special(&kinds)] } else { Vec::new() };
+            let all = Sample { thinks: self.reasoning.is_some(), speaks: true, calls, checked: false };
+            let renders = [true, false].map(|marked| self.render(vec![self.message(&all, marked)], false));
+            matches!(renders, [Some(marked), Some(plain)] if self.marks.strip(&marked) == plain)
+        })
+    }
+
+    /// The turn with marked values, from the end of the prompt on. Returns `None` if the template rejects it, writes it
+    /// elsewhere, or writes it differently because of the marks.
+    pub fn turn(&self, sample: &Sample) -> Option<String> {
+        let behind = self.behind(sample)?;
+        // A prompt may open more than the history has.
+        let shared = Glue::common_start([&Glue::from(&*behind), &Glue::from(&*self.opening)]).head().len();
+        // If the prompt closes the reasoning at once, no reasoning follows.
+        let contradicts = sample.thinks && Markup::new(&self.opening[shared..]).first_marker().is_some();
+        (!contradicts).then(|| behind[shared..].to_owned())
+    }
+
+    /// The same from the end of the conversation on, with what the history has of the prompt's opening.
+    pub fn behind(&self, sample: &Sample) -> Option<Rc<str>> {
+        // What a template does not write is not asked for.
+        if sample.thinks && self.reasoning.is_none() || !sample.calls.is_empty() && !self.writes_calls {
+            return None;
+        }
+        let same = |known: &Sample| Sample { checked: sample.checked, ..known.clone() } == *sample;
+        if let Some((known, turn)) = self.seen.borrow().iter().find(|(known, _)| same(known))
+            && (known.checked == sample.checked || turn.is_some() && (known.checked || self.is_plain()))
+        {
+            return turn.clone();
+        }
+        let turn = self.render_turn(sample).map(Rc::from);
+        self.seen.borrow_mut().push((sample.clone(), turn.clone()));
+        turn
+    }
+
+    fn render_turn(&self, sample: &Sample) -> Option<String> {
+        let marked = self.render(vec![self.message(sample, true)], false)?;
+        let is_plain = || {
+            self.render(vec![self.message(sample, false)], false)
+                .is_some_and(|plain| self.marks.strip(&marked) == plain)
+        };
+        if sample.checked && !self.is_plain() && !is_plain() {
+            return None;
+        }
+        let marked = self.marks.unescaped(&marked);
+        let behind = marked.strip_prefix(&*self.bare).or_else(|| self.behind_question(&marked));
+        let behind = behind.or_else(|| self.in_front_of_white_space(&marked));
+        let behind = behind.or_else(|| self.in_front_of_instruction(&marked))?;
+        (behind.len() <= TURN_BYTES).then(|| behind.to_owned())
+    }
+
+    /// The turn behind the question. A template may write the tools in front of the last message, so that what precedes the
+    /// question differs.
+    fn behind_question<'r>(&self, marked: &'r str) -> Option<&'r str> {
+        let (_, behind) = self.bare.rsplit_once(QUESTION)?;
+        marked.rsplit_once(QUESTION)?.1.strip_prefix(behind)
+    }
+
+    /// The turn in a render that ends with the white space that the conversation so far ends with.
+    fn in_front_of_white_space<'r>(&self, marked: &'r str) -> Option<&'r str> {
+        let (before, white_space) = self.bare.split_at(self.bare.trim_end().len());
+        marked.strip_prefix(before)?.strip_suffix(white_space)
+    }
+
+    /// The turn in a render that has an instruction behind the last message, as the conversation so far has it.
+    fn in_front_of_instruction<'r>(&self, marked: &'r str) -> Option<&'r str> {
+        let same = |a: &mut dyn Iterator<Item = char>, b: &mut dyn Iterator<Item = char>| -> usize {
+            a.zip(b).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum()
+        };
+        let ahead = same(&mut self.bare.chars(), &mut marked.chars());
+        let behind = same(&mut self.bare.chars().rev(), &mut marked.chars().rev());
+        let first = self.bare.len().checked_sub(behind).filter(|first| *first <= ahead)?;
+        let opens = marked.get(first..)?.match_indices(&*self.opening).map(|(at, _)| first + at);
+        let start = opens.take_while(|at| *at <= ahead).last().filter(|_| !self.opening.is_empty())?;
+        marked.get(start..marked.len() - (self.bare.len() - start))
+    }
+
+    /// The conversation so far.
+    pub fn bare(&self) -> &str {
+        &self.bare
+    }
+
+    /// The conversation with this turn, without marks.
+    pub fn plain(&self, sample: &Sample) -> Option<String> {
+        self.render(vec![self.message(sample, false)], false)
+    }
+
+    /// A conversation without tools and with thinking on, of these messages; the first is the user's.
+    pub fn dialogue(&self, texts: &[&str]) -> Option<String> {
+        let role = |index: usize| if index.is_multiple_of(2) { "user" } else { "assistant" };
+        let content = |text: &str| self.template.caps().content(text);
+        let messages = texts.iter().enumerate().map(|(at, text)| json!({"role": role(at), "content": content(text)}));
+        render(self.template, messages.collect(), &Arc::default(), true, false)
+    }
+
+    /// The prompt with thinking switched the other way.
+    pub fn switched_prompt(&self) -> Option<String> {
+        Sampler { thinking: !self.thinking, ..self.clone() }.render(Vec::new(), true)
+    }
+
+    /// A conversation with an assistant's message that has this content, and a further question.
+    pub fn history(&self, content: &str) -> Option<String> {
+        let caps = self.template.caps();
+        let message = |role: &str, text: &str| json!({"role": role, "content": caps.content(text)});
+        self.render(vec![message("assistant", content), message("user", QUESTION)], false)
+    }
+
+    fn render(&self, answer: Vec<Value>, add_generation_prompt: bool) -> Option<String> {
+        let question = json!({"role": "user", "content": self.template.caps().content(QUESTION)});
+        let messages = [question].into_iter().chain(answer).collect::<Value>();
+        render(self.template, messages, &self.tools, self.thinking, add_generation_prompt)
+    }
+
+    fn message(&self, sample: &Sample, marked: bool) -> Value {
+        let caps = self.template.caps();
+        let text = |text: &str| if marked { self.marks.mark(text) } else { text.to_owned() };
+        let content = if sample.speaks { text(REPLY) } else { String::new() };
+        let thought = || json!({"type": "thinking", "thinking": text(THOUGHT)});
+        let in_part = sample.thinks && self.reasoning == Some(ReasoningIn::Part);
+        let content = match in_part || caps.wants_parts() {
+            true => {
+                let said = (sample.speaks || !in_part).then(|| text_part(&content));
+                in_part.then(thought).into_iter().chain(said).collect()
+            }
+            false => json!(content),
+        };
+        let mut message = json!({"role": "assistant", "content": content});
+        if let (true, Some(ReasoningIn::Field(name))) = (sample.thinks, self.reasoning) {
+            message[name] = text(THOUGHT).into();
+        }
+        let calls = sample.calls.iter().enumerate().map(|(index, call)| {
+            let arguments = call.object();
+            let arguments = if marked { self.marks.mark_all(&arguments) } else { arguments };
+            let arguments = if caps.object_arguments { arguments } else { arguments.to_string().into() };
+            let function = json!({"name": SampleCall::name(index), "arguments": arguments});
+            json!({"id": IDS[index], "type": "function", "function": function})
+        });
+        if !sample.calls.is_empty() {
+            message["tool_calls"] = calls.collect();
+        }
+        caps.complete(&mut message);
+        message
+    }
+}

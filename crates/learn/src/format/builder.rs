@@ -1,0 +1,497 @@
+//! A builder for formats: expressions with their tags, and fragments that several formats share.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ops::Deref;
+
+use chatparse_base::json_string;
+use chatparse_grammar::schema::{self, Types};
+use chatparse_message::{OpeningAgain, Tool, UnknownTools};
+use serde_json::Value;
+use smol_str::SmolStr;
+
+use chatparse_peg::{Arena, Builder, ExprId};
+
+use super::FormatSpec;
+use super::accounts;
+use super::tag::Tag;
+
+/// A [`Builder`] with functions for the parts of a message.
+#[derive(Default)]
+pub struct FormatBuilder {
+    builder: Builder,
+    /// Other spellings of texts in markers: the template's, and the model's.
+    spellings: &'static [(&'static str, &'static str)],
+    /// Names are written with XML entities.
+    entities: bool,
+    /// The row of the table of dialects that calls belong to: it marks their names, and keeps their rules apart.
+    pub dialect: Option<usize>,
+    /// Texts of the template that are expressions already.
+    texts: RefCell<HashMap<SmolStr, ExprId>>,
+}
+
+impl From<Builder> for FormatBuilder {
+    fn from(builder: Builder) -> FormatBuilder {
+        FormatBuilder { builder, ..FormatBuilder::default() }
+    }
+}
+
+impl From<FormatBuilder> for Builder {
+    fn from(parts: FormatBuilder) -> Builder {
+        parts.builder
+    }
+}
+
+impl Deref for FormatBuilder {
+    type Target = Builder;
+
+    fn deref(&self) -> &Builder {
+        &self.builder
+    }
+}
+
+impl FormatBuilder {
+    /// Stands for any name. It cannot be a real name, because it ends with a noncharacter.
+    pub const ANY: &str = "any\u{10FFFF}";
+
+    /// A builder that adds to a format's expressions.
+    pub fn extending(arena: Arena) -> Self {
+        FormatBuilder { builder: Builder::extending(arena), ..FormatBuilder::default() }
+    }
+
+    /// A builder for a model that writes like this.
+    pub fn writing(spellings: &'static [(&'static str, &'static str)], entities: bool) -> Self {
+        FormatBuilder { spellings, entities, ..FormatBuilder::default() }
+    }
+
+    /// A name of a rule, apart from those of the format and of other dialects.
+    fn rule_name(&self, name: SmolStr) -> SmolStr {
+        self.dialect.map_or(name.clone(), |row| format!("dialect-{row}-{name}").into())
+    }
+
+    /// [`Builder::rule`], with the row's name for it.
+    pub fn rule(&self, name: impl Into<SmolStr>, child: ExprId) -> ExprId {
+        self.builder.rule(self.rule_name(name.into()), child)
+    }
+
+    /// [`Builder::reference`], with the row's name for it.
+    pub fn reference(&self, name: impl Into<SmolStr>) -> ExprId {
+        self.builder.reference(self.rule_name(name.into()))
+    }
+
+    /// [`Builder::is_defined`], with the row's name for it.
+    pub fn is_defined(&self, name: &str) -> bool {
+        self.builder.is_defined(&self.rule_name(name.into()))
+    }
+
+    /// Returns the arena with this root, and leaves the builder empty.
+    pub fn finish(&self, root: ExprId) -> Arena {
+        let arena = self.builder.finish(root);
+        debug_assert_eq!(accounts::unbooked(&arena), None, "text that is in no field of the message");
+        arena
+    }
+
+    /// A name as the model writes it.
+    pub fn written<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        match self.entities && name.contains(['&', '"']) {
+            true => name.replace('&', "&amp;").replace('"', "&quot;").into(),
+            false => name.into(),
+        }
+    }
+
+    /// The expression that `make` turns a text of the template into. It is made once for each text, so `make` is the same
+    /// function for all.
+    pub fn once(&self, text: &str, make: fn(&Self, &str) -> ExprId) -> ExprId {
+        if let Some(known) = self.texts.borrow().get(text) {
+            return *known;
+        }
+        let made = make(self, text);
+        self.texts.borrow_mut().insert(text.into(), made);
+        made
+    }
+
+    /// A marker in its other spellings.
+    pub fn variants<'t>(&self, text: &'t str) -> impl Iterator<Item = String> + use<'t> {
+        let spellings = self.spellings.iter().filter(move |(own, _)| text.contains(own));
+        spellings.map(move |(own, other)| text.replace(own, other))
+    }
+
+    /// These markers, and their other spellings.
+    pub fn spelled(&self, mut markers: Vec<String>) -> Vec<String> {
+        let other: Vec<String> = markers.iter().flat_map(|marker| self.variants(marker)).collect();
+        markers.extend(other);
+        markers
+    }
+
+    /// One of these markers.
+    pub fn any_of<S: Into<SmolStr>>(&self, markers: impl IntoIterator<Item = S>) -> ExprId {
+        self.choice(markers.into_iter().map(|marker| self.marker(marker)))
+    }
+
+    /// Text of the reasoning.
+    pub fn reasoning(&self, child: ExprId) -> ExprId {
+        self.tag(Tag::Reasoning, child)
+    }
+
+    /// The opening of the reasoning again: some models repeat it although the prompt has it.
+    pub fn reopened(&self, spec: &FormatSpec, start: &str) -> ExprId {
+        match spec.leniency.opening_again {
+            OpeningAgain::Marker => self.tolerated(self.optional(self.marker(start.trim_ascii()))),
+            OpeningAgain::Reasoning => self.empty(),
+        }
+    }
+
+    /// Text of the content.
+    pub fn content(&self, child: ExprId) -> ExprId {
+        self.tag(Tag::Content, child)
+    }
+
+    /// Content that the format marks as the answer: no text in it is a call.
+    pub fn answer(&self, child: ExprId) -> ExprId {
+        self.tag(Tag::Answer, child)
+    }
+
+    /// A region whose captures are hidden until it is complete.
+    fn whole(&self, tag: Tag, child: ExprId) -> ExprId {
+        self.atomic(self.tag(tag, child))
+    }
+
+    /// The beginning of a call.
+    pub fn tool_open(&self, child: ExprId) -> ExprId {
+        let open = self.whole(Tag::ToolOpen, child);
+        let row = self.dialect.map(|row| self.tag(Tag::dialect(row), self.empty()));
+        self.sequence([open].into_iter().chain(row).collect::<Vec<_>>())
+    }
+
+    /// The end of a call.
+    pub fn tool_close(&self, child: ExprId) -> ExprId {
+        self.whole(Tag::ToolClose, child)
+    }
+
+    /// A call's name; for [`FormatBuilder::ANY`] the name of any tool that is not in the request.
+    pub fn tool_name(&self, name: &str) -> ExprId {
+        match name {
+            FormatBuilder::ANY if self.is_defined(UNKNOWN_NAME) => {
+                let name = self.whole(Tag::ToolName, self.reference(UNKNOWN_NAME));
+                let entities = self.entities.then(|| self.tag(Tag::Entities, self.empty()));
+                let unknown = self.tag(Tag::Unknown, self.empty());
+                self.sequence([unknown].into_iter().chain(entities).chain([name]).collect::<Vec<_>>())
+            }
+            FormatBuilder::ANY => self.any_tool_name(),
+            // Nothing would show of its call.
+            _ if name.trim().is_empty() => self.choice([]),
+            _ if self.entities => {
+                let name = self.whole(Tag::ToolName, self.literal(self.written(name)));
+                self.sequence([self.tag(Tag::Entities, self.empty()), name])
+            }
+            _ => {
+                let plain = self.whole(Tag::ToolName, self.literal(name));
+                // Where the template prints it into JSON as it is, models write JSON.
+                let escaped = escaped(name).map(|json| {
+                    let name = self.whole(Tag::ToolName, self.literal(json));
+                    self.tolerated(self.sequence([self.tag(Tag::Escaped, self.empty()), name]))
+                });
+                self.choice([plain].into_iter().chain(escaped))
+            }
+        }
+    }
+
+    /// The name of one of these tools.
+    pub fn listed_tool_name(&self, tools: &[Tool]) -> ExprId {
+        let mut names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        names.sort_by_cached_key(|name| std::cmp::Reverse(name.len()));
+        self.choice(names.into_iter().map(|name| self.tool_name(name)))
+    }
+
+    /// Any name of a call.
+    pub fn any_tool_name(&self) -> ExprId {
+        self.whole(Tag::ToolName, self.any_without(NOT_IN_NAMES))
+    }
+
+    /// The characters that end a name, of a tool or an argument: these, or the end of the attribute that it stands in.
+    fn name_ends_at(&self, not_in: &'static [(char, char)]) -> &'static [(char, char)] {
+        if self.entities { QUOTE } else { not_in }
+    }
+
+    /// Any name in which these characters cannot be. One of them must follow, or the name may continue.
+    fn any_without(&self, not_in: &'static [(char, char)]) -> ExprId {
+        let ends = self.name_ends_at(not_in);
+        self.sequence([self.some(self.none_of(ends)), self.and(self.one_of(ends))])
+    }
+
+    /// One of these names, whole.
+    fn whole_name<'n>(&self, names: impl Iterator<Item = Cow<'n, str>>, not_in: &'static [(char, char)]) -> ExprId {
+        let names = names.map(|name| self.literal(name));
+        let longer = self.none_of(self.name_ends_at(not_in));
+        self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)])
+    }
+
+    /// A name of any tool that is not in the request.
+    pub fn other_name(&self) -> ExprId {
+        self.some(self.none_of(NOT_IN_NAMES))
+    }
+
+    /// Looks ahead to a character that cannot be in a tool's name.
+    pub fn name_ends(&self) -> ExprId {
+        self.and(self.one_of(NOT_IN_NAMES))
+    }
+
+    /// A call's id.
+    pub fn tool_id(&self, child: ExprId) -> ExprId {
+        self.whole(Tag::ToolId, child)
+    }
+
+    /// A call's arguments as one JSON object.
+    pub fn tool_args(&self, child: ExprId) -> ExprId {
+        self.tag(Tag::ToolArgs, child)
+    }
+
+    /// An argument's name; any name for [`FormatBuilder::ANY`], or any name except those that a rule excludes.
+    pub fn arg_name(&self, name: &str) -> ExprId {
+        let name = match name.strip_prefix(FormatBuilder::ANY) {
+            None => self.literal(self.written(name)),
+            Some("") => self.any_without(NOT_IN_ARG_NAMES),
+            Some(_) => self.sequence([self.not(self.listed_name(name)), self.any_without(NOT_IN_ARG_NAMES)]),
+        };
+        self.whole(Tag::ArgName, name)
+    }
+
+    /// The names that an [`FormatBuilder::any_name_but`] excludes.
+    pub fn listed_name(&self, any: &str) -> ExprId {
+        match any.strip_prefix(FormatBuilder::ANY) {
+            None | Some("") => self.choice([]),
+            Some(listed) => self.reference(listed),
+        }
+    }
+
+    /// Stands for any argument's name except these. The rule of this name holds them.
+    pub fn any_name_but(&self, rule: &str, names: &[&str]) -> String {
+        if names.is_empty() {
+            return FormatBuilder::ANY.to_owned();
+        }
+        if !self.is_defined(rule) {
+            self.rule(rule, self.whole_name(names.iter().map(|name| self.written(name)), NOT_IN_ARG_NAMES));
+        }
+        format!("{}{rule}", FormatBuilder::ANY)
+    }
+
+    /// Whether `name` stands for more than one name.
+    pub fn is_any(name: &str) -> bool {
+        name.starts_with(FormatBuilder::ANY)
+    }
+
+    /// An argument's value, written as JSON or as a Python literal.
+    pub fn arg_json(&self, child: ExprId) -> ExprId {
+        self.tag(Tag::ArgJson, child)
+    }
+
+    /// The same in a call of Python: a quote may be part of a string.
+    pub fn arg_printed(&self) -> ExprId {
+        self.arg_json(self.printed_python(Tag::ArgText))
+    }
+
+    /// An argument's value, written as raw text.
+    pub fn arg_text(&self, child: ExprId) -> ExprId {
+        self.tag(Tag::ArgText, child)
+    }
+
+    /// Null in front of what closes the value: the word `null` or `None`, or an empty value if the types allow no text.
+    pub fn null(&self, types: Types, close: ExprId) -> ExprId {
+        let mut words = vec![self.literal("null"), self.literal("None")];
+        if !types.has(Types::STRING) {
+            words.push(self.empty());
+        }
+        let null = self.whole(Tag::ArgNull, self.choice(words));
+        self.tolerated(self.atomic(self.sequence([null, close])))
+    }
+
+    /// The end of an argument's value.
+    pub fn arg_close(&self, child: ExprId) -> ExprId {
+        self.whole(Tag::ArgClose, child)
+    }
+
+    /// The name of an object's member. It is visible while it is read.
+    pub fn key(&self, child: ExprId) -> ExprId {
+        self.tag(Tag::Key, child)
+    }
+
+    /// An object made of argument names and values.
+    pub fn object(&self, child: ExprId) -> ExprId {
+        self.tag(Tag::Object, child)
+    }
+
+    /// An array made of argument values.
+    pub fn array(&self, child: ExprId) -> ExprId {
+        self.tag(Tag::Array, child)
+    }
+
+    /// Text up to a marker, and the marker. The output may also end without it, or go on with what opens the `next` part.
+    pub fn closed(&self, tag: Tag, marker: &str, next: &str) -> ExprId {
+        let text = self.tag(tag, self.until_marker([marker, next]));
+        let left_out = self.tolerated(self.and(self.marker(next)));
+        let close = self.choice([self.marker(marker), left_out, self.end()]);
+        self.excluding(self.sequence([text, close]), [marker])
+    }
+
+    /// The text of an argument up to a marker, and the marker. If white space is part of the marker, the marker with other
+    /// white space ends the text only in front of one of `next` or of the end, because a text may contain it. If the model
+    /// leaves the marker out, one of `names` ends the text, or `end`, which in front of more text is text itself.
+    pub fn arg_text_up_to(&self, marker: &str, next: &[&str], names: &[String], end: Option<&str>) -> ExprId {
+        let core = marker.trim();
+        let left_out = || names.iter().map(String::as_str).chain(end);
+        if core.is_empty() || core.len() == marker.len() && left_out().next().is_none() {
+            let close = self.arg_close(self.marker(marker));
+            return self.sequence([self.arg_text(self.until_marker([marker])), close]);
+        }
+        let next = next.iter().map(|next| next.trim().to_owned()).filter(|next| !next.is_empty());
+        let next = self.spelled(next.collect());
+        let texts = next.iter().map(String::as_str).chain(left_out());
+        let signs: Vec<_> = texts.filter_map(|text| text.trim_start().chars().next()).collect();
+        let signs: Vec<_> = signs.into_iter().chain(('\t'..='\r').chain([' '])).map(|sign| (sign, sign)).collect();
+        let more = self.sequence([self.space(), self.none_of(&signs)]);
+        let next = next.into_iter().map(|next| self.marker(next));
+        let next = self.choice(next.chain([self.sequence([self.space(), self.end()])]).collect::<Vec<_>>());
+        let cores = self.spelled(vec![core.to_owned()]);
+        let near = self.sequence([self.any_of(&cores), self.and(next)]);
+        let end = end.map(|end| self.sequence([self.marker(end), self.not(more)]));
+        let names = names.iter().map(|name| self.literal(&**name));
+        let none = self.and(self.choice(names.chain(end).collect::<Vec<_>>()));
+        // In front of more text a marker is text itself.
+        let closed = self.sequence([self.literal(marker), self.tolerated(self.not(more))]);
+        let close = self.choice([closed, self.tolerated(near), self.tolerated(none)]);
+        let run = self
+            .until_marker([marker.trim_end()].into_iter().chain(cores.iter().map(String::as_str)).chain(left_out()));
+        let more = self.many(self.sequence([self.not(close), self.any(), run]));
+        self.sequence([self.arg_text(self.sequence([run, more])), self.arg_close(close)])
+    }
+
+    /// A call's arguments as a JSON object with the schema of the tool's parameters.
+    pub fn json_args(&self, tool: &Tool) -> ExprId {
+        let schema = schema::parameters(&tool.parameters);
+        let object = self.argument(self.json_object(), format!("tool-{}-schema", tool.name), schema, false);
+        self.quoted_or(self.tool_args(object))
+    }
+
+    /// A call's arguments as the text of a JSON object in a JSON string.
+    pub fn quoted_args(&self) -> ExprId {
+        let text = self.sequence([self.and(self.literal("{")), self.string_body(b'"')]);
+        self.sequence([self.marker("\""), self.tag(Tag::QuotedToolArgs, text), self.marker("\"")])
+    }
+
+    /// A call's arguments as any JSON object.
+    pub fn any_json_args(&self) -> ExprId {
+        self.quoted_or(self.tool_args(self.json_object()))
+    }
+
+    /// The arguments, or the same as a JSON string.
+    fn quoted_or(&self, arguments: ExprId) -> ExprId {
+        self.sequence([self.markup_ends(), self.choice([arguments, self.tolerated(self.quoted_args())])])
+    }
+
+    /// An object, or `null` for an empty one. Other values do not match, because they would be lost.
+    fn json_object(&self) -> ExprId {
+        let object = self.sequence([self.and(self.literal("{")), self.json()]);
+        self.choice([object, self.literal("null")])
+    }
+
+    /// A call of one of these tools, with a rule for each, whose name begins with `rule`.
+    pub fn known_tool(&self, rule: &str, tools: &[Tool], call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
+        self.choice(tools.iter().map(|tool| self.rule(format!("{rule}-{}", tool.name), call(tool))).collect::<Vec<_>>())
+    }
+
+    /// Like `known_tool`, and also calls of tools that are not offered, unless these are to be content. For formats that
+    /// mark their calls.
+    pub fn any_tool(&self, rule: &str, spec: &FormatSpec, call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
+        let tools = spec.tools();
+        let known = self.known_tool(rule, tools, call);
+        if spec.leniency.unknown_tools == UnknownTools::Content {
+            return known;
+        }
+        let escaped = tools.iter().filter_map(|tool| escaped(&tool.name));
+        let names = tools.iter().map(|tool| self.written(&tool.name)).chain(escaped.map(Cow::Owned));
+        let known_name = self.whole_name(names, NOT_IN_NAMES);
+        self.rule(UNKNOWN_NAME, self.sequence([self.not(known_name), self.any_without(NOT_IN_NAMES)]));
+        let any = Tool::new(FormatBuilder::ANY, "", Value::Null);
+        self.choice([known, self.tolerated(call(&any))])
+    }
+
+    /// Calls, optional unless the request requires one.
+    pub fn calls(&self, spec: &FormatSpec, calls: ExprId) -> ExprId {
+        if spec.call_required() { calls } else { self.optional(calls) }
+    }
+
+    /// The text between two members or items.
+    pub fn separator(&self, child: ExprId) -> ExprId {
+        self.whole(Tag::Separator, child)
+    }
+
+    /// The text in front is markup, even if the output leaves the format directly behind it.
+    pub fn markup_ends(&self) -> ExprId {
+        self.tag(Tag::Markup, self.empty())
+    }
+
+    /// The characters of a text, each optional.
+    pub fn each_optional(&self, text: &str) -> Vec<ExprId> {
+        text.chars().map(|c| self.optional(self.marker(c.encode_utf8(&mut [0; 4])))).collect()
+    }
+
+    /// A response that is one JSON value, in a code block or bare.
+    pub fn response(&self, schema: &Value) -> ExprId {
+        let value = self.content(self.schema(self.json(), "response-format-schema", schema.clone(), false));
+        let value = self.rule("response-format", value);
+        let block = self.spaced([self.marker("```json"), value, self.marker("```")]);
+        self.sequence([self.space(), self.choice([block, value]), self.space()])
+    }
+
+    /// Sequence with white space between the parts.
+    pub fn spaced(&self, parts: impl IntoIterator<Item = ExprId>) -> ExprId {
+        let mut all = Vec::new();
+        for part in parts {
+            if !all.is_empty() {
+                all.push(self.space());
+            }
+            all.push(part);
+        }
+        self.sequence(all)
+    }
+}
+
+/// A name as JSON has it inside of a string, if that is another text.
+fn escaped(name: &str) -> Option<String> {
+    let quoted = json_string::quoted(name);
+    let inside = &quoted[1..quoted.len() - 1];
+    (inside != name).then(|| inside.to_owned())
+}
+
+/// The other common name of the key for arguments.
+pub(super) fn other_key(key: &str) -> Option<&'static str> {
+    match key {
+        "arguments" => Some("parameters"),
+        "parameters" => Some("arguments"),
+        _ => None,
+    }
+}
+
+/// The rule for a name that no known tool has.
+const UNKNOWN_NAME: &str = "unknown-tool-name";
+
+/// What ends an attribute.
+const QUOTE: &[(char, char)] = &[('"', '"')];
+
+/// Characters that end a tool's name: white space, and those of ASCII that the APIs allow in no name.
+const NOT_IN_NAMES: &[(char, char)] = &[('\0', ','), ('/', '/'), (':', '@'), ('[', '^'), ('`', '`'), ('{', '\u{a0}')];
+
+/// Characters that end an argument's name, for which the APIs have no rule: white space, quotes, brackets and markup.
+const NOT_IN_ARG_NAMES: &[(char, char)] = &[
+    ('\0', ' '),
+    ('"', '"'),
+    ('\'', ')'),
+    (',', ','),
+    (':', ':'),
+    ('<', '>'),
+    ('[', ']'),
+    ('`', '`'),
+    ('{', '}'),
+    ('\u{7f}', '\u{a0}'),
+];

@@ -1,0 +1,196 @@
+//! Arguments that are written one by one.
+
+use super::super::builder::FormatBuilder;
+use super::super::glue::{self as text, glue, is_strong};
+use super::members::{Member, members, unlisted_name};
+use super::values::{Values, unquoted};
+use crate::analysis::turn::{Encoding, Glue, Members, Slot, ValueKind};
+use crate::format::wrappers::is_marker;
+use chatparse_grammar::{schema, spelled};
+use chatparse_message::Tool;
+use chatparse_peg::{ExprId, SchemaRef};
+
+/// All glue that the kind of a value may put in front of its name.
+fn befores(members: &Members) -> Vec<&Glue> {
+    let mut befores: Vec<&Glue> = Vec::new();
+    for (_, slot) in &members.slots {
+        if !befores.contains(&&slot.before) {
+            befores.push(&slot.before);
+        }
+    }
+    befores
+}
+
+impl Members {
+    /// Whether the same glue is in front of each argument, the first one too.
+    pub(super) fn in_front_of_each(&self) -> bool {
+        // Without any there are separators only if each kind of value has an opening.
+        let is_marked = !self.next.is_blank() || befores(self).iter().all(|before| !before.is_blank());
+        is_marked && self.first.strip_suffix(&self.next).is_some()
+    }
+
+    /// What is in front of all arguments, without what is in front of each.
+    pub(super) fn in_front(&self) -> Glue {
+        let all = self.first.strip_suffix(&self.next).filter(|_| self.in_front_of_each());
+        all.unwrap_or_else(|| self.first.clone())
+    }
+
+    /// The marker behind the names of arguments, if there is one, and another in front: a name between them is certain without
+    /// the first.
+    pub(super) fn name_close(&self) -> Option<&str> {
+        let open = &self.slots.first()?.1.open;
+        let close = &open.head()[..open.marker_spans().first()?.end];
+        (is_marker(close.trim()) && is_marker(self.next.head().trim())).then_some(close)
+    }
+}
+
+/// The arguments of one tool, written one by one.
+pub(super) struct Arguments<'a> {
+    pub p: &'a FormatBuilder,
+    pub tool: &'a Tool,
+    pub members: &'a Members,
+    /// What opens an argument.
+    pub opens: Vec<ExprId>,
+    /// What closes the call behind the last argument.
+    pub close: Option<&'a Glue>,
+    pub wrapper_close: &'a Glue,
+    pub behind: ExprId,
+}
+
+impl Arguments<'_> {
+    /// The arguments of the schema, and whether each is required.
+    pub fn known(&self) -> Vec<(ExprId, bool)> {
+        let p = self.p;
+        if self.tool.name == FormatBuilder::ANY {
+            return Vec::new();
+        }
+        let root = SchemaRef::from(schema::parameters(&self.tool.parameters));
+        let prefix = format!("tool-{}-arg-", self.tool.name);
+        let all: Vec<Member> = members(&root, &prefix).collect();
+        all.iter().map(|member| (p.rule(member.rule.clone(), self.argument(member)), member.required)).collect()
+    }
+
+    /// An argument that the schema does not list.
+    pub fn any(&self) -> ExprId {
+        let root = SchemaRef::from(schema::parameters(&self.tool.parameters));
+        let name = match &*self.tool.name {
+            FormatBuilder::ANY => FormatBuilder::ANY.to_owned(),
+            tool => unlisted_name(self.p, tool, &root),
+        };
+        self.argument(&Member { name: &name, ..Member::any() })
+    }
+
+    /// A name, and the value in each form that its types allow.
+    fn argument(&self, member: &Member) -> ExprId {
+        let p = self.p;
+        let quoted = |(kind, slot): &(ValueKind, Slot)| *kind == ValueKind::Text && slot.encoding == Encoding::Quoted;
+        let known = !FormatBuilder::is_any(member.name);
+        let python = self.members.first.head().trim_end().ends_with('(');
+        let after = (known && (python || self.members.slots.iter().any(quoted))).then(|| self.after());
+        let enclosing =
+            self.close.filter(|close| is_strong(close) && close.is_literal()).map(|close| close.head().trim());
+        let values = Values { p, tool: self.tool, nested: &self.members.nested, python, after, enclosing };
+        let raw = |slot: &Slot| self.raw(slot, member);
+        let between = |text: &Glue| glue(p, text, Some(self.tool), member.name);
+        let ways = befores(self.members).into_iter().filter_map(|before| {
+            let (opens, value) = values.of(&self.members.slots, before, member, 0, &raw)?;
+            // The name is certain behind the marker that closes it.
+            let close = opens.up_to_first_marker();
+            let rest = opens.strip_prefix(&close).unwrap_or_default();
+            let named = p.arg_name(member.name);
+            let named = match close.head().starts_with([':', '=']) {
+                true => p.choice([named, p.tolerated(p.sequence([p.literal("\""), named, p.literal("\"")]))]),
+                false => named,
+            };
+            let name = p.sequence([between(before), p.tolerated(p.space()), named, between(&close)]);
+            let all = FormatBuilder::is_any(member.name);
+            let opens = self.opens.iter().take(if all { 1 } else { self.opens.len() });
+            let mut named = opens.map(|open| p.sequence([*open, name]));
+            // The others are deviations.
+            let usual = named.next();
+            let name = p.choice(usual.into_iter().chain(named.map(|other| p.tolerated(other))).collect::<Vec<_>>());
+            // A marker between name and value may be missing.
+            let left_out = is_marker(rest.head().trim()).then(|| p.tolerated(p.space()));
+            let rest = p.choice([between(&rest)].into_iter().chain(left_out).collect::<Vec<_>>());
+            Some(p.sequence([p.atomic(name), rest, p.markup_ends(), value]))
+        });
+        p.choice(ways.collect::<Vec<_>>())
+    }
+
+    /// Raw text and its end. Without a marker, the text ends in front of an argument or of what may follow a call.
+    fn raw(&self, slot: &Slot, member: &Member) -> ExprId {
+        let p = self.p;
+        let close = glue(p, &slot.close, Some(self.tool), member.name);
+        let known = !FormatBuilder::is_any(member.name) && self.tool.name != FormatBuilder::ANY;
+        let spelled = if known { slot.close.with_names(&self.tool.name, member.name) } else { slot.close.clone() };
+        let mut ends = text::heads(&spelled);
+        if is_strong(&spelled) && spelled.is_literal() {
+            // A text between two quotes may hold anything else.
+            let quoted = slot.open.head().ends_with(spelled.head());
+            return self.marked_text(&spelled, spelled == slot.close && known && !quoted);
+        }
+        if is_strong(&spelled) {
+            return p.sequence([p.arg_text(p.until_marker(ends)), p.arg_close(close)]);
+        }
+        if ends.is_empty() {
+            let behind = [Some(&self.members.next), self.close].into_iter().flatten();
+            ends = behind.flat_map(|behind| text::heads(&spelled.and(behind))).collect();
+        }
+        let end = p.and(p.any_of(&ends));
+        let inner = p.sequence([end, p.not(p.sequence([close, self.after()])), p.any()]);
+        let more = p.tolerated(p.many(p.sequence([inner, p.until_marker(ends.clone())])));
+        p.sequence([p.arg_text(p.sequence([p.until_marker(ends), more])), p.arg_close(close)])
+    }
+
+    /// Raw text and the marker that closes it. If a model leaves that out, the next argument or the end of the call closes it.
+    /// `shared`: all arguments of the tool have this marker.
+    fn marked_text(&self, marker: &Glue, shared: bool) -> ExprId {
+        let p = self.p;
+        let text = |names: &[String], end: Option<&str>| {
+            // The marker itself may come twice.
+            let next =
+                [Some(&self.members.next), self.close, Some(self.wrapper_close), Some(marker)].into_iter().flatten();
+            let next: Vec<&str> = next.map(Glue::head).collect();
+            p.excluding(p.arg_text_up_to(marker.head(), &next, names, end), [marker.head()])
+        };
+        if !shared {
+            return text(&[], None);
+        }
+        let rule = format!("tool-{}-text{}", self.tool.name, spelled(marker.head()));
+        if p.is_defined(&rule) {
+            return p.reference(rule);
+        }
+        let space = &marker.head()[marker.head().trim_end().len()..];
+        let root = schema::parameters(&self.tool.parameters);
+        let opens = Glue::common_start(self.members.slots.iter().map(|(_, slot)| &slot.open));
+        let is_marked = is_strong(&self.members.next) && opens.is_literal() && !opens.is_blank();
+        let names = schema::members(&root).filter(|_| is_marked);
+        let names = names.map(|(name, ..)| format!("{space}{}{name}{}", self.members.next.head(), opens.head()));
+        let end = self.close.map(|close| close.and(self.wrapper_close));
+        let end = end.filter(|close| !close.marker_spans().is_empty() && close.is_literal());
+        let end = end.map(|close| format!("{space}{}", close.head()));
+        p.rule(rule, text(&names.collect::<Vec<_>>(), end.as_deref()))
+    }
+
+    /// What may follow an argument: the name of another, or the end of the call.
+    fn after(&self) -> ExprId {
+        let p = self.p;
+        let name = format!("after-{}-argument", self.tool.name);
+        if p.is_defined(&name) {
+            return p.reference(name);
+        }
+        let root = schema::parameters(&self.tool.parameters);
+        let next = glue(p, &self.members.next, Some(self.tool), "");
+        let ways = befores(self.members).into_iter().map(|before| {
+            let slots = self.members.slots.iter().map(|(_, slot)| slot).filter(|slot| slot.before == *before);
+            let opens = Glue::common_start(slots.map(|slot| &slot.open));
+            let opens = unquoted(&opens).unwrap_or(opens);
+            let names = schema::members(&root)
+                .map(|(name, ..)| p.sequence([p.marker(name), glue(p, &opens, Some(self.tool), name)]));
+            p.sequence([glue(p, before, Some(self.tool), ""), p.choice(names.collect::<Vec<_>>())])
+        });
+        let another = p.sequence([next, p.choice(ways.collect::<Vec<_>>())]);
+        let end = self.close.map(|close| p.sequence([glue(p, close, Some(self.tool), ""), self.behind]));
+        p.rule(name, p.choice([another].into_iter().chain(end).collect::<Vec<_>>()))
+    }
+}

@@ -1,0 +1,48 @@
+//! Ids of calls, where they are more than a piece between two glues.
+
+use super::super::builder::FormatBuilder;
+use super::super::glue::glue;
+use crate::analysis::turn::{CallForm, CallPiece, Glue, TurnFormat};
+use chatparse_peg::ExprId;
+
+/// The opening of calls without its last quote, where that opens an id.
+pub(super) fn quoted_id(turn: &TurnFormat, open: &Glue) -> Option<Glue> {
+    let is_quoted = |form: &CallForm| matches!(&*form.pieces, [CallPiece::Id, CallPiece::Glue(behind), ..] if behind.head().starts_with('"'));
+    open.strip_suffix(&"\"".into()).filter(|_| !turn.calls.is_empty() && turn.calls.iter().all(is_quoted))
+}
+
+/// The opening of a call with the member that is the call's id, which a model may leave out.
+pub(super) fn opening(p: &FormatBuilder, (before, key, after): (&str, &str, Glue)) -> ExprId {
+    let id = [p.marker(key), p.tool_id(p.until_marker(["\""])), p.marker("\""), p.space(), p.marker(","), p.space()];
+    let after = glue(p, &after, None, "");
+    let id = p.sequence(id);
+    p.sequence([p.marker(before), p.choice([p.sequence([id, after]), p.tolerated(after)])])
+}
+
+/// The member of a JSON object whose value is the call's number, in the text that opens a call: what is in front of it, its
+/// key with the quote that opens the value, and what is behind its comma.
+pub(super) fn generated_id(open: &Glue) -> Option<(&str, &str, Glue)> {
+    let before = open.head();
+    let after = open.strip_prefix(&Glue::from(before))?.behind_counter()?;
+    let key = before.strip_suffix("\"")?.trim_end().strip_suffix(':')?.trim_end().strip_suffix('"')?.rfind('"')?;
+    let rest = after.head().strip_prefix('"')?.trim_start().strip_prefix(',')?.trim_start();
+    let after = after.without_start(after.head().len() - rest.len());
+    Some((&before[..key], &before[key..], after))
+}
+
+/// An id with the name in it.
+pub(super) fn named_id(p: &FormatBuilder, before: &Glue, name: &str, behind: &Glue) -> ExprId {
+    let written = [glue(p, before, None, ""), p.tool_name(name), glue(p, behind, None, "")];
+    // Models vary the signs, and leave out the number.
+    let word = before.head().trim_end_matches(|c: char| !c.is_alphanumeric());
+    let sign = || p.optional(p.one_of(&[('_', '_'), (':', ':'), ('.', '.')]));
+    let number = p.many(p.one_of(&[('0', '9')]));
+    let near = [p.literal(word), sign(), p.tool_name(name), sign(), number];
+    p.choice([p.tool_id(p.sequence(written)), p.tolerated(p.tool_id(p.sequence(near)))])
+}
+
+/// Whether glue is the key of a further member of a JSON object, up to the quote that opens its value.
+pub(super) fn is_member(glue: &Glue) -> bool {
+    let key = glue.head().strip_suffix('"').and_then(|text| text.trim_end().strip_suffix(':'));
+    key.is_some_and(|text| text.trim_end().ends_with('"')) && glue.head().trim_start().starts_with(',')
+}

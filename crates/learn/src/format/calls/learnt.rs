@@ -1,0 +1,500 @@
+//! Calls as the analysis learnt them: parts in order, with glue between them.
+
+use super::super::FormatSpec;
+use super::super::builder::FormatBuilder;
+use super::super::glue::{self as text, glue, is_strong};
+use super::arguments::Arguments;
+use super::ids::{generated_id, is_member, named_id, opening, quoted_id};
+use super::members::unlisted_name;
+use crate::analysis::turn::{CallForm, CallPiece, Glue, GluePiece, Members, Spot, TurnFormat};
+use crate::format::wrappers::is_marker;
+use chatparse_grammar::schema;
+use chatparse_message::Tool;
+use chatparse_peg::{ExprId, SchemaRef};
+
+/// The texts that end the content in front of a call with this glue.
+pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec) -> Vec<String> {
+    if is_strong(glue) {
+        let first = glue.marker_spans().first().cloned().unwrap_or_default();
+        let (marker, rest) = (first.end, glue.head().get(first.end..).unwrap_or_default());
+        // No text has a special token, and models vary the white space behind it.
+        let special = glue.head()[first].starts_with("<|");
+        if special && !rest.trim().is_empty() {
+            return text::heads(&glue.up_to(marker));
+        }
+        // In front of JSON the marker is enough: what models write behind it differs.
+        let json = glue.head().get(marker..).and_then(|rest| rest.find(['[', '{']));
+        return match json.filter(|_| marker > 0) {
+            Some(at) => text::heads(&glue.up_to(marker + at)),
+            // Without a marker, several words in front of it are enough.
+            None => {
+                let words = glue.head().find(['[', '{']).map(|at| glue.up_to(at));
+                let words = words.filter(|words| words.head().trim().contains(char::is_whitespace));
+                text::heads(words.as_ref().unwrap_or(glue))
+            }
+        };
+    }
+    let (start, whole) = (glue.head().trim_start(), glue.head());
+    let texts = |end: &str| -> Vec<String> {
+        let spaced = ["", " ", "\n"].iter().flat_map(|space| [whole, start].map(|text| format!("{text}{space}{end}")));
+        spaced.collect()
+    };
+    // That part may differ from call to call.
+    match glue.pieces().find(|piece| !matches!(piece, GluePiece::Text(_))) {
+        Some(GluePiece::Counter) => return (0..10).flat_map(|digit: u8| texts(&digit.to_string())).collect(),
+        Some(_) => return text::heads(glue),
+        None => {}
+    }
+    match turn.calls.iter().find_map(|form| form.pieces.first()) {
+        Some(CallPiece::Name) => spec.tools().iter().flat_map(|tool| texts(&tool.name)).collect(),
+        Some(CallPiece::Arguments { .. }) => texts("{"),
+        _ => text::heads(glue),
+    }
+}
+
+/// One call of any tool, with its opening. `marked`: a marker in front identifies calls, so tools that are not offered can be
+/// read.
+pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool) -> ExprId {
+    let behind = p.rule("behind-call", behind_call(p, turn, spec));
+    let (open, wrapper_close) = turn.call_frame();
+    let renamed = renamed(turn);
+    let inner = inner_opening(renamed.as_ref().map_or(&open, |(first, _)| first));
+    let inner = inner.as_ref();
+    let of = |rule: &str, turn: &TurnFormat| {
+        let call =
+            |tool: &Tool| Call { p, turn, tool, behind, open: &open, wrapper_close: &wrapper_close, inner }.expr();
+        if marked { p.any_tool(rule, spec, &call) } else { p.known_tool(rule, spec.tools(), &call) }
+    };
+    let (tool, renamed) = (of("tool", turn), renamed.map(|(first, turn)| (first, of("renamed", &turn))));
+    if let Some(inner) = inner {
+        p.rule(INNER, p.sequence([glue(p, inner, None, ""), renamed.as_ref().map_or(tool, |(_, call)| *call)]));
+    }
+    // Where a call has the name twice, the second one counts.
+    let renamed = renamed.map(|(first, call)| p.tolerated(p.sequence([glue(p, &first, None, ""), call])));
+    let calls = p.choice([tool].into_iter().chain(renamed));
+    match generated_id(&open) {
+        // The id is in the opening.
+        Some(id) => p.sequence([p.tool_open(p.empty()), opening(p, id), calls]),
+        None => {
+            let open = quoted_id(turn, &open).unwrap_or(open.clone());
+            let mut firsts = turn.edges.iter().filter(|edge| edge.to == Spot::Call && edge.from != Spot::Call);
+            let ends_text = firsts.all(|edge| is_strong(&edge.glue));
+            p.sequence([if ends_text { glue(p, &open, None, "") } else { text::as_written(p, &open) }, calls])
+        }
+    }
+}
+
+/// The rule for a further call in the wrapper of the one before.
+pub(in crate::format) const INNER: &str = "inner-call";
+
+/// What opens such a call: what this opening has behind its last marker.
+fn inner_opening(opening: &Glue) -> Option<Glue> {
+    let Some(GluePiece::Text(text)) = opening.pieces().last() else { return None };
+    let opening = Glue::from(text);
+    let whole = |span: &std::ops::Range<usize>| text[span.clone()].ends_with(['>', ']']);
+    let wrapper = opening.marker_spans().into_iter().rfind(whole)?.end;
+    Some(opening.without_start(wrapper).trim_start()).filter(is_strong)
+}
+
+/// The same calls from the second name on, and what is in front of that in all of them.
+fn renamed(turn: &TurnFormat) -> Option<(Glue, TurnFormat)> {
+    let mut first: Option<Glue> = None;
+    let mut calls = Vec::new();
+    for form in &turn.calls {
+        let mut form = form.clone();
+        let (CallPiece::Name, rest) = form.pieces.split_first_mut()? else { return None };
+        let behind = match rest.first_mut() {
+            Some(CallPiece::Glue(glue)) => glue,
+            Some(CallPiece::Members(members)) => &mut members.first,
+            Some(_) => return None,
+            None => &mut form.close,
+        };
+        let (before, after) = behind.around_name()?;
+        *behind = after;
+        if first.get_or_insert_with(|| before.clone()) != &before {
+            return None;
+        }
+        calls.push(form);
+    }
+    Some((first?, TurnFormat { calls, ..turn.clone() }))
+}
+
+/// What may follow a call: another call, the end of all calls, or the end of the output.
+fn behind_call(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> ExprId {
+    let edges = turn.edges.iter().filter(|edge| edge.from == Spot::Call);
+    let ways = edges.map(|edge| {
+        let between = glue(p, &edge.glue, None, "");
+        match edge.to {
+            Spot::Call if turn.calls_begin_with_names() => {
+                let names = spec.tools().iter().map(|tool| p.marker(&*tool.name));
+                p.sequence([between, p.choice(names.collect::<Vec<_>>())])
+            }
+            _ if edge.glue.is_blank() => p.sequence([p.space(), p.choice([glue(p, &turn.end, None, ""), p.end()])]),
+            _ => between,
+        }
+    });
+    p.choice(ways.collect::<Vec<_>>())
+}
+
+/// One tool's call.
+struct Call<'a> {
+    p: &'a FormatBuilder,
+    turn: &'a TurnFormat,
+    tool: &'a Tool,
+    behind: ExprId,
+    /// The opening of each call.
+    open: &'a Glue,
+    /// What closes the wrapper of a call, which is not part of the call.
+    wrapper_close: &'a Glue,
+    /// What opens a further call in the same wrapper.
+    inner: Option<&'a Glue>,
+}
+
+/// The rest of a form, behind the name.
+struct Tail<'a> {
+    /// The glue directly behind the name.
+    first: Glue,
+    pieces: &'a [CallPiece],
+    form: &'a CallForm,
+}
+
+impl Tail<'_> {
+    /// The end of a JSON object whose only member besides the name is the arguments, which a model may leave out.
+    fn may_lack_arguments(&self) -> bool {
+        let last = matches!(self.pieces, [CallPiece::Arguments { .. }]) && self.form.close.head().starts_with('}');
+        let first = self.first.head().trim_start_matches(['"', ' ']);
+        last && first.starts_with(',') && first.trim_end().ends_with(':')
+    }
+}
+
+impl CallForm {
+    /// The pieces up to the name, and the rest.
+    fn at_name(&self) -> (&[CallPiece], Tail<'_>) {
+        let name = self.pieces.iter().position(CallPiece::is_name);
+        let (head, rest) = self.pieces.split_at(name.map_or(0, |at| at + 1));
+        let (first, pieces) = match rest.split_first() {
+            Some((CallPiece::Glue(first), rest)) => (first.clone(), rest),
+            Some((CallPiece::Members(members), _)) => (members.in_front(), rest),
+            Some(_) => (Glue::default(), rest),
+            None => (self.close.clone(), rest),
+        };
+        (head, Tail { first, pieces, form: self })
+    }
+
+    /// The form without its id, which a model may leave out with the marker in front of it, if another one follows.
+    fn without_id(&self) -> Option<CallForm> {
+        let at = self.pieces.iter().position(|piece| *piece == CallPiece::Id)?;
+        let is_marked = |piece: &CallPiece| {
+            let CallPiece::Glue(glue) = piece else { return false };
+            glue.marker_spans().first().is_some_and(|span| glue.head()[..span.start].trim().is_empty())
+        };
+        let around = [self.pieces.get(at.checked_sub(1)?)?, self.pieces.get(at + 1)?];
+        let pieces = || self.pieces[..at - 1].iter().chain(&self.pieces[at + 1..]).cloned().collect();
+        around.into_iter().all(is_marked).then(|| CallForm { pieces: pieces(), close: self.close.clone() })
+    }
+}
+
+impl Call<'_> {
+    /// Forms with the same beginning up to the name share it.
+    fn expr(&self) -> ExprId {
+        let p = self.p;
+        let mut groups: Vec<(&[CallPiece], Vec<Tail>)> = Vec::new();
+        for (head, tail) in self.turn.calls.iter().map(CallForm::at_name) {
+            match groups.iter_mut().find(|(known, _)| *known == head) {
+                Some((_, tails)) => tails.push(tail),
+                None => groups.push((head, vec![tail])),
+            }
+        }
+        let bare: Vec<CallForm> = self.turn.calls.iter().filter_map(CallForm::without_id).collect();
+        let bare = bare.iter().map(CallForm::at_name).map(|(head, tail)| p.tolerated(self.group(head, &[tail])));
+        let all = groups.iter().map(|(head, tails)| self.group(head, tails)).chain(bare);
+        p.choice(all.collect::<Vec<_>>())
+    }
+
+    /// Nothing of a call is visible before its name is certain: the text up to it and the glue behind it are one group.
+    fn group(&self, head: &[CallPiece], tails: &[Tail]) -> ExprId {
+        let p = self.p;
+        let shared = Glue::common_start(tails.iter().map(|tail| &tail.first));
+        // A quote behind the name is enough to end it.
+        let quote = shared.head().chars().next().filter(|first| matches!(first, '"' | '\''));
+        let whole = shared.clone();
+        let shared = quote.map_or(shared, |quote| Glue::from(&*quote.to_string()));
+        let mut parts = Vec::new();
+        if generated_id(self.open).is_none() {
+            parts.push(p.tool_open(p.empty()));
+        }
+        if head.first() == Some(&CallPiece::Name) {
+            parts.push(p.tolerated(p.space()));
+        }
+        let pieces = || head.iter().enumerate().map(|(at, piece)| self.piece(piece, head.get(at + 1), None));
+        match head {
+            // An id between quotes may be a number.
+            [CallPiece::Id, CallPiece::Glue(behind), ..] if quoted_id(self.turn, self.open).is_some() => {
+                let text = p.sequence([p.marker("\"")].into_iter().chain(pieces().take(2)));
+                let behind = glue(p, &behind.without_start(1), Some(self.tool), "");
+                let number = p.tolerated(p.sequence([p.tool_id(p.json_number()), behind]));
+                parts.push(p.choice([text, number]));
+                parts.extend(pieces().skip(2));
+            }
+            _ => parts.extend(pieces()),
+        }
+        // Where a quote shows the name, there is no way back: an empty tag is then a way to go on.
+        let empty_tag = whole.head().trim_end().strip_suffix('>').filter(|tag| !tag.ends_with('/'));
+        let behind = empty_tag.and_then(|tag| tag.get(usize::from(quote.is_some())..));
+        let closed = behind.map(|tag| p.tolerated(p.atomic(p.tool_close(p.marker(format!("{tag}/>"))))));
+        let whole_tag = |end| p.tolerated(p.atomic(p.sequence([p.sequence(parts.clone()), end])));
+        let (ending, unquoted) = if quote.is_some() { (closed, None) } else { (None, closed.map(whole_tag)) };
+        parts.push(match shared.is_blank() {
+            true => p.choice([self.behind_name(tails)].into_iter().chain(self.unopened_argument(tails))),
+            false => glue(p, &shared, Some(self.tool), ""),
+        });
+        // A marker may only be mentioned: the arguments of a tool that is not offered must begin.
+        let is_object = |tail: &Tail| {
+            let bare = tail.first.strip_prefix(&shared).is_some_and(|rest| rest.is_blank());
+            bare && matches!(tail.pieces.first(), Some(CallPiece::Arguments { quoted: false }))
+        };
+        if self.tool.name == FormatBuilder::ANY && tails.iter().all(is_object) {
+            parts.push(p.and(p.sequence([p.space(), p.choice([p.literal("{"), p.literal("\"")])])));
+        }
+        let head = p.atomic(p.sequence(parts));
+        let markup = if shared.is_blank() { p.empty() } else { p.markup_ends() };
+        let taken = if shared.is_blank() { Glue::default() } else { shared };
+        let ways = tails.iter().map(|tail| self.tail(tail, &taken));
+        let call = p.sequence([head, markup, p.choice(ways.chain(ending).collect::<Vec<_>>())]);
+        p.choice([call].into_iter().chain(unquoted))
+    }
+
+    /// Looks ahead to what the template writes behind a name.
+    fn behind_name(&self, tails: &[Tail]) -> ExprId {
+        let p = self.p;
+        let first = |tail: &Tail| match tail.pieces.first().and_then(CallPiece::members) {
+            Some(members) if tail.first.is_blank() => members.first.trim_start(),
+            _ => tail.first.trim_start(),
+        };
+        let firsts: Vec<Glue> = tails.iter().map(first).collect();
+        if firsts.iter().any(Glue::is_blank) {
+            return p.name_ends();
+        }
+        let members = tails.iter().flat_map(|tail| tail.pieces).find_map(CallPiece::members);
+        let object = members.map(|_| p.tolerated(p.literal("{")));
+        let firsts = firsts.iter().map(|first| glue(p, first, Some(self.tool), ""));
+        let firsts = p.choice(firsts.chain(object).collect::<Vec<_>>());
+        let extra = members.map_or_else(|| p.empty(), |members| self.extra_ends(members));
+        p.and(p.sequence([p.space(), extra, p.space(), firsts]))
+    }
+
+    /// Looks ahead to an argument of the schema whose opening is missing: its name ends the tool's.
+    fn unopened_argument(&self, tails: &[Tail]) -> Option<ExprId> {
+        let p = self.p;
+        let members = tails.iter().find_map(|tail| tail.pieces.first()?.members())?;
+        let close = members.name_close()?;
+        let listed = unlisted_name(p, &self.tool.name, &SchemaRef::from(schema::parameters(&self.tool.parameters)));
+        let known = self.tool.name != FormatBuilder::ANY && listed != FormatBuilder::ANY;
+        let name = [p.space(), self.opening_again(), p.listed_name(&listed), p.marker(close)];
+        known.then(|| p.tolerated(p.and(p.sequence(name))))
+    }
+
+    /// The opening of calls, which models write in place of that of an argument.
+    fn opening_again(&self) -> ExprId {
+        let p = self.p;
+        match self.open.is_blank() || text::heads(self.open).is_empty() {
+            true => p.empty(),
+            false => p.optional(glue(p, self.open, None, "")),
+        }
+    }
+
+    fn tail(&self, tail: &Tail, taken: &Glue) -> ExprId {
+        let p = self.p;
+        let close = tail.form.close.strip_suffix(self.wrapper_close).unwrap_or_default();
+        let first =
+            if tail.pieces.is_empty() && tail.first == tail.form.close { close.clone() } else { tail.first.clone() };
+        let first = first.strip_prefix(taken).unwrap_or_default();
+        let end = tail.may_lack_arguments().then(|| p.tool_close(text::behind_json(p, &close, Some(self.tool))));
+        let without = end.map(|end| p.tolerated(p.atomic(p.sequence([p.space(), end]))));
+        p.choice(without.into_iter().chain([self.arguments_and_end(tail, &first, close)]))
+    }
+
+    fn arguments_and_end(&self, tail: &Tail, first: &Glue, close: Glue) -> ExprId {
+        let p = self.p;
+        let mut parts = Vec::new();
+        let mut pieces = tail.pieces;
+        match pieces.split_first() {
+            Some((CallPiece::Members(members), rest)) => {
+                parts.push(self.members(members, first, tail.form));
+                pieces = rest;
+            }
+            Some(_) => parts.push(glue(p, first, Some(self.tool), "")),
+            None => {
+                let members = self.turn.calls.iter().flat_map(|form| &form.pieces).find_map(CallPiece::members);
+                let extra = members.map_or_else(|| p.empty(), |members| self.extra_ends(members));
+                return p.sequence([extra, p.tool_close(glue(p, first, Some(self.tool), ""))]);
+            }
+        }
+        let (id, pieces) = match pieces.split_last_chunk() {
+            Some((pieces, [CallPiece::Glue(key), CallPiece::Id])) if is_member(key) => (Some(key), pieces),
+            _ => (None, pieces),
+        };
+        parts.extend(
+            pieces.iter().enumerate().map(|(at, piece)| self.piece(piece, pieces.get(at + 1), Some(tail.form))),
+        );
+        let is_json = matches!(pieces.last(), Some(CallPiece::Arguments { .. }));
+        let last = tail.pieces.last().and_then(CallPiece::members);
+        let members_last = last.is_some_and(|members| is_strong(&members.next));
+        // The marker that closes the wrapper, once more.
+        let twice = |close: &Glue| match is_marker(close.head().trim()) {
+            true => p.tolerated(p.many(p.marker(close.head().trim()))),
+            false => p.empty(),
+        };
+        let end = |close: &Glue| {
+            // The call is complete behind the first mark of its end.
+            let mark = close.marker_spans().first().map_or(close.head().len(), |first| {
+                let ends_arguments = close.head()[..first.start].trim_end().ends_with(['}', ')']);
+                if ends_arguments { first.start } else { first.end }
+            });
+            let (close, rest) = if is_json || !close.is_literal() {
+                (close.clone(), Glue::default())
+            } else {
+                (close.up_to(mark), close.without_start(mark))
+            };
+            let rest = match rest.is_blank() {
+                true => glue(p, &rest, Some(self.tool), ""),
+                false => {
+                    let written = p.sequence([glue(p, &rest, Some(self.tool), ""), p.markup_ends(), twice(&rest)]);
+                    let inner = self.inner.map(|inner| p.and(glue(p, inner, None, "")));
+                    let others =
+                        [p.end()].into_iter().chain(inner).map(|end| p.tolerated(p.sequence([p.space(), end])));
+                    p.choice([written].into_iter().chain(others.collect::<Vec<_>>()))
+                }
+            };
+            let close = match is_json {
+                true => text::behind_json(p, &close, Some(self.tool)),
+                false => glue(p, &close, Some(self.tool), ""),
+            };
+            // What closes the wrapper closes the call as well, and so does the next call's opening.
+            let next = Some(self.open).filter(|open| is_strong(open) && open.is_literal());
+            let next = next.map(|open| open.head().trim().to_owned());
+            let ends = text::heads(self.wrapper_close).pop().into_iter().chain(next);
+            let ends = ends.map(|end| p.and(p.sequence([p.space(), p.marker(end)])));
+            // A model may leave the end of its last call to the end of its output.
+            let left_out = (members_last || is_json).then(|| p.sequence([p.space(), p.end()]));
+            let whole = p.sequence([p.tool_close(close), rest]);
+            let others = ends.chain(left_out).map(|end| p.tolerated(p.tool_close(end)));
+            p.choice([whole].into_iter().chain(others.collect::<Vec<_>>()))
+        };
+        parts.push(match id.zip(close.strip_prefix(&Glue::from("\""))) {
+            // A last member with the id, which a model may leave out.
+            Some((key, bare)) => {
+                let id = [glue(p, key, Some(self.tool), ""), p.tool_id(p.string_body(b'"')), end(&close)];
+                p.choice([p.sequence(id), p.tolerated(end(&bare))])
+            }
+            None => end(&close),
+        });
+        p.sequence(parts)
+    }
+
+    /// One piece; `next` is the one behind it.
+    fn piece(&self, piece: &CallPiece, next: Option<&CallPiece>, form: Option<&CallForm>) -> ExprId {
+        let p = self.p;
+        match piece {
+            CallPiece::Glue(between) => glue(p, between, Some(self.tool), ""),
+            CallPiece::Name if self.tool.name == FormatBuilder::ANY => p.tool_name(FormatBuilder::ANY),
+            CallPiece::Name => {
+                // Models write it twice.
+                let again = p.sequence([p.literal(":"), p.literal(&*self.tool.name)]);
+                p.sequence([p.tool_name(&self.tool.name), p.tolerated(p.optional(again))])
+            }
+            CallPiece::Id => {
+                let close = form.map(|form| &form.close);
+                let ends = match next {
+                    Some(CallPiece::Glue(next)) => text::heads(next),
+                    Some(CallPiece::Members(members)) => text::heads(&members.first),
+                    _ => close.map(text::heads).unwrap_or_default(),
+                };
+                p.tool_id(match ends.first() {
+                    None => p.other_name(),
+                    Some(end) if end.starts_with('"') => p.string_body(b'"'),
+                    Some(_) => p.until_marker(ends),
+                })
+            }
+            CallPiece::NamedId { before, behind } => named_id(p, before, &self.tool.name, behind),
+            CallPiece::Arguments { quoted: true } => p.quoted_args(),
+            CallPiece::Arguments { .. } if self.tool.name == FormatBuilder::ANY => p.any_json_args(),
+            CallPiece::Arguments { .. } => p.json_args(self.tool),
+            CallPiece::Members(members) => {
+                self.members(members, &members.in_front(), form.unwrap_or(&CallForm::default()))
+            }
+        }
+    }
+
+    /// Arguments one by one. `first`: the glue in front of them.
+    fn members(&self, members: &Members, first: &Glue, form: &CallForm) -> ExprId {
+        let p = self.p;
+        let ends = form.pieces.last().is_some_and(|last| matches!(last, CallPiece::Members(_)));
+        let own_close = form.close.strip_suffix(self.wrapper_close).unwrap_or_default();
+        let close = Some(&own_close).filter(|_| ends);
+        let each = members.in_front_of_each();
+        let next = glue(p, &members.next, Some(self.tool), "");
+        let opens = match members.name_close() {
+            _ if !each => vec![p.empty()],
+            None => vec![next],
+            Some(_) if self.open.is_blank() => vec![next, p.tolerated(p.empty())],
+            Some(_) => vec![next, p.tolerated(p.empty()), p.tolerated(glue(p, self.open, None, ""))],
+        };
+        let (tool, wrapper_close, behind) = (self.tool, self.wrapper_close, self.behind);
+        let writer = Arguments { p, tool, members, opens, close, wrapper_close, behind };
+        let known = writer.known();
+        // The end of the call may look like the name of an argument. Without an end, an argument of any name would match too
+        // much.
+        let no = close.filter(|close| !close.is_blank());
+        let any = (no.is_some() || self.tool.name == FormatBuilder::ANY).then(|| writer.any());
+        let no = no.map_or_else(
+            || p.empty(),
+            |close| {
+                let closes = p.not(glue(p, close, Some(self.tool), ""));
+                p.sequence([closes, text::no_closer(p, &members.next, close)])
+            },
+        );
+        if each {
+            let extra = self.extra_ends(members);
+            let marked = |argument| p.sequence([p.space(), argument, extra]);
+            let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);
+            let any = any.map(|any| p.tolerated(p.sequence([no, marked(any)])));
+            let [required, optional] = [required, optional]
+                .map(|all| all.into_iter().map(|(argument, _)| marked(argument)).collect::<Vec<_>>());
+            let optional: Vec<ExprId> = optional.into_iter().chain(any).collect();
+            let one_by_one = p.sequence([extra, p.unordered(required, optional)]);
+            return p.sequence([glue(p, first, Some(self.tool), ""), self.whole_or(one_by_one, first)]);
+        }
+        let any = any.map(|any| p.tolerated(p.sequence([no, any])));
+        let has_known = !known.is_empty();
+        let argument = p.choice(known.into_iter().map(|(argument, _)| argument).chain(any).collect::<Vec<_>>());
+        let next = p.sequence([p.space(), glue(p, &members.next, Some(self.tool), ""), p.space(), argument]);
+        let all = p.sequence([glue(p, first, Some(self.tool), ""), argument, p.many(next), p.space()]);
+        if has_known { all } else { p.tolerated(all) }
+    }
+}
+
+impl Call<'_> {
+    /// Arguments one by one, or all of them as one JSON object. `before`: the glue in front of all arguments.
+    fn whole_or(&self, one_by_one: ExprId, before: &Glue) -> ExprId {
+        let p = self.p;
+        if before.head().trim_end().ends_with(['{', '(']) {
+            return one_by_one;
+        }
+        let object = if self.tool.name == FormatBuilder::ANY { p.any_json_args() } else { p.json_args(self.tool) };
+        let whole = p.sequence([p.space(), p.and(p.literal("{")), object, p.space()]);
+        p.choice([p.tolerated(whole), one_by_one])
+    }
+}
+
+impl Call<'_> {
+    /// The end of an argument without its beginning.
+    fn extra_ends(&self, members: &Members) -> ExprId {
+        let p = self.p;
+        let end = Glue::common_start(members.slots.iter().map(|(_, slot)| &slot.close));
+        let end = end.head().trim();
+        let closes =
+            [&self.turn.calls[0].close, self.wrapper_close].iter().any(|other| other.head().trim().starts_with(end));
+        if !is_marker(end) || closes { p.empty() } else { p.tolerated(p.many(p.marker(end))) }
+    }
+}

@@ -1,0 +1,85 @@
+//! Members of an object that are written one by one: a call's arguments, and objects inside them.
+
+use super::super::builder::FormatBuilder;
+use serde_json::Value;
+
+use chatparse_grammar::schema::{self, Types};
+use chatparse_peg::{ExprId, SchemaRef};
+
+/// One property of an object schema.
+pub(super) struct Member<'a> {
+    pub name: &'a str,
+    pub schema: SchemaRef,
+    pub required: bool,
+    /// Prefix of the rules for its value.
+    pub rule: String,
+}
+
+impl Member<'_> {
+    /// An argument of any name and type.
+    pub fn any() -> Member<'static> {
+        let schema = SchemaRef::from(Value::Bool(true));
+        Member { name: FormatBuilder::ANY, schema, required: false, rule: "unknown-arg".to_owned() }
+    }
+
+    /// The types that its value may have.
+    pub fn types(&self) -> Types {
+        match schema::types(self.schema.get(), &self.schema.document) {
+            // A schema that allows nothing is refused where it is read.
+            Types::NONE => Types::ALL,
+            types => types,
+        }
+    }
+
+    /// Its value as JSON or a Python literal.
+    pub fn python(&self, p: &FormatBuilder) -> ExprId {
+        p.arg_json(p.argument(p.python(), format!("{}-schema", self.rule), self.schema.clone(), false))
+    }
+}
+
+/// The properties of an object schema, in order. The names of their rules begin with `prefix`.
+pub(super) fn members<'a>(object: &'a SchemaRef, prefix: &str) -> impl Iterator<Item = Member<'a>> {
+    schema::members(object.get()).map(move |(name, _, required)| Member {
+        name,
+        schema: object.within(&["properties", name]),
+        required,
+        rule: format!("{prefix}{name}"),
+    })
+}
+
+/// Stands for any name that an object schema does not list. `prefix` makes the name of its rule unique.
+pub(super) fn unlisted_name(p: &FormatBuilder, prefix: &str, object: &SchemaRef) -> String {
+    let names: Vec<&str> = schema::members(object.get()).map(|(name, ..)| name).collect();
+    p.any_name_but(&format!("listed-{prefix}"), &names)
+}
+
+/// Text, unless [`shown`] matches here: a list or an object that was visible cannot be read again as text.
+pub(super) fn no_json(p: &FormatBuilder, text: ExprId) -> ExprId {
+    p.tolerated(p.sequence([p.not(p.sequence([p.space(), bracket(p)])), text]))
+}
+
+/// JSON where text is allowed as well. A list or an object is visible while it is read; a word or a number only once it is
+/// complete, because a text may begin with it.
+pub(super) fn shown(p: &FormatBuilder, json: ExprId) -> ExprId {
+    p.choice([p.sequence([p.and(bracket(p)), json]), p.atomic(json)])
+}
+
+/// The first character of a list or an object.
+fn bracket(p: &FormatBuilder) -> ExprId {
+    let key = p.one_of(&[('"', '"'), ('\'', '\''), ('}', '}')]);
+    p.choice([p.literal("["), p.sequence([p.literal("{"), p.space(), key])])
+}
+
+/// Looks ahead to the first characters of a value of these types, as JSON or Python. Strings are left out.
+pub(super) fn sign(p: &FormatBuilder, types: Types) -> ExprId {
+    let kinds: [(Types, &[char]); 5] = [
+        (Types::OBJECT, &['{']),
+        (Types::ARRAY, &['[']),
+        (Types::NUMBER, &['-']),
+        (Types::BOOLEAN, &['t', 'f', 'T', 'F']),
+        (Types::NULL, &['n', 'N']),
+    ];
+    let single = kinds.iter().filter(|(kind, _)| types.has(*kind)).flat_map(|(_, all)| all.iter().map(|&c| (c, c)));
+    let ranges: Vec<_> = single.chain(types.has(Types::NUMBER).then_some(('0', '9'))).collect();
+    p.and(p.one_of(&ranges))
+}

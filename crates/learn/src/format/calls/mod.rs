@@ -1,0 +1,10 @@
+//! The ways to write calls that several formats share.
+
+mod arguments;
+pub mod described;
+mod ids;
+pub(super) mod learnt;
+mod members;
+mod values;
+
+pub use described::described;

@@ -1,0 +1,183 @@
+//! Turns glue into expressions. A grammar has it as the template writes it; the parser accepts other white space.
+
+use crate::analysis::turn::{Glue, GluePiece};
+use chatparse_grammar::spelled;
+use chatparse_message::Tool;
+use chatparse_peg::ExprId;
+
+use super::accounts;
+use super::builder::{FormatBuilder, other_key};
+
+/// All pieces. `tool` and `key`: the names that the glue may repeat.
+pub(super) fn glue(p: &FormatBuilder, glue: &Glue, tool: Option<&Tool>, key: &str) -> ExprId {
+    with_texts(p, glue, tool, key, json_text)
+}
+
+/// All pieces, for glue that ends a text: JSON in it is as the template writes it.
+pub(super) fn as_written(p: &FormatBuilder, glue: &Glue) -> ExprId {
+    with_texts(p, glue, None, "", spelled_text)
+}
+
+fn with_texts(
+    p: &FormatBuilder,
+    glue: &Glue,
+    tool: Option<&Tool>,
+    key: &str,
+    text_of: fn(&FormatBuilder, &str) -> ExprId,
+) -> ExprId {
+    if let Some(text) = glue.literal().filter(|text| !text.is_empty()) {
+        return text_of(p, text);
+    }
+    let expr = |piece: &GluePiece| match piece {
+        GluePiece::Text(text) => text_of(p, text),
+        GluePiece::Name => again(p, tool.map_or("", |tool| &tool.name)),
+        GluePiece::Key => again(p, key),
+        GluePiece::Counter => accounts::word(p, 1, &[('0', '9')]),
+        GluePiece::Word => accounts::word(p, 1, WORD),
+    };
+    let pieces: Vec<GluePiece> = glue.pieces().collect();
+    let Some((at, before, behind)) = numbered_attribute(&pieces) else {
+        return p.sequence(pieces.iter().map(expr).collect::<Vec<_>>());
+    };
+    // The number means nothing, so a model may leave it out.
+    let rest = pieces[at + 2..].iter().map(expr).collect::<Vec<_>>();
+    let number = expr(&pieces[at]);
+    let written =
+        p.sequence([text_of(p, before.0), text_of(p, before.1), number, text_of(p, "\""), text_of(p, behind)]);
+    let value = accounts::word(p, 0, WORD);
+    let attribute = p.sequence([p.space(), accounts::word(p, 1, WORD), p.literal("=\""), value, p.literal("\"")]);
+    let other = p.sequence([text_of(p, before.0), p.many(attribute), text_of(p, behind)]);
+    let first = pieces[..at - 1].iter().map(expr);
+    p.sequence(first.chain([p.choice([p.atomic(written), p.tolerated(other)])]).chain(rest).collect::<Vec<_>>())
+}
+
+/// The characters of words in markers.
+const WORD: &[(char, char)] = &[('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.'), (':', ':')];
+
+/// The number of a call as an attribute of a tag, ` index="1"`: its place, the text in front of the attribute and its name, and
+/// the text behind it.
+fn numbered_attribute<'g>(pieces: &[GluePiece<'g>]) -> Option<(usize, (&'g str, &'g str), &'g str)> {
+    let at = pieces.iter().position(|piece| *piece == GluePiece::Counter)?;
+    let (GluePiece::Text(before), GluePiece::Text(behind)) = (pieces.get(at.checked_sub(1)?)?, pieces.get(at + 1)?)
+    else {
+        return None;
+    };
+    let name = before.strip_suffix("=\"")?.rfind(char::is_whitespace)?;
+    Some((at, before.split_at(name), behind.strip_prefix('"')?))
+}
+
+/// Glue behind JSON, whose white space is free.
+pub(super) fn behind_json(p: &FormatBuilder, close: &Glue, tool: Option<&Tool>) -> ExprId {
+    let (space, rest) = split_space(close);
+    if rest.is_empty() {
+        return glue(p, close, tool, "");
+    }
+    let list = usize::from(rest.head().starts_with(']'));
+    let open = if space.is_empty() { p.empty() } else { p.space() };
+    let behind = if list > 0 { p.space() } else { p.empty() };
+    p.sequence([
+        open,
+        glue(p, &rest.up_to(list), tool, ""),
+        behind,
+        glue(p, &split_space(&rest.without_start(list)).1, tool, ""),
+    ])
+}
+
+/// A text of the template. White space around the punctuation of JSON is free.
+fn json_text(p: &FormatBuilder, text: &str) -> ExprId {
+    p.once(text, free_json)
+}
+
+fn free_json(p: &FormatBuilder, text: &str) -> ExprId {
+    let (mut parts, mut from) = (Vec::new(), 0);
+    for (at, sign) in text.match_indices(['{', '[', ',', ':']) {
+        let (before, behind) = (text[..at].trim_end(), text[at + 1..].trim_start());
+        let free_before = match sign {
+            ":" if before.ends_with('"') => true,
+            "," if behind.starts_with(['"', '{']) && (before.is_empty() || before.ends_with(['"', '}', ']'])) => true,
+            "{" if behind.starts_with('"') => false,
+            "[" if behind.starts_with('{') => false,
+            "{" | "[" | "," if behind.is_empty() && text[at + 1..].contains('\n') => false,
+            _ => continue,
+        };
+        if free_before {
+            parts.extend([spelled_text(p, &text[from..before.len().max(from)]), p.space(), p.literal(sign)]);
+        } else {
+            parts.push(spelled_text(p, &text[from..=at]));
+        }
+        // A value follows.
+        if sign == ":" && behind.is_empty() {
+            parts.push(p.markup_ends());
+        }
+        parts.push(p.space());
+        from = text.len() - behind.len();
+    }
+    parts.push(spelled_text(p, &text[from..]));
+    p.sequence(parts)
+}
+
+/// A text of the template. It may have the other common key for arguments.
+fn spelled_text(p: &FormatBuilder, text: &str) -> ExprId {
+    let other = if text.contains('"') { with_other_key(text) } else { None };
+    let other = other.map(|other| p.tolerated(p.marker(other)));
+    let variants = p.variants(text).map(|variant| p.tolerated(p.marker(variant)));
+    p.choice([p.marker(text)].into_iter().chain(other).chain(variants).collect::<Vec<_>>())
+}
+
+fn with_other_key(text: &str) -> Option<String> {
+    let key = ["arguments", "parameters"].into_iter().find(|key| text.contains(&format!("\"{key}\"")))?;
+    Some(text.replace(&format!("\"{key}\""), &format!("\"{}\"", other_key(key)?)))
+}
+
+/// A name, repeated.
+fn again(p: &FormatBuilder, name: &str) -> ExprId {
+    if FormatBuilder::is_any(name) { accounts::word(p, 1, WORD) } else { p.marker(name) }
+}
+
+/// Looks ahead: what follows is no end like `</f>` of another part, where `<` opens a member. No name begins with such a sign.
+pub(super) fn no_closer(p: &FormatBuilder, opens: &Glue, close: &Glue) -> ExprId {
+    let open = opens.head().trim();
+    let sign = close.head().trim_start().strip_prefix(open).and_then(|rest| rest.chars().next());
+    match sign.filter(|sign| !open.is_empty() && sign.is_ascii_punctuation()) {
+        Some(sign) => p.not(p.sequence([p.space(), p.marker(open), p.literal(&*sign.to_string())])),
+        None => p.empty(),
+    }
+}
+
+/// White space that a template writes in several ways: the longest that matches.
+pub(super) fn any_space(p: &FormatBuilder, ways: &[&str]) -> ExprId {
+    let longest = ways.first().copied().unwrap_or_default();
+    if longest.is_empty() {
+        return p.empty();
+    }
+    let all: Vec<String> = ways.iter().map(|space| format!("\"{}\"", spelled(space))).collect();
+    let all = if all.len() == 1 { all.concat() } else { format!("({})", all.join(" | ")) };
+    p.gbnf(p.sequence(p.each_optional(longest)), all)
+}
+
+/// The leading white space of the glue, and the rest.
+pub(super) fn split_space(glue: &Glue) -> (&str, Glue) {
+    let head = glue.head();
+    let length = head.len() - head.trim_start().len();
+    (&head[..length], glue.without_start(length))
+}
+
+/// The texts that end a text in front of this glue: with the template's white space in front, if it has any, and without.
+pub(super) fn heads(glue: &Glue) -> Vec<String> {
+    let whole = glue.head().trim_end();
+    let core = whole.trim_start();
+    let spaced = (core.len() < whole.len()).then_some(whole);
+    spaced.into_iter().chain([core]).filter(|text| !text.is_empty()).map(str::to_owned).collect()
+}
+
+/// Whether this glue identifies a part of the template: it has a marker or the beginning of one, such as `<call name="`, or
+/// a word in front of punctuation.
+pub(super) fn is_strong(glue: &Glue) -> bool {
+    let text = glue.head().trim_start();
+    let word = text.find(|c: char| !c.is_alphanumeric() && c != '_').filter(|at| *at >= 3);
+    let runs_on = word.is_some_and(|at| !text[at..].starts_with(char::is_whitespace));
+    let name = text.rsplit_once('<').map_or("", |(_, open)| open.trim_start_matches(['|', '｜', '/']));
+    let begins = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len()) >= 2;
+    let token = || text.split_once("<|").is_some_and(|(_, behind)| behind.contains("|>"));
+    begins || runs_on || token() || glue.markers().next().is_some()
+}

@@ -1,0 +1,235 @@
+//! The format of GPT-OSS ("harmony") and its dialects: a turn is a list of messages, each on a channel.
+
+use super::accounts;
+use super::builder::FormatBuilder;
+use super::tag::Tag;
+use super::{Delimiter, Format, FormatSpec, Thinking};
+use chatparse_grammar::Trigger;
+use chatparse_message::Tool;
+use chatparse_peg::{Arena, ExprId};
+
+/// The model family that writes the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// No spaces. The model sometimes writes two headers, or calls a tool that it was not given.
+    GptOss,
+    /// A space after every special token.
+    LlmJp,
+}
+
+const CHANNEL: &str = "<|channel|>";
+const MESSAGE: &str = "<|message|>";
+const CONSTRAIN: &str = "<|constrain|>";
+const START: &str = "<|start|>";
+const END: &str = "<|end|>";
+/// Ends a call that is the last message of the turn.
+const CALL: &str = "<|call|>";
+/// Ends an answer that is the last message of the turn.
+const RETURN: &str = "<|return|>";
+
+/// The format of a dialect, for one request.
+pub(crate) fn build(spec: &FormatSpec, dialect: Dialect) -> Format {
+    let turns = [
+        ("assistant", "<|start|>assistant"),
+        ("user", "<|start|>user"),
+        ("system", "<|start|>developer"),
+        ("system", "<|start|>system"),
+        ("tool", "<|start|>functions"),
+    ];
+    Format {
+        output: Harmony { p: &FormatBuilder::default(), spec, dialect }.output(),
+        constraint: spec.constraint(spec.response_object().is_some(), triggers(dialect)),
+        preserved_tokens: [CHANNEL, CONSTRAIN, MESSAGE, START, END].map(str::to_owned).into(),
+        thinking: Some(Thinking::new(&format!("{CHANNEL}analysis{MESSAGE}"), [END])),
+        delimiters: Delimiter::list(turns),
+        ..Format::default()
+    }
+}
+
+/// A recipient in the header of the first message of the turn or of a later one, before or after the channel.
+fn triggers(dialect: Dialect) -> [Trigger; 4] {
+    let gap = if dialect == Dialect::LlmJp { r"\s*" } else { "" };
+    let channel = format!(r"<\|channel\|>{gap}(?:commentary|analysis)\s+to");
+    let later = format!(r"<\|start\|>{gap}assistant");
+    [r"^\s+to$".to_owned(), format!("^{channel}=functions$"), format!(r"{later}(\s+to)"), format!("{later}({channel})")]
+        .map(Trigger::pattern)
+}
+
+struct Harmony<'a> {
+    p: &'a FormatBuilder,
+    spec: &'a FormatSpec<'a>,
+    dialect: Dialect,
+}
+
+impl Harmony<'_> {
+    fn output(&self) -> Arena {
+        let (p, spec) = (self.p, self.spec);
+        let role = p.sequence([self.token(START), p.marker("assistant")]);
+        let start = p.rule("start", p.choice([role, p.tolerated(p.and(p.marker(CHANNEL)))]));
+        let analysis = p.rule("analysis", self.analysis());
+        let commentary = p.sequence([self.token(CHANNEL), p.marker("commentary"), self.message()]);
+        let preamble = p.rule("preamble", p.sequence([commentary, p.closed(Tag::Content, END, START)]));
+        let any = [preamble, analysis];
+
+        let (first, last, must) = if let Some(schema) = spec.response_object() {
+            let value = p.content(p.schema(p.json(), "response-format-schema", schema.clone(), false));
+            let response = p.rule("response-format", p.sequence([self.final_header(), value]));
+            (analysis, self.ended(response, &[END]), true)
+        } else if spec.tools().is_empty() {
+            let unsolicited = (self.dialect == Dialect::GptOss).then(|| self.unsolicited());
+            (p.rule("any", p.choice(any.into_iter().chain(unsolicited))), self.final_message(), false)
+        } else {
+            let calls = p.sequence([self.header_before_another(), self.calls(start), self.behind_calls(start, any)]);
+            let calls = self.ended(calls, &[CALL, END]);
+            let must = spec.call_required();
+            let last = if must { calls } else { p.choice([calls, self.final_message()]) };
+            (p.rule("any", p.choice(any)), last, must)
+        };
+        let last = p.sequence([start, last]);
+        // If neither a call nor a structured response is required, any message may end the turn.
+        let last = if must { last } else { p.choice([last, p.end()]) };
+        let root = p.sequence([p.many(p.sequence([start, first])), last]);
+        p.finish(root)
+    }
+
+    /// A special token, with the spaces after it.
+    fn token(&self, token: &str) -> ExprId {
+        let p = self.p;
+        match self.dialect {
+            Dialect::GptOss => p.marker(token),
+            Dialect::LlmJp => p.sequence([p.marker(token), p.many(p.one_of(&[(' ', ' ')]))]),
+        }
+    }
+
+    /// The end of a header.
+    fn message(&self) -> ExprId {
+        self.p.sequence([self.p.marker(MESSAGE), self.gap()])
+    }
+
+    /// The space between header and text. A second one is part of the text.
+    fn gap(&self) -> ExprId {
+        let p = self.p;
+        match self.dialect {
+            Dialect::GptOss => p.empty(),
+            Dialect::LlmJp => p.optional(p.marker(" ")),
+        }
+    }
+
+    /// The first of two headers.
+    fn first_header(&self) -> ExprId {
+        let p = self.p;
+        match self.dialect {
+            Dialect::GptOss => {
+                let header = p.sequence([p.marker("<|channel|>commentary"), p.optional(p.marker(" to=assistant"))]);
+                p.optional(header)
+            }
+            Dialect::LlmJp => p.empty(),
+        }
+    }
+
+    /// Like `first_header`, in front of a call whose own header may be on that channel as well.
+    fn header_before_another(&self) -> ExprId {
+        let p = self.p;
+        p.tolerated(p.optional(p.sequence([self.first_header(), p.and(p.marker(CHANNEL))])))
+    }
+
+    /// The type of what follows, as in `commentary json` or `commentary <|constrain|>json`.
+    fn content_type(&self) -> ExprId {
+        let p = self.p;
+        let word = accounts::word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-')]);
+        let blank = p.one_of(&[(' ', ' '), ('\t', '\r')]);
+        let sign = self.token(CONSTRAIN);
+        // A separator is required, because the name before it could continue.
+        let between = p.choice([p.sequence([blank, p.space(), p.optional(sign)]), sign]);
+        p.optional(p.sequence([between, word]))
+    }
+
+    /// Reasoning; together with its markers if it is not extracted from the content.
+    fn analysis(&self) -> ExprId {
+        let p = self.p;
+        let header = p.sequence([self.first_header(), self.token(CHANNEL), p.marker("analysis"), self.message()]);
+        if self.spec.extract_reasoning() {
+            return p.sequence([header, p.closed(Tag::Reasoning, END, START)]);
+        }
+        // The header is captured once it is certain that it is not the header of a call.
+        let text = p.content(p.until_marker([END, START]));
+        let left_out = p.tolerated(p.and(p.marker(START)));
+        let close = p.choice([p.content(p.marker(END)), left_out, p.end()]);
+        let body = p.excluding(p.sequence([text, close]), [END]);
+        p.sequence([p.atomic(p.content(header)), body])
+    }
+
+    fn final_header(&self) -> ExprId {
+        let p = self.p;
+        p.sequence([self.token(CHANNEL), p.marker("final"), self.content_type(), self.message()])
+    }
+
+    fn final_message(&self) -> ExprId {
+        self.ended(self.p.rule("final", self.answer()), &[END, RETURN])
+    }
+
+    fn answer(&self) -> ExprId {
+        let p = self.p;
+        p.sequence([self.first_header(), self.final_header(), p.answer(self.p.until_marker([END, RETURN]))])
+    }
+
+    /// The turn's last message, with or without its end.
+    fn ended(&self, message: ExprId, ends: &[&str]) -> ExprId {
+        let p = self.p;
+        let end = p.any_of(ends.iter().copied());
+        p.spaced([message, p.tolerated(p.optional(end)), p.end()])
+    }
+
+    /// A call of a tool that is not in the request, e.g. one from the model's training: text.
+    fn unsolicited(&self) -> ExprId {
+        let p = self.p;
+        let close = p.choice([p.marker(END), p.end()]);
+        // The recipient `assistant` is the first of two headers.
+        let recipient = p.sequence([p.marker(" to="), p.not(p.marker("assistant<|channel|>"))]);
+        let message = p.sequence([p.optional(self.work_channel()), recipient, p.until_marker([END])]);
+        p.rule("unsolicited", p.sequence([p.content(message), close]))
+    }
+
+    /// A channel that has calls.
+    fn work_channel(&self) -> ExprId {
+        let p = self.p;
+        p.sequence([self.token(CHANNEL), p.choice([p.marker("commentary"), p.marker("analysis")])])
+    }
+
+    /// One call, or several in separate messages.
+    fn calls(&self, start: ExprId) -> ExprId {
+        let p = self.p;
+        let call = p.any_tool("tool", self.spec, &|tool| self.call(tool));
+        let end = p.choice([p.marker(END), p.marker(CALL)]);
+        let next = p.sequence([p.space(), end, start, self.header_before_another(), call]);
+        let more = match self.dialect {
+            Dialect::LlmJp => p.many(next),
+            _ => p.tolerated(p.many(next)),
+        };
+        p.trigger_rule("tool-call", if self.spec.parallel() { p.sequence([call, more]) } else { call })
+    }
+
+    /// If the host does not stop the model behind its calls, it goes on to think, call and answer in the same output.
+    fn behind_calls(&self, start: ExprId, any: [ExprId; 2]) -> ExprId {
+        let p = self.p;
+        let end = || p.sequence([p.space(), p.choice([p.marker(END), p.marker(CALL)])]);
+        let again = self.spec.parallel().then(|| {
+            let call = p.any_tool("tool", self.spec, &|tool| self.call(tool));
+            p.sequence([self.header_before_another(), call, p.optional(end())])
+        });
+        let more = p.many(p.sequence([start, p.choice(any.into_iter().chain(again))]));
+        let answer = p.optional(p.sequence([start, self.answer()]));
+        p.tolerated(p.optional(p.sequence([end(), more, answer])))
+    }
+
+    /// The recipient is before or after the channel.
+    fn call(&self, tool: &Tool) -> ExprId {
+        let p = self.p;
+        let more = p.one_of(&[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.')]);
+        let to = p.sequence([p.marker(" to=functions."), p.tool_name(&tool.name), p.not(more)]);
+        let channel = self.work_channel();
+        let recipient = p.choice([p.sequence([to, channel]), p.sequence([channel, to])]);
+        let header = p.tool_open(p.sequence([recipient, self.content_type(), p.marker(MESSAGE)]));
+        p.sequence([header, self.gap(), p.tolerated(p.space()), p.json_args(tool), p.tool_close(p.empty())])
+    }
+}

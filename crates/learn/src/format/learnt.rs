@@ -1,0 +1,471 @@
+//! Builds formats from a learnt turn: its parts, and the glue between them.
+//!
+//! A model writes reasoning, then content, then calls; some write content behind the calls. Each part is a step that ends
+//! for good, so that nothing is read twice. A step accepts any glue that was seen in front of its part, whatever part came
+//! before.
+
+use std::cell::OnceCell;
+
+use super::builder::FormatBuilder;
+use super::calls::learnt as calls;
+use super::glue::{any_space, behind_json, glue, is_strong, split_space};
+use super::thought::Thought;
+use super::{Constraint, Delimiter, Format, FormatSpec, Thinking};
+use crate::analysis::turn::{Edge, Glue, Spot, TurnFormat};
+use crate::analysis::{Layout, ToolFormat};
+use chatparse_grammar::Trigger;
+use chatparse_message::Continuation;
+use chatparse_peg::ExprId;
+
+/// How a model deviates from what its template writes, where not all models do.
+#[derive(Clone, Copy, Debug)]
+pub struct Tolerances {
+    /// A call may open inside reasoning that is not closed. It counts from the name of an offered tool on, because reasoning
+    /// may also mention its markers.
+    pub calls_in_reasoning: bool,
+    /// Other spellings of texts in markers: the template's, and the model's.
+    pub spellings: &'static [(&'static str, &'static str)],
+    /// A grammar constrains from this text on, where that is not the learnt marker of calls.
+    pub calls_from: &'static str,
+    /// A call may begin with the marker of its own where the markers around all calls are expected.
+    pub bare_calls: bool,
+    /// Names are written with XML entities.
+    pub entities: bool,
+    /// Only calls of offered tools, as many as the request allows, are calls. From the first other one on, all is text, as in
+    /// llama.cpp.
+    pub allowed_calls: bool,
+    /// A grammar allows further calls whatever the request says, as llama.cpp's does.
+    pub further_calls: bool,
+    /// The model writes the end of the turn as plain text, which does not stop the generation.
+    pub spelled_end: bool,
+    /// Reasoning may also stand behind content.
+    pub late_thoughts: bool,
+    /// Reasoning that is not separated is content without its markers, as in llama.cpp.
+    pub bare_thoughts: bool,
+}
+
+impl Tolerances {
+    /// The model writes what its template writes.
+    pub const NONE: Self = Tolerances {
+        calls_in_reasoning: false,
+        spellings: &[],
+        calls_from: "",
+        bare_calls: false,
+        entities: false,
+        allowed_calls: false,
+        further_calls: false,
+        spelled_end: false,
+        late_thoughts: false,
+        bare_thoughts: false,
+    };
+}
+
+/// The format of a template that writes turns like this, for one request. `layout` is the view of the turn with thinking on.
+pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &FormatSpec) -> Format {
+    let p = FormatBuilder::writing(tolerances.spellings, tolerances.entities);
+    let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
+    // A continued message is behind the turn's opening, and has reasoning of its own in place of what the opening has.
+    let start = turn.reasoning.as_ref().map_or(layout.reasoning.start.trim(), |reasoning| &reasoning.start);
+    let own = || spec.opening.starts_with(&turn.opening).then_some(turn.opening.len()).filter(|length| *length > 0);
+    let opening = match spec.continuation {
+        Continuation::None => spec.opening,
+        _ => {
+            let reasoning = spec.opening.rfind(start).filter(|_| !start.is_empty());
+            &spec.opening[..reasoning.or_else(own).unwrap_or(spec.opening.len())]
+        }
+    };
+    let thought = Thought::of(turn, layout, opening);
+    let thought = thought.as_ref();
+    let writer = Writer { opening, callable, thought, tolerances, ..Writer::new(&p, turn, layout, spec) };
+    let root = writer.output();
+    let constraint = writer.constraint();
+    Format {
+        output: p.finish(root),
+        constraint,
+        preserved_tokens: layout.preserved_tokens.clone(),
+        additional_stops: layout.additional_stops.clone(),
+        thinking: Thinking::of_layout(layout),
+        delimiters: Delimiter::of_layout(layout),
+        ..Format::default()
+    }
+}
+
+/// All calls of a message in a turn without anything else.
+pub(super) fn calls(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> ExprId {
+    let layout = Layout::of(turn);
+    Writer::new(p, turn, &layout, spec).calls()
+}
+
+pub(super) struct Writer<'a> {
+    pub(super) p: &'a FormatBuilder,
+    pub(super) turn: &'a TurnFormat,
+    pub(super) layout: &'a Layout,
+    pub(super) spec: &'a FormatSpec<'a>,
+    /// The part of the prompt's opening in front of what is read.
+    pub(super) opening: &'a str,
+    pub(super) callable: bool,
+    pub(super) thought: Option<&'a Thought>,
+    pub(super) tolerances: Tolerances,
+    /// What opens each call, and what closes its wrapper.
+    pub(super) call_open: Glue,
+    pub(super) wrapper_close: Glue,
+    /// What several parts of the format ask for, found once: see the functions of these names.
+    before_first_call: OnceCell<Vec<Glue>>,
+    announced_call: OnceCell<ExprId>,
+    pub(super) marks_of_calls: OnceCell<Vec<String>>,
+}
+
+impl<'a> Writer<'a> {
+    /// A writer of calls in a turn without anything else.
+    fn new(p: &'a FormatBuilder, turn: &'a TurnFormat, layout: &'a Layout, spec: &'a FormatSpec<'a>) -> Self {
+        let (call_open, wrapper_close) = turn.call_frame();
+        Writer {
+            p,
+            turn,
+            layout,
+            spec,
+            opening: "",
+            callable: true,
+            thought: None,
+            tolerances: Tolerances::NONE,
+            call_open,
+            wrapper_close,
+            before_first_call: OnceCell::new(),
+            announced_call: OnceCell::new(),
+            marks_of_calls: OnceCell::new(),
+        }
+    }
+
+    pub(super) fn edges(&self, from: &'static [Spot], to: Spot) -> impl Iterator<Item = &'a Edge> {
+        self.turn.edges.iter().filter(move |edge| edge.to == to && from.contains(&edge.from))
+    }
+
+    /// Where the first text or call may begin: behind the prompt, unless that opens the reasoning.
+    pub(super) fn begin(&self) -> &'static [Spot] {
+        match self.thought.is_some_and(|thought| thought.open.is_empty()) {
+            true => &[Spot::Reasoning],
+            false => &[Spot::Prompt, Spot::Reasoning],
+        }
+    }
+
+    fn before_calls(&self) -> &'static [Spot] {
+        match self.begin() {
+            [Spot::Reasoning] => &[Spot::Reasoning, Spot::Content],
+            _ => &[Spot::Prompt, Spot::Reasoning, Spot::Content],
+        }
+    }
+
+    fn output(&self) -> ExprId {
+        let (p, spec) = (self.p, self.spec);
+        let before = self.thought.map(|thought| thought.before_message(self.opening, self.reads_thoughts()));
+        let mut steps = vec![p.literal(before.unwrap_or(self.opening)), self.reasoning()];
+        if let Some(schema) = spec.response_schema() {
+            let wrapped = self.edges(self.begin(), Spot::Content).filter(|edge| !edge.glue.is_blank());
+            let open =
+                p.choice(wrapped.map(|edge| glue(p, &edge.glue, None, "")).chain([p.empty()]).collect::<Vec<_>>());
+            steps.extend([open, p.response(schema), self.close(&[Spot::Content])]);
+        } else {
+            // The end of the last text of a turn is not repeated behind calls.
+            let close = self.close(&[Spot::Content]);
+            let ways = if self.callable { self.ways_of_calls() } else { Vec::new() };
+            let (at_once, marked) = ways.into_iter().partition::<Vec<_>, _>(|(at_once, _)| *at_once);
+            let begins_turn = !at_once.is_empty();
+            let [at_once, marked] =
+                [at_once, marked].map(|ways| p.choice(ways.into_iter().map(|(_, way)| way).collect::<Vec<_>>()));
+            let behind = match self.callable {
+                true if spec.call_required() => marked,
+                true if self.tolerances.allowed_calls => {
+                    p.choice([marked, p.sequence([p.not(self.announced_call()), self.last_text(Vec::new())])])
+                }
+                true => p.choice([marked, close]),
+                false => close,
+            };
+            let empty = self.empty_section().map(|section| p.tolerated(p.optional(p.marker(section))));
+            let all = p.sequence([self.content()].into_iter().chain(empty).chain([behind]).collect::<Vec<_>>());
+            steps.push(match begins_turn {
+                true => {
+                    let glues = self.before_first_call().iter().filter(|glue| self.begins_turn(glue));
+                    let opens = glues.map(|open| glue(p, open, None, "")).collect::<Vec<_>>();
+                    p.choice([at_once, p.sequence([p.not(p.sequence([p.choice(opens), self.named_call()])), all])])
+                }
+                false => all,
+            });
+        }
+        steps.extend([self.end(), p.end()]);
+        p.sequence(steps)
+    }
+
+    /// Nothing, in a grammar. The parser never takes it.
+    pub(super) fn nothing(&self) -> ExprId {
+        self.p.not(self.p.empty())
+    }
+
+    /// The glue in front of the first call. If reasoning is not separated, its end is content.
+    pub(super) fn before_first_call(&self) -> &[Glue] {
+        self.before_first_call.get_or_init(|| self.glue_before_calls())
+    }
+
+    fn glue_before_calls(&self) -> Vec<Glue> {
+        let thought = self.thought.filter(|_| !self.reads_thoughts());
+        let close = thought.map_or("", |thought| thought.close.head().trim());
+        let mut all: Vec<Glue> = Vec::new();
+        for edge in self.edges(self.before_calls(), Spot::Call) {
+            let reasoning = edge.glue.head().rfind(close).filter(|_| !close.is_empty());
+            let glue = reasoning.map_or_else(|| edge.glue.clone(), |at| edge.glue.without_start(at + close.len()));
+            // What stands in front of the marker of calls may be missing.
+            let marker = glue.head().find(self.marker()).filter(|at| *at > 0 && !self.marker().trim().is_empty());
+            let marked = marker.map(|at| glue.without_start(at)).filter(is_strong);
+            for glue in [glue].into_iter().chain(marked) {
+                if !all.contains(&glue) {
+                    all.push(glue);
+                }
+            }
+        }
+        all
+    }
+
+    /// The opening of a call up to the name of an offered tool.
+    pub(super) fn announced_call(&self) -> ExprId {
+        *self.announced_call.get_or_init(|| self.up_to_name())
+    }
+
+    fn up_to_name(&self) -> ExprId {
+        let p = self.p;
+        if !self.turn.calls_begin_with_names() {
+            let marks = self.marks_of_calls().iter().map(String::as_str).chain([self.marker()]);
+            return p.sequence([p.space(), p.any_of(marks)]);
+        }
+        let names = self.named_call();
+        let glues = self.before_first_call().iter().map(Glue::trim_start);
+        let opens = glues.chain(self.bare_open().cloned()).map(|open| glue(p, &open, None, ""));
+        p.sequence([p.space(), p.choice(opens.collect::<Vec<_>>()), p.space(), names])
+    }
+
+    /// The opening of each call, if it announces a call without the markers around all calls.
+    pub(super) fn bare_open(&self) -> Option<&Glue> {
+        let open = Some(&self.call_open).filter(|open| is_strong(open) && open.is_literal());
+        let outer = |glue: &Glue| glue.strip_suffix(&self.call_open).is_some_and(|outer| !outer.is_blank());
+        open.filter(|_| self.callable && self.before_first_call().iter().all(outer))
+    }
+
+    /// Whether calls begin so only where the turn begins: without a marker, which they have behind text.
+    pub(super) fn begins_turn(&self, glue: &Glue) -> bool {
+        let named = self.turn.calls_begin_with_names();
+        let mut behind_text = self.edges(&[Spot::Content], Spot::Call).map(|edge| &edge.glue).peekable();
+        let is_more = |other: &Glue| if glue.is_blank() { !other.is_blank() } else { is_strong(other) };
+        let marked = behind_text.peek().is_some() && behind_text.all(is_more);
+        self.callable && named && marked && !is_strong(glue)
+    }
+
+    /// All calls of a message with the glue around them, and the text behind them if the template has one.
+    fn calls(&self) -> ExprId {
+        self.p.choice(self.ways_of_calls().into_iter().map(|(_, way)| way).collect::<Vec<_>>())
+    }
+
+    /// The name of an offered tool where a call may begin with it.
+    fn named_call(&self) -> ExprId {
+        let p = self.p;
+        p.choice(
+            self.spec
+                .tools()
+                .iter()
+                .map(|tool| p.sequence([p.literal(p.written(&tool.name)), p.name_ends()]))
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    /// The ways to begin calls, and whether each is one only where the turn begins.
+    fn ways_of_calls(&self) -> Vec<(bool, ExprId)> {
+        let (p, turn) = (self.p, self.turn);
+        let wrapper_close = &self.wrapper_close;
+        let outer = |edge: &Edge| edge.glue.strip_suffix(&self.call_open).unwrap_or_default();
+        let tools = &self.layout.tools;
+        let apart =
+            tools.format == ToolFormat::JsonNative && tools.section_start.is_empty() && !wrapper_close.is_blank();
+        let mut rest = vec![p.rule("call", calls::any(p, turn, self.spec, self.is_marked()))];
+        let between = self.edges(&[Spot::Call], Spot::Call);
+        let mut next: Vec<ExprId> = between
+            .map(|edge| match apart {
+                true => p.sequence([
+                    behind_json(p, wrapper_close, None),
+                    p.space(),
+                    glue(p, &outer(edge).trim_start(), None, ""),
+                ]),
+                false => glue(p, &wrapper_close.and(&outer(edge)), None, ""),
+            })
+            .map(|between| p.sequence([between, p.reference("call")]))
+            .collect();
+        let shown = !next.is_empty();
+        if !wrapper_close.is_blank() {
+            let comma = p.optional(p.marker(","));
+            next.push(p.tolerated(p.sequence([p.space(), comma, p.space(), p.reference("call")])));
+        }
+        if p.is_defined(calls::INNER) {
+            next.push(p.tolerated(p.sequence([p.space(), p.reference(calls::INNER)])));
+        }
+        // A further call is a call, whether or not the request allows it. llama.cpp's grammars allow it where each JSON call has
+        // markers of its own only.
+        let next = p.many(p.choice(next));
+        let excluded = self.tolerances.allowed_calls && !self.spec.parallel();
+        match shown && !excluded && (self.spec.parallel() || apart || self.tolerances.further_calls) {
+            true => rest.push(next),
+            false if excluded => {}
+            false => rest.push(p.tolerated(next)),
+        }
+        rest.push(self.close(&[Spot::Call]));
+        if let Some(edge) = self.edges(&[Spot::Call], Spot::Content).next() {
+            let marks = if self.tolerances.allowed_calls { Vec::new() } else { self.marks_of_calls().to_vec() };
+            // Once the name of a call was shown, it is no text.
+            let no_call = self.tolerances.allowed_calls && !excluded;
+            let no_call = no_call.then(|| p.not(self.announced_call()));
+            let text = no_call.into_iter().chain([glue(p, &edge.glue, None, ""), self.last_text(marks)]);
+            rest.push(p.optional(p.sequence(text.collect::<Vec<_>>())));
+        }
+        let rest = p.rule("calls", p.sequence(rest));
+        // Where the same opening follows different white space, the part before it decides which.
+        let mut firsts: Vec<(Glue, Vec<&str>)> = Vec::new();
+        let before = self.before_first_call();
+        for glue in before {
+            let (space, _) = split_space(glue);
+            let core = split_space(&glue.strip_suffix(&self.call_open).unwrap_or_default()).1;
+            match firsts.iter_mut().find(|(known, _)| *known == core) {
+                Some((_, spaces)) if spaces.contains(&space) => {}
+                Some((_, spaces)) => spaces.push(space),
+                None => firsts.push((core, vec![space])),
+            }
+        }
+        // Calls behind the end of calls.
+        let again = firsts.iter().map(|(core, _)| p.sequence([p.space(), glue(p, core, None, ""), rest]));
+        let again = p.tolerated(p.many(p.choice(again.collect::<Vec<_>>())));
+        // A grammar constrains from the marker of calls on.
+        let mut triggers: Vec<Glue> = Vec::new();
+        let mut constrained = |from: Glue, space: ExprId| {
+            let at = triggers.iter().position(|known| *known == from);
+            let at = at.unwrap_or_else(|| {
+                triggers.push(from.clone());
+                triggers.len() - 1
+            });
+            let name = if at == 0 { "tool-call".to_owned() } else { format!("tool-call-{at}") };
+            match p.is_defined(&name) {
+                true => p.reference(name),
+                false => {
+                    p.trigger_rule(name, p.sequence([space, glue(p, &from, None, ""), rest, again, self.spelled_end()]))
+                }
+            }
+        };
+        let marker = self.marker();
+        let ways = firsts.iter().map(|(core, spaces)| {
+            let space = any_space(p, spaces);
+            let at_once = self.begins_turn(&core.and(&self.call_open));
+            if marker.starts_with(char::is_whitespace) {
+                return (at_once, constrained(core.clone(), space));
+            }
+            let at = core.head().find(marker).filter(|_| !marker.is_empty()).unwrap_or(0);
+            let calls = constrained(core.without_start(at), p.empty());
+            (at_once, p.sequence([space, glue(p, &core.up_to(at), None, ""), calls]))
+        });
+        let mut ways: Vec<(bool, ExprId)> = ways.collect();
+        // Without the markers around all calls.
+        if self.bare_open().is_some() {
+            let open = p.and(self.announced_call());
+            let bare = match self.tolerances.bare_calls {
+                true => p.sequence([p.space(), open, constrained(Glue::default(), p.empty())]),
+                false => p.tolerated(p.sequence([p.space(), open, rest, again])),
+            };
+            ways.push((false, bare));
+        }
+        ways
+    }
+
+    /// The text that shows that a call begins.
+    pub(super) fn marker(&self) -> &str {
+        match self.tolerances.calls_from {
+            "" => self.layout.calls_marker(),
+            from => from,
+        }
+    }
+
+    /// The end of the last part, coming from one of these places; a model may leave it out.
+    pub(super) fn close(&self, from: &'static [Spot]) -> ExprId {
+        let p = self.p;
+        let before = if from == [Spot::Call] { self.wrapper_close.clone() } else { Glue::default() };
+        let glues: Vec<Glue> = self.edges(from, Spot::End).map(|edge| before.and(&edge.glue)).collect();
+        let must = glues.iter().all(|glue| !glue.is_blank() && !self.turn.is_stop(glue));
+        let ends: Vec<&Glue> = glues.iter().filter(|glue| !glue.is_blank()).collect();
+        if ends.is_empty() {
+            return p.empty();
+        }
+        let is_json = from == [Spot::Call] && self.layout.tools.format == ToolFormat::JsonNative;
+        let close = |end: &Glue| match is_json {
+            true if end.trim_end() == *end => behind_json(p, end, None),
+            true => p.sequence([behind_json(p, &end.trim_end(), None), p.space()]),
+            false => glue(p, end, None, ""),
+        };
+        let left_out = if must { p.tolerated(p.empty()) } else { p.empty() };
+        let ends = ends.into_iter().map(|end| {
+            let end_of_turn = p.sequence([close(end), p.markup_ends()]);
+            // Where no section is open, a token ends the turn. Grammars leave it out.
+            let ends_turn = self.turn.is_stop(end) && !self.has_section();
+            if ends_turn { p.tolerated(end_of_turn) } else { end_of_turn }
+        });
+        p.choice(ends.chain([left_out]).collect::<Vec<_>>())
+    }
+
+    /// The markers around all calls, without any between them.
+    pub(super) fn empty_section(&self) -> Option<String> {
+        let is_section = |glue: &Glue| is_strong(glue) && glue.is_literal();
+        let calls = if self.callable { self.before_first_call() } else { &[] };
+        let mut opens = calls.iter().filter_map(|glue| glue.strip_suffix(&self.call_open)).filter(is_section);
+        let close = self.edges(&[Spot::Call], Spot::End).map(|edge| &edge.glue).find(|glue| is_section(glue))?;
+        Some(format!("{}{}", opens.next()?.head().trim(), close.head().trim()))
+    }
+
+    /// Whether something opens in front of all calls.
+    fn has_section(&self) -> bool {
+        let outer = |glue: &Glue| glue.strip_suffix(&self.call_open).is_none_or(|outer| !outer.is_blank());
+        self.before_first_call().iter().any(outer)
+    }
+
+    pub(super) fn end(&self) -> ExprId {
+        self.p.sequence([self.spelled_end(), self.p.tolerated(self.p.space())])
+    }
+
+    /// The end of a turn, if the model writes it as text. Grammars leave out a lone marker, because a token ends the turn.
+    fn spelled_end(&self) -> ExprId {
+        let (p, end) = (self.p, &self.turn.end);
+        let optional = |end: &Glue, more: ExprId| match end.is_blank() {
+            true => more,
+            false => p.optional(p.sequence([p.space(), glue(p, end, None, ""), p.markup_ends(), more])),
+        };
+        let last = end.marker_spans().pop().map_or(0, |last| last.start);
+        let token = optional(&end.without_start(last), p.empty());
+        match end.up_to(last) {
+            before if before.is_blank() => p.tolerated(token),
+            before => optional(&before, token),
+        }
+    }
+
+    /// Whether a marker identifies calls. Only then can calls of tools that are not offered be read.
+    fn is_marked(&self) -> bool {
+        let between = self.edges(&[Spot::Call], Spot::Call).map(|edge| &edge.glue);
+        !self.tolerances.allowed_calls && self.before_first_call().iter().chain(between).all(is_strong)
+    }
+
+    fn constraint(&self) -> Constraint {
+        if self.spec.response_schema().is_some() || self.callable && self.spec.call_required() {
+            return Constraint::Strict(Vec::new());
+        }
+        let marker = self.marker();
+        if !self.callable || marker.is_empty() {
+            return Constraint::Free;
+        }
+        // The marker may depend on what is called.
+        let mut words = vec![marker.to_owned()];
+        for edge in self.edges(self.before_calls(), Spot::Call) {
+            if !words.iter().any(|word| edge.glue.head().contains(word)) {
+                words.push(split_space(&edge.glue).1.head().trim_end().to_owned());
+            }
+        }
+        Constraint::Lazy(words.into_iter().map(Trigger::word).collect())
+    }
+}

@@ -1,0 +1,250 @@
+//! Descriptions of what a model may write, as expressions with tags.
+//!
+//! ```text
+//! FormatSpec (request, prompt's end) ──┐
+//! TurnFormat (learnt) ──▶ learnt ──────┼─▶ Format { output: Arena with Tags, constraint, stops, ... } ──▶ parser, grammar
+//! template's source ─▶ model (family) ─┘
+//! ```
+//!
+//! [`learnt`] builds the format from what was learnt of a template ([`crate::analysis::turn::TurnFormat`]); [`model`] has what
+//! is known of families of templates. Both use `FormatBuilder` and share the ways to write calls (`calls`). The
+//! parser and the grammar are made from the same description. A format depends only on its [`FormatSpec`] and the template,
+//! so that equal ones are built once. `output` defines the effect of each tag on the message.
+
+mod accounts;
+mod builder;
+pub mod calls;
+mod glue;
+mod harmony;
+pub mod learnt;
+pub mod model;
+pub mod prompt;
+mod reasoning;
+mod tag;
+mod text;
+pub mod thought;
+pub mod wrappers;
+
+use serde_json::Value;
+
+pub use builder::FormatBuilder;
+pub use calls::described as described_calls;
+pub use model::Way;
+pub use model::{Family, family_of};
+pub use prompt::{Prompt, PromptInput};
+pub use tag::Tag;
+
+use crate::analysis::{Layout, ReasoningLayout, ReasoningMode};
+use chatparse_grammar::Trigger;
+use chatparse_message::{Continuation, GrammarStyle, Leniency, ReasoningFormat, Request, Tool, ToolChoice};
+use chatparse_peg::Arena;
+
+/// Everything that a format may depend on, so that equal specs give equal formats.
+#[derive(Clone, Copy, Debug)]
+pub struct FormatSpec<'a> {
+    /// The template's text.
+    pub source: &'a str,
+    /// The token that ends the model's turn; empty if unknown.
+    pub eos: &'a str,
+    /// The end of the prompt that opens the assistant's turn, as rendered.
+    pub opening: &'a str,
+    /// `opening` and the text so far of a continued message: the parser reads it before the output.
+    pub prefill: &'a str,
+    /// The part of the message that the model continues; never [`Continuation::Auto`], and `None` if no message is
+    /// continued.
+    pub continuation: Continuation,
+    /// The tools that the request offers, even if calls are not allowed: see [`FormatSpec::tools`].
+    pub offered: &'a [Tool],
+    /// Whether calls are allowed, required or forbidden.
+    pub tool_choice: ToolChoice,
+    /// Whether more than one call is allowed.
+    pub parallel_tool_calls: bool,
+    /// How reasoning is returned.
+    pub reasoning_format: ReasoningFormat,
+    /// The template variable `enable_thinking`.
+    pub enable_thinking: bool,
+    /// The schema of a structured response; `Null` if there is none.
+    pub json_schema: &'a Value,
+    /// How output is treated that deviates from the format.
+    pub leniency: Leniency,
+    /// How schemas are turned into grammar rules.
+    pub grammar_style: GrammarStyle,
+}
+
+impl<'a> FormatSpec<'a> {
+    /// The spec of a request without a template, with an empty prompt.
+    pub fn of(request: &'a Request) -> Self {
+        FormatSpec {
+            source: "",
+            eos: "",
+            opening: "",
+            prefill: "",
+            continuation: Continuation::None,
+            offered: request.allowed_tools.as_deref().unwrap_or(&request.tools),
+            tool_choice: request.tool_choice,
+            parallel_tool_calls: request.parallel_tool_calls,
+            reasoning_format: request.reasoning_format,
+            enable_thinking: request.enable_thinking,
+            json_schema: &request.json_schema,
+            leniency: request.leniency,
+            grammar_style: request.grammar_style,
+        }
+    }
+
+    /// The tools that may be called; empty if calls are not allowed.
+    pub fn tools(&self) -> &'a [Tool] {
+        if self.tool_choice == ToolChoice::None { &[] } else { self.offered }
+    }
+
+    /// Whether at least one call is required.
+    pub fn call_required(&self) -> bool {
+        self.tool_choice == ToolChoice::Required
+    }
+
+    /// Whether more than one call is allowed.
+    pub fn parallel(&self) -> bool {
+        self.parallel_tool_calls
+    }
+
+    /// Whether reasoning is separated from content.
+    pub fn extract_reasoning(&self) -> bool {
+        self.reasoning_format != ReasoningFormat::None
+    }
+
+    /// The schema of a structured response, if it is a non-empty object.
+    pub fn response_schema(&self) -> Option<&'a Value> {
+        self.response_object().filter(|schema| schema.as_object().is_some_and(|fields| !fields.is_empty()))
+    }
+
+    /// Like [`FormatSpec::response_schema`], but includes `{}` (any JSON).
+    pub fn response_object(&self) -> Option<&'a Value> {
+        Some(self.json_schema).filter(|schema| schema.is_object())
+    }
+
+    /// The constraint of a format with these triggers. `structured`: the response has a schema.
+    fn constraint(&self, structured: bool, triggers: impl IntoIterator<Item = Trigger>) -> Constraint {
+        let callable = !self.tools().is_empty();
+        if structured || callable && self.call_required() {
+            Constraint::Strict(triggers.into_iter().collect())
+        } else if callable {
+            Constraint::Lazy(triggers.into_iter().collect())
+        } else {
+            Constraint::Free
+        }
+    }
+}
+
+/// The description of an output, and what a host needs with it.
+#[derive(Clone, Debug)]
+pub struct Format {
+    /// The name of the format, as hosts know it.
+    pub name: &'static str,
+    /// The expressions for the output, generation prompt included.
+    pub output: Arena,
+    /// Whether and from where a grammar constrains the output.
+    pub constraint: Constraint,
+    /// Texts that the tokeniser must keep as single tokens.
+    pub preserved_tokens: Vec<String>,
+    /// Texts that end the output, in addition to the end-of-turn token.
+    pub additional_stops: Vec<String>,
+    /// The markers of reasoning; `None` if the template has none.
+    pub thinking: Option<Thinking>,
+    /// The texts that begin the turns of each role in a prompt.
+    pub delimiters: Vec<Delimiter>,
+}
+
+impl Format {
+    /// A format in which all output behind the prompt's opening is content.
+    pub fn content_only(opening: &str) -> Format {
+        let p = FormatBuilder::default();
+        let root = p.spaced([p.literal(opening), p.content(p.rest())]);
+        Format { output: p.finish(root), ..Format::default() }
+    }
+}
+
+impl Default for Format {
+    fn default() -> Self {
+        Format {
+            name: "peg-native",
+            output: Arena::default(),
+            constraint: Constraint::Free,
+            preserved_tokens: Vec::new(),
+            additional_stops: Vec::new(),
+            thinking: None,
+            delimiters: Vec::new(),
+        }
+    }
+}
+
+/// Whether and from where a grammar constrains the output.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Constraint {
+    /// No grammar.
+    #[default]
+    Free,
+    /// From the first byte on. The triggers are informative.
+    Strict(Vec<Trigger>),
+    /// From the first trigger on.
+    Lazy(Vec<Trigger>),
+}
+
+impl Constraint {
+    /// Whether the grammar starts at a trigger only.
+    pub fn is_lazy(&self) -> bool {
+        matches!(self, Constraint::Lazy(_))
+    }
+
+    /// The triggers.
+    pub fn triggers(&self) -> &[Trigger] {
+        match self {
+            Constraint::Free => &[],
+            Constraint::Strict(triggers) | Constraint::Lazy(triggers) => triggers,
+        }
+    }
+}
+
+/// The markers around reasoning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Thinking {
+    /// The opening; may be empty.
+    pub start: String,
+    /// The texts that close it.
+    pub ends: Vec<String>,
+}
+
+impl Thinking {
+    /// The markers in a layout.
+    fn of_layout(layout: &Layout) -> Option<Thinking> {
+        let ReasoningLayout { mode, start, end } = &layout.reasoning;
+        let ends = Some(end.trim()).filter(|end| !end.is_empty());
+        (*mode != ReasoningMode::None).then(|| Thinking::new(start.trim(), ends))
+    }
+
+    fn new<'a>(start: &str, ends: impl IntoIterator<Item = &'a str>) -> Self {
+        Thinking { start: start.to_owned(), ends: ends.into_iter().map(str::to_owned).collect() }
+    }
+}
+
+/// The beginning of a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Delimiter {
+    /// `user`, `assistant`, `system` or `tool`.
+    pub role: &'static str,
+    /// The text.
+    pub delimiter: String,
+}
+
+impl Delimiter {
+    /// The delimiters in a layout.
+    fn of_layout(layout: &Layout) -> Vec<Delimiter> {
+        let openings = [("assistant", &*layout.assistant_start), ("user", &*layout.user_start)];
+        Delimiter::list(openings.into_iter().filter(|(_, text)| !text.is_empty()))
+    }
+
+    /// A list of roles and texts.
+    fn list<'a>(rows: impl IntoIterator<Item = (&'static str, &'a str)>) -> Vec<Delimiter> {
+        rows.into_iter().map(|(role, delimiter)| Delimiter { role, delimiter: delimiter.to_owned() }).collect()
+    }
+}

@@ -1,0 +1,207 @@
+//! Prompts that take more than a render of the request: the hooks of the families. Not learnt, because renders show what a
+//! template writes, and not what it should be given.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::format::prompt::{Prompt, PromptInput, calls_of, plain, render, render_changed};
+use chatparse_base::Result;
+use chatparse_jinja::Conversation;
+use chatparse_message::{Message, text_part};
+
+/// Muse's prompt ends with the opening; the model writes the recipient behind it.
+pub fn muse(input: &PromptInput) -> Result<Prompt> {
+    let prompt = input.template.render(&input.prepared.conversation)?;
+    let prompt = Prompt { prompt, generation_prompt: "<|start|>assistant".to_owned() };
+    Ok(prompt.continued(input, "<|start|>assistant to=self<|message|>", "<|eom|><|start|>assistant to=user<|message|>"))
+}
+
+/// Where LFM2's templates have no reasoning, a continued message still may.
+pub fn lfm2(input: &PromptInput) -> Result<Prompt> {
+    Ok(plain(input)?.continued(input, "<|im_start|>assistant\n<think>", "</think>"))
+}
+
+/// A continued message of Kimi K2 begins with its reasoning, which may be empty.
+pub fn kimi_k2(input: &PromptInput) -> Result<Prompt> {
+    Ok(plain(input)?.continued(input, "<|im_assistant|>assistant<|im_middle|><think>", "</think>"))
+}
+
+/// DeepSeek V4 renders tool results in the order of the calls and the schema of the response, and closes empty reasoning
+/// without opening it.
+pub fn deepseek_v4(input: &PromptInput) -> Result<Prompt> {
+    const OPENING: &str = "<｜Assistant｜>";
+    let mut conversation: Conversation = input.prepared.conversation.clone();
+    let mut messages = Value::clone(&conversation.messages);
+    order_results(messages.as_array_mut().map_or(&mut [], Vec::as_mut_slice));
+    conversation.messages = messages.into();
+    if input.request.json_schema.is_object() {
+        conversation.extra.insert("response_format".to_owned(), input.request.json_schema.clone());
+    }
+    let prompt = render(input, &conversation)?;
+    let reasons = input.prepared.continued.as_ref().is_some_and(|message| !message.reasoning_content.is_empty());
+    let (reasoning, end) = if reasons { ("<think>", "</think>") } else { ("</think>", "") };
+    Ok(prompt.continued(input, &format!("{OPENING}{reasoning}"), end))
+}
+
+/// Sorts the results in each run of tool and user messages by the order of the calls they answer. Results of unknown calls
+/// go first.
+fn order_results(messages: &mut [Value]) {
+    let mut order: HashMap<String, usize> = HashMap::new();
+    let mut at = 0;
+    while at < messages.len() {
+        if let Some(calls) = calls_of(&messages[at]) {
+            let ids =
+                calls.iter().enumerate().filter_map(|(index, call)| Some((call["id"].as_str()?.to_owned(), index)));
+            order = ids.filter(|(id, _)| !id.is_empty()).collect();
+            at += 1;
+            continue;
+        }
+        let in_run = |message: &&Value| message["role"] == "tool" || message["role"] == "user";
+        let len = messages[at..].iter().take_while(in_run).count();
+        let run = &mut messages[at..at + len];
+        let places: Vec<usize> = (0..len).filter(|&index| run[index]["role"] == "tool").collect();
+        let mut results: Vec<Value> = places.iter().map(|&index| run[index].clone()).collect();
+        let place = |result: &Value| result["tool_call_id"].as_str().and_then(|id| order.get(id)).copied().unwrap_or(0);
+        results.sort_by_cached_key(place);
+        for (index, result) in places.into_iter().zip(results) {
+            run[index] = result;
+        }
+        at += len.max(1);
+    }
+}
+
+/// Renders the prompt. Older templates do not accept tool messages, and behind a finished turn the model always begins a new
+/// one.
+pub fn gemma_4(input: &PromptInput) -> Result<Prompt> {
+    const TURN: &str = "<|turn>model\n";
+    const TURN_END: &str = "<turn|>\n";
+    let conversation = &input.prepared.conversation;
+    let mut prompt = match &*conversation.messages {
+        Value::Array(messages) if !input.template.source().contains("{#- OpenAI Chat Completions:") => {
+            let messages = Value::Array(fold_results(messages)).into();
+            render(input, &Conversation { messages, ..conversation.clone() })?
+        }
+        _ => plain(input)?,
+    };
+    let ended = prompt.prompt.ends_with(TURN_END);
+    if conversation.add_generation_prompt && ended {
+        prompt.generation_prompt = TURN.to_owned();
+        prompt.prompt.push_str(TURN);
+    }
+    let opening = format!("{}<|channel>thought\n", if ended { TURN } else { "" });
+    Ok(prompt.continued(input, &opening, "<channel|>"))
+}
+
+/// Folds an assistant message with calls, the tool messages that answer it, and an assistant message with content after
+/// those into one assistant message with `tool_responses`.
+fn fold_results(messages: &[Value]) -> Vec<Value> {
+    let mut folded = Vec::new();
+    let mut rest = messages;
+    while let Some((message, after)) = rest.split_first() {
+        rest = after;
+        let Some(calls) = calls_of(message) else {
+            folded.push(message.clone());
+            continue;
+        };
+        let (results, after) = rest.split_at(rest.iter().take_while(|message| message["role"] == "tool").count());
+        rest = after;
+        let mut turn = Map::new();
+        turn.insert("role".to_owned(), json!("assistant"));
+        turn.insert("tool_calls".to_owned(), json!(calls));
+        if !results.is_empty() {
+            let responses = results.iter().enumerate().map(|(index, result)| response(result, calls.get(index)));
+            turn.insert("tool_responses".to_owned(), responses.collect());
+        }
+        // A turn has one content: the one behind the results or, without it, the one beside the calls.
+        if let Some((content, after)) = closing_content(rest) {
+            turn.insert("content".to_owned(), content.clone());
+            rest = after;
+        } else if let Some(content) = message.get("content").filter(|content| has_text(content)) {
+            turn.insert("content".to_owned(), content.clone());
+        }
+        if let Some(reasoning @ Value::String(_)) = message.get("reasoning_content") {
+            turn.insert("reasoning_content".to_owned(), reasoning.clone());
+        }
+        folded.push(Value::Object(turn));
+    }
+    folded
+}
+
+/// The content of an assistant message without calls, and the messages after it.
+fn closing_content(messages: &[Value]) -> Option<(&Value, &[Value])> {
+    let (message, after) = messages.split_first()?;
+    let content = message.get("content").filter(|_| message["role"] == "assistant" && calls_of(message).is_none())?;
+    has_text(content).then_some((content, after))
+}
+
+fn has_text(content: &Value) -> bool {
+    match content {
+        Value::String(text) => !text.is_empty(),
+        Value::Array(parts) => !parts.is_empty(),
+        _ => false,
+    }
+}
+
+/// A tool message as a response, named after the call at the same index or, without one, by its id. JSON text is parsed.
+fn response(result: &Value, call: Option<&Value>) -> Value {
+    let name = call.and_then(|call| call["function"]["name"].as_str()).filter(|name| !name.is_empty());
+    let name = name.or_else(|| result["tool_call_id"].as_str()).unwrap_or_default();
+    let response = match result.get("content") {
+        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
+        content => content.cloned().unwrap_or_default(),
+    };
+    json!({"name": name, "response": response})
+}
+
+/// Renders the prompt. The template accepts only one of reasoning and content beside calls. If the prompt ends with a
+/// complete turn, that turn ends as one inside a conversation, not as the last.
+pub fn harmony(input: &PromptInput) -> Result<Prompt> {
+    let has_both = |message: &Message| !message.tool_calls.is_empty() && !message.reasoning_content.is_empty();
+    let mut prompt = match input.request.messages.iter().any(has_both) {
+        false => plain(input)?,
+        true => render_changed(input, |message| {
+            let calls = message.get("tool_calls").and_then(Value::as_array).is_some_and(|calls| !calls.is_empty());
+            if calls && message.get("thinking").is_some() {
+                message.as_object_mut().and_then(|map| map.shift_remove("content"));
+            }
+        })?,
+    };
+    if !input.prepared.conversation.add_generation_prompt {
+        const LAST_WORD: &str = "<|return|>";
+        if let Some(at) = prompt.prompt.rfind(LAST_WORD) {
+            prompt.prompt.replace_range(at..at + LAST_WORD.len(), "<|end|>");
+        }
+    }
+    let opening = "<|start|>assistant<|channel|>analysis<|message|>";
+    Ok(prompt.continued(input, opening, "<|end|><|start|>assistant<|channel|>final<|message|>"))
+}
+
+/// The fields of the part.
+const LANGUAGES: [&str; 2] = ["source_lang_code", "target_lang_code"];
+/// The language that a request does not name, as in llama.cpp.
+const DEFAULT_LANGUAGE: &str = "en-GB";
+
+/// Renders the prompt, with the texts of each user message as one part.
+pub fn translate_gemma(input: &PromptInput) -> Result<Prompt> {
+    let prompt = render_changed(input, |message| {
+        if message["role"] == "user" {
+            let mut part = text_part(&text(&message["content"]));
+            for name in LANGUAGES {
+                part[name] =
+                    input.request.template_kwargs.get(name).cloned().unwrap_or_else(|| json!(DEFAULT_LANGUAGE));
+            }
+            message["content"] = [part].into_iter().collect();
+        }
+    })?;
+    Ok(prompt.continued_with(input, |message, _| format!("<start_of_turn>model\n{}", message.text())))
+}
+
+/// A content as one text.
+fn text(content: &Value) -> String {
+    let texts = match content {
+        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+        text => Vec::from_iter(text.as_str()),
+    };
+    texts.join("\n")
+}

@@ -1,0 +1,472 @@
+//! Families of whose output renders do not show enough: a row each, with what the model writes besides.
+
+use super::row::{Host, LEARNT, Row, row};
+use super::{Family, has_all, prompts};
+use crate::analysis::turn::{CallForm, CallPiece, Edge, Glue, Reasoning, Spot, TurnFormat};
+use crate::format::FormatSpec;
+use crate::format::calls::described::pythonic;
+use crate::format::learnt::Tolerances;
+use chatparse_grammar::Trigger;
+use chatparse_message::ToolChoice;
+
+const CALLS_IN_REASONING: Tolerances = Tolerances { calls_in_reasoning: true, ..Tolerances::NONE };
+
+pub(super) const MINISTRAL_3: Family = row(
+    // Some of the templates do not render reasoning. Mistral Small 3.2 is similar, but its calls have ids.
+    "ministral-3",
+    |source| has_all(source, &["[SYSTEM_PROMPT]", "[TOOL_CALLS]", "[ARGS]"]) && !source.contains("[CALL_ID]"),
+    Row {
+        tolerances: Tolerances { calls_from: "[TOOL_CALLS]", ..Tolerances::NONE },
+        patch: |turn| reasoning(turn, "[THINK]", "[/THINK]"),
+        host: Host {
+            constraint: Some(|spec| spec.constraint(spec.response_schema().is_some(), [Trigger::word("[TOOL_CALLS]")])),
+            tokens: Some("[THINK] [/THINK] [TOOL_CALLS] [ARGS]"),
+            thinking: Some(Some(("[THINK]", &["[/THINK]"]))),
+            delimiters: Some(&[]),
+            ..Host::LEARNT
+        },
+    },
+);
+
+pub(super) const MUSE_GLIMMER: Family = Family {
+    // The prompt ends with the opening, without a recipient.
+    prompt: Some(prompts::muse),
+    ..row(
+        "muse-glimmer",
+        |source| has_all(source, &["<atem:function_calls>", "<|eom|>"]),
+        Row {
+            // Models leave out the recipient of the answer, which the template always writes, and the end of a message in front
+            // of another.
+            tolerances: Tolerances {
+                calls_from: " to=",
+                spellings: &[("to=user<|message|>", "<|message|>"), ("<|eom|><|start|>", "<|start|>")],
+                ..Tolerances::NONE
+            },
+            // No turn of a history has text in front of calls, and the end of the turn ends text.
+            patch: |turn| {
+                turn.edges.push(Edge {
+                    from: Spot::Content,
+                    glue: "<|eom|><|start|>assistant to=".into(),
+                    to: Spot::Call,
+                });
+                turn.edges.push(Edge { from: Spot::Content, glue: "<|eot|>".into(), to: Spot::End });
+                turn.edges.push(Edge {
+                    from: Spot::Call,
+                    glue: "<|eom|><|start|>assistant to=user<|message|>".into(),
+                    to: Spot::Content,
+                });
+            },
+            host: Host {
+                // A recipient that is neither the model itself nor the user.
+                constraint: Some(|spec| {
+                    spec.constraint(spec.response_object().is_some(), [Trigger::pattern(
+                            r"(?:^|<\|start\|>assistant)( to=(?!self<\|message\|>)(?!user<\|message\|>)[^<]*?<\|message\|>)",
+                        )])
+                }),
+                tokens: Some(
+                    "<|start|> <|message|> <|eom|> <|eot|> <atem:function_calls> <atem:invoke <atem:parameter \
+                </atem:parameter> </atem:invoke> </atem:function_calls>",
+                ),
+                thinking: Some(Some(("", &[]))),
+                delimiters: Some(&[
+                    ("assistant", "<|start|>assistant"),
+                    ("user", "<|start|>user"),
+                    ("system", "<|start|>system"),
+                    ("tool", "<|start|>tool"),
+                ]),
+                ..Host::LEARNT
+            },
+        },
+    )
+};
+
+pub(super) const KIMI_K2: Family = Family {
+    prompt: Some(prompts::kimi_k2),
+    ..row(
+        "kimi-k2",
+        |source| has_all(source, &["<|tool_calls_section_begin|>", "<|tool_call_begin|>"]),
+        Row {
+            tolerances: Tolerances {
+                calls_from: "<|tool_call_begin|>",
+                bare_calls: true,
+                spellings: &[("tool_calls_section", "tool_call_section")],
+                ..CALLS_IN_REASONING
+            },
+            // Renders do not show that the text around a name is the call's id.
+            patch: |turn| {
+                reasoning(turn, "<think>", "</think>");
+                let before = Glue::from("functions.");
+                for edge in turn.edges.iter_mut().filter(|edge| edge.to == Spot::Call) {
+                    edge.glue = edge.glue.strip_suffix(&before).unwrap_or_default();
+                }
+                for form in &mut turn.calls {
+                    if let [CallPiece::Name, CallPiece::Glue(glue), ..] = &form.pieces[..]
+                        && let Some((behind, rest)) = glue.split_before("<|tool_call_argument_begin|>")
+                    {
+                        let id = CallPiece::NamedId { before: before.clone(), behind };
+                        form.pieces.splice(..2, [id, CallPiece::Glue(rest)]);
+                    }
+                }
+            },
+            host: Host {
+                constraint: Some(|spec| spec.constraint(false, [Trigger::word("<|tool_call_begin|>")])),
+                tokens: Some(
+                    "<|tool_calls_section_begin|> <|tool_calls_section_end|> <|tool_call_begin|> \
+                    <|tool_call_argument_begin|> <|tool_call_end|> <think> </think>",
+                ),
+                thinking: Some(Some(("<think>", &["</think>"]))),
+                delimiters: Some(&[]),
+                ..Host::LEARNT
+            },
+        },
+    )
+};
+
+pub(super) const KIMI_K3: Family = row(
+    "kimi-k3",
+    |source| has_all(source, &["<|open|>", "<|close|>", "<|end_of_msg|>"]),
+    Row {
+        tolerances: Tolerances {
+            calls_from: "<|open|>tools<|sep|>",
+            entities: true,
+            further_calls: true,
+            bare_thoughts: true,
+            ..CALLS_IN_REASONING
+        },
+        // All arguments may stand in one tag.
+        patch: |turn| {
+            let none = turn.calls.iter().find(|form| form.pieces == [CallPiece::Name]);
+            let Some((open, close)) = none.and_then(|form| form.close.split_before("<|close|>call")) else { return };
+            let close = Glue::from("<|close|>json<|sep|>").and(&close);
+            for json in ["<|open|>json type=\"object\"<|sep|>", "<|open|>json<|sep|>"] {
+                let pieces = vec![
+                    CallPiece::Name,
+                    CallPiece::Glue(open.and(&json.into())),
+                    CallPiece::Arguments { quoted: false },
+                ];
+                turn.calls.push(CallForm { pieces, close: close.clone() });
+            }
+        },
+        host: Host {
+            constraint: Some(|spec| spec.constraint(false, [Trigger::word("<|open|>tools<|sep|>")])),
+            // Names of tags are not preserved as tokens, because that would split them in prose.
+            tokens: Some("<|open|> <|close|> <|sep|> <|end_of_msg|>"),
+            thinking: Some(Some(("<|open|>think<|sep|>", &["<|close|>think<|sep|>"]))),
+            delimiters: Some(&[
+                ("assistant", "<|open|>message role=\"assistant\"<|sep|>"),
+                ("user", "<|open|>message role=\"user\"<|sep|>"),
+                // The tags of these two have more attributes.
+                ("tool", "<|open|>message role=\"tool\""),
+                ("system", "<|open|>message role=\"system\""),
+            ]),
+            ..Host::LEARNT
+        },
+    },
+);
+
+pub(super) const LING_3: Family = row(
+    "ling-3",
+    |source| has_all(source, &["<role>ASSISTANT</role>", "<arg_key>"]),
+    Row {
+        tolerances: Tolerances { allowed_calls: true, bare_thoughts: true, spelled_end: true, ..CALLS_IN_REASONING },
+        // No turn of a history has text behind calls.
+        patch: |turn| turn.edges.push(Edge { from: Spot::Call, glue: Glue::default(), to: Spot::Content }),
+        host: Host {
+            constraint: Some(|spec| spec.constraint(spec.response_schema().is_some(), [Trigger::word("<tool_call>")])),
+            tokens: Some(
+                "<think> </think> <tool_call> </tool_call> <arg_key> </arg_key> <arg_value> </arg_value> \
+                <|role_end|>",
+            ),
+            thinking: Some(Some(("<think>", &["</think>", "<tool_call>"]))),
+            delimiters: Some(&[
+                ("assistant", "<role>ASSISTANT</role>"),
+                ("user", "<role>HUMAN</role>"),
+                ("tool", "<role>OBSERVATION</role>"),
+                ("system", "<role>SYSTEM</role>"),
+            ]),
+            stops: &["<|role_end|>"],
+            name: None,
+        },
+    },
+);
+
+pub(super) const COHERE_2_MOE: Family = row(
+    // The template always closes the reasoning in front of calls, and the model does not.
+    "cohere2-moe",
+    |source| has_all(source, &["<|START_TEXT|>", "<|START_ACTION|>"]),
+    Row {
+        tolerances: Tolerances { calls_from: "<|START_ACTION|>", spelled_end: true, ..CALLS_IN_REASONING },
+        host: Host {
+            constraint: Some(|spec| {
+                spec.constraint(spec.response_schema().is_some(), [Trigger::word("<|START_ACTION|>")])
+            }),
+            tokens: Some(
+                "<|START_OF_TURN_TOKEN|> <|CHATBOT_TOKEN|> <|USER_TOKEN|> <|SYSTEM_TOKEN|> <|END_OF_TURN_TOKEN|> \
+                <|START_THINKING|> <|END_THINKING|> <|START_TEXT|> <|END_TEXT|> <|START_ACTION|> <|END_ACTION|> \
+                <|START_TOOL_RESULT|> <|END_TOOL_RESULT|>",
+            ),
+            thinking: Some(Some(("<|START_THINKING|>", &["<|END_THINKING|>"]))),
+            delimiters: Some(&[
+                ("assistant", "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"),
+                ("user", "<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"),
+                // Before the entry for `system`, which is a prefix of this text.
+                ("tool", "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|><|START_TOOL_RESULT|>"),
+                ("system", "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|>"),
+            ]),
+            ..Host::LEARNT
+        },
+        ..LEARNT
+    },
+);
+
+const DSML: Tolerances = Tolerances {
+    bare_calls: true,
+    // Models mix up the names of the block of calls, and the bars of the token.
+    spellings: &[
+        ("｜DSML｜function_calls", "｜DSML｜tool_calls"),
+        ("｜DSML｜tool_calls", "｜DSML｜function_calls"),
+        ("｜DSML｜", "|DSML|"),
+        ("｜DSML｜", "｜｜DSML｜｜"),
+    ],
+    ..CALLS_IN_REASONING
+};
+
+pub(super) const DEEPSEEK_V3_2: Family = row(
+    "deepseek-v3.2",
+    |source| has_all(source, &["dsml_token", "DSML", "function_calls"]),
+    Row {
+        tolerances: Tolerances { calls_from: "<｜DSML｜function_calls>", ..DSML },
+        host: Host {
+            constraint: Some(|spec| {
+                spec.constraint(spec.response_object().is_some(), [Trigger::word("<｜DSML｜function_calls>")])
+            }),
+            thinking: Some(Some(("<think>", &["</think>", "<｜DSML｜function_calls>"]))),
+            ..DEEPSEEK
+        },
+        ..LEARNT
+    },
+);
+
+pub(super) const DEEPSEEK_V4: Family = Family {
+    prompt: Some(prompts::deepseek_v4),
+    ..row(
+        "deepseek-v3.2",
+        |source| has_all(source, &["dsml_token", "DSML", "tool_calls"]),
+        Row {
+            tolerances: Tolerances { calls_from: "<｜DSML｜tool_calls>", ..DSML },
+            host: Host {
+                constraint: Some(|spec| {
+                    spec.constraint(spec.response_object().is_some(), [Trigger::word("<｜DSML｜tool_calls>")])
+                }),
+                thinking: Some(Some(("<think>", &["</think>", "<｜DSML｜tool_calls>"]))),
+                ..DEEPSEEK
+            },
+            ..LEARNT
+        },
+    )
+};
+
+const DEEPSEEK: Host = Host {
+    tokens: Some("｜DSML｜ <think> </think>"),
+    delimiters: Some(&[("assistant", "<｜Assistant｜>"), ("user", "<｜User｜>")]),
+    ..Host::LEARNT
+};
+
+pub(super) const GEMMA_4: Family = Family {
+    prompt: Some(prompts::gemma_4),
+    ..row(
+        "gemma-4",
+        |source| source.contains("'<|tool_call>call:'"),
+        Row {
+            // Models also write calls as in Python.
+            tolerances: Tolerances {
+                late_thoughts: true,
+                spellings: &[("{", "("), ("}", ")"), (":", "=")],
+                ..Tolerances::NONE
+            },
+            host: Host {
+                name: Some("peg-gemma4"),
+                constraint: Some(|spec| {
+                    spec.constraint(spec.response_object().is_some(), [Trigger::word("<|tool_call>")])
+                }),
+                tokens: Some("<|channel> <channel|> <|tool_call> <tool_call|> <|turn>"),
+                thinking: Some(Some(("<|channel>thought", &["<channel|>"]))),
+                delimiters: Some(&[("user", "<|turn>user"), ("assistant", "<|turn>model")]),
+                ..Host::LEARNT
+            },
+            ..LEARNT
+        },
+    )
+};
+
+const fn qwen(tolerances: Tolerances, host: Host) -> Row {
+    Row {
+        tolerances: Tolerances { calls_from: "<tool_call>", bare_calls: true, ..tolerances },
+        // Content that is continued stands behind an empty line, whatever the history has.
+        patch: |turn| {
+            let Some(Reasoning { close, .. }) = &turn.reasoning else { return };
+            let content = |edge: &&mut Edge| edge.from == Spot::Reasoning && edge.to == Spot::Content;
+            for edge in turn.edges.iter_mut().filter(content) {
+                if close.and(&edge.glue).head().ends_with("</think>\n") {
+                    edge.glue = edge.glue.and(&"\n".into());
+                }
+            }
+        },
+        host: Host {
+            delimiters: Some(&[
+                ("assistant", "<|im_start|>assistant"),
+                ("tool", "<|im_start|>user\n<tool_response>"),
+                ("tool", "<|im_start|>tool_response"),
+                ("user", "<|im_start|>user"),
+                ("system", "<|im_start|>system"),
+            ]),
+            ..host
+        },
+    }
+}
+
+fn is_qwen_3_coder(source: &str) -> bool {
+    has_all(source, &["<tool_call>", "<function=", "<parameter="])
+        && !source.contains("'<tool_call><function=' ~ tool_call.name ~ '>'")
+}
+
+pub(super) const QWEN_3_5: Family = row(
+    "qwen3-coder",
+    |source| is_qwen_3_coder(source) && source.contains("<think>"),
+    qwen(
+        CALLS_IN_REASONING,
+        Host {
+            constraint: Some(|spec| spec.constraint(spec.response_schema().is_some(), from_bare_calls(spec, false))),
+            tokens: Some("<tool_call> </tool_call> <think> </think>"),
+            // A host that ends the reasoning writes the first of these ends.
+            thinking: Some(Some(("<think>", &["\n</think>", "</think>", "<tool_call>"]))),
+            ..Host::LEARNT
+        },
+    ),
+);
+
+pub(super) const QWEN_3_CODER: Family = row(
+    "qwen3-coder",
+    is_qwen_3_coder,
+    qwen(
+        CALLS_IN_REASONING,
+        Host {
+            // A model that does not reason sometimes leaves out the first tag.
+            constraint: Some(|spec| spec.constraint(spec.response_schema().is_some(), from_bare_calls(spec, true))),
+            tokens: Some("<tool_call> </tool_call>"),
+            thinking: Some(None),
+            ..Host::LEARNT
+        },
+    ),
+);
+
+fn from_bare_calls(spec: &FormatSpec, bare: bool) -> Vec<Trigger> {
+    if spec.tool_choice != ToolChoice::Auto || spec.tools().is_empty() {
+        return Vec::new();
+    }
+    let bare = spec.offered.iter().filter(|_| bare).map(|tool| format!("<function={}>", tool.name));
+    ["<tool_call>".to_owned()].into_iter().chain(bare).map(Trigger::word).collect()
+}
+
+pub(super) const LAGUNA: Family = row(
+    // Tags are rendered on lines of their own, but the model writes them without line breaks.
+    "laguna",
+    |source| source.contains("laguna_glm_thinking"),
+    Row {
+        patch: |turn| {
+            if let Some(reasoning) = &mut turn.reasoning {
+                reasoning.open = Glue::from(reasoning.open.head().trim());
+                reasoning.close = Glue::from(reasoning.close.head().trim());
+            }
+            turn.edges
+                .iter_mut()
+                .filter(|edge| edge.from == Spot::Reasoning)
+                .for_each(|edge| edge.glue = edge.glue.trim_start());
+        },
+        host: Host { stops: &["</assistant>"], ..Host::LEARNT },
+        ..LEARNT
+    },
+);
+
+pub(super) const NEMOTRON_NANO_2: Family = Family {
+    // The history writes replies behind an open reasoning marker.
+    history_misleads: true,
+    ..row(
+        "nemotron-nano-2",
+        |source| has_all(source, &["<SPECIAL_10>", "<SPECIAL_11>", "<SPECIAL_12>", "<TOOL_RESPONSE>"]),
+        Row {
+            patch: |turn| {
+                reasoning(turn, "<think>", "</think>");
+                // The token ends the turn.
+                for edge in turn.edges.iter_mut().filter(|edge| edge.to == Spot::End) {
+                    if let Some(at) = edge.glue.head().find("<SPECIAL_12>") {
+                        edge.glue = edge.glue.up_to(at).and(&"\n".into());
+                    }
+                }
+                turn.end = "<SPECIAL_12>\n".into();
+            },
+            host: Host {
+                tokens: Some("<SPECIAL_11> </think> <TOOLCALL> </TOOLCALL>"),
+                thinking: Some(Some(("<think>", &["</think>"]))),
+                delimiters: Some(&[("assistant", "<SPECIAL_11>Assistant"), ("user", "<SPECIAL_11>User")]),
+                ..Host::LEARNT
+            },
+            ..LEARNT
+        },
+    )
+};
+
+/// LFM2's template does not render calls, and LFM2.5's renders texts without escapes.
+const LFM_2_5: Row = Row {
+    patch: |turn| {
+        let list = pythonic("<|tool_call_start|>[", "]<|tool_call_end|>");
+        turn.edges.retain(|edge| edge.from != Spot::Call && edge.to != Spot::Call);
+        turn.edges.extend(list.edges);
+        turn.edges.extend([Spot::Reasoning, Spot::Content].map(|from| Edge {
+            from,
+            glue: "<|tool_call_start|>[".into(),
+            to: Spot::Call,
+        }));
+        turn.calls = list.calls;
+    },
+    host: Host {
+        constraint: Some(|spec| {
+            spec.constraint(spec.response_object().is_some(), [Trigger::word("<|tool_call_start|>")])
+        }),
+        tokens: Some("<|tool_call_start|> <|tool_call_end|> <think> </think>"),
+        thinking: Some(Some(("<think>", &["</think>"]))),
+        delimiters: Some(&[]),
+        ..Host::LEARNT
+    },
+    ..LEARNT
+};
+
+pub(super) const LFM2_5: Family = Family {
+    prompt: Some(prompts::lfm2),
+    ..row("lfm2", |source| source.contains("List of tools: [") && !source.contains("<|tool_list_start|>"), LFM_2_5)
+};
+
+pub(super) const LFM2: Family = Family {
+    prompt: Some(prompts::lfm2),
+    ..row(
+        "lfm2",
+        |source| has_all(source, &["<|tool_list_start|>", "<|tool_list_end|>"]),
+        Row {
+            host: Host {
+                tokens: Some(
+                    "<|tool_call_start|> <|tool_call_end|> <think> </think> <|tool_list_start|> <|tool_list_end|>",
+                ),
+                ..LFM_2_5.host
+            },
+            ..LFM_2_5
+        },
+    )
+};
+
+/// Reasoning that the history does not show.
+fn reasoning(turn: &mut TurnFormat, start: &str, close: &str) {
+    if turn.reasoning.is_none() {
+        turn.reasoning = Some(Reasoning { shown: true, ..Reasoning::behind(&turn.opening, start, close) });
+        turn.reason_like_prompt(close);
+    }
+}

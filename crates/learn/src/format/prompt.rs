@@ -1,0 +1,105 @@
+//! Renders the prompt of a request, with helpers for the changes that families of templates make to it.
+
+use serde_json::Value;
+
+use chatparse_base::Result;
+use chatparse_jinja::{Conversation, Prepared, Template};
+use chatparse_message::{Continuation, Message, Request};
+
+/// The input of a prompt.
+#[derive(Clone, Copy, Debug)]
+pub struct PromptInput<'a> {
+    /// The template that renders it.
+    pub template: &'a Template,
+    /// The request, converted for the template.
+    pub prepared: &'a Prepared,
+    /// The request itself.
+    pub request: &'a Request,
+    /// Whether to compute the generation prompt, which may take a second render.
+    pub opening: bool,
+}
+
+/// A rendered prompt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prompt {
+    /// The whole prompt.
+    pub prompt: String,
+    /// The end of the prompt: the opening of the model's message and, in a continuation, the text that the message already
+    /// has. The parser reads it before the model's output. Empty if it was not requested.
+    pub generation_prompt: String,
+}
+
+/// Renders the prompt without changes. To continue a message, use [`Prompt::continued`].
+pub fn plain(input: &PromptInput) -> Result<Prompt> {
+    render(input, &input.prepared.conversation)
+}
+
+/// [`plain`] for another conversation than the request's.
+pub fn render(input: &PromptInput, conversation: &Conversation) -> Result<Prompt> {
+    if !input.opening {
+        return Ok(Prompt { prompt: input.template.render(conversation)?, generation_prompt: String::new() });
+    }
+    let (prompt, generation_prompt) = input.template.render_with_generation_prompt(conversation)?;
+    Ok(Prompt { prompt, generation_prompt })
+}
+
+/// The opening of a turn whose content is continued, with the white space that the template puts in front of content. `None`
+/// if the opening already ends with it, or if the template writes more than white space there.
+pub fn opening_of_content(input: &PromptInput, prompt: &Prompt) -> Option<String> {
+    const CONTENT: &str = "CONTINUED_CONTENT";
+    let message = input.prepared.continued.as_ref().filter(|message| message.reasoning_content.is_empty())?;
+    let opening = prompt.generation_prompt.trim_end();
+    if opening.is_empty() || input.prepared.continuation != Continuation::Content {
+        return None;
+    }
+    let conversation = &input.prepared.conversation;
+    let content = input.template.caps().content(CONTENT);
+    let mut messages = Value::clone(&conversation.messages);
+    let mut shown = json!({"role": message.role, "content": content});
+    input.template.caps().complete(&mut shown);
+    messages.as_array_mut()?.push(shown);
+    let conversation = Conversation { messages: messages.into(), ..conversation.clone() };
+    let shown = input.template.render(&conversation).ok()?;
+    let space = shown[..shown.rfind(CONTENT)?].strip_prefix(prompt.prompt.as_str())?.strip_prefix(opening)?;
+    let is_other = space.trim().is_empty() && prompt.generation_prompt[opening.len()..] != *space;
+    is_other.then(|| format!("{opening}{space}"))
+}
+
+/// [`plain`] after `change` was applied to each message.
+pub fn render_changed(input: &PromptInput, change: impl Fn(&mut Value)) -> Result<Prompt> {
+    let conversation = &input.prepared.conversation;
+    let mut messages = Value::clone(&conversation.messages);
+    messages.as_array_mut().into_iter().flatten().for_each(change);
+    render(input, &Conversation { messages: messages.into(), ..conversation.clone() })
+}
+
+/// The calls of an assistant message, if it has any.
+pub fn calls_of(message: &Value) -> Option<&Vec<Value>> {
+    let calls = message.get("tool_calls").filter(|_| message["role"] == "assistant")?.as_array()?;
+    (!calls.is_empty()).then_some(calls)
+}
+
+impl Prompt {
+    /// Appends the message that the request continues, if any: `opening`, which ends where reasoning begins, the message's
+    /// reasoning and, if the model continues the content, `between` and the content.
+    pub fn continued(self, input: &PromptInput, opening: &str, between: &str) -> Prompt {
+        self.continued_with(input, |message, in_content| {
+            let mut text = format!("{opening}{}", message.reasoning_content);
+            if in_content {
+                text.push_str(between);
+                text.push_str(&message.text());
+            }
+            text
+        })
+    }
+
+    /// Like [`Prompt::continued`], with the text that `write` returns for the message. Its second argument is true if the
+    /// model continues the content.
+    pub fn continued_with(mut self, input: &PromptInput, write: impl FnOnce(&Message, bool) -> String) -> Prompt {
+        if let Some(message) = &input.prepared.continued {
+            self.generation_prompt = write(message, input.prepared.continuation == Continuation::Content);
+            self.prompt.push_str(&self.generation_prompt);
+        }
+        self
+    }
+}

@@ -1,0 +1,102 @@
+//! The reasoning of a turn: its text, what opens and what ends it, and how often.
+
+use super::glue::{glue, heads, is_strong, split_space};
+use super::learnt::Writer;
+use super::thought::Thought;
+use crate::analysis::turn::{Glue, Spot};
+use chatparse_message::Continuation;
+use chatparse_peg::ExprId;
+
+impl Writer<'_> {
+    pub(super) fn reasoning(&self) -> ExprId {
+        let p = self.p;
+        let Some(thought) = self.thought.filter(|_| self.reads_thoughts()) else {
+            return p.empty();
+        };
+        let again = self.reasoning_again(thought);
+        let block = self.thought_and_close(thought, again);
+        let more = again.map_or_else(|| p.empty(), |again| p.tolerated(p.many(p.sequence([p.space(), again, block]))));
+        // Its end once more, or without its beginning.
+        let closer = Some(thought.close.head().trim()).filter(|_| is_strong(&thought.close));
+        let closers = closer.map_or_else(|| p.empty(), |closer| p.tolerated(p.many(p.marker(closer))));
+        let rest = p.sequence([p.reopened(self.spec, &thought.start), block, more, closers]);
+        match thought.open.is_empty() {
+            // As in llama.cpp, a grammar does not insist on the end of reasoning in front of calls.
+            true if self.spec.call_required() => {
+                let at_once = glue(p, &thought.close.trim_start(), None, "");
+                p.choice([rest, at_once, p.empty()])
+            }
+            true => rest,
+            false => {
+                let space = if self.spec.continuation == Continuation::None { p.empty() } else { p.space() };
+                let opened = p.sequence([glue(p, &thought.open, None, ""), space, rest]);
+                let closed =
+                    closer.filter(|closer| !self.begins_with(closer)).map(|closer| p.tolerated(p.marker(closer)));
+                p.optional(p.choice([opened].into_iter().chain(closed)))
+            }
+        }
+    }
+
+    /// The text of reasoning, and its end.
+    pub(super) fn thought_and_close(&self, thought: &Thought, again: Option<ExprId>) -> ExprId {
+        let p = self.p;
+        // The opening of content ends it as well.
+        let opens = self.edges(&[Spot::Reasoning], Spot::Content).map(|edge| &edge.glue);
+        let opens = opens.filter(|glue| is_strong(glue)).flat_map(|glue| heads(&glue.up_to_first_marker()));
+        let opens = p.spelled(opens.collect());
+        let ends: Vec<String> = p.spelled(heads(&thought.close)).into_iter().chain(opens.iter().cloned()).collect();
+        let closed = glue(p, &thought.close, None, "");
+        let opened = (!opens.is_empty()).then(|| p.tolerated(p.and(p.any_of(&opens))));
+        // The white space in front of the end is the template's, unless more reasoning follows.
+        let (space, core) = split_space(&thought.close);
+        let joined = again.filter(|_| !space.is_empty() && core.is_literal()).map(|again| {
+            let space = p.reasoning(p.literal(space));
+            p.tolerated(p.atomic(p.sequence([space, p.marker(core.head()), p.and(again)])))
+        });
+        let closed = p.choice(joined.into_iter().chain([closed]).chain(opened));
+        // Where a call must come, reasoning does not end the output.
+        let end = (!self.spec.call_required()).then(|| p.end());
+        let (text, close) = match (self.tolerances.calls_in_reasoning, self.callable) {
+            // A token that opens calls ends reasoning even where no tools are offered, unless a name must follow.
+            (true, false) if !self.turn.calls_begin_with_names() => {
+                let first = |glue: &Glue| glue.first_marker().map(str::to_owned);
+                let opens = p.spelled(self.before_first_call().iter().filter_map(first).collect());
+                let open = p.tolerated(p.and(p.any_of(&opens)));
+                (p.until_marker(ends.into_iter().chain(opens)), p.choice([closed, open].into_iter().chain(end)))
+            }
+            (true, true) => {
+                let opens = self.marks_of_calls().iter().cloned().chain(self.marks_of_bare_calls());
+                let call = p.and(self.announced_call());
+                let stop = p.choice([closed, call]);
+                let run = p.until_marker(ends.into_iter().chain(opens));
+                let more = p.many(p.sequence([p.not(stop), p.any(), run]));
+                (p.sequence([run, more]), p.choice([closed, p.tolerated(call)].into_iter().chain(end)))
+            }
+            _ => (p.until_marker(ends), p.choice([closed].into_iter().chain(end))),
+        };
+        let text = if self.spec.extract_reasoning() { p.reasoning(text) } else { p.content(text) };
+        p.sequence([text, close])
+    }
+
+    /// Whether reasoning is read as a part of its own.
+    pub(super) fn reads_thoughts(&self) -> bool {
+        self.spec.extract_reasoning() || self.tolerances.bare_thoughts
+    }
+
+    /// Whether a part may begin with this text where the turn begins.
+    fn begins_with(&self, text: &str) -> bool {
+        self.turn.edges.iter().any(|edge| edge.from == Spot::Prompt && edge.glue.head().trim_start().starts_with(text))
+    }
+
+    /// What opens more reasoning directly behind the end of reasoning.
+    pub(super) fn reasoning_again(&self, thought: &Thought) -> Option<ExprId> {
+        let open = if thought.open.is_empty() { Glue::from(&*thought.start) } else { thought.open.trim_start() };
+        is_strong(&open).then(|| glue(self.p, &open, None, ""))
+    }
+
+    /// Whether a glue opens and closes reasoning, or closes it. Behind text it does not.
+    pub(super) fn has_thought(&self, glue: &Glue) -> bool {
+        let close = self.thought.map(|thought| &thought.close).filter(|close| is_strong(close));
+        close.is_some_and(|close| glue.head().contains(close.head().trim()))
+    }
+}

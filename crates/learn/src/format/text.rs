@@ -1,0 +1,151 @@
+//! The content of a turn: text up to what ends it, and what that is.
+
+use super::calls::learnt as calls;
+use super::glue::{any_space, glue, heads, is_strong, split_space};
+use super::learnt::Writer;
+use super::wrappers;
+use crate::analysis::turn::{Edge, Glue, Spot};
+use chatparse_peg::ExprId;
+
+impl Writer<'_> {
+    /// The markers that end a text in front of calls.
+    pub(super) fn marks_of_calls(&self) -> &[String] {
+        self.marks_of_calls.get_or_init(|| self.marks_of(|glue| !self.has_thought(glue) && !self.begins_turn(glue)))
+    }
+
+    /// The markers of those calls whose glue in front is `such`.
+    fn marks_of(&self, such: impl Fn(&Glue) -> bool) -> Vec<String> {
+        let glues = if self.callable { self.before_first_call() } else { &[] };
+        let named = self.turn.calls_begin_with_names();
+        let marker = self.marker().trim();
+        let marks = glues.iter().filter(|glue| such(glue)).flat_map(|glue| match glue.head().find(marker) {
+            // What stands between the marker and the name may differ.
+            Some(at) if !named && !marker.is_empty() => heads(&glue.up_to(at + marker.len())),
+            // Text may begin as a call does.
+            _ if named && is_strong(glue) && self.begins_content(glue) => {
+                let names = self.spec.tools().iter().map(|tool| glue.and(&Glue::from(&*tool.name)));
+                names.flat_map(|call| heads(&call)).collect()
+            }
+            _ => calls::heads(self.turn, glue, self.spec),
+        });
+        self.p.spelled(marks.collect())
+    }
+
+    /// Whether what is in front of content begins with this glue.
+    fn begins_content(&self, glue: &Glue) -> bool {
+        let before = self.edges(&[Spot::Prompt, Spot::Reasoning], Spot::Content);
+        let start = glue.head().trim_start();
+        !start.is_empty() && before.map(|edge| edge.glue.head().trim_start()).any(|text| text.starts_with(start))
+    }
+
+    /// The texts that calls without the markers around all calls begin with, and those markers: other white space may stand
+    /// behind them.
+    pub(super) fn marks_of_bare_calls(&self) -> Vec<String> {
+        let Some(open) = self.bare_open() else { return Vec::new() };
+        let first = |glue: &Glue| glue.first_marker().map(str::to_owned);
+        let outer = self.before_first_call();
+        let bare = self.spec.tools().iter().map(|tool| format!("{}{}", open.head(), tool.name));
+        self.p.spelled(outer.iter().filter_map(first).chain(bare).collect())
+    }
+
+    /// Text up to calls or one of `ends`.
+    fn text(&self, ends: Vec<String>) -> ExprId {
+        self.text_up_to(self.marks_of_calls().iter().cloned().chain(ends).collect())
+    }
+
+    fn text_up_to(&self, stops: Vec<String>) -> ExprId {
+        let p = self.p;
+        let at_once = self.marks_of(|glue| self.has_thought(glue));
+        let at_once = (!at_once.is_empty()).then(|| p.tolerated(p.and(p.any_of(&at_once))));
+        let plain = p.choice(at_once.into_iter().chain([p.content(p.until_marker(stops.clone()))]));
+        if self.bare_open().is_none() {
+            return plain;
+        }
+        let alone = p.tolerated(p.and(self.announced_call()));
+        if !self.tolerances.bare_calls {
+            // Behind other text, what looks like a call is a part of that.
+            return p.choice([alone, plain]);
+        }
+        // The white space in front is the template's.
+        let glues = self.before_first_call();
+        let spaces = || glues.iter().map(|glue| split_space(glue).0).chain(["", "\n"]);
+        let bare = self.marks_of_bare_calls();
+        let bare = bare.iter().flat_map(|mark| spaces().map(move |space| format!("{space}{mark}")));
+        let marks: Vec<String> = stops.iter().cloned().chain(bare).collect();
+        let stop = p.choice([self.announced_call(), p.any_of(&stops)]);
+        let run = p.until_marker(marks);
+        let more = p.many(p.sequence([p.not(stop), p.any(), run]));
+        p.choice([alone, p.tolerated(p.content(p.sequence([run, more]))), plain])
+    }
+
+    /// The markers that end the last text of a turn.
+    fn marks_of_end(&self) -> Vec<String> {
+        let glues = self.edges(&[Spot::Content], Spot::End).filter(|edge| !edge.glue.is_blank());
+        let end = self.tolerances.spelled_end.then(|| heads(&self.turn.end));
+        glues.flat_map(|edge| heads(&edge.glue)).chain(end.into_iter().flatten()).collect()
+    }
+
+    pub(super) fn content(&self) -> ExprId {
+        let p = self.p;
+        if self.thought.is_some() && !self.reads_thoughts() {
+            // The marker of content is none of the content's, whatever reasoning is in front.
+            let end = self.thought.map_or("", |thought| thought.close.head().trim());
+            let marked = self.edges(&[Spot::Prompt, Spot::Reasoning], Spot::Content).map(|edge| &edge.glue);
+            let marked: Vec<&Glue> = marked.filter(|glue| is_strong(glue) && !glue.head().contains(end)).collect();
+            // As in llama.cpp, one that begins a message of its own is.
+            let opening = self.turn.opening.trim();
+            let apart = !opening.is_empty() && marked.iter().any(|glue| glue.head().contains(opening));
+            if marked.is_empty() || apart {
+                return self.text(Vec::new());
+            }
+            let before = p.content(
+                p.until_marker(marked.iter().flat_map(|glue| heads(glue)).chain(self.marks_of_calls().to_vec())),
+            );
+            let marker = p.choice(marked.iter().map(|open| glue(p, open, None, "")).collect::<Vec<_>>());
+            return p.sequence([before, p.optional(p.sequence([marker, self.text(self.marks_of_end())]))]);
+        }
+        let (stops, mut ends) = (self.marks_of_calls(), self.marks_of_end());
+        ends.extend(self.empty_section());
+        let late = self.thought.filter(|_| self.tolerances.late_thoughts && self.spec.extract_reasoning());
+        ends.extend(
+            late.into_iter().flat_map(|thought| [&thought.start, thought.close.head().trim()].map(str::to_owned)),
+        );
+        let marked = !self.tolerances.calls_from.is_empty() || self.before_first_call().iter().all(is_strong);
+        let text = match stops.is_empty() || marked {
+            true => self.text(ends.clone()),
+            false => wrappers::text_before(p, stops, &ends),
+        };
+        let text = late.map_or(text, |thought| {
+            let again = self.reasoning_again(thought);
+            let block = again.map(|again| p.sequence([again, self.thought_and_close(thought, Some(again))]));
+            let mark = p.choice(block.into_iter().chain([p.marker(thought.close.head().trim())]).collect::<Vec<_>>());
+            p.sequence([text, p.tolerated(p.many(p.sequence([mark, text])))])
+        });
+        // Text behind a marker of its own ends at another one.
+        let strong = self.marks_of(is_strong);
+        let marked_text = match strong.is_empty() || strong == stops {
+            true => text,
+            false => self.text_up_to(strong.into_iter().chain(ends).collect()),
+        };
+        let (blank, marked): (Vec<&Edge>, Vec<&Edge>) =
+            self.edges(self.begin(), Spot::Content).partition(|edge| edge.glue.is_blank());
+        let mut ways: Vec<ExprId> =
+            marked.iter().map(|edge| p.sequence([glue(p, &edge.glue, None, ""), marked_text])).collect();
+        let mut spaces: Vec<&str> = blank.iter().map(|edge| edge.glue.head()).collect();
+        spaces.dedup();
+        match spaces.is_empty() {
+            // Without its marker.
+            true => ways.extend([p.tolerated(text), p.empty()]),
+            false => ways.push(p.sequence([any_space(p, &spaces), text])),
+        }
+        ways.push(self.nothing());
+        p.choice(ways)
+    }
+
+    /// Text up to the end of the turn or one of `marks`.
+    pub(super) fn last_text(&self, marks: Vec<String>) -> ExprId {
+        let p = self.p;
+        let text = p.until_marker(self.marks_of_end().into_iter().chain(heads(&self.turn.end)).chain(marks));
+        p.sequence([p.content(text), self.close(&[Spot::Content])])
+    }
+}

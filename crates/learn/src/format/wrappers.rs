@@ -1,0 +1,99 @@
+//! What models put around calls: fences, brackets, tags, special tokens. A wrapper belongs to its calls and is not content.
+
+use super::FormatBuilder;
+use super::accounts;
+use chatparse_peg::ExprId;
+
+/// The texts that wrappers begin with.
+pub const STARTS: [&str; 3] = ["```", "<", "["];
+
+/// Names of tags around calls; also between brackets, in capitals.
+const NAMES: [&str; 9] =
+    ["tool_calls", "tool_call", "toolcall", "tools", "tool", "function_calls", "function_call", "functions", "action"];
+
+/// One or more calls in nested wrappers. `held`: a call inside a tag or special tokens. There, a call without a marker is
+/// not a quotation, so `held` may match one.
+pub fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId) -> ExprId {
+    let row = |call| {
+        let separator = p.optional(separator(p));
+        p.sequence([call, p.many(p.sequence([p.space(), separator, p.space(), call]))])
+    };
+    let calls = p.rule("calls-in-a-row", row(call));
+    let held = p.rule("held-calls-in-a-row", row(held));
+    let list = p.sequence([p.literal("["), p.space(), held, p.optional(p.sequence([p.space(), p.literal("]")]))]);
+    let marked = p.rule("marked-calls", p.choice([held, list]));
+    let once = p.rule("wrapped-once", around(p, calls, marked));
+    p.choice([calls, around(p, once, p.choice([marked, once]))])
+}
+
+/// Whether the whole text is a marker.
+pub fn is_marker(text: &str) -> bool {
+    text.len() > 3 && text.contains(['<', '[', '|']) && text.contains(char::is_alphanumeric)
+}
+
+/// The text that models write between calls.
+pub fn separator(p: &FormatBuilder) -> ExprId {
+    p.one_of(&[(',', ','), (';', ';')])
+}
+
+/// A wrapper with `inner`, or with `marked` if it is a tag or a special token; or `inner` without a wrapper.
+fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId) -> ExprId {
+    let holding = |inner: ExprId, open: ExprId, close: ExprId| {
+        p.sequence([open, p.space(), inner, p.optional(p.sequence([p.space(), close]))])
+    };
+    let within = |open, close| holding(inner, open, close);
+    p.choice([
+        inner,
+        within(fence(p), p.literal("```")),
+        holding(marked, special(p), special(p)),
+        holding(marked, tag(p, "<"), tag(p, "</")),
+        within(p.literal("["), p.literal("]")),
+    ])
+}
+
+/// Text up to calls without a marker, which begin with one of these texts, and up to the wrappers around such calls. `ends`:
+/// other texts that end it.
+pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String]) -> ExprId {
+    let stops = || calls.iter().chain(ends).cloned();
+    let wrapper = p.choice([fence(p), special(p), tag(p, "<")]);
+    let wrappers = p.repeat(p.sequence([wrapper, p.space()]), 1, Some(2));
+    let held = p.sequence([wrappers, p.and(p.any_of(calls))]);
+    let starts = || stops().chain(STARTS.map(str::to_owned));
+    let stop = p.choice([held, p.any_of(calls), p.any_of(ends)]);
+    let more = p.many(p.sequence([p.not(stop), p.any(), p.until_marker(starts())]));
+    let text = p.content(p.sequence([p.until_marker(starts()), more]));
+    p.choice([p.tolerated(p.sequence([text, p.optional(held)])), p.content(p.until_marker(stops()))])
+}
+
+/// Closers behind calls that nothing has opened, and ends of the turn. `ends`: the texts that end calls and turns;
+/// `openings`: the texts that begin calls.
+pub fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str]) -> ExprId {
+    let any = p.choice([p.any_of(ends.iter().map(|end| end.trim())), special(p), tag(p, "</")]);
+    // A bracket only together with the marker behind it.
+    let bracket = p.optional(p.sequence([p.one_of(&[(']', ']'), ('}', '}'), (')', ')')]), p.space()]));
+    let next = p.any_of(openings.iter().map(|opening| opening.trim()));
+    let line = p.choice([p.end(), p.and(p.literal("\n"))]);
+    let fence = p.sequence([p.literal("```"), line]);
+    p.many(p.sequence([p.space(), bracket, p.not(next), p.choice([fence, any])]))
+}
+
+/// The opening of a code fence.
+fn fence(p: &FormatBuilder) -> ExprId {
+    let language = accounts::word(p, 0, &[('a', 'z'), ('_', '_')]);
+    p.sequence([p.literal("```"), language])
+}
+
+/// `<|name|>`, `[NAME]`, or a token of DeepSeek that is spelled out without its bars.
+fn special(p: &FormatBuilder) -> ExprId {
+    let any = accounts::word(p, 2, &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁'), ('0', '9')]);
+    let upper = p.choice(NAMES.map(|name| p.literal(name.to_uppercase())));
+    let upper = p.sequence([p.literal("["), p.optional(p.literal("/")), upper, p.literal("]")]);
+    let between =
+        |left: &str, right: &str| p.sequence([p.literal(left), p.optional(p.literal("/")), any, p.literal(right)]);
+    p.choice([between("<|", "|>"), between("<｜", "｜>"), between("<tool▁", ">"), upper])
+}
+
+/// A tag.
+fn tag(p: &FormatBuilder, open: &str) -> ExprId {
+    p.sequence([p.literal(open), p.choice(NAMES.map(|name| p.literal(name))), p.literal(">")])
+}

@@ -1,0 +1,234 @@
+//! Reads fields of JSON objects, with errors that name the field.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use chatparse_base::limits;
+use chatparse_base::{Error, ErrorKind, Result};
+
+/// An object of the request, and its place for errors.
+pub struct Fields<'a> {
+    pub map: &'a Map<String, Value>,
+    /// Fields that replace those of `map`.
+    over: Option<&'a Map<String, Value>>,
+    place: FieldPath<'a>,
+}
+
+/// The place of an object. Formatted only when an error needs it.
+enum FieldPath<'a> {
+    /// The whole input, which errors call this; the name of the request is empty.
+    Whole(&'static str),
+    /// At a key of another object.
+    Key(&'a Fields<'a>, &'a str),
+    /// In a list at a key of another object.
+    Item(&'a Fields<'a>, &'a str, usize),
+}
+
+/// The number of fields up to which a linear search is faster than hashing.
+const FEW: usize = 16;
+
+fn field<'a>(map: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    if map.len() > FEW {
+        return map.get(name);
+    }
+    map.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
+impl<'a> Fields<'a> {
+    /// The fields of an object that errors call `name`.
+    pub fn new(value: &'a Value, name: &'static str) -> Result<Fields<'a>> {
+        Fields::at(value, FieldPath::Whole(name))
+    }
+
+    /// The same with the fields of `over` in front.
+    pub fn under(self, over: &'a Map<String, Value>) -> Fields<'a> {
+        Fields { over: Some(over), ..self }
+    }
+
+    fn at(value: &'a Value, place: FieldPath<'a>) -> Result<Fields<'a>> {
+        match value {
+            Value::Object(map) => Ok(Fields { map, over: None, place }),
+            other => Err(wrong(&place.path(), "an object", other)),
+        }
+    }
+
+    pub fn own_path(&self) -> String {
+        self.place.path()
+    }
+
+    pub fn path(&self, name: &str) -> String {
+        let own = self.own_path();
+        if own.is_empty() { name.to_owned() } else { format!("{own}.{name}") }
+    }
+
+    /// The field, unless it is missing or null.
+    pub fn get(&self, name: &str) -> Option<&'a Value> {
+        let over = self.over.and_then(|over| field(over, name));
+        over.or_else(|| field(self.map, name)).filter(|value| !value.is_null())
+    }
+
+    /// The object at a key, if there is one.
+    pub fn object<'s>(&'s self, name: &'s str) -> Result<Option<Fields<'s>>> {
+        self.get(name).map(|value| Fields::at(value, FieldPath::Key(self, name))).transpose()
+    }
+
+    /// The object at a key, which must exist.
+    pub fn required_object<'s>(&'s self, name: &'s str) -> Result<Fields<'s>> {
+        Fields::at(self.required(name)?, FieldPath::Key(self, name))
+    }
+
+    pub fn required(&self, name: &str) -> Result<&'a Value> {
+        self.get(name).ok_or_else(|| Error::invalid(format!("{}: missing", self.path(name))))
+    }
+
+    pub fn text(&self, name: &str) -> Result<Option<&'a str>> {
+        self.get(name).map(|value| value.as_str().ok_or_else(|| wrong(&self.path(name), "a string", value))).transpose()
+    }
+
+    pub fn required_text(&self, name: &str) -> Result<&'a str> {
+        self.required(name)?;
+        Ok(self.text(name)?.unwrap_or_default())
+    }
+
+    /// The id of a call. Ids may repeat, as those of engines that count the calls of each turn do, and a result's may be of a
+    /// call that is no longer in the history.
+    pub fn call_id(&self, name: &str) -> Result<Option<&'a str>> {
+        self.text(name)?.map(|id| self.short(name, id, limits::CALL_ID_BYTES)).transpose()
+    }
+
+    pub fn required_call_id(&self, name: &str) -> Result<&'a str> {
+        self.required(name)?;
+        Ok(self.call_id(name)?.unwrap_or_default())
+    }
+
+    /// The text of a field that may have so many bytes.
+    fn short(&self, name: &str, text: &'a str, most: usize) -> Result<&'a str> {
+        if text.len() > most {
+            let message = format!("{}: must have at most {most} bytes, not {}", self.path(name), text.len());
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        Ok(text)
+    }
+
+    pub fn text_or_empty(&self, name: &str) -> Result<String> {
+        Ok(self.text(name)?.unwrap_or_default().to_owned())
+    }
+
+    pub fn flag(&self, name: &str, other: bool) -> Result<bool> {
+        match self.get(name) {
+            None => Ok(other),
+            Some(value) => value.as_bool().ok_or_else(|| wrong(&self.path(name), "true or false", value)),
+        }
+    }
+
+    /// A non-negative whole number.
+    pub fn number(&self, name: &str) -> Result<Option<u64>> {
+        let number = |value: &Value| value.as_u64().ok_or_else(|| wrong(&self.path(name), "a whole number", value));
+        self.get(name).map(number).transpose()
+    }
+
+    /// The objects of an array; empty if the field is missing.
+    pub fn items<'s>(&'s self, name: &'s str) -> Result<Vec<Fields<'s>>> {
+        match self.get(name) {
+            None => Ok(Vec::new()),
+            Some(Value::Array(items)) => {
+                items.iter().enumerate().map(|(index, item)| self.item(name, index, item)).collect()
+            }
+            Some(other) => Err(wrong(&self.path(name), "an array", other)),
+        }
+    }
+
+    /// An object in an array at a key.
+    pub fn item<'s>(&'s self, name: &'s str, index: usize, item: &'s Value) -> Result<Fields<'s>> {
+        Fields::at(item, FieldPath::Item(self, name, index))
+    }
+
+    /// A text, or the objects of an array.
+    pub fn text_or_items<'s>(&'s self, name: &'s str) -> Result<TextOrItems<'s>> {
+        match self.get(name) {
+            Some(Value::String(text)) => Ok(TextOrItems::Text(text)),
+            Some(Value::Array(_)) | None => Ok(TextOrItems::Items(self.items(name)?)),
+            Some(other) => Err(wrong(&self.path(name), "a string or an array", other)),
+        }
+    }
+
+    /// An error about the field.
+    pub fn refuse(&self, name: &str, why: &str) -> Error {
+        Error::invalid(format!("{}: {why}", self.path(name)))
+    }
+
+    /// The error for an unknown value of the field.
+    pub fn unknown(&self, name: &str, known: &str) -> Error {
+        let value = self.get(name).unwrap_or(&Value::Null);
+        Error::invalid(format!("{}: must be {known}, not {value}", self.path(name)))
+    }
+
+    /// The `function` of a tool or a call, whose `type` must be `function`.
+    pub fn function(&self) -> Result<Fields<'_>> {
+        let kind = self.required_text("type")?;
+        if kind != "function" {
+            return Err(Error::invalid(format!("{}: only \"function\" is supported, not {kind:?}", self.path("type"))));
+        }
+        self.required_object("function")
+    }
+}
+
+impl FieldPath<'_> {
+    fn path(&self) -> String {
+        match self {
+            FieldPath::Whole(name) => (*name).to_owned(),
+            FieldPath::Key(inside, name) => inside.path(name),
+            FieldPath::Item(inside, name, index) => format!("{}[{index}]", inside.path(name)),
+        }
+    }
+}
+
+/// The names of the tools of a request, which differ: calls say no more of their tool.
+#[derive(Default)]
+pub struct ToolNames<'a>(HashSet<&'a str>);
+
+impl<'a> ToolNames<'a> {
+    /// The name of one more tool.
+    pub fn read(&mut self, tool: &Fields<'a>) -> Result<&'a str> {
+        let name = tool.short("name", tool.required_text("name")?, limits::TOOL_NAME_BYTES)?;
+        if name.trim().is_empty() {
+            return Err(tool.refuse("name", "must not be empty"));
+        }
+        if !self.0.insert(name) {
+            return Err(tool.refuse("name", &format!("there is another tool {name:?}")));
+        }
+        Ok(name)
+    }
+}
+
+/// The value of fields that may have several types.
+pub enum TextOrItems<'a> {
+    Text(&'a str),
+    Items(Vec<Fields<'a>>),
+}
+
+pub fn wrong(path: &str, expected: &str, got: &Value) -> Error {
+    let got = match got {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    };
+    let path = if path.is_empty() { "the request" } else { path };
+    Error::invalid(format!("{path}: must be {expected}, not {got}"))
+}
+
+/// The choice that a field names; `other` if it is missing.
+pub(super) fn choice<T: Copy>(body: &Fields, name: &str, choices: &[(&str, T)], other: T) -> Result<T> {
+    let Some(text) = body.text(name)? else { return Ok(other) };
+    match choices.iter().find(|(known, _)| *known == text) {
+        Some((_, choice)) => Ok(*choice),
+        None => {
+            let known: Vec<&str> = choices.iter().map(|(known, _)| *known).collect();
+            Err(Error::invalid(format!("{}: must be one of {}, not {text:?}", body.path(name), known.join(", "))))
+        }
+    }
+}

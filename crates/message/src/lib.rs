@@ -1,0 +1,395 @@
+//! Messages, tools and requests as plain data, with their JSON forms. Most other modules use these types.
+#![forbid(unsafe_code)]
+
+#[macro_use]
+extern crate chatparse_base;
+
+mod body;
+pub mod fields;
+mod openai;
+mod read;
+mod request;
+
+pub use chatparse_base::{Error, ErrorKind, Result};
+pub use openai::{text_part, thinking_part};
+pub use request::{OPTIONS, messages_from_json};
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The names of the field for a message's reasoning; the first one that is present is used.
+pub const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+
+/// The kind of a part with reasoning, and the field of its text.
+pub const THINKING: &str = "thinking";
+
+/// One message of a conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Message {
+    /// `system`, `user`, `assistant`, `tool`, `developer`, or another role that the template accepts.
+    pub role: String,
+    /// The text. Empty if [`Message::parts`] is used.
+    pub content: String,
+    /// Typed content parts, in order; empty for plain text.
+    pub parts: Vec<Part>,
+    /// The model's reasoning, separate from the content.
+    pub reasoning_content: String,
+    /// Calls that an assistant message makes.
+    pub tool_calls: Vec<ToolCall>,
+    /// `name`: the tool's name in a tool result.
+    pub name: String,
+    /// `tool_call_id`: the call that a tool result answers.
+    pub tool_call_id: String,
+}
+
+impl Message {
+    /// A message of text.
+    pub fn new(role: impl Into<String>, content: impl Into<String>) -> Self {
+        Message { role: role.into(), content: content.into(), ..Message::default() }
+    }
+
+    /// Whether the message holds nothing but a role.
+    pub fn is_empty(&self) -> bool {
+        let texts = [&self.content, &self.reasoning_content, &self.name, &self.tool_call_id];
+        texts.iter().all(|text| text.is_empty()) && self.parts.is_empty() && self.tool_calls.is_empty()
+    }
+
+    /// The message with the reasoning parts moved to [`Message::reasoning_content`], behind its text; each on a separate
+    /// line.
+    pub fn with_reasoning_apart(&self) -> Cow<'_, Message> {
+        if self.parts.iter().all(|part| part.kind != THINKING) {
+            return Cow::Borrowed(self);
+        }
+        let mut message = self.clone();
+        let (thoughts, parts): (Vec<Part>, Vec<Part>) =
+            std::mem::take(&mut message.parts).into_iter().partition(|part| part.kind == THINKING);
+        message.parts = parts;
+        let all = [&*self.reasoning_content].into_iter().chain(thoughts.iter().map(|part| &*part.text));
+        message.reasoning_content = all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
+        Cow::Owned(message)
+    }
+
+    /// The content as one text: the parts of kind `text`, separated by blank lines.
+    pub fn text(&self) -> String {
+        if !self.content.is_empty() {
+            return self.content.clone();
+        }
+        let texts = self.parts.iter().filter(|part| part.kind == "text").map(|part| part.text.as_str());
+        texts.collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+/// Concatenates typed parts, given by kind and text: each text on a separate line, media markers without a line break.
+pub fn join_parts<'a>(parts: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let mut joined = String::new();
+    let mut after_media = false;
+    for (kind, text) in parts {
+        if kind == "text" && !after_media && !joined.is_empty() {
+            joined.push('\n');
+        }
+        after_media = kind != "text";
+        joined.push_str(text);
+    }
+    joined
+}
+
+/// One typed part of a message's content.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Part {
+    /// `text`, `thinking` (reasoning between other parts), `media_marker`, or the kind of media: `image`, `audio`, `video`
+    /// or `file`.
+    pub kind: String,
+    /// The text, the reasoning or the marker's text; empty for media.
+    pub text: String,
+    /// The JSON of media in the request, e.g. `{"type": "image_url", "image_url": {"url": ...}}`; `None` for other parts.
+    pub source: Option<Arc<Value>>,
+}
+
+/// Media in a prompt: the host replaces its text by the media.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Media {
+    /// `image`, `audio`, `video` or `file`.
+    pub kind: String,
+    /// Index of its message in the request.
+    pub message: usize,
+    /// Index of its part in that message's content.
+    pub part: usize,
+    /// Whether `text` is the template's; otherwise it is the host's marker.
+    pub native: bool,
+    /// The text in the prompt.
+    pub text: String,
+    /// The JSON of the part in the request.
+    pub source: Arc<Value>,
+}
+
+/// One call of a tool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolCall {
+    /// The tool's name.
+    pub name: String,
+    /// The arguments as JSON text (the beginning of it if the output was cut off).
+    pub arguments: String,
+    /// The id, empty if the format has none.
+    pub id: String,
+}
+
+impl ToolCall {
+    /// A call: the tool's name, the arguments as JSON text, and the id, empty for none.
+    pub fn new(name: impl Into<String>, arguments: impl Into<String>, id: impl Into<String>) -> Self {
+        ToolCall { name: name.into(), arguments: arguments.into(), id: id.into() }
+    }
+}
+
+/// A tool that the model may call.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Tool {
+    /// The function's name.
+    pub name: String,
+    /// What it does; may be empty.
+    pub description: String,
+    /// The JSON schema of its parameters; an empty object if the request had none.
+    pub parameters: Arc<Value>,
+    /// Further fields that templates render: `strict` and `return`, if the request has them.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub more: Map<String, Value>,
+}
+
+impl Tool {
+    /// A tool: its name, what it does, and the JSON schema of its arguments.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: Value) -> Self {
+        Tool { name: name.into(), description: description.into(), parameters: Arc::new(parameters), more: Map::new() }
+    }
+}
+
+/// Whether the model may, must or must not call tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolChoice {
+    /// Calls are allowed.
+    #[default]
+    Auto,
+    /// At least one call is required.
+    Required,
+    /// Calls are forbidden; tools are still rendered.
+    None,
+}
+
+/// How the model's reasoning is returned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReasoningFormat {
+    /// Leave it in the content.
+    #[default]
+    None,
+    /// Separate it as `reasoning_content`.
+    Auto,
+    /// As [`ReasoningFormat::Auto`].
+    DeepSeek,
+    /// As [`ReasoningFormat::Auto`].
+    DeepSeekLegacy,
+}
+
+/// Whether and where the model continues the last message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Continuation {
+    /// The model starts a new message.
+    #[default]
+    None,
+    /// In the reasoning if the message has nothing else, otherwise in the content.
+    Auto,
+    /// In the reasoning.
+    Reasoning,
+    /// In the content.
+    Content,
+}
+
+/// What a prompt has for arguments of an earlier call that are not a JSON object. Models sometimes write such, and hosts
+/// keep them in the history.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MalformedArguments {
+    /// Their text. If the template takes arguments as an object: a JSON string, or `{}` for an empty text. Also `{}` if the
+    /// template would fail on the text or leave it out.
+    #[default]
+    Keep,
+    /// `{}`.
+    Empty,
+    /// None: the request is rejected.
+    Error,
+}
+
+/// Which outputs are searched for tool calls in dialects other than the template's format. Only if calls are allowed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Dialects {
+    /// None: such calls are content.
+    Off,
+    /// Only the output behind the place where it left the format.
+    #[default]
+    Recover,
+    /// All content. Text that may become a call is delayed until that is certain.
+    Always,
+}
+
+/// How calls of tools that are not offered are read, if the format marks calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum UnknownTools {
+    /// As calls, with a diagnostic. Agents can answer with the list of tools.
+    #[default]
+    Call,
+    /// As content.
+    Content,
+}
+
+/// How calls inside reasoning are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CallsInReasoning {
+    /// As reasoning.
+    #[default]
+    Off,
+    /// As calls, if the output ends with them and the reasoning was not closed. Text that may become a call is delayed.
+    AtEnd,
+    /// As calls.
+    Always,
+}
+
+/// When a JSON object that looks like a call, but has no marker, is read as one. Does not apply to templates whose own calls
+/// are such objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum BareCalls {
+    /// Never.
+    Off,
+    /// If the whole answer consists of calls of offered tools. Such an answer is delayed until its end.
+    #[default]
+    Whole,
+    /// Wherever other dialects are read.
+    Anywhere,
+}
+
+/// How a second opening of the reasoning is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OpeningAgain {
+    /// As a marker, which is dropped.
+    #[default]
+    Marker,
+    /// As text of the reasoning.
+    Reasoning,
+}
+
+/// What becomes of a call that is not complete when the output has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum IncompleteCalls {
+    /// It is a call, and its report says that it is not complete.
+    #[default]
+    Keep,
+    /// It is not in the message that the parse ends with. A diagnostic has its bytes. Deltas have shown it.
+    Drop,
+    /// What the model wrote is content of that message.
+    Content,
+}
+
+/// How output is read that deviates from the template's format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Leniency {
+    /// Calls in other dialects.
+    pub dialects: Dialects,
+    /// Calls of tools that are not offered.
+    pub unknown_tools: UnknownTools,
+    /// Calls in reasoning.
+    pub calls_in_reasoning: CallsInReasoning,
+    /// Calls without a marker.
+    #[serde(default)]
+    pub bare_calls: BareCalls,
+    /// A repeated opening of the reasoning.
+    #[serde(default)]
+    pub opening_again: OpeningAgain,
+    /// Calls that are not complete at the end.
+    #[serde(default)]
+    pub incomplete_calls: IncompleteCalls,
+}
+
+/// How schemas are turned into grammar rules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum GrammarStyle {
+    /// The grammar allows what the schema allows, as exactly as possible.
+    #[default]
+    Faithful,
+    /// The text that llama.cpp makes of the schema, since 0.5.0.
+    LlamaCpp,
+    /// The text of earlier versions: the same, but `{}` is any object.
+    LlamaCppB10587,
+}
+
+/// A conversation that is passed to the template unchanged: the host's JSON.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlainConversation {
+    /// An array of messages with any fields.
+    pub messages: Arc<Value>,
+    /// An array of tools of any form, or `Null`.
+    pub tools: Arc<Value>,
+    /// An array of documents, or `Null`.
+    pub documents: Arc<Value>,
+}
+
+/// A chat-completions request: of which a template makes a prompt and a parser.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Request {
+    /// The conversation.
+    pub messages: Vec<Message>,
+    /// The tools that are offered.
+    pub tools: Vec<Tool>,
+    /// Whether calls are allowed, required or forbidden.
+    pub tool_choice: ToolChoice,
+    /// The tools that may be called; `None`: all. The template renders all of them.
+    pub allowed_tools: Option<Vec<Tool>>,
+    /// Whether the grammar lets a message have more than one call. The parser reads any number of them.
+    pub parallel_tool_calls: bool,
+    /// How reasoning is returned.
+    pub reasoning_format: ReasoningFormat,
+    /// What to do with arguments in the history that are not a JSON object.
+    pub malformed_arguments: MalformedArguments,
+    /// How output is read that deviates from the template's format.
+    pub leniency: Leniency,
+    /// The template variable `enable_thinking`.
+    pub enable_thinking: bool,
+    /// The schema of a structured response; `Null` if there is none.
+    pub json_schema: Value,
+    /// The caller's GBNF; empty for none. Cannot be combined with tools.
+    pub grammar: String,
+    /// Whether the prompt ends with the opening of the assistant's turn.
+    pub add_generation_prompt: bool,
+    /// Whether and where to continue the last message instead of starting one.
+    pub continuation: Continuation,
+    /// The text in the prompt for media that the template does not render.
+    pub media_marker: String,
+    /// Extra template variables, which replace the computed ones.
+    pub template_kwargs: Map<String, Value>,
+    /// How schemas are turned into grammar rules.
+    pub grammar_style: GrammarStyle,
+    /// A conversation for the template that replaces `messages`, as with transformers. `tools` is then for the parser only.
+    pub plain: Option<PlainConversation>,
+    /// Skip the analysis, and read all output as content.
+    pub force_pure_content: bool,
+    /// The template's clock: Unix seconds, UTC. `None`: the system's clock, if there is one (WebAssembly has none without
+    /// WASI, and a template that reads the date then fails).
+    pub now: Option<i64>,
+}

@@ -1,0 +1,281 @@
+//! Reads a chat-completions body as a [`Request`]: the fields, their types and their defaults.
+
+use serde_json::{Map, Value};
+
+use super::body::{Body, Given};
+use super::fields::{Fields, choice, wrong};
+use super::read::{known_tools, message, plain, response_format, tool_choice, tools};
+use super::{
+    BareCalls, CallsInReasoning, Continuation, Dialects, GrammarStyle, IncompleteCalls, Leniency, MalformedArguments,
+    Message, OpeningAgain, ReasoningFormat, Request, UnknownTools,
+};
+use chatparse_base::{Error, Result};
+
+impl Request {
+    /// A request of these messages, with all else as in [`Request::from_json`] where nothing is said.
+    pub fn new(messages: Vec<Message>) -> Request {
+        let nothing_said = Request::from_json(&json!({"messages": []})).expect("an empty body is a request");
+        Request { messages, ..nothing_said }
+    }
+
+    /// Reads a request from JSON text.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] if the text is not JSON; otherwise as [`Request::from_json`].
+    pub fn from_text(text: &str) -> Result<Request> {
+        Request::from_text_with(text, "{}")
+    }
+
+    /// [`Request::from_json_with`] from JSON texts.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] if a text is not JSON; otherwise as [`Request::from_json_with`].
+    pub fn from_text_with(body: &str, options: &str) -> Result<Request> {
+        match serde_json::from_str(body) {
+            Ok(Body { rest, messages }) => Request::read_with(&rest, messages, &parsed(options, "options")?),
+            // Parsing it as generic JSON gives a better error.
+            Err(_) => Request::from_json_with(&parsed(body, "request")?, &parsed(options, "options")?),
+        }
+    }
+
+    /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls` (default true),
+    /// `response_format`, `reasoning_effort`, and these options: `reasoning_format` (default auto), `malformed_arguments`,
+    /// `dialects`, `unknown_tools`, `calls_in_reasoning`, `bare_calls`, `opening_again`, `incomplete_calls`,
+    /// `enable_thinking` (default true), `json_schema`, `grammar`, `grammar_style`, `add_generation_prompt` (default true),
+    /// `continue_final_message`, `chat_template_kwargs`, `force_pure_content`, `media_marker`, `now` and `plain`
+    /// ([`super::PlainConversation`]: the template gets `messages`, `tools`, `documents` and `chat_template_kwargs`
+    /// unchanged, and no other variables). Null counts as missing. Unknown fields are ignored, unless the name is nearly
+    /// that of an option.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] naming the field, e.g. `messages[2].tool_calls[0].function.name`, and
+    /// [`crate::ErrorKind::Limit`] for a name of a tool or an id of a call that is too long.
+    pub fn from_json(body: &Value) -> Result<Request> {
+        Request::read(&Fields::new(body, "")?, None)
+    }
+
+    /// Like [`Request::from_json`], with the host's options beside the client's body: an object with option fields, which
+    /// replace those of the body. So a host need not change the client's body.
+    ///
+    /// # Errors
+    /// As there; and for an option that is not known.
+    pub fn from_json_with(body: &Value, options: &Value) -> Result<Request> {
+        Request::read_with(body, None, options)
+    }
+
+    fn read_with(body: &Value, messages: Option<Vec<Given>>, options: &Value) -> Result<Request> {
+        let options = Fields::new(options, "options")?;
+        if let Some(unknown) = options.map.keys().find(|name| !OPTIONS.contains(&name.as_str())) {
+            let message =
+                format!("{}: there is no such option; there are {}", options.path(unknown), OPTIONS.join(", "));
+            return Err(Error::invalid(message));
+        }
+        Request::read(&Fields::new(body, "")?.under(options.map), messages)
+    }
+
+    /// `messages`: those that are not in `body`.
+    fn read(body: &Fields, messages: Option<Vec<Given>>) -> Result<Request> {
+        if messages.is_none() {
+            body.required("messages")?;
+        }
+        if let Some((name, meant)) = body.map.keys().find_map(|name| Some((name, meant(name)?))) {
+            return Err(Error::invalid(format!("{name}: there is no such field; did you mean {meant}?")));
+        }
+        let now = match body.get("now") {
+            None => None,
+            Some(value) => Some(value.as_i64().ok_or_else(|| wrong("now", "a whole number", value))?),
+        };
+        let kwargs = body.object("chat_template_kwargs")?;
+        let mut template_kwargs = kwargs.map_or_else(Map::new, |kwargs| kwargs.map.clone());
+        let (messages, tools, plain) = if body.flag("plain", false)? {
+            let plain = plain(body, messages.map(|given| given.into_iter().map(Given::into_json).collect()))?;
+            (Vec::new(), known_tools(&plain.tools), Some(plain))
+        } else {
+            let messages = match messages {
+                Some(given) => given.into_iter().enumerate().map(|(index, given)| given.message(body, index)).collect(),
+                None => body.items("messages")?.iter().map(message).collect::<Result<_>>(),
+            };
+            (messages?, tools(body)?, None)
+        };
+        let mut enable_thinking = body.flag("enable_thinking", true)?;
+        if plain.is_some() {
+            // The request's value is for the template, the template's value for the parser.
+            if let Some(value) = body.get("enable_thinking") {
+                template_kwargs.entry("enable_thinking").or_insert_with(|| value.clone());
+            }
+            enable_thinking = template_kwargs.get("enable_thinking").and_then(Value::as_bool).unwrap_or(true);
+        }
+        let (tool_choice, allowed_tools) = tool_choice(body, &tools)?;
+        let json_schema = match body.get("json_schema") {
+            Some(schema) => schema.clone(),
+            None => response_format(body)?,
+        };
+        if let Some(effort) = body.text("reasoning_effort")? {
+            template_kwargs.entry("reasoning_effort").or_insert_with(|| effort.into());
+        }
+        Ok(Request {
+            messages,
+            tools,
+            plain,
+            tool_choice,
+            allowed_tools,
+            parallel_tool_calls: body.flag("parallel_tool_calls", true)?,
+            reasoning_format: choice(body, "reasoning_format", REASONING_FORMATS, ReasoningFormat::Auto)?,
+            malformed_arguments: choice(body, "malformed_arguments", MALFORMED_ARGUMENTS, Default::default())?,
+            leniency: Leniency {
+                dialects: choice(body, "dialects", DIALECTS, Default::default())?,
+                unknown_tools: choice(body, "unknown_tools", UNKNOWN_TOOLS, Default::default())?,
+                calls_in_reasoning: choice(body, "calls_in_reasoning", CALLS_IN_REASONING, Default::default())?,
+                bare_calls: choice(body, "bare_calls", BARE_CALLS, Default::default())?,
+                opening_again: choice(body, "opening_again", OPENING_AGAIN, Default::default())?,
+                incomplete_calls: choice(body, "incomplete_calls", INCOMPLETE_CALLS, Default::default())?,
+            },
+            enable_thinking,
+            json_schema,
+            grammar: body.text_or_empty("grammar")?,
+            add_generation_prompt: body.flag("add_generation_prompt", true)?,
+            continuation: match body.get("continue_final_message") {
+                Some(Value::Bool(true)) => Continuation::Auto,
+                Some(Value::String(part)) if part == "reasoning_content" => Continuation::Reasoning,
+                Some(Value::String(part)) if part == "content" => Continuation::Content,
+                _ => Continuation::None,
+            },
+            media_marker: body.text("media_marker")?.unwrap_or("<__media__>").to_owned(),
+            template_kwargs,
+            grammar_style: choice(body, "grammar_style", GRAMMAR_STYLES, Default::default())?,
+            force_pure_content: body.flag("force_pure_content", false)?,
+            now,
+        })
+    }
+}
+
+/// Reads an array of messages.
+///
+/// # Errors
+/// As [`Request::from_json`].
+pub fn messages_from_json(messages: &Value) -> Result<Vec<Message>> {
+    let body = Map::from_iter([("messages".to_owned(), messages.clone())]).into();
+    let body = Fields::new(&body, "")?;
+    body.required("messages")?;
+    body.items("messages")?.iter().map(message).collect()
+}
+
+fn parsed(text: &str, what: &str) -> Result<Value> {
+    serde_json::from_str(text).map_err(|error| Error::invalid(format!("the {what} is not JSON: {error}")))
+}
+
+/// The fields that are options of this library and not OpenAI's.
+pub const OPTIONS: &[&str] = &[
+    "add_generation_prompt",
+    "bare_calls",
+    "calls_in_reasoning",
+    "chat_template_kwargs",
+    "continue_final_message",
+    "dialects",
+    "enable_thinking",
+    "force_pure_content",
+    "grammar",
+    "grammar_style",
+    "incomplete_calls",
+    "json_schema",
+    "malformed_arguments",
+    "media_marker",
+    "now",
+    "opening_again",
+    "plain",
+    "reasoning_format",
+    "unknown_tools",
+];
+
+/// The option that the unknown name `name` most likely means: it differs in case, in `-` and `_`, or, unless the option is
+/// short, in one letter.
+fn meant(name: &str) -> Option<&'static str> {
+    const LONG: usize = 6;
+    if OPTIONS.contains(&name) {
+        return None;
+    }
+    let is_near = |option: &&&str| {
+        let start = letters(name).zip(letters(option)).take_while(|(a, b)| a == b).count();
+        let end = letters(name).rev().zip(letters(option).rev()).take_while(|(a, b)| a == b).count();
+        if start + end == 0 {
+            return false;
+        }
+        let (given, known) = (letters(name).count(), letters(option).count());
+        let in_one_letter = given.abs_diff(known) <= 1 && start + end + 1 >= given.max(known);
+        start == given.max(known) || in_one_letter && known >= LONG
+    };
+    OPTIONS.iter().find(is_near).copied()
+}
+
+/// In lower case, without `-` and `_`.
+fn letters(name: &str) -> impl DoubleEndedIterator<Item = u8> {
+    name.bytes().filter(|c| !matches!(c, b'-' | b'_')).map(|c| c.to_ascii_lowercase())
+}
+
+const REASONING_FORMATS: &[(&str, ReasoningFormat)] = &[
+    ("none", ReasoningFormat::None),
+    ("auto", ReasoningFormat::Auto),
+    ("deepseek", ReasoningFormat::DeepSeek),
+    ("deepseek-legacy", ReasoningFormat::DeepSeekLegacy),
+];
+
+const MALFORMED_ARGUMENTS: &[(&str, MalformedArguments)] =
+    &[("keep", MalformedArguments::Keep), ("empty", MalformedArguments::Empty), ("error", MalformedArguments::Error)];
+
+const DIALECTS: &[(&str, Dialects)] =
+    &[("off", Dialects::Off), ("recover", Dialects::Recover), ("always", Dialects::Always)];
+
+const UNKNOWN_TOOLS: &[(&str, UnknownTools)] = &[("call", UnknownTools::Call), ("content", UnknownTools::Content)];
+
+const GRAMMAR_STYLES: &[(&str, GrammarStyle)] = &[
+    ("faithful", GrammarStyle::Faithful),
+    ("llama.cpp", GrammarStyle::LlamaCpp),
+    ("llama.cpp-b10587", GrammarStyle::LlamaCppB10587),
+];
+
+const BARE_CALLS: &[(&str, BareCalls)] =
+    &[("off", BareCalls::Off), ("whole", BareCalls::Whole), ("anywhere", BareCalls::Anywhere)];
+
+const OPENING_AGAIN: &[(&str, OpeningAgain)] =
+    &[("marker", OpeningAgain::Marker), ("reasoning", OpeningAgain::Reasoning)];
+
+const INCOMPLETE_CALLS: &[(&str, IncompleteCalls)] =
+    &[("keep", IncompleteCalls::Keep), ("drop", IncompleteCalls::Drop), ("content", IncompleteCalls::Content)];
+
+const CALLS_IN_REASONING: &[(&str, CallsInReasoning)] =
+    &[("off", CallsInReasoning::Off), ("at_end", CallsInReasoning::AtEnd), ("always", CallsInReasoning::Always)];
+
+#[cfg(test)]
+mod tests {
+    use regex::Regex;
+
+    use super::*;
+
+    #[test]
+    fn the_options_are_what_is_read() {
+        let read = |name: &str, value: Value| {
+            let mut body = json!({"messages": []});
+            body[name] = value;
+            Request::from_json(&body)
+        };
+        let bare = read("messages", json!([]));
+        let values = [json!(7), json!("content"), json!(true), json!({"a": 1})];
+        for option in OPTIONS {
+            assert!(values.iter().any(|value| read(option, value.clone()) != bare), "{option} is not read");
+        }
+        let theirs = [
+            "documents",
+            "messages",
+            "parallel_tool_calls",
+            "reasoning_effort",
+            "response_format",
+            "tool_choice",
+            "tools",
+        ];
+        let named = Regex::new(r#"(?:body\.\w+\(|choice\(body, )"(\w+)""#).unwrap();
+        let source = [include_str!("request.rs"), include_str!("read.rs")].concat();
+        for name in named.captures_iter(&source).map(|found| found.extract::<1>().1[0]) {
+            assert!(OPTIONS.contains(&name) || theirs.contains(&name), "{name} is no option");
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Checks an arena before it is compiled: it has a root, no dangling reference, no left recursion, bounded nesting and size.
+
+use smol_str::SmolStr;
+
+use super::expr::{Arena, Expr, ExprId};
+use chatparse_base::limits;
+use chatparse_base::{Error, ErrorKind, Result};
+
+/// The result of checking an arena.
+pub(super) struct Checked {
+    pub root: ExprId,
+    /// By expression: the rule that a reference refers to.
+    targets: Vec<Option<ExprId>>,
+}
+
+impl Checked {
+    /// The rule that this reference refers to.
+    pub fn target(&self, reference: ExprId) -> ExprId {
+        self.targets[reference.index()].expect("references were looked up")
+    }
+}
+
+/// Checks what is reachable from the root of `arena` and from the rules at which a grammar may start.
+pub(super) fn check(arena: &Arena) -> Result<Checked> {
+    let root = arena.root().ok_or_else(|| Error::new(ErrorKind::Internal, "the format description has no root"))?;
+    let mut checker = Checker {
+        arena,
+        known: vec![Known::default(); arena.len()],
+        targets: vec![None; arena.len()],
+        entered: Vec::new(),
+        pending: arena.trigger_rules().filter_map(|name| arena.rule_named(name)).chain([root]).collect(),
+    };
+    let mut size = 0_usize;
+    while let Some(next) = checker.pending.pop() {
+        size = size.saturating_add(checker.visit(next, 0)?.size);
+        if size > limits::PROGRAM_SIZE {
+            let text = format!("the format description is longer than {} when written out", limits::PROGRAM_SIZE);
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
+        checker.left(next, 0)?;
+    }
+    Ok(Checked { root, targets: checker.targets })
+}
+
+fn too_deep() -> Error {
+    Error::new(ErrorKind::Limit, format!("the format description nests deeper than {} expressions", limits::EXPR_DEPTH))
+}
+
+/// The size of an expression that is laid out in place.
+#[derive(Clone, Copy)]
+struct Extent {
+    /// Levels of nesting.
+    height: usize,
+    /// Number of expressions, and the bytes of their texts. A shared expression counts once for each place that uses it.
+    size: usize,
+}
+
+impl Extent {
+    /// The extent of a node without its children.
+    fn of(node: &Expr) -> Self {
+        let text = match node {
+            Expr::Literal(text) | Expr::Marker(text) => text.len(),
+            Expr::Until(markers) | Expr::UntilMarker(markers) => markers.iter().map(SmolStr::len).sum(),
+            Expr::Char(set) => set.ranges.len(),
+            _ => 0,
+        };
+        Extent { height: 1, size: 1 + text }
+    }
+}
+
+/// What was found out about an expression.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    /// Its size, once it was visited.
+    extent: Option<Extent>,
+    /// What it does before it consumes a byte.
+    left: Option<Left>,
+    /// Whether a reference refers to it.
+    referred: bool,
+}
+
+/// What an expression does before it consumes a byte.
+#[derive(Clone, Copy)]
+struct Left {
+    /// Whether it may match without consuming any.
+    nullable: bool,
+    /// Levels of expressions that it may enter, including rules.
+    height: usize,
+}
+
+struct Checker<'a> {
+    arena: &'a Arena,
+    /// By expression.
+    known: Vec<Known>,
+    /// By expression: the rule that a reference refers to, if it was looked up.
+    targets: Vec<Option<ExprId>>,
+    /// Rules that were entered before any byte was consumed, outermost first.
+    entered: Vec<ExprId>,
+    /// Rules that are referred to and not visited yet.
+    pending: Vec<ExprId>,
+}
+
+impl Checker<'_> {
+    fn rule(&mut self, reference: ExprId, name: &str) -> Result<ExprId> {
+        let target = match self.targets[reference.index()] {
+            Some(target) => target,
+            None => self.arena.rule_named(name).ok_or_else(|| {
+                let text = format!("the format refers to a rule {name:?} that it does not define");
+                Error::new(ErrorKind::InvalidArgument, text)
+            })?,
+        };
+        self.targets[reference.index()] = Some(target);
+        Ok(target)
+    }
+
+    /// Checks a node and its descendants, once. Rules are visited separately, because they are compiled separately.
+    fn visit(&mut self, id: ExprId, depth: usize) -> Result<Extent> {
+        let known = self.known[id.index()].extent;
+        if depth + known.map_or(0, |known| known.height) > limits::EXPR_DEPTH {
+            return Err(too_deep());
+        }
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let arena = self.arena;
+        let node = arena.get(id);
+        if let Expr::Ref(name) = node {
+            let target = self.rule(id, name)?;
+            if !std::mem::replace(&mut self.known[target.index()].referred, true) {
+                self.pending.push(target);
+            }
+        }
+        if let Expr::Repeat(_, min, Some(max)) = node
+            && min > max
+        {
+            let text = format!("the format repeats something at least {min} and at most {max} times");
+            return Err(Error::new(ErrorKind::InvalidArgument, text));
+        }
+        if let Expr::Excluding(_, markers) = node
+            && markers.is_empty()
+        {
+            return Err(Error::invalid(
+                "excluding: the format has text that ends with a marker, but no markers for it",
+            ));
+        }
+        let mut extent = Extent::of(node);
+        for child in node.children() {
+            let below = self.visit(child, depth + 1)?;
+            extent.height = extent.height.max(1 + below.height);
+            extent.size = extent.size.saturating_add(below.size);
+        }
+        self.known[id.index()].extent = Some(extent);
+        Ok(extent)
+    }
+
+    /// Walks the expressions that `id` may enter before it consumes a byte. The depth does not depend on where the walk
+    /// began.
+    fn left(&mut self, id: ExprId, depth: usize) -> Result<Left> {
+        let known = self.known[id.index()].left;
+        if depth + known.map_or(0, |known| known.height) > limits::EXPR_DEPTH {
+            return Err(too_deep());
+        }
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let mut height = 0;
+        let nullable = self.left_of(id, &mut |checker, child| {
+            let left = checker.left(child, depth + 1)?;
+            height = height.max(left.height);
+            Ok(left.nullable)
+        })?;
+        let left = Left { nullable, height: height + 1 };
+        self.known[id.index()].left = Some(left);
+        Ok(left)
+    }
+
+    /// Whether `id` may match nothing; `below` answers that for the expressions that it enters.
+    fn left_of(&mut self, id: ExprId, below: &mut dyn FnMut(&mut Self, ExprId) -> Result<bool>) -> Result<bool> {
+        let arena = self.arena;
+        Ok(match arena.get(id) {
+            Expr::Empty
+            | Expr::Start
+            | Expr::End
+            | Expr::Space
+            | Expr::StringBody(_)
+            | Expr::StringLine(_)
+            | Expr::Until(_)
+            | Expr::UntilMarker(_) => true,
+            Expr::Literal(text) => text.is_empty(),
+            Expr::Marker(text) => text.trim().is_empty(),
+            Expr::Any | Expr::Char(_) => false,
+            Expr::Sequence(children) => {
+                for &child in children {
+                    if !below(self, child)? {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
+            Expr::Choice(children) => {
+                let mut nullable = false;
+                for &child in children {
+                    nullable |= below(self, child)?;
+                }
+                nullable
+            }
+            Expr::Unordered(..) => {
+                for child in arena.get(id).children() {
+                    below(self, child)?;
+                }
+                true
+            }
+            Expr::Repeat(child, min, _) => below(self, *child)? || *min == 0,
+            Expr::And(child) | Expr::Not(child) => {
+                below(self, *child)?;
+                true
+            }
+            Expr::Tag(_, child)
+            | Expr::Atomic(child)
+            | Expr::Tolerated(child)
+            | Expr::Rule { child, .. }
+            | Expr::Excluding(child, _)
+            | Expr::Gbnf(child, _) => below(self, *child)?,
+            Expr::Schema(value) => below(self, value.child)?,
+            Expr::Ref(name) => {
+                let target = self.rule(id, name)?;
+                if self.entered.contains(&target) {
+                    let text = format!("the rule {name:?} begins with itself (left recursion)");
+                    return Err(Error::new(ErrorKind::InvalidArgument, text));
+                }
+                self.entered.push(target);
+                let nullable = below(self, target)?;
+                self.entered.pop();
+                nullable
+            }
+        })
+    }
+}

@@ -1,0 +1,369 @@
+//! Compiles an arena to a program: rules become subroutines, and all other expressions are laid out in place. Checks the
+//! arena first ([`check`]) and adds the tests by which choices skip alternatives (`first`, `lead`).
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use smallvec::SmallVec;
+use smol_str::SmolStr;
+
+use super::check::{self, Checked};
+use super::expr::{Arena, CharSet, Children, Expr, ExprId, TagId};
+use super::first::{First, Firsts};
+use super::lead::Leads;
+use super::marker::{self, Part};
+use super::program::{Begin, Bounds, Op, Program, Test};
+use super::select::{Rest, Table};
+use super::until::Markers;
+use chatparse_base::bytes::Bytes;
+use chatparse_base::limits;
+use chatparse_base::{Error, ErrorKind, Result};
+
+/// The number of adjacent alternatives from which on a choice uses one table for all. For fewer, trying them in turn is as
+/// fast.
+const MANY: usize = 8;
+
+/// Compiles the expressions that can be reached from the arena's root.
+///
+/// # Errors
+/// If the root is missing, a reference refers to an undefined rule, rules are left-recursive, or the nesting is deeper than
+/// [`chatparse_base::limits::EXPR_DEPTH`].
+pub fn compile(arena: &Arena) -> Result<Program> {
+    compile_with(arena, None, MANY)
+}
+
+/// Like [`compile`], with regions for rules as well. A tag in the program is an index into the returned list of regions.
+pub(super) fn compile_regions(arena: &Arena) -> Result<(Program, Vec<Region>)> {
+    let mut regions = Regions::default();
+    let program = compile_with(arena, Some(&mut regions), MANY)?;
+    if regions.list.len() > usize::from(u16::MAX) {
+        let text = format!("the format has more than {} rules and tags", u16::MAX);
+        return Err(Error::new(ErrorKind::Limit, text));
+    }
+    Ok((program, regions.list))
+}
+
+/// `many`: see [`MANY`].
+pub(super) fn compile_with(arena: &Arena, regions: Option<&mut Regions>, many: usize) -> Result<Program> {
+    let checked = check::check(arena)?;
+    let mut out = Program { ops: Vec::with_capacity(2 * arena.len()), ..Program::default() };
+    out.tests.reserve(arena.len() / 16);
+    out.begins.reserve(64);
+    let rules = vec![None; arena.len()];
+    let firsts = Firsts::new(arena, &checked);
+    let mut compiler = Compiler {
+        arena,
+        checked: &checked,
+        out,
+        rules,
+        calls: Vec::new(),
+        firsts,
+        markers: HashMap::new(),
+        begins: [0; 64],
+        regions,
+        many,
+        room: limits::PROGRAM_SIZE,
+    };
+    compiler.expr(checked.root);
+    compiler.emit(Op::Accept);
+    let mut next = 0;
+    while next < compiler.calls.len() {
+        let (rule, call) = compiler.calls[next];
+        next += 1;
+        let known = compiler.rules[rule.index()];
+        let at = known.unwrap_or(compiler.here());
+        compiler.out.ops[call] = Op::Call(at);
+        if known.is_none() {
+            compiler.rules[rule.index()] = Some(at);
+            compiler.expr(rule);
+            compiler.emit(Op::Return);
+        }
+    }
+    Ok(compiler.out)
+}
+
+/// What a captured region was matched by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Region {
+    /// An expression with this tag.
+    Tag(TagId),
+    /// The rule of this name.
+    Rule(String),
+}
+
+/// The captured regions of a program, without duplicates.
+#[derive(Default)]
+pub(super) struct Regions {
+    list: Vec<Region>,
+    known: HashMap<Region, u16>,
+}
+
+impl Regions {
+    /// Returns the tag of a region. At most `u16::MAX` regions have one; with more, the compilation fails.
+    fn tag(&mut self, region: Region) -> TagId {
+        let next = u16::try_from(self.list.len()).unwrap_or(u16::MAX);
+        TagId(*self.known.entry(region).or_insert_with_key(|region| {
+            self.list.push(region.clone());
+            next
+        }))
+    }
+}
+
+struct Compiler<'a> {
+    arena: &'a Arena,
+    checked: &'a Checked,
+    /// If set: collects the regions of tags and rules, and gives them tags that replace the arena's.
+    regions: Option<&'a mut Regions>,
+    out: Program,
+    /// Addresses of compiled rules, by expression.
+    rules: Vec<Option<u32>>,
+    /// The rules that are called, and the addresses of the calls.
+    calls: Vec<(ExprId, usize)>,
+    /// What the expressions can begin with.
+    firsts: Firsts<'a>,
+    /// By the markers of an expression, and whether their white space may differ: indices of the program's.
+    markers: HashMap<(&'a [SmolStr], bool), u32>,
+    /// By hash: indices of some of the program's byte sets, to share them.
+    begins: [u32; 64],
+    /// See [`MANY`].
+    many: usize,
+    /// The bytes of text that such choices may still use, counted for each alternative.
+    room: usize,
+}
+
+impl<'a> Compiler<'a> {
+    fn here(&self) -> u32 {
+        self.out.ops.len() as u32
+    }
+
+    fn emit(&mut self, op: Op) -> usize {
+        self.out.ops.push(op);
+        self.out.ops.len() - 1
+    }
+
+    fn expr(&mut self, id: ExprId) {
+        let arena = self.arena;
+        match arena.get(id) {
+            Expr::Empty => {}
+            Expr::Start => drop(self.emit(Op::Start)),
+            Expr::End => drop(self.emit(Op::End)),
+            Expr::Literal(text) if text.is_empty() => {}
+            Expr::Literal(text) => self.literal(text.clone()),
+            Expr::Marker(text) => self.marker(text),
+            Expr::Sequence(children) => children.iter().for_each(|&child| self.expr(child)),
+            Expr::Choice(children) => self.choice(children),
+            Expr::Repeat(child, min, max) => self.repeat(*child, *min, *max),
+            Expr::Unordered(parts) if parts.0.is_empty() && parts.1.is_empty() => {}
+            Expr::Unordered(parts) => {
+                let any: Children = parts.0.iter().chain(&parts.1).copied().collect();
+                let first = self.firsts.of_any(&any);
+                self.rounds(0, None, first, |compiler| compiler.choice(&any));
+            }
+            Expr::And(child) => {
+                self.emit(Op::AndBegin);
+                self.expr(*child);
+                self.emit(Op::AndEnd);
+            }
+            Expr::Not(child) => {
+                let begin = self.emit(Op::NotBegin(0));
+                self.expr(*child);
+                self.emit(Op::NotEnd);
+                self.out.ops[begin] = Op::NotBegin(self.here());
+            }
+            Expr::Any => drop(self.emit(Op::Any)),
+            Expr::Space => drop(self.emit(Op::Space)),
+            Expr::Char(set) => {
+                let index = self.set(set);
+                self.emit(Op::Char(index));
+            }
+            Expr::StringBody(delimiter) => drop(self.emit(Op::StringBody(*delimiter, *delimiter))),
+            Expr::StringLine(delimiter) => drop(self.emit(Op::StringBody(*delimiter, b'\n'))),
+            Expr::Until(markers) => self.until(markers, false),
+            Expr::UntilMarker(markers) => self.until(markers, true),
+            Expr::Tag(tag, child) => {
+                let tag = self.regions.as_mut().map_or(*tag, |regions| regions.tag(Region::Tag(*tag)));
+                self.region(tag, *child);
+            }
+            Expr::Atomic(child) => {
+                self.emit(Op::AtomicBegin);
+                self.expr(*child);
+                self.emit(Op::AtomicEnd);
+            }
+            Expr::Rule { name, child, .. } => {
+                match self.regions.as_mut().map(|regions| regions.tag(Region::Rule(name.to_string()))) {
+                    Some(tag) => self.region(tag, *child),
+                    None => self.expr(*child),
+                }
+            }
+            Expr::Excluding(child, _) | Expr::Gbnf(child, _) | Expr::Tolerated(child) => self.expr(*child),
+            Expr::Schema(value) => self.expr(value.child),
+            Expr::Ref(_) => {
+                let at = self.emit(Op::Call(0));
+                self.calls.push((self.checked.target(id), at));
+            }
+        }
+    }
+
+    fn literal(&mut self, text: SmolStr) {
+        let index = self.out.literals.len() as u32;
+        self.out.literals.push(text);
+        self.emit(Op::Literal(index));
+    }
+
+    /// `spaced`: the markers' white space may differ.
+    fn until(&mut self, markers: &'a [SmolStr], spaced: bool) {
+        let all = &mut self.out.markers;
+        let index = *self.markers.entry((markers, spaced)).or_insert_with(|| {
+            all.push(if spaced { Markers::new(&marker::ends(markers)) } else { Markers::new(markers) });
+            all.len() as u32 - 1
+        });
+        self.emit(Op::Until(index));
+    }
+
+    fn marker(&mut self, text: &str) {
+        for part in marker::parts(text) {
+            match part {
+                Part::Text(text) => self.literal(text.into()),
+                Part::Space => drop(self.emit(Op::Space)),
+                Part::Gap => {
+                    let space = self.set(&marker::white_space());
+                    self.emit(Op::Char(space));
+                    self.emit(Op::Space);
+                }
+                Part::Tail(space) => space.chars().for_each(|c| {
+                    let text = SmolStr::from_iter([c]);
+                    let first = First::of_literal(&text);
+                    self.rounds(0, Some(1), first, |compiler| compiler.literal(text));
+                }),
+            }
+        }
+    }
+
+    fn region(&mut self, tag: TagId, child: ExprId) {
+        self.emit(Op::Open(tag));
+        self.expr(child);
+        self.emit(Op::Close(tag));
+    }
+
+    fn choice(&mut self, children: &[ExprId]) {
+        let Some((&last, others)) = children.split_last() else {
+            self.emit(Op::Fail);
+            return;
+        };
+        self.out.widest = self.out.widest.max(children.len() as u32);
+        // For each of the other alternatives, the last one first: what it can begin with, and the first bytes for which one
+        // behind it must be tried.
+        let mut firsts: SmallVec<[(First, Bytes); 4]> = SmallVec::new();
+        let mut later = self.firsts.of(last).tries();
+        for &child in others.iter().rev() {
+            let first = self.firsts.of(child);
+            firsts.push((first, later));
+            later = later.or(first.tries());
+        }
+        firsts.reverse();
+        let mut tables = self.tables(children).into_iter().peekable();
+        let mut commits: SmallVec<[usize; 8]> = SmallVec::new();
+        // Whether an earlier test lets only those bytes through for which this alternative or a later one must be tried.
+        let mut tested = false;
+        let mut next = 0;
+        while let Some(&child) = children.get(next) {
+            if let Some((run, table)) = tables.next_if(|(run, _)| run.start == next) {
+                let later = firsts.get(run.end - 1).map(|&(_, later)| later);
+                self.select(&children[run.clone()], table, later, &mut commits);
+                (next, tested) = (run.end, true);
+                continue;
+            }
+            let Some(&(first, later)) = firsts.get(next) else {
+                self.expr(child);
+                break;
+            };
+            next += 1;
+            let begin = Begin { bytes: first.enters(), wide: first.wide & !first.passes };
+            // Such a test would always push the other alternatives.
+            let always = begin.bytes == later && if tested { !begin.wide } else { later == Bytes::ALL };
+            let needed = first.looks && !always;
+            tested = needed || (tested && always);
+            let at = self.emit(Op::Choice(0));
+            self.expr(child);
+            commits.push(self.emit(Op::Commit(0)));
+            let other = self.here();
+            self.out.ops[at] = if needed { self.test(begin, later, other) } else { Op::Choice(other) };
+        }
+        for commit in commits {
+            self.out.ops[commit] = Op::Commit(self.here());
+        }
+    }
+
+    /// Finds the runs of alternatives that are worth a table, and builds the tables.
+    fn tables(&mut self, children: &[ExprId]) -> Vec<(Range<usize>, Table)> {
+        if children.len() < self.many {
+            return Vec::new();
+        }
+        let leads = Leads::new(self.arena, self.checked, self.regions.is_some(), children, &mut self.room);
+        leads.runs(self.many).map(|run| (run.clone(), Table::new(&leads, run))).collect()
+    }
+
+    /// `later`: the first bytes for which alternatives behind these must be tried; `None` if there are none.
+    fn select(&mut self, children: &[ExprId], table: Table, later: Option<Bytes>, commits: &mut SmallVec<[usize; 8]>) {
+        let begin = later.map(|bytes| self.begin(Begin { bytes, wide: false }));
+        let index = self.out.selects.len();
+        self.out.selects.push(table);
+        for (place, &child) in children.iter().enumerate() {
+            let head = self.emit(Op::Select(index as u32)) as u32;
+            self.out.selects[index].heads.push(head);
+            self.expr(child);
+            if place + 1 < children.len() || begin.is_some() {
+                commits.push(self.emit(Op::Commit(0)));
+            }
+        }
+        self.out.selects[index].rest = begin.map(|begin| Rest { at: self.here(), begin });
+    }
+
+    fn test(&mut self, begin: Begin, later: Bytes, other: u32) -> Op {
+        let (begin, later) = (self.begin(begin), self.begin(Begin { bytes: later, wide: false }));
+        self.out.tests.push(Test { begin, later, other });
+        Op::Test(self.out.tests.len() as u32 - 1)
+    }
+
+    fn begin(&mut self, begin: Begin) -> u32 {
+        let (begins, known) = (&mut self.out.begins, &mut self.begins[begin.hash()]);
+        if begins.get(*known as usize) != Some(&begin) {
+            *known = begins.len() as u32;
+            begins.push(begin);
+        }
+        *known
+    }
+
+    fn repeat(&mut self, child: ExprId, min: u32, max: Option<u32>) {
+        if let (Expr::Char(set), 0..=1, None) = (self.arena.get(child), min, max) {
+            let index = self.set(set);
+            if min == 1 {
+                self.emit(Op::Char(index));
+            }
+            self.emit(Op::Span(index));
+            return;
+        }
+        let first = self.firsts.of(child);
+        self.rounds(min, max, first, |compiler| compiler.expr(child));
+    }
+
+    fn rounds(&mut self, min: u32, max: Option<u32>, first: First, round: impl FnOnce(&mut Self)) {
+        let index = self.out.repeats.len();
+        let begin = self.begin(Begin { bytes: first.bytes, wide: first.wide });
+        self.out.repeats.push(Bounds { min, max, exit: 0, begin });
+        self.emit(Op::RepeatBegin);
+        let next = self.here();
+        self.emit(Op::RepeatNext(index as u32));
+        round(self);
+        self.emit(Op::RepeatEnd(next));
+        self.out.repeats[index].exit = self.here();
+    }
+
+    fn set(&mut self, set: &CharSet) -> u32 {
+        let at = self.out.sets.iter().position(|known| known == set).unwrap_or_else(|| {
+            self.out.sets.push(set.clone());
+            self.out.sets.len() - 1
+        });
+        at as u32
+    }
+}

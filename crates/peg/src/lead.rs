@@ -1,0 +1,315 @@
+//! Computes the leads of expressions: texts, one of which each match begins with. A wide choice is decided by them.
+//!
+//! A lead stops before the first capture becomes visible. So if the output has none of an expression's leads, skipping the
+//! expression changes nothing except the work.
+
+use std::ops::Range;
+
+use smallvec::{SmallVec, smallvec};
+
+use super::check::Checked;
+use super::expr::{Arena, Expr, ExprId};
+use super::marker::{self, Part};
+use chatparse_base::limits;
+
+/// Stands for any amount of white space in a lead. The byte does not occur in UTF-8.
+pub(super) const SPACE: u8 = 0xFF;
+
+/// The most leads that one alternative may have. Leads are cut where there would be more.
+const MOST: usize = 8;
+
+/// The leads of a choice's alternatives.
+pub(super) struct Leads {
+    text: Vec<u8>,
+    /// For each lead, in the order of the alternatives: its end in the text, and the alternative that it belongs to.
+    ends: Vec<(usize, usize)>,
+    /// By alternative: its last lead plus 1.
+    last: Vec<usize>,
+}
+
+impl Leads {
+    /// `named`: rules are captured as well. `room`: bytes that all leads may take together; the bytes used are subtracted.
+    pub fn new(arena: &Arena, checked: &Checked, named: bool, children: &[ExprId], room: &mut usize) -> Self {
+        let mut leads = Leads {
+            text: Vec::with_capacity(32 * children.len()),
+            ends: Vec::with_capacity(children.len()),
+            last: Vec::with_capacity(children.len()),
+        };
+        for (alternative, &child) in children.iter().enumerate() {
+            let fuel = limits::LEAD_STEPS.min(*room);
+            let mut finder = Finder { arena, checked, named, fuel, hidden: 0, captured: false };
+            let mut texts = Texts::one();
+            finder.add(child, &mut texts);
+            texts.end();
+            // What follows the lead accepts white space itself.
+            let bare = |text: &Text| text.len() - usize::from(text.ends_with(&[SPACE]));
+            // An alternative with an empty lead must always be tried.
+            if texts.ended.iter().all(|text| bare(text) > 0) {
+                for text in texts.ended {
+                    leads.text.extend_from_slice(&text[..bare(&text)]);
+                    leads.ends.push((leads.text.len(), alternative));
+                    *room = room.saturating_sub(text.len());
+                }
+            }
+            leads.last.push(leads.ends.len());
+        }
+        leads
+    }
+
+    /// The bytes of a lead, and the alternative that it belongs to.
+    pub fn get(&self, lead: usize) -> (&[u8], usize) {
+        let start = lead.checked_sub(1).map_or(0, |before| self.ends[before].0);
+        let (end, alternative) = self.ends[lead];
+        (&self.text[start..end], alternative)
+    }
+
+    /// The leads of a range of alternatives.
+    pub fn of(&self, alternatives: &Range<usize>) -> Range<usize> {
+        let before = |alternative: usize| alternative.checked_sub(1).map_or(0, |before| self.last[before]);
+        before(alternatives.start)..before(alternatives.end)
+    }
+
+    /// The runs of at least `least` adjacent alternatives that have leads.
+    pub fn runs(&self, least: usize) -> impl Iterator<Item = Range<usize>> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            while at < self.last.len() {
+                let start = at;
+                while at < self.last.len() && !self.of(&(at..at + 1)).is_empty() {
+                    at += 1;
+                }
+                let run = start..at;
+                at = at.max(start + 1);
+                if run.len() >= least.max(1) {
+                    return Some(run);
+                }
+            }
+            None
+        })
+    }
+}
+
+type Text = SmallVec<[u8; 64]>;
+
+/// The texts that the expressions seen so far begin with.
+struct Texts {
+    /// Texts that the next expression extends, and texts that are complete.
+    open: SmallVec<[Text; 1]>,
+    ended: SmallVec<[Text; 1]>,
+}
+
+impl Texts {
+    /// The empty text only.
+    fn one() -> Self {
+        Texts { open: smallvec![Text::new()], ended: SmallVec::new() }
+    }
+
+    fn end(&mut self) {
+        self.ended.append(&mut self.open);
+    }
+
+    fn len(&self) -> usize {
+        self.open.len() + self.ended.len()
+    }
+
+    /// Extends the texts by optional white space.
+    fn space(&mut self) {
+        self.open.iter_mut().filter(|open| !open.ends_with(&[SPACE])).for_each(|open| open.push(SPACE));
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Text> {
+        self.open.iter().chain(&self.ended)
+    }
+
+    /// Extends each of these texts by each of those.
+    fn then(&mut self, next: &Texts) {
+        let open = std::mem::take(&mut self.open);
+        let both = |before: &Text, after: &Text| {
+            let twice = before.ends_with(&[SPACE]) && after.starts_with(&[SPACE]);
+            before.iter().chain(behind(before, &after[usize::from(twice)..])).copied().collect()
+        };
+        for before in &open {
+            self.open.extend(next.open.iter().map(|after| both(before, after)));
+            self.ended.extend(next.ended.iter().map(|after| both(before, after)));
+        }
+    }
+}
+
+/// `text` without leading white space, if `before` ends with white space that has matched it already.
+fn behind<'t>(before: &[u8], text: &'t [u8]) -> &'t [u8] {
+    if before.ends_with(&[SPACE]) { text.trim_ascii_start() } else { text }
+}
+
+/// Whether no output can begin with both texts.
+fn exclude_each_other(one: &[u8], other: &[u8]) -> bool {
+    let differ = one.iter().zip(other).find(|(one, other)| one != other);
+    differ.is_some_and(|(one, other)| *one != SPACE && *other != SPACE)
+}
+
+/// Follows an expression for as long as it consists of text.
+struct Finder<'a> {
+    arena: &'a Arena,
+    checked: &'a Checked,
+    named: bool,
+    /// Expressions and bytes that may still be visited.
+    fuel: usize,
+    /// The depth of enclosing groups that hide their captures, and whether those have captures.
+    hidden: usize,
+    captured: bool,
+}
+
+impl Finder<'_> {
+    /// Extends the texts by an expression.
+    fn add(&mut self, id: ExprId, texts: &mut Texts) {
+        if texts.open.is_empty() {
+            return;
+        }
+        let Some(fuel) = self.fuel.checked_sub(1) else { return texts.end() };
+        self.fuel = fuel;
+        let arena = self.arena;
+        match arena.get(id) {
+            Expr::Empty => {}
+            Expr::Literal(text) => self.text(text, texts),
+            Expr::Space => texts.space(),
+            Expr::Marker(text) => {
+                for part in marker::parts(text) {
+                    match part {
+                        Part::Text(text) => self.text(text, texts),
+                        Part::Space | Part::Gap | Part::Tail(_) => texts.space(),
+                    }
+                }
+            }
+            Expr::Sequence(children) => self.sequence(children, texts),
+            Expr::Choice(children) => self.choice(children, texts),
+            Expr::Repeat(child, 1.., _) => {
+                self.add(*child, texts);
+                texts.end();
+            }
+            Expr::Tag(_, child) => self.capture(*child, texts),
+            Expr::Rule { child, .. } if self.named => self.capture(*child, texts),
+            Expr::Atomic(child) => {
+                self.hidden += 1;
+                self.add(*child, texts);
+                self.hidden -= 1;
+                if self.hidden == 0 && self.captured {
+                    texts.end();
+                }
+            }
+            Expr::Rule { child, .. } | Expr::Tolerated(child) | Expr::Excluding(child, _) | Expr::Gbnf(child, _) => {
+                self.add(*child, texts)
+            }
+            Expr::Schema(value) => self.add(value.child, texts),
+            Expr::Ref(_) => self.add(self.checked.target(id), texts),
+            _ => texts.end(),
+        }
+    }
+
+    fn text(&mut self, text: &str, texts: &mut Texts) {
+        if texts.open.is_empty() {
+            return;
+        }
+        let some = text.len().min(self.fuel / texts.open.len());
+        self.fuel -= some * texts.open.len();
+        texts.open.iter_mut().for_each(|open| open.extend_from_slice(behind(open, &text.as_bytes()[..some])));
+        if some < text.len() {
+            texts.end();
+        }
+    }
+
+    fn sequence(&mut self, children: &[ExprId], texts: &mut Texts) {
+        for (place, &child) in children.iter().enumerate() {
+            if texts.open.is_empty() {
+                return;
+            }
+            match self.arena.get(child) {
+                Expr::Repeat(child, 0, Some(1)) => return self.optional(*child, &children[place + 1..], texts),
+                _ => self.add(child, texts),
+            }
+        }
+    }
+
+    /// An optional child and the expressions behind it. The texts split in two if no output can begin with both.
+    fn optional(&mut self, child: ExprId, rest: &[ExprId], texts: &mut Texts) {
+        let Some(fuel) = self.fuel.checked_sub(1) else { return texts.end() };
+        self.fuel = fuel;
+        let (mut with, mut without) = (Texts::one(), Texts::one());
+        self.add(child, &mut with);
+        self.sequence(rest, &mut without);
+        let clear = with.all().all(|with| without.all().all(|without| exclude_each_other(with, without)));
+        with.then(&without);
+        if !clear || texts.open.len() * (with.len() + without.len()) > MOST {
+            return texts.end();
+        }
+        with.open.append(&mut without.open);
+        with.ended.append(&mut without.ended);
+        texts.then(&with);
+    }
+
+    fn capture(&mut self, child: ExprId, texts: &mut Texts) {
+        self.captured = true;
+        if self.hidden > 0 { self.add(child, texts) } else { texts.end() }
+    }
+
+    /// The texts of a choice can be extended only if at most one of its alternatives can match.
+    fn choice(&mut self, children: &[ExprId], texts: &mut Texts) {
+        let mut any = Texts { open: SmallVec::new(), ended: SmallVec::new() };
+        let mut clear = true;
+        for &child in children {
+            let mut one = Texts::one();
+            self.add(child, &mut one);
+            if texts.open.len() * (any.len() + one.len()) > MOST {
+                return texts.end();
+            }
+            clear = clear && one.all().all(|one| any.all().all(|other| exclude_each_other(one, other)));
+            any.open.append(&mut one.open);
+            any.ended.append(&mut one.ended);
+        }
+        if !clear {
+            any.end();
+        }
+        texts.then(&any);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Builder, TagId, check};
+    use super::*;
+
+    fn leads(build: impl Fn(&Builder) -> ExprId) -> Vec<String> {
+        let p = Builder::new();
+        let child = build(&p);
+        let arena = p.finish(child);
+        let checked = check::check(&arena).unwrap();
+        let leads = Leads::new(&arena, &checked, false, &[child], &mut 1_000);
+        let shown =
+            |lead| leads.get(lead).0.split(|byte| *byte == SPACE).map(String::from_utf8_lossy).collect::<Vec<_>>();
+        leads.of(&(0..1)).map(|lead| shown(lead).join("_")).collect()
+    }
+
+    #[test]
+    fn what_each_expression_must_begin_with() {
+        let is = |build: &dyn Fn(&Builder) -> ExprId, all: &[&str]| assert_eq!(leads(build), all);
+        is(&|p| p.sequence([p.literal("a"), p.empty(), p.literal("b"), p.any(), p.literal("c")]), &["ab"]);
+        is(&|p| p.sequence([p.space(), p.literal("a"), p.space(), p.space(), p.literal("b"), p.space()]), &["_a_b"]);
+        is(&|p| p.sequence([p.space(), p.until("a")]), &[]);
+        is(
+            &|p| p.rule("a", p.sequence([p.literal("a"), p.rule("b", p.some(p.literal("b"))), p.literal("c")])),
+            &["ab"],
+        );
+        is(&|p| p.literal("a".repeat(400)), &[&*"a".repeat(limits::LEAD_STEPS - 1)]);
+        // Visible captures must be entered.
+        let tag = |p: &Builder| p.tag(TagId(1), p.literal("b"));
+        is(&|p| p.sequence([p.literal("a"), tag(p), p.literal("c")]), &["a"]);
+        is(&|p| p.sequence([p.literal("a"), p.atomic(p.sequence([tag(p), p.literal("c")])), p.literal("d")]), &["abc"]);
+        is(&|p| p.sequence([p.atomic(p.literal("a")), p.literal("b")]), &["ab"]);
+        // A choice whose alternatives exclude each other.
+        let choice = |p: &Builder, all: &[&str]| p.choice(all.iter().map(|text| p.literal(*text)).collect::<Vec<_>>());
+        is(&|p| p.sequence([p.literal("a"), choice(p, &["b", "c"]), p.literal("d")]), &["abd", "acd"]);
+        is(&|p| p.sequence([p.literal("a"), choice(p, &["b", "bc"]), p.literal("d")]), &["ab", "abc"]);
+        is(&|p| p.sequence([p.literal("a"), choice(p, &["b", ""]), p.literal("d")]), &["ab", "a"]);
+        is(&|p| p.sequence([choice(p, &["a", "b", "c"]), choice(p, &["x", "y", "z"])]), &["a", "b", "c"]);
+        is(&|p| p.sequence([p.literal("a"), p.optional(p.literal("b")), p.literal("c")]), &["abc", "ac"]);
+        is(&|p| p.sequence([p.literal("a"), p.optional(p.literal("b")), p.literal("bc")]), &["a"]);
+    }
+}

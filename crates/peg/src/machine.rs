@@ -1,0 +1,495 @@
+//! Runs a program over an output that arrives in pieces. The head of [`super`] explains the method.
+
+mod budget;
+mod captured;
+mod rewind;
+mod scan;
+mod select;
+mod test;
+
+use std::sync::Arc;
+
+pub use budget::Budget;
+pub use rewind::Rewindable;
+
+use super::capture::{Capture, CaptureLog};
+use super::program::{Op, Program};
+use super::select::Walk;
+use super::utf8::Decoded;
+use chatparse_base::limits;
+use scan::Searches;
+
+/// The state of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Waiting for more output.
+    Waiting,
+    /// The program has accepted. It ignores the output from this position on.
+    Accepted(usize),
+    /// The output does not match, whatever follows.
+    Failed,
+    /// The run exceeded its budget of work or its stack. Whether the output matches is unknown.
+    Limit,
+}
+
+/// How to treat the end of the available output.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Eof {
+    /// More may follow: stop there and wait.
+    NeedMore,
+    /// The output was cut off: what is there counts, and a half-matched rest stays open.
+    Truncated,
+    /// The output is complete: a half-matched rest does not match.
+    End,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Choice,
+    Return,
+    Repeat,
+    Atomic,
+    And,
+    Not,
+}
+
+/// A stack entry: the state to restore, and the address to continue at.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    kind: Kind,
+    ip: u32,
+    /// Completed rounds, for a repetition.
+    count: u32,
+    captures: u32,
+    pos: usize,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// A run over one output. The caller keeps the output and passes it to each call. A clone forks the run; it costs as much as
+/// the run's stack and captures.
+pub struct Machine {
+    program: Arc<Program>,
+    /// The position where the run began. It counts as the start of the text.
+    start: usize,
+    origin: usize,
+    ip: u32,
+    pos: usize,
+    stack: Vec<Frame>,
+    captures: CaptureLog,
+    state: State,
+    /// Bytes of the waiting literal that have matched.
+    matched: usize,
+    /// How far the waiting choice has looked.
+    walk: Option<Walk>,
+    /// The lowest stack entry that hides the captures above it, or `NONE`.
+    hiding: u32,
+    /// The lowest stack entry that is a look ahead, or `NONE`.
+    looking: u32,
+    /// How far the captured text reaches while waiting: `pos`, or the end of a half-matched literal.
+    visible_end: usize,
+    /// One more than the position of the furthest byte looked at.
+    furthest: usize,
+    /// Whether going back behind a visible capture is a failure, and the number of visible captures.
+    committed: bool,
+    shown: usize,
+    /// Captures below this index are unchanged since the last call of [`Machine::take_kept`].
+    kept: usize,
+    work: u64,
+    budget: Budget,
+    searches: Searches,
+}
+
+impl Clone for Machine {
+    fn clone(&self) -> Self {
+        Machine {
+            program: Arc::clone(&self.program),
+            stack: self.stack.clone(),
+            captures: self.captures.clone(),
+            ..*self
+        }
+    }
+
+    /// Reuses the memory of `self`.
+    fn clone_from(&mut self, other: &Self) {
+        let (mut stack, mut captures) = (std::mem::take(&mut self.stack), std::mem::take(&mut self.captures));
+        stack.clone_from(&other.stack);
+        captures.clone_from(&other.captures);
+        *self = Machine { program: Arc::clone(&other.program), stack, captures, ..*other };
+    }
+}
+
+impl Machine {
+    /// A run from position `start` of an output. It runs when it is first fed.
+    pub fn new(program: Arc<Program>, start: usize) -> Self {
+        Machine {
+            budget: program.budget(),
+            program,
+            start,
+            origin: start,
+            ip: 0,
+            pos: start,
+            stack: Vec::new(),
+            captures: CaptureLog::default(),
+            state: State::Waiting,
+            matched: 0,
+            walk: None,
+            hiding: NONE,
+            looking: NONE,
+            visible_end: start,
+            furthest: start,
+            committed: false,
+            shown: 0,
+            kept: 0,
+            work: 0,
+            searches: Searches::default(),
+        }
+    }
+
+    /// Runs over a text that is complete, or that was cut off, from a position on. The machine cannot be fed after that.
+    pub fn whole(program: Arc<Program>, text: &[u8], start: usize, cut: bool) -> Self {
+        let mut machine = Machine { origin: 0, ..Machine::new(program, start) };
+        machine.run(text, if cut { Eof::Truncated } else { Eof::End });
+        machine
+    }
+
+    /// A run that fails instead of going back behind a visible capture. A capture counts as visible if it was visible when
+    /// the machine needed a further byte, so this does not depend on how the output is cut.
+    pub fn committed(program: Arc<Program>, start: usize) -> Self {
+        Machine { committed: true, ..Machine::new(program, start) }
+    }
+
+    /// Runs as far as `output` decides. `output` is the whole output so far; it must begin with what was passed before.
+    pub fn feed(&mut self, output: &[u8]) -> State {
+        if self.state == State::Waiting {
+            self.resume(output);
+        }
+        self.state
+    }
+
+    /// Ends the run because the model has ended the output. Returns `true` if the whole output matches, the first `read`
+    /// captures are unchanged, and further ones begin at `from` or later. Otherwise the machine is unchanged, unless it
+    /// reached its limit.
+    pub fn finish(&mut self, output: &[u8], read: usize, from: usize) -> bool {
+        match self.state {
+            State::Accepted(end) => end == output.len(),
+            State::Failed | State::Limit => false,
+            State::Waiting => {
+                let mut trial = self.clone();
+                trial.run(output, Eof::End);
+                let in_place = || trial.captures.from(read).iter().all(|capture| !capture.opens || capture.pos >= from);
+                let matched = trial.state == State::Accepted(output.len()) && trial.kept >= read && in_place();
+                if matched {
+                    *self = trial;
+                } else {
+                    self.work = trial.work;
+                    if trial.state == State::Limit {
+                        self.state = State::Limit;
+                    }
+                }
+                matched
+            }
+        }
+    }
+
+    /// Ends the run because the output was cut off; the captures so far count. Returns `false` if the output is not the
+    /// beginning of a match.
+    pub fn cut(&mut self, output: &[u8]) -> bool {
+        if self.state == State::Waiting {
+            self.run(output, Eof::Truncated);
+        }
+        !matches!(self.state, State::Failed | State::Limit)
+    }
+
+    /// The state of the run.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// One more than the position of the furthest byte looked at. After a failure: the length of the shortest prefix that
+    /// fails.
+    pub fn furthest(&self) -> usize {
+        self.furthest
+    }
+
+    fn push(&mut self, kind: Kind, ip: u32) {
+        let frame = Frame { kind, ip, count: 0, captures: self.captures.len() as u32, pos: self.pos };
+        let index = self.stack.len() as u32;
+        if matches!(kind, Kind::Atomic | Kind::And | Kind::Not) {
+            self.hiding = self.hiding.min(index);
+            if kind != Kind::Atomic {
+                self.looking = self.looking.min(index);
+            }
+        }
+        self.stack.push(frame);
+    }
+
+    fn pop(&mut self) -> Option<Frame> {
+        let frame = self.stack.pop()?;
+        let height = self.stack.len() as u32;
+        if height <= self.hiding {
+            self.hiding = NONE;
+        }
+        if height <= self.looking {
+            self.looking = NONE;
+        }
+        Some(frame)
+    }
+
+    fn truncate_captures(&mut self, count: u32) {
+        self.work += (self.captures.len() - count as usize) as u64;
+        self.captures.truncate(count as usize);
+        self.kept = self.kept.min(count as usize);
+    }
+
+    /// Goes back to the last alternative, if one is left.
+    fn fail(&mut self, output: &[u8], eof: Eof) -> Flow {
+        while let Some(frame) = self.pop() {
+            if matches!(frame.kind, Kind::Return | Kind::Atomic | Kind::And) {
+                continue;
+            }
+            if (frame.captures as usize) < self.shown {
+                break;
+            }
+            self.truncate_captures(frame.captures);
+            self.pos = frame.pos;
+            if frame.kind != Kind::Repeat {
+                self.ip = frame.ip;
+                return Flow::Go;
+            }
+            let flow = self.leave_repeat(frame, output, eof);
+            if !matches!(flow, Flow::Fail) {
+                return flow;
+            }
+        }
+        self.state = State::Failed;
+        Flow::Stop
+    }
+
+    /// Ends a repetition whose frame was popped: continues at its exit after enough rounds, fails otherwise.
+    fn leave_repeat(&mut self, frame: Frame, output: &[u8], eof: Eof) -> Flow {
+        let bounds = self.program.repeats[frame.ip as usize];
+        if frame.count >= bounds.min {
+            self.ip = bounds.exit;
+            return Flow::Go;
+        }
+        if self.pos == output.len() && eof == Eof::Truncated {
+            return Flow::Wait(self.pos);
+        }
+        Flow::Fail
+    }
+
+    fn run(&mut self, output: &[u8], eof: Eof) {
+        loop {
+            let from = self.pos;
+            let flow = self.step(output, eof);
+            if !self.follow(flow, from, output, eof) {
+                return;
+            }
+        }
+    }
+
+    /// Handles the outcome of an instruction that began at `from`. Returns whether the run continues.
+    #[inline(always)]
+    fn follow(&mut self, mut flow: Flow, from: usize, output: &[u8], eof: Eof) -> bool {
+        // An instruction that waits is counted when it completes, so that the count does not depend on the pieces.
+        self.work += self.pos.saturating_sub(from) as u64 + u64::from(!matches!(flow, Flow::Wait(_)));
+        if matches!(flow, Flow::Fail) {
+            flow = self.fail(output, eof);
+        }
+        match flow {
+            Flow::Go => {}
+            Flow::Wait(end) => {
+                self.visible_end = end;
+                self.examine(output.len());
+                return false;
+            }
+            Flow::Fail | Flow::Stop => return false,
+        }
+        if self.stack.len() > limits::PARSE_STACK || self.overdraft() > self.budget.base {
+            self.state = State::Limit;
+            return false;
+        }
+        true
+    }
+
+    /// Runs one instruction. If a byte is missing, it returns `Wait`, but at the output's end it decides.
+    fn step(&mut self, output: &[u8], eof: Eof) -> Flow {
+        let len = output.len();
+        match self.program.ops[self.ip as usize] {
+            Op::Literal(index) => {
+                let literal = self.program.literals[index as usize].as_bytes();
+                let rest = &output[self.pos..];
+                let known = std::mem::take(&mut self.matched);
+                let same = known + common_prefix(&literal[known..], &rest[known..]);
+                if same == literal.len() {
+                    self.pos += same;
+                    self.examine(self.pos);
+                } else if same == rest.len() {
+                    if eof == Eof::End {
+                        return Flow::Fail;
+                    }
+                    self.matched = same;
+                    return Flow::Wait(len);
+                } else {
+                    self.work += same as u64;
+                    self.examine(self.pos + same + 1);
+                    return Flow::Fail;
+                }
+            }
+            Op::Char(index) => match self.character(output) {
+                Decoded::Char(c, length) if self.program.sets[index as usize].contains(c) => self.pos += length,
+                Decoded::Incomplete if eof != Eof::End => return Flow::Wait(self.pos),
+                _ => return Flow::Fail,
+            },
+            Op::Span(index) => loop {
+                match self.character(output) {
+                    Decoded::Char(c, length) if self.program.sets[index as usize].contains(c) => self.pos += length,
+                    Decoded::Incomplete if eof == Eof::NeedMore => return Flow::Wait(self.pos),
+                    _ => break,
+                }
+            },
+            Op::Any => match self.character(output) {
+                Decoded::Char(_, length) => self.pos += length,
+                Decoded::Incomplete if eof != Eof::End => return Flow::Wait(self.pos),
+                _ => return Flow::Fail,
+            },
+            Op::Space => {
+                let is_space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
+                match output[self.pos..].iter().position(|byte| !is_space(byte)) {
+                    Some(length) => {
+                        self.pos += length;
+                        self.examine(self.pos + 1);
+                    }
+                    None => {
+                        self.pos = len;
+                        if eof == Eof::NeedMore {
+                            return Flow::Wait(len);
+                        }
+                    }
+                }
+            }
+            Op::StringBody(delimiter, other) => return self.string_body(output, [delimiter, other], eof),
+            Op::Until(index) => return self.until(output, index, eof),
+            Op::Start if self.pos == self.origin => {}
+            Op::End => {
+                if self.pos < len {
+                    self.examine(self.pos + 1);
+                    return Flow::Fail;
+                }
+                if eof == Eof::NeedMore {
+                    return Flow::Wait(self.pos);
+                }
+            }
+            Op::Choice(other) => self.push(Kind::Choice, other),
+            Op::Test(index) => return self.test(output, index, eof),
+            Op::Select(index) => return self.select(output, index, eof),
+            Op::Commit(to) => {
+                self.pop();
+                self.ip = to;
+                return Flow::Go;
+            }
+            Op::RepeatBegin => {
+                let Op::RepeatNext(index) = self.program.ops[self.ip as usize + 1] else {
+                    unreachable!("a repetition's first instruction is followed by its second");
+                };
+                self.push(Kind::Repeat, index);
+            }
+            Op::RepeatNext(index) => {
+                let bounds = self.program.repeats[index as usize];
+                let mut frame = *self.stack.last().expect("a repetition runs above its frame");
+                if bounds.max.is_some_and(|max| frame.count >= max) {
+                    self.pop();
+                    self.ip = bounds.exit;
+                    return Flow::Go;
+                }
+                if self.pos == len {
+                    if eof == Eof::NeedMore {
+                        return Flow::Wait(self.pos);
+                    }
+                    self.pop();
+                    return self.leave_repeat(frame, output, eof);
+                }
+                match self.may_begin(output, bounds.begin) {
+                    Some(true) => {}
+                    None if eof == Eof::NeedMore => return Flow::Wait(self.pos),
+                    None => {}
+                    Some(false) => {
+                        self.pop();
+                        return self.leave_repeat(frame, output, eof);
+                    }
+                }
+                frame.pos = self.pos;
+                frame.captures = self.captures.len() as u32;
+                *self.stack.last_mut().expect("as above") = frame;
+            }
+            Op::RepeatEnd(next) => {
+                let frame = self.stack.last_mut().expect("a repetition runs above its frame");
+                if frame.pos == self.pos {
+                    let frame = *frame;
+                    self.pop();
+                    self.truncate_captures(frame.captures);
+                    return self.leave_repeat(frame, output, eof);
+                }
+                frame.count = frame.count.saturating_add(1);
+                self.ip = next;
+                return Flow::Go;
+            }
+            Op::AndBegin => self.push(Kind::And, 0),
+            Op::AndEnd => {
+                if let Some(frame) = self.pop() {
+                    self.truncate_captures(frame.captures);
+                    self.pos = frame.pos;
+                }
+            }
+            Op::NotBegin(after) => self.push(Kind::Not, after),
+            Op::NotEnd => {
+                self.pop();
+                return Flow::Fail;
+            }
+            Op::AtomicBegin => self.push(Kind::Atomic, 0),
+            Op::AtomicEnd => drop(self.pop()),
+            Op::Open(tag) => self.captures.push(Capture { tag, pos: self.pos, opens: true }),
+            Op::Close(tag) => self.captures.push(Capture { tag, pos: self.pos, opens: false }),
+            Op::Call(to) => {
+                self.push(Kind::Return, self.ip + 1);
+                self.ip = to;
+                return Flow::Go;
+            }
+            Op::Return => {
+                self.ip = self.pop().map_or(0, |frame| frame.ip);
+                return Flow::Go;
+            }
+            Op::Start | Op::Fail => return Flow::Fail,
+            Op::Accept => {
+                self.visible_end = self.pos;
+                self.state = State::Accepted(self.pos);
+                return Flow::Stop;
+            }
+        }
+        self.ip += 1;
+        Flow::Go
+    }
+
+    fn examine(&mut self, end: usize) {
+        if end > self.furthest {
+            self.furthest = end;
+            if self.committed {
+                self.shown = self.visible_count();
+            }
+        }
+    }
+}
+
+fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    if b.starts_with(a) { a.len() } else { a.iter().zip(b).take_while(|(a, b)| a == b).count() }
+}
+
+/// The outcome of an instruction.
+enum Flow {
+    Go,
+    Fail,
+    /// A byte is missing; captured text reaches this position.
+    Wait(usize),
+    Stop,
+}

@@ -1,0 +1,179 @@
+//! The program that a machine runs: a flat list of instructions and the constants they refer to.
+
+use std::fmt;
+
+use smol_str::SmolStr;
+
+use super::expr::{CharSet, TagId};
+use super::select::Table;
+use super::until::Markers;
+use chatparse_base::bytes::Bytes;
+
+/// One instruction. `u32` operands are addresses or indices of constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Op {
+    /// Match this literal.
+    Literal(u32),
+    /// Match one character of this set.
+    Char(u32),
+    /// Match characters of this set, as many as follow.
+    Span(u32),
+    /// Match one character.
+    Any,
+    /// Match white space, as much as follows.
+    Space,
+    /// Match the inside of a string up to either of these delimiters.
+    StringBody(u8, u8),
+    /// Match text up to one of these markers.
+    Until(u32),
+    /// Match the start of the output.
+    Start,
+    /// Match the end of the output.
+    End,
+    /// Push the alternative at this address.
+    Choice(u32),
+    /// Like `Choice`, but skips what the next byte rules out and pushes only alternatives that must be tried.
+    Test(u32),
+    /// Enter the first alternative of this table that the output does not rule out, beginning with the next one.
+    Select(u32),
+    /// Pop the last alternative and jump to this address.
+    Commit(u32),
+    /// Enter a repetition.
+    RepeatBegin,
+    /// Start the next round of this repetition, or leave it.
+    RepeatNext(u32),
+    /// End a round of a repetition: count it and jump to this address.
+    RepeatEnd(u32),
+    /// Begin a positive look ahead.
+    AndBegin,
+    /// The look ahead matched: go back to where it began.
+    AndEnd,
+    /// Begin a negative look ahead. If its expression fails, jump to this address.
+    NotBegin(u32),
+    /// The expression of a negative look ahead matched: fail.
+    NotEnd,
+    /// Hide captures from here on.
+    AtomicBegin,
+    /// Make them visible.
+    AtomicEnd,
+    /// Begin a captured region.
+    Open(TagId),
+    /// End it.
+    Close(TagId),
+    /// Call a rule.
+    Call(u32),
+    /// Return from a rule.
+    Return,
+    /// Fail.
+    Fail,
+    /// Accept: the whole output has matched.
+    Accept,
+}
+
+/// Bounds and exit of a repetition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bounds {
+    pub min: u32,
+    pub max: Option<u32>,
+    pub exit: u32,
+    /// What a round can begin with.
+    pub begin: u32,
+}
+
+/// The tests of a choice on the next byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Test {
+    /// What the next alternative can begin with.
+    pub begin: u32,
+    /// What the other alternatives can begin with.
+    pub later: u32,
+    /// The address of the other alternatives.
+    pub other: u32,
+}
+
+/// What an expression can begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Begin {
+    pub bytes: Bytes,
+    /// Whether the whole character is needed to reject it.
+    pub wide: bool,
+}
+
+impl Begin {
+    /// A number below 64 that differs for most sets.
+    pub fn hash(&self) -> usize {
+        let mixed = self.bytes.words().iter().fold(u64::from(self.wide), |mixed, word| {
+            (mixed.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        });
+        (mixed >> 58) as usize
+    }
+}
+
+/// A compiled [`super::Arena`]: immutable, shared by any number of machines.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program {
+    pub(super) ops: Vec<Op>,
+    pub(super) literals: Vec<SmolStr>,
+    pub(super) sets: Vec<CharSet>,
+    pub(super) markers: Vec<Markers>,
+    pub(super) repeats: Vec<Bounds>,
+    /// The number of alternatives of the widest choice.
+    pub(super) widest: u32,
+    pub(super) tests: Vec<Test>,
+    pub(super) begins: Vec<Begin>,
+    pub(super) selects: Vec<Table>,
+}
+
+impl Program {
+    /// Approximate memory use in bytes.
+    pub fn bytes(&self) -> usize {
+        let Program { ops, literals, sets, markers, repeats, tests, begins, selects, widest: _ } = self;
+        size_of_val(ops.as_slice())
+            + size_of_val(repeats.as_slice())
+            + size_of_val(tests.as_slice())
+            + size_of_val(begins.as_slice())
+            + literals.iter().map(|text| size_of::<SmolStr>() + text.len()).sum::<usize>()
+            + sets.iter().map(|set| size_of::<CharSet>() + size_of_val(set.ranges.as_slice())).sum::<usize>()
+            + markers.iter().map(Markers::bytes).sum::<usize>()
+            + selects.iter().map(Table::bytes).sum::<usize>()
+    }
+}
+
+/// A listing, one instruction per line.
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, op) in self.ops.iter().enumerate() {
+            write!(f, "{at:5}  ")?;
+            match *op {
+                Op::Literal(i) => {
+                    writeln!(f, "Literal {:?}", self.literals[i as usize])?;
+                }
+                Op::Until(i) => writeln!(f, "Until {}", self.markers[i as usize])?,
+                Op::RepeatNext(i) => {
+                    let Bounds { min, max, exit, begin } = self.repeats[i as usize];
+                    let max = max.map_or("∞".to_owned(), |max| max.to_string());
+                    writeln!(f, "RepeatNext {min}..{max} {} exit {exit}", self.begins[begin as usize].bytes)?;
+                }
+                Op::Test(i) => {
+                    let Test { begin, later, other } = self.tests[i as usize];
+                    let [begin, later] = [begin, later].map(|at| self.begins[at as usize].bytes);
+                    writeln!(f, "Test {begin} other {other} {later}")?;
+                }
+                Op::Select(i) => {
+                    let heads = &self.selects[i as usize].heads;
+                    writeln!(
+                        f,
+                        "Select {:?} of {}",
+                        heads.binary_search(&(at as u32)).unwrap_or_default(),
+                        heads.len()
+                    )?;
+                }
+                Op::StringBody(delimiter, other) => {
+                    writeln!(f, "StringBody {:?} {:?}", char::from(delimiter), char::from(other))?;
+                }
+                other => writeln!(f, "{other:?}")?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,196 @@
+//! Finds the first of several markers in a text, or the half marker at the end of the available text.
+
+use std::fmt;
+
+use smallvec::SmallVec;
+use smol_str::SmolStr;
+
+use super::find::{find, find2, find3};
+use chatparse_base::bytes::Bytes;
+
+/// A set of markers to stop before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Markers {
+    /// Sorted. None is a prefix of another, because the shorter one would be found first.
+    markers: SmallVec<[SmolStr; 1]>,
+    heads: Heads,
+    /// The second bytes of the markers.
+    seconds: Bytes,
+}
+
+/// The first bytes of the markers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Heads {
+    None,
+    One(u8),
+    Two([u8; 2]),
+    Three([u8; 3]),
+    Many(Box<Bytes>),
+}
+
+/// The result of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// A whole marker: its begin and its end.
+    Whole(usize, usize),
+    /// The bytes from here to the end may become a marker.
+    Half(usize),
+    /// Neither a marker nor the beginning of one.
+    Nothing,
+}
+
+impl Markers {
+    /// Empty markers never match.
+    pub fn new<S: AsRef<str>>(markers: &[S]) -> Self {
+        let markers = markers.iter().map(AsRef::as_ref).filter(|marker| !marker.is_empty());
+        let mut markers: SmallVec<[SmolStr; 1]> = markers.map(SmolStr::new).collect();
+        markers.sort_unstable();
+        markers.dedup_by(|next, kept| next.starts_with(kept.as_str()));
+        let mut heads: SmallVec<[u8; 8]> = markers.iter().filter_map(|marker| marker.bytes().next()).collect();
+        heads.dedup();
+        let heads = match *heads.as_slice() {
+            [] => Heads::None,
+            [a] => Heads::One(a),
+            [a, b] => Heads::Two([a, b]),
+            [a, b, c] => Heads::Three([a, b, c]),
+            ref heads => {
+                let all = heads.iter().fold(Bytes::default(), |all, &head| all.or(Bytes::byte(head)));
+                Heads::Many(Box::new(all))
+            }
+        };
+        let seconds = markers.iter().fold(Bytes::default(), |all, marker| {
+            all.or(marker.as_bytes().get(1).map_or(Bytes::ALL, |&second| Bytes::byte(second)))
+        });
+        Markers { markers, heads, seconds }
+    }
+
+    /// Approximate memory use in bytes.
+    pub fn bytes(&self) -> usize {
+        let markers = self.markers.iter().map(|marker| size_of::<SmolStr>() + marker.len());
+        size_of::<Self>() + markers.sum::<usize>()
+    }
+
+    /// Finds the first marker, or half marker, in `text` at or after `from`.
+    pub fn find(&self, text: &[u8], from: usize) -> Found {
+        self.next_head(&text[from..]).map_or(Found::Nothing, |step| self.find_behind(text, from + step))
+    }
+
+    /// Like `find`, starting at the first byte of a possible marker.
+    #[inline(never)]
+    fn find_behind(&self, text: &[u8], mut at: usize) -> Found {
+        loop {
+            // Most first bytes do not begin a marker: the second byte decides.
+            if text.get(at + 1).is_none_or(|&next| self.seconds.contains(next)) {
+                match self.at(&text[at..]) {
+                    Begun::Whole(length) => return Found::Whole(at, at + length),
+                    Begun::Half => return Found::Half(at),
+                    Begun::Not => {}
+                }
+            }
+            match self.next_head(&text[at + 1..]) {
+                Some(step) => at += 1 + step,
+                None => return Found::Nothing,
+            }
+        }
+    }
+
+    /// Compares the start of a text, whose first byte begins a marker, with the markers. Each byte narrows the range of
+    /// sorted markers.
+    fn at(&self, text: &[u8]) -> Begun {
+        let mut left = self.markers.as_slice();
+        for (at, byte) in text.iter().enumerate() {
+            let byte_of = |marker: &SmolStr| marker.as_bytes()[at];
+            let (Some(first), Some(last)) = (left.first(), left.last()) else { return Begun::Not };
+            let (low, high) = (byte_of(first), byte_of(last));
+            if *byte < low || *byte > high {
+                return Begun::Not;
+            }
+            if *byte > low {
+                left = &left[left.partition_point(|marker| byte_of(marker) < *byte)..];
+            }
+            if *byte < high {
+                left = &left[..left.partition_point(|marker| byte_of(marker) == *byte)];
+            }
+            if left.first().is_some_and(|marker| marker.len() == at + 1) {
+                return Begun::Whole(at + 1);
+            }
+        }
+        if left.is_empty() { Begun::Not } else { Begun::Half }
+    }
+
+    fn next_head(&self, text: &[u8]) -> Option<usize> {
+        match &self.heads {
+            Heads::None => None,
+            Heads::One(a) => find(*a, text),
+            Heads::Two(heads) => find2(*heads, text),
+            Heads::Three(heads) => find3(*heads, text),
+            Heads::Many(heads) => text.iter().position(|byte| heads.contains(*byte)),
+        }
+    }
+}
+
+/// How much of a marker matched.
+enum Begun {
+    /// All of it; its length in bytes.
+    Whole(usize),
+    /// The text ended inside it.
+    Half,
+    Not,
+}
+
+impl fmt::Display for Markers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.markers).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn whole_markers_win_and_half_ones_are_seen() {
+        let markers = Markers::new(&["</think>", "<tool>", "<t"]);
+        assert_eq!(markers.find(b"a < b <tool>", 0), Found::Whole(6, 8));
+        assert_eq!(markers.find(b"abc </th", 0), Found::Half(4));
+        assert_eq!(markers.find(b"abc </thx", 0), Found::Nothing);
+        assert_eq!(markers.find(b"<<<</think>", 0), Found::Whole(3, 11));
+        assert_eq!(Markers::new::<&str>(&[]).find(b"<", 0), Found::Nothing);
+        // A half marker in front of a whole one may still become the first.
+        assert_eq!(Markers::new(&["ab!", "b"]).find(b"xab", 0), Found::Half(1));
+    }
+
+    /// Compares every marker at every position.
+    fn naive(markers: &[String], text: &[u8], from: usize) -> Found {
+        for at in from..text.len() {
+            let rest = &text[at..];
+            let whole = markers.iter().filter(|marker| rest.starts_with(marker.as_bytes())).map(String::len).min();
+            if let Some(length) = whole {
+                return Found::Whole(at, at + length);
+            }
+            if markers.iter().any(|marker| marker.as_bytes().starts_with(rest)) {
+                return Found::Half(at);
+            }
+        }
+        Found::Nothing
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn finds_what_comparing_all_markers_finds(
+            markers in prop::collection::vec("[ab<é]{1,5}|[a-h]{1,2}", 0..12), text in "[ab<é]{0,16}|[a-j]{0,40}", from in 0usize..8,
+        ) {
+            let from = from.min(text.len());
+            let found = Markers::new(&markers).find(text.as_bytes(), from);
+            prop_assert_eq!(found, naive(&markers, text.as_bytes(), from));
+            for end in from..text.len() {
+                let part = &text.as_bytes()[..end];
+                prop_assert_eq!(Markers::new(&markers).find(part, from), naive(&markers, part, from));
+            }
+        }
+    }
+}

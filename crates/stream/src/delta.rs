@@ -1,0 +1,136 @@
+//! What a piece of output adds to the message.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+/// The part of the message that changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DeltaKind {
+    /// `reasoning_content`.
+    Reasoning,
+    /// `content`.
+    Content,
+    /// The name of a call; the first delta of each call, and its only one of this kind.
+    ToolName,
+    /// The id of a call, at most once.
+    ToolId,
+    /// A piece of a call's arguments, as JSON text.
+    ToolArguments,
+    /// The call is complete: its last delta, with an empty text. An interrupted call has none.
+    ToolEnd,
+    /// This kind and the following occur after a rollback only. Remove the text from the end of `reasoning_content`.
+    ReasoningWithdrawn,
+    /// Remove the text from the end of `content`.
+    ContentWithdrawn,
+    /// Remove the last call, which has this name, with its id and its arguments.
+    CallWithdrawn,
+    /// Remove the id of a call.
+    ToolIdWithdrawn,
+    /// Remove the text from the end of a call's arguments.
+    ToolArgumentsWithdrawn,
+    /// The call is not complete any more.
+    ToolEndWithdrawn,
+}
+
+impl DeltaKind {
+    /// Whether it concerns a call.
+    pub fn is_of_call(self) -> bool {
+        !matches!(self.withdrawn(), DeltaKind::ReasoningWithdrawn | DeltaKind::ContentWithdrawn)
+    }
+
+    /// The kind that undoes this one.
+    pub fn withdrawn(self) -> DeltaKind {
+        match self {
+            DeltaKind::Reasoning => DeltaKind::ReasoningWithdrawn,
+            DeltaKind::Content => DeltaKind::ContentWithdrawn,
+            DeltaKind::ToolName => DeltaKind::CallWithdrawn,
+            DeltaKind::ToolId => DeltaKind::ToolIdWithdrawn,
+            DeltaKind::ToolArguments => DeltaKind::ToolArgumentsWithdrawn,
+            DeltaKind::ToolEnd => DeltaKind::ToolEndWithdrawn,
+            withdrawn => withdrawn,
+        }
+    }
+
+    /// Whether it removes something.
+    pub fn is_withdrawn(self) -> bool {
+        self == self.withdrawn()
+    }
+
+    /// A stable lower-case name, e.g. `tool_arguments`.
+    pub fn name(self) -> &'static str {
+        match self {
+            DeltaKind::Reasoning => "reasoning",
+            DeltaKind::Content => "content",
+            DeltaKind::ToolName => "tool_name",
+            DeltaKind::ToolId => "tool_id",
+            DeltaKind::ToolArguments => "tool_arguments",
+            DeltaKind::ToolEnd => "tool_end",
+            DeltaKind::ReasoningWithdrawn => "reasoning_withdrawn",
+            DeltaKind::ContentWithdrawn => "content_withdrawn",
+            DeltaKind::CallWithdrawn => "call_withdrawn",
+            DeltaKind::ToolIdWithdrawn => "tool_id_withdrawn",
+            DeltaKind::ToolArgumentsWithdrawn => "tool_arguments_withdrawn",
+            DeltaKind::ToolEndWithdrawn => "tool_end_withdrawn",
+        }
+    }
+}
+
+/// One change of the message. Deltas only append, unless the caller rolls the stream back; all of them, applied in order,
+/// are the message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delta<'a> {
+    /// The part that changes.
+    pub kind: DeltaKind,
+    /// Index of the call, from 0; 0 for content and reasoning.
+    pub call: usize,
+    /// The text to append or to remove; empty for the end of a call.
+    pub text: &'a str,
+    /// The bytes of the output that it came from; empty for text that the output does not have, such as an added closing
+    /// brace.
+    pub span: Range<usize>,
+}
+
+/// Deltas as the `delta` object of an OpenAI chunk: texts of one field are joined, and each call is one entry of
+/// `tool_calls` with its `index`; its `type` comes with its name. Empty if they add nothing.
+pub fn chunk_delta<'a>(deltas: impl Iterator<Item = Delta<'a>>) -> Value {
+    let mut chunk = Map::new();
+    for delta in deltas {
+        let field = match delta.kind {
+            DeltaKind::Reasoning => "reasoning_content",
+            DeltaKind::Content => "content",
+            DeltaKind::ToolId => "id",
+            DeltaKind::ToolName => "name",
+            DeltaKind::ToolArguments => "arguments",
+            _ => continue,
+        };
+        let fields = match delta.kind {
+            DeltaKind::Reasoning | DeltaKind::Content => &mut chunk,
+            _ => chunk_call(&mut chunk, &delta),
+        };
+        match fields.entry(field).or_insert_with(|| json!("")) {
+            Value::String(text) => text.push_str(delta.text),
+            other => *other = json!(delta.text),
+        }
+    }
+    Value::Object(chunk)
+}
+
+/// The object that a call's delta goes to: the call's entry, or the `function` in it.
+fn chunk_call<'a>(chunk: &'a mut Map<String, Value>, delta: &Delta) -> &'a mut Map<String, Value> {
+    let calls = chunk.entry("tool_calls").or_insert_with(|| json!([]));
+    let calls = calls.as_array_mut().expect("made above");
+    // Deltas are in the order of their calls.
+    if calls.last().is_none_or(|call| call["index"] != delta.call) {
+        calls.push(json!({"index": delta.call}));
+    }
+    let call = calls.last_mut().and_then(Value::as_object_mut).expect("made above");
+    if delta.kind == DeltaKind::ToolId {
+        return call;
+    }
+    if delta.kind == DeltaKind::ToolName {
+        call.insert("type".to_owned(), json!("function"));
+    }
+    let function = call.entry("function").or_insert_with(|| json!({}));
+    function.as_object_mut().expect("made above")
+}

@@ -1,0 +1,96 @@
+//! Reads calls outside of the format: in text behind it and, if the request asks for it, in content and in reasoning.
+//!
+//! Such text has a description ([`dialects`], `text`), which runs on the same machine as a format. A [`FallbackParser`] runs
+//! it and sends events to the same message builder as the format's parser.
+
+mod dialects;
+mod origin;
+mod parser;
+mod text;
+
+use std::sync::{Arc, OnceLock};
+
+use crate::output::Channel;
+use crate::report::CallOrigin;
+use chatparse_message::{BareCalls, CallsInReasoning, Dialects, Leniency, Tool};
+use chatparse_peg::{self as peg, Arena, Program};
+use text::Scope;
+
+pub(crate) use dialects::name as dialect_name;
+pub(crate) use parser::{End, FallbackParser};
+
+/// What a parser needs to read calls outside of its format. Programs are compiled on first use.
+#[derive(Debug)]
+pub struct FallbackConfig {
+    format: Arc<Arena>,
+    /// The tools that are offered. If empty, the parser searches for no calls.
+    pub tools: Vec<Tool>,
+    /// Which calls are searched for, and where.
+    pub leniency: Leniency,
+    /// Texts that end the model's turn.
+    pub ends: Vec<String>,
+    programs: [OnceLock<Option<Arc<Program>>>; Scope::COUNT],
+    /// Whether calls of the format have a marker.
+    marked: OnceLock<bool>,
+}
+
+impl FallbackConfig {
+    /// The configuration for a format and a request. `ends`: the texts that end the model's turn.
+    pub fn new(format: Arc<Arena>, tools: Vec<Tool>, leniency: Leniency, mut ends: Vec<String>) -> Self {
+        ends.retain(|end| !end.trim().is_empty());
+        FallbackConfig { format, tools, leniency, ends, programs: Default::default(), marked: OnceLock::new() }
+    }
+
+    /// The format.
+    pub fn format(&self) -> &Arc<Arena> {
+        &self.format
+    }
+
+    /// Approximate memory use in bytes of the programs compiled so far.
+    pub fn bytes(&self) -> usize {
+        let made = self.programs.iter().filter_map(|cell| cell.get()?.as_ref());
+        made.map(|program| program.bytes()).sum()
+    }
+
+    /// The program for calls in `scope`; `None` if there are no calls to search for, or too many tools.
+    fn program(&self, scope: Scope) -> Option<Arc<Program>> {
+        let text = || text::text_with_calls(&self.format, &self.tools, self.leniency, &self.ends, scope);
+        let make = || peg::compile(&text()).ok();
+        self.programs[scope as usize]
+            .get_or_init(|| if self.tools.is_empty() { None } else { make().map(Arc::new) })
+            .clone()
+    }
+
+    /// The origin of a call outside of the format. `dialect`: its row of the table.
+    fn origin(&self, dialect: Option<u16>) -> CallOrigin {
+        let marked = || *self.marked.get_or_init(|| origin::is_marked(&self.format, &self.tools));
+        origin::of_found(dialect, marked)
+    }
+
+    /// A parser for calls in a region of the format that begins at `at`; `None` if the request does not ask for one.
+    /// `begins`: only reasoning precedes the region.
+    pub fn in_region(self: &Arc<Self>, channel: Channel, begins: bool, at: usize) -> Option<FallbackParser> {
+        let scope = match (channel, self.leniency.dialects, self.leniency.calls_in_reasoning) {
+            (Channel::Content, Dialects::Always, _) => Scope::Anywhere,
+            (Channel::Content, Dialects::Recover, _) if begins && self.leniency.bare_calls != BareCalls::Off => {
+                Scope::Whole
+            }
+            (Channel::Reasoning, _, CallsInReasoning::Always) => Scope::Anywhere,
+            (Channel::Reasoning, _, CallsInReasoning::AtEnd) => Scope::AtEnd,
+            _ => return None,
+        };
+        FallbackParser::new(Arc::clone(self), channel, scope, at)
+    }
+
+    /// A parser for calls in text that left the format at `at`; `None` if the request does not ask for one. `in_call`: a
+    /// call was interrupted there. `called`: a call precedes.
+    pub fn behind_format(self: &Arc<Self>, at: usize, in_call: bool, called: bool) -> Option<FallbackParser> {
+        let scope = match (in_call, called) {
+            (true, _) => Scope::InCall,
+            (false, true) => Scope::BehindCall,
+            _ => Scope::Anywhere,
+        };
+        let enabled = in_call || self.leniency.dialects != Dialects::Off;
+        enabled.then(|| FallbackParser::new(Arc::clone(self), Channel::Content, scope, at)).flatten()
+    }
+}

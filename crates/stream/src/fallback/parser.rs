@@ -1,0 +1,308 @@
+//! Parses text that may contain calls, piece by piece.
+//!
+//! White space in front of a call belongs to the call, so white space waits for the text behind it. If a call is
+//! interrupted, the part that was read stays, and the parser starts again behind it. No byte is read more than three times.
+//!
+//! If calls count only at the end of the text, the parser records where they begin and reads them at the end.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::FallbackConfig;
+use super::text::{CANDIDATE, Scope};
+use crate::output::{CallFlags, CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text};
+use chatparse_peg::{Budget, Machine, Program, Rewindable, State, incomplete_tail};
+
+/// What ended a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The output continues with another region.
+    Region,
+    /// The output is complete.
+    Output,
+    /// The output was cut off: the beginning of a possible call is left out, like half a marker.
+    Cut,
+}
+
+/// Bytes that a machine reads before its captures are read. This bounds the memory for captures.
+const PIECE: usize = 16 << 10;
+
+/// A parser of text that may contain calls. All positions are in the parsed text.
+#[derive(Clone)]
+pub struct FallbackParser {
+    config: Arc<FallbackConfig>,
+    program: Arc<Program>,
+    scope: Scope,
+    /// The position where its machine began.
+    start: usize,
+    run: Rewindable,
+    reader: CaptureReader,
+    prose: Prose,
+    /// If calls count at the end only: where the calls begin that currently end the text.
+    candidates: Option<usize>,
+    /// From here on all text is plain.
+    gave_up: bool,
+    limit: Option<usize>,
+}
+
+/// Text outside of calls.
+#[derive(Clone, Debug)]
+struct Prose {
+    channel: Channel,
+    /// The end of the text that is in the message.
+    shown: usize,
+    /// The text up to here is white space that belongs to a call if one follows.
+    known: usize,
+}
+
+impl Prose {
+    /// Adds a span that is not part of a call.
+    fn extend(&mut self, span: Range<usize>, output: &[u8], builder: &mut MessageBuilder) {
+        if self.shown == self.known {
+            self.shown = span.start;
+        }
+        self.known = span.end;
+        if let Some(last) = output[span.clone()].iter().rposition(|byte| !is_white_space(*byte)) {
+            self.show(span.start + last + 1, output, builder);
+        }
+    }
+
+    /// Adds the waiting text up to `to` to the message.
+    fn show(&mut self, to: usize, output: &[u8], builder: &mut MessageBuilder) {
+        if self.shown < to {
+            let span = self.shown..to;
+            builder.event(Event::Text(self.channel, Text::Raw(&output[span.clone()], span.start), span));
+            self.shown = to;
+        }
+        self.known = self.known.max(to);
+    }
+}
+
+fn is_white_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n' | b'\t' | b'\r')
+}
+
+/// Passes events to the builder; text goes through [`Prose`].
+struct Found<'a> {
+    prose: &'a mut Prose,
+    config: &'a FallbackConfig,
+    output: &'a [u8],
+    builder: &'a mut MessageBuilder,
+}
+
+impl Sink for Found<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text(_, _, span) => self.prose.extend(span, self.output, self.builder),
+            Event::Call { name, early, flags, span } => {
+                self.prose.shown = self.prose.known;
+                let in_reasoning = self.prose.channel == Channel::Reasoning;
+                let origin = self.config.origin(flags.dialect);
+                let flags = CallFlags { recovered: true, in_reasoning, origin, ..flags };
+                self.builder.event(Event::Call { name, early, flags, span });
+            }
+            other => self.builder.event(other),
+        }
+    }
+}
+
+/// Passes on text only, and drops what seemed to be calls in front of it.
+struct Noted<'a> {
+    prose: &'a mut Prose,
+    candidates: &'a mut Option<usize>,
+    /// White space does not wait.
+    at_once: bool,
+    output: &'a [u8],
+    builder: &'a mut MessageBuilder,
+}
+
+impl Sink for Noted<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        let Event::Text(_, text, span) = event else { return };
+        if self.at_once {
+            self.prose.show(span.end, self.output, self.builder);
+        } else if let Some(last) = text.bytes().iter().rposition(|byte| !is_white_space(*byte)) {
+            *self.candidates = None;
+            self.prose.show(span.start + last + 1, self.output, self.builder);
+        }
+    }
+}
+
+impl FallbackParser {
+    /// Returns `None` if there are no calls to search for.
+    pub(super) fn new(config: Arc<FallbackConfig>, channel: Channel, scope: Scope, at: usize) -> Option<Self> {
+        let program = config.program(scope)?;
+        let run = Rewindable::new(Machine::committed(Arc::clone(&program), at));
+        Some(FallbackParser {
+            config,
+            program,
+            scope,
+            start: at,
+            run,
+            reader: CaptureReader::new(at),
+            prose: Prose { channel, shown: at, known: at },
+            candidates: None,
+            gave_up: false,
+            limit: None,
+        })
+    }
+
+    /// Sets the budget for the rest of the run.
+    pub fn with_budget(mut self, budget: Budget) -> Self {
+        self.run.set_budget(budget);
+        self
+    }
+
+    /// Whether everything read so far is in the message and everything that follows is plain text.
+    pub fn is_text(&self) -> bool {
+        self.gave_up && self.prose.shown == self.run.read_to()
+    }
+
+    /// The part of the message that the text belongs to.
+    pub fn channel(&self) -> Channel {
+        self.prose.channel
+    }
+
+    /// The position up to which the text was read.
+    pub fn read_to(&self) -> usize {
+        self.run.read_to()
+    }
+
+    /// The position where the budget ended the search for calls.
+    pub fn limit(&self) -> Option<usize> {
+        self.limit
+    }
+
+    /// The work so far.
+    pub fn work(&self) -> u64 {
+        self.run.work()
+    }
+
+    /// Reads up to `to`, which must be at the border of a character.
+    pub fn feed(&mut self, to: usize, output: Parsed<'_>, builder: &mut MessageBuilder) {
+        while self.read_to() < to && !self.gave_up {
+            let end = to.min(self.read_to() + PIECE);
+            self.advance(output.to(end), builder);
+        }
+        if self.gave_up && self.read_to() < to {
+            self.prose.show(to, output.raw, builder);
+            self.run.set_read_to(to);
+        }
+    }
+
+    /// Ends the text, all of which must have been read.
+    pub fn close(&mut self, end: End, output: Parsed<'_>, builder: &mut MessageBuilder) {
+        let raw = output.raw;
+        match (self.scope, end) {
+            _ if self.gave_up => self.prose.show(raw.len(), raw, builder),
+            (scope, End::Cut) if !scope.waits_for_end() => {}
+            (scope, _) if !scope.waits_for_end() => self.close_anywhere(output, builder),
+            (_, End::Output) if self.run.machine.finish(output.seen, self.reader.captures_read(), 0) => {
+                self.note_candidates(raw, builder);
+                match self.candidates {
+                    Some(from) => self.read_candidates(from, output, builder),
+                    None => self.prose.show(raw.len(), raw, builder),
+                }
+            }
+            (_, End::Cut) => self.prose.show(raw.len() - incomplete_tail(raw), raw, builder),
+            _ => self.prose.show(raw.len(), raw, builder),
+        }
+    }
+
+    fn close_anywhere(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
+        let raw = output.raw;
+        let whole = self.run.machine.finish(output.seen, self.reader.captures_read(), 0);
+        if whole {
+            self.read(raw, builder);
+        }
+        self.prose.show(self.prose.known, raw, builder);
+        let rest = self.reader.covered();
+        if self.run.machine.state() == State::Limit {
+            self.limit = Some(rest);
+        }
+        // White space behind incomplete arguments is dropped.
+        let nothing = self.reader.in_call() && raw[rest..].trim_ascii().is_empty();
+        if !(whole || nothing) {
+            self.prose.shown = rest;
+            self.prose.show(raw.len(), raw, builder);
+        }
+    }
+
+    fn advance(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
+        self.run.machine.feed(output.seen);
+        while matches!(self.run.machine.state(), State::Failed | State::Limit) && !self.gave_up {
+            self.start_anew(output, builder);
+        }
+        if !self.gave_up {
+            self.read(output.raw, builder);
+            self.run.set_read_to(output.len());
+        }
+    }
+
+    fn read(&mut self, output: &[u8], builder: &mut MessageBuilder) {
+        if self.scope.waits_for_end() {
+            return self.note_candidates(output, builder);
+        }
+        let mut found = Found { prose: &mut self.prose, config: &self.config, output, builder };
+        self.reader.read_all(&mut self.run.machine, output, &mut found);
+    }
+
+    /// Called when a call is interrupted. Keeps what was visible of it before the byte that did not match.
+    fn start_anew(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
+        let limit = self.run.machine.state() == State::Limit;
+        let fits = self.run.rewind(output.seen);
+        self.read(&output.raw[..fits], builder);
+        let covered = self.reader.covered();
+        if limit || covered <= self.start || self.scope == Scope::Whole {
+            self.gave_up = true;
+            self.limit = limit.then_some(covered);
+            // What seemed to be calls at the end is text.
+            if !self.scope.waits_for_end() {
+                self.prose.show(self.prose.known, output.raw, builder);
+                self.prose.shown = covered.max(self.prose.shown);
+            }
+            return;
+        }
+        // The rest of an interrupted call belongs to it.
+        let scope = if self.reader.in_call() { Scope::InCall } else { Scope::Anywhere };
+        // Checked first, because the first program for a scope is compiled here.
+        if !self.scope.waits_for_end()
+            && let Some(program) = self.config.program(scope)
+        {
+            self.program = program;
+        }
+        let (budget, spent) = (self.run.machine.budget(), self.run.machine.overdraft());
+        self.run.replace(Machine::committed(Arc::clone(&self.program), covered).with_budget(budget, spent));
+        (self.start, self.reader) = (covered, CaptureReader::new(covered));
+        self.run.machine.feed(output.seen);
+    }
+
+    /// Records where the calls begin that no text follows.
+    fn note_candidates(&mut self, output: &[u8], builder: &mut MessageBuilder) {
+        let at_once = self.scope == Scope::Whole;
+        self.run.machine.take_kept();
+        let visible = self.run.machine.visible();
+        for capture in visible.from(self.reader.captures_read()) {
+            if capture.tag == CANDIDATE {
+                self.candidates = self.candidates.or(Some(capture.pos));
+            }
+            let mut noted =
+                Noted { prose: &mut self.prose, candidates: &mut self.candidates, at_once, output, builder };
+            self.reader.read(capture, output, &mut noted);
+        }
+        let mut noted = Noted { prose: &mut self.prose, candidates: &mut self.candidates, at_once, output, builder };
+        self.reader.read_text(visible.end, output, &mut noted);
+        self.run.machine.forget(self.reader.captures_read());
+    }
+
+    fn read_candidates(&mut self, from: usize, output: Parsed<'_>, builder: &mut MessageBuilder) {
+        let scope = if self.scope == Scope::Whole { Scope::Only } else { Scope::Anywhere };
+        let parser = FallbackParser::new(Arc::clone(&self.config), self.prose.channel, scope, from);
+        if let Some(parser) = parser {
+            let mut parser = parser.with_budget(self.run.machine.budget());
+            parser.feed(output.len(), output, builder);
+            parser.close(End::Output, output, builder);
+            self.run.add_work(parser.work());
+        }
+    }
+}

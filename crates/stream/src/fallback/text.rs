@@ -1,0 +1,169 @@
+//! Builds the expressions for text that may contain calls.
+//!
+//! Alternatives in order: the calls of the format, then the rows of the table of dialects. Each begins with a marker, so
+//! text waits only where a marker may begin. Nothing of a call is visible before its name is certain; from there on it is
+//! that call, because [`Machine::committed`](chatparse_peg::Machine::committed) runs these expressions.
+
+use std::collections::HashSet;
+
+use super::dialects::{self, Rows};
+use chatparse_learn::format::wrappers::{self, behind, is_marker, wrapped};
+use chatparse_learn::format::{FormatBuilder, Tag};
+use chatparse_message::{BareCalls, Dialects, Leniency, Tool, UnknownTools};
+use chatparse_peg::{Arena, Expr, ExprId, TagId};
+
+/// Begins each call in a text whose calls count at its end only.
+pub(super) const CANDIDATE: TagId = TagId(0x7FF);
+
+/// Where calls may be in a text, and what precedes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Anywhere: text, call, text.
+    Anywhere,
+    /// Like `Anywhere`, behind a call whose wrapper may still be open.
+    BehindCall,
+    /// Like `Anywhere`, behind an interrupted call: its rest comes first, up to a marker that can close it or begin another.
+    InCall,
+    /// At the end only, and only if the text ends with calls. Each begins with the tag [`CANDIDATE`].
+    AtEnd,
+    /// The whole text consists of calls, or has none; bare calls count. They begin with the tag [`CANDIDATE`].
+    Whole,
+    /// The whole text is known to consist of calls.
+    Only,
+}
+
+impl Scope {
+    /// The number of scopes.
+    pub const COUNT: usize = Scope::Only as usize + 1;
+
+    /// Whether calls are read at the end of the text only.
+    pub fn waits_for_end(self) -> bool {
+        matches!(self, Scope::AtEnd | Scope::Whole)
+    }
+}
+
+/// Text that may contain calls. `format`: the format of the output, whose calls are read too.
+pub(super) fn text_with_calls(
+    format: &Arena,
+    tools: &[Tool],
+    leniency: Leniency,
+    ends: &[String],
+    scope: Scope,
+) -> Arena {
+    let mut p = FormatBuilder::extending(format.clone());
+    let whole = matches!(scope, Scope::Whole | Scope::Only);
+    let (mut calls, mut starts) = (Vec::new(), Vec::new());
+    for rule in format.trigger_rules() {
+        if let Some(own) = format.first_texts(rule) {
+            starts.extend(own);
+            calls.push(p.reference(rule.clone()));
+        }
+    }
+    if leniency.dialects != Dialects::Off {
+        let unknown = leniency.unknown_tools == UnknownTools::Call && !whole;
+        let (other, other_starts) = dialects::calls(&mut p, tools, unknown, Rows::Marked);
+        calls.extend(other);
+        starts.extend(other_starts);
+    }
+    let mut held = calls.clone();
+    let mut bare = Vec::new();
+    if leniency.dialects != Dialects::Off {
+        bare = dialects::calls(&mut p, tools, false, Rows::Held).0;
+        held.extend(&bare);
+        if whole || leniency.bare_calls == BareCalls::Anywhere {
+            let (own, own_starts) = dialects::calls(&mut p, tools, false, Rows::Bare);
+            calls.extend(own);
+            starts.extend(own_starts);
+        }
+    }
+    let (call, held, bare) = (p.choice(calls), p.choice(held), p.choice(bare));
+    let closing = p.with_arena(closing_markers);
+    let ends: Vec<&str> = ends.iter().chain(&closing).map(String::as_str).collect();
+    let openings: Vec<&str> = starts.iter().map(String::as_str).filter(|start| is_marker(start)).collect();
+    let behind = behind(&p, &ends, &openings);
+    if whole {
+        let calls = p.some(p.sequence([p.space(), wrapped(&p, call, held), behind]));
+        let all = p.sequence([p.tag(CANDIDATE, p.empty()), calls, p.space(), p.end()]);
+        // White space in front is visible at once, because most answers are text.
+        return p.finish(p.sequence([p.content(p.space()), p.atomic(all)]));
+    }
+    let before = match scope {
+        // A call that continues the row of the previous one.
+        Scope::BehindCall => {
+            let separator = wrappers::separator(&p);
+            let next = p.sequence([p.space(), separator, p.space(), wrapped(&p, call, held), behind]);
+            // Bare calls in the same wrapper count only if something closes it.
+            let closing = p.any_of(ends.iter().map(|end| end.trim()));
+            let bare = p.some(p.sequence([p.space(), p.optional(separator), p.space(), bare]));
+            let bare = p.atomic(p.sequence([bare, p.space(), p.and(closing)]));
+            p.sequence([p.optional(bare), behind, p.optional(next)])
+        }
+        Scope::InCall => p.sequence([rest_of_call(&p, &starts, closing), behind]),
+        _ => p.empty(),
+    };
+    starts.extend(wrappers::STARTS.map(str::to_owned));
+    starts.retain(|start| !start.trim_ascii().is_empty());
+    starts.sort_unstable();
+    starts.dedup();
+    let call = p.sequence([wrapped(&p, call, held), behind]);
+    let call = match scope {
+        Scope::AtEnd => p.atomic(p.sequence([p.tag(CANDIDATE, p.empty()), call])),
+        _ => call,
+    };
+    // The text may begin like a call; `any` does not match invalid bytes.
+    let text = p.content(p.sequence([p.optional(p.any()), p.until_marker(starts)]));
+    p.finish(p.sequence([before, p.many(p.choice([call, text])), p.end()]))
+}
+
+/// The rest of an interrupted call: up to and including the nearest markers that can close it, or up to the beginning of
+/// another call. For calls without markers, up to the end of the line.
+fn rest_of_call(p: &FormatBuilder, starts: &[String], mut closing: Vec<String>) -> ExprId {
+    closing.retain(|marker| !starts.contains(marker));
+    if closing.is_empty() && !starts.iter().any(|start| is_marker(start)) {
+        return p.tag(Tag::Broken, p.until_marker(["\n"]));
+    }
+    let closes = p.any_of(&closing);
+    let ends = closing.iter().chain(starts.iter().filter(|start| is_marker(start)));
+    p.sequence([p.tag(Tag::Broken, p.until_marker(ends.map(String::as_str))), p.many(closes)])
+}
+
+/// The markers that close calls and their sections in all formats of an arena.
+fn closing_markers(arena: &Arena) -> Vec<String> {
+    let nodes = arena.nodes();
+    let mut ends = vec![false; nodes.len()];
+    for (id, node) in nodes.iter().enumerate() {
+        let rule = if let Expr::Ref(name) = node { arena.rule_named(name) } else { None };
+        let within = node.children().chain(rule).any(|child| ends[child.index()]);
+        ends[id] = within || matches!(node, Expr::Tag(tag, _) if *tag == Tag::ToolClose.into());
+    }
+    let mut found: Vec<ExprId> = Vec::new();
+    for node in nodes {
+        match node {
+            Expr::Tag(tag, child) if *tag == Tag::ToolClose.into() => found.push(*child),
+            Expr::Sequence(children) => {
+                let last = children.iter().rposition(|child| ends[child.index()]);
+                found.extend(last.map_or(&[][..], |last| &children[last + 1..]));
+            }
+            _ => {}
+        }
+    }
+    let (mut texts, mut seen) = (Vec::new(), HashSet::new());
+    while let Some(id) = found.pop() {
+        match arena.get(id) {
+            _ if !seen.insert(id) => {}
+            Expr::Marker(text) | Expr::Literal(text) => texts.push(text.trim().to_owned()),
+            Expr::Sequence(children) | Expr::Choice(children) => found.extend(children),
+            Expr::Ref(name) => found.extend(arena.rule_named(name)),
+            Expr::Rule { child, .. }
+            | Expr::Atomic(child)
+            | Expr::Tolerated(child)
+            | Expr::Tag(_, child)
+            | Expr::Repeat(child, ..) => found.push(*child),
+            _ => {}
+        }
+    }
+    texts.retain(|text| is_marker(text));
+    texts.sort_unstable();
+    texts.dedup();
+    texts
+}

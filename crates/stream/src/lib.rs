@@ -1,0 +1,19 @@
+//! Reads a model's output as it comes in: a [`Parser`] is a compiled format, a [`Stream`] an output that it reads. What a piece adds
+//! shows at once and is not taken back; at the end there are a message, a status and a report on each call.
+#![forbid(unsafe_code)]
+
+#[macro_use]
+extern crate chatparse_base;
+
+mod delta;
+mod fallback;
+mod output;
+mod parser;
+mod report;
+mod stream;
+
+pub use chatparse_base::{Error, ErrorKind, Result};
+pub use delta::{Delta, DeltaKind, chunk_delta};
+pub use parser::Parser;
+pub use report::{CallOrigin, CallReport, Diagnostic, DiagnosticKind, OutputPart, PartKind, Report, Status};
+pub use stream::{Budget, Ended, SpecialTokens, Stream};

@@ -1,0 +1,389 @@
+//! Builds the message from events: texts that only grow, and the deltas that report the growth.
+//!
+//! Events can be undone, at a cost linear in what is undone. Text that was reported stays in the message, and the events
+//! that follow must produce the same text. Positions are in the parsed text, of which the first `prefill` bytes are not
+//! output; spans of deltas are in the output.
+
+mod rollback;
+
+use std::ops::Range;
+
+use super::event::{CallFlags, Channel, Early, Event, Sink, Text};
+use super::piece_table::PieceTable;
+use super::places::Places;
+use super::report::CallRecord;
+use crate::delta::{Delta, DeltaKind};
+use chatparse_message::{Message, ToolCall};
+use rollback::Checkpoint;
+
+#[derive(Clone, Debug, Default)]
+struct Call {
+    name: String,
+    id: String,
+    arguments: PieceTable,
+    state: CallState,
+}
+
+/// The state of a call that a rollback restores, without its texts.
+#[derive(Clone, Debug, Default)]
+struct CallState {
+    /// The call has an id that was not undone.
+    has_id: bool,
+    ended: bool,
+    flags: CallFlags,
+    span: Range<usize>,
+    /// Where the markup begins that opens it, in the output.
+    begin: usize,
+}
+
+/// A delta without its text. The text is a slice of a shared string.
+#[derive(Clone, Debug)]
+struct Entry {
+    kind: DeltaKind,
+    call: usize,
+    text: Range<usize>,
+    span: Range<usize>,
+}
+
+/// A state to which the builder can be reset.
+#[derive(Clone, Copy, Debug)]
+pub struct BuilderMark {
+    reasoning: usize,
+    content: usize,
+    begun: usize,
+    has_id: bool,
+    arguments: usize,
+    unbooked: usize,
+}
+
+/// The message under construction.
+#[derive(Clone, Debug, Default)]
+pub struct MessageBuilder {
+    prefill: usize,
+    reasoning: PieceTable,
+    content: PieceTable,
+    calls: Vec<Call>,
+    /// The number of calls that were not undone; calls behind them may be confirmed again.
+    begun: usize,
+    /// Reasoning is visible from its first character on that is not white space.
+    reasoning_shows: bool,
+    deltas: Vec<Entry>,
+    delta_text: String,
+    /// Whether to skip the deltas.
+    without_deltas: bool,
+    /// The end of the parsed text that the deltas cover. A text that is confirmed in part is new behind this only.
+    reported_to: usize,
+    places: Places,
+    contradicted: bool,
+    checkpoint: Option<Checkpoint>,
+    undone: u64,
+    /// Bytes of texts that no field of the message has.
+    unbooked: usize,
+}
+
+impl Sink for MessageBuilder {
+    /// Inlined, so that only the branch of the event remains.
+    #[inline(always)]
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Begin(..) | Event::End(..) => {}
+            Event::Text(Channel::Content, text, span) => self.content(text, span),
+            Event::Text(Channel::Reasoning, text, span) => self.reasoning(text, span),
+            Event::Call { name, early, flags, span } => self.call(name, &early, flags, span),
+            Event::Id(id, span) => self.id(id, span),
+            Event::Arguments(text, span) => self.arguments(text, span),
+            Event::Broken(bytes, at) => self.broken(bytes, at),
+            Event::CallEnd(at) => self.end_call(at),
+            Event::Unbooked(bytes) => self.unbooked += bytes,
+        }
+    }
+}
+
+impl MessageBuilder {
+    /// An empty message; the first `prefill` bytes of the parsed text are not output.
+    pub fn new(prefill: usize) -> Self {
+        MessageBuilder { prefill, ..MessageBuilder::default() }
+    }
+
+    /// Turns deltas off.
+    pub fn turn_off_deltas(&mut self) {
+        self.without_deltas = true;
+        self.clear_deltas();
+    }
+
+    fn content(&mut self, text: Text<'_>, span: Range<usize>) {
+        let from = self.delta_text.len();
+        let new = self.content.append(text, (!self.without_deltas).then_some(&mut self.delta_text));
+        self.report(DeltaKind::Content, 0, new, from, span);
+    }
+
+    fn reasoning(&mut self, text: Text<'_>, span: Range<usize>) {
+        let from = self.delta_text.len();
+        let shows = self.reasoning_shows || !text.is_blank();
+        let new = if shows {
+            if !self.reasoning_shows && !self.without_deltas {
+                self.delta_text.push_str(self.reasoning.owned());
+            }
+            self.reasoning.append(text, (!self.without_deltas).then_some(&mut self.delta_text))
+        } else {
+            // The text includes the white space that waited.
+            let new = self.reasoning.append(Text::Owned(&text.shown()), None);
+            if new == Some(true) {
+                self.places.add(DeltaKind::Reasoning, 0, span.clone());
+            }
+            new.map(|_| false)
+        };
+        self.reasoning_shows = shows && (self.reasoning_shows || new.is_some());
+        self.report(DeltaKind::Reasoning, 0, new, from, span);
+    }
+
+    fn call(&mut self, name: &str, early: &Early<'_>, flags: CallFlags, span: Range<usize>) {
+        let index = self.begun;
+        self.begun += 1;
+        // Text of the call outside of its name follows the name.
+        let at = span.end;
+        let begin = self.in_output(&span).start;
+        let first = self.calls.len() < self.begun;
+        if first {
+            self.calls.push(Call { name: name.to_owned(), ..Call::default() });
+        } else {
+            self.save(index);
+        }
+        let opens = self.in_output(&(early.begin..early.begin)).start;
+        let call = &mut self.calls[index];
+        call.state.span.start = begin;
+        call.state.begin = opens;
+        call.state.flags = flags;
+        let from = self.delta_text.len();
+        if first && !self.without_deltas {
+            self.delta_text.push_str(name);
+        }
+        let new = (call.name == name).then_some(first);
+        self.report(DeltaKind::ToolName, index, new, from, span);
+        let Early { id, id_span, arguments, arguments_span, .. } = early;
+        if !id.is_empty() {
+            self.id(id, id_span.clone());
+        }
+        if first {
+            self.places.add(DeltaKind::ToolArguments, index, arguments_span.clone());
+        }
+        self.arguments(Text::Owned(arguments), at..at);
+    }
+
+    fn call_at_hand(&mut self) -> Option<(usize, &mut Call)> {
+        let index = self.begun.checked_sub(1)?;
+        self.calls.get_mut(index).map(|call| (index, call))
+    }
+
+    fn id(&mut self, id: &str, span: Range<usize>) {
+        let from = self.delta_text.len();
+        let Some((index, call)) = self.call_at_hand() else { return };
+        let again = std::mem::replace(&mut call.state.has_id, !id.is_empty());
+        let first = call.id.is_empty();
+        if first {
+            id.clone_into(&mut call.id);
+        }
+        let new = (!again && call.id == id).then_some(first && !id.is_empty());
+        if new == Some(true) && !self.without_deltas {
+            self.delta_text.push_str(id);
+        }
+        self.report(DeltaKind::ToolId, index, new, from, span);
+    }
+
+    fn arguments(&mut self, text: Text<'_>, span: Range<usize>) {
+        let Some(index) = self.begun.checked_sub(1) else { return };
+        let Some(call) = self.calls.get_mut(index) else { return };
+        let from = self.delta_text.len();
+        let new = call.arguments.append(text, (!self.without_deltas).then_some(&mut self.delta_text));
+        let new = new.filter(|new| !new || !call.state.ended);
+        self.report(DeltaKind::ToolArguments, index, new, from, span);
+    }
+
+    /// White space in front of all arguments is markup.
+    fn broken(&mut self, bytes: &[u8], at: usize) {
+        let begins = self.call_at_hand().is_some_and(|(_, call)| call.arguments.position() == 0);
+        let text = if begins { bytes.trim_ascii_start() } else { bytes };
+        let (from, to) = (at + bytes.len() - text.len(), at + bytes.len());
+        self.arguments(Text::Raw(text, from), from..to);
+    }
+
+    fn end_call(&mut self, at: usize) {
+        let span = self.in_output(&(at..at));
+        let Some((index, call)) = self.call_at_hand() else { return };
+        if !call.arguments.is_confirmed() {
+            self.contradicted = true;
+        } else if !std::mem::replace(&mut call.state.ended, true) {
+            call.state.span.end = call.state.span.end.max(span.end);
+            if !self.without_deltas {
+                let end = self.delta_text.len();
+                self.deltas.push(Entry { kind: DeltaKind::ToolEnd, call: index, text: end..end, span });
+            }
+        }
+    }
+
+    /// Returns the current state, for [`MessageBuilder::undo`].
+    pub fn mark(&self) -> BuilderMark {
+        let call = self.begun.checked_sub(1).and_then(|index| self.calls.get(index));
+        BuilderMark {
+            reasoning: self.reasoning.position(),
+            content: self.content.position(),
+            begun: self.begun,
+            has_id: call.is_some_and(|call| call.state.has_id),
+            arguments: call.map_or(0, |call| call.arguments.position()),
+            unbooked: self.unbooked,
+        }
+    }
+
+    /// Undoes the events since a mark. `parsed` is the parsed text.
+    pub fn undo(&mut self, mark: BuilderMark, parsed: &[u8]) {
+        let taken_back = |table: &PieceTable, position: usize| table.position().saturating_sub(position) as u64;
+        self.undone += 1 + taken_back(&self.reasoning, mark.reasoning) + taken_back(&self.content, mark.content);
+        self.reasoning.undo(mark.reasoning, parsed);
+        self.content.undo(mark.content, parsed);
+        for index in mark.begun.saturating_sub(1)..self.begun.min(self.calls.len()) {
+            self.save(index);
+            let stands = index < mark.begun;
+            let position = if stands { mark.arguments } else { 0 };
+            let call = &mut self.calls[index];
+            self.undone += 1 + taken_back(&call.arguments, position);
+            call.arguments.undo(position, parsed);
+            call.state.has_id &= stands && mark.has_id;
+        }
+        self.begun = mark.begun;
+        self.unbooked = mark.unbooked;
+    }
+
+    /// How many bytes of texts are in no field of the message: none, unless a format has a defect.
+    pub fn unbooked(&self) -> usize {
+        self.unbooked
+    }
+
+    /// The number of events and bytes of text that were undone.
+    pub fn undone(&self) -> u64 {
+        self.undone
+    }
+
+    /// Accepts undone text as final: the next text is appended to it.
+    pub fn settle(&mut self) {
+        self.contradicted = false;
+        self.begun = self.calls.len();
+        self.reasoning.settle();
+        self.content.settle();
+    }
+
+    /// Whether the message has neither content nor calls.
+    pub fn is_blank(&self) -> bool {
+        self.begun == 0 && self.content.position() == 0
+    }
+
+    /// Whether it has calls.
+    pub fn has_calls(&self) -> bool {
+        self.begun > 0
+    }
+
+    /// Whether an event contradicted text that is visible.
+    pub fn contradicted(&self) -> bool {
+        self.contradicted
+    }
+
+    /// Drops the deltas.
+    pub fn clear_deltas(&mut self) {
+        self.deltas.clear();
+        self.delta_text.clear();
+    }
+
+    /// The deltas since the last [`MessageBuilder::clear_deltas`].
+    pub fn deltas(&self) -> impl ExactSizeIterator<Item = Delta<'_>> {
+        self.deltas.iter().map(|entry| self.show(entry))
+    }
+
+    /// One of the deltas.
+    pub fn delta(&self, index: usize) -> Option<Delta<'_>> {
+        self.deltas.get(index).map(|entry| self.show(entry))
+    }
+
+    fn show(&self, entry: &Entry) -> Delta<'_> {
+        let text = &self.delta_text[entry.text.clone()];
+        Delta { kind: entry.kind, call: entry.call, text, span: entry.span.clone() }
+    }
+
+    /// The current message. `parsed` is the parsed text.
+    pub fn message(&self, parsed: &[u8]) -> Message {
+        let calls = self.calls.iter().map(|call| {
+            let arguments = call.arguments.text(parsed);
+            ToolCall::new(&call.name, arguments, &call.id)
+        });
+        let mut message = Message::new("assistant", self.content.text(parsed));
+        if self.reasoning_shows {
+            message.reasoning_content = self.reasoning.text(parsed);
+        }
+        message.tool_calls = calls.collect();
+        message
+    }
+
+    /// What is known of each call besides its texts.
+    pub fn calls(&self) -> impl Iterator<Item = CallRecord> {
+        self.calls.iter().map(|call| CallRecord {
+            complete: call.state.ended,
+            flags: call.state.flags,
+            span: call.state.span.clone(),
+            begin: call.state.begin,
+        })
+    }
+
+    /// The places of the message's texts.
+    pub fn places(&self) -> Places {
+        self.places.clone()
+    }
+
+    /// The first bytes of the parsed text, which are not output.
+    pub fn prefill(&self) -> usize {
+        self.prefill
+    }
+
+    /// Converts a range of the parsed text to one of the output.
+    fn in_output(&self, range: &Range<usize>) -> Range<usize> {
+        range.start.saturating_sub(self.prefill)..range.end.saturating_sub(self.prefill)
+    }
+
+    /// Adds a delta for the new part of a text, which is in the deltas' text from `from` on. `new`: whether there is a new
+    /// part; `None` if the text contradicts the visible one.
+    fn report(&mut self, kind: DeltaKind, call: usize, new: Option<bool>, from: usize, span: Range<usize>) {
+        let Some(new) = new else {
+            self.contradicted = true;
+            self.delta_text.truncate(from);
+            return;
+        };
+        let mut span = span;
+        // Markup may be visible before its place is known.
+        if let Some(call) = self.calls.get_mut(call).filter(|_| kind.is_of_call() && !span.is_empty()) {
+            call.state.span.end = call.state.span.end.max(span.end.saturating_sub(self.prefill));
+        }
+        if !new {
+            return;
+        }
+        // An id may contain the name.
+        if kind != DeltaKind::ToolId {
+            span.start = span.start.max(self.reported_to.min(span.end));
+            self.reported_to = self.reported_to.max(span.end);
+        }
+        self.places.add(kind, call, span.clone());
+        if self.without_deltas {
+            return;
+        }
+        let span = self.in_output(&span);
+        let to = self.delta_text.len();
+        match self.deltas.last_mut() {
+            Some(last) if last.kind == kind && last.call == call => {
+                last.text.end = to;
+                // Markup has no bytes in the output, so it does not shorten what precedes it.
+                if last.span.is_empty() {
+                    last.span = span;
+                } else if !span.is_empty() {
+                    last.span.end = last.span.end.max(span.end);
+                }
+            }
+            _ => self.deltas.push(Entry { kind, call, text: from..to, span }),
+        }
+    }
+}

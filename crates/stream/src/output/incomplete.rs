@@ -1,0 +1,65 @@
+//! What becomes of calls that are not complete when the output has ended: the host's choice.
+
+use std::ops::Range;
+
+use super::places::{Place, Places};
+use super::report::CallRecord;
+use crate::delta::DeltaKind;
+use chatparse_message::{IncompleteCalls, Message};
+use chatparse_peg::lossy;
+
+/// Takes the calls that are not complete out of the message, as `choice` says, and returns the bytes of each in the output. Their
+/// places become content or go. `parsed` is the parsed text, of which the first `prefill` bytes are not output.
+pub(crate) fn settle(
+    choice: IncompleteCalls,
+    message: &mut Message,
+    records: &mut Vec<CallRecord>,
+    places: &mut Places,
+    parsed: &[u8],
+    prefill: usize,
+) -> Vec<Range<usize>> {
+    if choice == IncompleteCalls::Keep || records.iter().all(|record| record.complete) {
+        return Vec::new();
+    }
+    let as_content = choice == IncompleteCalls::Content;
+    // The end of the parts so far.
+    let mut end = prefill;
+    let mut taken = vec![None; records.len()];
+    let mut kept = Places::default();
+    // The number of each call among those that stay.
+    let mut numbers = Vec::with_capacity(records.len());
+    let mut stay = 0;
+    for record in records.iter() {
+        numbers.push(stay);
+        stay += usize::from(record.complete);
+    }
+    for Place { kind, call, span } in places.iter() {
+        if !kind.is_of_call() {
+            end = end.max(span.end);
+            kept.add(kind, 0, span);
+            continue;
+        }
+        let record = &records[call];
+        if record.complete {
+            end = end.max(span.end);
+            kept.add(kind, numbers[call], span);
+        } else if taken[call].is_none() {
+            let begin = end.max(record.begin + prefill);
+            let whole = begin..begin.max(record.span.end + prefill);
+            end = whole.end;
+            if as_content {
+                kept.add(DeltaKind::Content, 0, whole.clone());
+            }
+            taken[call] = Some(whole.start - prefill..whole.end - prefill);
+        }
+    }
+    if as_content {
+        let content = kept.iter().filter(|place| place.kind == DeltaKind::Content);
+        message.content = content.map(|place| lossy(&parsed[place.span]).into_owned()).collect();
+    }
+    *places = kept;
+    let mut complete = records.iter().map(|record| record.complete);
+    message.tool_calls.retain(|_| complete.next() == Some(true));
+    records.retain(|record| record.complete);
+    taken.into_iter().flatten().collect()
+}

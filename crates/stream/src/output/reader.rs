@@ -1,0 +1,443 @@
+//! Turns captures into events: what each tagged region adds to the message while it grows.
+//!
+//! A call is visible once its name is known. Arguments written as one JSON object are passed on as they arrive, without trailing
+//! white space. Arguments written one by one are assembled into an object: raw text becomes a JSON string that stays open until
+//! the value ends, and the object is closed with the call. A call without arguments has `{}`.
+//!
+//! Setting a reader back to a mark takes constant time: its stacks and texts keep what a mark needs.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::arguments::{Arguments, Container, Names, OpenCall};
+use super::event::{CallFlags, Channel, Early, Event, Sink, Text};
+use super::literal::Literal;
+use super::persistent_stack::{PersistentStack, StackMark};
+use chatparse_base::json_string::{push_unquoted, unquoted};
+use chatparse_learn::format::Tag;
+use chatparse_peg::{Capture, Machine, incomplete_tail, lossy};
+
+/// Reads a machine's captures.
+#[derive(Clone, Default)]
+pub(crate) struct CaptureReader {
+    state: ReaderState,
+    /// The regions around the current one, outermost first.
+    regions: PersistentStack<(Tag, usize)>,
+    /// The open objects and arrays of the arguments, outermost first, and whether each has a member; the first is the object
+    /// of all arguments.
+    containers: PersistentStack<(Container, bool)>,
+    /// Arguments that preceded the name of their call.
+    early: String,
+    early_kept: usize,
+    /// A buffer for pieces of arguments.
+    scratch: String,
+}
+
+#[derive(Clone, Debug, Default)]
+struct ReaderState {
+    /// The number of captures read.
+    read: usize,
+    /// Everything before this position is in the message, or is its markup.
+    covered: usize,
+    /// The current region, and the position from which on it is not read yet.
+    region: Option<(Tag, usize)>,
+    call: OpenCall,
+    flags: CallFlags,
+    /// Where the id is, if it preceded the name of its call.
+    id: Range<usize>,
+}
+
+/// A state to which the reader can be reset.
+#[derive(Clone, Debug)]
+pub(crate) struct ReaderMark {
+    state: ReaderState,
+    regions: StackMark,
+    containers: StackMark,
+    early: usize,
+}
+
+impl ReaderMark {
+    /// The number of captures read.
+    pub fn captures_read(&self) -> usize {
+        self.state.read
+    }
+}
+
+impl CaptureReader {
+    /// A reader of text that begins at this position.
+    pub fn new(start: usize) -> Self {
+        CaptureReader { state: ReaderState { covered: start, ..ReaderState::default() }, ..CaptureReader::default() }
+    }
+
+    /// Reads the next capture of the parsed text.
+    pub fn read(&mut self, capture: &Capture, output: &[u8], sink: &mut impl Sink) {
+        self.state.read += 1;
+        match Tag::from_id(capture.tag) {
+            Some(tag) if capture.opens => self.open(tag, capture.pos, output, sink),
+            Some(tag) => self.close(tag, capture.pos, output, sink),
+            None => self.state.flags.dialect = Tag::dialect_of(capture.tag),
+        }
+    }
+
+    /// Reads the text of the open region, up to a position.
+    pub fn read_text(&mut self, reach: usize, output: &[u8], sink: &mut impl Sink) {
+        self.text(reach, output, false, sink);
+    }
+
+    /// Reads all visible captures of a machine that has not gone back behind a capture already read.
+    pub fn read_all(&mut self, machine: &mut Machine, output: &[u8], sink: &mut impl Sink) {
+        machine.take_kept();
+        let visible = machine.visible();
+        for capture in visible.from(self.state.read) {
+            self.read(capture, output, sink);
+        }
+        self.read_text(visible.end, output, sink);
+        machine.forget(self.state.read);
+    }
+
+    /// Whether a call has begun and not ended.
+    pub fn in_call(&self) -> bool {
+        self.state.call.open && self.state.call.named
+    }
+
+    /// Everything before this position is in the message or is its markup.
+    pub fn covered(&self) -> usize {
+        self.state.covered
+    }
+
+    /// The number of captures read.
+    pub fn captures_read(&self) -> usize {
+        self.state.read
+    }
+
+    /// Saves the state, for [`CaptureReader::restore`].
+    pub fn mark(&self) -> ReaderMark {
+        ReaderMark {
+            state: self.state.clone(),
+            regions: self.regions.mark(),
+            containers: self.containers.mark(),
+            early: self.early.len(),
+        }
+    }
+
+    /// Resets the reader. Marks that were made since are invalid.
+    pub fn restore(&mut self, mark: &ReaderMark) {
+        self.state = mark.state.clone();
+        self.regions.restore(mark.regions);
+        self.containers.restore(mark.containers);
+        self.early.truncate(mark.early);
+        self.early_kept = mark.early;
+    }
+
+    /// Only this mark and earlier ones are still needed.
+    pub fn keep(&mut self, last: Option<&ReaderMark>) {
+        self.regions.keep(last.map(|mark| mark.regions));
+        self.containers.keep(last.map(|mark| mark.containers));
+        self.early_kept = last.map_or(0, |mark| mark.early);
+    }
+
+    fn open(&mut self, tag: Tag, pos: usize, output: &[u8], sink: &mut impl Sink) {
+        self.text(pos, output, true, sink);
+        match tag {
+            Tag::ToolOpen => {
+                self.early.truncate(self.early_kept);
+                self.state.call = OpenCall { open: true, early: self.early.len(), ..OpenCall::default() };
+                self.state.id = pos..pos;
+                self.containers.clear();
+                self.containers.push((Container::Object, false));
+            }
+            Tag::ToolClose => self.close_call(pos, sink),
+            Tag::ArgClose => self.close_text(pos, sink),
+            // A text in several regions is one value.
+            Tag::ArgText if self.state.call.quoted || self.state.call.literal.in_string() => {}
+            Tag::ArgText => {
+                self.begin_value(pos, sink);
+                self.begin_text(pos, sink);
+            }
+            Tag::ArgJson => (self.state.call.literal, self.state.call.fresh) = (Literal::default(), true),
+            Tag::Key => {
+                self.begin_member(pos, sink);
+                self.begin_text(pos, sink);
+            }
+            Tag::Object => self.begin_container(Container::Object, "{", pos, sink),
+            Tag::Array => self.begin_container(Container::Array, "[", pos, sink),
+            Tag::Unknown => self.state.flags.unknown = true,
+            Tag::Entities => self.state.call.names = Names::Entities,
+            Tag::Escaped => self.state.call.names = Names::Escaped,
+            Tag::Content => sink.event(Event::Begin(Channel::Content, pos)),
+            Tag::Reasoning => sink.event(Event::Begin(Channel::Reasoning, pos)),
+            _ => {}
+        }
+        // The markup in front of arguments is done with.
+        if tag.streams() {
+            self.cover(pos);
+        }
+        if let Some(outer) = self.state.region.replace((tag, pos)) {
+            self.regions.push(outer);
+        }
+    }
+
+    fn close(&mut self, tag: Tag, pos: usize, output: &[u8], sink: &mut impl Sink) {
+        let Some((_, from)) = self.state.region.filter(|(open, _)| *open == tag) else { return };
+        match tag {
+            Tag::Object => self.end_container("}", pos, sink),
+            Tag::Array => self.end_container("]", pos, sink),
+            Tag::Key => {
+                self.text(pos, output, true, sink);
+                self.close_text(pos, sink);
+                self.markup(":", pos, sink);
+            }
+            Tag::Content | Tag::Reasoning => {
+                self.text(pos, output, true, sink);
+                sink.event(Event::End(pos));
+            }
+            _ if tag.streams() => self.text(pos, output, true, sink),
+            _ => self.word(tag, from..pos, output, sink),
+        }
+        // What was read inside is no text of the region around it.
+        let behind = |(outer, from): (Tag, usize)| (outer, if outer.streams() { from.max(pos) } else { from });
+        self.state.region = self.regions.pop().map(behind);
+        self.cover(pos);
+    }
+
+    /// Text of a call without a name is not in the message yet.
+    fn cover(&mut self, to: usize) {
+        if !self.state.call.open || self.state.call.named {
+            self.state.covered = self.state.covered.max(to);
+        }
+    }
+
+    /// Writes the brace before the first argument, and a comma before the second and each further member of an object.
+    fn begin_member(&mut self, pos: usize, sink: &mut impl Sink) {
+        let first = self.add_to_container(|_| true).is_none_or(|(_, first)| first);
+        if std::mem::take(&mut self.state.call.separated) {
+            return;
+        }
+        let begins = if self.state.call.arguments.begun { "" } else { "{" };
+        self.markup(if first { begins } else { "," }, pos, sink);
+    }
+
+    /// Writes a comma before the second and each further value of an array.
+    fn begin_value(&mut self, pos: usize, sink: &mut impl Sink) {
+        if let Some((_, first)) = self.add_to_container(|kind| kind == Container::Array) {
+            let separated = std::mem::take(&mut self.state.call.separated);
+            self.markup(if first || separated { "" } else { "," }, pos, sink);
+        }
+    }
+
+    /// Counts a member of the innermost container, if it is of the expected kind. Returns the container and whether the
+    /// member is its first.
+    fn add_to_container(&mut self, of: impl Fn(Container) -> bool) -> Option<(Container, bool)> {
+        let &(kind, filled) = self.containers.last().filter(|(kind, _)| of(*kind))?;
+        if !filled {
+            self.containers.set_last((kind, true));
+        }
+        Some((kind, !filled))
+    }
+
+    fn begin_text(&mut self, pos: usize, sink: &mut impl Sink) {
+        if self.state.call.open && !self.state.call.quoted {
+            self.markup("\"", pos, sink);
+            self.state.call.quoted = true;
+        }
+    }
+
+    fn begin_container(&mut self, kind: Container, bracket: &str, pos: usize, sink: &mut impl Sink) {
+        self.begin_value(pos, sink);
+        self.markup(bracket, pos, sink);
+        self.containers.push((kind, false));
+    }
+
+    fn end_container(&mut self, bracket: &str, pos: usize, sink: &mut impl Sink) {
+        self.containers.pop();
+        self.markup(bracket, pos, sink);
+    }
+
+    /// Reads a region that is passed on as a whole.
+    fn word(&mut self, tag: Tag, span: Range<usize>, output: &[u8], sink: &mut impl Sink) {
+        if !self.state.call.open {
+            if tag.is_text() {
+                sink.event(Event::Unbooked(span.len()));
+            }
+            return;
+        }
+        let mut text = lossy(&output[span.clone()]);
+        match self.state.call.names {
+            Names::Entities if matches!(tag, Tag::ToolName | Tag::ArgName) && text.contains('&') => {
+                text = without_entities(&text).into();
+            }
+            Names::Escaped if tag == Tag::ToolName => text = unquoted(&text).into(),
+            _ => {}
+        }
+        match tag {
+            Tag::ToolName if !self.state.call.named && !text.trim_ascii_end().is_empty() => {
+                self.state.call.named = true;
+                let id_span = bare_id(output, self.state.id.clone());
+                let flags = std::mem::take(&mut self.state.flags);
+                let arguments = &self.early[self.state.call.early..];
+                let arguments_span = self.state.call.early_span.map_or(span.end..span.end, |(from, to)| from..to);
+                let id = &lossy(&output[id_span.clone()]);
+                let early = Early { begin: self.state.covered, id, id_span, arguments, arguments_span };
+                sink.event(Event::Call { name: text.trim_ascii_end(), early, flags, span });
+            }
+            Tag::ToolId if self.state.call.named => {
+                let span = bare_id(output, span);
+                sink.event(Event::Id(&lossy(&output[span.clone()]), span));
+            }
+            Tag::ToolId => self.state.id = span,
+            Tag::ArgName => {
+                // Text around arguments that are tagged one by one is dropped.
+                self.state.call.arguments.ignored = true;
+                let name = text.trim_ascii_end();
+                let name = name.strip_prefix(|c: char| c.is_ascii_whitespace()).unwrap_or(name);
+                self.begin_member(span.start, sink);
+                self.arguments(Text::Owned(&format!("{}:", Value::from(name))), span, sink);
+            }
+            Tag::ArgNull => {
+                self.begin_value(span.start, sink);
+                self.arguments(Text::Owned("null"), span, sink);
+            }
+            Tag::Separator => {
+                self.arguments(Text::Owned(","), span, sink);
+                self.state.call.separated = true;
+            }
+            _ if tag.is_text() => sink.event(Event::Unbooked(span.len())),
+            _ => {}
+        }
+    }
+
+    /// Reads more of the current region up to `to`, if its text is passed on as it arrives.
+    fn text(&mut self, to: usize, output: &[u8], whole: bool, sink: &mut impl Sink) {
+        let Some((tag, from)) = self.state.region else { return };
+        if to <= from {
+            return;
+        }
+        let mut to = to;
+        let mut bytes = &output[from..to];
+        if !whole {
+            to -= incomplete_tail(bytes);
+            bytes = &output[from..to];
+        }
+        match tag {
+            Tag::Reasoning => sink.event(Event::Text(Channel::Reasoning, Text::Raw(bytes, from), from..to)),
+            Tag::Content | Tag::Answer => sink.event(Event::Text(Channel::Content, Text::Raw(bytes, from), from..to)),
+            // `null` for no arguments counts when it is whole.
+            Tag::ToolArgs if !whole && !self.state.call.arguments.begun && !bytes.starts_with(b"{") => return,
+            Tag::ToolArgs => {
+                bytes = bytes.trim_ascii_end();
+                to = from + bytes.len();
+                self.object(Text::Raw(bytes, from), from..to, sink);
+            }
+            Tag::QuotedToolArgs => {
+                let mut json = std::mem::take(&mut self.scratch);
+                json.clear();
+                let text = lossy(bytes);
+                let read = push_unquoted(&text, &mut json);
+                // Half an escape at the end is text.
+                json.push_str(if whole { &text[read..] } else { "" });
+                to = from + if whole { bytes.len() } else { read.min(bytes.len()) };
+                self.object(Text::Owned(&json), from..to, sink);
+                self.scratch = json;
+            }
+            Tag::ArgJson => {
+                if std::mem::take(&mut self.state.call.fresh) {
+                    self.begin_value(from, sink);
+                }
+                let mut json = std::mem::take(&mut self.scratch);
+                json.clear();
+                // A backslash shows with the character behind it.
+                let start = from - usize::from(self.state.call.literal.is_escaping());
+                self.state.call.literal.feed(&lossy(bytes), &mut json);
+                let end = to - usize::from(self.state.call.literal.is_escaping());
+                let as_read = json.as_bytes() == bytes;
+                let text = if as_read { Text::Raw(bytes, from) } else { Text::Owned(&json) };
+                if !json.is_empty() {
+                    self.arguments(text, start..end, sink);
+                }
+                self.scratch = json;
+            }
+            Tag::Broken => {
+                bytes = bytes.trim_ascii_end();
+                to = from + bytes.len();
+                sink.event(Event::Broken(bytes, from));
+            }
+            Tag::ArgText | Tag::Key => self.arguments(Text::Escaped(bytes, from), from..to, sink),
+            _ => return,
+        }
+        if let Some((_, from)) = &mut self.state.region {
+            *from = to;
+        }
+        self.cover(to);
+    }
+
+    /// Reads a piece of arguments that are one JSON object.
+    fn object(&mut self, piece: Text<'_>, span: Range<usize>, sink: &mut impl Sink) {
+        if piece.bytes().is_empty() {
+            return;
+        }
+        let arguments = &mut self.state.call.arguments;
+        arguments.ignored |= !arguments.begun && !piece.bytes().starts_with(b"{");
+        if !arguments.ignored {
+            self.arguments(piece, span, sink);
+        } else if piece.bytes() != b"null" {
+            sink.event(Event::Unbooked(span.len()));
+        }
+    }
+
+    /// Adds markup of the arguments that is not in the output.
+    fn markup(&mut self, text: &str, pos: usize, sink: &mut impl Sink) {
+        self.arguments(Text::Owned(text), pos..pos, sink);
+    }
+
+    fn arguments(&mut self, text: Text<'_>, span: Range<usize>, sink: &mut impl Sink) {
+        if !self.state.call.open {
+            return sink.event(Event::Unbooked(span.len()));
+        }
+        self.state.call.arguments.follow(text);
+        if self.state.call.named {
+            sink.event(Event::Arguments(text, span));
+        } else {
+            text.write(&mut self.early);
+            if !span.is_empty() {
+                let (from, _) = self.state.call.early_span.unwrap_or((span.start, span.end));
+                self.state.call.early_span = Some((from, span.end));
+            }
+        }
+    }
+
+    fn close_text(&mut self, pos: usize, sink: &mut impl Sink) {
+        if self.state.call.literal.end_string() || self.state.call.quoted {
+            self.markup("\"", pos, sink);
+            self.state.call.quoted = false;
+        }
+    }
+
+    fn close_call(&mut self, pos: usize, sink: &mut impl Sink) {
+        self.close_text(pos, sink);
+        if self.state.call.open && self.state.call.named {
+            let Arguments { begun, depth, .. } = self.state.call.arguments;
+            let end = if begun { "}".repeat(depth) } else { "{}".to_owned() };
+            self.markup(&end, pos, sink);
+            sink.event(Event::CallEnd(pos));
+        } else if self.state.call.open {
+            let early = self.state.call.early_span.map_or(0, |(from, to)| to - from);
+            sink.event(Event::Unbooked(early + self.state.id.len()));
+        }
+        self.state.call.open = false;
+    }
+}
+
+/// Decodes the XML entities in a text.
+fn without_entities(text: &str) -> String {
+    let entities = [("&quot;", "\""), ("&apos;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")];
+    entities.into_iter().fold(text.to_owned(), |text, (entity, plain)| text.replace(entity, plain))
+}
+
+/// The range of an id without the quotes around it.
+fn bare_id(output: &[u8], span: Range<usize>) -> Range<usize> {
+    let id = output[span.clone()].trim_ascii_end();
+    let quoted = id.len() > 1 && id.starts_with(b"\"") && id.ends_with(b"\"");
+    let quote = usize::from(quoted);
+    span.start + quote..span.start + id.len() - quote
+}

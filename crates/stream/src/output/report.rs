@@ -1,0 +1,162 @@
+//! Makes the report on a complete output: whether each call can be used, and diagnostics.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::{Map, Value};
+
+use super::event::CallFlags;
+use crate::report::{CallReport, Diagnostic, DiagnosticKind, Report};
+use chatparse_base::limits::JSON_DEPTH;
+use chatparse_grammar::{schema, valid};
+use chatparse_message::{Message, Tool, ToolCall};
+use chatparse_peg::{self as peg, Builder, Machine, Program, State};
+
+/// What was recorded about a call while it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallRecord {
+    /// Whether its end was read.
+    pub complete: bool,
+    /// How it deviates from the format.
+    pub flags: CallFlags,
+    /// The bytes of the output that it was read from.
+    pub span: Range<usize>,
+    /// Where the markup in front of them begins that opens the call.
+    pub begin: usize,
+}
+
+/// The position of the first call that the format does not have.
+pub(crate) fn first_unusual(calls: &[CallRecord]) -> Option<usize> {
+    calls.iter().filter(|call| call.flags != CallFlags::default()).map(|call| call.span.start).min()
+}
+
+/// The report on a message. `found`: what is known of the output as a whole. `dialect`: returns the name of a row of the
+/// table of dialects.
+pub(crate) fn report(
+    message: &Message,
+    records: &[CallRecord],
+    tools: &[Tool],
+    mut found: Vec<Diagnostic>,
+    dialect: impl Fn(u16) -> Option<&'static str>,
+) -> Report {
+    let mut calls = Vec::new();
+    for (index, (call, record)) in message.tool_calls.iter().zip(records).enumerate() {
+        let span = &record.span;
+        let mut diagnose =
+            |kind, message| found.push(Diagnostic { kind, call: Some(index), span: span.clone(), message });
+        let name = record.flags.dialect.and_then(&dialect);
+        calls.push(report_call(call, record, name, tools, &mut diagnose));
+    }
+    found.sort_by_cached_key(|diagnostic| diagnostic.span.start);
+    Report { calls, diagnostics: found }
+}
+
+fn report_call(
+    call: &ToolCall,
+    record: &CallRecord,
+    dialect: Option<&str>,
+    tools: &[Tool],
+    diagnose: &mut impl FnMut(DiagnosticKind, String),
+) -> CallReport {
+    let CallRecord { complete, flags, .. } = *record;
+    let origin = flags.origin;
+    if let Some(name) = dialect {
+        diagnose(DiagnosticKind::Dialect, format!("a call in the format of {name}"));
+    } else if flags.recovered && !flags.in_reasoning {
+        diagnose(DiagnosticKind::Dialect, "a call where the format has none".to_owned());
+    }
+    if flags.in_reasoning {
+        diagnose(DiagnosticKind::CallInReasoning, "a call inside the reasoning".to_owned());
+    }
+    let tool = tools.iter().find(|tool| tool.name == call.name);
+    let known = tool.is_some() || tools.is_empty();
+    if !known {
+        diagnose(DiagnosticKind::UnknownTool, format!("no tool has the name {:?}", call.name));
+    }
+    if !complete {
+        diagnose(DiagnosticKind::UnfinishedCall, "the call has no end".to_owned());
+        return CallReport { complete, known, valid: false, origin };
+    }
+    let mut wrong = |message| diagnose(DiagnosticKind::InvalidArguments, message);
+    let (valid, repeated) = match (members(&call.arguments), tool) {
+        (Ok((_, repeated)), None) => (true, repeated),
+        (Ok((arguments, repeated)), Some(tool)) => {
+            let violations = valid::check(&schema::parameters(&tool.parameters), &Value::Object(arguments));
+            for violation in &violations {
+                wrong(format!("{:?} {}", violation.pointer, violation.message));
+            }
+            (violations.is_empty(), repeated)
+        }
+        // A value that nests deeper than the reader allows is not checked against the schema.
+        (Err(_), _) if nests_deep(&call.arguments) && is_json_object(&call.arguments) => (true, BTreeSet::new()),
+        (Err(_), _) => {
+            wrong(match serde_json::from_str::<Value>(&call.arguments) {
+                Err(error) => format!("the arguments are not JSON: {error}"),
+                Ok(_) => "the arguments are not an object".to_owned(),
+            });
+            (false, BTreeSet::new())
+        }
+    };
+    for name in repeated {
+        diagnose(DiagnosticKind::DuplicateArgument, format!("{name:?} is given more than once"));
+    }
+    CallReport { complete, known, valid, origin }
+}
+
+/// Whether brackets outside of strings nest deeper than the JSON reader allows.
+fn nests_deep(json: &str) -> bool {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    json.bytes().any(|byte| {
+        match byte {
+            _ if std::mem::take(&mut escaped) => {}
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => depth += 1,
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth >= JSON_DEPTH
+    })
+}
+
+/// Whether a text is a JSON object, at any depth.
+fn is_json_object(text: &str) -> bool {
+    static PROGRAM: OnceLock<Option<Arc<Program>>> = OnceLock::new();
+    let compile = || {
+        let p = Builder::new();
+        peg::compile(&p.finish(p.sequence([p.space(), p.json_object(), p.space(), p.end()]))).ok().map(Arc::new)
+    };
+    let Some(program) = PROGRAM.get_or_init(compile) else { return false };
+    Machine::whole(Arc::clone(program), text.as_bytes(), 0, false).state() != State::Failed
+}
+
+/// An object, and its duplicate names, of which the last value counts.
+fn members(object: &str) -> serde_json::Result<(Map<String, Value>, BTreeSet<String>)> {
+    struct Members;
+
+    impl<'de> Visitor<'de> for Members {
+        type Value = (Map<String, Value>, BTreeSet<String>);
+
+        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let (mut members, mut repeated) = (Map::new(), BTreeSet::new());
+            while let Some((name, value)) = map.next_entry::<String, Value>()? {
+                if members.contains_key(&name) {
+                    repeated.insert(name.clone());
+                }
+                members.insert(name, value);
+            }
+            Ok((members, repeated))
+        }
+    }
+
+    let mut reader = serde_json::Deserializer::from_str(object);
+    let members = reader.deserialize_map(Members)?;
+    reader.end().map(|()| members)
+}

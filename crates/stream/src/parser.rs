@@ -1,0 +1,167 @@
+//! [`Parser`]: a compiled format with the text that the prompt has begun, also as text.
+
+use std::sync::{Arc, OnceLock};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::fallback::FallbackConfig;
+use chatparse_base::{Error, Result};
+use chatparse_grammar::{self as grammar, Grammar};
+use chatparse_message::{GrammarStyle, Leniency, Tool};
+use chatparse_peg::{self as peg, Arena, Budget, Program, TagId, Tree, TreeParser};
+
+/// A compiled format, and the part of the model's turn that the prompt contains. Immutable and cheap to clone; threads may
+/// share it.
+#[derive(Clone, Debug)]
+pub struct Parser {
+    program: Arc<Program>,
+    prefill: Arc<str>,
+    fallback: Arc<FallbackConfig>,
+    /// Compiled on first use, because few callers need trees.
+    trees: Arc<OnceLock<TreeParser>>,
+}
+
+/// The JSON form of a parser.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    /// The version of this form.
+    chatparse_parser: u32,
+    prefill: String,
+    format: Value,
+    #[serde(default)]
+    tools: Vec<Tool>,
+    #[serde(default)]
+    leniency: Leniency,
+    #[serde(default)]
+    ends: Vec<String>,
+}
+
+const VERSION: u32 = 1;
+
+impl Parser {
+    /// Compiles a format. `prefill`: the part of the model's turn that the prompt contains; it is parsed in front of the
+    /// output.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] if the format refers to a missing rule or is left-recursive,
+    /// [`crate::ErrorKind::Limit`] if it is too deep or too long.
+    pub fn new(format: Arena, prefill: &str) -> Result<Self> {
+        Parser::with_tools(format, prefill, Vec::new(), Leniency::default(), Vec::new())
+    }
+
+    /// Like [`Parser::new`], for a format whose calls are of these tools: depending on `leniency`, calls are also read
+    /// outside of the format, and arguments are checked against the tools' schemas. `ends`: texts that end the model's turn,
+    /// such as the end-of-sequence token; behind calls they are dropped.
+    ///
+    /// # Errors
+    /// As [`Parser::new`].
+    pub fn with_tools(
+        format: Arena,
+        prefill: &str,
+        tools: Vec<Tool>,
+        leniency: Leniency,
+        ends: Vec<String>,
+    ) -> Result<Self> {
+        let program = Arc::new(peg::compile(&format)?);
+        let fallback = Arc::new(FallbackConfig::new(Arc::new(format), tools, leniency, ends));
+        Ok(Parser { program, prefill: prefill.into(), fallback, trees: Arc::default() })
+    }
+
+    /// The compiled format. It reads the prefill, too.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// The default budget of a stream.
+    pub fn budget(&self) -> Budget {
+        self.program.budget()
+    }
+
+    /// The configuration of the fallback parser.
+    pub fn fallback(&self) -> &Arc<FallbackConfig> {
+        &self.fallback
+    }
+
+    /// The part of the model's turn that the prompt contains.
+    pub fn prefill(&self) -> &str {
+        &self.prefill
+    }
+
+    /// Approximate memory use in bytes, without the schemas, which are shared.
+    pub fn bytes(&self) -> usize {
+        self.fallback.format().bytes() + self.program.bytes() + self.prefill.len()
+    }
+
+    /// Approximate memory use in bytes of what was compiled on first use so far.
+    pub fn late_bytes(&self) -> usize {
+        self.fallback.bytes() + self.trees.get().map_or(0, TreeParser::bytes)
+    }
+
+    /// The format's expressions.
+    pub fn format(&self) -> &Arena {
+        self.fallback.format()
+    }
+
+    /// The label of a tag, if it has one.
+    pub fn label(&self, tag: TagId) -> Option<&str> {
+        self.format().label(tag)
+    }
+
+    /// Parses `text` to a tree from byte `from` on; the text begins with the prefill. `cut`: it was cut off.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] if `from` is behind the end, [`crate::ErrorKind::Limit`] if the format has too
+    /// many rules.
+    pub fn tree(&self, text: &[u8], from: usize, cut: bool) -> Result<Tree> {
+        let trees = match self.trees.get() {
+            Some(trees) => trees,
+            None => {
+                let trees = TreeParser::new(self.format())?;
+                self.trees.get_or_init(|| trees)
+            }
+        };
+        trees.parse(text, from, cut)
+    }
+
+    /// The grammar of what the parser accepts, as GBNF. With `lazy`, the grammar of the trigger rules, which begins at a
+    /// trigger; otherwise that of the prefill and the output together.
+    pub fn grammar(&self, lazy: bool) -> Grammar {
+        self.grammar_in(lazy, GrammarStyle::default())
+    }
+
+    /// Like [`Parser::grammar`], with schemas in this style.
+    pub fn grammar_in(&self, lazy: bool, style: GrammarStyle) -> Grammar {
+        grammar::from_arena(self.fallback.format(), lazy, style)
+    }
+
+    /// The parser as a text for [`Parser::from_text`], also in another process with the same library version.
+    pub fn to_text(&self) -> String {
+        let stored = Stored {
+            chatparse_parser: VERSION,
+            prefill: self.prefill.as_ref().to_owned(),
+            format: self.fallback.format().to_json(),
+            tools: self.fallback.tools.clone(),
+            leniency: self.fallback.leniency,
+            ends: self.fallback.ends.clone(),
+        };
+        serde_json::to_string(&stored).unwrap_or_default()
+    }
+
+    /// Reads the text of [`Parser::to_text`]. The text is checked, so it may come from anywhere.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] for text of another shape or version; otherwise as [`Parser::new`].
+    pub fn from_text(text: &str) -> Result<Self> {
+        let stored: Stored =
+            serde_json::from_str(text).map_err(|error| Error::invalid(format!("parser: not one: {error}")))?;
+        if stored.chatparse_parser != VERSION {
+            let found = stored.chatparse_parser;
+            return Err(Error::invalid(format!(
+                "parser: the text has version {found}, this library reads version {VERSION}"
+            )));
+        }
+        let format = Arena::from_json(stored.format)?;
+        Parser::with_tools(format, &stored.prefill, stored.tools, stored.leniency, stored.ends)
+    }
+}

@@ -1,0 +1,160 @@
+//! The report on a parsed output: its status, its calls and parts, and diagnostics.
+
+use std::ops::Range;
+
+/// Whether an output matched its format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The whole output matched.
+    Complete,
+    /// The output was cut off, or ended at a place where the format does not: the message has what was read.
+    Partial,
+    /// The output left the format. The rest was read as content and as calls in known dialects.
+    Recovered,
+}
+
+impl Status {
+    /// `complete`, `partial` or `recovered`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Complete => "complete",
+            Status::Partial => "partial",
+            Status::Recovered => "recovered",
+        }
+    }
+}
+
+/// How a call was recognised. A host uses it to decide what to run: a quotation may look like a bare call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallOrigin {
+    /// In the template's format: at a place for calls, or after the marker of calls.
+    #[default]
+    Format,
+    /// In another dialect with a marker, or as a JSON object between tags or special tokens.
+    Dialect,
+    /// Without a marker: a JSON object or a Python call in running text, even if the template's calls look like that.
+    Bare,
+}
+
+impl CallOrigin {
+    /// `format`, `dialect` or `bare`.
+    pub fn name(self) -> &'static str {
+        match self {
+            CallOrigin::Format => "format",
+            CallOrigin::Dialect => "dialect",
+            CallOrigin::Bare => "bare",
+        }
+    }
+}
+
+/// The report on one call of the message. The host decides whether to run the call: an interrupted call may look harmless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallReport {
+    /// The call has its end. Otherwise the arguments are the beginning of JSON text, or of what the model wrote in place of it.
+    pub complete: bool,
+    /// The request offers a tool of this name. True if the parser has no list of tools.
+    pub known: bool,
+    /// The arguments are JSON and do not certainly violate the tool's schema. False for incomplete calls. Constraints beyond
+    /// `chatparse::grammar::valid` count as met.
+    pub valid: bool,
+    /// How it was recognised.
+    pub origin: CallOrigin,
+}
+
+/// The kind of a diagnostic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiagnosticKind {
+    /// From here on the output did not match the format.
+    LeftFormat,
+    /// A call in another dialect than the template's, or at another place.
+    Dialect,
+    /// A call inside reasoning that was never closed.
+    CallInReasoning,
+    /// A call without its end.
+    UnfinishedCall,
+    /// A call of a tool that the request does not offer.
+    UnknownTool,
+    /// Arguments that are not a JSON object, or that violate the tool's schema.
+    InvalidArguments,
+    /// An argument that occurs more than once. JSON readers use the last one.
+    DuplicateArgument,
+    /// The parser's budget was used up here: the rest of the output is content.
+    Limit,
+}
+
+impl DiagnosticKind {
+    /// A stable lower-case name, e.g. `left_format`.
+    pub fn name(self) -> &'static str {
+        match self {
+            DiagnosticKind::LeftFormat => "left_format",
+            DiagnosticKind::Dialect => "dialect",
+            DiagnosticKind::CallInReasoning => "call_in_reasoning",
+            DiagnosticKind::UnfinishedCall => "unfinished_call",
+            DiagnosticKind::UnknownTool => "unknown_tool",
+            DiagnosticKind::InvalidArguments => "invalid_arguments",
+            DiagnosticKind::DuplicateArgument => "duplicate_argument",
+            DiagnosticKind::Limit => "limit",
+        }
+    }
+}
+
+/// A finding about an output, for hosts and logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Diagnostic {
+    /// Its kind.
+    pub kind: DiagnosticKind,
+    /// The index of the call.
+    pub call: Option<usize>,
+    /// The bytes of the output.
+    pub span: Range<usize>,
+    /// A description, e.g. `"/city" must be a string, not a number`.
+    pub message: String,
+}
+
+/// The kind of an output's part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartKind {
+    /// Text of `reasoning_content`.
+    Reasoning,
+    /// Text of `content`.
+    Content,
+    /// A call.
+    Call,
+}
+
+impl PartKind {
+    /// `reasoning`, `content` or `call`.
+    pub fn name(self) -> &'static str {
+        match self {
+            PartKind::Reasoning => "reasoning",
+            PartKind::Content => "content",
+            PartKind::Call => "call",
+        }
+    }
+}
+
+/// A part of an output. A model may think, call, think again and answer: the message separates texts and calls, and the
+/// parts keep the order of the output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputPart {
+    /// Its kind.
+    pub kind: PartKind,
+    /// The index of the call, from 0; 0 for text.
+    pub call: usize,
+    /// The range of its text in `reasoning_content` or `content`; empty for a call.
+    pub text: Range<usize>,
+    /// The bytes of the output from the first to the last that is in the message. Empty for text from the prompt.
+    pub span: Range<usize>,
+}
+
+/// The report on an output.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// One report for each call of the message.
+    pub calls: Vec<CallReport>,
+    /// Findings in the order of the output.
+    pub diagnostics: Vec<Diagnostic>,
+}

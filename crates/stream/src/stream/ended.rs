@@ -1,0 +1,190 @@
+//! The result of a parse: the message, its status, and the report on it.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::Value;
+
+use crate::delta::DeltaKind;
+use crate::fallback::{self, FallbackConfig};
+use crate::output::{self, CallRecord, MessageBuilder, Sources};
+use crate::report::{CallReport, Diagnostic, DiagnosticKind, OutputPart, Report, Status};
+use chatparse_base::{Error, ErrorKind};
+use chatparse_message::{IncompleteCalls, Message};
+
+/// The result of a parse.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Ended {
+    /// The message: all deltas put together.
+    pub message: Message,
+    /// Whether the output matched the format.
+    pub status: Status,
+    /// Where the output left the format, in bytes of the output. A call in another format counts as leaving it.
+    pub left_at: Option<usize>,
+    records: Vec<CallRecord>,
+    sources: Sources,
+    accounts: Accounts,
+    structure: OnceLock<Vec<Range<usize>>>,
+    /// The output behind the format; the range's end is where the parser's budget was used up.
+    left: Option<Range<usize>>,
+    limit: Option<Range<usize>>,
+    /// The calls without an end that are not calls of the message, as the request asks.
+    settled: Vec<Range<usize>>,
+    config: Arc<FallbackConfig>,
+    report: OnceLock<Report>,
+}
+
+/// How many bytes the output has, and how many of its texts no field of the message has.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Accounts {
+    pub length: usize,
+    pub unbooked: usize,
+}
+
+/// The position at which the format's parser stopped.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Left {
+    pub format: Option<Range<usize>>,
+    pub limit: Option<Range<usize>>,
+}
+
+impl Ended {
+    pub(super) fn new(
+        builder: &MessageBuilder,
+        output: &[u8],
+        config: Arc<FallbackConfig>,
+        status: Status,
+        incomplete: IncompleteCalls,
+        left: Left,
+    ) -> Self {
+        let mut records: Vec<CallRecord> = builder.calls().collect();
+        let Left { format: left, limit } = left;
+        let behind = [&left, &limit].into_iter().flatten().map(|left| left.start);
+        let left_at = behind.chain(output::first_unusual(&records)).min();
+        let status = if left_at.is_some() { Status::Recovered } else { status };
+        let (mut message, mut places, prefill) = (builder.message(output), builder.places(), builder.prefill());
+        let settled = output::settle(incomplete, &mut message, &mut records, &mut places, output, prefill);
+        Ended {
+            sources: Sources::new(places, prefill, &message, output),
+            message,
+            status,
+            left_at,
+            records,
+            accounts: Accounts { length: output.len().saturating_sub(prefill), unbooked: builder.unbooked() },
+            structure: OnceLock::new(),
+            left,
+            limit,
+            settled,
+            config,
+            report: OnceLock::new(),
+        }
+    }
+
+    /// The parts of the output in order: reasoning, text and calls.
+    pub fn parts(&self) -> &[OutputPart] {
+        self.sources.parts()
+    }
+
+    /// The bytes of the output that a field of the message came from, in the order of its text: of [`DeltaKind::Reasoning`]
+    /// or [`DeltaKind::Content`] (`call` is 0), or of a call's name, id or arguments. The ranges are disjoint and not
+    /// adjacent, and exclude markup. Text that is not in the output, such as an added closing brace or text from the prompt,
+    /// has no range. Empty for other kinds and for a missing call. The name may be a part of the id.
+    pub fn spans(&self, kind: DeltaKind, call: usize) -> &[Range<usize>] {
+        self.sources.spans(kind, call)
+    }
+
+    /// The bytes of the output that no field has, in order: markers, white space and the other texts with which the format
+    /// surrounds its parts, the end of the turn, and, of an output that was cut off, what waited at its end. Together with the
+    /// [`Ended::spans`] of all fields this is the whole output, without the calls that [`IncompleteCalls`] takes out. The first
+    /// call computes it.
+    pub fn structure(&self) -> &[Range<usize>] {
+        self.structure.get_or_init(|| self.sources.structure(self.accounts.length, &self.settled))
+    }
+
+    /// How many bytes of texts got lost: 0. Anything else is a defect of a format, and tests assert that there is none.
+    #[doc(hidden)]
+    pub fn unbooked(&self) -> usize {
+        self.accounts.unbooked
+    }
+
+    /// A report on each call of the message. The first access to a report checks the arguments against the schema.
+    pub fn calls(&self) -> &[CallReport] {
+        &self.report().calls
+    }
+
+    /// Diagnostics in the order of the output, for logs.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.report().diagnostics
+    }
+
+    fn report(&self) -> &Report {
+        self.report.get_or_init(|| {
+            let of_output = |kind, span: &Option<Range<usize>>, message: &str| {
+                let span = span.clone()?;
+                Some(Diagnostic { kind, call: None, span, message: message.to_owned() })
+            };
+            let left = "the output does not fit the template's format from here on";
+            let limit = "the parser's budget is used up: from here on the output is content";
+            let found = [
+                of_output(DiagnosticKind::LeftFormat, &self.left, left),
+                of_output(DiagnosticKind::Limit, &self.limit, limit),
+            ];
+            let settled = self.settled.iter().map(|span| Diagnostic {
+                kind: DiagnosticKind::UnfinishedCall,
+                call: None,
+                span: span.clone(),
+                message: "a call that has no end is not in the message".to_owned(),
+            });
+            let found = found.into_iter().flatten().chain(settled).collect();
+            output::report(&self.message, &self.records, &self.config.tools, found, fallback::dialect_name)
+        })
+    }
+
+    /// The error that a strict caller returns for an output that left the format.
+    pub fn mismatch(&self) -> Error {
+        let at = self.left_at.unwrap_or(0);
+        Error::new(
+            ErrorKind::Parse,
+            format!("the model's output does not match the template's format from byte {at} on"),
+        )
+    }
+
+    /// The report as one JSON object: `status`, `left_at`, `calls` and `diagnostics`, with the fields' names. The C library
+    /// and the program print it.
+    pub fn report_json(&self) -> Value {
+        let calls = self.calls().iter().map(|call| {
+            let CallReport { complete, known, valid, origin } = *call;
+            json!({"complete": complete, "known": known, "valid": valid, "origin": origin.name()})
+        });
+        let diagnostics = self.diagnostics().iter().map(|found| {
+            let span = [found.span.start, found.span.end];
+            json!({"kind": found.kind.name(), "call": found.call, "span": span, "message": found.message})
+        });
+        json!({
+            "status": self.status.name(),
+            "left_at": self.left_at,
+            "calls": calls.collect::<Vec<_>>(),
+            "diagnostics": diagnostics.collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl PartialEq for Ended {
+    /// The report is derived from the other fields.
+    fn eq(&self, other: &Self) -> bool {
+        let all = |ended: &Ended| (ended.status, ended.left_at, ended.left.clone(), ended.limit.clone());
+        let same = self.message == other.message && self.records == other.records;
+        all(self) == all(other) && same && self.sources == other.sources
+    }
+}
+
+impl fmt::Debug for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Ended { message, status, left_at, .. } = self;
+        let mut out = f.debug_struct("Ended");
+        out.field("message", message).field("status", status).field("left_at", left_at);
+        out.field("report", self.report()).field("sources", &self.sources).finish()
+    }
+}

@@ -1,0 +1,285 @@
+//! Runs the format's machine and passes events to the builder. When the machine goes back, it resets builder and reader to a
+//! snapshot.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::fallback::{End, FallbackConfig, FallbackParser};
+use crate::output::{BuilderMark, CaptureReader, Event, MessageBuilder, Parsed, ReaderMark, Sink};
+use chatparse_learn::format::Tag;
+use chatparse_peg::{Budget, Capture, Machine, Program, Rewindable, State, Visible};
+
+/// The state that both parsers write to.
+#[derive(Clone)]
+pub(super) struct Written {
+    pub builder: MessageBuilder,
+    pub config: Arc<FallbackConfig>,
+    /// The fallback parser for the current region, or for the output behind the format.
+    pub fallback: Option<Box<FallbackParser>>,
+    /// The length of the output, once it is complete.
+    pub whole: Option<usize>,
+    /// The budget that the host has set.
+    pub budget: Option<Budget>,
+    /// Work of dropped parsers, and where the first dropped fallback parser gave up.
+    pub gone: u64,
+    pub limit: Option<usize>,
+}
+
+impl Written {
+    pub fn new(prefill: usize, config: Arc<FallbackConfig>) -> Self {
+        let builder = MessageBuilder::new(prefill);
+        Written { builder, config, fallback: None, whole: None, budget: None, gone: 0, limit: None }
+    }
+
+    /// Sends text to this fallback parser from now on, with the current budget.
+    pub fn set_fallback(&mut self, parser: Option<FallbackParser>) {
+        let budgeted = |parser: FallbackParser| match self.budget {
+            Some(budget) => parser.with_budget(budget),
+            None => parser,
+        };
+        self.fallback = parser.map(|parser| Box::new(budgeted(parser)));
+    }
+
+    /// Drops the fallback parser, which has found no call.
+    fn drop_fallback(&mut self) {
+        if let Some(parser) = self.fallback.take() {
+            self.account(&parser);
+        }
+    }
+
+    /// Adds the work of a parser that is dropped.
+    fn account(&mut self, parser: &FallbackParser) {
+        self.gone += parser.work();
+        self.limit = self.limit.or(parser.limit());
+    }
+
+    /// Resets the fallback parser to an earlier state. The work since then still counts.
+    pub fn restore_fallback(&mut self, earlier: Option<&FallbackParser>) {
+        let work = self.work();
+        self.set_fallback(earlier.cloned());
+        self.gone = 0;
+        self.gone = work - self.work();
+    }
+
+    /// The work so far without the format's parser. Includes work that was undone.
+    pub fn work(&self) -> u64 {
+        self.gone + self.fallback.as_ref().map_or(0, |parser| parser.work())
+    }
+
+    /// Ends the fallback parser, if there is one, at `to` or at the position it has read to. Returns that position.
+    pub fn close_fallback(&mut self, end: End, to: usize, output: Parsed<'_>) -> usize {
+        let Some(mut parser) = self.fallback.take() else { return to };
+        let to = to.max(parser.read_to());
+        parser.close(end, output.to(to), &mut self.builder);
+        self.account(&parser);
+        to
+    }
+}
+
+/// Passes events to the builder, and text that may have calls to the fallback parser.
+struct Routed<'a> {
+    written: &'a mut Written,
+    output: Parsed<'a>,
+}
+
+impl Sink for Routed<'_> {
+    /// Inlined, so that only the branch of the event remains.
+    #[inline(always)]
+    fn event(&mut self, event: Event<'_>) {
+        let Routed { written, output } = self;
+        match event {
+            Event::Begin(channel, at) => {
+                let begins = written.builder.is_blank();
+                let parser = written.config.in_region(channel, begins, at);
+                written.set_fallback(parser);
+            }
+            Event::Text(channel, text, span) => match &mut written.fallback {
+                Some(parser) => {
+                    parser.feed(span.end, *output, &mut written.builder);
+                    if parser.is_text() {
+                        written.drop_fallback();
+                    }
+                }
+                None => written.builder.event(Event::Text(channel, text, span)),
+            },
+            Event::End(at) => {
+                let end = if written.whole == Some(at) { End::Output } else { End::Region };
+                written.close_fallback(end, at, *output);
+            }
+            other => written.builder.event(other),
+        }
+    }
+}
+
+/// The state of all parts at a capture that the machine may go back to.
+#[derive(Clone)]
+struct Snapshot {
+    reader: ReaderMark,
+    builder: BuilderMark,
+    fallback: Option<Box<FallbackParser>>,
+}
+
+/// The captures that the machine may go back to.
+struct RestorePoints {
+    /// Those among the captures to be read next, the last one first.
+    at: SmallVec<[usize; 8]>,
+    /// The last one in front of those.
+    below: Option<usize>,
+}
+
+fn restore_points(machine: &Machine, from: usize, to: usize) -> RestorePoints {
+    let mut points = RestorePoints { at: SmallVec::new(), below: None };
+    for point in machine.restore_points(from) {
+        if point < from {
+            points.below = Some(point);
+        } else if point < to && points.at.last() != Some(&point) {
+            points.at.push(point);
+        }
+    }
+    points
+}
+
+#[derive(Clone)]
+pub(super) struct FormatParser {
+    run: Rewindable,
+    reader: CaptureReader,
+    /// The outermost first. Some may be outdated.
+    snapshots: Vec<Snapshot>,
+}
+
+impl FormatParser {
+    /// Makes a parser of a text that begins with `prefill` bytes of the prompt.
+    pub fn new(program: &Arc<Program>, prefill: usize) -> Self {
+        let run = Rewindable::new(Machine::new(Arc::clone(program), 0));
+        FormatParser { run, reader: CaptureReader::new(prefill), snapshots: Vec::new() }
+    }
+
+    /// Sets the budget for the rest of the run.
+    pub fn set_budget(&mut self, budget: Budget) {
+        self.run.set_budget(budget);
+    }
+
+    /// The work so far.
+    pub fn work(&self) -> u64 {
+        self.run.work()
+    }
+
+    /// Whether a call is visible and not finished.
+    pub fn in_call(&self) -> bool {
+        self.reader.in_call()
+    }
+
+    /// Everything before this position is in the message or is markup.
+    pub fn covered(&self) -> usize {
+        self.reader.covered()
+    }
+
+    /// Whether the budget ended the run.
+    pub fn is_over_budget(&self) -> bool {
+        self.run.machine.state() == State::Limit
+    }
+
+    /// Runs the machine over more of the output.
+    pub fn feed(&mut self, output: &[u8]) -> State {
+        self.run.machine.feed(output)
+    }
+
+    /// Ends the run because the model has ended the output. Returns whether all of it matches.
+    pub fn finish(&mut self, output: &[u8], prefill: usize) -> bool {
+        self.run.machine.finish(output, self.reader.captures_read(), prefill)
+    }
+
+    /// Ends the run because the output was cut off. Returns whether it is the beginning of a match.
+    pub fn cut(&mut self, output: &[u8]) -> bool {
+        self.run.machine.cut(output)
+    }
+
+    /// Whether a text of the message with at least one byte has begun and is not visible, or half of a call's name is at the end,
+    /// behind the markup in front of names.
+    pub fn hides_text(&self, output: Parsed<'_>) -> bool {
+        let length = output.len();
+        let rest = &output.raw[self.covered().min(length)..];
+        let word = rest.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(byte)).count();
+        let before = rest.len().checked_sub(word + 1).map(|at| rest[at]);
+        if !self.in_call() && word > 0 && before.is_some_and(|byte| b"\"'=>:".contains(&byte)) {
+            return true;
+        }
+        let begins = |capture: &Capture| capture.opens && capture.pos < length;
+        let mut hidden = self.run.machine.visible().hidden().iter().filter(|capture| begins(capture));
+        hidden.any(|capture| Tag::from_id(capture.tag).is_some_and(Tag::is_text))
+    }
+
+    /// Reads a value of an argument that waits for its end, e.g. a number, because no more output comes.
+    pub fn read_held_value(&mut self, written: &mut Written, output: Parsed<'_>) {
+        let visible = self.run.machine.visible();
+        let is_value = |capture: &Capture| matches!(Tag::from_id(capture.tag), Some(Tag::ArgJson | Tag::ArgText));
+        if !self.in_call() || !visible.hidden().first().is_some_and(is_value) {
+            return;
+        }
+        for capture in visible.hidden() {
+            self.reader.read(capture, output.raw, &mut Routed { written, output });
+        }
+        self.reader.read_text(output.len(), output.raw, &mut Routed { written, output });
+    }
+
+    /// Reads the visible captures. Returns `false` if they contradict the message so far. Inlined, because most pieces need
+    /// little work.
+    #[inline(always)]
+    pub fn read(&mut self, written: &mut Written, output: Parsed<'_>) -> bool {
+        let kept = self.run.machine.take_kept();
+        if kept < self.reader.captures_read() && !self.undo(kept, written, output.raw) {
+            return false;
+        }
+        let Visible { count, end, .. } = self.run.machine.visible();
+        if self.reader.captures_read() < count {
+            self.read_captures(written, output);
+        }
+        self.reader.read_text(end, output.raw, &mut Routed { written, output });
+        self.run.set_read_to(output.len());
+        !written.builder.contradicted()
+    }
+
+    #[inline(never)]
+    fn read_captures(&mut self, written: &mut Written, output: Parsed<'_>) {
+        let (read, visible) = (self.reader.captures_read(), self.run.machine.visible());
+        let mut points = restore_points(&self.run.machine, read, visible.count);
+        let needed = |snapshot: &Snapshot| points.below.is_some_and(|below| snapshot.reader.captures_read() <= below);
+        while self.snapshots.pop_if(|snapshot| !needed(snapshot)).is_some() {}
+        self.reader.keep(self.snapshots.last().map(|snapshot| &snapshot.reader));
+        for (number, capture) in (read..).zip(visible.from(read)) {
+            if points.at.last() == Some(&number) {
+                points.at.pop();
+                self.snapshots.push(Snapshot {
+                    reader: self.reader.mark(),
+                    builder: written.builder.mark(),
+                    fallback: written.fallback.clone(),
+                });
+                self.reader.keep(self.snapshots.last().map(|snapshot| &snapshot.reader));
+            }
+            self.reader.read(capture, output.raw, &mut Routed { written, output });
+        }
+        self.run.machine.forget(self.reader.captures_read());
+    }
+
+    /// Undoes what was read after the first `kept` captures.
+    #[cold]
+    fn undo(&mut self, kept: usize, written: &mut Written, output: &[u8]) -> bool {
+        while self.snapshots.pop_if(|snapshot| snapshot.reader.captures_read() > kept).is_some() {}
+        let snapshot = self.snapshots.last().filter(|snapshot| snapshot.reader.captures_read() == kept);
+        debug_assert!(snapshot.is_some(), "the machine comes back to its alternatives only");
+        let Some(snapshot) = snapshot else { return false };
+        self.reader.restore(&snapshot.reader);
+        written.builder.undo(snapshot.builder, output);
+        written.restore_fallback(snapshot.fallback.as_deref());
+        true
+    }
+
+    /// Called when the output does not match any more. Restores what was visible just before the first byte that does not
+    /// match, so that the result does not depend on how the output was cut. The machine runs again over the last bytes for
+    /// this.
+    pub fn leave(&mut self, written: &mut Written, output: Parsed<'_>) {
+        let fits = self.run.rewind(output.seen);
+        self.read(written, output.to(fits));
+    }
+}

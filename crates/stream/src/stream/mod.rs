@@ -1,0 +1,475 @@
+//! Turns model output into a message, piece by piece.
+//!
+//! Two parsers send the same kind of events to one message builder: the format's parser, and the fallback parser, which
+//! reads text that has left the format or that may contain calls in other formats. A [`Stream`] keeps the output and decides
+//! which of them reads it.
+
+mod ended;
+mod format_parser;
+mod marks;
+mod special;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+pub use chatparse_peg::Budget;
+pub use ended::Ended;
+pub use special::SpecialTokens;
+
+use crate::delta::Delta;
+use crate::fallback::{End, FallbackConfig, FallbackParser};
+use crate::output::{CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text};
+use crate::parser::Parser;
+use crate::report::Status;
+use chatparse_base::{Error, Result};
+use chatparse_message::{IncompleteCalls, Leniency, Message};
+use chatparse_peg::{Machine, State, incomplete_tail};
+use ended::Left;
+use format_parser::{FormatParser, Written};
+use marks::{Mark, Marks};
+
+/// A parse in progress. One owner at a time; clone it to fork the parse.
+///
+/// ```
+/// use chatparse::{ChatTemplate, DeltaKind, Message, Request, Status, Stream};
+/// let template = ChatTemplate::builtin("json-call").unwrap();
+/// let params = template.params(&Request::new(vec![Message::new("user", "Rain?")]))?;
+/// let mut stream = Stream::new(&params.parser);
+/// let mut thought = String::new();
+/// for piece in ["<thi", "nk>\nI do not", " know.\n</think>\n\nNo."] {
+///     let deltas = stream.feed(piece.as_bytes()).filter(|delta| delta.kind == DeltaKind::Reasoning);
+///     thought.extend(deltas.map(|delta| delta.text));
+/// }
+/// assert_eq!(thought.trim(), "I do not know.");
+/// let ended = stream.finish(false); // true: the output was cut off
+/// assert_eq!((ended.status, &*ended.message.content), (Status::Complete, "No."));
+/// # Ok::<(), chatparse::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Stream {
+    parser: Parser,
+    /// The prefill and the output.
+    output: Vec<u8>,
+    /// The bytes that came from special tokens, if the host marks them.
+    marks: Option<Box<Marks>>,
+    written: Written,
+    at: Progress,
+    checkpoint: Option<Box<Checkpoint>>,
+    /// Nothing was fed yet: the deltas of the prompt's part of the message are still due.
+    fresh: bool,
+}
+
+/// How far the output was read, and by which parser.
+#[derive(Clone)]
+struct Progress {
+    format: FormatParser,
+    /// The position at which the output left the format.
+    left: Option<usize>,
+    /// It left the format because the budget was used up.
+    limit: bool,
+    /// If the output left the format: everything before this position is in the message or is markup.
+    covered: usize,
+}
+
+/// A saved state of a parse, without its texts.
+#[derive(Clone)]
+struct Checkpoint {
+    /// The length of the prefill and the output.
+    length: usize,
+    mark: Option<Mark>,
+    at: Progress,
+    fallback: Option<Box<FallbackParser>>,
+    limit: Option<usize>,
+}
+
+impl Parser {
+    /// Parses a complete or cut-off text.
+    ///
+    /// `partial`: more may follow, or the text was cut off. Otherwise the model ended it.
+    ///
+    /// # Errors
+    /// None, unless `strict`: then [`crate::ErrorKind::Parse`] for an output that does not match the format.
+    pub fn parse(&self, text: &[u8], partial: bool, strict: bool) -> Result<(Message, Status)> {
+        self.read(text, partial, strict).map(|ended| (ended.message, ended.status))
+    }
+
+    /// Like [`Parser::parse`], and returns the report as well.
+    ///
+    /// # Errors
+    /// As [`Parser::parse`].
+    pub fn read(&self, text: &[u8], partial: bool, strict: bool) -> Result<Ended> {
+        let mut stream = Stream::new(self);
+        stream.written.builder.turn_off_deltas();
+        let _ = stream.feed(text);
+        let ended = stream.finish(partial);
+        if strict && ended.status == Status::Recovered { Err(ended.mismatch()) } else { Ok(ended) }
+    }
+
+    /// The tagged parts of [`Parser::tree`] for the same text, as a message. `None` if the text does not match.
+    pub fn tagged(&self, text: &[u8], from: usize, cut: bool) -> Option<Ended> {
+        let config =
+            FallbackConfig::new(Arc::clone(self.fallback().format()), Vec::new(), Leniency::default(), Vec::new());
+        let mut machine = Machine::whole(Arc::clone(self.program()), text, from, cut);
+        let status = match machine.state() {
+            State::Failed | State::Limit => return None,
+            State::Waiting => Status::Partial,
+            State::Accepted(_) => Status::Complete,
+        };
+        let mut builder = MessageBuilder::new(0);
+        CaptureReader::new(0).read_all(&mut machine, text, &mut builder);
+        Some(Ended::new(&builder, text, Arc::new(config), status, IncompleteCalls::Keep, Left::default()))
+    }
+}
+
+/// Bytes that the format's parser runs over before its captures are read. This bounds the memory for captures.
+const PIECE: usize = 64 << 10;
+
+impl Stream {
+    /// A parse at the start of the output. The part of the message that is in the prompt (a prefill) comes with the first
+    /// feed.
+    pub fn new(parser: &Parser) -> Self {
+        let prefill = parser.prefill().len();
+        let format = FormatParser::new(parser.program(), prefill);
+        let mut stream = Stream {
+            parser: parser.clone(),
+            output: Vec::new(),
+            marks: None,
+            written: Written::new(prefill, Arc::clone(parser.fallback())),
+            at: Progress { format, left: None, limit: false, covered: prefill },
+            checkpoint: None,
+            fresh: true,
+        };
+        stream.output.extend_from_slice(parser.prefill().as_bytes());
+        stream.read_between(0, prefill);
+        stream
+    }
+
+    /// Sets the budget of work for the whole parse so far and from here on: see [`Budget`]. When it is used up, the rest of
+    /// the output becomes content, with a diagnostic ([`crate::DiagnosticKind::Limit`]).
+    pub fn set_budget(&mut self, budget: Budget) {
+        self.written.budget = Some(budget);
+        self.at.format.set_budget(budget);
+        if let Some(parser) = self.written.fallback.take() {
+            self.written.set_fallback(Some(*parser));
+        }
+    }
+
+    /// The work so far: instructions, bytes passed and captures taken back by the parsing machines, and text taken back. It
+    /// never decreases before [`Stream::reset`]: the work on output that was rolled back still counts.
+    pub fn work(&self) -> u64 {
+        self.at.format.work() + self.written.work() + self.written.builder.undone()
+    }
+
+    /// Appends output and returns the deltas. The cost is linear in the new bytes. Bytes may be cut anywhere, also inside a
+    /// character. Markers count whether or not they came as special tokens.
+    pub fn feed(&mut self, bytes: &[u8]) -> impl ExactSizeIterator<Item = Delta<'_>> {
+        self.begin();
+        if self.marks.is_some() {
+            self.extend(bytes, std::slice::from_ref(&(0..bytes.len())));
+        } else {
+            let from = self.output.len();
+            self.output.extend_from_slice(bytes);
+            self.read_between(from, self.output.len());
+        }
+        self.written.builder.deltas()
+    }
+
+    /// Sets the texts of the model's special tokens, for [`Stream::feed_marked`]. They are kept by [`Stream::reset`].
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] if output was fed already.
+    pub fn set_special_tokens(&mut self, tokens: &SpecialTokens) -> Result<()> {
+        if !self.fresh {
+            return Err(Error::invalid("special tokens: they must be set before output is fed"));
+        }
+        let marks = self.marks.insert(Box::new(Marks::new(tokens)));
+        if let Some(checkpoint) = &mut self.checkpoint {
+            checkpoint.mark = Some(marks.checkpoint());
+        }
+        Ok(())
+    }
+
+    /// Like [`Stream::feed`], for hosts that know which bytes came from special tokens: `spans`, in order and disjoint. All
+    /// other bytes are text. A marker that is or contains a special token counts only if the token is marked: the reasoning
+    /// may quote `</think>`, an argument `</tool_call>`. Markers without special tokens always count.
+    ///
+    /// Text that may become a special token waits until that is certain. A token may be cut, with a span for each part; the
+    /// result does not depend on how the output was cut. Pieces passed to [`Stream::feed`] in between are read as usual.
+    /// Markers in the prompt always count.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] if no special tokens are set ([`Stream::set_special_tokens`]), or if spans
+    /// overlap, are out of order or outside of `bytes`. Nothing is fed then.
+    pub fn feed_marked(
+        &mut self,
+        bytes: &[u8],
+        spans: &[Range<usize>],
+    ) -> Result<impl ExactSizeIterator<Item = Delta<'_>>> {
+        if self.marks.is_none() {
+            return Err(Error::invalid("stream: no special tokens are set"));
+        }
+        let mut from = 0;
+        for (index, &Range { start, end }) in spans.iter().enumerate() {
+            let length = bytes.len();
+            if start < from || end < start || end > length {
+                return Err(Error::invalid(format!(
+                    "spans: number {index}, {start} to {end}, is not within {from} to {length}"
+                )));
+            }
+            from = end;
+        }
+        self.begin();
+        self.extend(bytes, spans);
+        Ok(self.written.builder.deltas())
+    }
+
+    #[inline(never)]
+    fn extend(&mut self, bytes: &[u8], spans: &[Range<usize>]) {
+        let (length, from) = (self.output.len(), self.ready());
+        self.output.extend_from_slice(bytes);
+        if let Some(marks) = &mut self.marks {
+            marks.extend(&self.output, length, spans);
+        }
+        self.read_between(from, self.ready());
+    }
+
+    /// How much of the output the parsers may read: text at its end may have to wait for the next piece.
+    fn ready(&self) -> usize {
+        self.output.len() - self.marks.as_ref().map_or(0, |marks| marks.waiting())
+    }
+
+    fn read_between(&mut self, from: usize, end: usize) {
+        let mut to = from;
+        loop {
+            to = end.min(to + PIECE);
+            self.advance(to);
+            if to == end {
+                return;
+            }
+        }
+    }
+
+    /// Ends the output; `cut_off`: a limit ended it, not the model. [`Stream::deltas`] has the last additions. Bytes fed
+    /// after that are ignored.
+    pub fn finish(&mut self, cut_off: bool) -> Ended {
+        self.begin();
+        let (prefill, ready) = (self.prefill(), self.ready());
+        if let Some(marks) = self.marks.as_mut().filter(|_| ready < self.output.len()) {
+            marks.end(&self.output, !cut_off);
+            self.read_between(ready, self.output.len());
+        }
+        let Stream { at, written, output, marks, .. } = self;
+        let output = parsed(marks, output);
+        let end = if cut_off { End::Cut } else { End::Output };
+        written.whole = Some(output.len()).filter(|_| !cut_off);
+        let status = at.finish_format(end, prefill, written, output).unwrap_or_else(|| {
+            at.feed_fallback(output.len(), written, output);
+            Status::Recovered
+        });
+        // Half a marker at a cut is not read.
+        written.close_fallback(end, if cut_off { 0 } else { output.len() }, output);
+        self.ended(status)
+    }
+
+    /// The additions of the last [`Stream::feed`] or [`Stream::finish`], or the removals of the last [`Stream::rollback`].
+    pub fn deltas(&self) -> impl ExactSizeIterator<Item = Delta<'_>> {
+        let all = self.written.builder.deltas();
+        // The deltas of the prompt wait for the first feed.
+        let waiting = if self.fresh { all.len() } else { 0 };
+        all.skip(waiting)
+    }
+
+    /// One of [`Stream::deltas`], in constant time.
+    pub fn delta(&self, index: usize) -> Option<Delta<'_>> {
+        if self.fresh { None } else { self.written.builder.delta(index) }
+    }
+
+    /// The message so far.
+    pub fn message(&self) -> Message {
+        self.written.builder.message(&self.output)
+    }
+
+    /// The message so far, with its report. Costs as much as the message.
+    pub fn so_far(&self) -> Ended {
+        let config = Arc::clone(&self.written.config);
+        let builder = &self.written.builder;
+        Ended::new(builder, &self.output, config, Status::Partial, IncompleteCalls::Keep, Left::default())
+    }
+
+    fn ended(&self, status: Status) -> Ended {
+        let prefill = self.prefill();
+        let behind = |at: Option<usize>| at.map(|at| at.saturating_sub(prefill)..self.output.len() - prefill);
+        let left = match self.at.limit {
+            false => Left { format: behind(self.at.left), limit: behind(self.written.limit) },
+            true => Left { format: None, limit: behind(self.at.left) },
+        };
+        let config = Arc::clone(&self.written.config);
+        let incomplete = config.leniency.incomplete_calls;
+        Ended::new(&self.written.builder, &self.output, config, status, incomplete, left)
+    }
+
+    /// Goes back to the start of the output.
+    pub fn reset(&mut self) {
+        let (budget, marks) = (self.written.budget, self.marks.take());
+        *self = Stream::new(&self.parser.clone());
+        self.marks = marks.map(|marks| Box::new(Marks::new(marks.tokens())));
+        if let Some(budget) = budget {
+            self.set_budget(budget);
+        }
+    }
+
+    /// Sets a checkpoint: [`Stream::rollback`] can go back to this byte of the output, or to any later one. It replaces the
+    /// previous checkpoint. The cost depends on the parser's open state, not on the length of the output.
+    pub fn checkpoint(&mut self) {
+        self.written.builder.set_checkpoint();
+        self.checkpoint = Some(Box::new(Checkpoint {
+            length: self.output.len(),
+            mark: self.marks.as_mut().map(|marks| marks.checkpoint()),
+            at: self.at.clone(),
+            fallback: self.written.fallback.clone(),
+            limit: self.written.limit,
+        }));
+    }
+
+    /// Takes back all output behind its first `length` bytes, as if they had not been fed, even after the end. Returns the
+    /// removals from the message: calls from the last one on, then texts. The cost is linear in what is taken back since the
+    /// checkpoint, which stays.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] without a checkpoint, or if the length is not between the checkpoint's and the
+    /// output's.
+    pub fn rollback(&mut self, length: usize) -> Result<impl ExactSizeIterator<Item = Delta<'_>>> {
+        let prefill = self.prefill();
+        let written = self.output.len() - prefill;
+        let Some(checkpoint) = &self.checkpoint else {
+            return Err(Error::invalid("stream: there is no checkpoint to roll back to"));
+        };
+        let first = checkpoint.length - prefill;
+        if !(first..=written).contains(&length) {
+            return Err(Error::invalid(format!(
+                "length: {length} is not between {first}, the checkpoint, and {written}"
+            )));
+        }
+        if self.fresh {
+            return Ok(self.deltas());
+        }
+        let Checkpoint { length: noted, mark, at, fallback, limit } = Checkpoint::clone(checkpoint);
+        let shown = self.written.builder.rollback(&self.output);
+        // Work done and the budget stay.
+        self.written.gone += self.at.format.work() - at.format.work();
+        self.written.restore_fallback(fallback.as_deref());
+        (self.at, self.written.limit, self.written.whole) = (at, limit, None);
+        if let Some(budget) = self.written.budget {
+            self.at.format.set_budget(budget);
+        }
+        let again = self.output[noted..prefill + length].to_vec();
+        self.output.truncate(noted);
+        let spans = match self.marks.as_mut().zip(mark) {
+            Some((marks, mark)) => marks.rollback(mark, &self.output, again.len()),
+            None => Vec::new(),
+        };
+        self.extend(&again, &spans);
+        self.written.builder.withdraw(shown, &(length..written));
+        Ok(self.deltas())
+    }
+
+    fn prefill(&self) -> usize {
+        self.parser.prefill().len()
+    }
+
+    /// Drops the last deltas. The first time, those of the prompt are kept, because the caller has not seen them.
+    fn begin(&mut self) {
+        if !std::mem::take(&mut self.fresh) {
+            self.written.builder.clear_deltas();
+        }
+    }
+
+    /// Parses up to `to`. Inlined, because most pieces are one step.
+    #[inline(always)]
+    fn advance(&mut self, to: usize) {
+        let Stream { at, written, output, marks, .. } = self;
+        let output = parsed(marks, &output[..to]);
+        if !at.feed_format(written, output) {
+            at.feed_fallback(to - incomplete_tail(output.raw), written, output);
+        }
+    }
+}
+
+/// A prefix of the output, as received and as the machines see it.
+fn parsed<'a>(marks: &'a Option<Box<Marks>>, raw: &'a [u8]) -> Parsed<'a> {
+    Parsed { raw, seen: marks.as_ref().map_or(raw, |marks| marks.seen(raw)) }
+}
+
+impl Progress {
+    /// Feeds the format's parser. Returns `false` if the output has left the format.
+    #[inline(always)]
+    fn feed_format(&mut self, written: &mut Written, output: Parsed<'_>) -> bool {
+        if self.left.is_some() {
+            return false;
+        }
+        let state = self.format.feed(output.seen);
+        let at = match state {
+            State::Failed | State::Limit => {
+                self.limit = state == State::Limit;
+                self.format.leave(written, output);
+                self.format.covered()
+            }
+            _ if !self.format.read(written, output) => self.format.covered(),
+            State::Accepted(end) if end < output.len() => end,
+            _ => return true,
+        };
+        self.leave_at(at, written, output);
+        false
+    }
+
+    /// Ends the format's parser. Returns whether the output matched, unless it has left the format.
+    fn finish_format(&mut self, end: End, prefill: usize, written: &mut Written, output: Parsed<'_>) -> Option<Status> {
+        if self.left.is_some() {
+            return None;
+        }
+        let whole = end == End::Output;
+        let complete = whole && self.format.finish(output.seen, prefill);
+        let matches = complete || self.format.cut(output.seen);
+        self.limit = self.format.is_over_budget();
+        // The model may end inside text that is not visible yet. That is accepted for half a marker, but not if text would
+        // be lost.
+        if matches && self.format.read(written, output) && (complete || !whole || !self.format.hides_text(output)) {
+            self.format.read_held_value(written, output);
+            return Some(if complete { Status::Complete } else { Status::Partial });
+        }
+        self.leave_at(self.format.covered(), written, output);
+        None
+    }
+
+    /// From here on, the output counts as text behind the format.
+    fn leave_at(&mut self, at: usize, written: &mut Written, output: Parsed<'_>) {
+        self.left = Some(at);
+        self.covered = self.format.covered().max(at);
+        written.builder.settle();
+        // A fallback parser that reads content continues.
+        if !self.limit && written.fallback.as_ref().is_some_and(|parser| parser.channel() == Channel::Content) {
+            return;
+        }
+        self.covered = written.close_fallback(End::Region, self.covered, output);
+        if !self.limit {
+            let (in_call, called) = (self.format.in_call(), written.builder.has_calls());
+            let parser = written.config.behind_format(self.covered, in_call, called);
+            written.set_fallback(parser);
+        }
+    }
+
+    /// Feeds output behind the format, up to `to`, to the fallback parser, or adds it to the content.
+    fn feed_fallback(&mut self, to: usize, written: &mut Written, output: Parsed<'_>) {
+        if self.covered < to {
+            let span = self.covered..to;
+            match &mut written.fallback {
+                Some(parser) => parser.feed(to, output, &mut written.builder),
+                None => {
+                    let text = Text::Raw(&output.raw[span.clone()], span.start);
+                    written.builder.event(Event::Text(Channel::Content, text, span));
+                }
+            }
+            self.covered = to;
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Grammars for constrained sampling, from JSON schemas and formats, as GBNF; their triggers; and checks of texts against
+//! grammars and of values against schemas.
+
+#[doc(inline)]
+pub use chatparse_grammar::{
+    Bounds, Builder, Dialect, Fidelity, FidelityKind, Grammar, Pad, Printed, Recogniser, Rule, Trigger, TriggerKind,
+    Undeclared, from_json_schema, from_json_schema_as, valid,
+};
