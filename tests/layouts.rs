@@ -45,7 +45,7 @@ fn layouts_of_real_templates() {
     }
 }
 
-/// Pieces of what probes say; `src/analysis/turn/sample.rs` has the whole.
+/// Pieces of what probes say; `crates/learn/src/analysis/turn/sample.rs` has the whole.
 const SAID: &[&str] = &[
     "Vexing",
     "solved",

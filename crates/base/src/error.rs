@@ -13,7 +13,7 @@ pub enum ErrorKind {
     Template,
     /// A JSON schema cannot be used.
     Schema,
-    /// A limit of the library was reached: each is a constant in `src/limits.rs`.
+    /// A limit of the library was reached: each is a constant of `limits`.
     Limit,
     /// A strict parse of output that does not match the format.
     Parse,
