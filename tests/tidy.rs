@@ -15,6 +15,7 @@ const IMPORTS: &[(&str, &str, &[&str])] = &[
     ("crates/base/src", "json", &[]),
     ("crates/base/src", "json_string", &["find"]),
     ("crates/base/src", "limits", &[]),
+    ("crates/base/src", "sort", &[]),
     ("crates/learn/src", "analysis", &[]),
     ("crates/learn/src", "format", &["analysis"]),
     ("crates/stream/src", "delta", &[]),

@@ -67,7 +67,7 @@ fn read_back(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
     let ends = (1..=reach).rev().filter(|&at| turn.is_char_boundary(at) && is_border(turn, at));
     let mut ends: Vec<(usize, usize)> = ends.take(ENDS).map(|at| (alike(&turn[..at], output), at)).collect();
     ends.retain(|&(alike, at)| alike >= last_marker(&turn[..at]).max(least));
-    ends.sort_by_key(|(alike, at)| (std::cmp::Reverse(*alike), *at));
+    chatparse_base::sort::by_key(&mut ends, |(alike, at)| (std::cmp::Reverse(*alike), *at));
     let expected = said(&shown.message);
     let is_same = |at: usize| {
         let read = session.params.parser.read(&turn.as_bytes()[..at], false, false);

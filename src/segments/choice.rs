@@ -202,7 +202,7 @@ fn restored(text: &str, labels: Vec<Label>, ways: &[Way], values: &[Known]) -> (
     if words.is_empty() {
         return (text.to_owned(), labels);
     }
-    words.sort();
+    chatparse_base::sort::sort(&mut words);
     let mut restored = text.to_owned();
     let mut all = labels;
     for (at, value, shown) in words {
@@ -213,6 +213,6 @@ fn restored(text: &str, labels: Vec<Label>, ways: &[Way], values: &[Known]) -> (
         all.push(Label { edge: Edge::Close, value, at: end });
     }
     // A stable sort: an end precedes a beginning at the same position only if it did before.
-    all.sort_by_cached_key(|label| label.at);
+    chatparse_base::sort::by_key(&mut all, |label| label.at);
     (restored, all)
 }

@@ -18,12 +18,12 @@ pub(super) fn segments(prompt: &str, found: Found) -> (Vec<Segment>, Vec<Range<u
     let blocks = blocks(&found.labels, prompt.len());
     let mut known = values(prompt, &found);
     known.extend(spelt_out(prompt, &found));
-    known.sort_by_cached_key(|segment| segment.bytes.start);
+    chatparse_base::sort::by_key(&mut known, |segment| segment.bytes.start);
     widen_space(prompt, &found, &mut known);
     known = with_punctuation(prompt, known);
     let unknown = unknown(prompt, &found, &known);
     known.extend(unknown.into_iter().map(|bytes| Segment { bytes, origin: Origin::Unknown }));
-    known.sort_by_cached_key(|segment| segment.bytes.start);
+    chatparse_base::sort::by_key(&mut known, |segment| segment.bytes.start);
     (covering(prompt, known), blocks)
 }
 
@@ -347,7 +347,7 @@ fn opening(gap: &str) -> usize {
 fn unknown(prompt: &str, found: &Found, known: &[Segment]) -> Vec<Range<usize>> {
     let words = found.words.iter().flat_map(|word| whole_words(prompt, word));
     let mut unknown: Vec<Range<usize>> = words.chain(found.unknown.iter().cloned()).collect();
-    unknown.sort_by_cached_key(|range| range.start);
+    chatparse_base::sort::by_key(&mut unknown, |range| range.start);
     // Labelled ranges are known.
     let mut left = Vec::new();
     let mut from = 0;

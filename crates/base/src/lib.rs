@@ -9,5 +9,6 @@ pub mod find;
 pub mod json;
 pub mod json_string;
 pub mod limits;
+pub mod sort;
 
 pub use error::{Error, ErrorKind, Place, Result};

@@ -51,7 +51,7 @@ fn read(text: &str, wants_tree: bool) -> Result<(Rules, Tree)> {
         return Err(Error::invalid("grammar: a rule begins with itself, which llama.cpp rejects"));
     }
     let mut names: Vec<(&str, Named)> = reader.names.into_iter().filter(|_| wants_tree).collect();
-    names.sort_unstable_by_key(|(_, named)| named.number);
+    chatparse_base::sort::by_key(&mut names, |(_, named)| named.number);
     let names = names.into_iter().map(|(name, _)| SmolStr::new(name)).collect();
     Ok((rules, Tree { names, rules: reader.bodies, root: root.number }))
 }

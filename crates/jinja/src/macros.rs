@@ -112,7 +112,7 @@ pub(super) fn callers(source: &str) -> Vec<&str> {
     }
     let scopes = Scopes::of(source);
     let mut inner: Vec<&str> = scopes.inner.iter().map(|(name, _)| *name).collect();
-    inner.sort_unstable();
+    chatparse_base::sort::sort(&mut inner);
     inner.dedup();
     inner.retain(|name| !scopes.outer.contains(name) && !CONTEXT.contains(name));
     inner.truncate(CANDIDATES);

@@ -218,7 +218,7 @@ fn sorted(value: &Value) -> Result<Value, Error> {
     let Some(dict) = value.downcast_object_ref::<Dict>() else { return Ok(value.clone()) };
     let mut pairs = dict.pairs()?;
     reading::sort(pairs.iter().map(|(key, _)| key))?;
-    pairs.sort_by_cached_key(|(key, _)| plain(key));
+    chatparse_base::sort::by_key(&mut pairs, |(key, _)| plain(key));
     Dict::of(pairs.into_iter().map(|(key, item)| Ok((key, sorted(&item)?))).collect::<Result<_, Error>>()?)
 }
 

@@ -250,7 +250,7 @@ impl Arena {
         let is_trigger = |id: &ExprId| matches!(self.get(*id), Expr::Rule { trigger: true, .. });
         let mut names: Vec<&SmolStr> =
             self.rules.iter().filter(|(_, id)| is_trigger(id)).map(|(name, _)| name).collect();
-        names.sort_unstable();
+        chatparse_base::sort::sort(&mut names);
         names.into_iter()
     }
 

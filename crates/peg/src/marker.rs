@@ -162,10 +162,10 @@ mod tests {
     fn what_ends_a_text() {
         let is = |marker: &str, all: &[&str]| {
             let mut ends = ends(&[SmolStr::new(marker)]);
-            ends.sort_unstable();
+            chatparse_base::sort::sort(&mut ends);
             ends.dedup();
             let mut all = all.to_vec();
-            all.sort_unstable();
+            chatparse_base::sort::sort(&mut all);
             assert_eq!(ends, all, "{marker:?}");
         };
         is("\n</value>\n", &["\n</value>", "</value>"]);

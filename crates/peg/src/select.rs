@@ -92,7 +92,7 @@ impl Table {
         let lead = |number: usize| leads.get(number).0;
         let alternative = |number: usize| (leads.get(number).1 - run.start) as u32;
         let mut order: Vec<usize> = leads.of(&run).collect();
-        order.sort_by_key(|&number| lead(number));
+        chatparse_base::sort::by_key(&mut order, |&number| lead(number));
         let mut table = Table {
             text: Vec::new(),
             lists: Vec::with_capacity(4 * order.len()),

@@ -44,7 +44,7 @@ impl Markers {
     pub fn new<S: AsRef<str>>(markers: &[S]) -> Self {
         let markers = markers.iter().map(AsRef::as_ref).filter(|marker| !marker.is_empty());
         let mut markers: SmallVec<[SmolStr; 1]> = markers.map(SmolStr::new).collect();
-        markers.sort_unstable();
+        chatparse_base::sort::sort(&mut markers);
         markers.dedup_by(|next, kept| next.starts_with(kept.as_str()));
         let mut heads: SmallVec<[u8; 8]> = markers.iter().filter_map(|marker| marker.bytes().next()).collect();
         heads.dedup();

@@ -192,10 +192,10 @@ impl<'a> All<'a> {
 
     pub fn key(&self) -> Key {
         let mut parts: Vec<_> = self.parts.iter().map(Part::key).collect();
-        parts.sort_unstable();
+        chatparse_base::sort::sort(&mut parts);
         let choices = self.choices.iter().map(|choice| (choice.branches.address(), choice.part.base.way));
         let mut choices: Vec<_> = choices.collect();
-        choices.sort_unstable();
+        chatparse_base::sort::sort(&mut choices);
         (parts, choices)
     }
 

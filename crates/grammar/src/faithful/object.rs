@@ -306,7 +306,7 @@ impl<'a> Lowering<'_, 'a> {
         let mut language = language;
         if language.is_none() && !names.is_empty() {
             let mut names = names.to_vec();
-            names.sort_unstable();
+            chatparse_base::sort::sort(&mut names);
             let body = regular::none_of(self.builder, &names);
             return Some(Rule::Reference(self.builder.add(&below(name, "other-name"), quoted(body))));
         }

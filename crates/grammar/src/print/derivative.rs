@@ -102,7 +102,7 @@ pub(super) fn heads(tree: &Tree) -> Option<Vec<String>> {
 
 /// Removes texts that begin with another one.
 pub(super) fn shortest(mut words: Vec<String>) -> Vec<String> {
-    words.sort_unstable();
+    chatparse_base::sort::sort(&mut words);
     words.dedup_by(|word, before| word.starts_with(&**before));
     words
 }

@@ -398,7 +398,7 @@ fn in_order_of_appearance(tools: &ToolsLayout, text: &str) -> Vec<String> {
         .filter(|field| !field.is_empty())
         .map(|field| (text.find(field.as_str()).unwrap_or(usize::MAX), field.clone()))
         .collect();
-    placed.sort();
+    chatparse_base::sort::sort(&mut placed);
     placed.into_iter().map(|(_, field)| field).collect()
 }
 

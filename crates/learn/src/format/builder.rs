@@ -200,7 +200,7 @@ impl FormatBuilder {
     /// The name of one of these tools.
     pub fn listed_tool_name(&self, tools: &[Tool]) -> ExprId {
         let mut names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-        names.sort_by_cached_key(|name| std::cmp::Reverse(name.len()));
+        chatparse_base::sort::by_key(&mut names, |name| std::cmp::Reverse(name.len()));
         self.choice(names.into_iter().map(|name| self.tool_name(name)))
     }
 

@@ -103,7 +103,7 @@ pub(super) fn text_with_calls(
     };
     starts.extend(wrappers::STARTS.map(str::to_owned));
     starts.retain(|start| !start.trim_ascii().is_empty());
-    starts.sort_unstable();
+    chatparse_base::sort::sort(&mut starts);
     starts.dedup();
     let call = p.sequence([wrapped(&p, call, held), behind]);
     let call = match scope {
@@ -163,7 +163,7 @@ fn closing_markers(arena: &Arena) -> Vec<String> {
         }
     }
     texts.retain(|text| is_marker(text));
-    texts.sort_unstable();
+    chatparse_base::sort::sort(&mut texts);
     texts.dedup();
     texts
 }

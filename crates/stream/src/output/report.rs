@@ -50,7 +50,7 @@ pub(crate) fn report(
         let name = record.flags.dialect.and_then(&dialect);
         calls.push(report_call(call, record, name, tools, &mut diagnose));
     }
-    found.sort_by_cached_key(|diagnostic| diagnostic.span.start);
+    chatparse_base::sort::by_key(&mut found, |diagnostic| diagnostic.span.start);
     Report { calls, diagnostics: found }
 }
 

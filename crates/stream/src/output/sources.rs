@@ -90,7 +90,7 @@ impl Sources {
         let fields = self.places.iter().filter(|place| self.shows(place.kind));
         let fields = fields.map(|place| self.in_output(&place.span)).chain(gone.iter().cloned());
         let mut fields: Vec<Range<usize>> = fields.collect();
-        fields.sort_unstable_by_key(|span| span.start);
+        chatparse_base::sort::by_key(&mut fields, |span| span.start);
         let (mut structure, mut from) = (Vec::new(), 0);
         for field in fields.into_iter().chain(std::iter::once(length..length)) {
             if from < field.start {

@@ -58,7 +58,7 @@ impl SpecialTokens {
         }
         let words = tokens.iter().filter_map(|token| token.as_ref().split_whitespace().next());
         let mut tokens: Vec<&[u8]> = words.map(str::as_bytes).collect();
-        tokens.sort_unstable();
+        chatparse_base::sort::sort(&mut tokens);
         tokens.dedup();
         Ok(SpecialTokens(Arc::new(Automaton::new(&tokens))))
     }

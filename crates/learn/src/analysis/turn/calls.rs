@@ -89,7 +89,7 @@ impl Calls {
         }
         calls.forms =
             forms.into_iter().map(|(form, all)| CallForm { close: Glue::common_start(&all), ..form }).collect();
-        calls.forms.sort_by_cached_key(|form| std::cmp::Reverse(form.pieces.len()));
+        chatparse_base::sort::by_key(&mut calls.forms, |form| std::cmp::Reverse(form.pieces.len()));
         Some(calls)
     }
 
@@ -175,7 +175,9 @@ impl Calls {
             self.slots.extend(close.map(|close| (kind, Slot { close, ..slot })));
         }
         // The longest opening first, because a shorter one may be its beginning.
-        self.slots.sort_by_key(|(kind, slot)| (*kind, std::cmp::Reverse(slot.open.chars().count())));
+        chatparse_base::sort::by_key(&mut self.slots, |(kind, slot)| {
+            (*kind, std::cmp::Reverse(slot.open.chars().count()))
+        });
         Some(())
     }
 

@@ -52,7 +52,7 @@ pub(super) fn learn(paths: &[Path], calls: &Calls, opening: &str) -> Option<(Vec
         }
     }
     let reasoning = split_reasoning(&mut edges, opening);
-    edges.sort_by_cached_key(|edge| std::cmp::Reverse(edge.glue.chars().count()));
+    chatparse_base::sort::by_key(&mut edges, |edge| std::cmp::Reverse(edge.glue.chars().count()));
     edges.dedup();
     Some((edges, reasoning))
 }

@@ -170,7 +170,9 @@ impl Described {
         let mut fields = vec![name, arguments];
         fields.extend(ids);
         let order = &tools.field_order;
-        fields.sort_by_cached_key(|field| order.iter().position(|known| known == field).unwrap_or(order.len()));
+        chatparse_base::sort::by_key(&mut fields, |field| {
+            order.iter().position(|known| known == field).unwrap_or(order.len())
+        });
         format!("{}}}", members(fields, name, arguments))
     }
 

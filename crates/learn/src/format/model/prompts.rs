@@ -63,7 +63,7 @@ fn order_results(messages: &mut [Value]) {
         let places: Vec<usize> = (0..len).filter(|&index| run[index]["role"] == "tool").collect();
         let mut results: Vec<Value> = places.iter().map(|&index| run[index].clone()).collect();
         let place = |result: &Value| result["tool_call_id"].as_str().and_then(|id| order.get(id)).copied().unwrap_or(0);
-        results.sort_by_cached_key(place);
+        chatparse_base::sort::by_key(&mut results, place);
         for (index, result) in places.into_iter().zip(results) {
             run[index] = result;
         }
