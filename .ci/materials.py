@@ -72,7 +72,8 @@ sbom.write_text(json.dumps({
 
 parts = [f"chatparse is under the licence {packages[top]['license']} (LICENSE). It is made of these crates, and of Rust's standard library "
          "(MIT OR Apache-2.0).\n"]
-for package in used:
+# Our own crates have the licence above.
+for package in (package for package in used if package["source"]):
     folder = pathlib.Path("vendor") / f"{package['name']}-{package['version']}"
     texts = sorted(path for path in folder.iterdir() if re.match(r"(?i)(licen[cs]e|copying|copyright|notice|unlicense)", path.name))
     if not texts:

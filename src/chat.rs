@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::format_cache::{CompiledFormat, FormatCache};
 use crate::proof::{self, Choice, Exam, Proof, Reading};
 use crate::reader::{Prompts, Reader, Taught};
+#[cfg(feature = "segments")]
 use crate::segments::{self, Segments};
 use chatparse_base::Result;
 use chatparse_base::limits;
@@ -220,6 +221,7 @@ impl ChatTemplate {
     ///
     /// # Errors
     /// As [`ChatTemplate::params`].
+    #[cfg(feature = "segments")]
     pub fn segments(&self, request: &Request) -> Result<Segments> {
         segments::segments(&self.0.taught, self.reader_of(request), request)
     }

@@ -64,7 +64,8 @@
 //!
 //! # Features
 //!
-//! None is on by default.
+//! On by default, and to be left out by who needs a small library: `api`, `dialects` (grammars in other notations than GBNF), `lint`, `next` and
+//! `segments`. Off by default:
 //!
 //! * `capi` exports the C functions of `include/chatparse.h`, for builds of the C library.
 //! * `internals` adds a module of insides for this crate's own tests and tools. No promise: any release may change all of it.
@@ -74,10 +75,16 @@
 //! Structs and enums that will grow are `#[non_exhaustive]`: make one with its constructor or `default()`, then change its fields.
 #![deny(unsafe_code)]
 #![deny(missing_docs)]
+// What only a part that is left out uses is not in the library, either.
+#![cfg_attr(
+    not(all(feature = "api", feature = "lint", feature = "next", feature = "segments")),
+    allow(dead_code, unused_imports)
+)]
 
 #[macro_use]
 extern crate chatparse_base;
 
+#[cfg(feature = "api")]
 pub mod api;
 pub mod builtin;
 pub mod chat;
@@ -89,11 +96,14 @@ pub mod grammar;
 #[cfg(feature = "internals")]
 pub mod internals;
 pub mod learnt;
+#[cfg(feature = "lint")]
 pub mod lint;
 pub mod message;
+#[cfg(feature = "next")]
 pub mod next;
 pub mod proof;
 mod reader;
+#[cfg(feature = "segments")]
 pub mod segments;
 pub mod stream;
 
@@ -104,8 +114,10 @@ pub use chatparse_base::{Error, ErrorKind, Place, Result};
 pub use chatparse_stream::Parser;
 pub use learnt::Reader;
 pub use message::{Delta, DeltaKind, GrammarStyle, Message, Request, Status, Tool, ToolCall};
+#[cfg(feature = "next")]
 pub use next::{Next, Session};
 pub use proof::Proof;
+#[cfg(feature = "segments")]
 pub use segments::{MaskParts, Origin, Segment, Segments};
 pub use stream::{Ended, Stream};
 

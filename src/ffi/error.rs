@@ -1,9 +1,11 @@
 //! What went wrong, for people.
 
+#[cfg(feature = "api")]
 use std::sync::OnceLock;
 
 use super::status::chat_status;
 use super::text::{chat_str, view};
+#[cfg(feature = "api")]
 use crate::api::{Api, http_status};
 use chatparse_base::Error;
 
@@ -21,16 +23,22 @@ use chatparse_base::Error;
 ///   chat_error_free(error);
 /// }
 /// ```
-pub struct chat_error(pub(super) Error, Bodies);
+pub struct chat_error(pub(super) Error, #[cfg(feature = "api")] Bodies);
 
 /// The error in the shape of each API, once somebody has asked.
+#[cfg(feature = "api")]
 type Bodies = [OnceLock<String>; 3];
 
 impl chat_error {
     pub(super) fn new(error: Error) -> Self {
-        chat_error(error, Bodies::default())
+        chat_error(
+            error,
+            #[cfg(feature = "api")]
+            Bodies::default(),
+        )
     }
 
+    #[cfg(feature = "api")]
     pub(super) fn body(&self, api: Api) -> &str {
         self.1[api as usize].get_or_init(|| api.error_body(http_status(&self.0), self.0.message()).to_string())
     }

@@ -51,8 +51,10 @@ pub mod grammar_builder;
 
 pub mod params;
 
+#[cfg(feature = "segments")]
 pub mod segments;
 
+#[cfg(feature = "next")]
 pub mod next;
 
 pub mod parser;
@@ -73,6 +75,7 @@ pub mod stream;
 
 pub mod marked;
 
+#[cfg(feature = "api")]
 pub mod answer;
 
 /// `const` means concurrent: every handle that a function takes so can be read by several threads. All can be freed by another.
@@ -83,11 +86,13 @@ const _: () = {
     shared::<grammar::chat_grammar>();
     shared::<grammar_builder::chat_grammar_builder>();
     shared::<params::chat_params>();
+    #[cfg(feature = "segments")]
     shared::<segments::chat_segments>();
     shared::<parser::chat_parser>();
     shared::<tree::chat_tree>();
     shared::<message::chat_message>();
     shared::<stream::chat_stream>();
+    #[cfg(feature = "api")]
     shared::<answer::chat_answer>();
     const fn owned<T: Send>() {}
     owned::<expr::chat_expr_builder>();

@@ -62,7 +62,9 @@ pub unsafe extern "C" fn chat_params_continue(
             CHAT_CONTINUE_LEARNT => params.session.next_learnt(output, &messages)?,
             unknown => return Err(Error::invalid(format!("flags: {unknown:#x} is unknown"))),
         };
-        out.write(give(chat_params::new(session, Some(Continued { kept, rewrite, short }))));
+        let mut params = chat_params::new(session);
+        params.next = Some(Continued { kept, rewrite, short });
+        out.write(give(params));
         Ok(())
     })
 }

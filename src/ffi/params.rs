@@ -11,8 +11,10 @@ use super::ptr::{give, item, required};
 use super::status::chat_status;
 use super::template::chat_template;
 use super::text::{chat_str, utf8, view};
-use crate::chat::Params;
+use crate::chat::{ChatTemplate, Params};
+#[cfg(feature = "next")]
 use crate::next::{Rewrite, Session};
+use chatparse_base::Result;
 use chatparse_learn::format::Thinking;
 use chatparse_message::Request;
 
@@ -22,13 +24,21 @@ use chatparse_message::Request;
 pub struct chat_params {
     pub(super) session: Session,
     /// Of those that go on behind others.
+    #[cfg(feature = "next")]
     pub(super) next: Option<Continued>,
     json: OnceLock<String>,
     /// The sources of the media as JSON.
     sources: OnceLock<Vec<String>>,
 }
 
+/// A session that cannot go on.
+#[cfg(not(feature = "next"))]
+pub(super) struct Session {
+    params: Params,
+}
+
 /// How params go on behind others.
+#[cfg(feature = "next")]
 pub(super) struct Continued {
     pub kept: usize,
     pub rewrite: Option<Rewrite>,
@@ -36,8 +46,22 @@ pub(super) struct Continued {
 }
 
 impl chat_params {
-    pub(super) fn new(session: Session, next: Option<Continued>) -> Self {
-        chat_params { session, next, json: OnceLock::new(), sources: OnceLock::new() }
+    fn of(template: &ChatTemplate, request: Request) -> Result<Self> {
+        #[cfg(feature = "next")]
+        let session = template.session(request)?;
+        #[cfg(not(feature = "next"))]
+        let session = Session { params: template.params(&request)? };
+        Ok(chat_params::new(session))
+    }
+
+    pub(super) fn new(session: Session) -> Self {
+        chat_params {
+            session,
+            #[cfg(feature = "next")]
+            next: None,
+            json: OnceLock::new(),
+            sources: OnceLock::new(),
+        }
     }
 
     pub(super) fn params(&self) -> &Params {
@@ -112,7 +136,7 @@ pub unsafe extern "C" fn chat_params_from_template(
         let (template, out) = (required(template, "template")?, required(out, "out")?);
         // SAFETY: the caller's text, by the contract.
         let request = Request::from_text(unsafe { utf8(request, request_len, "request") }?)?;
-        out.write(give(chat_params::new(template.template.session(request)?, None)));
+        out.write(give(chat_params::of(&template.template, request)?));
         Ok(())
     })
 }
@@ -137,7 +161,7 @@ pub unsafe extern "C" fn chat_params_from_template_with(
         let (request, options) =
             unsafe { (utf8(request, request_len, "request")?, utf8(options, options_len, "options")?) };
         let request = Request::from_text_with(request, options)?;
-        out.write(give(chat_params::new(template.template.session(request)?, None)));
+        out.write(give(chat_params::of(&template.template, request)?));
         Ok(())
     })
 }

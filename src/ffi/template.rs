@@ -11,6 +11,7 @@ use super::status::chat_status;
 use super::text::{chat_str, utf8, view};
 use crate::builtin;
 use crate::chat::{ChatTemplate, TemplateOptions};
+#[cfg(feature = "lint")]
 use crate::lint::lint;
 use chatparse_base::Error;
 
@@ -23,13 +24,22 @@ pub struct chat_template {
     proof: OnceLock<String>,
     layout: OnceLock<String>,
     turn: OnceLock<String>,
+    #[cfg(feature = "lint")]
     lint: OnceLock<String>,
 }
 
 impl chat_template {
     fn new(template: ChatTemplate) -> Self {
         let none = OnceLock::new;
-        chat_template { template, caps: none(), proof: none(), layout: none(), turn: none(), lint: none() }
+        chat_template {
+            template,
+            caps: none(),
+            proof: none(),
+            layout: none(),
+            turn: none(),
+            #[cfg(feature = "lint")]
+            lint: none(),
+        }
     }
 }
 
@@ -265,6 +275,7 @@ pub extern "C" fn chat_template_turn_json(
 /// whether the bytes that were sent are `preserved`; `untraced` lists texts of a prompt whose origin is unknown.
 ///
 /// The first call renders some hundred conversations; later ones return the same.
+#[cfg(feature = "lint")]
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_lint_json(
     template: Option<&chat_template>,

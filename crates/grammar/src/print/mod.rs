@@ -2,23 +2,30 @@
 //!
 //! The grammar's text is read as a tree, so all grammars, including rules that a caller wrote as GBNF, can be printed in every
 //! dialect, and the result allows the same texts. llama.cpp keeps triggers and the end of the prompt beside the grammar; for
-//! other engines these are worked into the tree first ([`Tree::behind_words`], [`derivative`]).
+//! other engines these are worked into the tree first (`engines`).
 
+#[cfg(feature = "dialects")]
 mod derivative;
+#[cfg(feature = "dialects")]
+mod engines;
+#[cfg(feature = "dialects")]
 mod lark;
+#[cfg(feature = "dialects")]
 mod lexer;
+#[cfg(feature = "dialects")]
 mod portable;
+#[cfg(feature = "dialects")]
 mod recursion;
+#[cfg(feature = "dialects")]
 mod tag;
+#[cfg(feature = "dialects")]
 mod terminals;
 
+pub use engines::print_old_tag;
+
+use super::Trigger;
 use super::builder::{Fidelity, FidelityKind, Grammar};
-use super::gbnf;
-use super::tree::{Node, Tree};
-use super::{Trigger, TriggerKind};
 use chatparse_base::Result;
-use chatparse_base::chars::Chars;
-use chatparse_peg::Arena;
 
 /// A notation for grammars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,86 +106,30 @@ impl Grammar {
     /// # Errors
     /// As [`Grammar::print`], and [`crate::ErrorKind::InvalidArgument`] where the grammar allows nothing behind the text.
     pub fn print_output(&self, dialect: Dialect, begins: Begins) -> Result<Printed> {
-        let mut printed = Printed::default();
         if dialect == Dialect::Gbnf || self.text.is_empty() {
-            printed.text.clone_from(&self.text);
-            return Ok(printed);
+            return Ok(Printed { text: self.text.clone(), ..Printed::default() });
         }
-        if dialect == Dialect::StructuralTagOld {
-            return Err(tag::not_old("it has schemas between texts, and no grammars"));
-        }
-        let mut tree = gbnf::tree(&self.text)?;
-        match begins {
-            Begins::Behind(prefix) => {
-                tree = derivative::derivative(&tree, prefix)?;
-                printed.text = match dialect {
-                    Dialect::Lark => lark::print(&tree)?,
-                    Dialect::StructuralTag => tag::of(tag::grammar(&tree)),
-                    _ => portable::print(&tree),
-                };
-            }
-            Begins::At(triggers) => {
-                let words = words(&tree, triggers, &mut printed.report);
-                if words.is_empty() {
-                    let any = Node::Class(Chars::all()).repeat(0, None);
-                    tree.root = tree.add("root", any);
-                } else if dialect != Dialect::StructuralTag {
-                    tree.behind_words(&words);
-                }
-                printed.text = match dialect {
-                    Dialect::Lark => lark::print(&tree)?,
-                    Dialect::StructuralTag if words.is_empty() => tag::of(json!({"type": "any_text"})),
-                    Dialect::StructuralTag => tag::of(tag::triggered(&tree, &words, &mut printed.report)?),
-                    _ => portable::print(&tree),
-                };
-            }
-        }
-        Ok(printed)
+        engines::print(&self.text, dialect, begins)
     }
-}
-
-/// Prints [`Dialect::StructuralTagOld`] for a lazy format: the texts around its calls, and the schemas of their arguments.
-///
-/// # Errors
-/// [`crate::ErrorKind::InvalidArgument`] with the reason if that form cannot express the format.
-pub fn print_old_tag(format: &Arena, triggers: &[Trigger]) -> Result<Printed> {
-    tag::old(format, triggers)
-}
-
-/// The words that must not occur in the text in front of the grammar.
-fn words(tree: &Tree, triggers: &[Trigger], report: &mut Vec<Fidelity>) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let (patterns, plain): (Vec<&Trigger>, _) = triggers.iter().partition(|it| it.kind == TriggerKind::Pattern);
-    words.extend(plain.into_iter().map(|word| word.value.clone()));
-    if let Some(first) = patterns.first() {
-        let message = match derivative::heads(tree) {
-            Some(mut heads) => {
-                // If a pattern begins with a literal text, the grammar begins with that text.
-                let texts: Vec<&str> = patterns.iter().map(|pattern| text_of(&pattern.value)).collect();
-                if texts.iter().any(|text| !text.is_empty() && heads.iter().any(|head| head.starts_with(text))) {
-                    heads.retain(|head| texts.iter().any(|text| head.starts_with(text)));
-                }
-                words.extend(heads);
-                "is a pattern; the beginning of the grammar replaces it"
-            }
-            None => {
-                "is a pattern, and the grammar does not begin with words that could replace it; calls begin nowhere"
-            }
-        };
-        report.push(widened(format!("the trigger {:?} {message}", first.value)));
-    }
-    words.retain(|word| !word.is_empty());
-    derivative::shortest(words)
-}
-
-/// The literal text at the beginning of a pattern.
-fn text_of(pattern: &str) -> &str {
-    let plain = |c: char| c.is_alphanumeric() || " <>=_-/:'\"".contains(c);
-    let end = pattern.find(|c| !plain(c)).unwrap_or(pattern.len());
-    // A quantifier would apply to the last character.
-    if pattern[end..].starts_with(['*', '+', '?', '{']) { "" } else { &pattern[..end] }
 }
 
 fn widened(message: String) -> Fidelity {
     Fidelity { schema: String::new(), pointer: "#".to_owned(), kind: FidelityKind::Widened, message }
+}
+
+/// Stands in for what this build leaves out.
+#[cfg(not(feature = "dialects"))]
+mod engines {
+    use super::{Begins, Dialect, Printed};
+    use crate::Trigger;
+    use chatparse_base::{Error, Result};
+    use chatparse_peg::Arena;
+
+    pub(super) fn print(_: &str, dialect: Dialect, _: Begins) -> Result<Printed> {
+        Err(Error::invalid(format!("this build of the library writes no {}: it has no `dialects`", dialect.name())))
+    }
+
+    pub fn print_old_tag(_: &Arena, _: &[Trigger]) -> Result<Printed> {
+        print("", Dialect::StructuralTagOld, Begins::Behind(""))
+    }
 }

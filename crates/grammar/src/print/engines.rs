@@ -1,0 +1,87 @@
+//! Works what other engines do not know into a grammar's tree, the end of the prompt and the triggers, and prints it.
+
+use super::{Begins, Dialect, Printed, derivative, lark, portable, tag, widened};
+use crate::builder::Fidelity;
+use crate::gbnf;
+use crate::tree::{Node, Tree};
+use crate::{Trigger, TriggerKind};
+use chatparse_base::Result;
+use chatparse_base::chars::Chars;
+use chatparse_peg::Arena;
+
+/// The grammar in a dialect other than GBNF.
+pub(super) fn print(text: &str, dialect: Dialect, begins: Begins) -> Result<Printed> {
+    let mut printed = Printed::default();
+    if dialect == Dialect::StructuralTagOld {
+        return Err(tag::not_old("it has schemas between texts, and no grammars"));
+    }
+    let mut tree = gbnf::tree(text)?;
+    match begins {
+        Begins::Behind(prefix) => {
+            tree = derivative::derivative(&tree, prefix)?;
+            printed.text = match dialect {
+                Dialect::Lark => lark::print(&tree)?,
+                Dialect::StructuralTag => tag::of(tag::grammar(&tree)),
+                _ => portable::print(&tree),
+            };
+        }
+        Begins::At(triggers) => {
+            let words = words(&tree, triggers, &mut printed.report);
+            if words.is_empty() {
+                let any = Node::Class(Chars::all()).repeat(0, None);
+                tree.root = tree.add("root", any);
+            } else if dialect != Dialect::StructuralTag {
+                tree.behind_words(&words);
+            }
+            printed.text = match dialect {
+                Dialect::Lark => lark::print(&tree)?,
+                Dialect::StructuralTag if words.is_empty() => tag::of(json!({"type": "any_text"})),
+                Dialect::StructuralTag => tag::of(tag::triggered(&tree, &words, &mut printed.report)?),
+                _ => portable::print(&tree),
+            };
+        }
+    }
+    Ok(printed)
+}
+
+/// Prints [`Dialect::StructuralTagOld`] for a lazy format: the texts around its calls, and the schemas of their arguments.
+///
+/// # Errors
+/// [`crate::ErrorKind::InvalidArgument`] with the reason if that form cannot express the format.
+pub fn print_old_tag(format: &Arena, triggers: &[Trigger]) -> Result<Printed> {
+    tag::old(format, triggers)
+}
+
+/// The words that must not occur in the text in front of the grammar.
+fn words(tree: &Tree, triggers: &[Trigger], report: &mut Vec<Fidelity>) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let (patterns, plain): (Vec<&Trigger>, _) = triggers.iter().partition(|it| it.kind == TriggerKind::Pattern);
+    words.extend(plain.into_iter().map(|word| word.value.clone()));
+    if let Some(first) = patterns.first() {
+        let message = match derivative::heads(tree) {
+            Some(mut heads) => {
+                // If a pattern begins with a literal text, the grammar begins with that text.
+                let texts: Vec<&str> = patterns.iter().map(|pattern| text_of(&pattern.value)).collect();
+                if texts.iter().any(|text| !text.is_empty() && heads.iter().any(|head| head.starts_with(text))) {
+                    heads.retain(|head| texts.iter().any(|text| head.starts_with(text)));
+                }
+                words.extend(heads);
+                "is a pattern; the beginning of the grammar replaces it"
+            }
+            None => {
+                "is a pattern, and the grammar does not begin with words that could replace it; calls begin nowhere"
+            }
+        };
+        report.push(widened(format!("the trigger {:?} {message}", first.value)));
+    }
+    words.retain(|word| !word.is_empty());
+    derivative::shortest(words)
+}
+
+/// The literal text at the beginning of a pattern.
+fn text_of(pattern: &str) -> &str {
+    let plain = |c: char| c.is_alphanumeric() || " <>=_-/:'\"".contains(c);
+    let end = pattern.find(|c| !plain(c)).unwrap_or(pattern.len());
+    // A quantifier would apply to the last character.
+    if pattern[end..].starts_with(['*', '+', '?', '{']) { "" } else { &pattern[..end] }
+}
