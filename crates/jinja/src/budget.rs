@@ -17,16 +17,16 @@ use minijinja::{Error, ErrorKind};
 use chatparse_base::limits::{PROMPT_BYTES, RENDER_BYTES};
 
 /// Bytes that are searched or built in one unit.
-pub(super) const SEARCHED: usize = 8;
+pub(crate) const SEARCHED: usize = 8;
 
 /// Bytes that are compared or copied in one unit.
-pub(super) const COMPARED: usize = 32;
+pub(crate) const COMPARED: usize = 32;
 
 /// The units for reading, copying or adding one item.
-pub(super) const ITEM: usize = 16;
+pub(crate) const ITEM: usize = 16;
 
 /// The units for printing a value that is no text.
-pub(super) const PRINTED: usize = 32;
+pub(crate) const PRINTED: usize = 32;
 
 /// What a container takes besides its items, in bytes.
 const CONTAINER_BYTES: usize = 192;
@@ -107,7 +107,7 @@ fn fail(excess: Excess) -> Result<(), Error> {
 }
 
 /// Counts for one render, from its creation to its end.
-pub(super) struct Meter {
+pub(crate) struct Meter {
     /// The counts of what was running before.
     around: Counts,
     texts: Texts,
@@ -115,14 +115,14 @@ pub(super) struct Meter {
 
 impl Meter {
     /// `max_work`: the units of work that the render may take.
-    pub(super) fn start(max_work: u64) -> Meter {
+    pub(crate) fn start(max_work: u64) -> Meter {
         let meter = Meter { around: Counts::new(max_work), texts: TEXTS.take() };
         COUNTS.with(|counts| counts.swap(&meter.around));
         meter
     }
 
     /// An error if the render noted that something is used up.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         COUNTS.with(|counts| counts.excess.get()).map_or(Ok(()), |excess| Err(excess.into()))
     }
 }
@@ -135,7 +135,7 @@ impl Drop for Meter {
 }
 
 /// Counts units of work where nothing can fail. Returns whether the render may go on.
-pub(super) fn note(units: u64) -> bool {
+pub(crate) fn note(units: u64) -> bool {
     COUNTS.with(|counts| {
         let work = counts.work.get().saturating_add(units);
         counts.work.set(work);
@@ -147,32 +147,32 @@ pub(super) fn note(units: u64) -> bool {
 }
 
 /// As [`note`], for items that are copied.
-pub(super) fn note_items(count: usize) -> bool {
+pub(crate) fn note_items(count: usize) -> bool {
     charge_items(count).is_ok()
 }
 
 /// The units of work of the render so far.
-pub(super) fn spent() -> u64 {
+pub(crate) fn spent() -> u64 {
     COUNTS.with(|counts| counts.work.get())
 }
 
 /// Counts units of work.
-pub(super) fn work(units: usize) -> Result<(), Error> {
+pub(crate) fn work(units: usize) -> Result<(), Error> {
     if note(units as u64) { Ok(()) } else { fail(Excess::Work) }
 }
 
 /// Counts a text that is compared or copied.
-pub(super) fn scan(bytes: usize) -> Result<(), Error> {
+pub(crate) fn scan(bytes: usize) -> Result<(), Error> {
     work(bytes / COMPARED)
 }
 
 /// Counts a text that is searched or built.
-pub(super) fn search(bytes: usize) -> Result<(), Error> {
+pub(crate) fn search(bytes: usize) -> Result<(), Error> {
     work(bytes / SEARCHED)
 }
 
 /// Counts bytes that are built.
-pub(super) fn charge(bytes: usize) -> Result<(), Error> {
+pub(crate) fn charge(bytes: usize) -> Result<(), Error> {
     make_room(bytes);
     let total = COUNTS.with(|counts| {
         let total = counts.bytes.get().saturating_add(bytes);
@@ -183,28 +183,28 @@ pub(super) fn charge(bytes: usize) -> Result<(), Error> {
 }
 
 /// Counts text that is appended to a captured or printed one.
-pub(super) fn charge_output(bytes: usize) -> Result<(), Error> {
+pub(crate) fn charge_output(bytes: usize) -> Result<(), Error> {
     charge(bytes.saturating_mul(TEXT_COPIES))
 }
 
 /// Counts a text that was just built.
-pub(super) fn charge_text(bytes: usize) -> Result<(), Error> {
+pub(crate) fn charge_text(bytes: usize) -> Result<(), Error> {
     if bytes > PROMPT_BYTES { fail(Excess::Text) } else { charge(bytes) }
 }
 
 /// Counts `count` items that are copied.
-pub(super) fn charge_items(count: usize) -> Result<(), Error> {
+pub(crate) fn charge_items(count: usize) -> Result<(), Error> {
     charge(count.saturating_mul(size_of::<Value>()))?;
     work(count.saturating_mul(ITEM))
 }
 
 /// Counts a container for `count` items.
-pub(super) fn charge_container(count: usize) -> Result<(), Error> {
+pub(crate) fn charge_container(count: usize) -> Result<(), Error> {
     charge(CONTAINER_BYTES.saturating_add(count.saturating_mul(size_of::<Value>())))
 }
 
 /// Counts a piece of a text that becomes an item.
-pub(super) fn charge_piece(bytes: usize) -> Result<(), Error> {
+pub(crate) fn charge_piece(bytes: usize) -> Result<(), Error> {
     charge_items(2)?;
     charge(bytes)
 }
@@ -242,7 +242,7 @@ impl Texts {
 }
 
 /// A text as a value, which counts as long as it is held, if it is large.
-pub(super) fn text(text: String) -> Result<Value, Error> {
+pub(crate) fn text(text: String) -> Result<Value, Error> {
     charge_text(text.len())?;
     if text.len() < LARGE {
         return Ok(Value::from(text));
@@ -255,7 +255,7 @@ pub(super) fn text(text: String) -> Result<Value, Error> {
 }
 
 /// Whether a text of `bytes` may be built. Called before it is.
-pub(super) fn check_text(bytes: usize) -> Result<(), Error> {
+pub(crate) fn check_text(bytes: usize) -> Result<(), Error> {
     if bytes > PROMPT_BYTES {
         return fail(Excess::Text);
     }

@@ -9,17 +9,24 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Object, ObjectRepr, Rest, Value, ValueOrKwargs};
 use minijinja::{Environment, ErrorKind as EngineErrorKind, Output, State, UndefinedBehavior};
 
-use super::args::Call;
-use super::budget::{self, Meter};
-use super::context::Variables;
-use super::functions::{FUNCTIONS, RAISED};
-use super::labels::Labels;
-use super::pyobject::as_text;
-use super::reading::{self, Reads, charge_value};
-use super::rewrite::{Rewritten, excerpt, line_and_column, shortened};
-use super::scalar::{LABELS, labels, without_labels};
-use super::tests::TESTS;
-use super::{filters, generation_prompt, list_filters, macros, methods, namespace, ops, pyrepr};
+use crate::budget::{self, Meter};
+use crate::builtins::args::Call;
+use crate::builtins::filters;
+use crate::builtins::functions::{FUNCTIONS, RAISED};
+use crate::builtins::list_filters;
+use crate::builtins::methods;
+use crate::builtins::tests::TESTS;
+use crate::probe::labels::Labels;
+use crate::python::namespace;
+use crate::python::ops;
+use crate::python::pyobject::as_text;
+use crate::python::pyrepr;
+use crate::python::scalar::{LABELS, labels, without_labels};
+use crate::reading::{self, Reads, charge_value};
+use crate::request::context::Variables;
+use crate::source::generation_prompt;
+use crate::source::macros;
+use crate::source::rewrite::{Rewritten, excerpt, line_and_column, shortened};
 use chatparse_base::limits::{
     LEARNING_WORK, PROBE_FUEL, PROBE_WORK, PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL, RENDER_WORK, STEP_WORK,
 };
@@ -138,7 +145,7 @@ const ORIGIN: &str = " origin";
 
 /// The template engine with one compiled template.
 #[derive(Clone)]
-pub(super) struct Engine {
+pub(crate) struct Engine {
     env: Environment<'static>,
     /// What renders of probes may use; `None` for other renders.
     learning: Option<Arc<Learning>>,
@@ -153,7 +160,7 @@ struct Learning {
 
 impl Engine {
     /// This engine with the limits for short probes. `over` belongs to the template.
-    pub(super) fn for_probes(&self, over: &Arc<AtomicBool>) -> Engine {
+    pub(crate) fn for_probes(&self, over: &Arc<AtomicBool>) -> Engine {
         let mut env = self.env.clone();
         env.set_fuel(Some(PROBE_FUEL));
         let learning = Learning { left: AtomicU64::new(LEARNING_WORK), over: Arc::clone(over) };
@@ -161,18 +168,18 @@ impl Engine {
     }
 
     /// Turns on labels for blocks.
-    pub(super) fn show_labels(&mut self, labels: &Labels) {
+    pub(crate) fn show_labels(&mut self, labels: &Labels) {
         self.env.add_global(LABELS, Value::from(labels.text()));
     }
 
     /// Renders the template.
-    pub(super) fn render(&self, context: Value) -> Result<String> {
+    pub(crate) fn render(&self, context: Value) -> Result<String> {
         self.write(context, Prompt::default())
     }
 
     /// Renders a template that was compiled for both prompts: the requested one and the opposite one. `None` if either
     /// fails.
-    pub(super) fn render_both(&self, variables: Variables) -> Option<(String, String)> {
+    pub(crate) fn render_both(&self, variables: Variables) -> Option<(String, String)> {
         let prompt = Prompt::default();
         let (context, marks) = variables.for_both(prompt.written.clone());
         marks.split(self.write(context, prompt).ok()?)
@@ -235,7 +242,7 @@ impl Learning {
 }
 
 /// Compiles the rewritten `source`.
-pub(super) fn compile(rewritten: Rewritten, source: &str) -> Result<Engine> {
+pub(crate) fn compile(rewritten: Rewritten, source: &str) -> Result<Engine> {
     let Rewritten { text, tags, unread } = rewritten;
     let origin = Origin { source: source.to_owned(), tags };
     let mut env = empty();

@@ -1,50 +1,33 @@
-//! Renders Jinja templates to prompts. The template engine (minijinja) is used here only.
+//! Renders chat templates to prompts as llama.cpp and transformers do, within bounds ([`Template`]). Nothing else of chatparse knows the
+//! engine, minijinja.
+//!
+//! ```text
+//! source ──source──▶ engine (env) ◀── python: values; builtins: filters, tests, functions, methods
+//! request ──request──▶ Conversation ──▶ context ──render──▶ prompt    (budget, reading: what a render may use)
+//!                                        probe: what a template accepts, by trial
+//! ```
+//!
+//! ```
+//! use chatparse_jinja::Template;
+//! let template = Template::new("{% for m in messages %}<{{ m.role }}>{{ m.content | trim }}{% endfor %}", "", "")?;
+//! let request = chatparse_message::Request::from_text(r#"{"messages": [{"role": "user", "content": " Hi. "}]}"#)?;
+//! let prepared = chatparse_jinja::prepare(&template, &request)?;
+//! assert_eq!(template.render(&prepared.conversation)?, "<user>Hi.");
+//! # Ok::<(), chatparse_jinja::Error>(())
+//! ```
 #![forbid(unsafe_code)]
 
 #[macro_use]
 extern crate chatparse_base;
 
-mod args;
 mod budget;
-mod bytes;
-mod caps;
-mod chars;
-mod context;
+mod builtins;
 mod env;
-mod filters;
-mod from_json;
-mod functions;
-mod generation_prompt;
-mod helpers;
-mod html;
-mod json;
-mod labels;
-mod list_filters;
-mod macros;
-mod marks;
-mod media;
-mod messages;
-mod methods;
-mod namespace;
-mod numbers;
-mod objects;
-mod ops;
-mod plain;
-mod prepare;
-mod printf;
-mod pydict;
-mod pyobject;
-mod pyrepr;
-mod pystr;
+mod probe;
+mod python;
 mod reading;
-mod rewrite;
-mod scalar;
-mod spec;
-mod strftime;
-mod strings;
-mod tests;
-mod trace;
-mod wrap;
+mod request;
+mod source;
 
 use std::fmt;
 use std::sync::atomic::AtomicBool;
@@ -59,12 +42,15 @@ use chatparse_message::text_part;
 
 pub use chatparse_base::{Error, ErrorKind, Result};
 use env::Engine;
-use generation_prompt::BothPrompts;
-pub use labels::{Edge, Label, Labels, VALUES};
-pub use marks::Marks;
-pub use messages::Messages;
-pub use plain::plain;
-pub use prepare::{Prepared, prepare};
+use probe::caps;
+pub use probe::labels::{Edge, Label, Labels, VALUES};
+pub use probe::marks::Marks;
+pub use request::messages::Messages;
+pub use request::plain::plain;
+pub use request::prepare::{Prepared, prepare};
+use request::{context, media, prepare};
+use source::generation_prompt::BothPrompts;
+use source::{macros, rewrite};
 
 /// The capabilities of a template, found by trial renders.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,13 +3,13 @@
 use minijinja::Error;
 use minijinja::value::{Kwargs, Value};
 
-use super::budget::{COMPARED, ITEM, SEARCHED, charge_text, scan, spent, work};
-use super::bytes::Bytes;
-use super::pyobject::{Dict, List, as_text};
+use crate::budget::{COMPARED, ITEM, SEARCHED, charge_text, scan, spent, work};
+use crate::python::bytes::Bytes;
+use crate::python::pyobject::{Dict, List, as_text};
 
 /// How a filter, a function or a method reads the texts that it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reads {
+pub(crate) enum Reads {
     /// It passes them on.
     Nothing,
     /// It compares or copies them.
@@ -24,7 +24,7 @@ pub(super) enum Reads {
 
 /// Counts the texts among the arguments of a filter, a function or a method, the value itself first, before the code that
 /// reads them runs. What is in lists and maps, that code counts.
-pub(super) fn touch<'v>(args: impl Iterator<Item = &'v Value>, reads: Reads) -> Result<(), Error> {
+pub(crate) fn touch<'v>(args: impl Iterator<Item = &'v Value>, reads: Reads) -> Result<(), Error> {
     for (index, arg) in args.enumerate() {
         let units = |text: &str| match reads {
             Reads::Nothing => 0,
@@ -46,7 +46,7 @@ pub(super) fn touch<'v>(args: impl Iterator<Item = &'v Value>, reads: Reads) -> 
 }
 
 /// Counts a value that is read with all that is in it, as often as it is in it.
-pub(super) fn read(value: &Value) -> Result<(), Error> {
+pub(crate) fn read(value: &Value) -> Result<(), Error> {
     if let Some(text) = as_text(value) {
         return scan(text.len());
     }
@@ -66,7 +66,7 @@ pub(super) fn read(value: &Value) -> Result<(), Error> {
 }
 
 /// Counts the comparison of two values.
-pub(super) fn compare(left: &Value, right: &Value) -> Result<(), Error> {
+pub(crate) fn compare(left: &Value, right: &Value) -> Result<(), Error> {
     work(ITEM / 2)?;
     match (as_text(left), as_text(right)) {
         (Some(left), Some(right)) => scan(left.len().min(right.len())),
@@ -78,7 +78,7 @@ pub(super) fn compare(left: &Value, right: &Value) -> Result<(), Error> {
 }
 
 /// Counts the sorting of values, which are compared by these keys.
-pub(super) fn sort<'k>(mut keys: impl Iterator<Item = &'k Value>) -> Result<(), Error> {
+pub(crate) fn sort<'k>(mut keys: impl Iterator<Item = &'k Value>) -> Result<(), Error> {
     let (before, mut number) = (spent(), 0_usize);
     keys.try_for_each(|key| {
         number += 1;
@@ -91,6 +91,6 @@ pub(super) fn sort<'k>(mut keys: impl Iterator<Item = &'k Value>) -> Result<(), 
 }
 
 /// Counts a value that was just built. Lists and maps count when they are made.
-pub(super) fn charge_value(value: &Value) -> Result<(), Error> {
+pub(crate) fn charge_value(value: &Value) -> Result<(), Error> {
     as_text(value).map_or(Ok(()), |text| charge_text(text.len()))
 }

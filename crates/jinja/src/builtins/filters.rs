@@ -1,0 +1,237 @@
+//! Filters for texts, numbers and JSON, as Jinja2 defines them. Filters for lists are in `sequences`.
+
+use minijinja::value::Value;
+use minijinja::{Error, ErrorKind, State};
+
+use crate::budget::check_text;
+use crate::builtins::args::{Args, Call, subject};
+use crate::builtins::html;
+use crate::builtins::json::{self, Layout};
+use crate::builtins::wrap;
+use crate::python::numbers::{self, integer, real, signed, truncate, whole};
+use crate::python::printf;
+use crate::python::pyobject::{Dict, List, as_text, items, pairs};
+use crate::python::pyrepr;
+use crate::python::pystr::{self, Ends};
+use crate::python::scalar::labels;
+use crate::reading;
+
+/// Name and code of each filter.
+pub(crate) const FILTERS: &[(&str, Call)] = &[
+    ("abs", absolute),
+    ("capitalize", |_, args| on_text(args, pystr::capitalize)),
+    ("center", wrap::center),
+    ("d", default),
+    ("default", default),
+    ("e", |_, args| html::escape(args)),
+    ("escape", |_, args| html::escape(args)),
+    ("filesizeformat", wrap::file_size),
+    ("float", float),
+    ("forceescape", |_, args| html::force_escape(args)),
+    ("format", format),
+    ("indent", indent),
+    ("int", int),
+    ("lower", |_, args| on_text(args, str::to_lowercase)),
+    ("pprint", wrap::pretty),
+    ("replace", replace),
+    ("round", round),
+    ("safe", safe),
+    ("string", string),
+    ("striptags", |_, args| html::strip_tags(args)),
+    ("title", |_, args| on_text(args, pystr::words_upper)),
+    ("tojson", tojson),
+    ("trim", trim),
+    ("truncate", wrap::truncate),
+    ("upper", |_, args| on_text(args, str::to_uppercase)),
+    ("urlencode", |_, args| html::url_encode(args)),
+    ("wordcount", wordcount),
+    ("wordwrap", wrap::word_wrap),
+    ("xmlattr", |_, args| html::attributes(args)),
+];
+
+fn on_text(args: &[Value], change: impl Fn(&str) -> String) -> Result<Value, Error> {
+    let value = subject(args);
+    let text = pyrepr::text(&value);
+    // A changed letter may be longer.
+    check_text(text.len().saturating_mul(2))?;
+    Ok(Value::from(change(&text)))
+}
+
+fn default(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let value = args.get(0, "value");
+    if !value.is_undefined() && (!args.flag(2, "boolean") || value.is_true()) {
+        return Ok(value);
+    }
+    let other = args.get(1, "default_value");
+    Ok(if other.is_undefined() { Value::from("") } else { other })
+}
+
+fn absolute(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let value = subject(args);
+    signed(&value, real(&value).is_some_and(|number| number.is_sign_negative()))
+}
+
+fn float(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let value = args.get(0, "value");
+    let number = match as_text(&value) {
+        Some(text) => pystr::parse_float(text),
+        None => real(&value),
+    };
+    let other = args.get(1, "default");
+    Ok(number.map_or(if other.is_undefined() { Value::from(0.0) } else { other }, Value::from))
+}
+
+fn int(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let value = args.get(0, "value");
+    let base = args.integer(2, "base")?.and_then(|base| u32::try_from(base).ok()).unwrap_or(10);
+    let number = match as_text(&value) {
+        Some(text) => pystr::parse_int(text, base).or_else(|| pystr::parse_float(text).and_then(truncate)),
+        None => integer(&value).or_else(|| numbers::float(&value).and_then(truncate)),
+    };
+    let other = args.get(1, "default");
+    Ok(number.map_or(if other.is_undefined() { Value::from(0) } else { other }, whole))
+}
+
+/// `round(precision, method)`: halves are rounded to even, as in Python.
+fn round(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let value = args.get(0, "value");
+    let places = args.integer(1, "precision")?.unwrap_or(0).clamp(-400, 400) as i32;
+    let wrong = |what: &'static str| Error::new(ErrorKind::InvalidOperation, what);
+    let number = real(&value).ok_or_else(|| wrong("only a number can be rounded"))?;
+    let scaled = |change: fn(f64) -> f64| {
+        let power = 10_f64.powi(places);
+        // Adding zero turns Rust's minus zero into zero.
+        Ok(Value::from((change(number * power) + 0.0) / power))
+    };
+    match args.text(2, "method")?.as_deref() {
+        Some("ceil") => scaled(f64::ceil),
+        Some("floor") => scaled(f64::floor),
+        None | Some("common") => match integer(&value) {
+            Some(number) => round_integer(number, places),
+            None if places < 0 => {
+                Ok(Value::from((number / 10_f64.powi(-places)).round_ties_even() * 10_f64.powi(-places)))
+            }
+            None if !number.is_finite() => Ok(value),
+            // Formatting rounds by the exact value.
+            None => Ok(Value::from(format!("{number:.*}", places as usize).parse().unwrap_or(number))),
+        },
+        Some(_) => Err(wrong("a number is rounded by common, ceil or floor")),
+    }
+}
+
+fn round_integer(number: i128, places: i32) -> Result<Value, Error> {
+    let Some(unit) = 10_i128.checked_pow(places.min(0).unsigned_abs()) else { return Ok(Value::from(0)) };
+    let (quotient, rest) = (number.div_euclid(unit), number.rem_euclid(unit));
+    let up = rest > unit - rest || rest == unit - rest && quotient % 2 != 0;
+    Ok((quotient + i128::from(up)).checked_mul(unit).map_or(Value::from(0), whole))
+}
+
+/// `%` formatting, with values as arguments.
+fn format(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let named: Vec<_> = args.names().map(|name| (Value::from(name), args.named(name))).collect();
+    let positional = args.positional().get(1..).unwrap_or_default().to_vec();
+    let values = match named.is_empty() {
+        true => List::tuple(positional)?,
+        false if positional.is_empty() => Dict::of(named)?,
+        false => return Err(Error::new(ErrorKind::InvalidOperation, "format takes values or named values, not both")),
+    };
+    Ok(Value::from(printf::format(&pyrepr::text(&args.get(0, "value")), &values)?))
+}
+
+fn indent(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let width = args.get(1, "width");
+    let indention = match as_text(&width) {
+        Some(text) => text.to_owned(),
+        None => spaces(args.integer(1, "width")?.unwrap_or(4))?,
+    };
+    let value = args.get(0, "s");
+    Ok(Value::from(pystr::indent(&pyrepr::text(&value), &indention, args.flag(2, "first"), args.flag(3, "blank"))?))
+}
+
+fn spaces(count: i64) -> Result<String, Error> {
+    let count = usize::try_from(count).unwrap_or(0);
+    check_text(count)?;
+    Ok(" ".repeat(count))
+}
+
+fn replace(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let values = [(0, "s"), (1, "old"), (2, "new")].map(|(index, name)| args.get(index, name));
+    let [value, old, new] = values.each_ref().map(pyrepr::text);
+    Ok(Value::from(pystr::replace(&value, &old, &new, args.integer(3, "count")?)?))
+}
+
+/// Nothing is escaped automatically, so only the test `escaped` sees a difference.
+fn safe(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let value = subject(args);
+    Ok(value.as_str().map_or(value.clone(), |text| Value::from_safe_string(text.to_owned())))
+}
+
+fn string(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let value = subject(args);
+    reading::read(&value)?;
+    read_deeply(&value);
+    Ok(Value::from(pyrepr::text(&value)))
+}
+
+/// Records that the template accessed all parts of the value.
+fn read_deeply(value: &Value) {
+    if let Some(list) = value.downcast_object_ref::<List>().filter(|list| list.trace.is_some()) {
+        list.read_items();
+        list.look(|items| items.iter().for_each(read_deeply));
+    } else if let Some(dict) = value.downcast_object_ref::<Dict>().filter(|dict| dict.trace.is_some()) {
+        dict.read_values();
+        dict.look(|pairs| pairs.iter().for_each(|(_, item)| read_deeply(item)));
+    }
+}
+
+fn tojson(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let value = args.get(0, "value");
+    let indent = args.get(2, "indent");
+    let indent = match as_text(&indent) {
+        Some(text) => Some(text.to_owned()),
+        None => match args.integer(2, "indent")? {
+            Some(width) => Some(spaces(width)?),
+            None => None,
+        },
+    };
+    let separators = args.get(3, "separators");
+    let separators = if separators.is_none() { Vec::new() } else { items(&separators)? };
+    let separator =
+        |index: usize, other: &str| separators.get(index).map_or(other.to_owned(), |s| pyrepr::text(s).into_owned());
+    let layout = Layout {
+        ascii: args.flag(1, "ensure_ascii"),
+        item: separator(0, if indent.is_some() { "," } else { ", " }),
+        key: separator(1, ": "),
+        sort: args.flag(4, "sort_keys"),
+        labels: labels(state),
+        indent,
+    };
+    Ok(Value::from(json::dumps(&value, &layout)?))
+}
+
+fn trim(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let chars = args.text(1, "chars")?;
+    let value = args.get(0, "value");
+    Ok(Value::from(pystr::strip(&pyrepr::text(&value), Ends { left: true, right: true }, chars.as_deref())?))
+}
+
+fn wordcount(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let value = subject(args);
+    let text = pyrepr::text(&value);
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    Ok(Value::from(words.count()))
+}
+
+/// The pairs of a map as tuples.
+pub(crate) fn pair_list(value: &Value) -> Result<Value, Error> {
+    List::of(pairs(value)?.into_iter().map(|(key, item)| List::tuple(vec![key, item])).collect::<Result<_, _>>()?)
+}

@@ -1,0 +1,85 @@
+//! Global functions.
+
+use minijinja::value::{Value, ValueKind};
+use minijinja::{Error, ErrorKind, State};
+
+use crate::budget::charge_items;
+use crate::builtins::args::{Args, Call};
+use crate::builtins::helpers;
+use crate::python::namespace::Namespace;
+use crate::python::pyobject::{Dict, Form, List, items, own, pairs};
+use crate::python::pyrepr;
+use crate::python::strftime;
+use crate::request::context::NOW;
+
+/// Name and code of each function.
+pub(crate) const FUNCTIONS: &[(&str, Call)] = &[
+    ("cycler", helpers::cycler),
+    ("dict", |_, args| Dict::of(entries(args)?)),
+    ("joiner", helpers::joiner),
+    ("lipsum", helpers::lipsum),
+    ("namespace", |_, args| Namespace::of(entries(args)?)),
+    ("raise_exception", raise),
+    ("range", range),
+    ("strftime_now", strftime_now),
+];
+
+/// Prefix of errors that the template raised itself.
+pub(crate) const RAISED: &str = "raised: ";
+
+fn raise(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let message = args.first().map(pyrepr::text).unwrap_or_default();
+    Err(Error::new(ErrorKind::InvalidOperation, format!("{RAISED}{message}")))
+}
+
+fn strftime_now(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let format = Args::new(args)?.required_text(0, "format")?;
+    let now = state.lookup(NOW).and_then(|now| now.as_i64()).ok_or_else(|| strftime::missing("strftime_now"))?;
+    strftime::format(now, &format).map(Value::from)
+}
+
+/// The maximum length of a `range`.
+const RANGE: i128 = 1_000_000;
+
+fn range(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let bound = |index: usize| args.integer(index, "range");
+    let missing = || Error::new(ErrorKind::MissingArgument, "range needs a bound");
+    let first = bound(0)?.ok_or_else(missing)?;
+    let (start, stop) = bound(1)?.map_or((0, first), |stop| (first, stop));
+    let step = bound(2)?.unwrap_or(1);
+    if step == 0 {
+        return Err(Error::new(ErrorKind::InvalidOperation, "range needs a step other than zero"));
+    }
+    let bounds = (start, stop, step);
+    let (start, stop, step) = (i128::from(start), i128::from(stop), i128::from(step));
+    let len = ((stop - start + step - step.signum()) / step).max(0);
+    if len > RANGE {
+        return Err(Error::new(ErrorKind::OutOfFuel, format!("a range of more than {RANGE} numbers")));
+    }
+    charge_items(len as usize)?;
+    let items = (0..len).map(|index| Value::from((start + index * step) as i64)).collect();
+    List::make(items, Form::Range(bounds.0, bounds.1, bounds.2))
+}
+
+/// The entries of `dict` and `namespace`: those of a map or a list of pairs, then the named arguments.
+fn entries(args: &[Value]) -> Result<Vec<(Value, Value)>, Error> {
+    let args = Args::new(args)?;
+    let mut entries = Vec::new();
+    for value in args.positional() {
+        if value.kind() == ValueKind::Map {
+            entries.extend(pairs(value)?);
+            continue;
+        }
+        for pair in items(value)? {
+            match items(&pair)?.as_slice() {
+                [key, item] => entries.push((key.clone(), item.clone())),
+                _ => return Err(Error::new(ErrorKind::InvalidOperation, "a map is made of pairs")),
+            }
+        }
+    }
+    for name in args.names() {
+        entries.push((Value::from(name), args.named(name)));
+    }
+    entries.into_iter().map(|(key, value)| Ok((key, own(value)?))).collect()
+}

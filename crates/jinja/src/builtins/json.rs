@@ -1,0 +1,154 @@
+//! `tojson`: writes JSON like Python's `json.dumps`, without the HTML escapes of Jinja's filter.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use minijinja::value::{Value, ValueKind};
+use minijinja::{Error, ErrorKind};
+
+use crate::budget::{self, check_text};
+use crate::probe::labels::Labels;
+use crate::python::numbers::float;
+use crate::python::pyobject::{Dict, List, as_text, items, pairs};
+use crate::python::pyrepr::{float_text, text};
+use crate::python::scalar::{Scalar, bare};
+use crate::reading;
+use chatparse_base::json_string::push_json_string;
+
+/// Formatting options.
+pub(crate) struct Layout {
+    /// Writes non-ASCII characters as `\u` escapes.
+    pub(crate) ascii: bool,
+    /// Indentation for each level, with each item on a separate line; `None`: one line.
+    pub(crate) indent: Option<String>,
+    /// The separator of items.
+    pub(crate) item: String,
+    /// The separator of a key and its value.
+    pub(crate) key: String,
+    /// Sorts the keys by their text.
+    pub(crate) sort: bool,
+    /// The labels that keys may contain; they are ignored in sorting.
+    pub(crate) labels: Option<Labels>,
+}
+
+/// `value` as JSON text; an error for undefined and for values that are not data.
+pub(crate) fn dumps(value: &Value, layout: &Layout) -> Result<String, Error> {
+    // Enough for most tools.
+    let mut out = String::with_capacity(256);
+    write(&mut out, value, layout, 0)?;
+    Ok(out)
+}
+
+fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Result<(), Error> {
+    if let Some(text) = as_text(value) {
+        return write_text(out, text, layout);
+    }
+    budget::work(budget::PRINTED)?;
+    if let Some(list) = value.downcast_object_ref::<List>() {
+        list.read_items();
+        return list.look(|items| write_items(out, items, layout, level));
+    }
+    if let Some(dict) = value.downcast_object_ref::<Dict>() {
+        dict.read_values();
+        return dict.look(|pairs| write_pairs(out, pairs, layout, level));
+    }
+    if let Some(scalar) = value.downcast_object_ref::<Scalar>() {
+        let json = |value: &Value| dumps(value, layout).unwrap_or_default();
+        out.push_str(&scalar.labelled(json));
+        return Ok(());
+    }
+    match value.kind() {
+        ValueKind::None => out.push_str("null"),
+        ValueKind::Bool => out.push_str(if value.is_true() { "true" } else { "false" }),
+        ValueKind::Number => match float(value) {
+            Some(number) if number.is_nan() => out.push_str("NaN"),
+            Some(number) if number.is_infinite() => out.push_str(if number > 0.0 { "Infinity" } else { "-Infinity" }),
+            Some(number) => out.push_str(&float_text(number)),
+            None => {
+                let _ = write!(out, "{value}");
+            }
+        },
+        ValueKind::Seq | ValueKind::Iterable => write_items(out, &items(value)?, layout, level)?,
+        ValueKind::Map => write_pairs(out, &pairs(value)?, layout, level)?,
+        kind => return Err(Error::new(ErrorKind::BadSerialization, format!("{kind} is not JSON serializable"))),
+    }
+    Ok(())
+}
+
+fn write_items(out: &mut String, items: &[Value], layout: &Layout, level: usize) -> Result<(), Error> {
+    bracket(out, ['[', ']'], layout, level, items, |out, item| write(out, item, layout, level + 1))
+}
+
+fn write_pairs(out: &mut String, pairs: &[(Value, Value)], layout: &Layout, level: usize) -> Result<(), Error> {
+    let mut pairs: Cow<[(Value, Value)]> = pairs.into();
+    if layout.sort {
+        budget::charge_items(2 * pairs.len())?;
+        reading::sort(pairs.iter().map(|(key, _)| key))?;
+        pairs.to_mut().sort_by_cached_key(|(key, _)| match &layout.labels {
+            Some(labels) => text(&bare(key, labels)).into_owned(),
+            None => text(key).into_owned(),
+        });
+    }
+    bracket(out, ['{', '}'], layout, level, &pairs, |out, (key, item)| {
+        if key.as_object().is_some() && as_text(key).is_none() {
+            return Err(Error::new(ErrorKind::BadSerialization, "a tuple cannot be a key in JSON"));
+        }
+        write_text(out, &key_text(key), layout)?;
+        out.push_str(&layout.key);
+        write(out, item, layout, level + 1)
+    })
+}
+
+/// Writes a text, whose escapes may be longer than it.
+fn write_text(out: &mut String, text: &str, layout: &Layout) -> Result<(), Error> {
+    budget::work(text.len())?;
+    let escaped = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\' || layout.ascii && !byte.is_ascii();
+    let more = if text.len() > SHORT { text.bytes().filter(|byte| escaped(*byte)).count() } else { text.len() };
+    check_text(out.len().saturating_add(text.len()).saturating_add(more.saturating_mul(5)))?;
+    push_json_string(text, out, layout.ascii);
+    Ok(())
+}
+
+/// The length up to which all characters of a text may become escapes.
+const SHORT: usize = 4 << 10;
+
+/// The text of a key, which may be other than a string.
+fn key_text(key: &Value) -> Cow<'_, str> {
+    match key.kind() {
+        ValueKind::None => "null".into(),
+        ValueKind::Bool => if key.is_true() { "true" } else { "false" }.into(),
+        _ => text(key),
+    }
+}
+
+fn bracket<T>(
+    out: &mut String,
+    ends: [char; 2],
+    layout: &Layout,
+    level: usize,
+    all: &[T],
+    write_one: impl Fn(&mut String, &T) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let new_line = |out: &mut String, level: usize| {
+        if let Some(indent) = &layout.indent {
+            check_text(out.len().saturating_add(level.saturating_mul(indent.len())))?;
+            out.push('\n');
+            out.extend(std::iter::repeat_n(indent.as_str(), level));
+        }
+        Ok::<_, Error>(())
+    };
+    out.push(ends[0]);
+    for (index, one) in all.iter().enumerate() {
+        if index > 0 {
+            check_text(out.len().saturating_add(layout.item.len()).saturating_add(layout.key.len()))?;
+            out.push_str(&layout.item);
+        }
+        new_line(out, level + 1)?;
+        write_one(out, one)?;
+    }
+    if !all.is_empty() {
+        new_line(out, level)?;
+    }
+    out.push(ends[1]);
+    Ok(())
+}

@@ -1,0 +1,361 @@
+//! Filters for lists and maps, as Jinja2 defines them. They return lists instead of the engine's lazy iterables.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use minijinja::value::{Value, ValueKind};
+use minijinja::{Error, ErrorKind, State};
+
+use crate::budget::{self, charge, charge_items, charge_piece, check_text};
+use crate::builtins::args::{Args, Call, subject};
+use crate::builtins::filters::pair_list;
+use crate::probe::labels::Labels;
+use crate::python::bytes::Bytes;
+use crate::python::numbers;
+use crate::python::ops;
+use crate::python::pyobject::{Form, List, as_text, end_item, items, pairs};
+use crate::python::pyrepr;
+use crate::python::scalar::{bare, labels};
+use crate::python::strings::joined;
+use crate::reading;
+use crate::request::context::NOW;
+
+/// Name and code of each filter.
+pub(crate) const FILTERS: &[(&str, Call)] = &[
+    ("attr", |_, args| Ok(attribute(&subject(args), &Args::new(args)?.get(1, "name")))),
+    ("batch", batch),
+    ("count", length),
+    ("dictsort", dictsort),
+    ("first", |_, args| end_item(&subject(args), false)),
+    ("groupby", group_by),
+    ("items", |_, args| pair_list(&subject(args))),
+    ("join", join),
+    ("last", |_, args| end_item(&subject(args), true)),
+    ("length", length),
+    ("list", |_, args| List::of(items(&subject(args))?)),
+    ("map", map),
+    ("max", |_, args| extreme(args, Ordering::Greater)),
+    ("min", |_, args| extreme(args, Ordering::Less)),
+    ("random", random),
+    ("reject", |state, args| select(state, args, false)),
+    ("rejectattr", |state, args| select_by(state, args, false)),
+    ("reverse", reverse),
+    ("select", |state, args| select(state, args, true)),
+    ("selectattr", |state, args| select_by(state, args, true)),
+    ("slice", slices),
+    ("sort", sort),
+    ("sum", sum),
+    ("unique", unique),
+];
+
+/// The number of parts that `batch` and `slice` are given, and the value to fill them up with.
+fn parts(args: &Args, name: &str) -> Result<(usize, Option<Value>), Error> {
+    let count = args.integer(1, name)?.and_then(|count| usize::try_from(count).ok()).filter(|count| *count > 0);
+    let count = count.ok_or_else(|| Error::new(ErrorKind::InvalidOperation, format!("{name} must be positive")))?;
+    let fill = args.get(2, "fill_with");
+    Ok((count, Some(fill).filter(|fill| !fill.is_undefined() && !fill.is_none())))
+}
+
+/// `batch(linecount, fill_with)`: lists of so many items; the last one is filled up.
+fn batch(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let (count, fill) = parts(&args, "linecount")?;
+    let all = items(&args.get(0, "value"))?;
+    let batch = |batch: &[Value]| {
+        let missing = if fill.is_some() { count - batch.len() } else { 0 };
+        charge_items(batch.len().saturating_add(missing))?;
+        let filled = fill.iter().flat_map(|fill| std::iter::repeat_n(fill, missing));
+        List::of(batch.iter().chain(filled).cloned().collect())
+    };
+    List::of(all.chunks(count).map(batch).collect::<Result<_, _>>()?)
+}
+
+/// `slice(slices, fill_with)`: so many lists of equal length; the first ones have the items that are left, the others are
+/// filled up.
+fn slices(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let (count, fill) = parts(&args, "slices")?;
+    let mut rest = &items(&args.get(0, "value"))?[..];
+    let (usual, longer) = (rest.len() / count, rest.len() % count);
+    let mut lists = Vec::new();
+    for index in 0..count {
+        let (part, behind) = rest.split_at(usual + usize::from(index < longer));
+        rest = behind;
+        charge_piece(0)?;
+        charge_items(part.len() + 1)?;
+        lists.push(List::of(part.iter().chain(fill.as_ref().filter(|_| index >= longer)).cloned().collect())?);
+    }
+    List::of(lists)
+}
+
+/// `sum(attribute, start)`.
+fn sum(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let (name, start) = (args.get(1, "attribute"), args.get(2, "start"));
+    let mut sum = if start.is_undefined() { Value::from(0) } else { start };
+    for item in items(&args.get(0, "value"))? {
+        let value = if name.is_undefined() || name.is_none() { item } else { attribute(&item, &name) };
+        if !value.is_undefined() {
+            sum = ops::add_two(&sum, &value)?;
+        }
+    }
+    Ok(sum)
+}
+
+/// The units of work for calling a filter or a test.
+const CALL: usize = 64;
+
+/// `value.a.b` for `"a.b"`, `value[0]` for a number; undefined if it is missing.
+fn attribute(value: &Value, name: &Value) -> Value {
+    budget::note(name.as_str().map_or(0, str::len) as u64);
+    match name.as_str() {
+        Some(path) => path.split('.').fold(value.clone(), |value, part| {
+            let key = part.parse::<usize>().map_or_else(|_| Value::from(part), Value::from);
+            value.get_item(&key).unwrap_or_default()
+        }),
+        None => value.get_item(name).unwrap_or_default(),
+    }
+}
+
+fn length(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let value = subject(args);
+    let length = match as_text(&value) {
+        Some(text) => Some(text.chars().count()),
+        None if value.is_undefined() => Some(0),
+        None => value.downcast_object_ref::<Bytes>().map(|bytes| bytes.0.len()).or_else(|| value.len()),
+    };
+    match length {
+        Some(length) => Ok(Value::from(length)),
+        None => Err(Error::new(ErrorKind::InvalidOperation, format!("{} has no length", value.kind()))),
+    }
+}
+
+fn join(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let name = args.get(2, "attribute");
+    let separator = args.get(1, "d");
+    let separator = pyrepr::text(&separator);
+    let mut all = items(&args.get(0, "value"))?;
+    if !name.is_undefined() {
+        all.iter_mut().for_each(|item| *item = attribute(item, &name));
+    }
+    Ok(Value::from(joined(&separator, all.iter())?))
+}
+
+/// `map(attribute=name, default=value)` or `map(filter, arguments...)`.
+fn map(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let parsed = Args::new(args)?;
+    let all = any_items(&parsed.get(0, "value"))?;
+    let name = parsed.named("attribute");
+    if !name.is_undefined() {
+        let other = parsed.named("default");
+        let pick = |item: &Value| match attribute(item, &name) {
+            value if value.is_undefined() => other.clone(),
+            value => value,
+        };
+        return List::of(all.iter().map(pick).collect());
+    }
+    let filter = parsed.required_text(1, "filter")?;
+    let mapped = all.into_iter().map(|item| {
+        budget::work(CALL)?;
+        let mut call = vec![item];
+        call.extend_from_slice(&args[2..]);
+        state.apply_filter(&filter, &call)
+    });
+    List::of(mapped.collect::<Result<_, _>>()?)
+}
+
+/// The items of a value; false values need not be lists.
+fn any_items(value: &Value) -> Result<Vec<Value>, Error> {
+    if value.is_true() { items(value) } else { Ok(Vec::new()) }
+}
+
+/// Filters items by a test, or by truth without one.
+fn select(state: &mut State, args: &[Value], keep: bool) -> Result<Value, Error> {
+    let mut kept = Vec::new();
+    for item in any_items(&subject(args))? {
+        if passes(state, &item, args.get(1..).unwrap_or_default())? == keep {
+            kept.push(item);
+        }
+    }
+    List::of(kept)
+}
+
+/// Filters items by a test of an attribute, or by its truth without one.
+fn select_by(state: &mut State, args: &[Value], keep: bool) -> Result<Value, Error> {
+    let value = subject(args);
+    if let Some(trace) = value.downcast_object_ref::<List>().and_then(|list| list.trace.as_ref()) {
+        trace.index();
+    }
+    let name = Args::new(args)?.get(1, "attribute");
+    let mut kept = Vec::new();
+    for item in items(&value)? {
+        if passes(state, &attribute(&item, &name), args.get(2..).unwrap_or_default())? == keep {
+            kept.push(item);
+        }
+    }
+    List::of(kept)
+}
+
+fn passes(state: &mut State, value: &Value, test: &[Value]) -> Result<bool, Error> {
+    match test.split_first() {
+        None => Ok(value.is_true()),
+        Some((name, rest)) => {
+            let name =
+                name.as_str().ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "a test's name is needed"))?;
+            budget::work(CALL)?;
+            let mut call = vec![value.clone()];
+            call.extend_from_slice(rest);
+            state.perform_test(name, &call)
+        }
+    }
+}
+
+fn reverse(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let value = subject(args);
+    match as_text(&value) {
+        Some(text) => Ok(Value::from(text.chars().rev().collect::<String>())),
+        None => List::of(items(&value)?.into_iter().rev().collect()),
+    }
+}
+
+/// The sort key of an item: the item or an attribute, with case ignored unless requested.
+struct SortKey {
+    /// Undefined: the item.
+    name: Value,
+    case_sensitive: bool,
+    /// The labels that texts may contain; they are ignored in sorting.
+    labels: Option<Labels>,
+}
+
+impl SortKey {
+    /// The key of each item.
+    fn of_all<'v>(&self, items: impl Iterator<Item = &'v Value>) -> Result<Vec<Value>, Error> {
+        items.map(|item| self.of(item)).collect()
+    }
+
+    fn of(&self, item: &Value) -> Result<Value, Error> {
+        if self.name.is_undefined() { self.plain(item) } else { self.plain(&attribute(item, &self.name)) }
+    }
+
+    fn plain(&self, value: &Value) -> Result<Value, Error> {
+        charge_items(1)?;
+        let length = as_text(value).map_or(0, str::len);
+        check_text(length)?;
+        charge(length)?;
+        budget::work(length)?;
+        let value = self.labels.map_or_else(|| value.clone(), |labels| bare(value, &labels));
+        Ok(match as_text(&value) {
+            Some(text) if !self.case_sensitive => Value::from(text.to_lowercase()),
+            _ => numbers::plain(&value),
+        })
+    }
+}
+
+/// Sorts `all` by the first of `keys` that differs, each with the key of every item. Equal items keep their order.
+fn sorted<T>(all: Vec<T>, keys: &[Vec<Value>], reverse: bool) -> Result<Vec<T>, Error> {
+    reading::sort(keys.iter().flatten())?;
+    charge_items(2 * all.len())?;
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by(|&a, &b| {
+        let order = keys.iter().map(|keys| keys[a].cmp(&keys[b])).find(|order| order.is_ne());
+        let order = order.unwrap_or(Ordering::Equal);
+        if reverse { order.reverse() } else { order }
+    });
+    let mut all: Vec<Option<T>> = all.into_iter().map(Some).collect();
+    Ok(order.into_iter().filter_map(|at| all[at].take()).collect())
+}
+
+/// The maximum number of attributes to sort by.
+const SORT_NAMES: usize = 32;
+
+/// `sort(reverse, case_sensitive, attribute)`: `attribute` may be a list separated by commas; the first that differs
+/// decides.
+fn sort(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let (name, case_sensitive) = (args.get(3, "attribute"), args.flag(2, "case_sensitive"));
+    let names = match as_text(&name) {
+        Some(names) if names.matches(',').count() >= SORT_NAMES => {
+            return Err(Error::new(ErrorKind::InvalidOperation, "too many attributes to sort by"));
+        }
+        Some(names) => names.split(',').map(Value::from).collect(),
+        None => vec![name],
+    };
+    let labels = labels(state);
+    let keys: Vec<SortKey> = names.into_iter().map(|name| SortKey { name, case_sensitive, labels }).collect();
+    let all = items(&args.get(0, "value"))?;
+    let keys = keys.iter().map(|key| key.of_all(all.iter())).collect::<Result<Vec<_>, _>>()?;
+    List::of(sorted(all, &keys, args.flag(1, "reverse"))?)
+}
+
+/// `groupby(attribute, default, case_sensitive)`: for each value of the attribute, in order, its items.
+fn group_by(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let (name, other) = (args.get(1, "attribute"), args.get(2, "default"));
+    let case_sensitive = args.flag(3, "case_sensitive");
+    let key = SortKey { name: Value::UNDEFINED, case_sensitive, labels: labels(state) };
+    let of = |item: &Value| match attribute(item, &name) {
+        value if value.is_undefined() => other.clone(),
+        value => value,
+    };
+    let all = items(&args.get(0, "value"))?;
+    let values: Vec<Value> = all.iter().map(of).collect();
+    let keys = key.of_all(values.iter())?;
+    charge_items(3 * all.len())?;
+    let all = keys.iter().cloned().zip(values).zip(all).collect();
+    let all = sorted(all, &[keys], false)?;
+    let groups = all.chunk_by(|((a, _), _), ((b, _), _)| a == b);
+    let group = |group: &[((Value, Value), Value)]| {
+        let items = group.iter().map(|(_, item)| item.clone()).collect();
+        let ((_, value), _) = &group[0];
+        List::make(vec![value.clone(), List::of(items)?], Form::Group)
+    };
+    List::of(groups.map(group).collect::<Result<_, _>>()?)
+}
+
+/// A random item. It depends on the render's clock only, so that prompts are reproducible.
+fn random(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let all = items(&subject(args))?;
+    let now = state.lookup(NOW).and_then(|now| now.as_i64()).unwrap_or_default();
+    let at = now.checked_rem_euclid(all.len() as i64).unwrap_or(0);
+    Ok(all.get(at as usize).cloned().unwrap_or_default())
+}
+
+fn dictsort(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let by_value = match args.text(2, "by")?.as_deref() {
+        None | Some("key") => false,
+        Some("value") => true,
+        Some(_) => return Err(Error::new(ErrorKind::InvalidOperation, "dictsort sorts by key or value")),
+    };
+    let value = args.get(0, "value");
+    if value.kind() != ValueKind::Map {
+        return Err(Error::new(ErrorKind::InvalidOperation, format!("dictsort needs a map, not {}", value.kind())));
+    }
+    let all = pairs(&value)?;
+    let case_sensitive = args.flag(1, "case_sensitive");
+    let key = SortKey { name: Value::UNDEFINED, case_sensitive, labels: labels(state) };
+    let keys = key.of_all(all.iter().map(|(name, value)| if by_value { value } else { name }))?;
+    let all = sorted(all, &[keys], args.flag(3, "reverse"))?;
+    List::of(all.into_iter().map(|(key, item)| List::tuple(vec![key, item])).collect::<Result<_, _>>()?)
+}
+
+fn extreme(args: &[Value], expected: Ordering) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let key = SortKey { name: args.get(2, "attribute"), case_sensitive: args.flag(1, "case_sensitive"), labels: None };
+    let all = items(&args.get(0, "value"))?;
+    let keys = key.of_all(all.iter())?;
+    keys.iter().try_for_each(reading::read)?;
+    let best = (0..all.len()).reduce(|best, at| if keys[at].cmp(&keys[best]) == expected { at } else { best });
+    Ok(best.map(|at| all[at].clone()).unwrap_or_default())
+}
+
+fn unique(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let key = SortKey { name: args.get(2, "attribute"), case_sensitive: args.flag(1, "case_sensitive"), labels: None };
+    let all = items(&args.get(0, "value"))?;
+    let keys = key.of_all(all.iter())?;
+    reading::sort(keys.iter())?;
+    let mut seen = BTreeSet::new();
+    List::of(all.into_iter().zip(&keys).filter(|(_, key)| seen.insert(*key)).map(|(item, _)| item).collect())
+}

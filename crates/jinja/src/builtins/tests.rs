@@ -1,0 +1,134 @@
+//! Tests (`is ...`), as Jinja2 defines them.
+
+use std::cmp::Ordering;
+
+use minijinja::value::{Value, ValueKind};
+use minijinja::{Environment, Error, ErrorKind, State};
+
+use crate::budget;
+use crate::builtins::args::subject;
+use crate::builtins::filters;
+use crate::builtins::list_filters;
+use crate::python::bytes::Bytes;
+use crate::python::numbers::{self, compare, real, remainder};
+use crate::python::pyobject::{List, Text, as_text};
+use crate::python::pyrepr;
+use crate::python::pystr;
+use crate::reading;
+
+type Test = fn(&State, &[Value]) -> Result<bool, Error>;
+
+/// Name and code of each test.
+pub(crate) const TESTS: &[(&str, Test)] = &[
+    ("boolean", |_, args| Ok(kind(args) == ValueKind::Bool)),
+    ("callable", |_, args| Ok(callable(&subject(args)))),
+    ("defined", |_, args| Ok(kind(args) != ValueKind::Undefined)),
+    ("divisibleby", |_, args| Ok(real(&remainder(&subject(args), other(args)?)?) == Some(0.0))),
+    ("eq", |_, args| equal(args)),
+    ("equalto", |_, args| equal(args)),
+    ("==", |_, args| equal(args)),
+    ("escaped", |_, args| Ok(subject(args).is_safe())),
+    ("even", |_, args| Ok(half(args)? == Some(0.0))),
+    ("false", |_, args| Ok(kind(args) == ValueKind::Bool && !subject(args).is_true())),
+    ("filter", |state, args| Ok(known(state.env(), args, has_filter))),
+    ("float", |_, args| Ok(numbers::float(&subject(args)).is_some())),
+    ("ge", |_, args| compares(args, Ordering::is_ge)),
+    (">=", |_, args| compares(args, Ordering::is_ge)),
+    ("gt", |_, args| compares(args, Ordering::is_gt)),
+    ("greaterthan", |_, args| compares(args, Ordering::is_gt)),
+    (">", |_, args| compares(args, Ordering::is_gt)),
+    ("in", |_, args| crate::python::ops::is_in(other(args)?, &subject(args))),
+    ("integer", |_, args| Ok(kind(args) == ValueKind::Number && subject(args).is_integer())),
+    ("iterable", |_, args| {
+        let value = subject(args);
+        Ok(as_text(&value).is_some()
+            || matches!(value.kind(), ValueKind::Seq | ValueKind::Map | ValueKind::Iterable | ValueKind::Undefined))
+    }),
+    ("le", |_, args| compares(args, Ordering::is_le)),
+    ("<=", |_, args| compares(args, Ordering::is_le)),
+    ("lt", |_, args| compares(args, Ordering::is_lt)),
+    ("lessthan", |_, args| compares(args, Ordering::is_lt)),
+    ("<", |_, args| compares(args, Ordering::is_lt)),
+    ("lower", |_, args| cased(args, char::is_lowercase, char::is_uppercase)),
+    ("mapping", |_, args| Ok(kind(args) == ValueKind::Map)),
+    ("ne", |_, args| equal(args).map(|equal| !equal)),
+    ("!=", |_, args| equal(args).map(|equal| !equal)),
+    ("none", |_, args| Ok(kind(args) == ValueKind::None)),
+    ("number", |_, args| Ok(matches!(kind(args), ValueKind::Number | ValueKind::Bool))),
+    ("odd", |_, args| Ok(half(args)? == Some(1.0))),
+    ("sameas", |_, args| same(&subject(args), other(args)?)),
+    ("sequence", |_, args| {
+        let value = subject(args);
+        Ok(as_text(&value).is_some() || matches!(value.kind(), ValueKind::Seq | ValueKind::Map | ValueKind::Undefined))
+    }),
+    ("string", |_, args| {
+        let value = subject(args);
+        if let Some(trace) = value.downcast_object_ref::<Text>().map(|text| &text.trace) {
+            trace.tested_for_string();
+        }
+        Ok(as_text(&value).is_some())
+    }),
+    ("test", |state, args| Ok(known(state.env(), args, |name| TESTS.iter().any(|(known, _)| *known == name)))),
+    ("true", |_, args| Ok(kind(args) == ValueKind::Bool && subject(args).is_true())),
+    ("undefined", |_, args| Ok(kind(args) == ValueKind::Undefined)),
+    ("upper", |_, args| cased(args, char::is_uppercase, char::is_lowercase)),
+];
+
+/// Whether a value can be called: functions, and undefined, as in Jinja2.
+fn callable(value: &Value) -> bool {
+    let plain = value.kind() == ValueKind::Plain && as_text(value).is_none();
+    value.is_undefined() || plain && value.downcast_object_ref::<Bytes>().is_none()
+}
+
+fn kind(args: &[Value]) -> ValueKind {
+    args.first().map_or(ValueKind::Undefined, Value::kind)
+}
+
+fn other(args: &[Value]) -> Result<&Value, Error> {
+    args.get(1).ok_or_else(|| Error::new(ErrorKind::MissingArgument, "the test needs something to compare with"))
+}
+
+/// The remainder of a number divided by two.
+fn half(args: &[Value]) -> Result<Option<f64>, Error> {
+    Ok(real(&remainder(&subject(args), &Value::from(2))?))
+}
+
+/// Whether both arguments are equal.
+fn equal(args: &[Value]) -> Result<bool, Error> {
+    let (left, right) = (subject(args), other(args)?);
+    reading::compare(&left, right)?;
+    Ok(left == *right)
+}
+
+fn cased(args: &[Value], expected: fn(char) -> bool, unwanted: fn(char) -> bool) -> Result<bool, Error> {
+    let value = subject(args);
+    let text = pyrepr::text(&value);
+    budget::work(2 * text.len())?;
+    Ok(pystr::cased(&text, expected, unwanted))
+}
+
+/// `holds` decides by the order of both arguments.
+fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<bool, Error> {
+    reading::compare(&subject(args), other(args)?)?;
+    Ok(compare(&subject(args), other(args)?).is_some_and(holds))
+}
+
+/// Whether a template may use the filter.
+fn has_filter(name: &str) -> bool {
+    filters::FILTERS.iter().chain(list_filters::FILTERS).any(|(known, _)| *known == name)
+}
+
+fn known(_: &Environment, args: &[Value], known: impl Fn(&str) -> bool) -> bool {
+    args.first().and_then(Value::as_str).is_some_and(known)
+}
+
+/// Python's `is`: one object, or equal scalars of one type.
+fn same(left: &Value, right: &Value) -> Result<bool, Error> {
+    Ok(match (left.downcast_object::<List>(), right.downcast_object::<List>()) {
+        (Some(a), Some(b)) => std::sync::Arc::ptr_eq(&a, &b),
+        _ => {
+            reading::compare(left, right)?;
+            left.kind() == right.kind() && left == right
+        }
+    })
+}

@@ -1,0 +1,283 @@
+//! Finds out what a template accepts, and what it demands, by rendering small conversations and recording what it accesses.
+
+use serde_json::{Map, Value as Json};
+
+use crate::Caps;
+use crate::env::Engine;
+use crate::probe::trace::{Trace, Usage, Use};
+use crate::python::from_json::traced;
+use crate::request::context::{EFFORT, NOW, preserve_reasoning};
+use chatparse_message::{REASONING, text_part};
+
+/// A traced render: its output, unless it failed, and what the template accessed.
+struct Trial {
+    output: Option<String>,
+    usage: std::sync::Arc<Usage>,
+}
+
+impl Trial {
+    fn new(engine: &Engine, messages: Json, more: Json, text_at: Option<&'static str>) -> Trial {
+        let usage = Usage::new(WATCHED, text_at);
+        let mut variables = Map::new();
+        variables.insert("messages".to_owned(), messages);
+        variables.insert("tools".to_owned(), json!([]));
+        variables.insert("bos_token".to_owned(), json!(""));
+        variables.insert("eos_token".to_owned(), json!(""));
+        variables.insert("add_generation_prompt".to_owned(), json!(true));
+        variables.insert(NOW.to_owned(), json!(0));
+        if let Json::Object(more) = more {
+            variables.extend(more);
+        }
+        let context = traced(&Json::Object(variables), Some(Trace::root(&usage)));
+        let output = context.ok().and_then(|context| engine.render(context).ok());
+        Trial { output, usage }
+    }
+
+    fn succeeded(&self) -> bool {
+        self.output.is_some()
+    }
+
+    fn shows(&self, text: &str) -> bool {
+        self.output.as_ref().is_some_and(|output| output.contains(text))
+    }
+
+    fn read(&self, path: &str) -> bool {
+        self.usage.recorded(path, Use::Read)
+    }
+}
+
+/// The content of the first message.
+const CONTENT: &str = "/messages/0/content";
+
+/// In [`exchange`]: the calls, the second call's name, and an argument of the first one.
+const CALLS: &str = "/messages/1/tool_calls";
+const SECOND_CALL: &str = "/messages/1/tool_calls/1/function";
+const ARGUMENT: &str = "/messages/1/tool_calls/0/function/arguments/arg";
+
+/// The name of the tool in [`with_tool`].
+const TOOL_NAME: &str = "/tools/0/function/name";
+
+/// The variables of [`EFFORT`].
+const VARIABLES: [&str; 2] = ["/reasoning_effort", "/reasoning_strength"];
+
+/// The levels of effort, from the lowest.
+const LEVELS: [&str; 6] = ["minimal", "low", "medium", "high", "xhigh", "max"];
+
+/// All paths that trials trace.
+const WATCHED: &[&str] = &[CONTENT, CALLS, SECOND_CALL, ARGUMENT, TOOL_NAME, VARIABLES[0], VARIABLES[1]];
+
+/// Runs the trial renders in order; later ones depend on the results of earlier ones. `source` is the template's text.
+pub(crate) fn find(engine: &Engine, source: &str) -> Caps {
+    let (string_content, typed_content) = content(engine);
+    let system = Trial::new(
+        engine,
+        json!([{"role": "system", "content": "System message"}, {"role": "user", "content": "User message"}]),
+        Json::Null,
+        None,
+    );
+    // A template cannot access a variable that its source does not name.
+    let reasoning_effort = EFFORT.iter().any(|name| source.contains(name)) && looks_at_effort(engine);
+    let mut caps = Caps {
+        string_content,
+        typed_content,
+        tools: false,
+        tool_calls: false,
+        parallel_tool_calls: false,
+        system_role: system.read(CONTENT),
+        preserve_reasoning: false,
+        reasoning_effort,
+        reasoning_effort_levels: if reasoning_effort { effort_levels(engine) } else { Vec::new() },
+        object_arguments: false,
+        demanded_reasoning: None,
+    };
+    let mut tools = tools(engine, &caps);
+    if !tools.rendered {
+        caps.demanded_reasoning = demanded_reasoning(engine, source, &caps);
+        if caps.demanded_reasoning.is_some() {
+            tools = self::tools(engine, &caps);
+        }
+    }
+    caps.tools = tools.tools;
+    caps.tool_calls = tools.tool_calls;
+    caps.parallel_tool_calls = tools.parallel_tool_calls;
+    caps.object_arguments = tools.object_arguments;
+    caps.preserve_reasoning = keeps_reasoning(engine, &caps);
+    caps
+}
+
+/// Whether content may be a string, and whether it may be a list of parts.
+fn content(engine: &Engine) -> (bool, bool) {
+    const MARKER: &str = "STRING_MARKER";
+    let user = |content: Json| json!([{"role": "user", "content": content}]);
+    let text = Trial::new(engine, user(json!(MARKER)), Json::Null, Some(CONTENT));
+    let indexed = text.usage.recorded(CONTENT, Use::Index);
+    // A template that indexes a string and does not render it does not support strings.
+    let string = text.succeeded() && (!indexed || text.shows(MARKER));
+    let mut typed = indexed;
+    if text.usage.recorded(CONTENT, Use::IsString) {
+        let parts = Trial::new(engine, user(json!([text_part(MARKER)])), Json::Null, None);
+        typed |= parts.succeeded() && parts.usage.recorded(CONTENT, Use::Index);
+    }
+    (string, typed)
+}
+
+/// The part of [`Caps`] about tools.
+struct Tools {
+    tools: bool,
+    tool_calls: bool,
+    object_arguments: bool,
+    parallel_tool_calls: bool,
+    /// A conversation with calls is rendered at all.
+    rendered: bool,
+}
+
+/// Whether tools, calls and several calls are rendered, and whether a call's arguments are an object. `caps`: what
+/// assistant messages must have.
+fn tools(engine: &Engine, caps: &Caps) -> Tools {
+    // A render of two calls answers the questions about one as well, unless the template rejects two.
+    let calling = |arguments: Json| {
+        let trial = |calls: usize| Trial::new(engine, exchange(&arguments, calls, caps), with_tool(), None);
+        let two = trial(2);
+        let trial = if two.succeeded() { two } else { trial(1) };
+        (trial.read(SECOND_CALL), trial)
+    };
+    let mut found =
+        Tools { tools: true, tool_calls: true, object_arguments: false, parallel_tool_calls: false, rendered: true };
+    let (parallel, objects) = calling(json!({"arg": "value"}));
+    if objects.succeeded() {
+        found.tools = objects.read(TOOL_NAME);
+        found.tool_calls = objects.read(CALLS);
+        found.object_arguments = found.tool_calls && objects.read(ARGUMENT);
+        found.parallel_tool_calls = parallel;
+    }
+    if !found.object_arguments {
+        let (parallel, texts) = calling(json!(r#"{"arg": "value"}"#));
+        found.rendered = objects.succeeded() || texts.succeeded();
+        found.tools &= texts.succeeded() && texts.read(TOOL_NAME);
+        found.tool_calls &= texts.succeeded() && texts.read(CALLS);
+        found.parallel_tool_calls = texts.succeeded() && parallel;
+    }
+    found
+}
+
+/// The field of reasoning without which the template rejects assistant messages, and with which, empty, it renders them.
+fn demanded_reasoning(engine: &Engine, source: &str, caps: &Caps) -> Option<&'static str> {
+    let mut fields = REASONING.into_iter().filter(|field| reads_field(source, field)).peekable();
+    fields.peek()?;
+    let renders = |field: Option<&'static str>| {
+        let mut answer = json!({"role": "assistant", "content": caps.content("Assistant message")});
+        Caps { demanded_reasoning: field, ..caps.clone() }.complete(&mut answer);
+        let question = json!({"role": "user", "content": caps.content("User message")});
+        prompt_of(engine, json!([question, answer])).is_some()
+    };
+    if renders(None) { None } else { fields.find(|field| renders(Some(field))) }
+}
+
+/// Whether the source has `name` as the name of a field: behind a dot, or as a whole text.
+pub(crate) fn reads_field(source: &str, name: &str) -> bool {
+    source.match_indices(name).any(|(at, _)| {
+        let behind = source[at + name.len()..].chars().next();
+        match source[..at].chars().next_back() {
+            Some('.') => !behind.is_some_and(|c| c == '_' || c.is_alphanumeric()),
+            Some(quote @ ('\'' | '"')) => behind == Some(quote),
+            _ => false,
+        }
+    })
+}
+
+/// Whether arguments that are not JSON are rendered as they are.
+pub(crate) fn shows_any_arguments(engine: &Engine, caps: &Caps) -> bool {
+    const BROKEN: &str = "{BROKEN";
+    Trial::new(engine, exchange(&json!(BROKEN), 1, caps), with_tool(), None).shows(BROKEN)
+}
+
+/// The prompt for these messages, if the template renders them.
+pub(crate) fn prompt_of(engine: &Engine, messages: Json) -> Option<String> {
+    Trial::new(engine, messages, json!({"add_generation_prompt": false}), None).output
+}
+
+/// The prompt of a conversation that ends with this message.
+pub(crate) fn prompt_with(engine: &Engine, message: &Json) -> Option<String> {
+    prompt_of(engine, json!([{"role": "user", "content": "User message"}, message]))
+}
+
+/// A conversation in which the assistant makes `calls` calls.
+fn exchange(arguments: &Json, calls: usize, caps: &Caps) -> Json {
+    let call = |index: usize| {
+        let function = json!({"name": "tool1", "arguments": arguments});
+        json!({"id": format!("call0000{index}"), "type": "function", "function": function})
+    };
+    let messages = json!([
+        {"role": "user", "content": "User message"},
+        {"role": "assistant", "content": "", "tool_calls": (1..=calls).map(call).collect::<Vec<_>>()},
+        {"role": "tool", "content": "Tool response", "tool_call_id": "call00001"},
+        {"role": "assistant", "content": "The tool response was 'tool response'"},
+        {"role": "user", "content": "User message"},
+    ]);
+    completed(messages, caps)
+}
+
+/// The messages, with what the template demands of them.
+fn completed(mut messages: Json, caps: &Caps) -> Json {
+    messages.as_array_mut().into_iter().flatten().for_each(|message| caps.complete(message));
+    messages
+}
+
+fn with_tool() -> Json {
+    json!({"tools": [{
+        "name": "tool",
+        "type": "function",
+        "function": {
+            "name": "tool1",
+            "description": "Tool description",
+            "parameters": {
+                "type": "object",
+                "properties": {"arg": {"type": "string", "description": "Arg description"}},
+                "required": ["arg"],
+            },
+        },
+    }]})
+}
+
+/// Whether reasoning before the last user message is rendered.
+fn keeps_reasoning(engine: &Engine, caps: &Caps) -> bool {
+    const MARKER: &str = "<REASONING_CONTENT_PLACEHOLDER>";
+    let mut more = Map::from_iter([("enable_thinking".to_owned(), json!(true))]);
+    more.extend(preserve_reasoning(true).map(|(name, value)| (name.to_owned(), json!(value))));
+    let messages = json!([
+        {"role": "user", "content": "User message"},
+        {"role": "assistant", "content": "Assistant message", "reasoning_content": MARKER},
+        {"role": "user", "content": "User message"},
+        {"role": "assistant", "content": "Assistant message", "reasoning_content": "Reasoning content"},
+        {"role": "user", "content": "User message"},
+    ]);
+    Trial::new(engine, completed(messages, caps), Json::Object(more), None).shows(MARKER)
+}
+
+/// A render of one message at this level of effort.
+fn at_effort(engine: &Engine, level: &str) -> Trial {
+    let mut more = Map::from_iter([("enable_thinking".to_owned(), json!(true))]);
+    more.extend(EFFORT.map(|name| (name.to_owned(), json!(level))));
+    Trial::new(engine, json!([{"role": "user", "content": "User message"}]), Json::Object(more), None)
+}
+
+fn looks_at_effort(engine: &Engine) -> bool {
+    let trial = at_effort(engine, "low");
+    VARIABLES.iter().any(|path| trial.read(path))
+}
+
+/// The levels that are rendered otherwise than a word that is no level. Of levels that are rendered alike, the highest.
+fn effort_levels(engine: &Engine) -> Vec<&'static str> {
+    let unknown = at_effort(engine, "REASONING_EFFORT_UNKNOWN").output;
+    let mut found: Vec<(String, &str)> = Vec::new();
+    for level in LEVELS {
+        let Some(output) = at_effort(engine, level).output.filter(|output| Some(output) != unknown.as_ref()) else {
+            continue;
+        };
+        match found.iter_mut().find(|(before, _)| *before == output) {
+            Some((_, alike)) => *alike = level,
+            None => found.push((output, level)),
+        }
+    }
+    found.into_iter().map(|(_, level)| level).collect()
+}

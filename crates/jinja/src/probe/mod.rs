@@ -1,0 +1,6 @@
+//! What a template accepts, by trial renders; values that are marked, labelled or traced.
+
+pub(crate) mod caps;
+pub(crate) mod labels;
+pub(crate) mod marks;
+pub(crate) mod trace;

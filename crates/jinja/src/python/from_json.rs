@@ -1,0 +1,94 @@
+//! Converts JSON to template values.
+
+use minijinja::value::Value;
+use minijinja::{Error, ErrorKind};
+use serde_json::Value as Json;
+
+use crate::probe::labels::Labels;
+use crate::probe::trace::Trace;
+use crate::python::pyobject::{Text, nested_dict, nested_list};
+use crate::python::scalar::Scalar;
+
+/// Converts JSON. Integers stay integers.
+pub(crate) fn from_json(json: &Json) -> Result<Value, Error> {
+    traced(json, None)
+}
+
+/// [`from_json`] for a value whose texts may contain labels.
+pub(crate) fn labelled(json: &Json, labels: Option<&Labels>) -> Result<Value, Error> {
+    Ok(build(json, None, labels, false)?.0)
+}
+
+/// [`from_json`] for a value that records accesses in `trace`.
+pub(crate) fn traced(json: &Json, trace: Option<Trace>) -> Result<Value, Error> {
+    Ok(build(json, trace, None, false)?.0)
+}
+
+/// A list at the top level. Each item comes with its depth, and knows that it is inside a list.
+pub(crate) fn list_of(items: impl Iterator<Item = Result<(Value, usize), Error>>) -> Result<Value, Error> {
+    let (mut values, mut below) = (Vec::with_capacity(items.size_hint().0), 0);
+    for item in items {
+        let (value, levels) = item?;
+        below = below.max(levels);
+        values.push(value);
+    }
+    Ok(nested_list(values, below, false, None)?.0)
+}
+
+/// JSON as an item for [`list_of`].
+pub(crate) fn of_json(json: &Json, labels: Option<&Labels>) -> Result<(Value, usize), Error> {
+    build(json, None, labels, true)
+}
+
+/// A map of texts as an item for [`list_of`]; the names must be distinct.
+pub(crate) fn of_texts(texts: &[(&str, Value)]) -> Result<(Value, usize), Error> {
+    nested_dict(texts.iter().map(|(name, text)| (Value::from(*name), text.clone())).collect(), 0, true, None)
+}
+
+/// A value and its depth. `inside`: a container is inside of another one.
+fn build(json: &Json, trace: Option<Trace>, labels: Option<&Labels>, inside: bool) -> Result<(Value, usize), Error> {
+    let child = |key: &str| trace.as_ref().and_then(|trace| trace.child(key));
+    let value = match json {
+        Json::Null => Value::from(()),
+        Json::Bool(value) => Value::from(*value),
+        Json::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(value), _) => Value::from(value),
+            (None, Some(value)) => Value::from(value),
+            // Larger integers become floats, although Python's are unbounded.
+            (None, None) => match number.as_i128() {
+                Some(value) => Value::from(value),
+                None => Value::from(number.as_str().parse::<f64>().unwrap_or_default()),
+            },
+        },
+        Json::String(text) => match (&trace, labels.and_then(|labels| Some((labels, labels.read_scalar(text)?)))) {
+            (Some(trace), _) if trace.watches_text() => {
+                Value::from_object(Text { text: text.clone(), trace: trace.clone() })
+            }
+            (_, Some((labels, (json, number)))) => {
+                let json = serde_json::from_str(json).map_err(|_| ErrorKind::InvalidOperation)?;
+                Value::from_object(Scalar::new(from_json(&json)?, number, *labels))
+            }
+            _ => Value::from(text.as_str()),
+        },
+        Json::Array(array) => {
+            let (mut items, mut below) = (Vec::with_capacity(array.len()), 0);
+            for (index, item) in array.iter().enumerate() {
+                let trace = trace.as_ref().and_then(|trace| trace.child(&index.to_string()));
+                let (value, levels) = build(item, trace, labels, true)?;
+                below = below.max(levels);
+                items.push(value);
+            }
+            return nested_list(items, below, inside, trace);
+        }
+        Json::Object(map) => {
+            let (mut pairs, mut below) = (Vec::with_capacity(map.len()), 0);
+            for (key, item) in map {
+                let (value, levels) = build(item, child(key), labels, true)?;
+                below = below.max(levels);
+                pairs.push((Value::from(key.as_str()), value));
+            }
+            return nested_dict(pairs, below, inside, trace);
+        }
+    };
+    Ok((value, 0))
+}

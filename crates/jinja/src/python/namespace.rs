@@ -1,0 +1,68 @@
+//! `namespace`: an object that a template can change in an inner block.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use minijinja::value::{Enumerator, Object, Value};
+use minijinja::{Error, ErrorKind, State};
+
+use crate::budget::{charge_container, note_items};
+use crate::python::pydict::Map;
+use crate::python::pyobject::{Dict, own};
+use crate::python::pyrepr;
+
+/// Names and their values. The values are data, so they cannot refer to the namespace.
+#[derive(Debug)]
+pub(crate) struct Namespace(Mutex<Map>);
+
+impl Namespace {
+    /// A namespace of `entries`, which [`own`] has converted to data.
+    pub(crate) fn of(entries: Vec<(Value, Value)>) -> Result<Value, Error> {
+        charge_container(2 * entries.len())?;
+        Ok(Value::from_object(Namespace(Mutex::new(Map::of(entries)))))
+    }
+
+    fn with<R>(&self, look: impl FnOnce(&mut Map) -> R) -> R {
+        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Object for Namespace {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get_value_by_str(key.as_str()?)
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        self.with(|map| map.get_by_str(key))
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        self.with(|map| if note_items(map.len()) { Enumerator::Values(map.keys()) } else { Enumerator::Empty })
+    }
+
+    fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
+        Some(self.with(|map| map.len()))
+    }
+
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pairs = self.with(|map| if note_items(2 * map.len()) { map.pairs() } else { Vec::new() });
+        let values = Dict::of(pairs).map_err(|_| fmt::Error)?;
+        write!(f, "<Namespace {}>", pyrepr::repr(&values))
+    }
+}
+
+/// `set a.b = value`, with the name of `b` and the value. Namespaces and maps store data only.
+pub(crate) fn assign(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let [target, name, value] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
+    let value = own(value.clone())?;
+    let name = name.as_str().ok_or(ErrorKind::InvalidOperation)?;
+    if let Some(namespace) = target.downcast_object_ref::<Namespace>() {
+        namespace.with(|map| map.set(name, value))?;
+    } else if let Some(dict) = target.downcast_object_ref::<Dict>() {
+        dict.set(name, value)?;
+    } else {
+        let message = format!("only a namespace or a map can be assigned to, not {}", target.kind());
+        return Err(Error::new(ErrorKind::InvalidOperation, message));
+    }
+    Ok(Value::UNDEFINED)
+}

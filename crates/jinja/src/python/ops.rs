@@ -1,0 +1,302 @@
+//! The operators that the source pass turns into filters: `+`, `~`, `*`, `%`, `<`, `in`, slices and literals of lists and
+//! maps. They follow Python, with llama.cpp's leniency where templates rely on it.
+
+use std::cmp::Ordering;
+
+use minijinja::value::{Value, ValueKind};
+use minijinja::{Error, ErrorKind, State};
+
+use crate::budget::{self, charge, charge_items, check_text};
+use crate::python::numbers::{arithmetic, compare, integer, remainder, signed, unsupported};
+use crate::python::printf;
+use crate::python::pyobject::{Dict, List, as_text, items, pairs};
+use crate::python::pyrepr::text;
+use crate::reading;
+
+/// `a ~ b ~ c`: concatenates the texts.
+pub(crate) fn concat(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    join(args.iter())
+}
+
+fn join<'v>(values: impl Iterator<Item = &'v Value> + Clone) -> Result<Value, Error> {
+    let bytes = values.clone().filter_map(as_text).map(str::len).sum();
+    check_text(bytes)?;
+    let mut out = String::with_capacity(bytes);
+    for value in values {
+        out.push_str(&text(value));
+        check_text(out.len())?;
+    }
+    budget::text(out)
+}
+
+/// `a + b + c`. If one operand is a text, the others are converted to text and undefined is empty, because templates rely on
+/// both.
+pub(crate) fn add(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let (first, rest) = args.split_first().ok_or(ErrorKind::MissingArgument)?;
+    let mut sum = first.clone();
+    for (index, term) in rest.iter().enumerate() {
+        if as_text(&sum).is_some() || as_text(term).is_some() {
+            let terms = std::iter::once(&sum).chain(&rest[index..]);
+            return join(terms.filter(|term| !term.is_none()));
+        }
+        sum = add_two(&sum, term)?;
+    }
+    Ok(sum)
+}
+
+pub(crate) fn add_two(left: &Value, right: &Value) -> Result<Value, Error> {
+    match (left.kind(), right.kind()) {
+        (ValueKind::Seq | ValueKind::Iterable, ValueKind::Seq | ValueKind::Iterable) => {
+            let mut sum = items(left)?;
+            sum.extend(items(right)?);
+            if is_tuple(left) && is_tuple(right) { List::tuple(sum) } else { List::of(sum) }
+        }
+        _ => arithmetic("+", left, right, i128::checked_add, |a, b| a + b),
+    }
+}
+
+/// `a * b`: the product of numbers, or a repeated text or list.
+pub(crate) fn multiply(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let (left, right) = two(args)?;
+    let (thing, times) = if integer(left).is_some() { (right, left) } else { (left, right) };
+    let is_list = matches!(thing.kind(), ValueKind::Seq | ValueKind::Iterable);
+    if as_text(thing).is_none() && !is_list {
+        return arithmetic("*", left, right, i128::checked_mul, |a, b| a * b);
+    }
+    let times = integer(times).ok_or_else(|| unsupported("*", left, right))?;
+    let times = usize::try_from(times).unwrap_or(0);
+    if let Some(text) = as_text(thing) {
+        check_text(text.len().saturating_mul(times))?;
+        charge(text.len() * times)?;
+        return Ok(Value::from(text.repeat(times)));
+    }
+    let once = items(thing)?;
+    let count = once.len().saturating_mul(times);
+    charge_items(count)?;
+    let all = once.iter().cycle().take(count).cloned().collect();
+    if is_tuple(thing) { List::tuple(all) } else { List::of(all) }
+}
+
+/// `a % b`: the remainder of a division, or a formatted text.
+pub(crate) fn modulo(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let (left, right) = two(args)?;
+    let Some(text) = as_text(left) else { return remainder(left, right) };
+    let text = printf::format(text, right)?;
+    charge(text.len())?;
+    Ok(Value::from(text))
+}
+
+/// `-a`.
+pub(crate) fn minus(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    signed(args.first().unwrap_or(&Value::UNDEFINED), true)
+}
+
+/// `+a`.
+pub(crate) fn plus(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    signed(args.first().unwrap_or(&Value::UNDEFINED), false)
+}
+
+/// `a < b` and the like: `holds` decides by the order of both.
+pub(crate) fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<Value, Error> {
+    let (left, right) = two(args)?;
+    reading::compare(left, right)?;
+    Ok(Value::from(compare(left, right).is_some_and(holds)))
+}
+
+/// `b in a`: a substring, an item of a list, a key of a map; false for undefined `a`.
+pub(crate) fn contains(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let (whole, part) = two(args)?;
+    is_in(whole, part).map(Value::from)
+}
+
+/// Whether `part` is in `whole`.
+pub(crate) fn is_in(whole: &Value, part: &Value) -> Result<bool, Error> {
+    let found = match (as_text(whole), as_text(part)) {
+        (Some(whole), Some(part)) => {
+            budget::search(whole.len())?;
+            budget::work(part.len())?;
+            whole.contains(part)
+        }
+        (Some(_), None) if part.is_undefined() => false,
+        (Some(_), None) => {
+            let message = format!("'in' needs a string on the left of a string, not {}", part.kind());
+            return Err(Error::new(ErrorKind::InvalidOperation, message));
+        }
+        (None, _) => match whole.downcast_object_ref::<Dict>() {
+            Some(dict) => dict.get(part).is_some(),
+            None => match whole.kind() {
+                ValueKind::Map => any(pairs(whole)?.iter().map(|(key, _)| key), part)?,
+                ValueKind::Undefined => false,
+                ValueKind::None | ValueKind::Bool | ValueKind::Number => {
+                    let message = format!("nothing can be in {}", whole.kind());
+                    return Err(Error::new(ErrorKind::InvalidOperation, message));
+                }
+                _ => match whole.downcast_object_ref::<List>() {
+                    // A list may be looked for in itself.
+                    Some(list) if part.as_object().is_none() => {
+                        list.read_items();
+                        list.look(|items| any(items.iter(), part))?
+                    }
+                    _ => any(items(whole)?.iter(), part)?,
+                },
+            },
+        },
+    };
+    Ok(found)
+}
+
+/// Whether one of `values` equals `part`.
+fn any<'v>(values: impl Iterator<Item = &'v Value>, part: &Value) -> Result<bool, Error> {
+    for value in values {
+        reading::compare(value, part)?;
+        if value == part {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// `a[index]`, whose index may be any value.
+pub(crate) fn item(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let (value, index) = two(args)?;
+    reading::read(index)?;
+    if let Some(text) = as_text(value) {
+        let place = index.as_i64().unwrap_or(0);
+        // From the end, all characters are counted first.
+        let read = usize::try_from(place).map_or(2 * text.len(), |place| text.len().min(place.saturating_mul(4)));
+        budget::work(read)?;
+    }
+    Ok(value.get_item(index).unwrap_or_default())
+}
+
+/// The operand of a comparison that the engine does, or the argument of a function of its own, which counts here.
+pub(crate) fn read(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let value = args.first().cloned().unwrap_or_default();
+    reading::read(&value)?;
+    Ok(value)
+}
+
+/// `a[start:stop:step]`.
+pub(crate) fn slice(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let [value, start, stop, step] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
+    let bound = |value: &Value| match integer(value) {
+        Some(number) => Ok(Some(number)),
+        None if value.is_none() || value.is_undefined() => Ok(None),
+        None => Err(Error::new(ErrorKind::InvalidOperation, "slice bounds must be integers")),
+    };
+    let bound = |value: &Value| Ok::<_, Error>(bound(value)?.map(clamp));
+    let (start, stop, step) = (bound(start)?, bound(stop)?, bound(step)?.unwrap_or(1));
+    if step == 0 {
+        return Err(Error::new(ErrorKind::InvalidOperation, "slice step cannot be zero"));
+    }
+    if let Some(text) = as_text(value) {
+        budget::work(2 * text.len())?;
+        let count = text.chars().count();
+        let mut places = picks(count, start, stop, step);
+        if step != 1 {
+            charge(count.saturating_mul(size_of::<char>()))?;
+            let chars: Vec<char> = text.chars().collect();
+            let part: String = places.map(|index| chars[index]).collect();
+            charge(part.len())?;
+            return Ok(Value::from(part));
+        }
+        let Some(first) = places.next() else { return Ok(Value::from("")) };
+        let length = 1 + places.count();
+        let byte = |text: &str, at: usize| text.char_indices().nth(at).map_or(text.len(), |(byte, _)| byte);
+        let rest = &text[byte(text, first)..];
+        let part = &rest[..byte(rest, length)];
+        charge(part.len())?;
+        return Ok(Value::from(part));
+    }
+    match value.kind() {
+        ValueKind::Seq | ValueKind::Iterable | ValueKind::Undefined => {
+            let pick = |all: &[Value]| {
+                let places = picks(all.len(), start, stop, step);
+                places.map(|index| charge_items(1).map(|()| all[index].clone())).collect::<Result<Vec<_>, _>>()
+            };
+            let part = match value.downcast_object_ref::<List>() {
+                Some(list) => {
+                    list.read_items();
+                    list.look(pick)?
+                }
+                None => pick(&items(value)?)?,
+            };
+            if is_tuple(value) { List::tuple(part) } else { List::of(part) }
+        }
+        // Like a missing item.
+        ValueKind::None | ValueKind::Number | ValueKind::Bool => Ok(Value::UNDEFINED),
+        kind => Err(Error::new(ErrorKind::InvalidOperation, format!("{kind} cannot be sliced"))),
+    }
+}
+
+fn is_tuple(value: &Value) -> bool {
+    value.downcast_object_ref::<List>().is_some_and(|list| list.form.is_tuple())
+}
+
+/// Bounds beyond any length stay so.
+fn clamp(bound: i128) -> i64 {
+    bound.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+}
+
+/// The indices of a Python slice of `len` items.
+fn picks(len: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> impl Iterator<Item = usize> {
+    let len = len as i64;
+    let (low, high) = if step > 0 { (0, len) } else { (-1, len - 1) };
+    let clamp = |bound: i64| if bound < 0 { bound.saturating_add(len).max(low) } else { bound.min(high) };
+    let start = start.map_or(if step > 0 { low } else { high }, clamp);
+    let stop = stop.map_or(if step > 0 { high } else { low }, clamp);
+    let mut next = Some(start);
+    std::iter::from_fn(move || {
+        let at = next.filter(|&at| if step > 0 { at < stop } else { at > stop })?;
+        next = at.checked_add(step);
+        usize::try_from(at).ok()
+    })
+}
+
+/// `[a, b]`.
+pub(crate) fn list(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    List::of(literal(args)?)
+}
+
+/// `(a, b)`.
+pub(crate) fn tuple(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    List::tuple(literal(args)?)
+}
+
+/// `{a: b}`, written as `(a, b)`.
+pub(crate) fn dict(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let flat = literal(args)?;
+    Dict::of(flat.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect())
+}
+
+/// The undefined value.
+pub(crate) fn absent(_: &mut State, _: &[Value]) -> Result<Value, Error> {
+    Ok(Value::UNDEFINED)
+}
+
+/// `for x in a`. Unlike in the engine, strings are lists of characters, and none is an error.
+pub(crate) fn each(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let value = args.first().cloned().unwrap_or_default();
+    match as_text(&value) {
+        Some(_) => List::of(items(&value)?),
+        None if value.is_none() => Err(Error::new(ErrorKind::InvalidOperation, "none cannot be looped over")),
+        None => Ok(value),
+    }
+}
+
+/// Counts `n` bytes of text that follow in a capture.
+pub(crate) fn spend(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    budget::charge_output(args.first().and_then(Value::as_usize).unwrap_or_default())?;
+    Ok(Value::UNDEFINED)
+}
+
+fn literal(args: &[Value]) -> Result<Vec<Value>, Error> {
+    args.first().map(items).transpose().map(Option::unwrap_or_default)
+}
+
+fn two(args: &[Value]) -> Result<(&Value, &Value), Error> {
+    match args {
+        [left, right] => Ok((left, right)),
+        _ => Err(Error::from(ErrorKind::MissingArgument)),
+    }
+}

@@ -1,0 +1,467 @@
+//! Lists, maps and texts with Python's behaviour: lists can be changed in place, maps keep their order.
+//!
+//! Templates only ever access containers of these types. Each container has an upper bound of its depth, so that printing,
+//! comparing and dropping stay within the stack. The depth of a container that is inside of another one never grows, so that
+//! no cycle can arise and all bounds stay valid.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use minijinja::value::{Object, ObjectRepr, Value, ValueKind};
+use minijinja::{Error, ErrorKind};
+
+use crate::budget::{self, charge_container, charge_items, charge_piece};
+use crate::probe::trace::Trace;
+use crate::python::pydict::Map;
+use crate::python::scalar::Scalar;
+use chatparse_base::limits::VALUE_DEPTH;
+
+/// The levels that a container made by a template reserves, so that it can be filled after it was put into another one, and
+/// how many more the container around it reserves.
+const HEADROOM: usize = 16;
+const STEP: usize = 8;
+
+/// The levels that each container of the context reserves, because templates put lists and maps into messages.
+const ROOM: usize = 6;
+
+/// The maximum depth of a container.
+const DEPTH: usize = VALUE_DEPTH + HEADROOM;
+
+/// The maximum depth of a container, and whether it is inside of another one.
+#[derive(Debug)]
+struct Height {
+    levels: AtomicUsize,
+    inside: AtomicBool,
+    /// It contains a value that is not data and may refer to other containers, so it must not be put into an existing
+    /// container.
+    loose: bool,
+}
+
+impl Height {
+    /// The height above `children`, which from now on are inside of a container.
+    fn above<'a>(children: impl Iterator<Item = &'a Value>) -> Result<Height, Error> {
+        let (mut levels, mut loose) = (0, false);
+        for child in children {
+            if let Some(height) = height_of(child) {
+                height.inside.store(true, Ordering::Relaxed);
+                levels = levels.max(height.levels.load(Ordering::Relaxed));
+                loose |= height.loose;
+            } else {
+                loose |= child.as_object().is_some_and(|object| !object.is::<Text>() && !object.is::<Scalar>());
+            }
+        }
+        let known = Height::known((levels + STEP).max(HEADROOM), false)?;
+        Ok(Height { loose, ..known })
+    }
+
+    fn known(levels: usize, inside: bool) -> Result<Height, Error> {
+        if levels > DEPTH {
+            return Err(too_deep());
+        }
+        Ok(Height { levels: AtomicUsize::new(levels), inside: AtomicBool::new(inside), loose: false })
+    }
+
+    /// Makes room for another child.
+    fn admit(&self, child: &Value) -> Result<(), Error> {
+        let Some(height) = height_of(child) else { return Ok(()) };
+        if std::ptr::eq(height, self) {
+            return Err(Error::new(ErrorKind::InvalidOperation, "a list or map cannot be put into itself"));
+        }
+        let needed = height.levels.load(Ordering::Relaxed) + 1;
+        if needed > self.levels.load(Ordering::Relaxed) {
+            if self.inside.load(Ordering::Relaxed) || needed > DEPTH {
+                return Err(too_deep());
+            }
+            self.levels.store(needed, Ordering::Relaxed);
+        }
+        height.inside.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn height_of(value: &Value) -> Option<&Height> {
+    let object = value.as_object()?;
+    object.downcast_ref::<List>().map(|list| &list.height).or_else(|| object.downcast_ref::<Dict>().map(|d| &d.height))
+}
+
+fn too_deep() -> Error {
+    Error::new(ErrorKind::InvalidOperation, "lists and maps are nested too deeply, or hold themselves")
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The Python type of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Form {
+    /// The only one that can be changed.
+    List,
+    Tuple,
+    /// A tuple of a value and the list of all items with that value, from `groupby`.
+    Group,
+    /// Start, stop and step.
+    Range(i64, i64, i64),
+}
+
+impl Form {
+    /// Whether it prints in parentheses.
+    pub(crate) fn is_tuple(self) -> bool {
+        matches!(self, Form::Tuple | Form::Group)
+    }
+}
+
+/// A Python list, a tuple or a range.
+pub(crate) struct List {
+    items: Mutex<Vec<Value>>,
+    height: Height,
+    pub(crate) form: Form,
+    pub(crate) trace: Option<Trace>,
+}
+
+impl List {
+    /// A list of this type.
+    pub(crate) fn make(items: Vec<Value>, form: Form) -> Result<Value, Error> {
+        charge_container(items.len())?;
+        let height = Height::above(items.iter())?;
+        Ok(Value::from_object(List { items: Mutex::new(items), height, form, trace: None }))
+    }
+
+    /// A list of `items`.
+    pub(crate) fn of(items: Vec<Value>) -> Result<Value, Error> {
+        List::make(items, Form::List)
+    }
+
+    /// A tuple of `items`.
+    pub(crate) fn tuple(items: Vec<Value>) -> Result<Value, Error> {
+        List::make(items, Form::Tuple)
+    }
+
+    /// A copy of the items.
+    pub(crate) fn items(&self) -> Result<Vec<Value>, Error> {
+        self.look(|items| charge_items(items.len()).map(|()| items.to_vec()))
+    }
+
+    /// Passes the items to `look`, which must not access this list. It cannot meet it among the items, because there are no
+    /// cycles.
+    pub(crate) fn look<R>(&self, look: impl FnOnce(&[Value]) -> R) -> R {
+        look(&lock(&self.items))
+    }
+
+    /// Records that all items were read.
+    pub(crate) fn read_items(&self) {
+        if let Some(trace) = &self.trace {
+            (0..self.look(<[_]>::len)).for_each(|index| trace.read_child(&index.to_string()));
+        }
+    }
+
+    /// Changes the items; `added`: the values that the change adds.
+    pub(crate) fn change<R>(&self, added: &[Value], change: impl FnOnce(&mut Vec<Value>) -> R) -> Result<R, Error> {
+        if self.form != Form::List {
+            return Err(Error::new(ErrorKind::InvalidOperation, "a tuple or range cannot be changed"));
+        }
+        for value in added {
+            self.height.admit(value)?;
+        }
+        // The list may grow by half of its length, or all behind a place may move.
+        charge_items(2 * added.len())?;
+        budget::scan(self.look(<[_]>::len) * size_of::<Value>())?;
+        Ok(change(&mut lock(&self.items)))
+    }
+}
+
+impl fmt::Debug for List {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(lock(&self.items).iter()).finish()
+    }
+}
+
+/// A Python dict.
+pub(crate) struct Dict {
+    map: Mutex<Map>,
+    height: Height,
+    pub(crate) trace: Option<Trace>,
+}
+
+impl Dict {
+    /// A map of `pairs`. For equal keys the last value is used.
+    pub(crate) fn of(pairs: Vec<(Value, Value)>) -> Result<Value, Error> {
+        charge_container(4 * pairs.len())?;
+        for (key, _) in &pairs {
+            check_key(key)?;
+        }
+        let height = Height::above(pairs.iter().flat_map(|(key, value)| [key, value]))?;
+        Ok(Value::from_object(Dict { map: Mutex::new(Map::of(pairs)), height, trace: None }))
+    }
+
+    /// The map, locked: no other method of this dict may be called meanwhile.
+    pub(crate) fn map(&self) -> MutexGuard<'_, Map> {
+        lock(&self.map)
+    }
+
+    /// A copy of the pairs, in order.
+    pub(crate) fn pairs(&self) -> Result<Vec<(Value, Value)>, Error> {
+        let map = lock(&self.map);
+        charge_items(2 * map.len())?;
+        Ok(map.pairs())
+    }
+
+    /// Passes the pairs to `look`, in order; as [`List::look`].
+    pub(crate) fn look<R>(&self, look: impl FnOnce(&[(Value, Value)]) -> R) -> R {
+        lock(&self.map).look(look)
+    }
+
+    /// Records that all values were read.
+    pub(crate) fn read_values(&self) {
+        if let Some(trace) = &self.trace {
+            self.look(|pairs| pairs.iter().filter_map(|(key, _)| key.as_str()).for_each(|key| trace.read_child(key)));
+        }
+    }
+
+    /// The value at `key`, without recording an access.
+    pub(crate) fn get(&self, key: &Value) -> Option<Value> {
+        match key.as_object() {
+            None => lock(&self.map).get(key),
+            // A value that cannot be a key is excluded: comparing it could access this map.
+            Some(_) => match as_text(key) {
+                Some(text) => lock(&self.map).get_by_str(text),
+                None if check_key(key).is_ok() => lock(&self.map).get(key),
+                None => None,
+            },
+        }
+    }
+
+    /// Sets the value of a key; the value must be data. A value that is too deep for this place, because it contains this
+    /// map or reserves too many levels, is copied as it is now.
+    pub(crate) fn set(&self, key: &str, value: Value) -> Result<(), Error> {
+        let value = match self.height.admit(&value) {
+            Ok(()) => value,
+            Err(_) => {
+                let (copy, _) = copied(&value)?;
+                self.height.admit(&copy)?;
+                copy
+            }
+        };
+        lock(&self.map).set(key, value)
+    }
+
+    /// Changes the pairs; `added`: the values that the change adds.
+    pub(crate) fn change<R>(
+        &self,
+        added: &[(Value, Value)],
+        change: impl FnOnce(&mut Vec<(Value, Value)>) -> R,
+    ) -> Result<R, Error> {
+        for (key, value) in added {
+            check_key(key)?;
+            self.height.admit(key)?;
+            self.height.admit(value)?;
+        }
+        let mut pairs = self.pairs()?;
+        charge_items(4 * added.len())?;
+        let result = change(&mut pairs);
+        *lock(&self.map) = Map::of(pairs);
+        Ok(result)
+    }
+}
+
+impl fmt::Debug for Dict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.look(|pairs| f.debug_map().entries(pairs.iter().map(|(key, value)| (key, value))).finish())
+    }
+}
+
+/// Keys must be immutable: scalars and tuples of them, as in Python.
+fn check_key(key: &Value) -> Result<(), Error> {
+    // A tuple may hold one tuple many times, and each is a part of the key.
+    charge_key(key)?;
+    check_immutable(key)
+}
+
+/// Counts the key of a map, whose parts are copied.
+fn charge_key(key: &Value) -> Result<(), Error> {
+    match key.downcast_object_ref::<List>() {
+        Some(list) => list.look(|items| {
+            charge_items(2 * items.len())?;
+            items.iter().try_for_each(charge_key)
+        }),
+        None => as_text(key).map_or(Ok(()), |text| budget::scan(text.len())),
+    }
+}
+
+fn check_immutable(key: &Value) -> Result<(), Error> {
+    let tuple =
+        |list: &List| list.form.is_tuple() && list.look(|items| items.iter().all(|item| check_immutable(item).is_ok()));
+    match key.as_object() {
+        None => Ok(()),
+        Some(object) if object.is::<Text>() || object.downcast_ref::<List>().is_some_and(tuple) => Ok(()),
+        Some(_) => Err(Error::new(ErrorKind::InvalidOperation, "a list or map cannot be the key of a map")),
+    }
+}
+
+/// A string that records accesses.
+#[derive(Debug)]
+pub(crate) struct Text {
+    pub(crate) text: String,
+    pub(crate) trace: Trace,
+}
+
+impl Object for Text {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let index = key.as_i64()?;
+        self.trace.index();
+        budget::note(self.text.len() as u64);
+        let index = if index < 0 { index + self.text.chars().count() as i64 } else { index };
+        self.text.chars().nth(usize::try_from(index).ok()?).map(|c| Value::from(c.to_string()))
+    }
+
+    fn is_true(self: &Arc<Self>) -> bool {
+        !self.text.is_empty()
+    }
+
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// The text of a string.
+pub(crate) fn as_text(value: &Value) -> Option<&str> {
+    value.as_str().or_else(|| value.downcast_object_ref::<Text>().map(|text| text.text.as_str()))
+}
+
+/// The items of a list, the keys of a map or the characters of a string, for filters; empty for undefined and none. They are
+/// copies, and count.
+pub(crate) fn items(value: &Value) -> Result<Vec<Value>, Error> {
+    if let Some(list) = value.downcast_object_ref::<List>() {
+        list.read_items();
+        return list.items();
+    }
+    if let Some(dict) = value.downcast_object_ref::<Dict>() {
+        let map = lock(&dict.map);
+        charge_items(map.len())?;
+        return Ok(map.keys());
+    }
+    if let Some(text) = value.downcast_object_ref::<Text>() {
+        text.trace.index();
+    }
+    if let Some(text) = as_text(value) {
+        charge_items(text.chars().count())?;
+        return Ok(text.chars().map(Value::from).collect());
+    }
+    if value.is_none() {
+        return Ok(Vec::new());
+    }
+    value.try_iter()?.map(|item| charge_piece(0).map(|()| item)).collect()
+}
+
+/// The first of [`items`], or the last. Undefined if there is none.
+pub(crate) fn end_item(value: &Value, last: bool) -> Result<Value, Error> {
+    if let Some(list) = value.downcast_object_ref::<List>() {
+        list.read_items();
+        return Ok(list.look(|items| if last { items.last() } else { items.first() }.cloned()).unwrap_or_default());
+    }
+    if let Some(text) = value.downcast_object_ref::<Text>() {
+        text.trace.index();
+    }
+    if let Some(text) = as_text(value) {
+        let end = if last { text.chars().next_back() } else { text.chars().next() };
+        return Ok(end.map(Value::from).unwrap_or_default());
+    }
+    let all = items(value)?;
+    Ok(if last { all.last() } else { all.first() }.cloned().unwrap_or_default())
+}
+
+/// The pairs of a map; empty for undefined and none.
+pub(crate) fn pairs(value: &Value) -> Result<Vec<(Value, Value)>, Error> {
+    if let Some(dict) = value.downcast_object_ref::<Dict>() {
+        dict.read_values();
+        return dict.pairs();
+    }
+    match (value.kind(), value.as_object().and_then(|object| object.try_iter_pairs())) {
+        (ValueKind::Map, Some(pairs)) => pairs.map(|pair| charge_piece(0).map(|()| pair)).collect(),
+        (ValueKind::Undefined | ValueKind::None, _) => Ok(Vec::new()),
+        (kind, _) => Err(Error::new(ErrorKind::InvalidOperation, format!("a map is needed here, not {kind}"))),
+    }
+}
+
+/// `value` as data that may be stored: the engine's containers are converted, and values that are not data are rejected.
+pub(crate) fn own(value: Value) -> Result<Value, Error> {
+    own_at(value, 0)
+}
+
+fn own_at(value: Value, depth: usize) -> Result<Value, Error> {
+    if depth > VALUE_DEPTH {
+        return Err(too_deep());
+    }
+    let Some(object) = value.as_object() else { return Ok(value) };
+    if object.is::<Text>() || object.is::<Scalar>() || height_of(&value).is_some_and(|height| !height.loose) {
+        return Ok(value);
+    }
+    match object.repr() {
+        ObjectRepr::Seq | ObjectRepr::Iterable => {
+            let form = object.downcast_ref::<List>().map_or(Form::List, |list| list.form);
+            let items = value.try_iter()?.map(|item| own_at(item, depth + 1)).collect::<Result<_, _>>()?;
+            List::make(items, form)
+        }
+        ObjectRepr::Map => {
+            let pairs = pairs(&value)?.into_iter().map(|(key, item)| Ok((key, own_at(item, depth + 1)?)));
+            Dict::of(pairs.collect::<Result<_, Error>>()?)
+        }
+        _ => Err(Error::new(ErrorKind::InvalidOperation, "only data can be kept in a list, a map or a namespace")),
+    }
+}
+
+/// A copy of a value with all that is in it, and its exact depth.
+fn copied(value: &Value) -> Result<(Value, usize), Error> {
+    let mut below = 0;
+    if let Some(list) = value.downcast_object_ref::<List>() {
+        let mut items = list.items()?;
+        charge_container(0)?;
+        for item in &mut items {
+            let (copy, levels) = copied(item)?;
+            (*item, below) = (copy, below.max(levels));
+        }
+        let height = Height::known(below + 1, true)?;
+        let copy = List { items: Mutex::new(items), height, form: list.form, trace: None };
+        return Ok((Value::from_object(copy), below + 1));
+    }
+    if let Some(dict) = value.downcast_object_ref::<Dict>() {
+        let mut pairs = dict.pairs()?;
+        charge_container(2 * pairs.len())?;
+        for (_, item) in &mut pairs {
+            let (copy, levels) = copied(item)?;
+            (*item, below) = (copy, below.max(levels));
+        }
+        let height = Height::known(below + 1, true)?;
+        return Ok((Value::from_object(Dict { map: Mutex::new(Map::of(pairs)), height, trace: None }), below + 1));
+    }
+    Ok((value.clone(), 0))
+}
+
+/// A list of `items` of the depth `below`, which know that they are inside of a list, and its depth. `inside`: whether the
+/// list is inside of another container.
+pub(crate) fn nested_list(
+    items: Vec<Value>,
+    below: usize,
+    inside: bool,
+    trace: Option<Trace>,
+) -> Result<(Value, usize), Error> {
+    let height = Height::known(below + 1 + ROOM, inside)?;
+    Ok((Value::from_object(List { items: Mutex::new(items), height, form: Form::List, trace }), below + 1))
+}
+
+/// A map, as [`nested_list`] makes a list; its keys are distinct texts.
+pub(crate) fn nested_dict(
+    pairs: Vec<(Value, Value)>,
+    below: usize,
+    inside: bool,
+    trace: Option<Trace>,
+) -> Result<(Value, usize), Error> {
+    let height = Height::known(below + 1 + ROOM, inside)?;
+    Ok((Value::from_object(Dict { map: Mutex::new(Map::of_json(pairs)), height, trace }), below + 1))
+}

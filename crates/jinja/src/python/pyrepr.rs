@@ -1,0 +1,135 @@
+//! Converts values to text: Python's `str` and `repr`.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use minijinja::value::Value;
+
+use crate::budget::{PRINTED, check_text, note};
+use crate::python::chars;
+use crate::python::numbers::float;
+use crate::python::pyobject::{Dict, Form, List, as_text};
+use crate::python::scalar::Scalar;
+
+/// `str(value)`, as `{{ value }}` writes it. Undefined is empty.
+pub(crate) fn text(value: &Value) -> Cow<'_, str> {
+    match as_text(value) {
+        Some(text) => Cow::Borrowed(text),
+        None if value.is_undefined() => Cow::Borrowed(""),
+        None => Cow::Owned(repr(value)),
+    }
+}
+
+/// `repr(value)`.
+pub(crate) fn repr(value: &Value) -> String {
+    let mut out = String::new();
+    write_repr(&mut out, value);
+    out
+}
+
+fn write_repr(out: &mut String, value: &Value) {
+    // A list may contain one text many times. A render without work or room left fails at its end, so the rest is skipped.
+    if check_text(out.len()).is_err() || !note(PRINTED as u64) {
+        return;
+    }
+    if let Some(text) = as_text(value) {
+        // An escape is up to four times as long.
+        if !note(text.len() as u64) || check_text(out.len().saturating_add(text.len().saturating_mul(4))).is_err() {
+            return;
+        }
+        return write_quoted(out, text);
+    }
+    if let Some(list) = value.downcast_object_ref::<List>() {
+        let tuple = list.form.is_tuple();
+        if let Form::Range(start, stop, step) = list.form {
+            let _ = write!(out, "range({start}, {stop}");
+            let _ = if step == 1 { write!(out, ")") } else { write!(out, ", {step})") };
+            return;
+        }
+        return list.look(|items| {
+            out.push(if tuple { '(' } else { '[' });
+            for (index, item) in items.iter().enumerate() {
+                out.push_str(if index > 0 { ", " } else { "" });
+                write_repr(out, item);
+            }
+            out.push_str(match (tuple, items.len()) {
+                (false, _) => "]",
+                (true, 1) => ",)",
+                (true, _) => ")",
+            });
+        });
+    }
+    if let Some(dict) = value.downcast_object_ref::<Dict>() {
+        return dict.look(|pairs| {
+            out.push('{');
+            for (index, (key, item)) in pairs.iter().enumerate() {
+                out.push_str(if index > 0 { ", " } else { "" });
+                write_repr(out, key);
+                out.push_str(": ");
+                write_repr(out, item);
+            }
+            out.push('}');
+        });
+    }
+    if let Some(scalar) = value.downcast_object_ref::<Scalar>() {
+        return out.push_str(&scalar.labelled(repr));
+    }
+    match float(value) {
+        Some(number) => out.push_str(&float_text(number)),
+        None if value.is_undefined() => out.push_str("Undefined"),
+        None => {
+            let _ = write!(out, "{value}");
+        }
+    }
+}
+
+/// Uses single quotes, unless double quotes avoid escapes.
+fn write_quoted(out: &mut String, text: &str) {
+    quote(out, text.chars(), chars::printable);
+}
+
+/// Writes characters in quotes, and escapes those that are not `plain`.
+pub(crate) fn quote(out: &mut String, chars: impl Iterator<Item = char> + Clone, plain: impl Fn(char) -> bool) {
+    let has = |expected| chars.clone().any(|c| c == expected);
+    let quote = if has('\'') && !has('"') { '"' } else { '\'' };
+    out.push(quote);
+    for c in chars {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c == quote => out.extend(['\\', c]),
+            c if plain(c) => out.push(c),
+            c => escape(out, c),
+        }
+    }
+    out.push(quote);
+}
+
+/// Writes the escape of a character, with as many hexadecimal digits as Python.
+pub(crate) fn escape(out: &mut String, c: char) {
+    let _ = match u32::from(c) {
+        code @ ..=0xff => write!(out, "\\x{code:02x}"),
+        code @ ..=0xffff => write!(out, "\\u{code:04x}"),
+        code => write!(out, "\\U{code:08x}"),
+    };
+}
+
+/// The shortest text that round-trips, with an exponent where Python uses one.
+pub(crate) fn float_text(number: f64) -> String {
+    if number.is_nan() {
+        return "nan".to_owned();
+    }
+    if number.is_infinite() {
+        return if number > 0.0 { "inf" } else { "-inf" }.to_owned();
+    }
+    let size = number.abs();
+    if size != 0.0 && !(1e-4..1e16).contains(&size) {
+        let text = format!("{number:e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
+        return format!("{digits}e{sign}{exponent:0>2}");
+    }
+    format!("{number:?}")
+}

@@ -1,0 +1,67 @@
+//! Scalars that print with labels ([`Labels`]), and access to their plain values.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use minijinja::State;
+use minijinja::value::{Object, ObjectRepr, Value};
+
+use crate::probe::labels::Labels;
+
+/// A number, a boolean or none that prints with a label.
+#[derive(Debug)]
+pub(crate) struct Scalar {
+    value: Value,
+    number: usize,
+    labels: Labels,
+}
+
+impl Scalar {
+    pub(crate) fn new(value: Value, number: usize, labels: Labels) -> Self {
+        Scalar { value, number, labels }
+    }
+
+    /// Its text with the label. `print` converts the plain value.
+    pub(crate) fn labelled(&self, print: impl FnOnce(&Value) -> String) -> String {
+        self.labels.around(&print(&self.value), self.number)
+    }
+}
+
+impl Object for Scalar {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn is_true(self: &Arc<Self>) -> bool {
+        self.value.is_true()
+    }
+
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.labelled(Value::to_string))
+    }
+}
+
+/// The variable that holds the labels' letters. The space keeps templates from naming it.
+pub(crate) const LABELS: &str = " labels";
+
+/// The labels of this render.
+pub(crate) fn labels(state: &State) -> Option<Labels> {
+    Labels::of_text(state.lookup(LABELS)?.as_str()?)
+}
+
+/// The value without its labels.
+pub(crate) fn bare(value: &Value, labels: &Labels) -> Value {
+    let text = || Some(labels.take(value.as_str()?)?.0);
+    let scalar = || Some(value.downcast_object_ref::<Scalar>()?.value.clone());
+    text().map(Value::from).or_else(scalar).unwrap_or_else(|| value.clone())
+}
+
+/// The arguments with plain values instead of labelled ones.
+pub(crate) fn without_labels(args: &[Value]) -> Cow<'_, [Value]> {
+    let scalar = |value: &Value| value.downcast_object_ref::<Scalar>().map(|scalar| scalar.value.clone());
+    match args.iter().any(|value| scalar(value).is_some()) {
+        true => args.iter().map(|value| scalar(value).unwrap_or_else(|| value.clone())).collect(),
+        false => Cow::Borrowed(args),
+    }
+}

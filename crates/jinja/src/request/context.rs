@@ -1,0 +1,145 @@
+//! The variables that one render sees.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use minijinja::Error;
+use minijinja::value::{Enumerator, Object, Value};
+use serde_json::{Map, Value as Json};
+
+use crate::Conversation;
+use crate::probe::labels::Labels;
+use crate::python::from_json::labelled;
+use crate::python::pydict::Map as Pairs;
+use crate::python::strftime;
+use crate::source::generation_prompt::{self, Marks};
+
+/// The variable that holds the render's clock. The space keeps templates from naming it.
+pub(crate) const NOW: &str = " now";
+
+/// The context of a conversation. Later variables replace earlier ones of the same name.
+pub(crate) struct Variables<'c> {
+    set: Vec<(&'c str, Value)>,
+    now: Option<i64>,
+    has_dates: bool,
+    /// The value of [`generation_prompt::NAME`] for the opposite request.
+    other_generation_prompt: Value,
+}
+
+impl Variables<'_> {
+    /// The context as an engine value.
+    pub(crate) fn value(self) -> Value {
+        let set = self.set.into_iter().map(|(name, value)| (Value::from(name), value));
+        Value::from_object(Root { set: Pairs::of(set.collect()), now: self.now, has_dates: self.has_dates })
+    }
+
+    /// Prepares a render that writes both prompts. Returns the context and the marks that the render leaves in an output
+    /// that counts its bytes in `written`.
+    pub(crate) fn for_both(mut self, written: Arc<AtomicUsize>) -> (Value, Arc<Marks>) {
+        let marks = Marks::new(written, std::mem::take(&mut self.other_generation_prompt));
+        self.set.push((generation_prompt::MARKS, Value::from_dyn_object(marks.clone())));
+        (self.value(), marks)
+    }
+}
+
+/// All variables, by name.
+#[derive(Debug)]
+struct Root {
+    set: Pairs,
+    /// The time for rarely used variables, which are computed on access.
+    now: Option<i64>,
+    has_dates: bool,
+}
+
+const DATES: [(&str, &str); 2] = [("datetime", "%b %d %Y"), ("date_string", "%d %b %Y")];
+
+impl Root {
+    /// The variables that are computed on access, and their formats.
+    fn dates(&self) -> &'static [(&'static str, &'static str)] {
+        if self.has_dates { &DATES } else { &[] }
+    }
+}
+
+impl Object for Root {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get_value_by_str(key.as_str()?)
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        self.set.get_by_str(key).or_else(|| match key {
+            NOW => self.now.map(Value::from),
+            _ => {
+                let (_, format) = self.dates().iter().find(|(name, _)| *name == key)?;
+                Some(match self.now {
+                    Some(now) => Value::from(strftime::text(now, format)),
+                    None => Value::from(strftime::missing(key)),
+                })
+            }
+        })
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        let dates = self.dates().iter().map(|(name, _)| *name).filter(|name| self.set.get_by_str(name).is_none());
+        Enumerator::Values(self.set.keys().into_iter().chain(dates.map(Value::from)).collect())
+    }
+}
+
+/// The variables of a conversation.
+pub(crate) fn conversation<'c>(
+    conversation: &'c Conversation,
+    bos: &str,
+    eos: &str,
+    labels: Option<&Labels>,
+) -> Result<Variables<'c>, Error> {
+    let from_json = |json: &Json| labelled(json, labels);
+    let is_plain = conversation.plain;
+    let mut set: Vec<(&str, Value)> = Vec::with_capacity(12 + conversation.extra.len());
+    if !is_plain {
+        set.extend(reasoning_aliases(&conversation.extra));
+        set.push(("enable_thinking", Value::from(conversation.enable_thinking)));
+    }
+    set.push(("messages", conversation.messages.value(labels)?));
+    // If the tokeniser lacks the token, the variable stays undefined.
+    let tokens = [("bos_token", bos), ("eos_token", eos)].into_iter().filter(|(_, text)| !is_plain || !text.is_empty());
+    set.extend(tokens.map(|(name, text)| (name, Value::from(text))));
+    if is_plain || !conversation.tools.is_null() {
+        set.push(("tools", from_json(&conversation.tools)?));
+    }
+    for (name, value) in &conversation.extra {
+        set.push((name, from_json(value)?));
+    }
+    let mut other_generation_prompt = Value::from(!conversation.add_generation_prompt);
+    if is_plain || conversation.add_generation_prompt {
+        set.push((generation_prompt::NAME, Value::from(conversation.add_generation_prompt)));
+    }
+    if !is_plain && conversation.add_generation_prompt {
+        other_generation_prompt =
+            conversation.extra.get(generation_prompt::NAME).map(from_json).transpose()?.unwrap_or_default();
+    }
+    Ok(Variables { set, now: conversation.now, has_dates: !is_plain, other_generation_prompt })
+}
+
+/// Vendors name the same two switches differently: a value set under our name is set under all names.
+fn reasoning_aliases(extra: &Map<String, Json>) -> Vec<(&'static str, Value)> {
+    let mut set = Vec::new();
+    if let Some(Json::Bool(keep)) = extra.get("preserve_reasoning") {
+        set.extend(preserve_reasoning(*keep).map(|(name, value)| (name, Value::from(value))));
+    }
+    if let Some(Json::String(effort)) = extra.get("reasoning_effort") {
+        set.extend(EFFORT.map(|name| (name, Value::from(effort.as_str()))));
+    }
+    set
+}
+
+/// The names of the variable for the level of effort.
+pub(crate) const EFFORT: [&str; 2] = ["reasoning_effort", "reasoning_strength"];
+
+/// The names of the switch that keeps the reasoning of earlier turns.
+pub(crate) fn preserve_reasoning(keep: bool) -> [(&'static str, bool); 4] {
+    [
+        ("preserve_thinking", keep),
+        ("clear_thinking", !keep),
+        ("truncate_history_thinking", !keep),
+        ("drop_thinking", !keep),
+    ]
+}

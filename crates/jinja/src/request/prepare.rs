@@ -1,0 +1,309 @@
+//! Converts a request to the conversation of a render, with messages in the form that the template takes. Follows llama.cpp.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use minijinja::value::Value as Engine;
+use serde_json::Value;
+
+use crate::probe::caps::reads_field;
+use crate::request::media;
+use crate::request::messages::{Messages, Shown};
+use crate::{Caps, Conversation, Template, system_clock};
+use chatparse_base::{Error, Result};
+use chatparse_message::{
+    Continuation, MalformedArguments, Media, Message, REASONING, Request, THINKING, Tool, ToolChoice, text_part,
+    thinking_part,
+};
+
+/// A request, converted for rendering.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prepared {
+    /// The input of the template, without the message that the model continues.
+    pub conversation: Conversation,
+    /// The part of the message that the model continues; never [`Continuation::Auto`].
+    pub continuation: Continuation,
+    /// The message that the model continues, if it is not empty.
+    pub continued: Option<Message>,
+    /// The media in the prompt, in order.
+    pub media: Vec<Media>,
+}
+
+/// Requirements on messages that the template's source determines.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ways {
+    /// StepFun's model reasons endlessly if a message ends in white space.
+    trims: bool,
+    /// Only templates with channels support the role `developer`.
+    knows_developer: bool,
+}
+
+/// Where a template reads reasoning, in addition to the usual field.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum ReasoningIn {
+    Usual,
+    /// Another field: one of [`REASONING`].
+    Field(&'static str),
+    /// A part of the content, of the type `thinking`.
+    Part,
+}
+
+impl ReasoningIn {
+    /// `prompt` renders a conversation that ends with an assistant message.
+    pub(crate) fn of(source: &str, prompt: impl Fn(&Value) -> Option<String>) -> Self {
+        let [usual, others @ ..] = REASONING;
+        if source.contains(usual) {
+            return ReasoningIn::Usual;
+        }
+        let fields: Vec<&'static str> = others.into_iter().filter(|field| reads_field(source, field)).collect();
+        let mut part = json!({"role": "assistant", "content": thinking_first(TRIED[0], vec![text_part(TRIED[1])])});
+        // If an unknown field of a part is rendered, the template prints the list of parts.
+        part["content"][0]["unknown"] = json!(UNKNOWN);
+        let shows = |message: &Value| {
+            let shows = |prompt: String| TRIED.iter().all(|text| prompt.contains(text)) && !prompt.contains(UNKNOWN);
+            prompt(message).is_some_and(shows)
+        };
+        let in_field = |field: &&str| {
+            let mut message = json!({"role": "assistant", "content": TRIED[1]});
+            message[*field] = json!(TRIED[0]);
+            shows(&message)
+        };
+        if let Some(field) = fields.iter().copied().find(in_field) {
+            ReasoningIn::Field(field)
+        } else if fields.contains(&THINKING) && shows(&part) {
+            ReasoningIn::Part
+        } else {
+            // Not in these places; an unused field does no harm.
+            let read = fields.into_iter().find(|field| source.contains(&format!(".{field}")));
+            read.map_or(ReasoningIn::Usual, ReasoningIn::Field)
+        }
+    }
+}
+
+/// The reasoning and the content of the trial message.
+const TRIED: [&str; 2] = ["REASONING_MARKER", "CONTENT_MARKER"];
+
+/// A field of a part that templates do not know.
+const UNKNOWN: &str = "UNKNOWN_MARKER";
+
+fn thinking_first(thought: &str, said: Vec<Value>) -> Value {
+    [thinking_part(thought)].into_iter().chain(said).collect()
+}
+
+impl Ways {
+    pub(crate) fn of(source: &str) -> Self {
+        Ways {
+            trims: source.contains("You have access to the following functions in JSONSchema format"),
+            knows_developer: source.contains("<|channel|>"),
+        }
+    }
+}
+
+/// Converts `request` for `template`.
+///
+/// # Errors
+/// [`crate::ErrorKind::InvalidArgument`] where a grammar goes with tools, or where a call's arguments are no JSON
+/// object and the request refuses such.
+pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
+    if !request.tools.is_empty() && request.tool_choice != ToolChoice::None && !request.grammar.is_empty() {
+        return Err(Error::invalid("grammar: cannot go with tools"));
+    }
+    let caps = template.caps();
+    let continues = request.continuation != Continuation::None;
+    let (last, shown) = match request.messages.split_last() {
+        Some((last, shown)) if continues => (Some(last), shown),
+        _ => (None, &request.messages[..]),
+    };
+    let last = last.map(Message::with_reasoning_apart);
+    let mut media = Vec::new();
+    let mut placed = |index: usize, message: &Message| {
+        if let Some(texts) = texts(message, template) {
+            return Shown::Texts(texts);
+        }
+        if message.parts.iter().all(|part| part.source.is_none()) {
+            return Shown::Json(message_json(message, template));
+        }
+        let placed = media::placed(message, index, template, &request.media_marker, &mut media);
+        Shown::Json(message_json(&placed, template))
+    };
+    let mut messages: Vec<Shown> = shown.iter().enumerate().map(|(index, message)| placed(index, message)).collect();
+    for (index, message) in messages.iter_mut().enumerate() {
+        if let Shown::Json(message) = message {
+            fit_arguments(message, index, template, request.malformed_arguments)?;
+        }
+    }
+    if !caps.system_role {
+        fold_system_message(&mut messages);
+    }
+    let conversation = Conversation {
+        messages: Messages::new(messages),
+        tools: Arc::new(tools_json(&request.tools)),
+        enable_thinking: request.enable_thinking,
+        add_generation_prompt: request.add_generation_prompt && !continues,
+        plain: false,
+        extra: request.template_kwargs.clone(),
+        now: request.now.or_else(system_clock),
+    };
+    Ok(Prepared {
+        conversation,
+        continuation: resolve(request.continuation, last.as_deref()),
+        continued: last.filter(|message| !message.is_empty()).map(Cow::into_owned),
+        media,
+    })
+}
+
+/// A message with reasoning only is continued there, any other in its content.
+fn resolve(continuation: Continuation, last: Option<&Message>) -> Continuation {
+    match (continuation, last) {
+        (Continuation::Auto, Some(message))
+            if !message.reasoning_content.is_empty() && message.content.is_empty() && message.parts.is_empty() =>
+        {
+            Continuation::Reasoning
+        }
+        (Continuation::Auto, _) => Continuation::Content,
+        (continuation, _) => continuation,
+    }
+}
+
+fn tools_json(tools: &[Tool]) -> Value {
+    if tools.is_empty() { Value::Null } else { tools.iter().map(Tool::to_json).collect() }
+}
+
+/// The fields of a message that consists of texts, if the template takes them unchanged: equal to the result of
+/// [`message_json`].
+fn texts(message: &Message, template: &Template) -> Option<Vec<(&'static str, Engine)>> {
+    let is_usual = message.parts.is_empty() && message.tool_calls.is_empty() && !template.ways.trims;
+    let reasons = !message.reasoning_content.is_empty() && template.reasoning_in() != ReasoningIn::Usual;
+    if !is_usual || reasons || template.caps().wants_parts() {
+        return None;
+    }
+    let is_system = message.role == "developer" && !template.ways.knows_developer;
+    let role = if is_system { "system" } else { &message.role };
+    let texts = [("role", role), ("content", &message.content)].into_iter().chain(message.further_texts());
+    let mut texts: Vec<(&'static str, Engine)> = texts.map(|(name, text)| (name, Engine::from(text))).collect();
+    let is_missing = |field: &&str| role == "assistant" && texts.iter().all(|(name, _)| name != field);
+    let missing = template.caps().demanded_reasoning.filter(is_missing);
+    texts.extend(missing.map(|field| (field, Engine::from(""))));
+    Some(texts)
+}
+
+fn message_json(message: &Message, template: &Template) -> Value {
+    let trimmed;
+    let message = if template.ways.trims {
+        trimmed = trim(message.clone());
+        &trimmed
+    } else {
+        message
+    };
+    // Reasoning among the parts stays there if the template renders it there.
+    let apart = match template.reasoning_in() {
+        ReasoningIn::Part => Cow::Borrowed(message),
+        ReasoningIn::Usual | ReasoningIn::Field(_) => message.with_reasoning_apart(),
+    };
+    let message = &*apart;
+    let mut json = message.to_json();
+    if let Some(content) = json.get_mut("content") {
+        fit_content(content, template.caps());
+    }
+    if message.role == "developer" && !template.ways.knows_developer {
+        json["role"] = json!("system");
+    }
+    if !message.reasoning_content.is_empty() {
+        let thought = &message.reasoning_content;
+        match template.reasoning_in() {
+            ReasoningIn::Usual => {}
+            ReasoningIn::Field(name) => json[name] = json!(thought),
+            ReasoningIn::Part => {
+                let said = as_parts(&json["content"]).into_iter().filter(|part| part["text"] != "");
+                json["content"] = thinking_first(thought, said.collect());
+            }
+        }
+    }
+    template.caps().complete(&mut json);
+    json
+}
+
+fn trim(mut message: Message) -> Message {
+    let trim =
+        |text: &mut String| *text = text.trim_matches(|c: char| c.is_ascii_whitespace() || c == '\u{b}').to_owned();
+    trim(&mut message.content);
+    trim(&mut message.reasoning_content);
+    message.parts.iter_mut().filter(|part| part.kind == "text").for_each(|part| trim(&mut part.text));
+    message
+}
+
+/// Converts the content, if the template takes only one form.
+fn fit_content(content: &mut Value, caps: &Caps) {
+    match content {
+        Value::String(text) if caps.wants_parts() => {
+            *content = caps.content(text);
+        }
+        // As in llama.cpp, even if the template would render the parts; parts with media stay.
+        Value::Array(parts) if caps.string_content && !caps.typed_content && parts.iter().all(is_text) => {
+            let texts = parts.iter().map(|part| ("text", part["text"].as_str().unwrap_or_default()));
+            *content = Value::String(chatparse_message::join_parts(texts));
+        }
+        _ => {}
+    }
+}
+
+fn is_text(part: &Value) -> bool {
+    part["type"] == "text"
+}
+
+/// Merges a leading system message into the next message, or drops it if there is none.
+fn fold_system_message(messages: &mut Vec<Shown>) {
+    let first = messages.first().map(Shown::to_json).unwrap_or_default();
+    if first["role"] != "system" {
+        return;
+    }
+    messages.remove(0);
+    if let Some(next) = messages.first_mut() {
+        let mut json = next.to_json();
+        json["content"] = match (&first["content"], &json["content"]) {
+            (Value::String(system), Value::String(next)) => Value::String(format!("{system}\n{next}")),
+            (system, next) => [system, next].into_iter().flat_map(as_parts).collect(),
+        };
+        *next = Shown::Json(json);
+    }
+}
+
+fn as_parts(content: &Value) -> Vec<Value> {
+    match content {
+        Value::Array(parts) => parts.clone(),
+        text => vec![text_part(text.as_str().unwrap_or_default())],
+    }
+}
+
+/// Converts the arguments of each call to the form that the template takes: text, or the value in the text.
+fn fit_arguments(message: &mut Value, index: usize, template: &Template, policy: MalformedArguments) -> Result<()> {
+    let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
+    for (call_index, call) in calls.into_iter().flatten().enumerate() {
+        let arguments = &mut call["function"]["arguments"];
+        let Some(text) = arguments.as_str() else { continue };
+        let read = serde_json::from_str::<Value>(text);
+        let caps = template.caps();
+        let empty = match (&read, policy) {
+            (Ok(Value::Object(_)), _) => false,
+            (_, MalformedArguments::Empty) => true,
+            (read, MalformedArguments::Error) => {
+                let trouble = match read {
+                    Ok(_) => "not a JSON object".to_owned(),
+                    Err(error) => format!("not JSON: {error}"),
+                };
+                let path = format!("messages[{index}].tool_calls[{call_index}].function.arguments");
+                return Err(Error::invalid(format!("{path}: {trouble}")));
+            }
+            (_, MalformedArguments::Keep) => {
+                caps.object_arguments && text.trim().is_empty() || caps.tool_calls && !template.shows_any_arguments()
+            }
+        };
+        *arguments = match (caps.object_arguments, empty, read) {
+            (true, true, _) => json!({}),
+            (false, true, _) => json!("{}"),
+            (true, false, Ok(read)) => read,
+            _ => continue,
+        };
+    }
+    Ok(())
+}

@@ -1,0 +1,324 @@
+//! Macros with Python's calling convention: defaults that refer to earlier arguments, and `varargs` and `kwargs`.
+//!
+//! In llama.cpp, a macro also sees its caller's variables, and templates made for it rely on that: a macro reads the variable
+//! of the loop that calls it. In Jinja, it sees those of the place where it is defined, which come first here as well.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use minijinja::value::{Kwargs, Object, ObjectRepr, Value};
+use minijinja::{Error, State};
+
+use crate::builtins::args::Args;
+use crate::python::pyobject::{Dict, List};
+use crate::source::rewrite::expr::{Rewriter, Stop};
+use crate::source::rewrite::token::{self, Token, find_tag};
+
+/// The tags to insert behind a macro's opening tag, and behind its closing one. The end of the last tag is missing in each.
+#[derive(Default)]
+pub(crate) struct Around {
+    pub(crate) before: String,
+    pub(crate) after: String,
+}
+
+/// Rewrites the inside of `{% macro name(parameters) %}`, a tag whose inside begins at `start`.
+pub(crate) fn head<'s>(tag: &mut Rewriter<'s>, extras: &Extras, start: usize) -> Result<Around, Stop> {
+    tag.copy();
+    let Token::Name(name) = tag.copy() else { return Err(Stop::Syntax) };
+    if tag.copy() != Token::Sign("(") {
+        return Err(Stop::Syntax);
+    }
+    let (mut names, mut known, mut before) = (Vec::<&'s str>::new(), HashSet::new(), String::new());
+    while tag.peek() != Token::Sign(")") {
+        let Token::Name(parameter) = tag.copy() else { return Err(Stop::Syntax) };
+        if tag.peek() == Token::Sign("=") {
+            tag.copy();
+            let start = tag.out.len();
+            tag.expression()?;
+            // The engine sets the last parameter first, so defaults that name another parameter are set in the body.
+            if words(&tag.out[start..]).any(|word| known.contains(word)) {
+                let value = tag.out.split_off(start);
+                tag.out.push_str("0|op.absent");
+                before += &format!("%}}{{% set {parameter} = ({value}) if {parameter} is undefined else {parameter} ");
+            }
+        }
+        names.push(parameter);
+        known.insert(parameter);
+        if tag.peek() != Token::Sign(",") {
+            break;
+        }
+        tag.copy();
+    }
+    let asked = extras.asked(start);
+    let extra = [0, 1].map(|at| asked[at] && !known.contains(EXTRAS[at]));
+    let mut comma = if tag.out.ends_with(['(', ',']) { "" } else { ", " };
+    for (extra, _) in EXTRAS.iter().zip(extra).filter(|(_, asked)| *asked) {
+        tag.out.extend([comma, extra, "=0"]);
+        comma = ", ";
+    }
+    if !extras.callers.is_empty() {
+        tag.out.extend([comma, CALLER, "=0"]);
+    }
+    if tag.copy() != Token::Sign(")") {
+        return Err(Stop::Syntax);
+    }
+    let mut after = String::new();
+    if extra != [false; 2] || !extras.callers.is_empty() {
+        let names: String = names.iter().map(|name| format!(", \"{name}\"")).collect();
+        let callers = extras.callers.join(" ");
+        after = format!("%}}{{% set {name} = {name}|op.catch({}, {}, \"{callers}\"{names}) ", extra[0], extra[1]);
+    }
+    for name in extras.callers.iter().filter(|name| !known.contains(*name)) {
+        before += &format!("%}}{{% if {name} is undefined %}}{{% set {name} = {CALLER}.{name} %}}{{% endif ");
+    }
+    Ok(Around { before, after })
+}
+
+/// The positions of `varargs` and `kwargs`, and of the ends of macros.
+pub(crate) struct Extras<'s> {
+    named: [Vec<usize>; 2],
+    ends: Vec<usize>,
+    /// The variables that macros may read of their callers.
+    callers: Vec<&'s str>,
+}
+
+/// The variables for additional arguments.
+const EXTRAS: [&str; 2] = ["varargs", "kwargs"];
+
+/// The parameter that holds the caller's variables.
+const CALLER: &str = "op_caller";
+
+impl<'s> Extras<'s> {
+    /// `callers`: from [`callers`].
+    pub(crate) fn of(source: &str, callers: Vec<&'s str>) -> Extras<'s> {
+        let places = |word: &str| source.match_indices(word).map(|(at, _)| at).collect();
+        Extras { named: EXTRAS.map(places), ends: places("endmacro"), callers }
+    }
+
+    /// Which of them the macro that begins at `start` uses.
+    fn asked(&self, start: usize) -> [bool; 2] {
+        let behind = |places: &[usize]| places.get(places.partition_point(|at| *at < start)).copied();
+        let end = behind(&self.ends).unwrap_or(start);
+        self.named.each_ref().map(|places| behind(places).is_some_and(|at| at < end))
+    }
+}
+
+/// Variables that are set inside of loops and macros only, and that another macro reads: the variables of callers. At most
+/// [`CALLERS`].
+pub(crate) fn callers(source: &str) -> Vec<&str> {
+    if !source.contains("endmacro") {
+        return Vec::new();
+    }
+    let scopes = Scopes::of(source);
+    let mut inner: Vec<&str> = scopes.inner.iter().map(|(name, _)| *name).collect();
+    chatparse_base::sort::sort(&mut inner);
+    inner.dedup();
+    inner.retain(|name| !scopes.outer.contains(name) && !CONTEXT.contains(name));
+    inner.truncate(CANDIDATES);
+    inner.retain(|name| {
+        scopes.macros.iter().enumerate().any(|(index, body)| {
+            !scopes.inner.contains(&(*name, Some(index))) && reads_variable(&source[body.clone()], name)
+        })
+    });
+    inner.truncate(CALLERS);
+    inner
+}
+
+/// The maximum numbers of variables that are looked for, and that are passed on.
+const CANDIDATES: usize = 64;
+const CALLERS: usize = 8;
+
+/// Variables of every render.
+const CONTEXT: [&str; 3] = ["messages", "tools", "loop"];
+
+/// Where variables are set.
+#[derive(Default)]
+struct Scopes<'s> {
+    /// Those set outside of loops and macros.
+    outer: HashSet<&'s str>,
+    /// Those set inside of them, and parameters, with the macro.
+    inner: HashSet<(&'s str, Option<usize>)>,
+    /// The bodies of macros.
+    macros: Vec<Range<usize>>,
+}
+
+impl<'s> Scopes<'s> {
+    fn of(source: &'s str) -> Scopes<'s> {
+        let mut scopes = Scopes::default();
+        // The open macro, and the number of open loops and calls.
+        let (mut inside, mut depth) = (None, 0_usize);
+        let mut pos = 0;
+        while let Some(at) = find_tag(source, pos) {
+            pos = at + 2;
+            if !source[at..].starts_with("{%") {
+                continue;
+            }
+            let start = pos + usize::from(source[pos..].starts_with(['-', '+']));
+            let mut tokens = names(source, start);
+            match tokens.next() {
+                Some("for") => {
+                    depth += 1;
+                    let targets = tokens.take_while(|name| *name != "in");
+                    scopes.inner.extend(targets.map(|name| (name, inside)));
+                }
+                Some("call") => depth += 1,
+                Some("endfor" | "endcall") => depth = depth.saturating_sub(1),
+                Some("macro") => {
+                    inside = Some(scopes.macros.len());
+                    scopes.macros.push(start..source.len());
+                    scopes.outer.extend(tokens.next());
+                    scopes.inner.extend(parameters(source, start).map(|name| (name, inside)));
+                }
+                Some("endmacro") => {
+                    if let Some(body) = inside.take() {
+                        scopes.macros[body].end = at;
+                    }
+                }
+                Some("set") => {
+                    let target = tokens.next();
+                    match inside.is_some() || depth > 0 {
+                        true => scopes.inner.extend(target.map(|name| (name, inside))),
+                        false => scopes.outer.extend(target),
+                    }
+                }
+                _ => {}
+            }
+        }
+        scopes
+    }
+}
+
+/// The tokens in a tag that ends with `end`.
+fn tokens<'s>(source: &'s str, from: usize, end: &'static str) -> impl Iterator<Item = Token<'s>> {
+    let mut pos = from;
+    std::iter::from_fn(move || {
+        let (token, _, next) = token::next(source, pos, end, false);
+        pos = next;
+        (!matches!(token, Token::End(_) | Token::None)).then_some(token)
+    })
+}
+
+/// The names in a tag.
+fn names(source: &str, from: usize) -> impl Iterator<Item = &str> {
+    tokens(source, from, "%}").filter_map(|token| if let Token::Name(name) = token { Some(name) } else { None })
+}
+
+/// The parameters of the macro whose tag begins at `from`.
+fn parameters(source: &str, from: usize) -> impl Iterator<Item = &str> {
+    let mut depth = 0_usize;
+    let mut last = Token::None;
+    tokens(source, from, "%}").filter_map(move |token| {
+        let before = std::mem::replace(&mut last, token);
+        match token {
+            Token::Sign("(" | "[" | "{") => depth += 1,
+            Token::Sign(")" | "]" | "}") => depth = depth.saturating_sub(1),
+            Token::Name(name) if depth == 1 && matches!(before, Token::Sign("(" | ",")) => return Some(name),
+            _ => {}
+        }
+        None
+    })
+}
+
+/// Whether an expression in `text` reads the variable `name`.
+fn reads_variable(text: &str, name: &str) -> bool {
+    let mut pos = 0;
+    while let Some(at) = text.contains(name).then(|| find_tag(text, pos)).flatten() {
+        pos = at + 2;
+        let end = if text[at..].starts_with("{{") { "}}" } else { "%}" };
+        let mut before = Token::None;
+        let reads = |token: Token<'_>| {
+            let attribute = std::mem::replace(&mut before, Token::None) == Token::Sign(".");
+            if token == Token::Sign(".") {
+                before = Token::Sign(".");
+            }
+            token == Token::Name(name) && !attribute
+        };
+        let start = pos + usize::from(text[pos..].starts_with(['-', '+']));
+        if !text[at..].starts_with("{#") && tokens(text, start, end).any(reads) {
+            return true;
+        }
+    }
+    false
+}
+
+/// The words in an expression, including those in strings.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c != '_' && !c.is_alphanumeric())
+}
+
+/// A macro that accepts additional arguments.
+#[derive(Debug)]
+struct Catching {
+    inner: Value,
+    varargs: bool,
+    kwargs: bool,
+    /// The variables of the caller that it may read.
+    callers: Vec<String>,
+    names: Vec<String>,
+}
+
+/// Variables of a caller.
+#[derive(Debug)]
+struct Caller(Vec<(String, Value)>);
+
+impl Object for Caller {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let key = key.as_str()?;
+        self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone())
+    }
+}
+
+/// `op.catch`: its arguments are the macro, whether it uses `varargs` and `kwargs`, the variables of callers, and the macro's
+/// parameters.
+pub(crate) fn catch(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let flag = |at: usize| args.get(at).is_some_and(Value::is_true);
+    let callers =
+        args.get(3).and_then(Value::as_str).unwrap_or_default().split_whitespace().map(str::to_owned).collect();
+    let names = args.iter().skip(4).filter_map(|name| name.as_str().map(str::to_owned)).collect();
+    let inner = args.first().cloned().unwrap_or_default();
+    Ok(Value::from_object(Catching { inner, varargs: flag(1), kwargs: flag(2), callers, names }))
+}
+
+impl Object for Catching {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        match key.as_str()? {
+            "arguments" => List::tuple(self.names.iter().map(|name| Value::from(name.as_str())).collect()).ok(),
+            "catch_varargs" => Some(Value::from(self.varargs)),
+            "catch_kwargs" => Some(Value::from(self.kwargs)),
+            key => self.inner.get_attr(key).ok(),
+        }
+    }
+
+    fn call(self: &Arc<Self>, state: &mut State, args: &[Value]) -> Result<Value, Error> {
+        let given = Args::new(args)?;
+        let positional = given.positional();
+        let own = positional.len().min(self.names.len());
+        let mut call = positional[..if self.varargs { own } else { positional.len() }].to_vec();
+        let mut named: Vec<(String, Value)> = Vec::new();
+        let mut others = Vec::new();
+        for name in given.names() {
+            let known = !self.kwargs || name == "caller" || self.names.iter().any(|known| known == name);
+            match known {
+                true => named.push((name.to_owned(), given.named(name))),
+                false => others.push((Value::from(name), given.named(name))),
+            }
+        }
+        if self.varargs {
+            named.push(("varargs".to_owned(), List::tuple(positional[own..].to_vec())?));
+        }
+        if self.kwargs {
+            named.push(("kwargs".to_owned(), Dict::of(others)?));
+        }
+        if !self.callers.is_empty() {
+            let seen = self.callers.iter().filter_map(|name| Some((name.clone(), state.lookup(name)?)));
+            named.push((CALLER.to_owned(), Value::from_object(Caller(seen.collect()))));
+        }
+        call.push(Value::from(named.into_iter().collect::<Kwargs>()));
+        self.inner.call(state, &call)
+    }
+}

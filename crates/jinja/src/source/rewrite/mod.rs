@@ -1,0 +1,491 @@
+//! The pass over a template's source before the engine compiles it: normalises line ends, patches single templates, rewrites
+//! unknown tags, operators and literals (see `expr`), and inserts code that counts captured text.
+
+pub(crate) mod expr;
+pub(crate) mod token;
+
+use memchr::memmem;
+
+use self::expr::{Rewriter, Stop};
+use self::token::{Token, find_tag};
+use crate::source::generation_prompt::{self, BothPrompts, Found};
+use crate::source::macros::{self, Around, Extras};
+use chatparse_base::limits::{NAME_BYTES, OPEN_ELIFS, OPEN_SCOPES};
+use chatparse_base::{Error, ErrorKind, Place, Result};
+
+/// The source with line feeds only, and without the last one.
+pub(crate) fn normalize(source: &str) -> String {
+    let mut source = match memmem::find(source.as_bytes(), b"\r") {
+        Some(_) => source.replace("\r\n", "\n").replace('\r', "\n"),
+        None => source.to_owned(),
+    };
+    if source.ends_with('\n') {
+        source.pop();
+    }
+    source
+}
+
+/// The source with the patches for known faults, if it has one.
+pub(crate) fn patched(source: &str) -> Option<String> {
+    let has = |text: &str| memmem::find(source.as_bytes(), text.as_bytes()).is_some();
+    let mut patches = PATCHES.iter().filter(|patch| has(patch.marker) && has(patch.condition)).peekable();
+    patches.peek()?;
+    Some(patches.fold(source.to_owned(), |source, patch| source.replace(patch.condition, "{%- if false %}")))
+}
+
+/// A check in a vendor's template that rejects requests which a host must be able to render.
+struct Patch {
+    marker: &'static str,
+    condition: &'static str,
+}
+
+const PATCHES: &[Patch] = &[
+    // gpt-oss rejects content that contains its own markers, such as that of a call without a channel.
+    Patch {
+        marker: "<|channel|>",
+        condition: "{%- if \"<|channel|>analysis<|message|>\" in message.content or \"<|channel|>final<|message|>\" in message.content %}",
+    },
+    // Mistral rejects an assistant message without content and calls, even if it has reasoning.
+    Patch {
+        marker: "[TOOL_CALLS]",
+        condition: "{%- if (message['content'] is none or message['content'] == '' or message['content']|length == 0) and (message['tool_calls'] is not defined or message['tool_calls'] is none or message['tool_calls']|length == 0) %}",
+    },
+];
+
+/// A source in the form that the engine compiles. Line numbers are unchanged.
+pub(crate) struct Rewritten {
+    pub(crate) text: String,
+    /// The positions of each tag: in `text`, and in the source.
+    pub(crate) tags: Vec<(usize, usize)>,
+    /// The first tag whose syntax the pass does not know, if there is one.
+    pub(crate) unread: Option<Error>,
+}
+
+/// Rewrites the source, with its end written twice if one render can then write two prompts; and how to render both.
+pub(crate) fn rewrite_for_both(source: &str, callers: &[&str]) -> Option<(Rewritten, BothPrompts)> {
+    let rewrite = |source| rewrite(source, callers).ok();
+    match generation_prompt::find(source) {
+        Found::Unused => Some((rewrite(source)?, BothPrompts::Unused)),
+        Found::Last(cut) => {
+            let (body, defaults, end) = (rewrite(cut.body)?, rewrite(&cut.defaults)?, rewrite(cut.end)?);
+            let (text, from) = generation_prompt::written(cut.mark, &body.text, &defaults.text, &end.text);
+            let behind = end.tags.into_iter().map(|(at, tag)| (from + at, cut.body.len() + tag));
+            let tags = body.tags.into_iter().chain(behind).collect();
+            let unread = body.unread.or(defaults.unread).or(end.unread);
+            Some((Rewritten { text, tags, unread }, BothPrompts::Last))
+        }
+        Found::Anywhere => None,
+    }
+}
+
+/// The line and the column of a position in a source, from 1.
+pub(crate) fn line_and_column(source: &str, at: usize) -> (usize, usize) {
+    let before = &source[..at];
+    let line = before.rfind('\n').map_or(0, |end| end + 1);
+    (before.matches('\n').count() + 1, before[line..].chars().count() + 1)
+}
+
+/// The first line of a text, shortened if it is long.
+pub(crate) fn excerpt(text: &str) -> String {
+    const CHARS: usize = 80;
+    shortened(text.lines().next().unwrap_or_default().trim(), CHARS)
+}
+
+/// At most so many characters of a text, and dots if that is not all.
+pub(crate) fn shortened(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Rewrites the source. `callers`: the variables that macros may read of their callers.
+pub(crate) fn rewrite(source: &str, callers: &[&str]) -> Result<Rewritten> {
+    let mut pass = Pass {
+        source,
+        callers,
+        out: String::with_capacity(source.len() * 2),
+        tags: Vec::new(),
+        blocks: Vec::new(),
+        elifs: Vec::new(),
+        scopes: 0,
+        unread: None,
+        extras: None,
+    };
+    let mut pos = 0;
+    while let Some(next) = find_tag(source, pos) {
+        pass.text(&source[pos..next]);
+        pos = match &source[next..next + 2] {
+            "{#" => pass.verbatim(next, source[next..].find("#}").map_or(source.len(), |at| next + at + 2)),
+            "{{" => pass.tag(next, "}}")?,
+            _ => pass.tag(next, "%}")?,
+        };
+    }
+    pass.text(&source[pos..]);
+    Ok(Rewritten { text: pass.out, tags: pass.tags, unread: pass.unread })
+}
+
+/// A block whose text must be counted, and the place of the count in the output.
+struct Block {
+    name: &'static str,
+    /// Its output is captured, or that of a block around it is.
+    captured: bool,
+    account: Option<usize>,
+    bytes: usize,
+    /// Tags to insert behind the closing tag, without the end of the last.
+    after: String,
+}
+
+const TOO_DEEP: &str = "an expression is nested too deeply";
+
+/// The width of the placeholder for a number of bytes.
+const DIGITS: usize = 8;
+
+struct Pass<'s> {
+    source: &'s str,
+    callers: &'s [&'s str],
+    out: String,
+    /// As in [`Rewritten`].
+    tags: Vec<(usize, usize)>,
+    blocks: Vec<Block>,
+    /// For each open `if`, the number of its `elif`s: the engine nests each in the previous one.
+    elifs: Vec<usize>,
+    /// The number of open loops and `with`s, each of which the engine asks for a variable.
+    scopes: usize,
+    unread: Option<Error>,
+    /// Set at the first statement.
+    extras: Option<Extras<'s>>,
+}
+
+impl<'s> Pass<'s> {
+    fn text(&mut self, text: &str) {
+        self.out.push_str(text);
+        if let Some(block) = self.blocks.last_mut() {
+            block.bytes += text.len();
+        }
+    }
+
+    fn verbatim(&mut self, from: usize, to: usize) -> usize {
+        self.out.push_str(&self.source[from..to]);
+        to
+    }
+
+    /// Rewrites the tag at `start`. Returns its end.
+    fn tag(&mut self, start: usize, end: &'static str) -> Result<usize> {
+        let marked = usize::from(self.source[start + 2..].starts_with(['-', '+']));
+        let inside = start + 2 + marked;
+        self.tags.push((self.out.len(), start));
+        self.out.push_str(&self.source[start..inside]);
+        let written = self.out.len();
+        let mut rewriter = Rewriter::new(self.source, inside, end, std::mem::take(&mut self.out));
+        let kind = if end == "}}" {
+            rewriter.expression().map(|_| Kind::Plain)
+        } else {
+            statement(&mut rewriter, self.extras.get_or_insert_with(|| Extras::of(self.source, self.callers.to_vec())))
+        };
+        if rewriter.longest_name > NAME_BYTES {
+            return Err(self.failure(start, ErrorKind::Limit, "a name is too long"));
+        }
+        match (kind, rewriter.peek()) {
+            (Ok(kind), Token::End(mark)) => {
+                rewriter.copy();
+                self.out = std::mem::take(&mut rewriter.out);
+                let raw = matches!(kind, Kind::Raw);
+                self.finish(kind, mark);
+                if self.elifs.iter().sum::<usize>() > OPEN_ELIFS {
+                    return Err(self.failure(start, ErrorKind::Limit, "too many branches of conditions"));
+                }
+                if self.scopes > OPEN_SCOPES {
+                    return Err(self.failure(start, ErrorKind::Limit, "too many nested loops"));
+                }
+                Ok(if raw { self.raw(rewriter.pos()) } else { rewriter.pos() })
+            }
+            // Unknown syntax is copied, for the engine to report it.
+            (Ok(_) | Err(Stop::Syntax), _) => {
+                let mut out = rewriter.out;
+                out.truncate(written);
+                let mut rewriter = Rewriter::new(self.source, inside, end, out);
+                match rewriter.copy_to_end() {
+                    Ok(()) => {
+                        rewriter.copy();
+                        let end = rewriter.pos();
+                        self.out = rewriter.out;
+                        if self.unread.is_none() {
+                            let what = "syntax error: this tag cannot be read";
+                            self.unread = Some(self.failure(start, ErrorKind::Template, what));
+                        }
+                        Ok(end)
+                    }
+                    Err(Stop::Syntax) => {
+                        Err(self.failure(start, ErrorKind::Template, "syntax error: the tag has no end"))
+                    }
+                    Err(Stop::Depth) => Err(self.failure(start, ErrorKind::Limit, TOO_DEEP)),
+                }
+            }
+            (Err(Stop::Depth), _) => Err(self.failure(start, ErrorKind::Limit, TOO_DEEP)),
+        }
+    }
+
+    fn failure(&self, at: usize, kind: ErrorKind, what: &str) -> Error {
+        let (line, column) = line_and_column(self.source, at);
+        let place = Place { line, column: Some(column), excerpt: excerpt(&self.source[at..]) };
+        Error::in_template(kind, place, what, "")
+    }
+
+    fn raw(&mut self, from: usize) -> usize {
+        let mut at = from;
+        while let Some(next) = self.source[at..].find("{%") {
+            at += next + 2;
+            let name = self.source[at..].trim_start_matches(['-', '+']).trim_start();
+            if name.starts_with("endraw") {
+                self.text(&self.source[from..at - 2]);
+                return at - 2;
+            }
+        }
+        self.verbatim(from, self.source.len())
+    }
+
+    /// Inserts `tags`, without the end of the last, behind the previous tag, whose end is `mark`.
+    fn append(&mut self, tags: &str, mark: &str) {
+        if !tags.is_empty() {
+            self.out.truncate(self.out.len() - mark.len());
+            self.out.extend([tags, mark]);
+        }
+    }
+
+    /// Opens a block, and counts its output if that is captured.
+    fn open(&mut self, name: &'static str, around: Around, mark: &str) {
+        self.scopes += usize::from(name == "for");
+        let captured = name != "for" || self.blocks.iter().any(|block| block.captured);
+        self.append(&around.before, mark);
+        let account = captured.then(|| {
+            self.out.truncate(self.out.len() - mark.len());
+            self.out.push_str("%}{% if ");
+            let account = self.out.len();
+            self.out.push_str(&format!("{:DIGITS$}|op.spend %}}{{% endif {mark}", 0));
+            account
+        });
+        self.blocks.push(Block { name, captured, account, bytes: 0, after: around.after });
+    }
+
+    /// Begins or ends the count of a block whose tag, with the end `mark`, was just written.
+    fn finish(&mut self, kind: Kind, mark: &str) {
+        match kind {
+            Kind::Open(name) => self.open(name, Around::default(), mark),
+            Kind::Around(name, around) => self.open(name, around, mark),
+            Kind::Close(name) if self.blocks.last().is_some_and(|block| block.name == name) => {
+                let Some(block) = self.blocks.pop() else { return };
+                self.scopes -= usize::from(name == "for");
+                self.append(&block.after, mark);
+                if let Some(account) = block.account {
+                    self.out.replace_range(account..account + DIGITS, &format!("{:DIGITS$}", block.bytes));
+                }
+            }
+            Kind::Assign => self.append("%}{% endif ", mark),
+            Kind::Scope => self.scopes += 1,
+            Kind::EndScope => self.scopes = self.scopes.saturating_sub(1),
+            Kind::If => self.elifs.push(0),
+            Kind::Elif => self.elifs.last_mut().into_iter().for_each(|count| *count += 1),
+            Kind::EndIf => {
+                self.elifs.pop();
+            }
+            // The engine trims a line break here, Jinja does not.
+            Kind::Raw if mark == "%}" => {
+                self.out.truncate(self.out.len() - mark.len());
+                self.out.push_str("+%}");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The effect of a tag on counts.
+enum Kind {
+    Plain,
+    Assign,
+    Raw,
+    If,
+    Elif,
+    EndIf,
+    Scope,
+    EndScope,
+    Open(&'static str),
+    Around(&'static str, Around),
+    Close(&'static str),
+}
+
+/// Rewrites the inside of `{% ... %}`.
+fn statement(tag: &mut Rewriter, extras: &Extras) -> std::result::Result<Kind, Stop> {
+    let Token::Name(name) = tag.peek() else { return Err(Stop::Syntax) };
+    match name {
+        // Marks the model's text, for training. Like any block, it is a scope.
+        "generation" => Ok(replace(tag, " with %}{% filter op.generation", Kind::Scope)),
+        "endgeneration" => Ok(replace(tag, " endfilter %}{% endwith", Kind::EndScope)),
+        "raw" => {
+            tag.copy_to_end()?;
+            Ok(Kind::Raw)
+        }
+        "if" | "elif" | "do" => {
+            tag.copy();
+            tag.expression()?;
+            Ok(match name {
+                "if" => Kind::If,
+                "elif" => Kind::Elif,
+                _ => Kind::Plain,
+            })
+        }
+        "for" => {
+            while tag.peek() != Token::Name("in") {
+                if let Token::End(_) = tag.peek() {
+                    return Err(Stop::Syntax);
+                }
+                tag.copy_unread()?;
+            }
+            tag.copy();
+            let start = tag.out.len();
+            tag.condition()?;
+            tag.out.insert(start, '(');
+            tag.out.push_str(")|op.each");
+            if tag.peek() == Token::Name("if") {
+                tag.copy();
+                tag.expression()?;
+            }
+            tag.copy_to_end()?;
+            Ok(Kind::Open("for"))
+        }
+        "set" => assignment(tag),
+        "macro" => {
+            let start = tag.pos();
+            Ok(Kind::Around("macro", macros::head(tag, extras, start)?))
+        }
+        "with" => {
+            assignments(tag)?;
+            Ok(Kind::Scope)
+        }
+        "call" => {
+            tag.copy();
+            tag.parameters()?;
+            tag.expression()?;
+            Ok(Kind::Open("call"))
+        }
+        "filter" => {
+            tag.copy();
+            tag.filter_chain()?;
+            Ok(Kind::Open("filter"))
+        }
+        "endif" => {
+            tag.copy();
+            Ok(Kind::EndIf)
+        }
+        "endwith" => {
+            tag.copy();
+            Ok(Kind::EndScope)
+        }
+        "include" | "extends" | "import" | "from" | "autoescape" => {
+            tag.copy();
+            tag.expression()?;
+            tag.copy_to_end()?;
+            Ok(Kind::Plain)
+        }
+        _ => {
+            tag.copy_to_end()?;
+            let closed = ["for", "macro", "call", "filter", "set"]
+                .into_iter()
+                .find(|open| name.strip_prefix("end") == Some(open));
+            Ok(closed.map_or(Kind::Plain, Kind::Close))
+        }
+    }
+}
+
+fn replace(tag: &mut Rewriter, text: &str, kind: Kind) -> Kind {
+    tag.skip();
+    tag.out.push_str(text);
+    tag.out.push(' ');
+    kind
+}
+
+/// `set a = value`, `set a.b = value`, `set a, b = values`, or the opening of a captured block.
+fn assignment(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
+    let start = tag.out.len();
+    tag.copy();
+    let target = tag.out.len();
+    let mut last_dot = None;
+    let mut several = false;
+    loop {
+        match tag.peek() {
+            Token::Sign("=") => break,
+            Token::Sign("|") => {
+                let around = last_dot.map_or_else(Around::default, |dot| keep_block(tag, target, dot));
+                tag.copy();
+                tag.filter_chain()?;
+                return Ok(Kind::Around("set", around));
+            }
+            Token::End(_) => {
+                let around = last_dot.map_or_else(Around::default, |dot| keep_block(tag, target, dot));
+                return Ok(Kind::Around("set", around));
+            }
+            Token::Sign(".") => last_dot = Some(tag.out.len()),
+            Token::Sign(",") => several = true,
+            _ => {}
+        }
+        tag.copy_unread()?;
+    }
+    let place = last_dot.filter(|_| !several).map(|dot| split_place(tag, target, dot));
+    if let Some((holder, name)) = &place {
+        tag.out.truncate(start);
+        tag.out.push_str(&format!(" if ({holder})|op.assign(\"{name}\", "));
+        tag.skip();
+    } else {
+        tag.copy();
+    }
+    let value = tag.out.len();
+    tag.expression()?;
+    let mut tuple = false;
+    while tag.peek() == Token::Sign(",") {
+        tuple = true;
+        tag.copy();
+        if !matches!(tag.peek(), Token::End(_)) {
+            tag.expression()?;
+        }
+    }
+    if place.is_none() {
+        return Ok(Kind::Plain);
+    }
+    if tuple {
+        tag.out.insert(value, '(');
+        tag.out.push_str(")|op.tuple");
+    }
+    tag.out.push(')');
+    Ok(Kind::Assign)
+}
+
+/// Splits the text from `target` on: the object before the last dot, and the name after it.
+fn split_place(tag: &Rewriter, target: usize, dot: usize) -> (String, String) {
+    let name = tag.out[dot..].trim().trim_start_matches('.').trim();
+    (tag.out[target..dot].to_owned(), name.to_owned())
+}
+
+/// If the target is `a.b`, the block is captured in a temporary variable first.
+fn keep_block(tag: &mut Rewriter, target: usize, dot: usize) -> Around {
+    let (holder, name) = split_place(tag, target, dot);
+    tag.out.truncate(target);
+    tag.out.push_str(" op_block ");
+    let after = format!("%}}{{% if ({holder})|op.assign(\"{name}\", op_block) %}}{{% endif ");
+    Around { before: String::new(), after }
+}
+
+/// Names with values after `=`, as in `with`.
+fn assignments(tag: &mut Rewriter) -> std::result::Result<(), Stop> {
+    loop {
+        match tag.peek() {
+            Token::End(_) => return Ok(()),
+            Token::Sign("=") => {
+                tag.copy();
+                tag.expression()?;
+            }
+            _ => {
+                tag.copy_unread()?;
+            }
+        }
+    }
+}
