@@ -38,8 +38,8 @@ pub mod format {
 
 /// What stands behind grammars.
 pub mod grammar {
-    pub use chatparse_grammar::from_peg::from_arena;
-    pub use chatparse_grammar::sample::Walk;
+    pub use chatparse_grammar::Walk;
+    pub use chatparse_grammar::from_arena;
 
     /// What schemas say.
     pub mod schema {

@@ -6,7 +6,7 @@ use serde_json::Number;
 
 /// A decimal number of any size.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Decimal {
+pub(crate) struct Decimal {
     pub negative: bool,
     /// Without zeros at either end; none for zero.
     pub digits: Vec<u8>,

@@ -7,40 +7,27 @@
 #[macro_use]
 extern crate chatparse_base;
 
-mod automaton;
-mod builder;
-mod class;
-mod dead;
 mod decimal;
-mod earley;
 mod faithful;
-mod fixpoint;
-pub mod from_peg;
-mod gbnf;
-mod json;
+mod formats;
 mod llama;
-mod nullable;
-mod primitive;
 mod print;
 mod regular;
-mod repetition;
-mod rule;
-pub mod sample;
+mod rules;
 pub mod schema;
-mod schema_rules;
-mod tree;
-mod unrolled;
+mod text;
 pub mod valid;
 
-pub use builder::{Builder, Fidelity, FidelityKind, Grammar};
 pub use chatparse_base::{Error, ErrorKind, Result};
-pub use earley::Recogniser;
 pub use faithful::Undeclared;
-pub use from_peg::from_arena;
+pub use formats::from_peg::from_arena;
 pub use print::{Begins, print_old_tag};
 pub use print::{Dialect, Printed};
-pub use rule::spelled;
-pub use rule::{Bounds, Pad, Rule};
+pub use rules::builder::{Builder, Fidelity, FidelityKind, Grammar};
+pub use rules::rule::spelled;
+pub use rules::rule::{Bounds, Pad, Rule};
+pub use text::earley::Recogniser;
+pub use text::sample::Walk;
 
 use serde_json::Value;
 

@@ -7,8 +7,8 @@ use smol_str::{SmolStr, format_smolstr};
 
 use super::all::{All, Branches};
 use super::{Lowering, Undeclared, types};
-use crate::builder::FidelityKind;
-use crate::rule::Rule;
+use crate::rules::builder::FidelityKind;
+use crate::rules::rule::Rule;
 use chatparse_base::Result;
 use chatparse_base::limits;
 

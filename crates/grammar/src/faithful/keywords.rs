@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::all::All;
 use super::not::{excluded, excluded_types, forbidden, has_only, is_free, not_matching};
 use super::{Lowering, types};
-use crate::builder::FidelityKind;
+use crate::rules::builder::FidelityKind;
 use crate::schema::{Draft, Keywords};
 
 /// The types that the keywords of all parts apply to.

@@ -5,9 +5,9 @@ use serde_json::Value;
 use super::all::All;
 use super::range::{Digits, Range};
 use super::{Lowering, types};
-use crate::builder::FidelityKind;
 use crate::regular::{self, Spelling};
-use crate::rule::Rule;
+use crate::rules::builder::FidelityKind;
+use crate::rules::rule::Rule;
 use crate::schema::Keywords;
 
 const NUMBERS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "divisibleBy"];

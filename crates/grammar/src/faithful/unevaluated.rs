@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Lowering;
 use super::all::All;
 use super::places::Part;
-use crate::builder::FidelityKind;
+use crate::rules::builder::FidelityKind;
 use crate::schema::Keywords;
 use chatparse_base::Result;
 

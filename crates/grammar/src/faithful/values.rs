@@ -5,11 +5,11 @@ use serde_json::Value;
 use super::all::All;
 use super::places::Part;
 use super::{Lowering, space, types};
-use crate::builder::FidelityKind;
 use crate::decimal::Decimal;
-use crate::json;
 use crate::regular::{self, Dfa, Spelling};
-use crate::rule::Rule;
+use crate::rules::builder::FidelityKind;
+use crate::rules::json;
+use crate::rules::rule::Rule;
 use chatparse_base::limits;
 
 impl<'a> Lowering<'_, 'a> {

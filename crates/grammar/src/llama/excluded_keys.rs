@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::rule::{Pad, Rule};
+use crate::rules::rule::{Pad, Rule};
 use chatparse_base::limits;
 
 /// A JSON string other than `names`, and whether all of them could be excluded. `chars` is the rule of a character. Strings

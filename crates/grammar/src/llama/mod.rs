@@ -14,7 +14,7 @@ use serde_json::Value;
 use smol_str::SmolStr;
 
 use self::schema_to_rules::Lowering;
-use super::builder::{Builder, Fidelity, clean};
+use crate::rules::builder::{Builder, Fidelity, clean};
 use chatparse_base::Result;
 use chatparse_base::limits;
 

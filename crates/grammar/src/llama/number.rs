@@ -1,6 +1,6 @@
 //! Ranges of whole numbers as rules over their digits, like llama.cpp's.
 
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 
 /// The maximum number of digits on a side without a bound.
 const DIGITS: u64 = 16;

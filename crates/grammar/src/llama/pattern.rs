@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::schema_graph::Count;
-use crate::builder::Builder;
-use crate::rule::{Rule, spelled};
+use crate::rules::builder::Builder;
+use crate::rules::rule::{Rule, spelled};
 use chatparse_base::char_class::{self, Unreadable};
 use chatparse_base::limits;
 
@@ -335,7 +335,7 @@ mod tests {
 
     use super::*;
     use crate::Recogniser;
-    use crate::sample::Walk;
+    use crate::text::sample::Walk;
 
     fn recogniser(pattern: &str) -> Option<Recogniser> {
         let pattern = Pattern::parse(pattern).ok()?;

@@ -1,6 +1,6 @@
 //! The rest of a grammar behind a given text, for engines that do not know the prompt and start behind it.
 
-use crate::tree::{Node, Tree};
+use crate::text::tree::{Node, Tree};
 use chatparse_base::limits;
 use chatparse_base::{Error, ErrorKind, Result};
 
@@ -176,8 +176,8 @@ fn followed<'t>(nodes: impl IntoIterator<Item = &'t Node>, rest: &[&'t Node]) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gbnf::tree as read;
     use crate::print::portable;
+    use crate::text::gbnf::tree as read;
 
     #[test]
     fn what_is_left_behind_a_text() {

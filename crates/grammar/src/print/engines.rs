@@ -1,9 +1,9 @@
 //! Works what other engines do not know into a grammar's tree, the end of the prompt and the triggers, and prints it.
 
 use super::{Begins, Dialect, Printed, derivative, lark, portable, tag, widened};
-use crate::builder::Fidelity;
-use crate::gbnf;
-use crate::tree::{Node, Tree};
+use crate::rules::builder::Fidelity;
+use crate::text::gbnf;
+use crate::text::tree::{Node, Tree};
 use crate::{Trigger, TriggerKind};
 use chatparse_base::Result;
 use chatparse_base::chars::Chars;

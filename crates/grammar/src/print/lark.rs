@@ -9,7 +9,7 @@ use super::lexer;
 use super::portable::{bounds, class, escaped, free, names};
 use super::recursion;
 use super::terminals::{Cut, Facts, Part, Splits, cut};
-use crate::tree::{Node, Tree};
+use crate::text::tree::{Node, Tree};
 use chatparse_base::chars::Chars;
 use chatparse_base::limits;
 use chatparse_base::{Error, ErrorKind, Result};
@@ -268,7 +268,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gbnf::tree as read;
+    use crate::text::gbnf::tree as read;
 
     fn lark(gbnf: &str) -> String {
         print(&read(gbnf).unwrap()).unwrap()

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::terminals::{Cut, Facts, Part};
-use crate::tree::Node;
+use crate::text::tree::Node;
 use chatparse_base::bytes::Bytes;
 use chatparse_base::chars::Chars;
 use chatparse_base::limits;

@@ -23,8 +23,8 @@ mod terminals;
 
 pub use engines::print_old_tag;
 
-use super::Trigger;
-use super::builder::{Fidelity, FidelityKind, Grammar};
+use crate::Trigger;
+use crate::rules::builder::{Fidelity, FidelityKind, Grammar};
 use chatparse_base::Result;
 
 /// A notation for grammars.
@@ -120,8 +120,8 @@ fn widened(message: String) -> Fidelity {
 /// Stands in for what this build leaves out.
 #[cfg(not(feature = "dialects"))]
 mod engines {
-    use super::{Begins, Dialect, Printed};
     use crate::Trigger;
+    use crate::{Begins, Dialect, Printed};
     use chatparse_base::{Error, Result};
     use chatparse_peg::Arena;
 

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use crate::tree::{Node, Tree};
+use crate::text::tree::{Node, Tree};
 use chatparse_base::chars::Chars;
 use chatparse_base::limits;
 
@@ -210,7 +210,7 @@ pub(super) fn escaped(c: char, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gbnf::tree as read;
+    use crate::text::gbnf::tree as read;
 
     #[test]
     fn what_readers_disagree_about_is_not_there() {

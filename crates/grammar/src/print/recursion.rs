@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::tree::{Node, Tree};
+use crate::text::tree::{Node, Tree};
 
 /// The number of passes over the circles that remain among the rules of a circle: a marker that begins again inside itself
 /// makes two.
@@ -208,7 +208,7 @@ mod tests {
     use super::super::portable;
     use super::*;
     use crate::Recogniser;
-    use crate::gbnf::tree as read;
+    use crate::text::gbnf::tree as read;
 
     fn with_loops(text: &str) -> String {
         let mut tree = read(text).unwrap();

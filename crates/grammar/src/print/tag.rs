@@ -5,8 +5,8 @@ use smol_str::SmolStr;
 
 use super::derivative::derivative;
 use super::{Printed, portable, widened};
-use crate::builder::Fidelity;
-use crate::tree::Tree;
+use crate::rules::builder::Fidelity;
+use crate::text::tree::Tree;
 use crate::{Trigger, TriggerKind};
 use chatparse_base::limits;
 use chatparse_base::{Error, Result};

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::recursion;
-use crate::tree::{Node, Tree};
+use crate::text::tree::{Node, Tree};
 use chatparse_base::chars::Chars;
 
 /// The maximum size of a terminal.

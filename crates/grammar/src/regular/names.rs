@@ -1,8 +1,8 @@
 //! Rules for names other than given ones.
 
 use super::write::{Spelling, literal, must_escape};
-use crate::builder::Builder;
-use crate::rule::{Rule, spelled};
+use crate::rules::builder::Builder;
+use crate::rules::rule::{Rule, spelled};
 use chatparse_base::char_class::{self, Spelling as ClassSpelling};
 
 /// The number of bytes of a name that the rule compares. Names that are equal for so long are excluded.

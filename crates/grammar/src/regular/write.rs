@@ -6,8 +6,8 @@ use smol_str::{SmolStr, SmolStrBuilder, format_smolstr};
 
 use super::dfa::Dfa;
 use super::pattern::{Expr, Pattern};
-use crate::builder::Builder;
-use crate::rule::Rule;
+use crate::rules::builder::Builder;
+use crate::rules::rule::Rule;
 use chatparse_base::char_class::{self, Spelling as ClassSpelling};
 use chatparse_base::chars::Chars;
 use chatparse_base::limits;

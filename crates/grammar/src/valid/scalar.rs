@@ -9,7 +9,7 @@ use super::number::compare;
 use super::run::Verdict::{self, No, Open, Yes};
 use super::run::{Run, Task};
 use crate::decimal::Decimal;
-use crate::json;
+use crate::rules::json;
 use crate::schema::{Draft, Keywords, Steps};
 
 /// The types with their articles, for messages.

@@ -3,11 +3,12 @@
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use super::builder::{Builder, Fidelity, FidelityKind};
-use super::faithful::{self, Undeclared};
-use super::llama::{self, Empty};
-use super::rule::Rule;
-use super::{primitive, schema};
+use crate::faithful::{self, Undeclared};
+use crate::llama::{self, Empty};
+use crate::rules::builder::{Builder, Fidelity, FidelityKind};
+use crate::rules::primitive;
+use crate::rules::rule::Rule;
+use crate::schema;
 use chatparse_base::Result;
 use chatparse_message::GrammarStyle;
 
@@ -61,7 +62,7 @@ impl Builder {
     }
 
     /// Adds the shared rule of this name, with all rules that it needs.
-    pub(super) fn share(&mut self, name: &'static str) -> SmolStr {
+    pub(crate) fn share(&mut self, name: &'static str) -> SmolStr {
         if !self.has_rule(name)
             && let Some(shared) = primitive::find(name, self.style)
         {
@@ -72,7 +73,7 @@ impl Builder {
     }
 
     /// The body of a shared rule, for use under another name.
-    pub(super) fn unshared(&mut self, name: &'static str) -> Rule {
+    pub(crate) fn unshared(&mut self, name: &'static str) -> Rule {
         match primitive::find(name, self.style) {
             Some(shared) => {
                 self.share_all(shared.needs);

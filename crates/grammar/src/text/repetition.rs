@@ -8,12 +8,12 @@ use std::collections::HashSet;
 
 use smol_str::SmolStr;
 
-use super::rule::{Bounds, Rule};
+use crate::rules::rule::{Bounds, Rule};
 use chatparse_base::limits;
 
 /// Counts like llama.cpp's reader, in the order of the rules' text.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     names: HashSet<SmolStr>,
     unrolled: u64,
 }
@@ -71,7 +71,7 @@ impl Reader {
 }
 
 /// Whether no repetition in a rule can be too large, whatever the other rules are. True for most rules.
-pub(super) fn is_small(rule: &Rule) -> bool {
+pub(crate) fn is_small(rule: &Rule) -> bool {
     most(rule).is_some()
 }
 

@@ -7,7 +7,7 @@ use std::fmt::{self, Write};
 
 use smol_str::SmolStr;
 
-use super::gbnf;
+use crate::text::gbnf;
 use chatparse_base::Result;
 use chatparse_base::char_class::{self, Spelling};
 
@@ -96,7 +96,7 @@ impl Rule {
     }
 
     /// A sequence without the empty parts; a single part is not wrapped.
-    pub(super) fn joined(parts: impl Into<Vec<Rule>>) -> Rule {
+    pub(crate) fn joined(parts: impl Into<Vec<Rule>>) -> Rule {
         let mut parts: Vec<Rule> = parts.into();
         parts.retain(|part| *part != Rule::Empty);
         match parts.len() {
@@ -132,7 +132,7 @@ impl Rule {
     }
 
     /// Repeats the rule; zero times is written as the empty text.
-    pub(super) fn repeat_or_nothing(self, min: u64, max: Option<u64>) -> Rule {
+    pub(crate) fn repeat_or_nothing(self, min: u64, max: Option<u64>) -> Rule {
         if max == Some(0) { Rule::Empty } else { self.repeat(min, max) }
     }
 
@@ -144,7 +144,7 @@ impl Rule {
 
 impl Rule {
     /// Writes the rule as GBNF.
-    pub(super) fn write(&self, out: &mut String) {
+    pub(crate) fn write(&self, out: &mut String) {
         match self {
             Rule::Empty => {}
             Rule::Literal(text) => {

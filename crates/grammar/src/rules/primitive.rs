@@ -1,26 +1,26 @@
 //! The rules that schemas share: `string`, `value`, `date` and so on.
 
-use super::rule::{Pad, Rule};
+use crate::rules::rule::{Pad, Rule};
 use chatparse_message::GrammarStyle;
 
 /// The rule that every grammar contains.
-pub(super) const SPACE: &str = "space";
+pub(crate) const SPACE: &str = "space";
 
 /// A shared rule, and the shared rules that it needs.
-pub(super) struct Primitive {
+pub(crate) struct Primitive {
     pub name: &'static str,
     pub body: fn() -> Rule,
     pub needs: &'static [&'static str],
 }
 
 /// The shared rule of this name.
-pub(super) fn find(name: &str, style: GrammarStyle) -> Option<&'static Primitive> {
+pub(crate) fn find(name: &str, style: GrammarStyle) -> Option<&'static Primitive> {
     let own: &[Primitive] = if style == GrammarStyle::Faithful { FAITHFUL } else { &[] };
     own.iter().chain(PRIMITIVES).find(|primitive| primitive.name == name)
 }
 
 /// Whether the name is reserved for a shared rule or the top.
-pub(super) fn is_reserved(name: &str, style: GrammarStyle) -> bool {
+pub(crate) fn is_reserved(name: &str, style: GrammarStyle) -> bool {
     name == "root" || find(name, style).is_some()
 }
 
@@ -85,27 +85,27 @@ fn any_char() -> Rule {
 }
 
 /// A body in the quotes of a JSON string.
-pub(super) fn quoted(body: Rule) -> Rule {
+pub(crate) fn quoted(body: Rule) -> Rule {
     Rule::sequence([text("\""), body, text("\"")])
 }
 
 /// A rule that matches no text, not even the empty one.
-pub(super) fn no_character() -> Rule {
+pub(crate) fn no_character() -> Rule {
     class("[^\\x00-\\U0010FFFF]")
 }
 
 /// The rule of blanks.
-pub(super) fn blank() -> Rule {
+pub(crate) fn blank() -> Rule {
     rule(SPACE)
 }
 
 /// The separator of list items.
-pub(super) fn comma() -> Rule {
+pub(crate) fn comma() -> Rule {
     Rule::sequence([text(","), blank()])
 }
 
 /// One blank at most, or one or two line breaks and an indentation: enough for any style, too little to fill a context.
-pub(super) fn space() -> Rule {
+pub(crate) fn space() -> Rule {
     let break_and_indent = [text("\n").times(1, Some(2)), Rule::class("[ \\t]").times(0, Some(20))];
     Rule::choice([Rule::Empty, text(" "), Rule::sequence(break_and_indent)])
 }

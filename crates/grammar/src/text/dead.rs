@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use smol_str::SmolStr;
 
-use super::fixpoint::{Fact, Fixpoint};
-use super::primitive::no_character;
-use super::rule::Rule;
+use crate::rules::primitive::no_character;
+use crate::rules::rule::Rule;
+use crate::text::fixpoint::{Fact, Fixpoint};
 
 /// The names of the rules that match no text. References to other rules count as matching one.
-pub(super) fn find<'r>(rules: impl Iterator<Item = (&'r SmolStr, &'r Rule)>) -> HashSet<SmolStr> {
+pub(crate) fn find<'r>(rules: impl Iterator<Item = (&'r SmolStr, &'r Rule)>) -> HashSet<SmolStr> {
     let rules: Vec<(&SmolStr, &Rule)> = rules.collect();
     let numbers: HashMap<&SmolStr, usize> =
         rules.iter().enumerate().map(|(number, (name, _))| (*name, number)).collect();
@@ -41,7 +41,7 @@ fn matches(rule: &Rule, numbers: &HashMap<&SmolStr, usize>, facts: &mut Fixpoint
 }
 
 /// A rule without what cannot match because of dead rules; `None` if nothing is left.
-pub(super) fn without(rule: Rule, dead: &HashSet<SmolStr>) -> Option<Rule> {
+pub(crate) fn without(rule: Rule, dead: &HashSet<SmolStr>) -> Option<Rule> {
     match rule {
         Rule::Reference(name) => (!dead.contains(&name)).then_some(Rule::Reference(name)),
         Rule::Sequence(parts) => {

@@ -2,11 +2,11 @@
 
 use smol_str::SmolStr;
 
-use super::schema;
+use crate::schema;
 use chatparse_peg::{Arena, Children, Expr, ExprId, SchemaRef};
 
 /// What is known about an arena's expressions. Each is computed once, on first use; chains of rules use no stack.
-pub(super) struct Nullable<'a> {
+pub(crate) struct Nullable<'a> {
     arena: &'a Arena,
     /// By expression. While one is being computed it counts as non-empty, because it may begin with itself.
     known: Vec<Option<bool>>,
@@ -92,13 +92,13 @@ impl<'a> Nullable<'a> {
 }
 
 /// The alternatives that a grammar has; the end of the output as an alternative is for parsing only.
-pub(super) fn written(arena: &Arena, children: &[ExprId]) -> Children {
+pub(crate) fn written(arena: &Arena, children: &[ExprId]) -> Children {
     let is_written = |id: &ExprId| !matches!(arena.get(*id), Expr::End | Expr::Tolerated(_));
     let written: Children = children.iter().copied().filter(is_written).collect();
     if written.is_empty() { children.into() } else { written }
 }
 
 /// Whether a raw value may be a string.
-pub(super) fn may_be_string(schema: &SchemaRef) -> bool {
+pub(crate) fn may_be_string(schema: &SchemaRef) -> bool {
     schema::may_be_string(schema.get(), &schema.document)
 }

@@ -1,7 +1,7 @@
 //! Generates random texts that a grammar allows.
 
-use super::earley::Recogniser;
-use super::unrolled::{Rules, Symbol};
+use crate::text::earley::Recogniser;
+use crate::text::unrolled::{Rules, Symbol};
 use chatparse_base::chars::Chars;
 
 /// A generator of random texts of a grammar; the same seed gives the same texts.

@@ -2,13 +2,13 @@
 
 use smol_str::SmolStr;
 
-use super::automaton::Automaton;
-use super::fixpoint::{Fact, Fixpoint};
+use crate::formats::automaton::Automaton;
+use crate::text::fixpoint::{Fact, Fixpoint};
 use chatparse_base::chars::Chars;
 
 /// A part of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Node {
+pub(crate) enum Node {
     /// A text, which is not empty.
     Text(String),
     /// One of these characters.
@@ -25,7 +25,7 @@ pub(super) enum Node {
 
 /// Named rules.
 #[derive(Clone, Debug)]
-pub(super) struct Tree {
+pub(crate) struct Tree {
     pub names: Vec<SmolStr>,
     pub rules: Vec<Node>,
     pub root: usize,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use smallvec::SmallVec;
 
 /// An Aho-Corasick automaton over characters.
-pub(super) struct Automaton {
+pub(crate) struct Automaton {
     states: Vec<State>,
     /// The characters of the markers, sorted.
     alphabet: Vec<char>,
@@ -23,7 +23,7 @@ struct State {
 
 /// The transitions from one state.
 #[derive(Default)]
-pub(super) struct Moves {
+pub(crate) struct Moves {
     /// Characters that complete a marker.
     pub completing: SmallVec<[char; 4]>,
     /// Characters that lead to a state other than the first, sorted by that state.

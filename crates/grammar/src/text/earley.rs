@@ -6,15 +6,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::gbnf;
-use super::unrolled::{Rules, Symbol};
+use crate::text::gbnf;
+use crate::text::unrolled::{Rules, Symbol};
 use chatparse_base::Result;
 use chatparse_base::limits;
 
 /// A grammar that texts can be checked against. Reads GBNF like llama.cpp and rejects what it rejects.
 #[derive(Debug)]
 pub struct Recogniser {
-    pub(super) rules: Rules,
+    pub(crate) rules: Rules,
     nullable: Vec<bool>,
     /// All alternatives, one after the other, each followed by its end.
     slots: Vec<Slot>,

@@ -5,9 +5,11 @@ use std::ops::Range;
 
 use smol_str::{SmolStr, format_smolstr};
 
-use super::repetition::{self, Reader};
-use super::rule::Rule;
-use super::{dead, gbnf, primitive};
+use crate::rules::primitive;
+use crate::rules::rule::Rule;
+use crate::text::dead;
+use crate::text::gbnf;
+use crate::text::repetition::{self, Reader};
 use chatparse_base::Result;
 use chatparse_message::GrammarStyle;
 
@@ -72,7 +74,7 @@ impl FidelityKind {
 /// Collects rules under unique names. An equal rule of the same name is shared.
 #[derive(Clone, Debug)]
 pub struct Builder {
-    pub(super) style: GrammarStyle,
+    pub(crate) style: GrammarStyle,
     rules: BTreeMap<SmolStr, Entry>,
     /// The texts of all rules, including removed ones.
     texts: String,
@@ -82,9 +84,9 @@ pub struct Builder {
     journal: Vec<SmolStr>,
     report: Vec<Fidelity>,
     /// The rules of references, by document and pointer.
-    pub(super) references: HashMap<(u64, String), SmolStr>,
+    pub(crate) references: HashMap<(u64, String), SmolStr>,
     /// The number of documents that were too deep to be compared with others.
-    pub(super) strange: u64,
+    pub(crate) strange: u64,
 }
 
 /// A rule and the place of its text. A recursive rule is named before it has a body.
@@ -102,7 +104,7 @@ struct Numbered {
 
 /// A state to go back to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Mark {
+pub(crate) struct Mark {
     rules: usize,
     report: usize,
 }
@@ -207,7 +209,7 @@ impl Builder {
     }
 
     /// Like [`Builder::add_rule`], but the name may be that of a shared rule.
-    pub(super) fn add(&mut self, name: &SmolStr, rule: Rule) -> SmolStr {
+    pub(crate) fn add(&mut self, name: &SmolStr, rule: Rule) -> SmolStr {
         let name = clean(name);
         let rule = settled(rule);
         let text = self.write(&rule);
@@ -254,7 +256,7 @@ impl Builder {
     }
 
     /// Reserves a free name like `name`, for a rule that [`Builder::fill`] adds.
-    pub(super) fn reserve(&mut self, name: &SmolStr) -> SmolStr {
+    pub(crate) fn reserve(&mut self, name: &SmolStr) -> SmolStr {
         // A host may pass a name without a usable character.
         let name = if name.is_empty() { "rule".into() } else { clean(name) };
         let mut free = name.clone();
@@ -269,7 +271,7 @@ impl Builder {
     }
 
     /// Adds the body of a reserved name.
-    pub(super) fn fill(&mut self, reserved: &SmolStr, rule: Rule) {
+    pub(crate) fn fill(&mut self, reserved: &SmolStr, rule: Rule) {
         let rule = settled(rule);
         let text = Some(self.write(&rule));
         self.rules.insert(reserved.clone(), Entry { rule, text });
@@ -287,17 +289,17 @@ impl Builder {
     }
 
     /// The length of all rules that were ever added, in bytes.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.texts.len()
     }
 
     /// The current state, for [`Builder::undo`].
-    pub(super) fn mark(&self) -> Mark {
+    pub(crate) fn mark(&self) -> Mark {
         Mark { rules: self.journal.len(), report: self.report.len() }
     }
 
     /// Removes the rules since a mark that match no text, and what needs them. Returns their names.
-    pub(super) fn remove_dead(&mut self, mark: Mark) -> HashSet<SmolStr> {
+    pub(crate) fn remove_dead(&mut self, mark: Mark) -> HashSet<SmolStr> {
         let names = self.journal[mark.rules..].to_vec();
         let dead = dead::find(names.iter().filter_map(|name| Some((name, &self.rules.get(name)?.rule))));
         if dead.is_empty() {
@@ -313,7 +315,7 @@ impl Builder {
     }
 
     /// Removes all that was added since a mark.
-    pub(super) fn undo(&mut self, mark: Mark) {
+    pub(crate) fn undo(&mut self, mark: Mark) {
         for name in self.journal.drain(mark.rules..) {
             self.rules.remove(&name);
         }
@@ -336,7 +338,7 @@ fn settled(rule: Rule) -> Rule {
 }
 
 /// Replaces each run of characters other than letters, digits and dashes by one dash.
-pub(super) fn clean(name: &SmolStr) -> SmolStr {
+pub(crate) fn clean(name: &SmolStr) -> SmolStr {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-';
     if name.chars().all(fits) {
         return name.clone();

@@ -1,11 +1,11 @@
 //! A grammar whose groups and repetitions are rules: as llama.cpp checks it, and as texts are checked.
 
-use super::fixpoint::{Fact, Fixpoint};
+use crate::text::fixpoint::{Fact, Fixpoint};
 use chatparse_base::chars::Chars;
 
 /// A grammar with its groups and repetitions unrolled into rules.
 #[derive(Debug)]
-pub(super) struct Rules {
+pub(crate) struct Rules {
     /// The alternatives of each rule.
     pub rules: Vec<Vec<Vec<Symbol>>>,
     pub classes: Vec<Chars>,
@@ -13,14 +13,14 @@ pub(super) struct Rules {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Symbol {
+pub(crate) enum Symbol {
     /// A character of this class.
     Char(u32),
     /// This rule.
     Rule(u32),
 }
 
-pub(super) type Alternatives = Vec<Vec<Symbol>>;
+pub(crate) type Alternatives = Vec<Vec<Symbol>>;
 
 impl Rules {
     /// By rule: whether it may be empty.

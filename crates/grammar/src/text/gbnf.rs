@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use smol_str::SmolStr;
 
-use super::tree::{Node, Tree};
-use super::unrolled::{Alternatives, Rules, Symbol};
+use crate::text::tree::{Node, Tree};
+use crate::text::unrolled::{Alternatives, Rules, Symbol};
 use chatparse_base::char_class::{self, Unreadable};
 use chatparse_base::chars::Chars;
 use chatparse_base::limits;
@@ -19,7 +19,7 @@ type Bounds = (u64, Option<u64>);
 ///
 /// # Errors
 /// What llama.cpp rejects: also a rule that is not defined, and one that begins with itself.
-pub(super) fn rules(text: &str) -> Result<Rules> {
+pub(crate) fn rules(text: &str) -> Result<Rules> {
     read(text, false).map(|(rules, _)| rules)
 }
 
@@ -27,7 +27,7 @@ pub(super) fn rules(text: &str) -> Result<Rules> {
 ///
 /// # Errors
 /// As [`rules`].
-pub(super) fn tree(text: &str) -> Result<Tree> {
+pub(crate) fn tree(text: &str) -> Result<Tree> {
     read(text, true).map(|(_, tree)| tree)
 }
 
@@ -57,7 +57,7 @@ fn read(text: &str, wants_tree: bool) -> Result<(Rules, Tree)> {
 }
 
 /// `text` without the blanks around it, if it is one rule body on one line.
-pub(super) fn body(text: &str) -> Result<&str> {
+pub(crate) fn body(text: &str) -> Result<&str> {
     let end = text.trim_ascii_end().len();
     let mut reader =
         Reader { at: end - text[..end].trim_ascii_start().len(), alone: true, ..Reader::new(&text[..end]) };

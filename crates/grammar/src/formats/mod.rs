@@ -1,0 +1,5 @@
+//! Formats to rules.
+
+pub(crate) mod automaton;
+pub(crate) mod from_peg;
+pub(crate) mod nullable;
