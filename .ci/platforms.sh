@@ -25,11 +25,11 @@ python3 .ci/cases.py "${EVERY:-6}" >"$work/cases.jsonl"
 # shellcheck source=.ci/compiler.sh
 . .ci/compiler.sh
 
-# Runs a command with what cargo needs to know. Nothing is optimised: that would take most of the time.
+# Runs a command with what cargo needs to know. What no profile of a package says otherwise is not optimised: that would take most of the time.
 with_compiler() {
   local linker=CARGO_TARGET_${target^^}_LINKER
   env RUSTC="$rustc" RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR="$work" CARGO_PROFILE_RELEASE_OPT_LEVEL=0 \
-    CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 ${std:+CARGO_UNSTABLE_BUILD_STD=$std} ${cc:+"${linker//-/_}=$cc"} "$@"
+    CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_LTO=off ${std:+CARGO_UNSTABLE_BUILD_STD=$std} ${cc:+"${linker//-/_}=$cc"} "$@"
 }
 with_cargo() { with_compiler "${rustc%/*}/cargo" "$1" --quiet --release --features capi --target "$target" "${@:2}"; }
 
