@@ -15,7 +15,7 @@ SECTIONS = [
     ("Version", "of the header and of the library", ["CHAT_VERSION", "chat_version"]),
     ("Handles", "the objects of the library", []),
     ("Texts", "views of text, positions in text", ["chat_str", "chat_span"]),
-    ("Errors", "statuses and error objects", ["chat_status", "chat_error"]),
+    ("Errors", "statuses and error objects", ["chat_status", "chat_error", "chat_version_check"]),
     ("Templates", "compiled once for each model", ["chat_template"]),
     ("Params", "one request: its prompt, and what parses and constrains the output", ["chat_params", "chat_media", "chat_trigger"]),
     ("Messages", "what a model wrote: content, reasoning, tool calls, diagnostics",

@@ -164,6 +164,7 @@ static void frees(void) {
 
 // These take no pointers, and never give one that is NULL.
 static void no_pointers(void) {
+  CHECK(chat_version_number() > 0 && chat_version_check(0, NULL) == CHAT_STATUS_INVALID_ARGUMENT);
   CHECK(chat_version() != NULL && chat_status_name(12345) != NULL && chat_delta_kind_name(12345) != NULL);
   CHECK(chat_template_builtin_name(chat_template_builtin_count()).data != NULL);
 }

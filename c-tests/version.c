@@ -10,6 +10,19 @@ int main(void) {
   snprintf(header, sizeof header, "%d.%d.%d", CHAT_VERSION_MAJOR, CHAT_VERSION_MINOR, CHAT_VERSION_PATCH);
   CHECK(strcmp(chat_version(), header) == 0);
   CHECK(strcmp(chat_version(), PACKAGE_VERSION) == 0);
+  CHECK(chat_version_number() == CHAT_VERSION_NUMBER);
+  CHECK(chat_version_check(CHAT_VERSION_NUMBER, NULL) == CHAT_STATUS_OK);
+
+  // A program that was compiled for a later library, or for another ABI.
+  chat_error *error = NULL;
+  CHECK(chat_version_check(CHAT_VERSION_NUMBER + 1, &error) == CHAT_STATUS_INVALID_ARGUMENT);
+  char words[256];
+  snprintf(words, sizeof words, "the program was compiled for chatparse %d.%d.%d, and the library is %s", CHAT_VERSION_MAJOR,
+           CHAT_VERSION_MINOR, CHAT_VERSION_PATCH + 1, header);
+  const chat_str message = chat_error_message(error);
+  CHECK(message.len == strlen(words) && memcmp(message.data, words, message.len) == 0);
+  chat_error_free(error);
+  CHECK(chat_version_check(CHAT_VERSION_NUMBER + 10000, NULL) == CHAT_STATUS_INVALID_ARGUMENT);
 
   CHECK(strcmp(chat_status_name(CHAT_STATUS_OK), "ok") == 0);
   CHECK(strcmp(chat_status_name(CHAT_STATUS_INVALID_ARGUMENT), "invalid_argument") == 0);

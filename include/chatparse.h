@@ -207,6 +207,8 @@ extern "C" {
 #define CHAT_VERSION_NUMBER (((CHAT_VERSION_MAJOR * 10000) + (CHAT_VERSION_MINOR * 100)) + CHAT_VERSION_PATCH)
 /** Returns the version of the linked library, e.g. `0.1.0`. The text is static and ends with NUL. */
 const char *chat_version(void);
+/** Returns the version of the linked library as a number like `CHAT_VERSION_NUMBER`. */
+uint32_t chat_version_number(void);
 
 /* == Handles ======================================================================================================= */
 
@@ -286,6 +288,15 @@ CHAT_ENUM(chat_status) {
 
 /** Returns the lower-case name of a status, e.g. `invalid_argument`, or `unknown`; static, with NUL at its end. */
 const char *chat_status_name(uint32_t status);
+
+/**
+ * Checks that the library that was found at run time serves programs that were compiled with the header `header`: pass
+ * `CHAT_VERSION_NUMBER`. A library serves its own version and older ones, as far back as the ABI is the same.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for another library, with both versions.
+ */
+CHAT_MUST_USE chat_status chat_version_check(uint32_t header, chat_error **error);
+
 /** Returns the status that the failed call returned. `CHAT_STATUS_INVALID_ARGUMENT` for NULL. */
 chat_status chat_error_status(const chat_error *error);
 /** Returns what is wrong and where, as one sentence for people. The words may change between versions. */

@@ -1,6 +1,12 @@
-//! Which version this is.
+//! The version of the header and of the library.
 
 use std::ffi::c_char;
+use std::mem::MaybeUninit;
+
+use super::error::chat_error;
+use super::guard::guard;
+use super::status::chat_status;
+use chatparse_base::Error;
 
 /// Major version of this header.
 pub const CHAT_VERSION_MAJOR: u32 = 0;
@@ -15,4 +21,55 @@ pub const CHAT_VERSION_NUMBER: u32 = CHAT_VERSION_MAJOR * 10_000 + CHAT_VERSION_
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
+/// Returns the version of the linked library as a number like `CHAT_VERSION_NUMBER`.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_version_number() -> u32 {
+    CHAT_VERSION_NUMBER
+}
+
+/// Checks that the library that was found at run time serves programs that were compiled with the header `header`: pass
+/// `CHAT_VERSION_NUMBER`. A library serves its own version and older ones, as far back as the ABI is the same.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for another library, with both versions.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_version_check(header: u32, error: Option<&mut MaybeUninit<*mut chat_error>>) -> chat_status {
+    guard(error, || match serves(CHAT_VERSION_NUMBER, header) {
+        true => Ok(()),
+        false => Err(Error::invalid(format!(
+            "the program was compiled for chatparse {}, and the library is {}",
+            shown(header),
+            shown(CHAT_VERSION_NUMBER)
+        ))),
+    })
+}
+
+/// Up to 1.0 a minor version is an ABI, from then on a major one.
+fn serves(library: u32, header: u32) -> bool {
+    let abi = |number: u32| if number < 10_000 { (0, number / 100) } else { (number / 10_000, 0) };
+    abi(library) == abi(header) && library >= header
+}
+
+fn shown(number: u32) -> String {
+    format!("{}.{}.{}", number / 10_000, number / 100 % 100, number % 100)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_library_serves_older_programs_of_its_abi() {
+        for (library, header, serves) in [
+            (100, 100, true),
+            (103, 101, true),
+            (101, 103, false),
+            (200, 100, false),
+            (10_000, 9_900, false),
+            (10_203, 10_000, true),
+            (10_203, 10_300, false),
+            (20_000, 10_000, false),
+        ] {
+            assert_eq!(super::serves(library, header), serves, "{library} for {header}");
+        }
+    }
 }
