@@ -53,6 +53,8 @@ refuses() {
 # from_source GENERATOR BUILD_TYPE WAY ARGUMENT
 from_source() {
   command -v cargo >/dev/null || skip "no cargo"
+  # Nothing is optimised: that would take most of the time.
+  export CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_LTO=off
   configure -G "$1" -DCMAKE_BUILD_TYPE="$2" -DWAY="$3" "$4" -DLIBRARIES="chatparse;chatparse_shared;chatparse_static" \
     -DCHATPARSE_CARGO_TARGET_DIR="$(dirname "$work")/cargo"
   cmake --build "$work" --parallel 2
