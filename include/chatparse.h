@@ -67,9 +67,10 @@
  * __declspec(dllimport). The module for wasm32-unknown-unknown imports nothing and has no clock: the request has
  * `now`. A host passes texts and outputs in memory that it has added (memory.grow), as in c-tests/wasm.mjs.
  *
- * Parts. A build for a small device may leave out the server APIs (chat_answer, chat_error_body), segments, the next
- * turn, the lint, and grammars in other notations than GBNF. Then those functions are missing, and a program that calls
- * them does not link; asking for such a notation is CHAT_STATUS_INVALID_ARGUMENT.
+ * Parts. A build for a small device may leave out the server APIs (chat_answer, chat_error_body,
+ * chat_error_http_status), segments, the next turn, the lint, and grammars in other notations than GBNF. Then those
+ * functions are missing, and a program that calls them does not link; asking for such a notation is
+ * CHAT_STATUS_INVALID_ARGUMENT.
  *
  * Names begin with chat_ or CHAT_. The struct tags of handles begin with chatparse_, so that a program can have its
  * own `struct chat_message` in C (in C++, the compiler reports the clash). chatparse.hpp wraps this file for C++17.

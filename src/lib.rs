@@ -72,7 +72,9 @@
 //!
 //! # Compatibility
 //!
-//! Structs and enums that will grow are `#[non_exhaustive]`: make one with its constructor or `default()`, then change its fields.
+//! Structs that are `#[non_exhaustive]` will grow: make one with its constructor or `default()`, then change its fields. Kinds (of errors,
+//! deltas, diagnostics) and what only the library makes may grow with a release 0.y, without that mark: end a `match` with `_`, a
+//! pattern with `..`.
 #![deny(unsafe_code)]
 #![deny(missing_docs)]
 // What only a part that is left out uses is not in the library, either.
