@@ -16,7 +16,7 @@ SECTIONS = [
     ("Handles", "the objects of the library", []),
     ("Texts", "views of text, positions in text", ["chat_str", "chat_span"]),
     ("Errors", "statuses and error objects", ["chat_status", "chat_error", "chat_version_check"]),
-    ("Templates", "compiled once for each model", ["chat_template"]),
+    ("Templates", "compiled once for each model", ["chat_template", "chat_report"]),
     ("Params", "one request: its prompt, and what parses and constrains the output", ["chat_params", "chat_media", "chat_trigger"]),
     ("Messages", "what a model wrote: content, reasoning, tool calls, diagnostics",
      ["CHAT_PARSE", "chat_parse_partial", "chat_message", "chat_outcome", "chat_origin", "chat_diagnostic", "chat_part", "CHAT_SPANS"]),
@@ -27,11 +27,11 @@ SECTIONS = [
     ("Segments", "which bytes of a prompt come from the template, and training masks",
      ["CHAT_MASK", "chat_segment", "chat_segments", "chat_text_origin"]),
     ("Grammars", "from JSON schemas; printed, checked and converted",
-     ["chat_grammar", "chat_dialect", "chat_fidelity", "chat_schema"]),
+     ["chat_grammar", "chat_dialect", "chat_fidelity"]),
     ("Parsers", "what parses an output, without its params", ["chat_parser", "chat_params_parser"]),
     ("Grammar builder", "grammars from rules and schemas", ["chat_grammar_builder"]),
     ("Formats of your own", "parsers from expressions, for formats that no template shows",
-     ["CHAT_EXPR", "chat_expr", "chat_tag", "chat_value_kind", "chat_char_range"]),
+     ["CHAT_EXPR", "chat_expr", "chat_parser_grammar", "chat_tag", "chat_value_kind", "chat_char_range", "chat_schema"]),
     ("Trees", "syntax trees, for outputs that are not messages",
      ["chat_tree", "chat_match", "chat_node", "chat_parser_tree"]),
     ("Servers' APIs", "requests and answers of OpenAI's and Anthropic's APIs",
@@ -39,11 +39,21 @@ SECTIONS = [
 ]
 HANDLES = "Handles"
 MAIN = "chatparse.h"
+UNSTABLE = "chatparse/unstable.h"
+# What the other files say of themselves.
+INTRODUCTION = {
+    "chatparse/server.h": "/* A part of chatparse.h, which includes this file: its rules hold here, too. */",
+    UNSTABLE: """\
+/*
+ * Unstable: any release may change or remove what is in this file, also where the SONAME stays. chatparse.h does not include
+ * it. A program that does should be linked to the library of one release. Otherwise the rules of chatparse.h hold here, too.
+ */""",
+}
 # Sections in files of their own.
 SEPARATE = {
-    "Grammar builder": "chatparse/format.h",
-    "Formats of your own": "chatparse/format.h",
-    "Trees": "chatparse/format.h",
+    "Grammar builder": UNSTABLE,
+    "Formats of your own": UNSTABLE,
+    "Trees": UNSTABLE,
     "Servers' APIs": "chatparse/server.h",
 }
 INDEX = " * @index@\n"
@@ -118,9 +128,14 @@ def arrange(blocks):
         if match := HANDLE.fullmatch(code):
             # The tag differs from the type's name: by `struct chat_message` a program may mean a struct of its own.
             end = doc.index("") if "" in doc else len(doc)
-            sections[HANDLES].append(f"{comment(doc[:end])}\ntypedef struct chatparse_{match[1]} {match[2]};")
+            handle = f"{comment(doc[:end])}\ntypedef struct chatparse_{match[1]} {match[2]};"
+            section = section_of(match[2])
+            if section in SEPARATE:
+                sections[section].insert(0, handle)
+            else:
+                sections[HANDLES].append(handle)
             if doc[end + 1:]:
-                sections[section_of(match[2])].insert(0, comment(doc[end + 1:], "/*"))
+                sections[section].insert(0, comment(doc[end + 1:], "/*"))
             continue
         if match := ENUM.fullmatch(code):
             name, code = match[1], f"CHAT_ENUM({match[1]}) {{\n{members(match[2])}\n}};"
@@ -161,11 +176,10 @@ def main():
         file = SEPARATE.get(title, MAIN)
         if file not in texts:
             guard = re.sub(r"\W", "_", file).upper()
-            texts[file] = [f"/* A part of {MAIN}, which includes this file: its rules hold here, too. */",
-                           f"#ifndef {guard}\n#define {guard}", f'#include "../{MAIN}"', opening[0]]
+            texts[file] = [INTRODUCTION[file], f"#ifndef {guard}\n#define {guard}", f'#include "../{MAIN}"', opening[0]]
         texts[file] += [f"/* == {title} ".ljust(WIDTH - 3, "=") + " */", paragraphs(declarations)]
     for file, text in texts.items():
-        end = closing if file != MAIN else [closing[0], "\n".join(f'#include "{name}"' for name in texts if name != MAIN), closing[1]]
+        end = closing if file != MAIN else [closing[0], "\n".join(f'#include "{name}"' for name in texts if name not in (MAIN, UNSTABLE)), closing[1]]
         path = pathlib.Path(sys.argv[1], file)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n\n".join(text + [block.replace("CHATPARSE_H", re.sub(r"\W", "_", file).upper()) for block in end]) + "\n")

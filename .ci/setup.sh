@@ -69,6 +69,7 @@ fi
 
 packages=()
 have valgrind || packages+=(valgrind)
+have abidiff || packages+=(abigail-tools)
 have ninja || packages+=(ninja-build)
 have go || packages+=(golang-go)
 have clang || packages+=(clang)

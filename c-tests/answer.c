@@ -290,7 +290,7 @@ static bool add_caps(yyjson_mut_doc *doc, yyjson_mut_val *object, const chat_tem
   chat_params *params = NULL;
   chat_error *error = NULL;
   chat_str caps;
-  OK(chat_template_caps_json(chat, &caps, &error));
+  OK(chat_template_report(chat, CHAT_REPORT_CAPS, &caps, &error));
   if (!done(chat_params_from_template(chat, TEXT(plain), &params, &error), &error, why)) return false;
   yyjson_doc *all;
   params_json(params, &all);
@@ -370,7 +370,7 @@ static bool add_grammar(yyjson_mut_doc *doc, yyjson_mut_val *object, yyjson_val 
   chat_error *error = NULL;
   size_t len;
   char *text = written(schema, &len);
-  const chat_status status = chat_grammar_from_json_schema_with(text, len, style, &grammar, &error);
+  const chat_status status = chat_grammar_from_json_schema(text, len, style, &grammar, &error);
   free(text);
   if (!done(status, &error, why)) return false;
   put(doc, object, "grammar", string(doc, chat_grammar_text(grammar)));

@@ -3,13 +3,13 @@
 
 static void schemas(void) {
   chat_grammar *grammar = NULL;
-  OK(chat_grammar_from_json_schema(TEXT("{\"type\": \"integer\", \"minimum\": 0, \"maximum\": 23}"), &grammar, &error));
+  OK(chat_grammar_from_json_schema(TEXT("{\"type\": \"integer\", \"minimum\": 0, \"maximum\": 23}"), CHAT_GRAMMAR_STYLE_FAITHFUL, &grammar, &error));
   CHECK(is(chat_grammar_text(grammar),
            "root ::= ([03-9] | \"1\" [0-9]? | \"2\" [0-3]?)\n"
            "space ::= | \" \" | \"\\n\"{1,2} [ \\t]{0,20}\n"));
   CHECK(chat_grammar_report_count(grammar) == 0);
   chat_grammar_free(grammar);
-  OK(chat_grammar_from_json_schema_with(TEXT("{\"type\": \"integer\", \"minimum\": 0, \"maximum\": 23}"),
+  OK(chat_grammar_from_json_schema(TEXT("{\"type\": \"integer\", \"minimum\": 0, \"maximum\": 23}"),
                                         CHAT_GRAMMAR_STYLE_LLAMA_CPP, &grammar, &error));
   CHECK(contains(chat_grammar_text(grammar), "root ::= ([0-9] | ([1] [0-9] | [2] [0-3]))\n"));
   chat_grammar_free(grammar);
@@ -18,9 +18,9 @@ static void schemas(void) {
   SAYS(CHAT_STATUS_SCHEMA, "#/properties/age",
        chat_grammar_from_json_schema(TEXT("{\"properties\": {\"age\": {\"type\": \"integer\", \"minimum\": \"no\"}}}"),
                                      &grammar, &error));
-  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "schema", chat_grammar_from_json_schema(TEXT("{"), &grammar, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "schema", chat_grammar_from_json_schema(TEXT("{"), CHAT_GRAMMAR_STYLE_FAITHFUL, &grammar, &error));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "not UTF-8 at byte 1",
-       chat_grammar_from_json_schema(TEXT("\"\xff\""), &grammar, &error));
+       chat_grammar_from_json_schema(TEXT("\"\xff\""), CHAT_GRAMMAR_STYLE_FAITHFUL, &grammar, &error));
   CHECK(grammar == NULL);
 }
 
@@ -30,7 +30,7 @@ static void report(void) {
                                "\"additionalProperties\": false, \"type\": \"object\"}";
   chat_grammar *grammar = NULL;
   chat_fidelity entry;
-  OK(chat_grammar_from_json_schema(TEXT(schema), &grammar, &error));
+  OK(chat_grammar_from_json_schema(TEXT(schema), CHAT_GRAMMAR_STYLE_FAITHFUL, &grammar, &error));
   CHECK(chat_grammar_report_count(grammar) == 1);
   OK(chat_grammar_report(grammar, 0, &entry, &error));
   CHECK(entry.kind == CHAT_FIDELITY_KIND_WIDENED);
@@ -52,7 +52,7 @@ static void check(void) {
   CHECK(verdict(number, "x") == CHAT_GRAMMAR_VERDICT_REFUSED && verdict(number, "1234") == CHAT_GRAMMAR_VERDICT_REFUSED);
 
   chat_grammar *grammar = NULL;
-  OK(chat_grammar_from_json_schema(TEXT("{\"const\": \"\u00e5\"}"), &grammar, &error));
+  OK(chat_grammar_from_json_schema(TEXT("{\"const\": \"\u00e5\"}"), CHAT_GRAMMAR_STYLE_FAITHFUL, &grammar, &error));
   chat_grammar_verdict said = CHAT_GRAMMAR_VERDICT_REFUSED;
   const chat_str text = chat_grammar_text(grammar);
   OK(chat_grammar_check(text.data, text.len, TEXT("\"\xc3\xa5\""), &said, &error));
@@ -126,7 +126,7 @@ static void builder(void) {
 
 static void dialects(void) {
   chat_grammar *grammar = NULL, *lark = NULL, *again = NULL;
-  OK(chat_grammar_from_json_schema(TEXT("{\"type\": \"boolean\"}"), &grammar, &error));
+  OK(chat_grammar_from_json_schema(TEXT("{\"type\": \"boolean\"}"), CHAT_GRAMMAR_STYLE_FAITHFUL, &grammar, &error));
   OK(chat_grammar_as(grammar, CHAT_DIALECT_GBNF, &again, &error));
   CHECK(is(chat_grammar_text(again), "root ::= (\"true\" | \"false\")\nspace ::= | \" \" | \"\\n\"{1,2} [ \\t]{0,20}\n"));
   chat_grammar_free(again);

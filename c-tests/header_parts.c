@@ -1,7 +1,7 @@
 // Each of the header's parts may be included by itself, in any order.
 #include <chatparse/server.h>
 
-#include <chatparse/format.h>
+#include <chatparse/unstable.h>
 
 typedef chat_node header_has_trees;
 typedef chat_event header_has_events;

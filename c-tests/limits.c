@@ -83,14 +83,14 @@ static void schemas(void) {
   chat_str name = {NULL, 0};
   size_t len;
   char *schema = repeated("", "{\"items\":", 10000, "{}", &len);
-  const chat_status status = chat_grammar_from_json_schema(schema, len, &grammar, NULL);
+  const chat_status status = chat_grammar_from_json_schema(schema, len, CHAT_GRAMMAR_STYLE_FAITHFUL, &grammar, NULL);
   CHECK(status == CHAT_STATUS_LIMIT || status == CHAT_STATUS_INVALID_ARGUMENT);
   free(schema);
   // Parts count as often as they are written out.
   static const char wide[] = "{\"$defs\": {\"a\": {\"anyOf\": [{\"$ref\": \"#/$defs/b\"}, {\"$ref\": \"#/$defs/b\"}]}, \"b\": {}}, "
                              "\"allOf\": [";
   schema = repeated(wide, "{\"anyOf\": [{\"const\": 1}, {\"const\": 2}, {\"const\": 3}, {\"const\": 4}]},", 40, "true]}", &len);
-  const chat_status costly = chat_grammar_from_json_schema(schema, len, &grammar, NULL);
+  const chat_status costly = chat_grammar_from_json_schema(schema, len, CHAT_GRAMMAR_STYLE_FAITHFUL, &grammar, NULL);
   CHECK(costly != CHAT_STATUS_INTERNAL);
   if (costly == CHAT_STATUS_OK) chat_grammar_free(grammar);
   free(schema);

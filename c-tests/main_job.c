@@ -84,7 +84,7 @@ static void tool_call(void) {
 
   OK(chat_template_new(TEXT(TEMPLATE), TEXT(""), TEXT("<|im_end|>"), &template, &error));
   CHECK(contains(chat_template_source(template), "<tool_call>"));
-  OK(chat_template_caps_json(template, &json, &error));
+  OK(chat_template_report(template, CHAT_REPORT_CAPS, &json, &error));
   CHECK(contains(json, "\"supports_tools\":true"));
 
   OK(chat_params_from_template(template, TEXT(REQUEST), &params, &error));

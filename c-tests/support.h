@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <chatparse.h>
+#include <chatparse/unstable.h>
 
 #define CHECK(condition)                                                      \
   do {                                                                        \

@@ -38,16 +38,16 @@ static void caps(void) {
   chat_template *template = NULL;
   chat_str first, second;
   OK(chat_template_builtin(TEXT("json-call"), &template, &error));
-  OK(chat_template_caps_json(template, &first, &error));
+  OK(chat_template_report(template, CHAT_REPORT_CAPS, &first, &error));
   CHECK(contains(first, "\"supports_tools\":true") && contains(first, "\"supports_parallel_tool_calls\":true"));
   CHECK(contains(first, "\"supports_system_role\":true") && contains(first, "\"supports_typed_content\":false"));
   // Found out once.
-  OK(chat_template_caps_json(template, &second, &error));
+  OK(chat_template_report(template, CHAT_REPORT_CAPS, &second, &error));
   CHECK(first.data == second.data && first.len == second.len);
   chat_template_free(template);
 
   OK(chat_template_builtin(TEXT("chatml"), &template, &error));
-  OK(chat_template_caps_json(template, &first, &error));
+  OK(chat_template_report(template, CHAT_REPORT_CAPS, &first, &error));
   CHECK(contains(first, "\"supports_tools\":false") && contains(first, "\"supports_string_content\":true"));
   chat_template_free(template);
 }
@@ -95,10 +95,10 @@ static void readers_and_proofs(void) {
     CHECK(is(reader, ways[i].reader));
     OK(chat_template_proof(template, &read_back, &cases, &error));
     CHECK(cases > 20 && (read_back == cases) == ways[i].whole);
-    OK(chat_template_proof_json(template, &json, &error));
+    OK(chat_template_report(template, CHAT_REPORT_PROOF, &json, &error));
     CHECK(contains(json, "\"reader\":\"") && contains(json, ways[i].reader) && contains(json, "\"cases\":"));
     CHECK(contains(json, "\"failures\":[]") == ways[i].whole && contains(json, "\"why\":") != ways[i].whole);
-    OK(chat_template_proof_json(template, &again, &error));
+    OK(chat_template_report(template, CHAT_REPORT_PROOF, &again, &error));
     CHECK(json.data == again.data && json.len == again.len);
     chat_template_free(template);
     // The name needs no template.
@@ -110,7 +110,7 @@ static void readers_and_proofs(void) {
   chat_str json;
   OK(chat_template_proof(template, &read_back, &cases, &error));
   CHECK(read_back == 0 && cases == 0);
-  OK(chat_template_proof_json(template, &json, &error));
+  OK(chat_template_report(template, CHAT_REPORT_PROOF, &json, &error));
   CHECK(contains(json, "never"));
   chat_template_free(template);
 }
@@ -120,17 +120,17 @@ static void learnt(void) {
   chat_template *template = NULL;
   chat_str json, again;
   OK(chat_template_builtin(TEXT("json-call"), &template, &error));
-  OK(chat_template_layout_json(template, &json, &error));
+  OK(chat_template_report(template, CHAT_REPORT_LAYOUT, &json, &error));
   CHECK(contains(json, "\"format\":\"json_native\"") && contains(json, "<tool_call>"));
-  OK(chat_template_layout_json(template, &again, &error));
+  OK(chat_template_report(template, CHAT_REPORT_LAYOUT, &again, &error));
   CHECK(json.data == again.data);
-  OK(chat_template_turn_json(template, &json, &error));
+  OK(chat_template_report(template, CHAT_REPORT_TURN, &json, &error));
   CHECK(contains(json, "\"call\":[\""));
-  OK(chat_template_turn_json(template, &again, &error));
+  OK(chat_template_report(template, CHAT_REPORT_TURN, &again, &error));
   CHECK(json.data == again.data);
-  OK(chat_template_lint_json(template, &json, &error));
+  OK(chat_template_report(template, CHAT_REPORT_LINT, &json, &error));
   CHECK(contains(json, "\"faults\":0") && contains(json, "\"outcome\":\"survives\"") && contains(json, "\"preserved\":\"yes\""));
-  OK(chat_template_lint_json(template, &again, &error));
+  OK(chat_template_report(template, CHAT_REPORT_LINT, &again, &error));
   CHECK(json.data == again.data);
   chat_template_free(template);
 }

@@ -121,7 +121,7 @@ static void prove(const chat_template *family) {
   chat_params_free(params);
   OK(chat_template_reader(family, &reader, &error));
   CHECK(is(reader, "kimi-k2"));
-  OK(chat_template_proof_json(family, &proof, &error));
+  OK(chat_template_report(family, CHAT_REPORT_PROOF, &proof, &error));
   CHECK(contains(proof, "\"failures\":[]"));
 }
 
@@ -144,7 +144,7 @@ static void *work(void *data) {
       parse(own);
       chat_params_free(own);
     }
-    OK(chat_template_caps_json(shared->templates[i], &caps, &error));
+    OK(chat_template_report(shared->templates[i], CHAT_REPORT_CAPS, &caps, &error));
     come_together(shared->gate);
     prove(shared->families[i]);
   }

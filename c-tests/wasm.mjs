@@ -144,7 +144,7 @@ function answer(line) {
   const raw = members(line);
   const scenario = JSON.parse(line);
   if (scenario.schema !== undefined) {
-    const grammar = work("chat_grammar_from_json_schema_with", raw.schema, 2, RESULT);
+    const grammar = work("chat_grammar_from_json_schema", raw.schema, 2, RESULT);
     const rules = text("chat_grammar_text", grammar);
     chat.chat_grammar_free(grammar);
     return `"grammar":${JSON.stringify(rules)}`;
@@ -159,7 +159,7 @@ function answer(line) {
   const fields = [`"params":${json("chat_params_json", params)}`];
   if (want_caps) {
     const plain = ask('{"messages":[{"role":"user","content":"test"}],"reasoning_format":"deepseek"}', { now: 0 });
-    fields.push(`"caps":${json("chat_template_caps_json", template)}`);
+    fields.push(`"caps":${json("chat_template_report", template, 1)}`);
     fields.push(`"supports_enable_thinking":${JSON.parse(json("chat_params_json", plain)).supports_thinking}`);
     chat.chat_params_free(plain);
   }

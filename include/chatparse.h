@@ -19,9 +19,9 @@
  *     Segments             which bytes of a prompt come from the template, and training masks
  *     Grammars             from JSON schemas; printed, checked and converted
  *     Parsers              what parses an output, without its params
- *     Grammar builder      grammars from rules and schemas (chatparse/format.h)
- *     Formats of your own  parsers from expressions, for formats that no template shows (chatparse/format.h)
- *     Trees                syntax trees, for outputs that are not messages (chatparse/format.h)
+ *     Grammar builder      grammars from rules and schemas (chatparse/unstable.h)
+ *     Formats of your own  parsers from expressions, for formats that no template shows (chatparse/unstable.h)
+ *     Trees                syntax trees, for outputs that are not messages (chatparse/unstable.h)
  *     Servers' APIs        requests and answers of OpenAI's and Anthropic's APIs (chatparse/server.h)
  *
  * These rules hold for all functions. Their comments do not repeat them.
@@ -213,16 +213,10 @@ uint32_t chat_version_number(void);
 
 /* == Handles ======================================================================================================= */
 
-/** One request to a server's API, and its answer in the form of that API: events or a body. One thread at a time. */
-typedef struct chatparse_answer chat_answer;
 /** A status and a sentence about a call that failed. Immutable. */
 typedef struct chatparse_error chat_error;
-/** A builder of parsers for formats that no template shows, from expressions with tags. One thread at a time. */
-typedef struct chatparse_expr_builder chat_expr_builder;
 /** A sampling grammar and a report on where it differs from its schemas. Immutable. */
 typedef struct chatparse_grammar chat_grammar;
-/** A builder of grammars from rules, texts and JSON schemas. One thread at a time. */
-typedef struct chatparse_grammar_builder chat_grammar_builder;
 /** One message of a model: reasoning, content, tool calls, diagnostics. Immutable. */
 typedef struct chatparse_message chat_message;
 /** One request: its prompt, what the sampler and the tokeniser need, and the output's parser. Immutable. */
@@ -235,8 +229,6 @@ typedef struct chatparse_segments chat_segments;
 typedef struct chatparse_stream chat_stream;
 /** A compiled chat template: renders prompts, and learns the model's output format. Immutable. */
 typedef struct chatparse_template chat_template;
-/** A syntax tree of a text: a node for each rule, tag and label that matched. Immutable. */
-typedef struct chatparse_tree chat_tree;
 
 /* == Texts ========================================================================================================= */
 
@@ -309,6 +301,17 @@ void chat_error_free(chat_error *error);
 
 /* Make one template for each model and share it between threads. It learns the format once, at the first request. */
 
+/** The reports of `chat_template_report`. Each is a JSON object. */
+CHAT_ENUM(chat_report) {
+  CHAT_REPORT_CAPS = 1,   /**< What the template accepts. Costs a few renders. */
+  CHAT_REPORT_TURN = 2,   /**< What the library learnt of an assistant's turn. Costs some thirty renders, unless a
+                               request made them. */
+  CHAT_REPORT_LAYOUT = 3, /**< The same under llama.cpp's names. Costs as much. */
+  CHAT_REPORT_PROOF = 4,  /**< How well the library reads what the template writes. Costs some sixty renders and
+                               parses. */
+  CHAT_REPORT_LINT = 5,   /**< A check for authors of templates. Costs some hundred renders and parses. */
+};
+
 /**
  * Compiles a template. `source` is Jinja, or the text of a `tokenizer_config.json` or `chat_template.json` that holds
  * a template. `bos` and `eos` are the texts of the model's special tokens, e.g. `<s>` and `</s>`; with length 0, those
@@ -356,16 +359,6 @@ chat_str chat_template_builtin_name(size_t index);
 chat_str chat_template_source(const chat_template *template_);
 
 /**
- * Writes what the template accepts, as a JSON object of booleans: `supports_string_content`, `supports_typed_content`,
- * `supports_tools`, `supports_tool_calls`, `supports_parallel_tool_calls`, `supports_system_role`,
- * `supports_preserve_reasoning`, `supports_reasoning_effort` and `supports_object_arguments` (arguments must be an
- * object, not JSON text). Beside them is `reasoning_effort_levels`, a list: those of `minimal`, `low`, `medium`, `high`,
- * `xhigh` and `max` that the template renders each in its own way. The first call takes a few renders; later ones
- * return the same text.
- */
-CHAT_MUST_USE chat_status chat_template_caps_json(const chat_template *template_, chat_str *out, chat_error **error);
-
-/**
  * Writes the name of the reader of the model's output: `turn` for a learnt format, else the name of a
  * template family. If there are several readers to choose from, the first call compares them in some ten renders,
  * unless `chat_params_from_template` did. The view is valid for ever.
@@ -376,14 +369,30 @@ CHAT_MUST_USE chat_status chat_template_reader(const chat_template *template_, c
  * Tests how well the library reads what the template writes: renders messages of many kinds as the model would write
  * them, and parses them. `*cases` is the number of messages, `*read_back` the number that parse to the same message.
  * Messages that the template refuses, and those whose turn does not begin where the prompt ends, do not count. A host
- * may refuse a template if the numbers differ or are 0; `chat_template_proof_json` has the reasons. The first call
+ * may refuse a template if the numbers differ or are 0; `CHAT_REPORT_PROOF` has the reasons. The first call
  * renders and parses some sixty messages; later ones return the same.
  */
 CHAT_MUST_USE chat_status chat_template_proof(const chat_template *template_, size_t *read_back, size_t *cases,
                                               chat_error **error);
 
 /**
- * Writes the result of the test in full, as a JSON object:
+ * Writes a report about the template, a `chat_report`, as a JSON object. The first call for a report makes it; later ones
+ * return the same text.
+ *
+ * `CHAT_REPORT_CAPS` has booleans: `supports_string_content`, `supports_typed_content`, `supports_tools`,
+ * `supports_tool_calls`, `supports_parallel_tool_calls`, `supports_system_role`, `supports_preserve_reasoning`,
+ * `supports_reasoning_effort` and `supports_object_arguments` (arguments must be an object, not JSON text). Beside them is
+ * `reasoning_effort_levels`, a list: those of `minimal`, `low`, `medium`, `high`, `xhigh` and `max` that the template
+ * renders each in its own way.
+ *
+ * `CHAT_REPORT_TURN` is for people: a list of texts for each part of the turn, such as `reasoning`, `call` or
+ * `argument: string`, and for what stands between two of them, such as `content → call`; without what the library could
+ * not learn. Outputs are read with it if `chat_template_reader` is `turn`.
+ *
+ * `CHAT_REPORT_LAYOUT` has groups of fields: `reasoning`, `content`, `tools`, `function`, `arguments`, `call_id` and more,
+ * those that `chat_expr_calls` takes. It is a view of the turn; outputs are not read with it.
+ *
+ * `CHAT_REPORT_PROOF` has the result of `chat_template_proof` in full:
  *
  * - `reader`: as `chat_template_reader`;
  * - `cases`, `read_back`: as `chat_template_proof`; `with_calls`: the cases with tool calls;
@@ -396,39 +405,16 @@ CHAT_MUST_USE chat_status chat_template_proof(const chat_template *template_, si
  * - `failures`: an array of objects with `probe` (the kind of message), `thinking` (`off`, `silent` or `on`: reasoning
  *   is disabled, absent, or present), `turn` (the rendered text), `expected` and `got` (messages as JSON text), and
  *   `why`.
- */
-CHAT_MUST_USE chat_status chat_template_proof_json(const chat_template *template_, chat_str *out, chat_error **error);
-
-/**
- * Writes what the library learnt of the template by comparing renders, as a JSON object of groups of fields: `reasoning`,
- * `content`, `tools`, `function`, `arguments`, `call_id` and more. The fields are those that `chat_expr_calls` takes.
- * It is a view of what `chat_template_turn_json` writes, by llama.cpp's names; outputs are not read with it.
  *
- * The first call renders some conversations, unless a request did before; later ones return the same.
+ * `CHAT_REPORT_LINT` has whether the messages that the template renders are read back and rendered again to the same
+ * bytes, and whether prompts only grow as a conversation does. `faults` counts the `cases` that need a look. Each case has
+ * `probe` (the kind of message), `thinking`, `turn` (the template's text), `outcome` (`survives`, `omitted`, `no_turn`,
+ * `lost`, `spaced`, `rewritten` or `refused`) and, for some outcomes, `at` (the first byte that differs), `expected`,
+ * `got`, `part` or `error`. `next` has, for each kind of turn, whether the bytes that were sent are `preserved`;
+ * `untraced` lists texts of a prompt whose origin is unknown.
  */
-CHAT_MUST_USE chat_status chat_template_layout_json(const chat_template *template_, chat_str *out, chat_error **error);
-
-/**
- * Writes what the library learnt of an assistant's turn, as a JSON object for people: a list of texts for each part of the
- * turn, such as `reasoning`, `call` or `argument: string`, and for what stands between two of them, such as
- * `content → call`; without what it could not learn. Outputs are read with it if `chat_template_reader` is `turn`.
- *
- * The first call renders some conversations, unless a request did before; later ones return the same.
- */
-CHAT_MUST_USE chat_status chat_template_turn_json(const chat_template *template_, chat_str *out, chat_error **error);
-
-/**
- * Writes the result of a check for authors of templates, as a JSON object: whether the messages that the template renders are read back and
- * rendered again to the same bytes, and whether prompts only grow as a conversation does.
- *
- * `faults` counts the `cases` that need a look. Each case has `probe` (the kind of message), `thinking`, `turn` (the
- * template's text), `outcome` (`survives`, `omitted`, `no_turn`, `lost`, `spaced`, `rewritten` or `refused`) and, for some
- * outcomes, `at` (the first byte that differs), `expected`, `got`, `part` or `error`. `next` has, for each kind of turn,
- * whether the bytes that were sent are `preserved`; `untraced` lists texts of a prompt whose origin is unknown.
- *
- * The first call renders some hundred conversations; later ones return the same.
- */
-CHAT_MUST_USE chat_status chat_template_lint_json(const chat_template *template_, chat_str *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_template_report(const chat_template *template_, uint32_t report, chat_str *out,
+                                               chat_error **error);
 
 /** Frees the template. Params that were made from it stay valid. */
 void chat_template_free(chat_template *template_);
@@ -1162,24 +1148,13 @@ typedef struct {
 /**
  * Makes the grammar of the JSON values that a schema (JSON text) allows, compact or pretty. Declared properties keep
  * the order of the schema; others are allowed where the schema allows them. `chat_grammar_report` lists where the
- * grammar allows more or less than the schema.
+ * grammar allows more or less than the schema. `style` is a `chat_grammar_style`; take `CHAT_GRAMMAR_STYLE_FAITHFUL`.
  *
  * Errors: `CHAT_STATUS_SCHEMA`, with the JSON pointer of the place, e.g. `#/properties/age`, for a schema that is
  * wrong or contradicts itself; `CHAT_STATUS_LIMIT` for one that is too deep or too large.
  */
-CHAT_MUST_USE chat_status chat_grammar_from_json_schema(const char *schema, size_t schema_len, chat_grammar **out,
-                                                        chat_error **error);
-
-/** As `chat_grammar_from_json_schema`, in a `chat_grammar_style`. */
-CHAT_MUST_USE chat_status chat_grammar_from_json_schema_with(const char *schema, size_t schema_len, uint32_t style,
-                                                             chat_grammar **out, chat_error **error);
-
-/**
- * Writes whether a schema (JSON text) allows any string, in any of its branches. Tagged formats write such values as
- * raw text. A reference without a target, or in a circle, counts as no string.
- */
-CHAT_MUST_USE chat_status chat_schema_allows_string(const char *schema, size_t schema_len, bool *out,
-                                                    chat_error **error);
+CHAT_MUST_USE chat_status chat_grammar_from_json_schema(const char *schema, size_t schema_len, uint32_t style,
+                                                        chat_grammar **out, chat_error **error);
 
 /** Returns the grammar's text. GBNF has a line for each rule and starts at `root`. Empty if nothing is constrained. */
 chat_str chat_grammar_text(const chat_grammar *grammar);
@@ -1239,14 +1214,6 @@ CHAT_MUST_USE chat_status chat_parser_from_text(const char *text, size_t text_le
  */
 CHAT_MUST_USE chat_status chat_parser_text(const chat_parser *parser, chat_str *out, chat_error **error);
 
-/**
- * Makes the grammar of the outputs that the parser accepts. If `lazy`, the grammar describes only what may follow a
- * trigger: the rules with `trigger` set in `chat_expr_rule`. Otherwise it describes the prefill and the output
- * together.
- */
-CHAT_MUST_USE chat_status chat_parser_grammar(const chat_parser *parser, bool lazy, chat_grammar **out,
-                                              chat_error **error);
-
 /** As `chat_parse_partial`, with a parser instead of params. */
 CHAT_MUST_USE chat_status chat_parser_parse(const chat_parser *parser, const char *text, size_t text_len,
                                             uint32_t flags, chat_message **out, chat_error **error);
@@ -1258,7 +1225,6 @@ void chat_parser_free(chat_parser *parser);
 }  // extern "C"
 #endif  // __cplusplus
 
-#include "chatparse/format.h"
 #include "chatparse/server.h"
 
 #endif  /* CHATPARSE_H */

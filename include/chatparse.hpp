@@ -97,7 +97,7 @@ class Grammar : public detail::Handle<chat_grammar, chat_grammar_free> {
   using Handle::Handle;
 
   static Result<Grammar> from_json_schema(std::string_view schema, chat_grammar_style style = CHAT_GRAMMAR_STYLE_FAITHFUL) {
-    return detail::object<Grammar>(chat_grammar_from_json_schema_with, schema.data(), schema.size(), style);
+    return detail::object<Grammar>(chat_grammar_from_json_schema, schema.data(), schema.size(), style);
   }
   // What a grammar (GBNF) says of a text.
   static Result<chat_grammar_verdict> check(std::string_view gbnf, std::string_view text) {
@@ -348,22 +348,13 @@ class Template : public detail::Handle<chat_template, chat_template_free> {
 
   std::string_view source() const & noexcept { return detail::view(chat_template_source(get())); }
   std::string source() const && { return std::string(detail::view(chat_template_source(get()))); }
-  Result<std::string_view> caps_json() const & {
-    return detail::text<std::string_view>(chat_template_caps_json, get());
+  // JSON.
+  Result<std::string_view> report(chat_report which) const & {
+    return detail::text<std::string_view>(chat_template_report, get(), which);
   }
-  Result<std::string> caps_json() const && { return detail::text<std::string>(chat_template_caps_json, get()); }
-  Result<std::string_view> proof_json() const & {
-    return detail::text<std::string_view>(chat_template_proof_json, get());
+  Result<std::string> report(chat_report which) const && {
+    return detail::text<std::string>(chat_template_report, get(), which);
   }
-  Result<std::string> proof_json() const && { return detail::text<std::string>(chat_template_proof_json, get()); }
-  Result<std::string_view> layout_json() const & {
-    return detail::text<std::string_view>(chat_template_layout_json, get());
-  }
-  Result<std::string> layout_json() const && { return detail::text<std::string>(chat_template_layout_json, get()); }
-  Result<std::string_view> lint_json() const & {
-    return detail::text<std::string_view>(chat_template_lint_json, get());
-  }
-  Result<std::string> lint_json() const && { return detail::text<std::string>(chat_template_lint_json, get()); }
   // Valid for ever.
   Result<std::string_view> reader() const { return detail::text<std::string_view>(chat_template_reader, get()); }
   Result<Proof> proof() const {

@@ -113,6 +113,17 @@ const (
 	Strict Flags = C.CHAT_PARSE_STRICT  // Not to fit the format is an error.
 )
 
+// Report is a report about a template, JSON text. The C header lists the fields of each.
+type Report uint32
+
+const (
+	ReportCaps   Report = C.CHAT_REPORT_CAPS   // What the template accepts.
+	ReportTurn   Report = C.CHAT_REPORT_TURN   // What was learnt of an assistant's turn.
+	ReportLayout Report = C.CHAT_REPORT_LAYOUT // The same by llama.cpp's names.
+	ReportProof  Report = C.CHAT_REPORT_PROOF  // The proof with what is not read back, and why.
+	ReportLint   Report = C.CHAT_REPORT_LINT   // For authors of templates.
+)
+
 // Template is a compiled chat template.
 type Template struct{ handle *C.chat_template }
 
@@ -170,12 +181,12 @@ func (t *Template) Proof() (readBack, cases int, err error) {
 	return int(read), int(all), nil
 }
 
-// ProofJSON is the same with what is not read back, and why. The C header lists the fields.
-func (t *Template) ProofJSON() (string, error) {
+// Report makes a report about the template, once.
+func (t *Template) Report(which Report) (string, error) {
 	defer runtime.KeepAlive(t)
 	var out C.chat_str
 	var failed *C.chat_error
-	if status := C.chat_template_proof_json(t.handle, &out, &failed); status != C.CHAT_STATUS_OK {
+	if status := C.chat_template_report(t.handle, C.uint32_t(which), &out, &failed); status != C.CHAT_STATUS_OK {
 		return "", failure(failed)
 	}
 	return text(out), nil

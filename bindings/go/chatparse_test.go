@@ -218,7 +218,7 @@ func TestProof(t *testing.T) {
 	if err != nil || cases < 20 || readBack != cases {
 		t.Error(readBack, cases, err)
 	}
-	if json, err := template.ProofJSON(); err != nil || !strings.Contains(json, `"failures":[]`) {
+	if json, err := template.Report(ReportProof); err != nil || !strings.Contains(json, `"failures":[]`) {
 		t.Error(json, err)
 	}
 	for options, expected := range map[string]string{`{}`: "gpt-oss", `{"learn_only": true}`: "turn"} {

@@ -66,6 +66,20 @@ pub const Outcome = enum(u32) {
     _,
 };
 
+/// The reports about a template.
+pub const Report = enum(u32) {
+    /// What it accepts.
+    caps = c.CHAT_REPORT_CAPS,
+    /// What was learnt of an assistant's turn.
+    turn = c.CHAT_REPORT_TURN,
+    /// The same by llama.cpp's names.
+    layout = c.CHAT_REPORT_LAYOUT,
+    /// The proof with what is not read back, and why.
+    proof = c.CHAT_REPORT_PROOF,
+    /// For authors of templates.
+    lint = c.CHAT_REPORT_LINT,
+};
+
 /// The texts of the model's special tokens; empty where it has none.
 pub const Tokens = struct { bos: []const u8 = "", eos: []const u8 = "" };
 
@@ -123,10 +137,10 @@ pub const Template = struct {
         return .{ .read_back = read_back, .cases = cases };
     }
 
-    /// The same with what is not read back, and why: JSON text. The C header lists the fields.
-    pub fn proofJson(self: Template) Error![]const u8 {
+    /// A report: JSON text. The C header lists the fields.
+    pub fn report(self: Template, which: Report) Error![]const u8 {
         var out: c.chat_str = undefined;
-        try check(c.chat_template_proof_json(self.handle, &out, null));
+        try check(c.chat_template_report(self.handle, @intFromEnum(which), &out, null));
         return slice(out);
     }
 
@@ -442,7 +456,7 @@ test "what a template writes is read back" {
     defer template.deinit();
     const proof = try template.proof();
     try std.testing.expect(proof.cases > 20 and proof.cases == proof.read_back);
-    try std.testing.expect(std.mem.find(u8, try template.proofJson(), "\"failures\":[]") != null);
+    try std.testing.expect(std.mem.find(u8, try template.report(.proof), "\"failures\":[]") != null);
     const learnt = try Template.initWithOptions("{# <|channel|> #}", "{\"learn_only\": true}", null);
     defer learnt.deinit();
     try std.testing.expectEqualStrings("turn", try learnt.reader());

@@ -261,9 +261,9 @@ static void special_tokens() {
 static void formats() {
   const auto model = Template::builtin("json-call");
   const auto proof = model.proof();
-  CHECK(proof.cases > 0 && proof.read_back == proof.cases && contains(model.proof_json(), "read_back"));
-  CHECK(contains(model.layout_json(), "format") && contains(model.lint_json(), "faults"));
-  CHECK(!model.reader().empty() && contains(model.caps_json(), "supports_tools"));
+  CHECK(proof.cases > 0 && proof.read_back == proof.cases && contains(model.report(CHAT_REPORT_PROOF), "read_back"));
+  CHECK(contains(model.report(CHAT_REPORT_LAYOUT), "format") && contains(model.report(CHAT_REPORT_LINT), "faults"));
+  CHECK(!model.reader().empty() && contains(model.report(CHAT_REPORT_CAPS), "supports_tools"));
 
   const auto made = params();
   const auto parser = chatparse::Parser::from_text(made.parser().text());

@@ -46,6 +46,9 @@ extern "C" {
  * of OpenAI's custom tools have their text, which is streamed in one piece once it is complete.
  */
 
+/** One request to a server's API, and its answer in the form of that API: events or a body. One thread at a time. */
+typedef struct chatparse_answer chat_answer;
+
 /** The APIs of servers. */
 CHAT_ENUM(chat_api) {
   CHAT_API_CHAT_COMPLETIONS = 1, /**< OpenAI's chat completions (`/v1/chat/completions`). */

@@ -3,6 +3,7 @@
 #define CHATPARSE_VALUES_HPP
 
 #include <chatparse.h>
+#include <chatparse/unstable.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,13 @@
 //! Expressions that say what a grammar makes of them: rules, schemas, GBNF.
 
 use std::ffi::c_char;
+use std::mem::MaybeUninit;
 
+use super::error::chat_error;
 use super::expr::{add, chat_expr, chat_expr_builder};
+use super::guard::guard;
+use super::ptr::required;
+use super::status::chat_status;
 use super::text::{chat_str, utf8};
 use chatparse_base::Error;
 use chatparse_grammar::{Rule, schema};
@@ -25,6 +30,24 @@ pub unsafe extern "C" fn chat_expr_json(
         let schema = schema::from_text(schema)?;
         let (p, name) = (&formats.builder, if name.is_empty() { "json" } else { name });
         Ok(Some(p.schema(p.json(), name, schema, false)))
+    })
+}
+
+/// Writes whether a schema (JSON text) allows any string, in any of its branches. Tagged formats write such values as
+/// raw text. A reference without a target, or in a circle, counts as no string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_schema_allows_string(
+    schema: *const c_char,
+    schema_len: usize,
+    out: Option<&mut MaybeUninit<bool>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let out = required(out, "out")?;
+        // SAFETY: the caller's text, by the contract.
+        let schema = schema::from_text(unsafe { utf8(schema, schema_len, "schema") }?)?;
+        out.write(schema::may_be_string(&schema, &schema));
+        Ok(())
     })
 }
 
@@ -81,7 +104,7 @@ pub extern "C" fn chat_expr_value(builder: Option<&mut chat_expr_builder>, kind:
 /// empty. Without tools, or with `tool_choice` `none`, it matches empty text. The rule of a call is `tool-call`, a
 /// trigger of lazy grammars.
 ///
-/// `layout` is a JSON object of four objects, as `chat_template_layout_json` gives them; all fields but `tools.format` are optional. Texts are markers, empty by
+/// `layout` is a JSON object of four objects, as `CHAT_REPORT_LAYOUT` of `chat_template_report` has them; all fields but `tools.format` are optional. Texts are markers, empty by
 /// default.
 ///
 /// - `tools.format` (required): `json_native`: `<tool_call>{"name": "f", "arguments": {"x": 1}}</tool_call>`.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::error::chat_error;
 use super::guard::guard;
-use super::ptr::{give, item, required};
+use super::ptr::{give, item, numbered, required};
 use super::status::chat_status;
 use super::text::{chat_str, utf8, view};
-use chatparse_base::{Error, Result};
+use chatparse_base::Result;
 use chatparse_grammar::{self as grammar, Dialect, FidelityKind, Grammar, Printed, Recogniser, TriggerKind, schema};
 use chatparse_message::GrammarStyle;
 
@@ -74,12 +74,6 @@ pub(super) fn style_of(number: u32) -> Result<GrammarStyle> {
         (chat_grammar_style::LlamaCppB10587 as u32, GrammarStyle::LlamaCppB10587),
     ];
     numbered("style", number, &NUMBERS)
-}
-
-/// What a number stands for that C gave; `what` is its name.
-fn numbered<T: Copy>(what: &str, number: u32, numbers: &[(u32, T)]) -> Result<T> {
-    let found = numbers.iter().find(|(known, _)| *known == number);
-    found.map(|(_, named)| *named).ok_or_else(|| Error::invalid(format!("{what}: there is none of number {number}")))
 }
 
 /// The notations of grammars.
@@ -159,30 +153,12 @@ pub enum chat_grammar_verdict {
 
 /// Makes the grammar of the JSON values that a schema (JSON text) allows, compact or pretty. Declared properties keep
 /// the order of the schema; others are allowed where the schema allows them. `chat_grammar_report` lists where the
-/// grammar allows more or less than the schema.
+/// grammar allows more or less than the schema. `style` is a `chat_grammar_style`; take `CHAT_GRAMMAR_STYLE_FAITHFUL`.
 ///
 /// Errors: `CHAT_STATUS_SCHEMA`, with the JSON pointer of the place, e.g. `#/properties/age`, for a schema that is
 /// wrong or contradicts itself; `CHAT_STATUS_LIMIT` for one that is too deep or too large.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_grammar_from_json_schema(
-    schema: *const c_char,
-    schema_len: usize,
-    out: Option<&mut MaybeUninit<*mut chat_grammar>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
-) -> chat_status {
-    guard(error, || {
-        let out = required(out, "out")?;
-        // SAFETY: the caller's text, by the contract.
-        let schema = schema::from_text(unsafe { utf8(schema, schema_len, "schema") }?)?;
-        let grammar = grammar::from_json_schema(&schema)?;
-        out.write(give(chat_grammar(Arc::new(grammar))));
-        Ok(())
-    })
-}
-
-/// As `chat_grammar_from_json_schema`, in a `chat_grammar_style`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn chat_grammar_from_json_schema_with(
     schema: *const c_char,
     schema_len: usize,
     style: u32,
@@ -195,24 +171,6 @@ pub unsafe extern "C" fn chat_grammar_from_json_schema_with(
         let schema = schema::from_text(unsafe { utf8(schema, schema_len, "schema") }?)?;
         let grammar = grammar::from_json_schema_as(&schema, style_of(style)?)?;
         out.write(give(chat_grammar(Arc::new(grammar))));
-        Ok(())
-    })
-}
-
-/// Writes whether a schema (JSON text) allows any string, in any of its branches. Tagged formats write such values as
-/// raw text. A reference without a target, or in a circle, counts as no string.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn chat_schema_allows_string(
-    schema: *const c_char,
-    schema_len: usize,
-    out: Option<&mut MaybeUninit<bool>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
-) -> chat_status {
-    guard(error, || {
-        let out = required(out, "out")?;
-        // SAFETY: the caller's text, by the contract.
-        let schema = schema::from_text(unsafe { utf8(schema, schema_len, "schema") }?)?;
-        out.write(schema::may_be_string(&schema, &schema));
         Ok(())
     })
 }

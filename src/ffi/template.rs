@@ -6,40 +6,27 @@ use std::sync::OnceLock;
 
 use super::error::chat_error;
 use super::guard::guard;
-use super::ptr::{give, required};
+use super::ptr::{give, numbered, required};
 use super::status::chat_status;
 use super::text::{chat_str, utf8, view};
 use crate::builtin;
 use crate::chat::{ChatTemplate, TemplateOptions};
 #[cfg(feature = "lint")]
 use crate::lint::lint;
-use chatparse_base::Error;
+use chatparse_base::{Error, Result};
+use serde_json::Value;
 
 /// A compiled chat template: renders prompts, and learns the model's output format. Immutable.
 ///
 /// Make one template for each model and share it between threads. It learns the format once, at the first request.
 pub struct chat_template {
     pub(super) template: ChatTemplate,
-    caps: OnceLock<String>,
-    proof: OnceLock<String>,
-    layout: OnceLock<String>,
-    turn: OnceLock<String>,
-    #[cfg(feature = "lint")]
-    lint: OnceLock<String>,
+    reports: [OnceLock<String>; REPORTS],
 }
 
 impl chat_template {
     fn new(template: ChatTemplate) -> Self {
-        let none = OnceLock::new;
-        chat_template {
-            template,
-            caps: none(),
-            proof: none(),
-            layout: none(),
-            turn: none(),
-            #[cfg(feature = "lint")]
-            lint: none(),
-        }
+        chat_template { template, reports: Default::default() }
     }
 }
 
@@ -143,26 +130,6 @@ pub extern "C" fn chat_template_source(template: Option<&chat_template>) -> chat
     view(template.map(|template| template.template.source()))
 }
 
-/// Writes what the template accepts, as a JSON object of booleans: `supports_string_content`, `supports_typed_content`,
-/// `supports_tools`, `supports_tool_calls`, `supports_parallel_tool_calls`, `supports_system_role`,
-/// `supports_preserve_reasoning`, `supports_reasoning_effort` and `supports_object_arguments` (arguments must be an
-/// object, not JSON text). Beside them is `reasoning_effort_levels`, a list: those of `minimal`, `low`, `medium`, `high`,
-/// `xhigh` and `max` that the template renders each in its own way. The first call takes a few renders; later ones
-/// return the same text.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_template_caps_json(
-    template: Option<&chat_template>,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
-) -> chat_status {
-    guard(error, || {
-        let (template, out) = (required(template, "template")?, required(out, "out")?);
-        let caps = template.caps.get_or_init(|| template.template.caps().to_json().to_string());
-        out.write(view(Some(caps)));
-        Ok(())
-    })
-}
-
 /// Writes the name of the reader of the model's output: `turn` for a learnt format, else the name of a
 /// template family. If there are several readers to choose from, the first call compares them in some ten renders,
 /// unless `chat_params_from_template` did. The view is valid for ever.
@@ -182,7 +149,7 @@ pub extern "C" fn chat_template_reader(
 /// Tests how well the library reads what the template writes: renders messages of many kinds as the model would write
 /// them, and parses them. `*cases` is the number of messages, `*read_back` the number that parse to the same message.
 /// Messages that the template refuses, and those whose turn does not begin where the prompt ends, do not count. A host
-/// may refuse a template if the numbers differ or are 0; `chat_template_proof_json` has the reasons. The first call
+/// may refuse a template if the numbers differ or are 0; `CHAT_REPORT_PROOF` has the reasons. The first call
 /// renders and parses some sixty messages; later ones return the same.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_proof(
@@ -201,7 +168,56 @@ pub extern "C" fn chat_template_proof(
     })
 }
 
-/// Writes the result of the test in full, as a JSON object:
+/// The reports of `chat_template_report`. Each is a JSON object.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum chat_report {
+    /// What the template accepts. Costs a few renders.
+    Caps = 1,
+    /// What the library learnt of an assistant's turn. Costs some thirty renders, unless a request made them.
+    Turn = 2,
+    /// The same under llama.cpp's names. Costs as much.
+    Layout = 3,
+    /// How well the library reads what the template writes. Costs some sixty renders and parses.
+    Proof = 4,
+    /// A check for authors of templates. Costs some hundred renders and parses.
+    Lint = 5,
+}
+
+/// The last number: numbers are the places of made reports, from 1 on.
+const REPORTS: usize = chat_report::Lint as usize;
+
+/// What makes the report of a number that C gave.
+fn maker(report: u32) -> Result<fn(&ChatTemplate) -> Value> {
+    type Maker = (u32, fn(&ChatTemplate) -> Value);
+    const MAKERS: &[Maker] = &[
+        (chat_report::Caps as u32, |template| template.caps().to_json()),
+        (chat_report::Turn as u32, |template| template.turn(true).to_json()),
+        (chat_report::Layout as u32, |template| template.analysis().layout.to_json()),
+        (chat_report::Proof as u32, |template| template.proof().to_json()),
+        #[cfg(feature = "lint")]
+        (chat_report::Lint as u32, |template| lint(template).to_json()),
+    ];
+    numbered("report", report, MAKERS)
+}
+
+/// Writes a report about the template, a `chat_report`, as a JSON object. The first call for a report makes it; later ones
+/// return the same text.
+///
+/// `CHAT_REPORT_CAPS` has booleans: `supports_string_content`, `supports_typed_content`, `supports_tools`,
+/// `supports_tool_calls`, `supports_parallel_tool_calls`, `supports_system_role`, `supports_preserve_reasoning`,
+/// `supports_reasoning_effort` and `supports_object_arguments` (arguments must be an object, not JSON text). Beside them is
+/// `reasoning_effort_levels`, a list: those of `minimal`, `low`, `medium`, `high`, `xhigh` and `max` that the template
+/// renders each in its own way.
+///
+/// `CHAT_REPORT_TURN` is for people: a list of texts for each part of the turn, such as `reasoning`, `call` or
+/// `argument: string`, and for what stands between two of them, such as `content → call`; without what the library could
+/// not learn. Outputs are read with it if `chat_template_reader` is `turn`.
+///
+/// `CHAT_REPORT_LAYOUT` has groups of fields: `reasoning`, `content`, `tools`, `function`, `arguments`, `call_id` and more,
+/// those that `chat_expr_calls` takes. It is a view of the turn; outputs are not read with it.
+///
+/// `CHAT_REPORT_PROOF` has the result of `chat_template_proof` in full:
 ///
 /// - `reader`: as `chat_template_reader`;
 /// - `cases`, `read_back`: as `chat_template_proof`; `with_calls`: the cases with tool calls;
@@ -214,78 +230,25 @@ pub extern "C" fn chat_template_proof(
 /// - `failures`: an array of objects with `probe` (the kind of message), `thinking` (`off`, `silent` or `on`: reasoning
 ///   is disabled, absent, or present), `turn` (the rendered text), `expected` and `got` (messages as JSON text), and
 ///   `why`.
+///
+/// `CHAT_REPORT_LINT` has whether the messages that the template renders are read back and rendered again to the same
+/// bytes, and whether prompts only grow as a conversation does. `faults` counts the `cases` that need a look. Each case has
+/// `probe` (the kind of message), `thinking`, `turn` (the template's text), `outcome` (`survives`, `omitted`, `no_turn`,
+/// `lost`, `spaced`, `rewritten` or `refused`) and, for some outcomes, `at` (the first byte that differs), `expected`,
+/// `got`, `part` or `error`. `next` has, for each kind of turn, whether the bytes that were sent are `preserved`;
+/// `untraced` lists texts of a prompt whose origin is unknown.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_template_proof_json(
+pub extern "C" fn chat_template_report(
     template: Option<&chat_template>,
+    report: u32,
     out: Option<&mut MaybeUninit<chat_str>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
     guard(error, || {
         let (template, out) = (required(template, "template")?, required(out, "out")?);
-        let proof = template.proof.get_or_init(|| template.template.proof().to_json().to_string());
-        out.write(view(Some(proof)));
-        Ok(())
-    })
-}
-
-/// Writes what the library learnt of the template by comparing renders, as a JSON object of groups of fields: `reasoning`,
-/// `content`, `tools`, `function`, `arguments`, `call_id` and more. The fields are those that `chat_expr_calls` takes.
-/// It is a view of what `chat_template_turn_json` writes, by llama.cpp's names; outputs are not read with it.
-///
-/// The first call renders some conversations, unless a request did before; later ones return the same.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_template_layout_json(
-    template: Option<&chat_template>,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
-) -> chat_status {
-    guard(error, || {
-        let (template, out) = (required(template, "template")?, required(out, "out")?);
-        let layout = template.layout.get_or_init(|| template.template.analysis().layout.to_json().to_string());
-        out.write(view(Some(layout)));
-        Ok(())
-    })
-}
-
-/// Writes what the library learnt of an assistant's turn, as a JSON object for people: a list of texts for each part of the
-/// turn, such as `reasoning`, `call` or `argument: string`, and for what stands between two of them, such as
-/// `content → call`; without what it could not learn. Outputs are read with it if `chat_template_reader` is `turn`.
-///
-/// The first call renders some conversations, unless a request did before; later ones return the same.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_template_turn_json(
-    template: Option<&chat_template>,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
-) -> chat_status {
-    guard(error, || {
-        let (template, out) = (required(template, "template")?, required(out, "out")?);
-        let turn = template.turn.get_or_init(|| template.template.turn(true).to_json().to_string());
-        out.write(view(Some(turn)));
-        Ok(())
-    })
-}
-
-/// Writes the result of a check for authors of templates, as a JSON object: whether the messages that the template renders are read back and
-/// rendered again to the same bytes, and whether prompts only grow as a conversation does.
-///
-/// `faults` counts the `cases` that need a look. Each case has `probe` (the kind of message), `thinking`, `turn` (the
-/// template's text), `outcome` (`survives`, `omitted`, `no_turn`, `lost`, `spaced`, `rewritten` or `refused`) and, for some
-/// outcomes, `at` (the first byte that differs), `expected`, `got`, `part` or `error`. `next` has, for each kind of turn,
-/// whether the bytes that were sent are `preserved`; `untraced` lists texts of a prompt whose origin is unknown.
-///
-/// The first call renders some hundred conversations; later ones return the same.
-#[cfg(feature = "lint")]
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_template_lint_json(
-    template: Option<&chat_template>,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
-) -> chat_status {
-    guard(error, || {
-        let (template, out) = (required(template, "template")?, required(out, "out")?);
-        let found = template.lint.get_or_init(|| lint(&template.template).to_json().to_string());
-        out.write(view(Some(found)));
+        let make = maker(report)?;
+        let text = template.reports[report as usize - 1].get_or_init(|| make(&template.template).to_string());
+        out.write(view(Some(text)));
         Ok(())
     })
 }

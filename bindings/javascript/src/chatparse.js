@@ -115,7 +115,7 @@ export class Chatparse {
    */
   grammar(schema, { style = "faithful" } = {}) {
     const text = schemaText(schema);
-    const pointer = this.#wasm.work("chat_grammar_from_json_schema_with", text, GRAMMAR_STYLES[style], OUT);
+    const pointer = this.#wasm.work("chat_grammar_from_json_schema", text, GRAMMAR_STYLES[style], OUT);
     return new Grammar(this.#wasm, pointer);
   }
 

@@ -1,4 +1,5 @@
 import { Handle } from "./handle.js";
+import { REPORTS } from "./names.js";
 import { Params } from "./params.js";
 import { Segments } from "./segments.js";
 import { OUT } from "./wasm.js";
@@ -46,7 +47,7 @@ export class Template extends Handle {
    * @returns {Record<string, boolean> & { reasoning_effort_levels: string[] }}
    */
   get caps() {
-    return this.#json("chat_template_caps_json");
+    return this.#report("caps");
   }
 
   /** What reads the model's output: `turn`, what was learnt, or the name of a known family of templates. */
@@ -56,7 +57,7 @@ export class Template extends Handle {
 
   /** What was learnt by comparing renders: what opens and closes each part, how calls are written. @returns {Record<string, any>} */
   get layout() {
-    return this.#json("chat_template_layout_json");
+    return this.#report("layout");
   }
 
   /**
@@ -65,17 +66,17 @@ export class Template extends Handle {
    * @returns {Record<string, string[]>}
    */
   get turn() {
-    return this.#json("chat_template_turn_json");
+    return this.#report("turn");
   }
 
   /** How well what the template writes is read back. The first question renders and parses some sixty messages. @returns {Proof} */
   get proof() {
-    return this.#json("chat_template_proof_json");
+    return this.#report("proof");
   }
 
   /** For authors of templates: what is not read back, or is rendered otherwise the second time. @returns {Record<string, any>} */
   get lint() {
-    return this.#json("chat_template_lint_json");
+    return this.#report("lint");
   }
 
   /**
@@ -103,9 +104,9 @@ export class Template extends Handle {
     return this.wasm.work(name, this.pointer, text, JSON.stringify(host), OUT);
   }
 
-  /** @param {string} name */
-  #json(name) {
-    return JSON.parse(this.wasm.workText(name, this.pointer, OUT));
+  /** @param {keyof typeof REPORTS} name */
+  #report(name) {
+    return JSON.parse(this.wasm.workText("chat_template_report", this.pointer, REPORTS[name], OUT));
   }
 }
 

@@ -93,7 +93,7 @@ inline std::string json_schema_to_grammar(const common_json & schema, bool force
     chat_grammar * grammar = nullptr;
     chat_error * error = nullptr;
     chatparse_llama::check_schema(
-        chat_grammar_from_json_schema_with(text.data(), text.size(), chatparse_llama::STYLE, &grammar, &error), error);
+        chat_grammar_from_json_schema(text.data(), text.size(), chatparse_llama::STYLE, &grammar, &error), error);
     return chatparse_llama::text_and_free(grammar);
 }
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <chatparse.h>
+#include <chatparse/unstable.h>
 
 #include "detail/utf8.h"
 #include "detail/version.h"

@@ -22,8 +22,8 @@ from ._stream import Message, Stream
 from ._template import Params, Parser, Segments, Template
 from ._types import (
     Api, CallOrigin, Delta, DeltaKind, Diagnostic, DiagnosticKind, Dialect, Error, Fidelity, FidelityKind, GrammarStyle, InternalError,
-    InvalidArgumentError, LimitError, MaskPart, Match, Media, MessageDelimiter, Origin, Outcome, ParseError, Part, PartKind, Rewrite,
-    RewriteReason, SchemaError, Segment, Span, Tag, TemplateError, ToolCall, Trigger, TriggerKind, ValueKind, Verdict,
+    InvalidArgumentError, LimitError, MaskPart, Match, Media, MessageDelimiter, Origin, Outcome, ParseError, Part, PartKind, Report,
+    Rewrite, RewriteReason, SchemaError, Segment, Span, Tag, TemplateError, ToolCall, Trigger, TriggerKind, ValueKind, Verdict,
 )
 
 __version__ = version()
@@ -32,6 +32,6 @@ __all__ = [
     "Answer", "Api", "CallOrigin", "Delta", "DeltaKind", "Diagnostic", "DiagnosticKind", "Dialect", "Error", "Event", "Expr",
     "Fidelity", "FidelityKind", "Grammar", "GrammarBuilder", "GrammarStyle", "InternalError", "InvalidArgumentError", "LimitError",
     "MaskPart", "Match", "Media", "Message", "MessageDelimiter", "Node", "Origin", "Outcome", "Params", "ParseError", "Parser", "Part",
-    "PartKind", "Rewrite", "RewriteReason", "SchemaError", "Segment", "Segments", "Span", "Stream", "Tag", "Template", "TemplateError",
+    "PartKind", "Report", "Rewrite", "RewriteReason", "SchemaError", "Segment", "Segments", "Span", "Stream", "Tag", "Template", "TemplateError",
     "ToolCall", "Tree", "Trigger", "TriggerKind", "ValueKind", "Verdict", "schema_allows_string", "version",
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._types import (
-    Dialect, Json, MaskPart, Media, MessageDelimiter, Origin, Rewrite, RewriteReason, Segment, Span, Text, Trigger, TriggerKind, json_text,
+    Dialect, Json, MaskPart, Media, MessageDelimiter, Origin, Report, Rewrite, RewriteReason, Segment, Span, Text, Trigger, TriggerKind, json_text,
 )
 
 if TYPE_CHECKING:
@@ -57,20 +57,20 @@ class Template(_native.Template):
 
     def capabilities(self) -> dict[str, Any]:
         """What the template accepts: `supports_tools` and so on; and `reasoning_effort_levels`, those that it renders each in its own way."""
-        return _loaded(self.caps_json())
+        return _loaded(self.report(Report.CAPS))
 
     def layout(self) -> dict[str, Any]:
         """What was learnt of how the model writes: `reasoning`, `content`, `tools` and more, each an object of markers and modes."""
-        return _loaded(self.layout_json())
+        return _loaded(self.report(Report.LAYOUT))
 
     def proof(self) -> dict[str, Any]:
         """How well what the template writes is read back: `cases`, `read_back`, `failures` and more."""
-        return _loaded(self.proof_json())
+        return _loaded(self.report(Report.PROOF))
 
     def lint(self) -> dict[str, Any]:
         """For authors of templates: is what is read back also rendered to the same bytes, and do prompts only grow? `faults` counts the
         `cases` to look at."""
-        return _loaded(self.lint_json())
+        return _loaded(self.report(Report.LINT))
 
     def params(self, request: Json, options: Json | None = None) -> Params:
         """Renders the prompt of a request: an OpenAI chat-completions body. Options of the host (`reasoning_format`, `enable_thinking`,

@@ -218,6 +218,21 @@ class Dialect(enum.IntEnum):
     """Its older form, which llguidance reads, too."""
 
 
+class Report(enum.IntEnum):
+    """What `Template.report` tells, as JSON text."""
+
+    CAPS = 1
+    """What the template accepts."""
+    TURN = 2
+    """What was learnt of an assistant's turn."""
+    LAYOUT = 3
+    """The same by llama.cpp's names."""
+    PROOF = 4
+    """How well what the template writes is read back."""
+    LINT = 5
+    """For authors of templates."""
+
+
 class GrammarStyle(enum.IntEnum):
     """How schemas become rules."""
 

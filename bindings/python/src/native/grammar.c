@@ -37,7 +37,7 @@ static PyObject *grammar_of_schema(PyObject *type, PyObject *arguments) {
   chat_grammar *made = NULL;
   chat_error *error = NULL;
   chat_status status;
-  UNLOCKED(chat_grammar_from_json_schema_with(schema.data, schema.len, style, &made, &error));
+  UNLOCKED(chat_grammar_from_json_schema(schema.data, schema.len, style, &made, &error));
   text_done(&schema);
   return wrap(type, status, error, made);
 }

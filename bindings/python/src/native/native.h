@@ -7,6 +7,7 @@
 #include <Python.h>
 
 #include <chatparse.h>
+#include <chatparse/unstable.h>
 
 /* An object of the library, freed with the Python object. Immutable ones are used without the interpreter's lock; streams and builders
  * only with it, so that they have one user at a time. */

@@ -4,11 +4,7 @@
 PyTypeObject *template_type, *segments_type;
 
 FREED_BY(template, chat_template_free)
-MADE_TEXT(template, caps_json)
 MADE_TEXT(template, reader)
-MADE_TEXT(template, proof_json)
-MADE_TEXT(template, layout_json)
-MADE_TEXT(template, lint_json)
 VIEW(template, source)
 
 static PyObject *template_compile(PyObject *type, PyObject *arguments) {
@@ -43,16 +39,23 @@ static PyObject *template_builtin_names(PyObject *none, PyObject *nothing) {
   return list_of(none, chat_template_builtin_count(), builtin_name);
 }
 
+static PyObject *template_report(PyObject *self, PyObject *arguments) {
+  unsigned int what;
+  if (!PyArg_ParseTuple(arguments, "I", &what)) return NULL;
+  chat_str text;
+  chat_error *error = NULL;
+  chat_status status;
+  UNLOCKED(chat_template_report(HANDLE(self), what, &text, &error));
+  return status == CHAT_STATUS_OK ? str_of(text) : fail(status, error);
+}
+
 static PyMethodDef template_methods[] = {
   MAKES(template, compile),
   MAKES(template, from_builtin),
   {"builtin_names", template_builtin_names, METH_NOARGS | METH_STATIC, NULL},
   {"get_source", template_source, METH_NOARGS, NULL},
   {"get_reader", template_reader, METH_NOARGS, NULL},
-  NO_ARGUMENTS(template, caps_json),
-  NO_ARGUMENTS(template, proof_json),
-  NO_ARGUMENTS(template, layout_json),
-  NO_ARGUMENTS(template, lint_json),
+  ARGUMENTS(template, report),
   {NULL, NULL, 0, NULL},
 };
 

@@ -1,1 +1,2 @@
 #include <chatparse.h>
+#include <chatparse/unstable.h>

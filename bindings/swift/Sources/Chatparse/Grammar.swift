@@ -10,7 +10,7 @@ public struct Grammar: Sendable {
   public init(schema: JSON, style: Style = .faithful) throws {
     let schema = schema.text
     handle = try Handle(chat_grammar_free) {
-      chat_grammar_from_json_schema_with(schema, schema.utf8.count, style.rawValue, $0, $1)
+      chat_grammar_from_json_schema(schema, schema.utf8.count, style.rawValue, $0, $1)
     }
   }
 

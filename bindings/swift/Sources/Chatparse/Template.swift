@@ -47,26 +47,30 @@ public struct Template: Sendable {
   }
 
   /// The same with `reasoning_effort_levels`, a list of the levels that the template renders each in its own way.
-  public func capabilitiesJSON() throws -> JSON { try handle.json(chat_template_caps_json) }
+  public func capabilitiesJSON() throws -> JSON { try report(CHAT_REPORT_CAPS) }
 
   /// How well what the template writes is read back. The first call renders and parses some sixty messages.
   public func proof() throws -> Proof { try proofJSON().decode() }
 
   /// The same with all that `chatparse.h` lists.
-  public func proofJSON() throws -> JSON { try handle.json(chat_template_proof_json) }
+  public func proofJSON() throws -> JSON { try report(CHAT_REPORT_PROOF) }
 
   /// For authors of templates: what is not read back, or is rendered otherwise the second time, and where prompts do not only grow. The
   /// first call renders some hundred conversations.
   public func lint() throws -> Lint { try lintJSON().decode() }
 
   /// The same with all that `chatparse.h` lists.
-  public func lintJSON() throws -> JSON { try handle.json(chat_template_lint_json) }
+  public func lintJSON() throws -> JSON { try report(CHAT_REPORT_LINT) }
 
   /// What was learnt by comparing renders: what opens and closes each part, how calls are written.
-  public func layout() throws -> JSON { try handle.json(chat_template_layout_json) }
+  public func layout() throws -> JSON { try report(CHAT_REPORT_LAYOUT) }
 
   /// What was learnt of an assistant's turn; `null` where nothing was.
-  public func turn() throws -> JSON { try handle.json(chat_template_turn_json) }
+  public func turn() throws -> JSON { try report(CHAT_REPORT_TURN) }
+
+  private func report(_ what: chat_report) throws -> JSON {
+    try handle.json { chat_template_report($0, what.rawValue, $1, $2) }
+  }
 
   /// Renders the prompt of a request and builds the parser of its output.
   ///

@@ -48,7 +48,7 @@ struct caps {
 inline caps caps_get(const program & prog) {
     chat_str     text;
     chat_error * error = nullptr;
-    chatparse_llama::check(chat_template_caps_json(prog.handle(), &text, &error), error);
+    chatparse_llama::check(chat_template_report(prog.handle(), CHAT_REPORT_CAPS, &text, &error), error);
     const common_json json = common_json::parse(chatparse_llama::to_string(text));
 
     caps       found;

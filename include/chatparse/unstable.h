@@ -1,7 +1,10 @@
-/* A part of chatparse.h, which includes this file: its rules hold here, too. */
+/*
+ * Unstable: any release may change or remove what is in this file, also where the SONAME stays. chatparse.h does not include
+ * it. A program that does should be linked to the library of one release. Otherwise the rules of chatparse.h hold here, too.
+ */
 
-#ifndef CHATPARSE_FORMAT_H
-#define CHATPARSE_FORMAT_H
+#ifndef CHATPARSE_UNSTABLE_H
+#define CHATPARSE_UNSTABLE_H
 
 #include "../chatparse.h"
 
@@ -35,6 +38,8 @@ extern "C" {
  * ```
  */
 
+/** A builder of grammars from rules, texts and JSON schemas. One thread at a time. */
+typedef struct chatparse_grammar_builder chat_grammar_builder;
 /** Makes a builder. It has one rule, `space`: the blanks between the parts of a JSON value. */
 CHAT_MUST_USE chat_status chat_grammar_builder_new(chat_grammar_builder **out, chat_error **error);
 
@@ -126,6 +131,8 @@ void chat_grammar_builder_free(chat_grammar_builder *builder);
  * An output that does not match the format still becomes a message: see `CHAT_OUTCOME_RECOVERED`.
  */
 
+/** A builder of parsers for formats that no template shows, from expressions with tags. One thread at a time. */
+typedef struct chatparse_expr_builder chat_expr_builder;
 /** The number that a function returns if it could not add an expression. */
 #define CHAT_EXPR_NONE 0
 /** No upper bound, for `chat_expr_repeat`. */
@@ -173,6 +180,14 @@ typedef struct {
   uint32_t first; /**< The first, as a Unicode code point. */
   uint32_t last;  /**< The last. */
 } chat_char_range;
+
+/**
+ * Makes the grammar of the outputs that the parser accepts. If `lazy`, the grammar describes only what may follow a
+ * trigger: the rules with `trigger` set in `chat_expr_rule`. Otherwise it describes the prefill and the output
+ * together.
+ */
+CHAT_MUST_USE chat_status chat_parser_grammar(const chat_parser *parser, bool lazy, chat_grammar **out,
+                                              chat_error **error);
 
 /** Makes a builder without expressions. */
 CHAT_MUST_USE chat_status chat_expr_builder_new(chat_expr_builder **out, chat_error **error);
@@ -261,6 +276,13 @@ chat_expr chat_expr_json(chat_expr_builder *builder, const char *name, size_t na
                          size_t schema_len);
 
 /**
+ * Writes whether a schema (JSON text) allows any string, in any of its branches. Tagged formats write such values as
+ * raw text. A reference without a target, or in a circle, counts as no string.
+ */
+CHAT_MUST_USE chat_status chat_schema_allows_string(const char *schema, size_t schema_len, bool *out,
+                                                    chat_error **error);
+
+/**
  * Matches a value in one of the notations `chat_value_kind`, the same in the grammar; for a schema use
  * `chat_expr_json`. A rule `json-string` (`chat_expr_rule`) that was added before replaces the strings of JSON.
  */
@@ -272,7 +294,7 @@ chat_expr chat_expr_value(chat_expr_builder *builder, uint32_t kind);
  * empty. Without tools, or with `tool_choice` `none`, it matches empty text. The rule of a call is `tool-call`, a
  * trigger of lazy grammars.
  *
- * `layout` is a JSON object of four objects, as `chat_template_layout_json` gives them; all fields but `tools.format` are optional. Texts are markers, empty by
+ * `layout` is a JSON object of four objects, as `CHAT_REPORT_LAYOUT` of `chat_template_report` has them; all fields but `tools.format` are optional. Texts are markers, empty by
  * default.
  *
  * - `tools.format` (required): `json_native`: `<tool_call>{"name": "f", "arguments": {"x": 1}}</tool_call>`.
@@ -329,6 +351,9 @@ chat_expr chat_expr_reference(chat_expr_builder *builder, const char *name, size
 
 /* == Trees ========================================================================================================= */
 
+/** A syntax tree of a text: a node for each rule, tag and label that matched. Immutable. */
+typedef struct chatparse_tree chat_tree;
+
 /** How a text relates to the format of a tree. */
 CHAT_ENUM(chat_match) {
   CHAT_MATCH_FAILED = 0,  /**< It does not match; the tree has no nodes. */
@@ -381,4 +406,4 @@ void chat_tree_free(chat_tree *tree);
 }  // extern "C"
 #endif  // __cplusplus
 
-#endif  /* CHATPARSE_FORMAT_H */
+#endif  /* CHATPARSE_UNSTABLE_H */
