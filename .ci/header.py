@@ -29,6 +29,7 @@ SECTIONS = [
     ("Grammars", "from JSON schemas; printed, checked and converted",
      ["chat_grammar", "chat_dialect", "chat_fidelity"]),
     ("Parsers", "what parses an output, without its params", ["chat_parser", "chat_params_parser"]),
+    ("Log", "what the library decides and is surprised by", ["chat_log"]),
     ("Grammar builder", "grammars from rules and schemas", ["chat_grammar_builder"]),
     ("Formats of your own", "parsers from expressions, for formats that no template shows",
      ["CHAT_EXPR", "chat_expr", "chat_parser_grammar", "chat_tag", "chat_value_kind", "chat_char_range", "chat_schema"]),
@@ -63,7 +64,7 @@ ENUM = re.compile(r"enum (\w+)\n#ifdef __cplusplus\n  : uint32_t\n#endif // __cp
 STRUCT = re.compile(r"typedef struct \{\n(.*?)\n\} (\w+);", re.S)
 HANDLE = re.compile(r"typedef struct chat_(\w+) (chat_\1);")
 FUNCTION = re.compile(r"([^()]*?\b(\w+))\((.*)\);", re.S)
-OTHER = re.compile(r"(?:#define|typedef \w+) (\w+)\b[^\n]*")
+OTHER = re.compile(r"(?:#define |typedef \w+ (?:\(\*)?)(\w+)\b[^\n]*")
 MEMBER = re.compile(r"  /\*\*\n((?:   \*[^\n]*\n)+)   \*/\n  (\w[^\n]*)")
 
 

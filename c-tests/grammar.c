@@ -17,7 +17,7 @@ static void schemas(void) {
   grammar = NULL;
   SAYS(CHAT_STATUS_SCHEMA, "#/properties/age",
        chat_grammar_from_json_schema(TEXT("{\"properties\": {\"age\": {\"type\": \"integer\", \"minimum\": \"no\"}}}"),
-                                     &grammar, &error));
+                                     CHAT_GRAMMAR_STYLE_FAITHFUL, &grammar, &error));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "schema", chat_grammar_from_json_schema(TEXT("{"), CHAT_GRAMMAR_STYLE_FAITHFUL, &grammar, &error));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "not UTF-8 at byte 1",
        chat_grammar_from_json_schema(TEXT("\"\xff\""), CHAT_GRAMMAR_STYLE_FAITHFUL, &grammar, &error));

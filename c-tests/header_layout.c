@@ -1,5 +1,6 @@
 // Structs have this layout for good, in machine words: new facts get new functions.
 #include <chatparse.h>
+#include <chatparse/unstable.h>
 
 #if __STDC_VERSION__ >= 201112L
 #define AT(type, member, words) _Static_assert(offsetof(type, member) == (words) * sizeof(size_t), #type "." #member)

@@ -211,10 +211,12 @@ static void outputs_and_texts(void) {
   OK(chat_template_new(NULL, 0, NULL, 0, NULL, 0, &template, &error));
   chat_template_free(template);
 
+  chat_str text;
   OK(chat_template_builtin(TEXT("chatml"), &template, &error));
   BAD(chat_template_report(template, CHAT_REPORT_CAPS, NULL, &error));
   BAD(chat_template_report(template, 0, &text, &error));
   BAD(chat_template_report(template, CHAT_REPORT_LINT + 1, &text, &error));
+  BAD(chat_log_set(NULL, NULL, 0, &error));
   BAD(chat_template_reader(template, NULL, &error));
   size_t count = 7;
   BAD(chat_template_proof(template, NULL, &count, &error));

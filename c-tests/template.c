@@ -135,6 +135,41 @@ static void learnt(void) {
   chat_template_free(template);
 }
 
+typedef struct {
+  size_t warnings, decisions;
+} events;
+
+static void take_event(uint32_t level, chat_str text, void *data) {
+  events *seen = data;
+  CHECK(level >= CHAT_LOG_LEVEL_ERROR && level <= CHAT_LOG_LEVEL_INFO);
+  if (level == CHAT_LOG_LEVEL_INFO && contains(text, "read by turn")) seen->decisions++;
+  if (level == CHAT_LOG_LEVEL_WARN && contains(text, "0 of 0 test messages")) seen->warnings++;
+}
+
+// What is decided and what is not read, by level, once for each template, until the function is taken away.
+static void logged(void) {
+  static const struct {
+    bool set;
+    chat_log_level level;
+    events expected;
+  } rounds[] = {{true, CHAT_LOG_LEVEL_INFO, {1, 1}}, {true, CHAT_LOG_LEVEL_WARN, {1, 0}}, {true, CHAT_LOG_LEVEL_ERROR, {0, 0}},
+                {false, CHAT_LOG_LEVEL_INFO, {0, 0}}};
+  for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++) {
+    events seen = {0, 0};
+    OK(chat_log_set(rounds[i].set ? take_event : NULL, &seen, rounds[i].level, &error));
+    chat_template *template = compiled("{{ raise_exception('never') }}");
+    for (int again = 0; again < 2; again++) {
+      chat_str reader;
+      size_t read_back, cases;
+      OK(chat_template_reader(template, &reader, &error));
+      OK(chat_template_proof(template, &read_back, &cases, &error));
+    }
+    chat_template_free(template);
+    OK(chat_log_set(NULL, NULL, CHAT_LOG_LEVEL_INFO, &error));
+    CHECK(seen.warnings == rounds[i].expected.warnings && seen.decisions == rounds[i].expected.decisions);
+  }
+}
+
 // Each has a name of its own, compiles by it, renders, and takes part in a parse.
 static void builtins(void) {
   const size_t count = chat_template_builtin_count();
@@ -195,6 +230,7 @@ int main(void) {
   options();
   readers_and_proofs();
   learnt();
+  logged();
   builtins();
   what_is_none();
   return 0;

@@ -19,6 +19,7 @@
  *     Segments             which bytes of a prompt come from the template, and training masks
  *     Grammars             from JSON schemas; printed, checked and converted
  *     Parsers              what parses an output, without its params
+ *     Log                  what the library decides and is surprised by
  *     Grammar builder      grammars from rules and schemas (chatparse/unstable.h)
  *     Formats of your own  parsers from expressions, for formats that no template shows (chatparse/unstable.h)
  *     Trees                syntax trees, for outputs that are not messages (chatparse/unstable.h)
@@ -1220,6 +1221,32 @@ CHAT_MUST_USE chat_status chat_parser_parse(const chat_parser *parser, const cha
 
 /** Frees the parser. Streams, messages and grammars that were made with it stay valid. */
 void chat_parser_free(chat_parser *parser);
+
+/* == Log =========================================================================================================== */
+
+/** How much an event of the log matters. */
+CHAT_ENUM(chat_log_level) {
+  CHAT_LOG_LEVEL_ERROR = 1, /**< A defect of the library; the call returns `CHAT_STATUS_INTERNAL`. */
+  CHAT_LOG_LEVEL_WARN = 2,  /**< Something is not as a host expects: a template that the library does not read as a
+                                 whole, a grammar that departs from its schemas. */
+  CHAT_LOG_LEVEL_INFO = 3,  /**< What the library decided, e.g. the reader of a template. */
+};
+
+/**
+ * Takes an event of the log: its `chat_log_level`, its words, which are valid during the call, and the `data` that was set.
+ */
+typedef void (*chat_log)(uint32_t level, chat_str text, void *data);
+
+/**
+ * Sets the function that takes the library's log, for the whole process; NULL for none, as at the start. It gets events of
+ * `level`, a `chat_log_level`, and of lower numbers.
+ *
+ * Any thread calls the function, also several at once, in the middle of calls of the library. It must not call this one. When
+ * this function returns, no call of the earlier one is under way or follows.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` in a program in Rust that has a logger of its own, which gets the events.
+ */
+CHAT_MUST_USE chat_status chat_log_set(chat_log log, void *data, uint32_t level, chat_error **error);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -16,7 +16,9 @@ use crate::segments::{self, Segments};
 use chatparse_base::Result;
 use chatparse_base::limits;
 use chatparse_grammar::{self as grammar, Begins, Dialect, Grammar, Printed};
-use chatparse_jinja::{Caps, Template};
+#[doc(inline)]
+pub use chatparse_jinja::Caps;
+use chatparse_jinja::Template;
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_learn::analysis::{Analysis, Evidence, evidence};
 use chatparse_learn::format::{Format, FormatSpec, Prompt};
@@ -149,26 +151,33 @@ impl ChatTemplate {
     }
 
     /// What was learnt of the template, by llama.cpp's names. The first call takes some thirty renders.
+    #[doc(hidden)]
     pub fn analysis(&self) -> &Analysis {
         self.0.taught.analysis()
     }
 
     /// For each part of the learnt turn, two renders that show it. Each call renders them.
+    #[doc(hidden)]
     pub fn evidence(&self) -> Vec<Evidence> {
         evidence(&self.0.taught.template.probing(), self.turn(true))
     }
 
-    /// How the template writes an assistant's turn with thinking on or off, as learnt for [`Reader::Turn`]: without the
-    /// parts that could not be learnt. The first call takes some thirty renders.
+    /// How the template writes an assistant's turn with thinking on or off: without the parts that could not be learnt.
+    /// The first call takes some thirty renders.
+    #[doc(hidden)]
     pub fn turn(&self, thinking: bool) -> &TurnFormat {
         self.0.taught.turn(thinking)
     }
 
-    /// The reader of the model's output. If there are several candidates, the first call tests them on messages that the
+    /// The name of the reader of the model's output: `turn` for a learnt format, else that of a template family. If there are several candidates, the first call tests them on messages that the
     /// template renders, until one is best (some ten renders if the first candidate reads all), unless
     /// [`TemplateOptions::prove`] is off. [`ChatTemplate::params`] needs it, so call this at startup to avoid the delay
     /// later.
-    pub fn reader(&self) -> Reader {
+    pub fn reader(&self) -> &'static str {
+        self.used().name()
+    }
+
+    fn used(&self) -> Reader {
         self.choice().reader
     }
 
@@ -176,13 +185,15 @@ impl ChatTemplate {
     pub fn choice(&self) -> &Choice {
         self.0.choice.get_or_init(|| {
             let candidates = if self.0.prove { &self.0.candidates[..] } else { &self.0.candidates[..1] };
-            proof::choose(&self.0.taught, candidates)
+            let choice = proof::choose(&self.0.taught, candidates);
+            log::info!("template: outputs are read by {}", choice.reader.name());
+            choice
         })
     }
 
     /// The messages that the template renders, and its reader.
     pub(crate) fn exam(&self) -> (Exam<'_>, Reading) {
-        (Exam::new(&self.0.taught, self.reader()), Reading::new(self.reader()))
+        (Exam::new(&self.0.taught, self.used()), Reading::new(self.used()))
     }
 
     /// The result of a test of the template: runs `ask` for a new `question`, and caches the result.
@@ -201,7 +212,13 @@ impl ChatTemplate {
     /// Tests how well [`ChatTemplate::reader`] reads the messages that the template renders. The first call takes some sixty
     /// renders.
     pub fn proof(&self) -> &Proof {
-        self.0.proof.get_or_init(|| proof::prove(&self.0.taught, self.reader()))
+        self.0.proof.get_or_init(|| {
+            let proof = proof::prove(&self.0.taught, self.used());
+            if proof.read_back < proof.cases || proof.cases == 0 {
+                log::warn!("template: {} of {} test messages are read back", proof.read_back, proof.cases);
+            }
+            proof
+        })
     }
 
     /// The prompt alone, for callers that do not parse. It needs no analysis, unless a message is continued, or the template
@@ -212,7 +229,7 @@ impl ChatTemplate {
     pub fn prompt(&self, request: &Request) -> Result<String> {
         let own =
             self.0.candidates.iter().all(|reader| reader.is_learnt()) && request.continuation == Continuation::None;
-        let reader = if own || request.force_pure_content { Reader::Turn } else { self.reader() };
+        let reader = if own || request.force_pure_content { Reader::Turn } else { self.used() };
         Ok(reader.prompts(&self.0.taught, &self.0.taught.template, request, false)?.prompt.prompt)
     }
 
@@ -252,7 +269,7 @@ impl ChatTemplate {
 
     /// No reader is necessary if all output is content.
     fn reader_of(&self, request: &Request) -> Reader {
-        if request.force_pure_content { Reader::Turn } else { self.reader() }
+        if request.force_pure_content { Reader::Turn } else { self.used() }
     }
 
     /// Completes the prompt of a request to its [`Params`].

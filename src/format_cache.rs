@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use chatparse_base::Result;
 use chatparse_base::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES};
-use chatparse_grammar::Grammar;
+use chatparse_grammar::{Fidelity, Grammar};
 use chatparse_learn::format::{Constraint, Format, FormatSpec};
 use chatparse_message::{GrammarStyle, Tool};
 use chatparse_stream::Parser;
@@ -57,10 +57,14 @@ impl CompiledFormat {
     /// The grammar of the format; empty if nothing constrains the output. Built by the first call.
     pub fn grammar(&self) -> &Arc<Grammar> {
         self.grammar.get_or_init(|| {
-            Arc::new(match &self.format.constraint {
+            let grammar = match &self.format.constraint {
                 Constraint::Free => Grammar::none(self.unheld),
                 constraint => self.parser.grammar_in(constraint.is_lazy(), self.style),
-            })
+            };
+            for Fidelity { schema, pointer, message, .. } in &grammar.report {
+                log::warn!("grammar: {schema}{pointer}: {message}");
+            }
+            Arc::new(grammar)
         })
     }
 

@@ -3,6 +3,6 @@
 
 #[doc(inline)]
 pub use chatparse_grammar::{
-    Bounds, Builder, Dialect, Fidelity, FidelityKind, Grammar, Pad, Printed, Recogniser, Rule, Trigger, TriggerKind,
-    Undeclared, from_json_schema, from_json_schema_as, valid,
+    Dialect, Fidelity, FidelityKind, Grammar, Printed, Recogniser, Trigger, TriggerKind, from_json_schema,
+    from_json_schema_as, valid,
 };

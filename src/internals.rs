@@ -38,8 +38,7 @@ pub mod format {
 
 /// What stands behind grammars.
 pub mod grammar {
-    pub use chatparse_grammar::Walk;
-    pub use chatparse_grammar::from_arena;
+    pub use chatparse_grammar::{Builder, Rule, Undeclared, Walk, from_arena};
 
     /// What schemas say.
     pub mod schema {

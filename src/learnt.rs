@@ -1,7 +1,5 @@
-//! What is known of a template: what it accepts, who reads its model, what was learnt of how it writes, and what showed it.
+//! What was learnt of how a template writes, and what showed it, as the library holds it: for the command line. Others have
+//! [`ChatTemplate::report`](crate::ChatTemplate::report).
 
-pub use crate::reader::Reader;
-pub use chatparse_jinja::Caps;
 pub use chatparse_learn::analysis::turn::TurnFormat;
 pub use chatparse_learn::analysis::{Analysis, Evidence, Source};
-pub use chatparse_learn::format::Family;

@@ -56,8 +56,7 @@
 //! | [`Session`], [`Next`]; [`next`] | the next turn: what to send behind an output |
 //! | [`Segments`], [`Origin`]; [`segments`] | whose text each byte of a prompt is; masks for training |
 //! | [`api`] | requests and answers of chat completions, Responses and Messages |
-//! | [`Proof`]; [`proof`], [`lint`](mod@lint) | whether what a template writes is read back |
-//! | [`learnt`] | what is known of a template, and what showed it |
+//! | [`Proof`]; [`proof`], [`lint`](mod@lint), [`ReportKind`] | what a template accepts, what was learnt of it, whether what it writes is read back |
 //! | [`expr`] | formats of a host's own, from expressions |
 //! | [`builtin`] | templates of our own |
 //! | [`Error`], [`ErrorKind`] | what can go wrong before there is an output |
@@ -97,6 +96,7 @@ mod format_cache;
 pub mod grammar;
 #[cfg(feature = "internals")]
 pub mod internals;
+#[doc(hidden)]
 pub mod learnt;
 #[cfg(feature = "lint")]
 pub mod lint;
@@ -105,6 +105,7 @@ pub mod message;
 pub mod next;
 pub mod proof;
 mod reader;
+mod report;
 #[cfg(feature = "segments")]
 pub mod segments;
 pub mod stream;
@@ -114,11 +115,11 @@ pub use chat::{ChatTemplate, Params, TemplateOptions};
 pub use chatparse_base::{Error, ErrorKind, Place, Result};
 #[doc(inline)]
 pub use chatparse_stream::Parser;
-pub use learnt::Reader;
 pub use message::{Delta, DeltaKind, GrammarStyle, Message, Request, Status, Tool, ToolCall};
 #[cfg(feature = "next")]
 pub use next::{Next, Session};
 pub use proof::Proof;
+pub use report::ReportKind;
 #[cfg(feature = "segments")]
 pub use segments::{MaskParts, Origin, Segment, Segments};
 pub use stream::{Ended, Stream};

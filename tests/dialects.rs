@@ -1,8 +1,9 @@
 //! Grammars in other dialects. What the engines themselves make of them checks `c-tests/dialects.py`; here is what can be seen without.
 
 use chatparse::chat::Constraint;
-use chatparse::grammar::{Builder, Dialect, FidelityKind, Recogniser, Rule, TriggerKind, from_json_schema};
+use chatparse::grammar::{Dialect, FidelityKind, Recogniser, TriggerKind, from_json_schema};
 use chatparse::internals::grammar::Walk;
+use chatparse::internals::grammar::{Builder, Rule};
 use chatparse::{ChatTemplate, ErrorKind, Params, Request, builtin};
 use serde_json::{Value, json};
 

@@ -1,8 +1,9 @@
 //! Faithful grammars of JSON schemas: what they allow and refuse, and what the report says of the rest.
 
 use chatparse::ErrorKind;
-use chatparse::grammar::{Builder, FidelityKind, Grammar, Recogniser, Rule, from_json_schema, valid};
+use chatparse::grammar::{FidelityKind, Grammar, Recogniser, from_json_schema, valid};
 use chatparse::internals::grammar::Walk;
+use chatparse::internals::grammar::{Builder, Rule};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

@@ -11,8 +11,8 @@ fn template(source: &str, learn_only: bool) -> ChatTemplate {
 #[test]
 fn no_family_reads() {
     let source = builtin::find("gpt-oss").unwrap().source;
-    assert_eq!(template(source, false).reader().name(), "gpt-oss");
-    assert_eq!(template(source, true).reader().name(), "turn");
+    assert_eq!(template(source, false).reader(), "gpt-oss");
+    assert_eq!(template(source, true).reader(), "turn");
 }
 
 #[test]

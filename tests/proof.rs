@@ -5,7 +5,7 @@ mod turns;
 
 use chatparse::internals::format::family_of;
 use chatparse::proof::Thinking;
-use chatparse::{ChatTemplate, Reader, Request, TemplateOptions, builtin};
+use chatparse::{ChatTemplate, Request, TemplateOptions, builtin};
 
 use turns::source;
 
@@ -38,8 +38,8 @@ fn built_in_templates_are_whole() {
         assert!(failures.is_empty(), "{name}: {failures:#?}");
         assert_eq!(proof.is_whole(), !excepted, "{name}");
         assert_eq!(proof.read_back + proof.failures.len(), proof.cases);
-        assert_eq!(proof.reader, template.reader().name());
-        let known = matches!(template.reader(), Reader::Family(_));
+        assert_eq!(proof.reader, template.reader());
+        let known = template.reader() != "turn";
         assert_eq!(known, family_of(template.source()).is_some(), "{name}: {}", proof.reader);
     }
 }
@@ -47,9 +47,9 @@ fn built_in_templates_are_whole() {
 #[test]
 fn who_reads_all_has_nobody_else_asked() {
     let template = template(&calls(JSON));
-    let tried: Vec<_> = template.choice().tried.iter().map(|tried| (tried.reader.name(), tried.cases > 0)).collect();
+    let tried: Vec<_> = template.choice().tried.iter().map(|tried| (tried.reader, tried.cases > 0)).collect();
     assert_eq!(tried, []);
-    assert_eq!(template.reader().name(), "turn");
+    assert_eq!(template.reader(), "turn");
     let proof = template.proof();
     assert!(proof.is_whole() && proof.cases > 60 && proof.with_calls > 50, "{proof:?}");
     assert_eq!((proof.recovered, proof.alike, proof.no_turn, proof.refused), (0, 0, 0, 0));
@@ -62,8 +62,8 @@ fn a_family_that_cannot_read_loses() {
         let mut options = TemplateOptions::default();
         change(&mut options);
         let template = ChatTemplate::with_options(&source, &options).unwrap();
-        let tried = template.choice().tried.iter().map(|tried| tried.reader.name()).collect::<Vec<_>>();
-        (template.reader().name(), tried.len())
+        let tried = template.choice().tried.iter().map(|tried| tried.reader).collect::<Vec<_>>();
+        (template.reader(), tried.len())
     };
     assert_eq!(taken(QWEN, |_| ()), ("turn", 0), "it does not write what the row is about");
     assert_eq!(taken(GPT_OSS, |_| ()), ("turn", 2));

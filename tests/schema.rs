@@ -1,7 +1,8 @@
 //! Grammars of JSON schemas in llama.cpp's style: what they allow, what is refused, what is reported, and that nothing takes for ever.
 
-use chatparse::grammar::{Builder, FidelityKind, Grammar, Recogniser, Rule, Undeclared, from_json_schema_as};
+use chatparse::grammar::{FidelityKind, Grammar, Recogniser, from_json_schema_as};
 use chatparse::internals::grammar::Walk;
+use chatparse::internals::grammar::{Builder, Rule, Undeclared};
 use chatparse::{Error, ErrorKind, GrammarStyle};
 use serde_json::{Map, Value, json};
 

@@ -1,8 +1,8 @@
 //! Every way in, with what is nested or repeated beyond reason, on a stack as small as hosts' threads may have: each ends with
 //! a value or an error.
 
-use chatparse::grammar::{Builder, Recogniser, Rule, from_json_schema, valid};
-use chatparse::internals::grammar::{Walk, schema};
+use chatparse::grammar::{Recogniser, from_json_schema, valid};
+use chatparse::internals::grammar::{Builder, Rule, Walk, schema};
 use chatparse::internals::limits;
 use chatparse::internals::peg::{self, TagId};
 use chatparse::{ChatTemplate, Parser, Request, builtin, lint};

@@ -35,7 +35,9 @@ pub(super) fn answer<T: Default>(body: impl FnOnce() -> T) -> T {
 fn panicked(panic: &(dyn Any + Send)) -> Error {
     let text = panic.downcast_ref::<&str>().copied();
     let said = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("panic");
-    Error::new(ErrorKind::Internal, format!("a defect of the library: {said}"))
+    let defect = format!("a defect of the library: {said}");
+    log::error!("{defect}");
+    Error::new(ErrorKind::Internal, defect)
 }
 
 /// What calls change. After a panic in such a call nobody knows its state, and it is not used again.

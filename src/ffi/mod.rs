@@ -43,6 +43,8 @@ pub mod version;
 
 pub mod error;
 
+pub mod log;
+
 pub mod template;
 
 pub mod grammar;

@@ -11,10 +11,8 @@ use super::status::chat_status;
 use super::text::{chat_str, utf8, view};
 use crate::builtin;
 use crate::chat::{ChatTemplate, TemplateOptions};
-#[cfg(feature = "lint")]
-use crate::lint::lint;
+use crate::report::ReportKind;
 use chatparse_base::{Error, Result};
-use serde_json::Value;
 
 /// A compiled chat template: renders prompts, and learns the model's output format. Immutable.
 ///
@@ -141,7 +139,7 @@ pub extern "C" fn chat_template_reader(
 ) -> chat_status {
     guard(error, || {
         let (template, out) = (required(template, "template")?, required(out, "out")?);
-        out.write(view(Some(template.template.reader().name())));
+        out.write(view(Some(template.template.reader())));
         Ok(())
     })
 }
@@ -187,18 +185,16 @@ pub enum chat_report {
 /// The last number: numbers are the places of made reports, from 1 on.
 const REPORTS: usize = chat_report::Lint as usize;
 
-/// What makes the report of a number that C gave.
-fn maker(report: u32) -> Result<fn(&ChatTemplate) -> Value> {
-    type Maker = (u32, fn(&ChatTemplate) -> Value);
-    const MAKERS: &[Maker] = &[
-        (chat_report::Caps as u32, |template| template.caps().to_json()),
-        (chat_report::Turn as u32, |template| template.turn(true).to_json()),
-        (chat_report::Layout as u32, |template| template.analysis().layout.to_json()),
-        (chat_report::Proof as u32, |template| template.proof().to_json()),
+fn kind_of(report: u32) -> Result<ReportKind> {
+    const NUMBERS: &[(u32, ReportKind)] = &[
+        (chat_report::Caps as u32, ReportKind::Caps),
+        (chat_report::Turn as u32, ReportKind::Turn),
+        (chat_report::Layout as u32, ReportKind::Layout),
+        (chat_report::Proof as u32, ReportKind::Proof),
         #[cfg(feature = "lint")]
-        (chat_report::Lint as u32, |template| lint(template).to_json()),
+        (chat_report::Lint as u32, ReportKind::Lint),
     ];
-    numbered("report", report, MAKERS)
+    numbered("report", report, NUMBERS)
 }
 
 /// Writes a report about the template, a `chat_report`, as a JSON object. The first call for a report makes it; later ones
@@ -246,8 +242,8 @@ pub extern "C" fn chat_template_report(
 ) -> chat_status {
     guard(error, || {
         let (template, out) = (required(template, "template")?, required(out, "out")?);
-        let make = maker(report)?;
-        let text = template.reports[report as usize - 1].get_or_init(|| make(&template.template).to_string());
+        let kind = kind_of(report)?;
+        let text = template.reports[report as usize - 1].get_or_init(|| template.template.report(kind).to_string());
         out.write(view(Some(text)));
         Ok(())
     })

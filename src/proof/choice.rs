@@ -17,8 +17,7 @@ use crate::reader::{Reader, Taught};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Choice {
-    /// The reader.
-    pub reader: Reader,
+    pub(crate) reader: Reader,
     /// All candidates in order, with what they had read when the choice was made; empty if there was only one.
     pub tried: Vec<Tried>,
 }
@@ -27,8 +26,8 @@ pub struct Choice {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Tried {
-    /// The candidate.
-    pub reader: Reader,
+    /// The candidate's name.
+    pub reader: &'static str,
     /// The number of messages that it was tested on.
     pub cases: usize,
     /// The number of messages that were read back.
@@ -132,7 +131,7 @@ pub(crate) fn choose(taught: &Taught, readers: &[Reader]) -> Choice {
         }
     }
     let tried = candidates.iter().map(|Candidate { reader, proof, .. }| Tried {
-        reader: *reader,
+        reader: reader.name(),
         cases: proof.cases,
         read_back: proof.read_back,
     });

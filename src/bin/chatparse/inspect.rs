@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use chatparse::learnt::{Analysis, Evidence, Source};
-use chatparse::{ChatTemplate, Reader, Request, builtin};
+use chatparse::{ChatTemplate, Request, builtin};
 use serde_json::{Value, json};
 
 use crate::args::{Args, Command, Opt};
@@ -68,7 +68,7 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     tokens(&template, args, screen)?;
     screen.heading("how it is read")?;
     proof::show(&template, screen)?;
-    let used = matches!(template.reader(), Reader::Turn);
+    let used = template.reader() == "turn";
     let rows = template.turn(true).rows();
     if !rows.is_empty() {
         screen.heading(if used { "how it writes" } else { "how it would be read by what was learnt (not used)" })?;
@@ -91,11 +91,10 @@ fn to_json(template: &ChatTemplate) -> Value {
     let analysis = template.analysis();
     let evidence: Vec<Value> = template.evidence().iter().map(Evidence::to_json).collect();
     let tried = template.choice().tried.iter();
-    let tried =
-        tried.map(|tried| json!({"reader": tried.reader.name(), "cases": tried.cases, "read_back": tried.read_back}));
+    let tried = tried.map(|tried| json!({"reader": tried.reader, "cases": tried.cases, "read_back": tried.read_back}));
     json!({
         "caps": template.caps().to_json(),
-        "reader": template.reader().name(),
+        "reader": template.reader(),
         "tried": tried.collect::<Vec<_>>(),
         "proof": template.proof().to_json(),
         "layout": analysis.to_json(),

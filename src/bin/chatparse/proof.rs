@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
+use chatparse::ChatTemplate;
 use chatparse::proof::{Choice, Proof};
-use chatparse::{ChatTemplate, Reader};
 
 use crate::screen::{Paint, Screen};
 use crate::text::wrapped;
@@ -15,12 +15,11 @@ const MOST: usize = 6;
 
 /// Prints the reader, and how many messages are read back.
 pub fn show(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
-    let Choice { reader, tried, .. } = template.choice();
+    let Choice { tried, .. } = template.choice();
     let proof = template.proof();
-    let reader = match reader {
-        Reader::Family(family) => format!("{}, a known family of templates", family.name),
-        Reader::Turn => "the learnt turn".to_owned(),
-        other => other.name().to_owned(),
+    let reader = match template.reader() {
+        "turn" => "the learnt turn".to_owned(),
+        family => format!("{family}, a known family of templates"),
     };
     line(screen, "reader", Paint::Plain, &reader)?;
     let paint = if proof.is_whole() { Paint::Plain } else { Paint::Red };
@@ -28,9 +27,9 @@ pub fn show(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
     notes(proof, screen)?;
     // Candidates without results are not listed.
     let asked = tried.iter().filter(|tried| tried.cases > 0);
-    let used = template.reader().name();
+    let used = template.reader();
     let asked = asked.map(|tried| {
-        let name = tried.reader.name();
+        let name = tried.reader;
         let unused = if name == used { "" } else { " (not used)" };
         format!("{name} {} of {}{unused}", tried.read_back, tried.cases)
     });

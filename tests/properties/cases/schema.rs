@@ -2,8 +2,8 @@
 //! grammar allows is valid.
 
 use chatparse::ErrorKind;
-use chatparse::grammar::{Builder, Dialect, FidelityKind, Recogniser, Rule, from_json_schema, valid};
-use chatparse::internals::grammar::{Walk, schema};
+use chatparse::grammar::{Dialect, FidelityKind, Recogniser, from_json_schema, valid};
+use chatparse::internals::grammar::{Builder, Rule, Walk, schema};
 use chatparse::internals::limits;
 use serde_json::{Map, Value, json};
 

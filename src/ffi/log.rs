@@ -1,0 +1,94 @@
+//! What the library does, for the host's log.
+
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+use std::sync::{OnceLock, PoisonError, RwLock};
+
+use ::log::{LevelFilter, Log, Metadata, Record};
+
+use super::error::chat_error;
+use super::guard::guard;
+use super::ptr::numbered;
+use super::status::chat_status;
+use super::text::{chat_str, view};
+use chatparse_base::Error;
+
+/// How much an event of the log matters.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum chat_log_level {
+    /// A defect of the library; the call returns `CHAT_STATUS_INTERNAL`.
+    Error = 1,
+    /// Something is not as a host expects: a template that the library does not read as a whole, a grammar that departs from
+    /// its schemas.
+    Warn = 2,
+    /// What the library decided, e.g. the reader of a template.
+    Info = 3,
+}
+
+/// Takes an event of the log: its `chat_log_level`, its words, which are valid during the call, and the `data` that was set.
+pub type chat_log = Option<unsafe extern "C" fn(level: u32, text: chat_str, data: *mut c_void)>;
+
+/// The host's function.
+struct Host {
+    log: unsafe extern "C" fn(u32, chat_str, *mut c_void),
+    data: *mut c_void,
+}
+
+// SAFETY: a host that sets a function lets all threads call it with its data.
+unsafe impl Send for Host {}
+// SAFETY: as above.
+unsafe impl Sync for Host {}
+
+static HOST: RwLock<Option<Host>> = RwLock::new(None);
+
+struct ToHost;
+
+impl Log for ToHost {
+    fn enabled(&self, metadata: &Metadata) -> bool {
+        metadata.target().starts_with("chatparse")
+    }
+
+    fn log(&self, record: &Record) {
+        if self.enabled(record.metadata()) {
+            let text = record.args().to_string();
+            if let Some(host) = &*HOST.read().unwrap_or_else(PoisonError::into_inner) {
+                // SAFETY: the host's function and its data, by the contract of `chat_log_set`.
+                unsafe { (host.log)(record.level() as u32, view(Some(&text)), host.data) }
+            }
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// Sets the function that takes the library's log, for the whole process; NULL for none, as at the start. It gets events of
+/// `level`, a `chat_log_level`, and of lower numbers.
+///
+/// Any thread calls the function, also several at once, in the middle of calls of the library. It must not call this one. When
+/// this function returns, no call of the earlier one is under way or follows.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` in a program in Rust that has a logger of its own, which gets the events.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_log_set(
+    log: chat_log,
+    data: *mut c_void,
+    level: u32,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    const LEVELS: [(u32, LevelFilter); 3] = [
+        (chat_log_level::Error as u32, LevelFilter::Error),
+        (chat_log_level::Warn as u32, LevelFilter::Warn),
+        (chat_log_level::Info as u32, LevelFilter::Info),
+    ];
+    static STARTED: OnceLock<bool> = OnceLock::new();
+    guard(error, || {
+        let level = numbered("level", level, &LEVELS)?;
+        if !STARTED.get_or_init(|| ::log::set_logger(&ToHost).is_ok()) {
+            return Err(Error::invalid("log: the program has a logger of its own"));
+        }
+        ::log::set_max_level(if log.is_some() { level } else { LevelFilter::Off });
+        *HOST.write().unwrap_or_else(PoisonError::into_inner) = log.map(|log| Host { log, data });
+        Ok(())
+    })
+}

@@ -1,0 +1,38 @@
+//! What the library knows of a template, as JSON.
+
+use serde_json::Value;
+
+use crate::chat::ChatTemplate;
+#[cfg(feature = "lint")]
+use crate::lint::lint;
+
+/// The reports about a template. `include/chatparse.h` lists their fields and costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReportKind {
+    /// What the template accepts.
+    Caps,
+    /// What was learnt of an assistant's turn, for people.
+    Turn,
+    /// The same by llama.cpp's names.
+    Layout,
+    /// How well the library reads what the template writes.
+    Proof,
+    /// A check for authors of templates.
+    #[cfg(feature = "lint")]
+    Lint,
+}
+
+impl ChatTemplate {
+    /// A report about the template, as the C function `chat_template_report` writes it.
+    pub fn report(&self, kind: ReportKind) -> Value {
+        match kind {
+            ReportKind::Caps => self.caps().to_json(),
+            ReportKind::Turn => self.turn(true).to_json(),
+            ReportKind::Layout => self.analysis().layout.to_json(),
+            ReportKind::Proof => self.proof().to_json(),
+            #[cfg(feature = "lint")]
+            ReportKind::Lint => lint(self).to_json(),
+        }
+    }
+}
