@@ -1,6 +1,7 @@
 // The header in C++: functions have C names, enums are types, and a handle fits a smart pointer.
 #include <chatparse.h>
 #include <chatparse.h>
+#include <chatparse/unstable.h>
 
 #include <memory>
 #include <type_traits>
