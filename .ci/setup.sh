@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the checks need and this machine lacks. Quick where all is there. On a terminal it asks first. What only some tests
-# need it tries to install; where that cannot be, they are skipped. With the argument `platforms`, also what .ci/platforms.sh needs, from
-# Debian 12's packages.
+# need it tries to install; where that cannot be, they are skipped. With the argument `all` that is also what `.ci/test.sh --all` needs, with
+# `platforms` what .ci/platforms.sh needs, from Debian 12's packages.
 set -euo pipefail
 
 # 0.10.24 is the last cargo-c for the Rust version that is tested; distributions carry ones that are too old.
@@ -70,22 +70,24 @@ fi
 packages=()
 have valgrind || packages+=(valgrind)
 have abidiff || packages+=(abigail-tools)
-have ninja || packages+=(ninja-build)
-have go || packages+=(golang-go)
 have clang || packages+=(clang)
 have python3 || packages+=(python3)
-python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
-python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null || packages+=(python3-dev)
 header() { echo "#include <$1>" | c++ -E -x c++ - >/dev/null 2>&1; }
 header httplib.h || packages+=(libcpp-httplib-dev)
 header nlohmann/json.hpp || packages+=(nlohmann-json3-dev)
 pkg-config --exists libpcre2-8 || packages+=(libpcre2-dev)
 zig_version() { zig version || "$ZIG/bin/python" -m ziglang version; }
-have npm || packages+=(nodejs npm)
-[ -e /usr/bin/chromium ] || packages+=(chromium)
-have wasm-ld-22 || packages+=(lld-22)
-# A compiler with the source of its standard library, beside the one of rustup.
-[ -e /usr/lib/rustlib/src/rust/library/std ] || packages+=(rustc-web cargo-web rust-web-src)
+if [ "${1:-}" = all ]; then
+  have ninja || packages+=(ninja-build)
+  have go || packages+=(golang-go)
+  python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
+  python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null || packages+=(python3-dev)
+  have npm || packages+=(nodejs npm)
+  [ -e /usr/bin/chromium ] || packages+=(chromium)
+  have wasm-ld-22 || packages+=(lld-22)
+  # A compiler with the source of its standard library, beside the one of rustup.
+  [ -e /usr/lib/rustlib/src/rust/library/std ] || packages+=(rustc-web cargo-web rust-web-src)
+fi
 if [ "${1:-}" = platforms ]; then
   have qemu-s390x || packages+=(qemu-user)
   have wine || packages+=(wine wine64)
@@ -100,7 +102,7 @@ fi
 # In a shell of its own, as it may give up.
 [ ${#packages[@]} -eq 0 ] || (install_packages "${packages[@]}") || skipped
 
-if ! zig_version >/dev/null 2>&1; then
+if [ "${1:-}" = all ] && ! zig_version >/dev/null 2>&1; then
   echo "setup: getting Zig $ZIG_VERSION, into $ZIG"
   { python3 -m venv "$ZIG" && "$ZIG/bin/pip" install --quiet --disable-pip-version-check "ziglang==$ZIG_VERSION"; } || skipped
 fi

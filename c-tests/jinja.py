@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What Python's Jinja2 makes of the cases of tests/jinja.rs.
+"""What Python's Jinja2 makes of the cases of tests/suite/jinja.rs.
 
 Usage: jinja.py          writes tests/jinja/cases.jsonl
        jinja.py --check  compares that file with what Jinja2 says now; exit code 77 where Jinja2 is not installed

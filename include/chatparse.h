@@ -60,9 +60,13 @@
  * all later calls on an object that it was changing; other objects stay usable. A function without a status returns
  * the empty value. WebAssembly has no unwinding: there a defect is a trap, and the instance cannot be used further.
  *
+ * Cost. A call takes time and memory in proportion to the texts that it is given and that it makes, if its comment does
+ * not say more. An index is found at once.
+ *
  * Compatibility. Structs never change: new facts come with new functions. Enumerations may grow, and JSON objects may
  * get new fields. A release 0.y may break the ABI of the one before and then has another SONAME; from 1.0 on,
- * functions are only added.
+ * functions are only added. All are there since 0.1, if the comment has no later version. What is in
+ * chatparse/unstable.h may change in any release.
  *
  * Systems. On Windows this header serves the DLL and the static library: only functions are exported, and they need no
  * __declspec(dllimport). The module for wasm32-unknown-unknown imports nothing and has no clock: the request has
@@ -70,7 +74,7 @@
  *
  * Parts. A build for a small device may leave out the server APIs (chat_answer, chat_error_body,
  * chat_error_http_status), segments, the next turn, the lint, and grammars in other notations than GBNF. Then those
- * functions are missing, and a program that calls them does not link; asking for such a notation is
+ * functions are missing, and a program that calls them does not link; asking for such a report or notation is
  * CHAT_STATUS_INVALID_ARGUMENT.
  *
  * Names begin with chat_ or CHAT_. The struct tags of handles begin with chatparse_, so that a program can have its

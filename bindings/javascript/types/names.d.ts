@@ -112,3 +112,10 @@ export type Field = "reasoning" | "content" | "tool_name" | "tool_id" | "tool_ar
 /** @typedef {"reasoning" | "content" | "tool_name" | "tool_id" | "tool_arguments"} Field a field of a message */
 /** @type {Record<Field, number>} */
 export declare const FIELDS: Record<Field, number>;
+export declare const REPORTS: {
+    caps: number;
+    turn: number;
+    layout: number;
+    proof: number;
+    lint: number;
+};

@@ -1,12 +1,10 @@
 //! Calls in other ways of writing them, in every way to cut the output: where they are read, and where they are not.
 
-mod support;
-
+use crate::support::{check_streaming, parse};
 use chatparse::message::DiagnosticKind;
 use chatparse::stream::Ended;
 use chatparse::{ChatTemplate, DeltaKind, Params, Request, Status};
 use serde_json::{Value, json};
-use support::{check_streaming, parse};
 
 fn params(template: &str, more: &Value) -> Params {
     let parameters = json!({"type": "object", "properties": {

@@ -2,15 +2,13 @@
 //! format renders each message of a table that it can write, and the output is parsed in one piece, byte by byte and cut in
 //! all other ways.
 
-mod support;
-
 use std::sync::LazyLock;
 
+use crate::support::{check_streaming, parse};
 use chatparse::internals::format::family_of;
 use chatparse::{ChatTemplate, Params, Parser, Request, Status, builtin};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use support::{check_streaming, parse};
 
 /// When a template writes reasoning.
 #[derive(Clone, Copy, PartialEq, Debug)]

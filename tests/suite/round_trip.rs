@@ -1,11 +1,9 @@
 //! What templates write in their own ways between, before and after calls is read back: each small template here renders
 //! a message, the end of the turn included, and the output is parsed whole and in all kinds of pieces.
 
-mod support;
-
+use crate::support::{check_streaming, parse};
 use chatparse::{ChatTemplate, Request, Status};
 use serde_json::{Value, json};
-use support::{check_streaming, parse};
 
 /// Turns `<|role|>…`, tools in front. `calls` writes the calls of a message and the end of its turn, `next` whatever
 /// follows each message.

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use chatparse::internals::template::{Conversation, Template};
 use serde_json::{Map, Value, json};
 
-const CASES: &str = include_str!("jinja/cases.jsonl");
-const EXCEPTIONS: &str = include_str!("jinja/exceptions.txt");
+const CASES: &str = include_str!("../jinja/cases.jsonl");
+const EXCEPTIONS: &str = include_str!("../jinja/exceptions.txt");
 
 fn render(template: &str, variables: &Map<String, Value>) -> Option<String> {
     let conversation = Conversation {

@@ -1,8 +1,8 @@
 //! Marked output, with the built-in templates; with others see `tests/each_template/`.
 
-#[path = "each_template/marked.rs"]
-mod marked;
-#[path = "each_template/written.rs"]
+#[path = "../each_template/marked.rs"]
+mod each;
+#[path = "../each_template/written.rs"]
 #[allow(dead_code, reason = "the templates next to the repository need the rest")]
 mod written;
 
@@ -29,7 +29,7 @@ static WRITTEN: LazyLock<Vec<(&str, Written)>> = LazyLock::new(|| {
 fn what_is_marked_as_text_is_text() {
     let (mut wrong, mut looked, mut confused) = (Vec::new(), 0, 0);
     for (name, written) in WRITTEN.iter() {
-        let (found, count, otherwise) = marked::check(written, usize::MAX);
+        let (found, count, otherwise) = each::check(written, usize::MAX);
         wrong.extend(found.into_iter().map(|found| format!("{name}: {found}")));
         looked += count;
         confused += otherwise;
@@ -48,9 +48,9 @@ fn pieces() -> impl Strategy<Value = (usize, Vec<Piece>)> {
     let spelt = prop::collection::vec(prop::bool::weighted(0.2), 64);
     (0..WRITTEN.len(), inserted, spelt).prop_map(|(index, inserted, spelt)| {
         let written = &WRITTEN[index].1;
-        let tokens = marked::tokens(written);
+        let tokens = each::tokens(written);
         let (mut pieces, mut from) = (Vec::new(), 0);
-        for (at, span) in marked::occurrences(&written.output, &tokens).into_iter().enumerate() {
+        for (at, span) in each::occurrences(&written.output, &tokens).into_iter().enumerate() {
             pieces.push((written.output[from..span.start].to_owned(), false));
             pieces.push((written.output[span.clone()].to_owned(), !spelt[at % spelt.len()]));
             from = span.end;
@@ -135,7 +135,7 @@ proptest! {
         cut_off in any::<bool>(),
     ) {
         let written = &WRITTEN[index].1;
-        let tokens = marked::tokens(written);
+        let tokens = each::tokens(written);
         prop_assume!(tokens.iter().all(|token| token.starts_with(['<', '['])));
         let output = whole(&pieces);
         let length = output.0.len();

@@ -1,13 +1,10 @@
 //! What a template writes is read back, and who reads it best does.
 
-#[path = "support/turns.rs"]
-mod turns;
-
 use chatparse::internals::format::family_of;
 use chatparse::proof::Thinking;
 use chatparse::{ChatTemplate, Request, TemplateOptions, builtin};
 
-use turns::source;
+use crate::turns::source;
 
 fn template(said: &str) -> ChatTemplate {
     ChatTemplate::new(&source(said, "<|assistant|>"), "", "").expect("the template compiles")

@@ -1,11 +1,9 @@
 //! What each family knows that no render of its templates shows. Where learning reads all rows of a family, the family can go.
 
-mod support;
-
+use crate::support::{check_streaming, parse};
 use chatparse::internals::format::model::FAMILIES;
 use chatparse::{ChatTemplate, Error, Params, Request, Status, TemplateOptions, builtin};
 use serde_json::{Value, json};
-use support::{check_streaming, parse};
 
 /// A template that lists its tools as LFM2's does, and leaves calls out.
 const LFM2: &str = "{% if tools %}List of tools: [{{ tools | tojson }}]{% endif %}{% for m in messages %}<|im_start|>{{ m.role }}\n\

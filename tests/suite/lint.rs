@@ -1,12 +1,9 @@
 //! What templates write is read back, and where a template writes something else is reported.
 
-#[path = "support/turns.rs"]
-mod turns;
-
 use chatparse::lint::{Outcome, Thinking, lint};
 use chatparse::{ChatTemplate, builtin};
 
-use turns::source;
+use crate::turns::source;
 
 /// Built-in templates that cannot say everything, and why.
 const EXCEPTIONS: &[(&str, &str)] =

@@ -1,11 +1,9 @@
 //! Families with dedicated formats: Kimi K2 and K3, Ling 3, Cohere2 MoE, LFM2 and GigaChat 3. What the built-in templates in
 //! their ways render is read back, and what the models write besides is read as it is meant, however it is cut.
 
-mod support;
-
+use crate::support::{check_streaming, parse};
 use chatparse::{ChatTemplate, Params, Request, Status, builtin};
 use serde_json::{Value, json};
-use support::{check_streaming, parse};
 
 const CODE: &str = "fn main() {\n    let s = \"<a href='x'>{}</a>\\n\";\n    println!(\"{s}\"); // 100 %\n}\n";
 

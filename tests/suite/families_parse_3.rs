@@ -1,11 +1,9 @@
 //! Outputs in the formats of MiniMax-M3, DeepSeek V3.2, Gemma 4, MiniCPM5 and Qwen3-Coder, as the models write them and as
 //! they sometimes do, cut in all ways.
 
-mod support;
-
+use crate::support::{check_streaming, parse};
 use chatparse::{ChatTemplate, Request, Status, TemplateOptions, builtin};
 use serde_json::{Map, Value, json};
-use support::{check_streaming, parse};
 
 const CODE: &str = "fn f<'a>() {\n\tif a < b && \"\\n\" > c { /* </x> Grüße 世界 🌧️ */ }\n}\n";
 

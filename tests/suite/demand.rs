@@ -1,14 +1,12 @@
 //! What users of chat layers suffer from, each with the number it has in our list of their reports: parsing (1.x) and
 //! streaming (2.x). Prompts, schemas and hostile input have tests of their own.
 
-mod support;
-
+use crate::support::{check_streaming, shown};
 use chatparse::grammar::Recogniser;
 use chatparse::message::DiagnosticKind;
 use chatparse::stream::Ended;
 use chatparse::{ChatTemplate, DeltaKind, ErrorKind, Params, Request, Status, Stream, builtin};
 use serde_json::{Value, json};
-use support::{check_streaming, shown};
 
 fn tool(name: &str, properties: Value, required: &[&str]) -> Value {
     let parameters = json!({"type": "object", "properties": properties, "required": required});

@@ -1,12 +1,10 @@
 //! Dedicated formats, first part: Ministral 3, harmony, Muse Glimmer, Functionary 3.2. What their built-in templates write
 //! is read back, and so are outputs that no template writes but models do; each in one piece and cut in all other ways.
 
-mod support;
-
+use crate::support::{check_streaming, parse};
 use chatparse::internals::format::family_of;
 use chatparse::{ChatTemplate, Params, Request, Status, builtin};
 use serde_json::{Value, json};
-use support::{check_streaming, parse};
 
 const FAMILIES: [&str; 5] = ["ministral-3", "llm-jp-harmony", "gpt-oss", "muse-glimmer", "functionary-v3.2"];
 
