@@ -11,6 +11,9 @@ case ${1:-} in
   *) echo "test.sh: what is $1? There is --all." >&2 && exit 2 ;;
 esac
 
+# A clean checkout is built once: what a second build would need takes half of the disk.
+[ -d target/debug/incremental ] || export CARGO_INCREMENTAL=0
+
 stage=$PWD/target/stage
 log=target/last-step.txt
 step=0

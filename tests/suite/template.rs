@@ -380,10 +380,7 @@ fn texts_are_formatted_as_in_python() {
         ("'{:>6}|{!r}|{0[k]}'.format(1, 2)", ""),
         ("'{:,} {:.1%} {:*^5}'.format(1234567, 0.25, 'a')", "1,234,567 25.0% **a**"),
         ("'hello big world'|truncate(9)", "hello..."),
-        ("'one two three'|wordwrap(7)", "one two\nthree"),
-        ("'ab'|center(5) ~ '|' ~ 'ab'.center(5) ~ '|'", "  ab |  ab |"),
-        ("'a b/c?é'|urlencode ~ {'a b': 1}|urlencode", "a%20b/c%3F%C3%A9a+b=1"),
-        ("'<b>x</b> &amp; y'|striptags ~ 1500000|filesizeformat", "x & y1.5 MB"),
+        ("'ab'.center(5) ~ '|' ~ '<b>'|e", "  ab |&lt;b&gt;"),
         ("'hello'.find('l', 3) ~ 'hello'.startswith('l', 2) ~ 'hello'.count('l', 3)", "3True1"),
         (
             "'a\tb'.expandtabs(4) ~ 'aB'.swapcase() ~ 'ß'.casefold() ~ 'abc'.translate({97: 'x', 98: none})",
@@ -461,10 +458,6 @@ fn groups_and_sorts_know_attributes() {
         "5TrueTrue"
     );
     assert_eq!(render("{% set x = 1 %}{% generation %}{% set x = 2 %}{{ x }}{% endgeneration %}{{ x }}"), "21");
-    assert_eq!(
-        render("{{ lipsum is defined }}{% set c = cycler(1, 2) %}{{ c.next() }}{{ c.next() }}{{ c.next() }}"),
-        "True121"
-    );
     assert_eq!(render("{{ {'a': 1}|tojson(indent='\t') }}{{ strftime_now('%Z%z%f') }}"), "{\n\t\"a\": 1\n}000000");
 }
 
@@ -497,17 +490,14 @@ fn sizes_in_formats_are_bounded() {
         "'%.99999999f' % 1.5",
         "'{:99999999999}'.format(1)",
         "'{:{w}}'.format(1, w=99999999999)",
-        "'x'|center(99999999999)",
+        "'x'.center(99999999999)",
         "'a\tb'.expandtabs(99999999999)",
-        "lipsum(99999999, false, 99999999, 99999999)",
         "('{0!r:.0}' * 100000).format('x' * 1000000)",
         "('%.0r' * 100) % ((['x' * 1000000],) * 100)",
         "(['x' * 1000000] * 100000)|string|length",
         "'%.0s' % [['x' * 1000000] * 100000]",
         "('{:{0}}' * 1000).format('x' * 1000000)",
         "[1]|sort(attribute=',' * 1000)",
-        "('a\\n' * 100)|wordwrap(1, true, 'x' * 60000000)",
-        "'a b'|wordwrap(1, true, 'x' * 60000000)|length ~ ('a ' * 1000)|wordwrap(1, true, 'x' * 60000000)",
         "10 ** 30 * 10 ** 30",
         "10 ** 9999999999",
     ] {

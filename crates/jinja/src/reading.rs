@@ -4,7 +4,6 @@ use minijinja::Error;
 use minijinja::value::{Kwargs, Value};
 
 use crate::budget::{COMPARED, ITEM, SEARCHED, charge_text, scan, spent, work};
-use crate::python::bytes::Bytes;
 use crate::python::pyobject::{Dict, List, as_text};
 
 /// How a filter, a function or a method reads the texts that it is given.
@@ -62,7 +61,7 @@ pub(crate) fn read(value: &Value) -> Result<(), Error> {
             pairs.iter().try_for_each(|(key, item)| read(key).and_then(|()| read(item)))
         });
     }
-    value.downcast_object_ref::<Bytes>().map_or(Ok(()), |bytes| scan(bytes.0.len()))
+    Ok(())
 }
 
 /// Counts the comparison of two values.

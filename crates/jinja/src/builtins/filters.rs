@@ -1,13 +1,11 @@
-//! Filters for texts, numbers and JSON, as Jinja2 defines them. Filters for lists are in `sequences`.
+//! Filters for texts, numbers and JSON, as Jinja2 defines them. Filters for lists are in `list_filters`.
 
 use minijinja::value::Value;
 use minijinja::{Error, ErrorKind, State};
 
-use crate::budget::check_text;
+use crate::budget::{check_text, work};
 use crate::builtins::args::{Args, Call, subject};
-use crate::builtins::html;
 use crate::builtins::json::{self, Layout};
-use crate::builtins::wrap;
 use crate::python::numbers::{self, integer, real, signed, truncate, whole};
 use crate::python::printf;
 use crate::python::pyobject::{Dict, List, as_text, items, pairs};
@@ -20,33 +18,25 @@ use crate::reading;
 pub(crate) const FILTERS: &[(&str, Call)] = &[
     ("abs", absolute),
     ("capitalize", |_, args| on_text(args, pystr::capitalize)),
-    ("center", wrap::center),
     ("d", default),
     ("default", default),
-    ("e", |_, args| html::escape(args)),
-    ("escape", |_, args| html::escape(args)),
-    ("filesizeformat", wrap::file_size),
+    ("e", escape),
+    ("escape", escape),
     ("float", float),
-    ("forceescape", |_, args| html::force_escape(args)),
     ("format", format),
     ("indent", indent),
     ("int", int),
     ("lower", |_, args| on_text(args, str::to_lowercase)),
-    ("pprint", wrap::pretty),
     ("replace", replace),
     ("round", round),
     ("safe", safe),
     ("string", string),
-    ("striptags", |_, args| html::strip_tags(args)),
     ("title", |_, args| on_text(args, pystr::words_upper)),
     ("tojson", tojson),
     ("trim", trim),
-    ("truncate", wrap::truncate),
+    ("truncate", truncated),
     ("upper", |_, args| on_text(args, str::to_uppercase)),
-    ("urlencode", |_, args| html::url_encode(args)),
     ("wordcount", wordcount),
-    ("wordwrap", wrap::word_wrap),
-    ("xmlattr", |_, args| html::attributes(args)),
 ];
 
 fn on_text(args: &[Value], change: impl Fn(&str) -> String) -> Result<Value, Error> {
@@ -167,6 +157,38 @@ fn replace(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     Ok(Value::from(pystr::replace(&value, &old, &new, args.integer(3, "count")?)?))
 }
 
+/// `text` with HTML's special characters as entities.
+fn escaped(text: &str) -> Result<String, Error> {
+    let entity = |byte| match byte {
+        b'&' => "&amp;",
+        b'<' => "&lt;",
+        b'>' => "&gt;",
+        b'\'' => "&#39;",
+        b'"' => "&#34;",
+        _ => "",
+    };
+    work(text.len())?;
+    check_text(text.bytes().map(|byte| entity(byte).len().max(1)).sum())?;
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| !entity(byte).is_empty()) {
+        out.push_str(&rest[..at]);
+        out.push_str(entity(rest.as_bytes()[at]));
+        rest = &rest[at + 1..];
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+/// `e`: the result is marked as escaped, for the test `escaped`.
+fn escape(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let value = subject(args);
+    match as_text(&value) {
+        Some(text) if value.is_safe() => Ok(Value::from_safe_string(text.to_owned())),
+        _ => Ok(Value::from_safe_string(escaped(&pyrepr::text(&value))?)),
+    }
+}
+
 /// Nothing is escaped automatically, so only the test `escaped` sees a difference.
 fn safe(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let value = subject(args);
@@ -234,4 +256,41 @@ fn wordcount(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 /// The pairs of a map as tuples.
 pub(crate) fn pair_list(value: &Value) -> Result<Value, Error> {
     List::of(pairs(value)?.into_iter().map(|(key, item)| List::tuple(vec![key, item])).collect::<Result<_, _>>()?)
+}
+
+fn wrong(what: &'static str) -> Error {
+    Error::new(ErrorKind::InvalidOperation, what)
+}
+
+/// A width, which must not be negative.
+fn width(args: &Args, index: usize, name: &str, usual: usize) -> Result<usize, Error> {
+    match args.integer(index, name)? {
+        None => Ok(usual),
+        Some(number) => usize::try_from(number).map_err(|_| wrong("a width is negative")),
+    }
+}
+
+/// `truncate(length, killwords, end, leeway)`.
+fn truncated(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let value = args.get(0, "s");
+    let length = width(&args, 1, "length", 255)?;
+    let end = args.text(3, "end")?.unwrap_or("...".into());
+    let leeway = width(&args, 4, "leeway", 5)?;
+    let end_length = end.chars().count();
+    let Some(kept) = length.checked_sub(end_length) else {
+        return Err(wrong("the end is longer than the text may be"));
+    };
+    let text = match as_text(&value) {
+        Some(text) => text,
+        None if value.is_undefined() => "",
+        None if value.len().is_some_and(|len| len <= length.saturating_add(leeway)) => return Ok(value),
+        None => return Err(wrong("only a text can be truncated")),
+    };
+    if text.chars().nth(length.saturating_add(leeway)).is_none() {
+        return Ok(Value::from(text));
+    }
+    let cut = text.char_indices().nth(kept).map_or(text, |(at, _)| &text[..at]);
+    let cut = if args.flag(2, "killwords") { cut } else { cut.rsplit_once(' ').map_or(cut, |(before, _)| before) };
+    Ok(Value::from(format!("{cut}{end}")))
 }

@@ -5,7 +5,6 @@ use minijinja::{Error, ErrorKind, State};
 
 use crate::budget::charge_items;
 use crate::builtins::args::{Args, Call};
-use crate::builtins::helpers;
 use crate::python::namespace::Namespace;
 use crate::python::pyobject::{Dict, Form, List, items, own, pairs};
 use crate::python::pyrepr;
@@ -14,10 +13,7 @@ use crate::request::context::NOW;
 
 /// Name and code of each function.
 pub(crate) const FUNCTIONS: &[(&str, Call)] = &[
-    ("cycler", helpers::cycler),
     ("dict", |_, args| Dict::of(entries(args)?)),
-    ("joiner", helpers::joiner),
-    ("lipsum", helpers::lipsum),
     ("namespace", |_, args| Namespace::of(entries(args)?)),
     ("raise_exception", raise),
     ("range", range),

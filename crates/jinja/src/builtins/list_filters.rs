@@ -10,7 +10,6 @@ use crate::budget::{self, charge, charge_items, charge_piece, check_text};
 use crate::builtins::args::{Args, Call, subject};
 use crate::builtins::filters::pair_list;
 use crate::probe::labels::Labels;
-use crate::python::bytes::Bytes;
 use crate::python::numbers;
 use crate::python::ops;
 use crate::python::pyobject::{Form, List, as_text, end_item, items, pairs};
@@ -122,7 +121,7 @@ fn length(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let length = match as_text(&value) {
         Some(text) => Some(text.chars().count()),
         None if value.is_undefined() => Some(0),
-        None => value.downcast_object_ref::<Bytes>().map(|bytes| bytes.0.len()).or_else(|| value.len()),
+        None => value.len(),
     };
     match length {
         Some(length) => Ok(Value::from(length)),

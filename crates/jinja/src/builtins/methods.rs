@@ -8,7 +8,6 @@ use minijinja::{Error, ErrorKind, State};
 use crate::budget::{self, charge_items};
 use crate::builtins::args::Args;
 use crate::builtins::filters::pair_list;
-use crate::python::bytes::{self, Bytes};
 use crate::python::numbers::{self, integer};
 use crate::python::pyobject::{Dict, List, as_text, items, own, pairs};
 use crate::python::pyrepr;
@@ -87,8 +86,6 @@ pub(crate) fn call(_: &mut State, value: &Value, name: &str, args: &[Value]) -> 
         native_map(value, name, args)
     } else if (value.is_undefined() || value.is_none()) && name == "items" {
         List::of(Vec::new())
-    } else if let Some(bytes) = value.downcast_object_ref::<Bytes>() {
-        bytes::call(bytes, name)
     } else {
         number(value, name)
     }?;

@@ -3,10 +3,7 @@
 pub(crate) mod args;
 pub(crate) mod filters;
 pub(crate) mod functions;
-pub(crate) mod helpers;
-pub(crate) mod html;
 pub(crate) mod json;
 pub(crate) mod list_filters;
 pub(crate) mod methods;
 pub(crate) mod tests;
-pub(crate) mod wrap;

@@ -9,7 +9,6 @@ use crate::budget;
 use crate::builtins::args::subject;
 use crate::builtins::filters;
 use crate::builtins::list_filters;
-use crate::python::bytes::Bytes;
 use crate::python::numbers::{self, compare, real, remainder};
 use crate::python::pyobject::{List, Text, as_text};
 use crate::python::pyrepr;
@@ -76,8 +75,7 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
 
 /// Whether a value can be called: functions, and undefined, as in Jinja2.
 fn callable(value: &Value) -> bool {
-    let plain = value.kind() == ValueKind::Plain && as_text(value).is_none();
-    value.is_undefined() || plain && value.downcast_object_ref::<Bytes>().is_none()
+    value.is_undefined() || value.kind() == ValueKind::Plain && as_text(value).is_none()
 }
 
 fn kind(args: &[Value]) -> ValueKind {

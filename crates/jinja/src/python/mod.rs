@@ -1,6 +1,5 @@
 //! Values as Python has them, and their operations: texts, numbers, lists, maps, how they print, how they are formatted.
 
-pub(crate) mod bytes;
 pub(crate) mod chars;
 pub(crate) mod from_json;
 pub(crate) mod namespace;

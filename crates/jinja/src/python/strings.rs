@@ -5,7 +5,6 @@ use minijinja::{Error, ErrorKind};
 
 use crate::budget::{self, check_text};
 use crate::builtins::args::Args;
-use crate::python::bytes;
 use crate::python::chars;
 use crate::python::numbers::integer;
 use crate::python::printf;
@@ -87,7 +86,6 @@ pub(crate) fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Erro
             let width = args.integer(0, "tabsize")?.unwrap_or(8);
             Value::from(pystr::expand_tabs(this, usize::try_from(width).unwrap_or(0))?)
         }
-        "encode" => return bytes::encode(this, &args),
         "translate" => return translate(this, &args.get(0, "table")),
         "zfill" | "ljust" | "rjust" | "center" => return pad(this, name, &args),
         _ => {
