@@ -45,4 +45,5 @@ void test_messages();
 void test_parse();
 void test_peg();
 void test_schemas();
+void test_session();
 void test_templates();

@@ -13,7 +13,11 @@ struct llama_model {
     llama_vocab  vocab;
     const char * chat_template;  // may be NULL
     const char * tool_use;       // may be NULL
+    const char * tts = nullptr;
 };
+
+// The only token besides those at the ends that is no byte: `</think>`.
+constexpr llama_token THINK_END = 1003;
 
 // How often something was logged at this level.
 int logged(ggml_log_level level);

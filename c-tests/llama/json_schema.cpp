@@ -3,7 +3,7 @@
 
 #include "chat.h"
 
-#if CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0
+#if CHATPARSE_LLAMA == CHATPARSE_LLAMA_IK
 void test_json_schema() {}
 #else
 

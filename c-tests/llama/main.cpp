@@ -6,6 +6,7 @@ int main() {
     test_messages();
     test_templates();
     test_parse();
+    test_session();
     test_peg();
     test_schemas();
     test_json_schema();

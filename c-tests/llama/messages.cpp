@@ -149,11 +149,13 @@ static void delimiters() {
     CHECK(marks.split(tokens, { { 9, 3 } }).spans.size() == 2);
     CHECK(marks.split({}).spans.empty() && common_chat_msg_spans().last_user_message_pos() == -1);
 
+#if CHATPARSE_LLAMA < CHATPARSE_LLAMA_B11549
     const auto again = common_chat_msg_delimiters_parse(marks.to_json());
     CHECK(again.delimiters.size() == 2 && again.delimiters[1].role == COMMON_CHAT_ROLE_ASSISTANT);
     CHECK(again.delimiters[0].delimiter == "<u>" && again.delimiters[0].tokens.empty());
     CHECK(common_chat_msg_delimiters_parse(common_json("no")).delimiters.empty());
     CHECK(common_chat_msg_delimiters_parse(common_json::parse("[1, {}]")).delimiters.size() == 1);
+#endif
 }
 
 void test_messages() {

@@ -26,15 +26,17 @@ if output=$("$script" "$tree" 2>&1); then
   echo "an unknown version was taken: $output"
   exit 1
 fi
-expect "llama.cpp 0.6.0 (state files 99, 4)"
+expect "llama.cpp 0.8.0 (state files 99, 4)"
 [ -f "$tree/common/chat.h" ]
 mv "$tree/include/llama.h.old" "$tree/include/llama.h"
 
 output=$("$script" "$tree")
-expect "0.6.0: 48 files removed"
-expect "0.6.0: 25 lines out of common/CMakeLists.txt"
-expect "0.6.0: 2 lines out of common/CMakeLists.txt"
-expect "0.6.0: 1 lines out of tests/CMakeLists.txt"
+expect "0_8_0: "
+expect " files removed from common/"
+expect "0_8_0: 25 lines out of common/CMakeLists.txt"
+expect "0_8_0: 2 lines out of common/CMakeLists.txt"
+expect "0_8_0: 1 lines out of tests/CMakeLists.txt"
+grep -q "CHATPARSE_LLAMA_VERSION=0_8_0" "$tree/common/CMakeLists.txt"
 [ ! -e "$tree/common/chat.h" ] && [ ! -e "$tree/common/jinja" ] && [ ! -e "$tree/common/parsers" ] && [ -f "$tree/common/json.h" ]
 ! grep -E 'chat|peg-parser|jinja|json-schema|PARSERS' "$tree/common/CMakeLists.txt" | grep -v chatparse
 [ "$(cat "$tree/tests/CMakeLists.txt" "$tree/tools/CMakeLists.txt")" = "llama_build_and_test(test-chat.cpp)

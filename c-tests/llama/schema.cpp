@@ -18,10 +18,10 @@ static void schemas() {
 
     // A reader that does not know an escaped minus gets its number.
     const auto minus = json_schema_to_grammar(json::parse(R"({"type": "string", "pattern": "^[a\\-\\\\]$"})"), true);
-    const bool by_number = CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0;
+    const bool by_number = CHATPARSE_LLAMA == CHATPARSE_LLAMA_IK;
     CHECK(minus.find(by_number ? R"([a\x2D\\])" : R"([a\-\\])") != std::string::npos);
 
-#if CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0
+#if CHATPARSE_LLAMA == CHATPARSE_LLAMA_IK
     common_schema_info info;
     auto schema = json::parse(R"({"anyOf": [{"type": "null"}, {"$ref": "#/$defs/s"}], "$defs": {"s": {"enum": [1, "x"]}}})");
     info.resolve_refs(schema);
@@ -35,7 +35,7 @@ static void schemas() {
 // Adds a schema in the way of the version.
 static std::string add(const common_grammar_builder & b, const std::string & name, const char * schema) {
     auto json = json::parse(schema);
-#if CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0
+#if CHATPARSE_LLAMA == CHATPARSE_LLAMA_IK
     b.resolve_refs(json);
     return b.add_schema(name, json);
 #else

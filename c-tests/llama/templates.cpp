@@ -6,6 +6,25 @@
 #include "chat-auto-parser.h"
 #include "jinja/lexer.h"
 
+using chatparse_llama::text_of;
+
+// The booleans among what templates accept.
+static std::map<std::string, bool> caps_of(const common_chat_templates * tmpls) {
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_8_0
+    const common_json caps = common_chat_templates_get_caps(tmpls);
+    CHECK(caps.at("reasoning_effort_levels").is_array());
+    std::map<std::string, bool> found;
+    for (const auto & cap : caps.items()) {
+        if (cap.value().is_boolean()) {
+            found[cap.key()] = cap.value().get<bool>();
+        }
+    }
+    return found;
+#else
+    return common_chat_templates_get_caps(tmpls);
+#endif
+}
+
 static common_chat_templates_inputs ask(const std::string & content) {
     common_chat_templates_inputs inputs;
     inputs.messages.resize(1);
@@ -23,7 +42,7 @@ static void init() {
     CHECK(common_chat_templates_was_explicit(tmpls.get()));
     CHECK(common_chat_templates_source(tmpls.get(), "tool_use").empty());
     CHECK(common_chat_templates_source(tmpls.get()).find('\r') == std::string::npos);
-    const auto caps = common_chat_templates_get_caps(tmpls.get());
+    const auto caps = caps_of(tmpls.get());
     CHECK(caps.size() == 9 && caps.at("supports_tools") && caps.count("supports_preserve_reasoning") == 1);
     THROWS(std::runtime_error, "", common_chat_templates_init(nullptr, "{% if %}"));
 
@@ -41,20 +60,20 @@ static void model() {
 
     auto tmpls = common_chat_templates_init(&none, "");
     CHECK(!common_chat_templates_was_explicit(tmpls.get()));
-    CHECK(common_chat_templates_apply(tmpls.get(), ask("Hi")).prompt == "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n");
+    CHECK(text_of(common_chat_templates_apply(tmpls.get(), ask("Hi")).prompt) == "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n");
 
     // The tokeniser adds these tokens, so prompts are without.
-    CHECK(common_chat_templates_apply(common_chat_templates_init(&one, "").get(), ask("Hi")).prompt == "Hi");
-    CHECK(common_chat_templates_apply(common_chat_templates_init(&none, bare).get(), ask("Hi")).prompt == "<s>Hi</s>");
+    CHECK(text_of(common_chat_templates_apply(common_chat_templates_init(&one, "").get(), ask("Hi")).prompt) == "Hi");
+    CHECK(text_of(common_chat_templates_apply(common_chat_templates_init(&none, bare).get(), ask("Hi")).prompt) == "<s>Hi</s>");
 
     const int warnings = logged(GGML_LOG_LEVEL_WARN);
     tmpls              = common_chat_templates_init(&two, "", "overridden", "by the model");
     CHECK(logged(GGML_LOG_LEVEL_WARN) == warnings + 1 && common_chat_templates_was_explicit(tmpls.get()));
     CHECK(common_chat_templates_source(tmpls.get(), "tool_use") == turns.substr(0, turns.size() - 1));
     auto inputs = ask("Hi");
-    CHECK(common_chat_templates_apply(tmpls.get(), inputs).prompt == "Hi</s>");
+    CHECK(text_of(common_chat_templates_apply(tmpls.get(), inputs).prompt) == "Hi</s>");
     inputs.tools = { weather };
-    CHECK(common_chat_templates_apply(tmpls.get(), inputs).prompt.find("<|im_start|>") == 0);
+    CHECK(text_of(common_chat_templates_apply(tmpls.get(), inputs).prompt).find("<|im_start|>") == 0);
 }
 
 static void apply() {
@@ -63,7 +82,7 @@ static void apply() {
     inputs.tools      = { weather };
     auto params       = common_chat_templates_apply(tmpls.get(), inputs);
     CHECK(params.format == COMMON_CHAT_FORMAT_PEG_NATIVE && !params.parser.empty() && !params.generation_prompt.empty());
-    CHECK(params.prompt.find("Rain in Oslo?") != std::string::npos && params.prompt.find("\"city\"") != std::string::npos);
+    CHECK(text_of(params.prompt).find("Rain in Oslo?") != std::string::npos && text_of(params.prompt).find("\"city\"") != std::string::npos);
     CHECK(params.grammar_lazy && params.grammar_triggers.size() == 1);
     CHECK(params.grammar_triggers[0].type == COMMON_GRAMMAR_TRIGGER_TYPE_WORD && !params.grammar_triggers[0].value.empty());
     CHECK(params.grammar_triggers[0].token == LLAMA_TOKEN_NULL);
@@ -85,14 +104,14 @@ static void apply() {
     // Before 0.5.0, an empty schema is an object.
     inputs.json_schema        = R"({"items": {"anyOf": [{}, {"type": "null"}]}})";
     const bool is_object      = common_chat_templates_apply(tmpls.get(), inputs).grammar.find("item-0 ::= object\n") != std::string::npos;
-    CHECK(is_object == (CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0));
+    CHECK(is_object == (CHATPARSE_LLAMA == CHATPARSE_LLAMA_IK));
     inputs.force_pure_content = true;
     CHECK(common_chat_templates_apply(tmpls.get(), inputs).grammar.empty());
     inputs.json_schema        = "{";
     THROWS(json_error, "", common_chat_templates_apply(tmpls.get(), inputs));
 
     // What is no UTF-8 does not make a request fail.
-    CHECK(common_chat_templates_apply(tmpls.get(), ask("a\xFF")).prompt.find("a\xEF\xBF\xBD") != std::string::npos);
+    CHECK(text_of(common_chat_templates_apply(tmpls.get(), ask("a\xFF")).prompt).find("a\xEF\xBF\xBD") != std::string::npos);
 
     // A schema that cannot be used is an error, and names its tool; one that is not followed to the letter is reported.
     inputs       = ask("Call");
@@ -114,9 +133,9 @@ static void options() {
     auto inputs                         = ask("Hi");
     inputs.enable_thinking              = false;
     inputs.chat_template_kwargs["mood"] = "\"calm\"";
-    CHECK(common_chat_templates_apply(tmpls.get(), inputs).prompt == "calmFalseHi:");
+    CHECK(text_of(common_chat_templates_apply(tmpls.get(), inputs).prompt) == "calmFalseHi:");
     inputs.add_generation_prompt = false;
-    CHECK(common_chat_templates_apply(tmpls.get(), inputs).prompt == "calmFalseHi");
+    CHECK(text_of(common_chat_templates_apply(tmpls.get(), inputs).prompt) == "calmFalseHi");
     inputs.chat_template_kwargs["mood"] = "calm";
     THROWS(json_error, "", common_chat_templates_apply(tmpls.get(), inputs));
     // Before 0.5.0, a template that takes a text gets no list of them.
@@ -124,9 +143,9 @@ static void options() {
                                                             "{% else %}{% for part in said %}[{{ part.text }}]{% endfor %}{% endif %}");
     inputs = ask("");
     inputs.messages[0].content_parts = { { "text", "a" }, { "text", "b" } };
-    const bool is_text = CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0;
-    CHECK(common_chat_templates_apply(either.get(), inputs).prompt == (is_text ? "a\nb" : "[a][b]"));
-    CHECK(common_chat_templates_get_caps(either.get()).at("supports_typed_content") != is_text);
+    const bool is_text = CHATPARSE_LLAMA == CHATPARSE_LLAMA_IK;
+    CHECK(text_of(common_chat_templates_apply(either.get(), inputs).prompt) == (is_text ? "a\nb" : "[a][b]"));
+    CHECK(caps_of(either.get()).at("supports_typed_content") != is_text);
     inputs = ask("Hi");
     inputs.messages.resize(10, inputs.messages[0]);
     THROWS(std::invalid_argument, "too many", common_chat_templates_apply(tmpls.get(), inputs));
@@ -136,7 +155,7 @@ static void options() {
     std::time_t time  = std::chrono::system_clock::to_time_t(inputs.now);
     char        here[32];
     std::strftime(here, sizeof here, "%Y-%m-%d %H:%M", std::localtime(&time));
-    CHECK(common_chat_templates_apply(clock.get(), inputs).prompt == here);
+    CHECK(text_of(common_chat_templates_apply(clock.get(), inputs).prompt) == here);
 
     const auto chatml = common_chat_templates_init(nullptr, "chatml");
     inputs            = ask("Hi");
@@ -145,7 +164,7 @@ static void options() {
     inputs.messages[1].content    = "Hello,";
     inputs.continue_final_message = COMMON_CHAT_CONTINUATION_AUTO;
     const auto continued          = common_chat_templates_apply(chatml.get(), inputs);
-    CHECK(continued.prompt == "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello,");
+    CHECK(text_of(continued.prompt) == "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello,");
     CHECK(continued.generation_prompt == "<|im_start|>assistant\nHello,");
     CHECK(!common_chat_templates_support_enable_thinking(chatml.get()));
 }
@@ -169,7 +188,7 @@ static void formatting() {
     inputs.messages[0].content_parts = { { "media_marker", "<media>" }, { "other", "?" } };
     inputs.grammar    = "root ::= \"x\"";
     auto params       = common_chat_templates_apply(plain.get(), inputs);
-    CHECK(params.prompt == "user: " + std::string(400, 'x') + "\n<media>\nassistant: " && params.grammar == inputs.grammar);
+    CHECK(text_of(params.prompt) == "user: " + std::string(400, 'x') + "\n<media>\nassistant: " && params.grammar == inputs.grammar);
     CHECK(params.format == COMMON_CHAT_FORMAT_CONTENT_ONLY && params.parser.empty());
     inputs.json_schema = R"({"type": "boolean"})";
     CHECK(common_chat_templates_apply(plain.get(), inputs).grammar.find("\"true\"") != std::string::npos);
@@ -208,11 +227,11 @@ static void template_by_itself() {
     autoparser::generation_params inputs;
     inputs.messages      = common_json::parse(R"([{"role": "user", "content": "Hi"}])");
     inputs.extra_context = common_json::parse(R"({"mood": "calm "})");
-    CHECK(common_chat_template_direct_apply(chat, inputs) == "<s>calm Hi;");
+    CHECK(text_of(common_chat_template_direct_apply(chat, inputs)) == "<s>calm Hi;");
     CHECK(common_chat_template_generation_prompt(chat, inputs) == ">");
     inputs.add_bos               = true;
     inputs.add_generation_prompt = true;
-    CHECK(common_chat_template_direct_apply(chat, inputs) == "calm Hi;>");
+    CHECK(text_of(common_chat_template_direct_apply(chat, inputs)) == "calm Hi;>");
     inputs.messages = common_json::parse("7");
     THROWS(std::invalid_argument, "messages", common_chat_template_direct_apply(chat, inputs));
 }

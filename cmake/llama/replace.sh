@@ -16,24 +16,40 @@ cd "$1"
 number() { sed -n "s/^#define $1 *\([0-9]*\).*/\1/p" include/llama.h; }
 part() { sed -n "s/^set(LLAMA_VERSION_$1 *\([0-9]*\)).*/\1/p" CMakeLists.txt 2>/dev/null || true; }
 
-# As detail/version.h tells versions apart.
-state="$(number LLAMA_SESSION_VERSION), $(number LLAMA_STATE_SEQ_VERSION)"
-named="$(part MAJOR).$(part MINOR).$(part PATCH)"
-fork=$(grep -c '^#define LLAMA_SERVER_MAGIC' include/llama.h || true)
-case "$fork $state" in
-  "1 10, 4") version="ik_llama.cpp" target=common ;;
-  "0 9, 2") version=b10587 target=llama-common ;;
-  "0 10, 3") version=0.5.0 target=llama-common ;;
-  "0 11, 4") version=0.6.0 target=llama-common ;;
-  *) version="" ;;
-esac
-if [ -z "$version" ] || { [ "$fork" = 0 ] && [ ! -f common/json.h ]; }; then
-  fail "not a known version: llama.cpp $named (state files $state); known are b10587, 0.5.0, 0.6.0, ik_llama.cpp"
-fi
 if grep -q chatparse common/CMakeLists.txt; then
-  echo "$version: chatparse is there already"
+  echo "chatparse is there already"
   exit 0
 fi
+
+# The chat layer itself tells its version; numbers elsewhere do not change with it. What is newer than the newest that is known may
+# have other classes.
+has() { [ -f common/chat.h ] && grep -q "$1" common/chat.h; }
+named="$(part MAJOR).$(part MINOR).$(part PATCH)"
+minor=$(part MINOR)
+state="$(number LLAMA_SESSION_VERSION), $(number LLAMA_STATE_SEQ_VERSION)"
+target=llama-common
+if [ -n "${CHATPARSE_LLAMA_VERSION:-}" ]; then
+  version=$CHATPARSE_LLAMA_VERSION
+elif grep -q '^#define LLAMA_SERVER_MAGIC' include/llama.h; then
+  version=IK
+elif [ "$state" != "11, 4" ] || [ ! -f common/json.h ] || [ "${minor:-0}" -gt 8 ] || [ "$(part MAJOR)" = 1 ]; then
+  version=""
+elif has 'struct common_chat_prompt_part'; then
+  version=0_8_0
+elif has 'class common_chat_session'; then
+  version=B11549
+elif [ -f common/json-schema.h ]; then
+  version=0_6_0
+else
+  version=""
+fi
+case $version in
+  IK) target=common ;;
+  0_6_0 | B11549 | 0_8_0) ;;
+  *)
+    fail "not a known version: llama.cpp $named (state files $state); known are 0.6.0, b11549, 0.8.0, ik_llama.cpp. CHATPARSE_LLAMA_VERSION=0_8_0 takes it for the newest"
+    ;;
+esac
 
 files=0
 remove() {
@@ -72,5 +88,6 @@ if (NOT TARGET chatparse::llama)
     find_package(chatparse 0.1 REQUIRED)
 endif()
 target_link_libraries($target PUBLIC chatparse::llama)
+target_compile_definitions($target PUBLIC CHATPARSE_LLAMA_VERSION=$version)
 END
 echo "$version: chatparse::llama linked to $target in common/CMakeLists.txt"

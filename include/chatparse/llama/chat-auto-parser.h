@@ -35,7 +35,7 @@ struct generation_params {
 
 namespace chatparse_llama {
 
-inline std::unique_ptr<chat_params, free_params> params_of(const common_chat_template & tmpl, const autoparser::generation_params & inputs) {
+inline std::string request_json(const autoparser::generation_params & inputs) {
     auto request        = common_json::object();
     request["messages"] = inputs.messages;
     if (!inputs.tools.empty()) {
@@ -47,21 +47,22 @@ inline std::unique_ptr<chat_params, free_params> params_of(const common_chat_tem
     request["add_generation_prompt"] = inputs.add_generation_prompt;
     request["enable_thinking"]       = inputs.enable_thinking;
     request["now"]                   = wall_clock(inputs.now);
-    return params_of(tmpl, dump_safe(request));
+    return dump_safe(request);
 }
 
 }  // namespace chatparse_llama
 
 // The prompt. Throws as common_chat_templates_apply does.
-inline std::string common_chat_template_direct_apply(const common_chat_template & tmpl, const autoparser::generation_params & inputs) {
-    const auto params = chatparse_llama::params_of(tmpl, inputs);
-    return chatparse_llama::without_tokens(chatparse_llama::to_string(chat_params_prompt(params.get())), tmpl, inputs.add_bos, inputs.add_eos);
+inline common_chat_prompt common_chat_template_direct_apply(const common_chat_template & tmpl, const autoparser::generation_params & inputs) {
+    const auto request = chatparse_llama::request_json(inputs);
+    const auto params  = chatparse_llama::params_of(tmpl, request);
+    return chatparse_llama::prompt_of(tmpl, request, chatparse_llama::to_string(chat_params_prompt(params.get())), inputs.add_bos, inputs.add_eos);
 }
 
 // What a prompt for the model's turn has more than one without.
 inline std::string common_chat_template_generation_prompt(const common_chat_template & tmpl, const autoparser::generation_params & inputs) {
     auto with                  = inputs;
     with.add_generation_prompt = true;
-    const auto params          = chatparse_llama::params_of(tmpl, with);
+    const auto params          = chatparse_llama::params_of(tmpl, chatparse_llama::request_json(with));
     return chatparse_llama::to_string(chat_params_generation_prompt(params.get()));
 }

@@ -59,10 +59,13 @@ struct common_chat_tool_call {
 };
 
 struct common_chat_msg_content_part {
-    std::string type;  // "text" or "media_marker"
+    std::string type;  // "text", "media_marker" or, from 0.8.0 on, "tool_reference"
     std::string text;
+    std::string name = {};  // of a tool_reference: the tool of the request
 
-    bool operator==(const common_chat_msg_content_part & other) const { return type == other.type && text == other.text; }
+    bool operator==(const common_chat_msg_content_part & other) const {
+        return type == other.type && text == other.text && name == other.name;
+    }
 };
 
 // A compiled template. Copies share it.
@@ -95,6 +98,7 @@ struct common_chat_msg {
     std::string                               reasoning_content;
     std::string                               tool_name;
     std::string                               tool_call_id;
+    std::string                               extra_json = {};  // 0.8.0: further members, a JSON object, for templates that read them
 
     // The message as OpenAI JSON; `content` is always there. Parts become one text if that is asked for, or if media is among
     // them. std::runtime_error where there are both content and parts.
@@ -218,13 +222,16 @@ struct common_chat_msg_delimiters {
     // (media) to its length.
     common_chat_msg_spans split(const llama_tokens & tokens, const std::map<size_t, size_t> & skips = {}) const;
 
+#if CHATPARSE_LLAMA < CHATPARSE_LLAMA_B11549
     common_json to_json() const;
+#endif
 };
 
 struct common_chat_tool {
     std::string name;
     std::string description;
-    std::string parameters;  // a JSON schema
+    std::string parameters;             // a JSON schema
+    bool        defer_loading = false;  // from 0.8.0 on: not in the system prompt; a tool_reference shows it later
 };
 
 enum common_chat_tool_choice {
@@ -270,9 +277,34 @@ struct common_chat_templates_inputs {
     bool                                  force_pure_content = false;
 };
 
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_8_0
+struct common_chat_prompt_part {
+    std::string text;
+    bool        is_input = false;  // a value of the request: special tokens in it are text
+};
+
+// A prompt as the template's own text and what came from the request.
+struct common_chat_prompt {
+    std::vector<common_chat_prompt_part> parts;
+
+    common_chat_prompt() = default;
+    explicit common_chat_prompt(std::string text) { parts.push_back({ std::move(text), false }); }
+
+    std::string str() const;
+
+    // Adds to the last part, if it is of the same kind.
+    void append(const std::string & text, bool is_input = false);
+
+    // Replaces the last occurrence in the template's own text.
+    void replace_last(const std::string & from, const std::string & to);
+};
+#else
+using common_chat_prompt = std::string;
+#endif
+
 struct common_chat_params {
     common_chat_format                  format = COMMON_CHAT_FORMAT_CONTENT_ONLY;
-    std::string                         prompt;
+    common_chat_prompt                  prompt;
     std::string                         grammar;
     bool                                grammar_lazy = false;
     std::string                         generation_prompt;
@@ -286,9 +318,53 @@ struct common_chat_params {
     std::vector<common_grammar_trigger> grammar_triggers;
     std::vector<std::string>            preserved_tokens;
     std::vector<std::string>            additional_stops;
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_B11549
+    common_peg_arena                    parser;
+#else
     std::string                         parser;  // for common_peg_arena::load
+#endif
     common_chat_msg_delimiters          message_delimiters;
 };
+
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_B11549
+// An output with its tokens: for each byte the token that begins there, or LLAMA_TOKEN_NULL.
+struct common_chat_input {
+    std::string              text;
+    std::vector<llama_token> tokens;
+
+    common_chat_input() = default;
+    explicit common_chat_input(std::string text) : text(std::move(text)), tokens(this->text.size(), LLAMA_TOKEN_NULL) {}
+
+    size_t size() const { return text.size(); }
+    bool   empty() const { return text.empty(); }
+
+    void append(const std::string & piece, llama_token token);
+    void append(const common_chat_input & chunk);
+
+    void prepend(const std::string & prefix);
+    void prepend(const common_chat_input & prefix);
+
+    void truncate(size_t pos);
+
+    common_chat_input substr(size_t pos, size_t n = std::string::npos) const;
+};
+
+// The text as the vocabulary cuts it; without tokens where their pieces are not the text.
+common_chat_input common_chat_input_tokenize(const llama_vocab * vocab, const std::string & text);
+
+// What an output is parsed with. A copy parses by itself; see common_chat_parse.
+struct common_chat_parser_params {
+    common_chat_format format = COMMON_CHAT_FORMAT_CONTENT_ONLY;
+    common_chat_input  generation_prompt;
+    bool               debug  = false;  // not read here
+    common_peg_arena   parser = {};
+
+    common_chat_parser_params() = default;
+    common_chat_parser_params(const common_chat_params & chat_params) :
+        format(chat_params.format), generation_prompt(chat_params.generation_prompt) {}
+};
+#else
+using common_chat_input = std::string;
 
 // What an output is parsed with. A copy parses by itself; see common_chat_parse.
 struct common_chat_parser_params {
@@ -306,6 +382,7 @@ struct common_chat_parser_params {
     common_chat_parser_params(const common_chat_params & chat_params) :
         format(chat_params.format), generation_prompt(chat_params.generation_prompt) {}
 };
+#endif
 
 // Whether the template can be used: with Jinja if it renders a message, without if libllama knows it.
 bool common_chat_verify_template(const std::string & tmpl, bool use_jinja);
@@ -350,9 +427,9 @@ const char * common_chat_format_name(common_chat_format format);
 // partial parse has left it, so a text that begins with the last one costs its new bytes only; any other is read from its
 // start, with the same message. Only a final parse of an output that does not fit depends on what was shown: half a call that a
 // partial parse has shown stays, any other is content. Safe to call by several threads at once; with params of their own each is fast.
-common_chat_msg common_chat_parse(const std::string & input, bool is_partial, const common_chat_parser_params & params);
+common_chat_msg common_chat_parse(const common_chat_input & input, bool is_partial, const common_chat_parser_params & params);
 common_chat_msg common_chat_peg_parse(const common_peg_arena &          src_parser,
-                                      const std::string &               input,
+                                      const common_chat_input &         input,
                                       bool                              is_partial,
                                       const common_chat_parser_params & params);
 
@@ -374,18 +451,33 @@ common_json common_chat_tool_parameters(const common_json & function);
 common_json common_chat_msgs_to_json_oaicompat(const std::vector<common_chat_msg> & msgs, bool concat_typed_text = false);
 common_json common_chat_tools_to_json_oaicompat(const std::vector<common_chat_tool> & tools);
 
-// What the templates accept, by name: `supports_tools`, `supports_system_role`, ...
+// What the templates accept, by name: `supports_tools`, `supports_system_role`, ...; in JSON, also `reasoning_effort_levels`.
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_8_0
+common_json common_chat_templates_get_caps(const common_chat_templates * chat_templates);
+#else
 std::map<std::string, bool> common_chat_templates_get_caps(const common_chat_templates * chat_templates);
+#endif
 
 struct common_chat_prompt_preset {
     std::string system;
     std::string user;
+    bool        has_language = false;  // the texts name the language
 };
 
 // What to ask a model that transcribes speech.
-common_chat_prompt_preset common_chat_get_asr_prompt(const common_chat_templates * chat_templates);
+common_chat_prompt_preset common_chat_get_asr_prompt(const common_chat_templates * chat_templates, const std::string & language = "");
 
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_8_0
+// What to ask a model that speaks: its template for speech with the text; empty where it has none.
+std::string common_chat_get_tts_prompt(const common_chat_templates * chat_templates,
+                                       const std::string &           text,
+                                       const std::string &           language = "",
+                                       const std::string &           voice    = "");
+#endif
+
+#if CHATPARSE_LLAMA < CHATPARSE_LLAMA_B11549
 common_chat_msg_delimiters common_chat_msg_delimiters_parse(const common_json & delimiters);
+#endif
 
 #include "detail/delimiters.h"
 #include "detail/message.h"
@@ -393,3 +485,6 @@ common_chat_msg_delimiters common_chat_msg_delimiters_parse(const common_json & 
 #include "detail/openai.h"
 #include "detail/parse.h"
 #include "detail/templates.h"
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_B11549
+#    include "detail/session.h"
+#endif

@@ -16,7 +16,7 @@
 // What build_grammar() lends to its callback. add_rule and add_schema return the name that the rule got.
 struct common_grammar_builder {
     std::function<std::string(const std::string & name, const std::string & body)> add_rule;
-#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_5_0
+#if CHATPARSE_LLAMA != CHATPARSE_LLAMA_IK
     std::function<std::string(const std::string & name, const common_chat_schema & schema)> add_schema;
 #else
     std::function<std::string(const std::string & name, const common_json & schema)> add_schema;
@@ -37,7 +37,7 @@ namespace chatparse_llama {
 // The text of a grammar, in spellings that the version's reader knows.
 inline std::string text_of(const chat_grammar * grammar) {
     const std::string text = to_string(chat_grammar_text(grammar));
-#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_5_0
+#if CHATPARSE_LLAMA != CHATPARSE_LLAMA_IK
     return text;
 #else
     std::string out;
@@ -59,7 +59,7 @@ inline std::string text_and_free(chat_grammar * grammar) {
 }
 
 // How the version's grammars are written.
-#if CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0
+#if CHATPARSE_LLAMA == CHATPARSE_LLAMA_IK
 constexpr chat_grammar_style STYLE = CHAT_GRAMMAR_STYLE_LLAMA_CPP_B10587;
 constexpr char STYLE_NAME[]        = "llama.cpp-b10587";
 #else
@@ -97,7 +97,7 @@ inline std::string json_schema_to_grammar(const common_json & schema, bool force
     return chatparse_llama::text_and_free(grammar);
 }
 
-#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_5_0
+#if CHATPARSE_LLAMA != CHATPARSE_LLAMA_IK
 // The GBNF of a schema that has been read.
 inline std::string json_schema_to_grammar(const common_chat_schema_document & schema) {
     return json_schema_to_grammar(chatparse_llama::schema_writer().write(*schema.root), true);
@@ -130,7 +130,7 @@ inline std::string build_grammar(const std::function<void(const common_grammar_b
                                                                       &actual, &error), error);
         return chatparse_llama::to_string(actual);
     };
-#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_5_0
+#if CHATPARSE_LLAMA != CHATPARSE_LLAMA_IK
     builder.add_schema = [add_json](const std::string & name, const common_chat_schema & schema) {
         return add_json(name, chatparse_llama::schema_writer().write(schema));
     };
@@ -150,7 +150,7 @@ inline void common_peg_arena::build_grammar(const common_grammar_builder & build
     chatparse_llama::check(chat_grammar_builder_add_parser(builder.handle, handle(), lazy, &error), error);
 }
 
-#if CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0
+#if CHATPARSE_LLAMA == CHATPARSE_LLAMA_IK
 // What a schema says of its values.
 class common_schema_info {
   public:
@@ -166,6 +166,8 @@ class common_schema_info {
     }
 };
 #endif
+
+inline std::string gbnf_format_rule_name(const std::string & name) { return chatparse_llama::rule_name(name); }
 
 // A text as a literal of a grammar.
 inline std::string gbnf_format_literal(const std::string & text) {

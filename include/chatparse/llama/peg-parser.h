@@ -6,7 +6,7 @@
 // - An arena is a compiled parser. Its expressions cannot be looked at one by one, and root() is just a number.
 // - save() and to_json() give chatparse's form of a parser, which load() and from_json() of the same version read.
 // - Without COMMON_PEG_PARSE_FLAG_LENIENT, until() takes half a delimiter at the very end, too.
-// - Before 0.5.0, a match that has broken UTF-8 in it fails, whatever matched it.
+// - For ik_llama.cpp, a match that has broken UTF-8 in it fails, whatever matched it.
 // - Errors in expressions are thrown when the parser is built.
 // - COMMON_PEG_PARSE_FLAG_DEBUG does nothing.
 #pragma once
@@ -16,7 +16,7 @@
 
 #include "detail/utf8.h"
 #include "detail/version.h"
-#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_5_0
+#if CHATPARSE_LLAMA != CHATPARSE_LLAMA_IK
 #    include "json-schema.h"
 #endif
 
@@ -71,6 +71,20 @@ inline void check(chat_status status, chat_error * const & error) {
 // A handle that copies share.
 inline std::shared_ptr<const chat_parser> own(chat_parser * parser) {
     return std::shared_ptr<const chat_parser>(parser, [parser](const chat_parser *) { chat_parser_free(parser); });
+}
+
+// A name as rules may have it: each run of what no name has becomes a dash.
+inline std::string rule_name(const std::string & name) {
+    std::string out;
+    bool        replaced = false;
+    for (const char c : name) {
+        const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+        if (fits || !replaced) {
+            out += fits ? c : '-';
+        }
+        replaced = !fits;
+    }
+    return out;
 }
 
 inline std::vector<chat_str> views(const std::vector<std::string> & texts) {
@@ -265,9 +279,10 @@ class common_peg_ast_arena {
 };
 
 enum common_peg_parse_flags {
-    COMMON_PEG_PARSE_FLAG_NONE    = 0,
-    COMMON_PEG_PARSE_FLAG_LENIENT = 1 << 0,
-    COMMON_PEG_PARSE_FLAG_DEBUG   = 1 << 1,
+    COMMON_PEG_PARSE_FLAG_NONE     = 0,
+    COMMON_PEG_PARSE_FLAG_LENIENT  = 1 << 0,
+    COMMON_PEG_PARSE_FLAG_DEBUG    = 1 << 1,
+    COMMON_PEG_PARSE_FLAG_COMPLETE = 1 << 2,  // from 0.8.0 on: the text is all there, so half a marker at its end is text
 };
 
 inline common_peg_parse_flags operator|(common_peg_parse_flags a, common_peg_parse_flags b) {
@@ -293,9 +308,16 @@ struct common_peg_parse_context {
     common_peg_parse_context(common_peg_parse_flags flags = COMMON_PEG_PARSE_FLAG_NONE) : flags(flags) {}
     common_peg_parse_context(const std::string & input, common_peg_parse_flags flags = COMMON_PEG_PARSE_FLAG_NONE) :
         input(input), flags(flags) {}
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_B11549
+    std::vector<llama_token> tokens;  // not read: parsers of expressions know texts alone
+
+    common_peg_parse_context(std::string input, std::vector<llama_token> tokens, common_peg_parse_flags flags = COMMON_PEG_PARSE_FLAG_NONE) :
+        input(std::move(input)), flags(flags), tokens(std::move(tokens)) {}
+#endif
 
     bool is_lenient() const { return flags & COMMON_PEG_PARSE_FLAG_LENIENT; }
     bool is_debug() const { return flags & COMMON_PEG_PARSE_FLAG_DEBUG; }
+    bool is_complete() const { return flags & COMMON_PEG_PARSE_FLAG_COMPLETE; }
 };
 
 // A compiled parser. Copies share it: it never changes. An arena without one is empty.
@@ -332,7 +354,7 @@ class common_peg_arena {
         }
         chat_tree * tree = nullptr;
         chat_error * error = nullptr;
-        const uint32_t flags = ctx.is_lenient() ? CHAT_PARSE_PARTIAL : 0;
+        const uint32_t flags = ctx.is_lenient() && !ctx.is_complete() ? CHAT_PARSE_PARTIAL : 0;
         chatparse_llama::check(
             chat_parser_tree(handle(), ctx.input.data(), ctx.input.size(), start, flags, &tree, &error), error);
         common_peg_parse_result result;
@@ -345,7 +367,7 @@ class common_peg_arena {
             default:                 result.type = COMMON_PEG_PARSE_RESULT_FAIL; break;
         }
         result.invalid_utf8 = chatparse_llama::invalid_utf8(ctx.input, start, result.end);
-#if CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0
+#if CHATPARSE_LLAMA == CHATPARSE_LLAMA_IK
         if (!result.invalid_utf8.empty()) {
             result.type = COMMON_PEG_PARSE_RESULT_FAIL;
             return result;
@@ -415,19 +437,6 @@ class common_peg_parser_builder {
     }
 
     // As a name of a grammar's rule.
-    static std::string clean(const std::string & name) {
-        std::string out;
-        bool replaced = false;
-        for (const char c : name) {
-            const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
-            if (fits || !replaced) {
-                out += fits ? c : '-';
-            }
-            replaced = !fits;
-        }
-        return out;
-    }
-
     common_peg_parser add_rule(const std::string & name, const common_peg_parser & p, bool trigger) {
         rules_.insert(name);
         return wrap(chat_expr_rule(handle(), name.data(), name.size(), number(p), trigger));
@@ -559,7 +568,7 @@ class common_peg_parser_builder {
         const std::string text = schema.dump();
         return wrap(chat_expr_schema(handle(), number(p), name.data(), name.size(), text.data(), text.size(), raw));
     }
-#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_5_0
+#if CHATPARSE_LLAMA != CHATPARSE_LLAMA_IK
     common_peg_parser schema(const common_peg_parser & p,
                              const std::string & name,
                              common_chat_schema_document_ptr /* has the node, which is copied here */,
@@ -572,10 +581,10 @@ class common_peg_parser_builder {
     // Names an expression; ref() refers to it. A lazy grammar may start at a trigger. The second form is for rules that refer to
     // themselves: the function is called unless there is a rule of the name.
     common_peg_parser rule(const std::string & name, const common_peg_parser & p, bool trigger = false) {
-        return add_rule(clean(name), p, trigger);
+        return add_rule(chatparse_llama::rule_name(name), p, trigger);
     }
     common_peg_parser rule(const std::string & name, const std::function<common_peg_parser()> & builder, bool trigger = false) {
-        const std::string cleaned = clean(name);
+        const std::string cleaned = chatparse_llama::rule_name(name);
         return rules_.insert(cleaned).second ? add_rule(cleaned, builder(), trigger) : ref(cleaned);
     }
     common_peg_parser trigger_rule(const std::string & name, const common_peg_parser & p) { return rule(name, p, true); }

@@ -35,6 +35,7 @@ inline common_chat_msg_spans common_chat_msg_delimiters::split(const llama_token
     return found;
 }
 
+#if CHATPARSE_LLAMA < CHATPARSE_LLAMA_B11549
 inline common_json common_chat_msg_delimiters::to_json() const {
     common_json list = common_json::array();
     for (const auto & delimiter : delimiters) {
@@ -57,3 +58,4 @@ inline common_chat_msg_delimiters common_chat_msg_delimiters_parse(const common_
     }
     return parsed;
 }
+#endif

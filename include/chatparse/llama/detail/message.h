@@ -36,7 +36,11 @@ inline common_json parts_json(const std::vector<common_chat_msg_content_part> & 
     for (const auto & part : parts) {
         common_json entry;
         entry["type"] = part.type;
-        entry["text"] = part.text;
+        if (part.type == "tool_reference") {
+            entry["name"] = part.name;
+        } else {
+            entry["text"] = part.text;
+        }
         list.push_back(entry);
     }
     return list;

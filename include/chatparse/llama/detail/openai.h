@@ -58,10 +58,13 @@ inline common_chat_msg message_from_json(const common_json & json) {
         } else if (content.is_array()) {
             for (const auto & part : content) {
                 const std::string type = text_of(part, "type");
-                if (type != "text" && type != "media_marker") {
+                if (CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_8_0 && type == "tool_reference") {
+                    message.content_parts.push_back({ type, "", text_of(part, "name") });
+                } else if (type == "text" || type == "media_marker") {
+                    message.content_parts.push_back({ type, text_of(part, "text"), "" });
+                } else {
                     throw std::invalid_argument("unsupported content part type: " + excerpt(type));
                 }
-                message.content_parts.push_back({ type, text_of(part, "text") });
             }
         } else if (!content.is_null()) {
             throw std::invalid_argument("'content' must be a string or an array: " + excerpt(content));
@@ -86,6 +89,18 @@ inline common_chat_msg message_from_json(const common_json & json) {
     message.reasoning_content = text_or_empty(json, "reasoning_content");
     message.tool_name         = text_or_empty(json, "name");
     message.tool_call_id      = text_or_empty(json, "tool_call_id");
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_8_0
+    static const std::set<std::string> known = { "role", "content", "tool_calls", "reasoning_content", "name", "tool_call_id" };
+    common_json                        extra = common_json::object();
+    for (const auto & member : json.items()) {
+        if (known.count(member.key()) == 0) {
+            extra[member.key()] = member.value();
+        }
+    }
+    if (!extra.empty()) {
+        message.extra_json = extra.dump();
+    }
+#endif
     return message;
 }
 
@@ -121,6 +136,17 @@ inline std::vector<common_chat_tool> common_chat_tools_parse_oaicompat(const com
             entry.name        = chatparse_llama::text_of(function, "name");
             entry.description = chatparse_llama::text_or_empty(function, "description");
             entry.parameters  = function.contains("parameters") ? function.at("parameters").dump() : "{}";
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_8_0
+            // The function's own counts before the one beside it.
+            const common_json & holder = function.contains("defer_loading") ? function : tool;
+            if (holder.contains("defer_loading")) {
+                const common_json & defer = holder.at("defer_loading");
+                if (!defer.is_boolean()) {
+                    throw std::invalid_argument("'defer_loading' must be a boolean: " + chatparse_llama::excerpt(defer));
+                }
+                entry.defer_loading = defer.get<bool>();
+            }
+#endif
             parsed.push_back(std::move(entry));
         }
         return parsed;
@@ -176,6 +202,9 @@ inline common_json common_chat_tools_to_json_oaicompat(const std::vector<common_
         function["name"]        = tool.name;
         function["description"] = tool.description;
         function["parameters"]  = common_json::parse(tool.parameters);
+        if (tool.defer_loading) {
+            function["defer_loading"] = true;
+        }
         common_json entry;
         entry["type"]     = "function";
         entry["function"] = function;

@@ -25,6 +25,12 @@ inline void log_diagnostics(const chat_message * message, bool warn) {
     }
 }
 
+// Where an output has special tokens.
+struct token_spans {
+    std::vector<chat_span> spans;
+    bool                   known = false;  // otherwise nobody knows which tokens it is of
+};
+
 // A stream with all that it was given and has told: what the next text is compared with and added to.
 class live_parse {
     std::unique_ptr<chat_stream, free_stream> stream_;
@@ -109,6 +115,8 @@ class live_parse {
     }
 
   public:
+    live_parse() = default;
+
     explicit live_parse(const chat_parser * parser) {
         chat_stream * stream = nullptr;
         chat_error *  error  = nullptr;
@@ -117,18 +125,59 @@ class live_parse {
         message_.role = "assistant";
     }
 
+    // A copy goes on by itself.
+    live_parse(const live_parse & other) :
+        read_(other.read_), message_(other.message_), places_(other.places_), told_(other.told_), shown_(other.shown_) {
+        if (other.stream_) {
+            chat_stream * stream = nullptr;
+            chat_error *  error  = nullptr;
+            check(chat_stream_clone(other.stream_.get(), &stream, &error), error);
+            stream_.reset(stream);
+        }
+    }
+    live_parse(live_parse &&) = default;
+    live_parse & operator=(live_parse other) {
+        std::swap(stream_, other.stream_);
+        std::swap(read_, other.read_);
+        std::swap(message_, other.message_);
+        std::swap(places_, other.places_);
+        std::swap(told_, other.told_);
+        std::swap(shown_, other.shown_);
+        return *this;
+    }
+
+    // Without a parser.
+    bool is_empty() const { return !stream_; }
+
+    const common_chat_msg & message() const { return message_; }
+
+    // Tells the stream the texts of special tokens, before anything else. False if there are none.
+    bool know_tokens(const std::vector<std::string> & texts) {
+        if (texts.empty()) {
+            return false;
+        }
+        const auto   list  = views(texts);
+        chat_error * error = nullptr;
+        check(chat_stream_set_special_tokens(stream_.get(), list.data(), list.size(), &error), error);
+        return true;
+    }
+
+    // Reads what follows.
+    const common_chat_msg & feed(const std::string & piece, const token_spans & tokens = {}) {
+        chat_error * error = nullptr;
+        check(tokens.known ? chat_stream_feed_marked(stream_.get(), piece.data(), piece.size(), tokens.spans.data(), tokens.spans.size(), &error) :
+                             chat_stream_feed(stream_.get(), piece.data(), piece.size(), &error),
+              error);
+        add_deltas();
+        read_ += piece;
+        return message_;
+    }
+
     // Whether the stream can go on to this text from where it is.
     bool leads_to(const std::string & text) const { return text.compare(0, read_.size(), read_) == 0; }
 
     // Reads up to the end of this text, which it leads to.
-    const common_chat_msg & read(const std::string & text) {
-        const size_t from  = read_.size();
-        chat_error * error = nullptr;
-        check(chat_stream_feed(stream_.get(), text.data() + from, text.size() - from, &error), error);
-        add_deltas();
-        read_.append(text, from, std::string::npos);
-        return message_;
-    }
+    const common_chat_msg & read(const std::string & text) { return feed(text.substr(read_.size())); }
 
     // The caller has what there is.
     void show() { shown_ = message_.tool_calls.size(); }
@@ -162,25 +211,34 @@ class live_parse {
     }
 };
 
+inline const std::string & text_of(const std::string & text) { return text; }
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_B11549
+inline const std::string & text_of(const common_chat_input & input) { return input.text; }
+#endif
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_8_0
+inline std::string text_of(const common_chat_prompt & prompt) { return prompt.str(); }
+#endif
+
 }  // namespace chatparse_llama
 
 inline common_chat_msg common_chat_peg_parse(const common_peg_arena &          src_parser,
-                                             const std::string &               input,
+                                             const common_chat_input &         input,
                                              bool                              is_partial,
                                              const common_chat_parser_params & params) {
+    const std::string & text = chatparse_llama::text_of(input);
     if (src_parser.empty()) {
         common_chat_msg message;
         message.role    = "assistant";
-        message.content = params.generation_prompt + input;
+        message.content = chatparse_llama::text_of(params.generation_prompt) + text;
         return message;
     }
     // Taken out while it is in use: another thread that comes by with the same params finds nothing, and begins anew.
     std::shared_ptr<void> & place = src_parser.attachment();
     auto live = std::static_pointer_cast<chatparse_llama::live_parse>(std::atomic_exchange(&place, std::shared_ptr<void>()));
-    if (!live || !live->leads_to(input)) {
+    if (!live || !live->leads_to(text)) {
         live = std::make_shared<chatparse_llama::live_parse>(src_parser.handle());
     }
-    const common_chat_msg & so_far = live->read(input);
+    const common_chat_msg & so_far = live->read(text);
     if (!is_partial) {
         return live->finish(params.format);
     }
@@ -190,6 +248,6 @@ inline common_chat_msg common_chat_peg_parse(const common_peg_arena &          s
     return message;
 }
 
-inline common_chat_msg common_chat_parse(const std::string & input, bool is_partial, const common_chat_parser_params & params) {
+inline common_chat_msg common_chat_parse(const common_chat_input & input, bool is_partial, const common_chat_parser_params & params) {
     return common_chat_peg_parse(params.parser, input, is_partial, params);
 }

@@ -9,6 +9,7 @@ struct common_chat_templates {
     bool                                  has_explicit_template = false;
     std::unique_ptr<common_chat_template> template_default;
     std::unique_ptr<common_chat_template> template_tool_use;  // may be missing
+    std::unique_ptr<common_chat_template> template_tts;       // from 0.8.0 on; may be missing
 };
 
 namespace chatparse_llama {
@@ -64,6 +65,14 @@ inline std::string request_json(const common_chat_templates_inputs & inputs, con
         if (!message.content_parts.empty() && (!joins || message.contains_media())) {
             // Also where there is media: the library joins parts, after it has prepared them.
             entry["content"] = parts_json(message.content_parts);
+        }
+        if (!message.extra_json.empty()) {
+            const common_json extra = common_json::parse(message.extra_json);
+            for (const auto & member : extra.items()) {
+                if (!entry.contains(member.key())) {
+                    entry[member.key()] = member.value();
+                }
+            }
         }
         messages.push_back(entry);
     }
@@ -135,6 +144,33 @@ inline std::string without_tokens(std::string prompt, const common_chat_template
     return prompt;
 }
 
+// The prompt of a request, which is `text`.
+inline common_chat_prompt prompt_of(const common_chat_template & chat, const std::string & request, std::string text, bool adds_bos, bool adds_eos) {
+    const std::string trimmed = without_tokens(text, chat, adds_bos, adds_eos);
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_8_0
+    chat_segments * segments = nullptr;
+    chat_error *    error    = nullptr;
+    check(chat_segments_from_template(chat.prog.handle(), request.data(), request.size(), nullptr, 0, &segments, &error), error);
+    const std::unique_ptr<chat_segments, void (*)(chat_segments *)> freed(segments, chat_segments_free);
+    // What the tokeniser adds is the template's text, at both ends.
+    const size_t       from = adds_bos && text.compare(0, chat.bos_tok.size(), chat.bos_tok) == 0 ? chat.bos_tok.size() : 0;
+    common_chat_prompt prompt;
+    for (size_t i = 0; i < chat_segments_count(segments); i++) {
+        chat_segment segment;
+        check(chat_segments_at(segments, i, &segment, &error), error);
+        const size_t begin = std::max(segment.begin, from) - from;
+        const size_t end   = std::min(std::max(segment.end, from) - from, trimmed.size());
+        if (begin < end) {
+            prompt.append(trimmed.substr(begin, end - begin), segment.origin != CHAT_TEXT_ORIGIN_TEMPLATE);
+        }
+    }
+    return prompt;
+#else
+    (void) request;
+    return trimmed;
+#endif
+}
+
 // As in llama.cpp, a tool with a schema that cannot be used makes the request an error. Where the grammar is not just what a schema
 // says is told to who debugs.
 inline void refuse_schemas(const chat_grammar * grammar) {
@@ -160,11 +196,11 @@ inline std::string grammar_of(const chat_params * params) {
     return text_of(grammar);
 }
 
-inline std::string parser_of(const chat_params * params) {
+inline common_peg_arena parser_of(const chat_params * params) {
     chat_parser * parser = nullptr;
     chat_error *  error  = nullptr;
     check(chat_params_parser(params, &parser, &error), error);
-    return common_peg_arena(own(parser)).save();
+    return common_peg_arena(own(parser));
 }
 
 inline std::vector<common_grammar_trigger> triggers_of(const chat_params * params) {
@@ -194,18 +230,22 @@ inline std::vector<std::string> texts(const chat_params * params,
 
 inline common_chat_params apply_jinja(const common_chat_templates & tmpls, const common_chat_templates_inputs & inputs) {
     const auto & chat   = !inputs.tools.empty() && tmpls.template_tool_use ? *tmpls.template_tool_use : *tmpls.template_default;
-    const auto   handle = params_of(chat, request_json(inputs, chat.caps));
+    const auto   request = request_json(inputs, chat.caps);
+    const auto   handle  = params_of(chat, request);
     const auto * params = handle.get();
 
     common_chat_params result;
     result.format            = format_from_name(to_string(chat_params_format(params)));
-    result.prompt            = to_string(chat_params_prompt(params));
     result.generation_prompt = to_string(chat_params_generation_prompt(params));
     result.grammar           = grammar_of(params);
     result.grammar_lazy      = chat_params_grammar_lazy(params);
     result.grammar_triggers  = triggers_of(params);
     result.supports_thinking = chat_params_supports_thinking(params);
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_B11549
     result.parser            = parser_of(params);
+#else
+    result.parser            = parser_of(params).save();
+#endif
     result.thinking_start_tag = to_string(chat_params_thinking_start_tag(params));
 #if CHATPARSE_LLAMA == CHATPARSE_LLAMA_IK
     result.thinking_end_tag   = chat_params_thinking_end_tag_count(params) > 0 ? to_string(chat_params_thinking_end_tag(params, 0)) : "";
@@ -219,7 +259,7 @@ inline common_chat_params apply_jinja(const common_chat_templates & tmpls, const
         result.message_delimiters.add(role, to_string(chat_params_message_delimiter(params, i)));
     }
 
-    result.prompt = without_tokens(std::move(result.prompt), chat, tmpls.add_bos, tmpls.add_eos);
+    result.prompt = prompt_of(chat, request, to_string(chat_params_prompt(params)), tmpls.add_bos, tmpls.add_eos);
     return result;
 }
 
@@ -245,17 +285,18 @@ inline common_chat_params apply_by_name(const common_chat_templates & tmpls, con
                                          static_cast<int32_t>(into.size()));
     };
 
-    common_chat_params result;
-    result.prompt.resize(256);
-    int32_t length = render(result.prompt);
-    if (length > static_cast<int32_t>(result.prompt.size())) {
-        result.prompt.resize(length);
-        length = render(result.prompt);
+    std::string prompt(256, '\0');
+    int32_t     length = render(prompt);
+    if (length > static_cast<int32_t>(prompt.size())) {
+        prompt.resize(length);
+        length = render(prompt);
     }
     if (length < 0) {
         throw std::runtime_error("this custom template is not supported, try using --jinja");
     }
-    result.prompt.resize(length);
+    prompt.resize(length);
+    common_chat_params result;
+    result.prompt  = common_chat_prompt(prompt);
     result.grammar = inputs.json_schema.empty() ? inputs.grammar : json_schema_to_grammar(common_json::parse(inputs.json_schema));
     return result;
 }
@@ -298,12 +339,19 @@ inline common_chat_templates_ptr common_chat_templates_init(const struct llama_m
         LOG_ERR("%s: try --no-jinja, or another template\n", __func__);
         throw;
     }
-    if (!tool_use.empty()) {
-        try {
-            tmpls->template_tool_use.reset(new common_chat_template(tool_use, bos, eos));
-        } catch (const std::exception & error) {
-            LOG_ERR("%s: the chat template for tools cannot be used, and is not: %s\n", __func__, error.what());
+    const auto add = [&](const std::string & text, const char * what, std::unique_ptr<common_chat_template> & into) {
+        if (!text.empty()) {
+            try {
+                into.reset(new common_chat_template(text, bos, eos));
+            } catch (const std::exception & error) {
+                LOG_ERR("%s: the chat template for %s cannot be used, and is not: %s\n", "common_chat_templates_init", what, error.what());
+            }
         }
+    };
+    add(tool_use, "tools", tmpls->template_tool_use);
+    if (CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_8_0 && model) {
+        const char * speech = llama_model_chat_template(model, "tts");
+        add(speech ? speech : "", "speech", tmpls->template_tts);
     }
     return tmpls;
 }
@@ -319,10 +367,20 @@ inline std::string common_chat_templates_source(const struct common_chat_templat
     return tmpls->template_default->source();
 }
 
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_8_0
+inline common_json common_chat_templates_get_caps(const common_chat_templates * chat_templates) {
+#else
 inline std::map<std::string, bool> common_chat_templates_get_caps(const common_chat_templates * chat_templates) {
+#endif
     GGML_ASSERT(chat_templates != nullptr);
     const auto & most = chat_templates->template_tool_use ? chat_templates->template_tool_use : chat_templates->template_default;
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_8_0
+    common_json caps                = most->caps.to_map();
+    caps["reasoning_effort_levels"] = most->caps.reasoning_effort_levels;
+    return caps;
+#else
     return most->caps.to_map();
+#endif
 }
 
 inline struct common_chat_params common_chat_templates_apply(const struct common_chat_templates *        tmpls,
@@ -370,11 +428,11 @@ inline std::string common_chat_format_single(const struct common_chat_templates 
     std::string past;
     if (!past_msg.empty()) {
         inputs.add_generation_prompt = false;
-        past                         = common_chat_templates_apply(tmpls, inputs).prompt;
+        past                         = chatparse_llama::text_of(common_chat_templates_apply(tmpls, inputs).prompt);
     }
     inputs.messages.push_back(new_msg);
     inputs.add_generation_prompt = add_ass;
-    const std::string added      = common_chat_templates_apply(tmpls, inputs).prompt.substr(past.size());
+    const std::string added      = chatparse_llama::text_of(common_chat_templates_apply(tmpls, inputs).prompt).substr(past.size());
     // The line break behind the model's last turn: the model has not written it.
     return add_ass && !past.empty() && past.back() == '\n' ? "\n" + added : added;
 }
@@ -397,17 +455,57 @@ inline std::string common_chat_format_example(const struct common_chat_templates
         message.content = turn[1];
         inputs.messages.push_back(message);
     }
-    return common_chat_templates_apply(tmpls, inputs).prompt;
+    return chatparse_llama::text_of(common_chat_templates_apply(tmpls, inputs).prompt);
 }
 
-inline common_chat_prompt_preset common_chat_get_asr_prompt(const common_chat_templates * chat_templates) {
+inline common_chat_prompt_preset common_chat_get_asr_prompt(const common_chat_templates * chat_templates, const std::string & language) {
     common_chat_prompt_preset preset;
     const std::string source = chat_templates ? common_chat_templates_source(chat_templates) : "";
-    // LFM2 models are told in the system prompt.
-    if (source.find("<|tool_list_start|>") != std::string::npos && source.find("<|tool_list_end|>") != std::string::npos) {
+    const auto        has    = [&](const char * text) { return source.find(text) != std::string::npos; };
+    if (has("<|tool_list_start|>") && has("<|tool_list_end|>")) {
+        // LFM2 models are told in the system prompt.
         preset.system = "Perform ASR.";
+    } else if (CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_8_0 && has("<additional_tools>")) {
+        // So are LFM3's, with the language by its name.
+        static const std::map<std::string, const char *> names = {
+            { "ar", "Arabic" },   { "da", "Danish" },   { "de", "German" },     { "el", "Greek" },   { "en", "English" },
+            { "es", "Spanish" },  { "fi", "Finnish" },  { "fr", "French" },     { "he", "Hebrew" },  { "it", "Italian" },
+            { "ja", "Japanese" }, { "ko", "Korean" },   { "nl", "Dutch" },      { "pl", "Polish" },  { "pt", "Portuguese" },
+            { "sv", "Swedish" },  { "tr", "Turkish" },  { "zh", "Chinese" },
+        };
+        std::string code = language;
+        for (char & c : code) {
+            c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        }
+        const auto name     = names.find(code);
+        preset.system       = language.empty() ? "Perform ASR." : "Perform ASR in " + (name != names.end() ? name->second : language) + ".";
+        preset.has_language = true;
     } else {
         preset.user = "Transcribe audio to text";
     }
     return preset;
 }
+
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_8_0
+inline std::string common_chat_get_tts_prompt(const common_chat_templates * chat_templates,
+                                              const std::string &           text,
+                                              const std::string &           language,
+                                              const std::string &           voice) {
+    if (!chat_templates || !chat_templates->template_tts) {
+        return "";
+    }
+    common_json message;
+    message["role"]    = "user";
+    message["content"] = text;
+    common_json variables;
+    variables["language"] = language;
+    variables["voice"]    = voice;
+    common_json request;
+    request["messages"]              = common_json::array();
+    request["messages"].push_back(message);
+    request["chat_template_kwargs"]  = variables;
+    request["add_generation_prompt"] = false;
+    const auto params = chatparse_llama::params_of(*chat_templates->template_tts, chatparse_llama::dump_safe(request));
+    return chatparse_llama::to_string(chat_params_prompt(params.get()));
+}
+#endif

@@ -1,6 +1,6 @@
-// Which llama.cpp the headers stand in for. Its own headers tell: the numbers of its state files change with its versions.
-// Where they do not, e.g. as a tree lies between two versions, CHATPARSE_LLAMA_VERSION says it: B10587, 0_5_0, 0_6_0 or IK, in all
-// sources alike. A version that is none of them is an error, as its classes may be others.
+// Which llama.cpp the headers stand in for. CHATPARSE_LLAMA_VERSION says it, in all sources alike: cmake/llama/replace.sh reads it from
+// the tree that it changes, and common/CMakeLists.txt hands it on. Without it, the headers that llama.cpp keeps tell, where they
+// can. A version that is not known is an error, as its classes may be others.
 #pragma once
 
 #include "llama.h"
@@ -9,9 +9,9 @@
 
 // In the order in which their chat layers came to be.
 #define CHATPARSE_LLAMA_IK     1  // ik_llama.cpp, whose chat layer has nlohmann's JSON
-#define CHATPARSE_LLAMA_B10587 2  // llama.cpp's master at build 10587, 0.2.0
-#define CHATPARSE_LLAMA_0_5_0  3
-#define CHATPARSE_LLAMA_0_6_0  4
+#define CHATPARSE_LLAMA_0_6_0  2
+#define CHATPARSE_LLAMA_B11549 3  // llama.cpp's master at build 11549: the session, inputs with tokens
+#define CHATPARSE_LLAMA_0_8_0  4  // b12032: prompts in parts
 
 #define CHATPARSE_LLAMA_JOIN(version) CHATPARSE_LLAMA_##version
 #define CHATPARSE_LLAMA_NAMED(version) CHATPARSE_LLAMA_JOIN(version)
@@ -22,22 +22,16 @@
 #    define CHATPARSE_LLAMA CHATPARSE_LLAMA_NAMED(CHATPARSE_LLAMA_VERSION)
 #    if CHATPARSE_LLAMA == 0
 #        pragma message("chatparse: CHATPARSE_LLAMA_VERSION is " CHATPARSE_LLAMA_TEXT(CHATPARSE_LLAMA_VERSION))
-#        error "CHATPARSE_LLAMA_VERSION is none of B10587, 0_5_0, 0_6_0, IK"
+#        error "CHATPARSE_LLAMA_VERSION is none of 0_6_0, B11549, 0_8_0, IK"
 #    endif
-#elif defined(LLAMA_SERVER_MAGIC) && LLAMA_SESSION_VERSION == 10 && LLAMA_STATE_SEQ_VERSION == 4
+#elif defined(LLAMA_SERVER_MAGIC)
 #    define CHATPARSE_LLAMA CHATPARSE_LLAMA_IK
-#elif !__has_include("json.h")
-#    error "this llama.cpp is older than b10587: it has no common/json.h"
-#elif LLAMA_SESSION_VERSION == 9 && LLAMA_STATE_SEQ_VERSION == 2
-#    define CHATPARSE_LLAMA CHATPARSE_LLAMA_B10587
-#elif LLAMA_SESSION_VERSION == 10 && LLAMA_STATE_SEQ_VERSION == 3
-#    define CHATPARSE_LLAMA CHATPARSE_LLAMA_0_5_0
-#elif LLAMA_SESSION_VERSION == 11 && LLAMA_STATE_SEQ_VERSION == 4
-#    define CHATPARSE_LLAMA CHATPARSE_LLAMA_0_6_0
+#elif __has_include("file-lock.h") && LLAMA_SESSION_VERSION == 11 && LLAMA_STATE_SEQ_VERSION == 4
+#    define CHATPARSE_LLAMA CHATPARSE_LLAMA_0_8_0
 #else
 #    pragma message("chatparse: llama.cpp has LLAMA_SESSION_VERSION " CHATPARSE_LLAMA_TEXT( \
         LLAMA_SESSION_VERSION) " and LLAMA_STATE_SEQ_VERSION " CHATPARSE_LLAMA_TEXT(LLAMA_STATE_SEQ_VERSION))
-#    error "this llama.cpp is none of b10587 (9, 2), 0.5.0 (10, 3), 0.6.0 (11, 4), ik_llama.cpp; CHATPARSE_LLAMA_VERSION can name the nearest"
+#    error "the headers of this llama.cpp do not tell its version: define CHATPARSE_LLAMA_VERSION as 0_6_0, B11549, 0_8_0 or IK, or use replace.sh"
 #endif
 
 // The tree's JSON, by the name that llama.cpp has for it.

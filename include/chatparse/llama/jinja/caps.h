@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace jinja {
 
@@ -19,6 +20,9 @@ struct caps {
     bool supports_string_content      = true;
     bool supports_typed_content       = false;
     bool supports_object_arguments    = false;
+
+    // The levels of effort that the template renders each in its own way, from the lowest.
+    std::vector<std::string> reasoning_effort_levels;
 
     std::map<std::string, bool> to_map() const {
         return {
@@ -62,7 +66,10 @@ inline caps caps_get(const program & prog) {
     read("supports_string_content", found.supports_string_content);
     read("supports_typed_content", found.supports_typed_content);
     read("supports_object_arguments", found.supports_object_arguments);
-#if CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0
+    for (const auto & level : json.at("reasoning_effort_levels")) {
+        found.reasoning_effort_levels.push_back(level.get<std::string>());
+    }
+#if CHATPARSE_LLAMA == CHATPARSE_LLAMA_IK
     // A template that takes a text is not asked for lists.
     found.supports_typed_content = found.supports_typed_content && !found.supports_string_content;
 #endif
