@@ -59,7 +59,7 @@ struct common_chat_tool_call {
 };
 
 struct common_chat_msg_content_part {
-    std::string type;  // "text", "media_marker" or, from 0.8.0 on, "tool_reference"
+    std::string type;       // "text", "media_marker" or, from 0.8.0 on, "tool_reference"
     std::string text;
     std::string name = {};  // of a tool_reference: the tool of the request
 

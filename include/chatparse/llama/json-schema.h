@@ -1,4 +1,4 @@
-// llama.cpp's common/json-schema.h, of 0.5.0 and later, on chatparse: a JSON schema as a tree of what llama.cpp's grammars follow.
+// llama.cpp's common/json-schema.h, on chatparse; not for ik_llama.cpp: a JSON schema as a tree of what llama.cpp's grammars follow.
 // Grammars are made of schemas as JSON; a part of a tree is written as JSON for that. C++17.
 #pragma once
 
