@@ -27,7 +27,7 @@ mod llama {
         let metadata: serde_json::Value = serde_json::from_slice(&metadata.stdout).expect("cargo writes JSON");
         let packages = metadata["packages"].as_array().into_iter().flatten();
         let manifest =
-            packages.filter(|package| package["name"] == "llama-cpp-sys-2").find_map(|p| p["manifest_path"].as_str());
+            packages.filter(|package| package["name"] == "llama-cpp-sys-4").find_map(|p| p["manifest_path"].as_str());
         Path::new(manifest.expect("the package is a dependency")).parent().expect("it lies in a folder").to_owned()
     }
 }

@@ -1,9 +1,8 @@
 //! Grammars of JSON schemas in llama.cpp's style: what they allow, what is refused, what is reported, and that nothing takes for ever.
 
 use chatparse::grammar::{FidelityKind, Grammar, Recogniser, from_json_schema_as};
-use chatparse::internals::grammar::Walk;
-use chatparse::internals::grammar::{Builder, Rule, Undeclared};
-use chatparse::{Error, ErrorKind, GrammarStyle};
+use chatparse::internals::grammar::{Builder, Rule, Undeclared, Walk};
+use chatparse::{ChatTemplate, Error, ErrorKind, GrammarStyle, Request, builtin};
 use serde_json::{Map, Value, json};
 
 fn from_json_schema(schema: &Value) -> Result<Grammar, Error> {
@@ -279,6 +278,19 @@ fn before_0_5_0_an_empty_schema_is_an_object() {
             assert!(recogniser.accepts(object), "{schema}, {style:?}");
             assert_eq!(recogniser.accepts(other), any, "{schema}, {style:?}");
         }
+    }
+}
+
+#[test]
+fn values_of_any_type_are_no_schemas_that_cannot_be_used() {
+    let request = json!({"messages": [], "grammar_style": "llama.cpp", "tool_choice": "required", "tools": [
+        {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {
+            "any": {}, "list": {"type": "array"}, "map": {"type": "object"}, "either": {"type": ["object", "string"]}}}}}]});
+    for name in builtin::names() {
+        let template = ChatTemplate::builtin(name).unwrap();
+        let params = template.params(&Request::from_json(&request).unwrap()).unwrap();
+        let refused: Vec<_> = params.grammar().report.iter().filter(|entry| entry.kind == REFUSED).collect();
+        assert!(refused.is_empty() || refused[0].pointer.is_empty(), "{name}: {refused:?}");
     }
 }
 

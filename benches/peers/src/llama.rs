@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use crate::cases::Parsed;
 
 // Its libraries are linked with this package.
-use llama_cpp_sys_2 as _;
+use llama_cpp_sys_4 as _;
 
 enum RawTemplate {}
 enum RawRequest {}
@@ -22,7 +22,7 @@ unsafe extern "C" {
     fn peer_request_free(request: *mut RawRequest);
     fn peer_apply(template: *const RawTemplate, request: *const RawRequest) -> *mut RawParams;
     fn peer_params_free(params: *mut RawParams);
-    fn peer_prompt(params: *const RawParams, len: *mut usize) -> *const c_char;
+    fn peer_prompt(params: *mut RawParams, len: *mut usize) -> *const c_char;
     fn peer_grammar_len(params: *const RawParams) -> usize;
     fn peer_ready(params: *mut RawParams) -> bool;
     fn peer_parse(params: *const RawParams, text: *const c_char, len: usize) -> *mut RawMessage;

@@ -10,6 +10,7 @@
 
 struct peer_params {
     common_chat_params        made;
+    std::string               prompt;
     common_chat_parser_params parsing;
 };
 
@@ -78,9 +79,10 @@ void peer_params_free(peer_params * params) {
     delete params;
 }
 
-const char * peer_prompt(const peer_params * params, size_t * len) {
-    *len = params->made.prompt.size();
-    return params->made.prompt.data();
+const char * peer_prompt(peer_params * params, size_t * len) {
+    params->prompt = params->made.prompt.str();
+    *len           = params->prompt.size();
+    return params->prompt.data();
 }
 
 size_t peer_grammar_len(const peer_params * params) {
@@ -90,11 +92,8 @@ size_t peer_grammar_len(const peer_params * params) {
 // Makes the parser ready, as a server does once a request.
 bool peer_ready(peer_params * params) {
     return guarded([&] {
-        params->parsing = common_chat_parser_params(params->made);
-        params->parsing.reasoning_format = COMMON_REASONING_FORMAT_AUTO;
-        if (!params->made.parser.empty()) {
-            params->parsing.parser.load(params->made.parser);
-        }
+        params->parsing        = common_chat_parser_params(params->made);
+        params->parsing.parser = params->made.parser;
         return true;
     });
 }
@@ -102,19 +101,19 @@ bool peer_ready(peer_params * params) {
 peer_message * peer_parse(const peer_params * params, const char * text, size_t len) {
     return guarded([&]() -> peer_message * {
         auto parsed     = std::make_unique<peer_message>();
-        parsed->message = common_chat_parse(text_of(text, len), false, params->parsing);
+        parsed->message = common_chat_parse(common_chat_input(text_of(text, len)), false, params->parsing);
         return parsed.release();
     });
 }
 
-// What a server does for each piece of `step` bytes: it appends the piece, parses all that there is, and takes the difference to
-// the message before. Stops before `most` bytes; 0: does not stop.
+// What a server's session does for each piece of `step` bytes: it appends the piece and parses all that there is; and what the server
+// does then: it takes the difference to the message before. Stops before `most` bytes; 0: does not stop.
 peer_message * peer_stream(const peer_params * params, const char * text, size_t len, size_t step, size_t most) {
     return guarded([&]() -> peer_message * {
         auto        parsed = std::make_unique<peer_message>();
-        std::string generated;
+        common_chat_input generated;
         for (size_t at = 0; at < len && (most == 0 || at < most); at += step) {
-            generated.append(text + at, std::min(step, len - at));
+            generated.append(common_chat_input(text_of(text + at, std::min(step, len - at))));
             const bool            partial  = generated.size() < len;
             const common_chat_msg previous = parsed->message;
             parsed->message = common_chat_parse(generated, partial, params->parsing);

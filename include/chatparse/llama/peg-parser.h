@@ -377,6 +377,16 @@ class common_peg_arena {
         return result;
     }
 
+    // Whether the grammar has a rule of this name.
+    bool has_rule(const std::string & name) const {
+        chat_grammar * grammar = nullptr;
+        chat_error *   error   = nullptr;
+        chatparse_llama::check(chat_parser_grammar(handle(), false, &grammar, &error), error);
+        const std::string text = "\n" + chatparse_llama::to_string(chat_grammar_text(grammar));
+        chat_grammar_free(grammar);
+        return text.find("\n" + name + " ::=") != std::string::npos;
+    }
+
     // Adds the rules to what build_grammar() of json-schema-to-grammar.h builds; lazy: of the trigger rules only. Defined there.
     inline void build_grammar(const common_grammar_builder & builder, bool lazy = false) const;
 

@@ -268,6 +268,10 @@ impl<'a> Lowering<'a> {
         let Annotated { name, schema: SchemaRef { document, pointer }, child, argument, .. } = value;
         let undeclared = if *argument { Undeclared::LeftOut } else { Undeclared::Allowed };
         let found = document.pointer(pointer).unwrap_or(&Value::Null);
+        // llama.cpp takes `true` below the top only.
+        if *found == Value::Bool(true) && self.rules.style != GrammarStyle::Faithful {
+            return Rule::Reference(self.rules.share("value"));
+        }
         match self.rules.add_schema_within(name, found, document, undeclared) {
             Ok(rule) => Rule::Reference(rule),
             Err(error) => {

@@ -62,6 +62,8 @@ pub fn continued_prompt(
     let mut prompt = opening.to_owned();
     let mut from = Spot::Prompt;
     let thought = Thought::of(turn, layout, opening);
+    // Where the format has no reasoning, the message goes on in its content.
+    let content = content.or_else(|| thought.is_none().then_some(""));
     if let Some(thought) = thought.filter(|t| !reasoning.is_empty() || content.is_none() || t.open.is_empty()) {
         from = Spot::Reasoning;
         // The prompt may close the reasoning at once, or put words into it.
