@@ -111,6 +111,19 @@ impl FormatBuilder {
         made
     }
 
+    /// A rule for what several places have in common, which `key` names: the program has it once.
+    pub fn shared(&self, key: String, make: impl FnOnce() -> ExprId) -> ExprId {
+        // No text of a template begins so.
+        let key = SmolStr::from(format!("\0{key}"));
+        if let Some(known) = self.texts.borrow().get(&key) {
+            return *known;
+        }
+        let made = make();
+        let rule = self.rule(format!("shared-{}", made.index()), made);
+        self.texts.borrow_mut().insert(key, rule);
+        rule
+    }
+
     /// A marker in its other spellings.
     pub fn variants<'t>(&self, text: &'t str) -> impl Iterator<Item = String> + use<'t> {
         let spellings = self.spellings.iter().filter(move |(own, _)| text.contains(own));

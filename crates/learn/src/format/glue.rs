@@ -120,8 +120,10 @@ fn free_json(p: &FormatBuilder, text: &str) -> ExprId {
 fn spelled_text(p: &FormatBuilder, text: &str) -> ExprId {
     let other = if text.contains('"') { with_other_key(text) } else { None };
     let other = other.map(|other| p.tolerated(p.marker(other)));
-    let variants = p.variants(text).map(|variant| p.tolerated(p.marker(variant)));
-    p.choice([p.marker(text)].into_iter().chain(other).chain(variants).collect::<Vec<_>>())
+    let variants: Vec<ExprId> = p.variants(text).map(|variant| p.tolerated(p.marker(variant))).collect();
+    let many = variants.len() > 1;
+    let ways = || p.choice([p.marker(text)].into_iter().chain(other).chain(variants).collect::<Vec<_>>());
+    if many { p.shared(format!("text {text}"), ways) } else { ways() }
 }
 
 fn with_other_key(text: &str) -> Option<String> {

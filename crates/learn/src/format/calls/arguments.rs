@@ -147,14 +147,12 @@ impl Arguments<'_> {
     fn marked_text(&self, marker: &Glue, shared: bool) -> ExprId {
         let p = self.p;
         let text = |names: &[String], end: Option<&str>| {
-            // The marker itself may come twice.
-            let next =
-                [Some(&self.members.next), self.close, Some(self.wrapper_close), Some(marker)].into_iter().flatten();
-            let next: Vec<&str> = next.map(Glue::head).collect();
+            let next: Vec<&str> = self.next_of(marker).collect();
             p.excluding(p.arg_text_up_to(marker.head(), &next, names, end), [marker.head()])
         };
         if !shared {
-            return text(&[], None);
+            let next: Vec<&str> = self.next_of(marker).collect();
+            return p.shared(format!("text up to {:?}, {next:?}", marker.head()), || text(&[], None));
         }
         let rule = format!("tool-{}-text{}", self.tool.name, spelled(marker.head()));
         if p.is_defined(&rule) {
@@ -170,6 +168,12 @@ impl Arguments<'_> {
         let end = end.filter(|close| !close.marker_spans().is_empty() && close.is_literal());
         let end = end.map(|close| format!("{space}{}", close.head()));
         p.rule(rule, text(&names.collect::<Vec<_>>(), end.as_deref()))
+    }
+
+    /// What may stand behind a text with this marker. The marker itself may come twice.
+    fn next_of<'g>(&'g self, marker: &'g Glue) -> impl Iterator<Item = &'g str> {
+        let next = [Some(&self.members.next), self.close, Some(self.wrapper_close), Some(marker)];
+        next.into_iter().flatten().map(Glue::head)
     }
 
     /// What may follow an argument: the name of another, or the end of the call.
