@@ -1,6 +1,8 @@
 //! Splits markers into text and white space. A marker matches by its text; white space around and inside it is optional,
 //! because models vary it.
 
+use std::collections::HashSet;
+
 use smol_str::SmolStr;
 
 use super::expr::CharSet;
@@ -73,6 +75,8 @@ fn end_of_text(marker: &str) -> usize {
 /// space.
 pub(super) fn ends(markers: &[SmolStr]) -> Vec<SmolStr> {
     let mut ends = Vec::with_capacity(4 * markers.len());
+    // What stands in front of which texts already.
+    let mut known: HashSet<(&str, &str)> = HashSet::new();
     for marker in markers {
         let core = marker.trim();
         if !is_certain(core) {
@@ -80,6 +84,10 @@ pub(super) fn ends(markers: &[SmolStr]) -> Vec<SmolStr> {
             continue;
         }
         let before = &marker[..marker.len() - marker.trim_start().len()];
+        if !known.insert((before, core)) {
+            continue;
+        }
+        known.insert(("", core));
         for core in spaced(core) {
             if !before.is_empty() {
                 ends.push(SmolStr::new(format!("{before}{core}")));
