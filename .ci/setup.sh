@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the checks need and this machine lacks. Quick where all is there. On a terminal it asks first. What only some tests
 # need it tries to install; where that cannot be, they are skipped. With the argument `all` that is also what `.ci/test.sh --all` needs, with
-# `platforms` what .ci/platforms.sh needs, from Debian 12's packages.
+# `platforms` also what .ci/platforms.sh needs, from Debian 12's packages.
 set -euo pipefail
 
 # 0.10.24 is the last cargo-c for the Rust version that is tested; distributions carry ones that are too old.
@@ -77,7 +77,7 @@ header httplib.h || packages+=(libcpp-httplib-dev)
 header nlohmann/json.hpp || packages+=(nlohmann-json3-dev)
 pkg-config --exists libpcre2-8 || packages+=(libpcre2-dev)
 zig_version() { zig version || "$ZIG/bin/python" -m ziglang version; }
-if [ "${1:-}" = all ]; then
+if [ -n "${1:-}" ]; then
   have ninja || packages+=(ninja-build)
   have go || packages+=(golang-go)
   python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
@@ -102,7 +102,7 @@ fi
 # In a shell of its own, as it may give up.
 [ ${#packages[@]} -eq 0 ] || (install_packages "${packages[@]}") || skipped
 
-if [ "${1:-}" = all ] && ! zig_version >/dev/null 2>&1; then
+if [ -n "${1:-}" ] && ! zig_version >/dev/null 2>&1; then
   echo "setup: getting Zig $ZIG_VERSION, into $ZIG"
   { python3 -m venv "$ZIG" && "$ZIG/bin/pip" install --quiet --disable-pip-version-check "ziglang==$ZIG_VERSION"; } || skipped
 fi

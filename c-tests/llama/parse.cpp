@@ -3,12 +3,9 @@
 
 #include "chat.h"
 #include "fake.h"
+#include "weather.h"
 
 #include <thread>
-
-static const common_chat_tool weather = {
-    "weather", "Tells it", R"({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]})"
-};
 
 static common_chat_params params_of(const std::string & name) {
     common_chat_templates_inputs inputs;

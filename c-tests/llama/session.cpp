@@ -3,12 +3,9 @@
 
 #include "chat.h"
 #include "fake.h"
+#include "weather.h"
 
 #if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_B11549
-static const common_chat_tool weather = {
-    "weather", "Tells it", R"({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]})"
-};
-
 static const std::string answer =
     "<think>\nHm\n</think>\n\nWait. <tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>";
 

@@ -2,6 +2,7 @@
 #include "check.h"
 #include "fake.h"
 #include "json_error.h"
+#include "weather.h"
 
 #include "chat-auto-parser.h"
 #include "jinja/lexer.h"
@@ -32,10 +33,6 @@ static common_chat_templates_inputs ask(const std::string & content) {
     inputs.messages[0].content = content;
     return inputs;
 }
-
-static const common_chat_tool weather = {
-    "weather", "Tells it", R"({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]})"
-};
 
 static void init() {
     const auto tmpls = common_chat_templates_init(nullptr, read_template("tag-json") + "\r\n{# end #}", "<s>", "</s>");

@@ -100,28 +100,24 @@ impl FormatBuilder {
         }
     }
 
-    /// The expression that `make` turns a text of the template into. It is made once for each text, so `make` is the same
-    /// function for all.
-    pub fn once(&self, text: &str, make: fn(&Self, &str) -> ExprId) -> ExprId {
+    /// The expression that `make` turns a text of the template into. It is made once for each text, so `make` does the same
+    /// for all.
+    pub fn once(&self, text: &str, make: impl FnOnce() -> ExprId) -> ExprId {
         if let Some(known) = self.texts.borrow().get(text) {
             return *known;
         }
-        let made = make(self, text);
+        let made = make();
         self.texts.borrow_mut().insert(text.into(), made);
         made
     }
 
     /// A rule for what several places have in common, which `key` names: the program has it once.
-    pub fn shared(&self, key: String, make: impl FnOnce() -> ExprId) -> ExprId {
+    pub fn shared(&self, key: &str, make: impl FnOnce() -> ExprId) -> ExprId {
         // No text of a template begins so.
-        let key = SmolStr::from(format!("\0{key}"));
-        if let Some(known) = self.texts.borrow().get(&key) {
-            return *known;
-        }
-        let made = make();
-        let rule = self.rule(format!("shared-{}", made.index()), made);
-        self.texts.borrow_mut().insert(key, rule);
-        rule
+        self.once(&format!("\0{key}"), || {
+            let made = make();
+            self.rule(format!("shared-{}", made.index()), made)
+        })
     }
 
     /// A marker in its other spellings.

@@ -85,7 +85,7 @@ pub(super) fn behind_json(p: &FormatBuilder, close: &Glue, tool: Option<&Tool>) 
 
 /// A text of the template. White space around the punctuation of JSON is free.
 fn json_text(p: &FormatBuilder, text: &str) -> ExprId {
-    p.once(text, free_json)
+    p.once(text, || free_json(p, text))
 }
 
 fn free_json(p: &FormatBuilder, text: &str) -> ExprId {
@@ -123,7 +123,7 @@ fn spelled_text(p: &FormatBuilder, text: &str) -> ExprId {
     let variants: Vec<ExprId> = p.variants(text).map(|variant| p.tolerated(p.marker(variant))).collect();
     let many = variants.len() > 1;
     let ways = || p.choice([p.marker(text)].into_iter().chain(other).chain(variants).collect::<Vec<_>>());
-    if many { p.shared(format!("text {text}"), ways) } else { ways() }
+    if many { p.shared(&format!("text {text}"), ways) } else { ways() }
 }
 
 fn with_other_key(text: &str) -> Option<String> {

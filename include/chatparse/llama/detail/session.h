@@ -155,19 +155,15 @@ class common_chat_session {
 
     // The message so far.
     const common_chat_msg & feed(const common_chat_input & chunk) {
-        GGML_ASSERT(!finished_ && "a session that is finished is fed");
-        if (live_.is_empty()) {
-            result_.content += chunk.text;
-        } else {
-            live_.feed(chunk.text, control_tokens(chunk));
-            live_.show();
-        }
+        read(chunk);
+        live_.show();
         return msg();
     }
 
     // The whole message.
     const common_chat_msg & finish(const common_chat_input & chunk = {}) {
-        feed_unshown(chunk);
+        // What comes with the end is not with the caller before the end.
+        read(chunk);
         if (!live_.is_empty()) {
             result_ = live_.finish(applied_.format);
         }
@@ -184,12 +180,11 @@ class common_chat_session {
     bool                        templated_ = false;
     bool                        finished_  = false;
 
-    // What is fed with the end is not with the caller before the end.
-    void feed_unshown(const common_chat_input & chunk) {
-        GGML_ASSERT(!finished_ && "a session is finished twice");
+    void read(const common_chat_input & chunk) {
+        GGML_ASSERT(!finished_ && "a session that is finished goes on");
         if (live_.is_empty()) {
             result_.content += chunk.text;
-        } else if (!chunk.empty()) {
+        } else {
             live_.feed(chunk.text, control_tokens(chunk));
         }
     }

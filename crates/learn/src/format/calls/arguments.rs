@@ -152,7 +152,7 @@ impl Arguments<'_> {
         };
         if !shared {
             let next: Vec<&str> = self.next_of(marker).collect();
-            return p.shared(format!("text up to {:?}, {next:?}", marker.head()), || text(&[], None));
+            return p.shared(&format!("text up to {:?}, {next:?}", marker.head()), || text(&[], None));
         }
         let rule = format!("tool-{}-text{}", self.tool.name, spelled(marker.head()));
         if p.is_defined(&rule) {
