@@ -1,6 +1,6 @@
 //! Combinators that fill an [`Arena`] with expressions. They take `&self`, so that calls can be nested like the expressions.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use smol_str::SmolStr;
 
@@ -20,6 +20,8 @@ use chatparse_base::limits;
 #[derive(Clone, Default)]
 pub struct Builder {
     arena: RefCell<Arena>,
+    /// The expressions without content that were made: a format needs each once.
+    plain: Cell<[Option<ExprId>; 5]>,
 }
 
 impl Builder {
@@ -30,12 +32,13 @@ impl Builder {
 
     /// A builder that adds to an existing arena.
     pub fn extending(arena: Arena) -> Self {
-        Builder { arena: RefCell::new(arena) }
+        Builder { arena: RefCell::new(arena), ..Builder::default() }
     }
 
     /// Returns the arena with this root, and leaves the builder empty.
     pub fn finish(&self, root: ExprId) -> Arena {
         let mut arena = self.arena.take();
+        self.plain.take();
         arena.set_root(root);
         arena
     }
@@ -57,6 +60,13 @@ impl Builder {
         self.arena.borrow_mut().add(node)
     }
 
+    fn plain(&self, place: usize, node: Expr) -> ExprId {
+        let mut plain = self.plain.get();
+        let id = *plain[place].get_or_insert_with(|| self.add(node));
+        self.plain.set(plain);
+        id
+    }
+
     /// Whether a rule of this name is defined.
     pub fn is_defined(&self, name: &str) -> bool {
         self.arena.borrow().rule_named(name).is_some()
@@ -64,17 +74,17 @@ impl Builder {
 
     /// Matches nothing, always.
     pub fn empty(&self) -> ExprId {
-        self.add(Expr::Empty)
+        self.plain(0, Expr::Empty)
     }
 
     /// Matches at the start of the output only.
     pub fn start(&self) -> ExprId {
-        self.add(Expr::Start)
+        self.plain(1, Expr::Start)
     }
 
     /// Matches at the end of the output only. What follows a format without it is content.
     pub fn end(&self) -> ExprId {
-        self.add(Expr::End)
+        self.plain(2, Expr::End)
     }
 
     /// Matches this text.
@@ -165,12 +175,12 @@ impl Builder {
 
     /// Any one character.
     pub fn any(&self) -> ExprId {
-        self.add(Expr::Any)
+        self.plain(3, Expr::Any)
     }
 
     /// White space, as much as there is.
     pub fn space(&self) -> ExprId {
-        self.add(Expr::Space)
+        self.plain(4, Expr::Space)
     }
 
     /// One character of this set.

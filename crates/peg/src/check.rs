@@ -32,7 +32,7 @@ pub(super) fn check(arena: &Arena) -> Result<Checked> {
     };
     let mut size = 0_usize;
     while let Some(next) = checker.pending.pop() {
-        size = size.saturating_add(checker.visit(next, 0)?.size);
+        size = size.saturating_add(checker.visit(next, 0)?.size as usize);
         if size > limits::PROGRAM_SIZE {
             let text = format!("the format description is longer than {} when written out", limits::PROGRAM_SIZE);
             return Err(Error::new(ErrorKind::Limit, text));
@@ -42,17 +42,19 @@ pub(super) fn check(arena: &Arena) -> Result<Checked> {
     Ok(Checked { root, targets: checker.targets })
 }
 
+const MOST_LEVELS: u32 = limits::EXPR_DEPTH as u32;
+
 fn too_deep() -> Error {
     Error::new(ErrorKind::Limit, format!("the format description nests deeper than {} expressions", limits::EXPR_DEPTH))
 }
 
 /// The size of an expression that is laid out in place.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Extent {
-    /// Levels of nesting.
-    height: usize,
+    /// Levels of nesting; 0 if it was not visited yet.
+    height: u32,
     /// Number of expressions, and the bytes of their texts. A shared expression counts once for each place that uses it.
-    size: usize,
+    size: u32,
 }
 
 impl Extent {
@@ -64,28 +66,26 @@ impl Extent {
             Expr::Char(set) => set.ranges.len(),
             _ => 0,
         };
-        Extent { height: 1, size: 1 + text }
+        Extent { height: 1, size: u32::try_from(text).map_or(u32::MAX, |text| text.saturating_add(1)) }
     }
+}
+
+/// What an expression does before it consumes a byte.
+#[derive(Clone, Copy, Default)]
+struct Left {
+    /// Levels of expressions that it may enter, including rules; 0 if it was not walked yet.
+    height: u32,
+    /// Whether it may match without consuming any.
+    nullable: bool,
 }
 
 /// What was found out about an expression.
 #[derive(Clone, Copy, Default)]
 struct Known {
-    /// Its size, once it was visited.
-    extent: Option<Extent>,
-    /// What it does before it consumes a byte.
-    left: Option<Left>,
+    extent: Extent,
+    left: Left,
     /// Whether a reference refers to it.
     referred: bool,
-}
-
-/// What an expression does before it consumes a byte.
-#[derive(Clone, Copy)]
-struct Left {
-    /// Whether it may match without consuming any.
-    nullable: bool,
-    /// Levels of expressions that it may enter, including rules.
-    height: usize,
 }
 
 struct Checker<'a> {
@@ -114,53 +114,54 @@ impl Checker<'_> {
     }
 
     /// Checks a node and its descendants, once. Rules are visited separately, because they are compiled separately.
-    fn visit(&mut self, id: ExprId, depth: usize) -> Result<Extent> {
+    fn visit(&mut self, id: ExprId, depth: u32) -> Result<Extent> {
         let known = self.known[id.index()].extent;
-        if depth + known.map_or(0, |known| known.height) > limits::EXPR_DEPTH {
+        if depth + known.height > MOST_LEVELS {
             return Err(too_deep());
         }
-        if let Some(known) = known {
+        if known.height > 0 {
             return Ok(known);
         }
         let arena = self.arena;
         let node = arena.get(id);
-        if let Expr::Ref(name) = node {
-            let target = self.rule(id, name)?;
-            if !std::mem::replace(&mut self.known[target.index()].referred, true) {
-                self.pending.push(target);
+        match node {
+            Expr::Ref(name) => {
+                let target = self.rule(id, name)?;
+                if !std::mem::replace(&mut self.known[target.index()].referred, true) {
+                    self.pending.push(target);
+                }
             }
-        }
-        if let Expr::Repeat(_, min, Some(max)) = node
-            && min > max
-        {
-            let text = format!("the format repeats something at least {min} and at most {max} times");
-            return Err(Error::new(ErrorKind::InvalidArgument, text));
-        }
-        if let Expr::Excluding(_, markers) = node
-            && markers.is_empty()
-        {
-            return Err(Error::invalid(
-                "excluding: the format has text that ends with a marker, but no markers for it",
-            ));
+            Expr::Repeat(_, min, Some(max)) if min > max => {
+                let text = format!("the format repeats something at least {min} and at most {max} times");
+                return Err(Error::new(ErrorKind::InvalidArgument, text));
+            }
+            Expr::Excluding(_, markers) if markers.is_empty() => {
+                return Err(Error::invalid(
+                    "excluding: the format has text that ends with a marker, but no markers for it",
+                ));
+            }
+            _ => {}
         }
         let mut extent = Extent::of(node);
-        for child in node.children() {
-            let below = self.visit(child, depth + 1)?;
-            extent.height = extent.height.max(1 + below.height);
-            extent.size = extent.size.saturating_add(below.size);
+        for children in node.child_lists() {
+            for &child in children {
+                let below = self.visit(child, depth + 1)?;
+                extent.height = extent.height.max(1 + below.height);
+                extent.size = extent.size.saturating_add(below.size);
+            }
         }
-        self.known[id.index()].extent = Some(extent);
+        self.known[id.index()].extent = extent;
         Ok(extent)
     }
 
     /// Walks the expressions that `id` may enter before it consumes a byte. The depth does not depend on where the walk
     /// began.
-    fn left(&mut self, id: ExprId, depth: usize) -> Result<Left> {
+    fn left(&mut self, id: ExprId, depth: u32) -> Result<Left> {
         let known = self.known[id.index()].left;
-        if depth + known.map_or(0, |known| known.height) > limits::EXPR_DEPTH {
+        if depth + known.height > MOST_LEVELS {
             return Err(too_deep());
         }
-        if let Some(known) = known {
+        if known.height > 0 {
             return Ok(known);
         }
         let mut height = 0;
@@ -170,7 +171,7 @@ impl Checker<'_> {
             Ok(left.nullable)
         })?;
         let left = Left { nullable, height: height + 1 };
-        self.known[id.index()].left = Some(left);
+        self.known[id.index()].left = left;
         Ok(left)
     }
 

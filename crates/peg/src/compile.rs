@@ -1,7 +1,7 @@
 //! Compiles an arena to a program: rules become subroutines, and all other expressions are laid out in place. Checks the
 //! arena first ([`check`]) and adds the tests by which choices skip alternatives (`first`, `lead`).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use smallvec::SmallVec;
@@ -57,8 +57,9 @@ pub(super) fn compile_with(arena: &Arena, regions: Option<&mut Regions>, many: u
         out,
         rules,
         calls: Vec::new(),
+        markers_at: vec![(0, 0); arena.len()],
         firsts,
-        markers: HashMap::new(),
+        markers: BTreeMap::new(),
         begins: [0; 64],
         regions,
         many,
@@ -119,10 +120,12 @@ struct Compiler<'a> {
     rules: Vec<Option<u32>>,
     /// The rules that are called, and the addresses of the calls.
     calls: Vec<(ExprId, usize)>,
+    /// By expression: the instructions of a marker that were emitted first, without its tail.
+    markers_at: Vec<(usize, usize)>,
     /// What the expressions can begin with.
     firsts: Firsts<'a>,
     /// By the markers of an expression, and whether their white space may differ: indices of the program's.
-    markers: HashMap<(&'a [SmolStr], bool), u32>,
+    markers: BTreeMap<(&'a [SmolStr], bool), u32>,
     /// By hash: indices of some of the program's byte sets, to share them.
     begins: [u32; 64],
     /// See [`MANY`].
@@ -149,7 +152,7 @@ impl<'a> Compiler<'a> {
             Expr::End => drop(self.emit(Op::End)),
             Expr::Literal(text) if text.is_empty() => {}
             Expr::Literal(text) => self.literal(text.clone()),
-            Expr::Marker(text) => self.marker(text),
+            Expr::Marker(text) => self.marker(id, text),
             Expr::Sequence(children) => children.iter().for_each(|&child| self.expr(child)),
             Expr::Choice(children) => self.choice(children),
             Expr::Repeat(child, min, max) => self.repeat(*child, *min, *max),
@@ -214,28 +217,35 @@ impl<'a> Compiler<'a> {
     fn until(&mut self, markers: &'a [SmolStr], spaced: bool) {
         let all = &mut self.out.markers;
         let index = *self.markers.entry((markers, spaced)).or_insert_with(|| {
-            all.push(if spaced { Markers::new(&marker::ends(markers)) } else { Markers::new(markers) });
+            all.push(Markers::new(if spaced { marker::ends(markers) } else { markers.to_vec() }));
             all.len() as u32 - 1
         });
         self.emit(Op::Until(index));
     }
 
-    fn marker(&mut self, text: &str) {
-        for part in marker::parts(text) {
-            match part {
+    fn marker(&mut self, id: ExprId, text: &str) {
+        let (core, tail) = text.split_at(text.trim_end().len());
+        let (from, to) = self.markers_at[id.index()];
+        let start = self.out.ops.len();
+        // These instructions name no address, so they are the same in each place.
+        self.out.ops.extend_from_within(from..to);
+        if from == to {
+            marker::parts(core).for_each(|part| match part {
                 Part::Text(text) => self.literal(text.into()),
-                Part::Space => drop(self.emit(Op::Space)),
                 Part::Gap => {
                     let space = self.set(&marker::white_space());
                     self.emit(Op::Char(space));
                     self.emit(Op::Space);
                 }
-                Part::Tail(space) => space.chars().for_each(|c| {
-                    let text = SmolStr::from_iter([c]);
-                    let first = First::of_literal(&text);
-                    self.rounds(0, Some(1), first, |compiler| compiler.literal(text));
-                }),
-            }
+                Part::Space | Part::Tail(_) => drop(self.emit(Op::Space)),
+            });
+            self.markers_at[id.index()] = (start, self.out.ops.len());
+        }
+        // Each of these characters is optional, because the text behind it may begin with more white space.
+        for c in tail.chars() {
+            let text = SmolStr::from_iter([c]);
+            let first = First::of_literal(&text);
+            self.rounds(0, Some(1), first, |compiler| compiler.literal(text));
         }
     }
 
@@ -296,7 +306,14 @@ impl<'a> Compiler<'a> {
 
     /// Finds the runs of alternatives that are worth a table, and builds the tables.
     fn tables(&mut self, children: &[ExprId]) -> Vec<(Range<usize>, Table)> {
-        if children.len() < self.many {
+        // Where each match begins with a text, no character of a set or none can begin it.
+        let mut run = 0;
+        let worth = |&child: &ExprId| {
+            let first = self.firsts.of(child);
+            run = if first.passes || first.wide { 0 } else { run + 1 };
+            run >= self.many
+        };
+        if children.len() < self.many || !children.iter().any(worth) {
             return Vec::new();
         }
         let leads = Leads::new(self.arena, self.checked, self.regions.is_some(), children, &mut self.room);

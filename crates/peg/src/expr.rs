@@ -192,6 +192,11 @@ pub enum Expr {
 impl Expr {
     /// The direct children.
     pub fn children(&self) -> impl Iterator<Item = ExprId> {
+        self.child_lists().into_iter().flatten().copied()
+    }
+
+    /// The direct children, in the two lists that they may be in.
+    pub(super) fn child_lists(&self) -> [&[ExprId]; 2] {
         let (some, more): (&[ExprId], &[ExprId]) = match self {
             Expr::Sequence(children) | Expr::Choice(children) => (children, &[]),
             Expr::Unordered(parts) => (&parts.0, &parts.1),
@@ -207,7 +212,7 @@ impl Expr {
             Expr::Schema(value) => (std::slice::from_ref(&value.child), &[]),
             _ => (&[], &[]),
         };
-        some.iter().chain(more).copied()
+        [some, more]
     }
 }
 

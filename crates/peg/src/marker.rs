@@ -1,8 +1,9 @@
 //! Splits markers into text and white space. A marker matches by its text; white space around and inside it is optional,
 //! because models vary it.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
+use smallvec::SmallVec;
 use smol_str::SmolStr;
 
 use super::expr::CharSet;
@@ -61,14 +62,28 @@ fn is_word(c: char) -> bool {
 /// The end of the first text of a marker: at white space, between a tag and another tag, a list or an object, or at a
 /// special token.
 fn end_of_text(marker: &str) -> usize {
-    let mut last = ' ';
-    let end = marker.char_indices().find(|&(at, c)| {
-        let between = matches!((last, c), ('>', '<' | '{' | '[' | ']') | (']', '{' | '[') | ('[', '<'));
-        let token = at > 0 && (marker[..at].ends_with("|>") || marker[at..].starts_with("<|"));
-        last = c;
-        between || token || c.is_whitespace()
+    let bytes = marker.as_bytes();
+    let mut last = b' ';
+    // 0xC2 and 0xE1 to 0xE3 begin all white space beyond ASCII.
+    let end = bytes.iter().enumerate().find(|&(at, &byte)| {
+        let between = match byte {
+            b'<' => matches!(last, b'>' | b'[') || at > 0 && bytes.get(at + 1) == Some(&b'|'),
+            b'{' | b'[' => matches!(last, b'>' | b']'),
+            b']' => last == b'>',
+            _ => false,
+        };
+        let token = last == b'>' && at > 1 && bytes[at - 2] == b'|';
+        let space =
+            byte.is_ascii_whitespace() || matches!(byte, 0x0B | 0xC2 | 0xE1..=0xE3) && starts_with_space(marker, at);
+        last = byte;
+        between || token || space
     });
     end.map_or(marker.len(), |(at, _)| at)
+}
+
+/// Whether a character begins here, and is white space.
+fn starts_with_space(text: &str, at: usize) -> bool {
+    text.get(at..).is_some_and(|rest| rest.starts_with(char::is_whitespace))
 }
 
 /// The markers that end a text: each as written and, if its text is too distinctive to occur by chance, with other white
@@ -76,7 +91,7 @@ fn end_of_text(marker: &str) -> usize {
 pub(super) fn ends(markers: &[SmolStr]) -> Vec<SmolStr> {
     let mut ends = Vec::with_capacity(4 * markers.len());
     // What stands in front of which texts already.
-    let mut known: HashSet<(&str, &str)> = HashSet::new();
+    let mut known: BTreeSet<(&str, &str)> = BTreeSet::new();
     for marker in markers {
         let core = marker.trim();
         if !is_certain(core) {
@@ -84,25 +99,27 @@ pub(super) fn ends(markers: &[SmolStr]) -> Vec<SmolStr> {
             continue;
         }
         let before = &marker[..marker.len() - marker.trim_start().len()];
-        if !known.insert((before, core)) {
+        if !known.insert((core, before)) {
             continue;
         }
-        known.insert(("", core));
+        let bare = before.is_empty() || known.insert((core, ""));
         for core in spaced(core) {
             if !before.is_empty() {
-                ends.push(SmolStr::new(format!("{before}{core}")));
+                ends.push(SmolStr::from_iter([before, &core]));
             }
-            ends.push(SmolStr::new(core));
+            if bare {
+                ends.push(core);
+            }
         }
     }
     ends
 }
 
-/// A marker as written, and with other white space between its parts: in all places, or in one. Each text once.
-fn spaced(core: &str) -> Vec<String> {
-    let mut written = vec![core.to_owned()];
+/// A marker as written, and with other white space between its parts: in all places, or in one.
+fn spaced(core: &str) -> Vec<SmolStr> {
+    let mut written = vec![SmolStr::new(core)];
     // The texts, with what each gap in front has as written, and has at least.
-    let mut texts: Vec<(&str, &str, &str)> = Vec::new();
+    let mut texts: SmallVec<[(&str, &str, &str); 4]> = SmallVec::new();
     let mut gap = None;
     let mut at = 0;
     for part in parts(core).skip(1) {
@@ -118,23 +135,20 @@ fn spaced(core: &str) -> Vec<String> {
         }
     }
     let gaps = texts.len() - 1;
+    let mut text = String::with_capacity(core.len() + gaps * 2);
     for space in ["", " ", "\n", "  ", "\n\n"] {
+        let of = |least| if space.is_empty() { least } else { space };
         // With one gap, "in all places" is "in one".
-        let places = (gaps > 1).then_some(None).into_iter().chain((1..=gaps.min(GAPS)).map(Some));
-        for place in places {
-            let mut text = String::with_capacity(core.len() + gaps * 2);
+        let all = (gaps > 1).then_some(None);
+        let one = (1..=gaps.min(GAPS)).filter(|&place| texts[place].0 != of(texts[place].1));
+        for place in all.into_iter().chain(one.map(Some)) {
+            text.clear();
             for (number, (own, least, part)) in texts.iter().enumerate() {
                 let other = number > 0 && place.is_none_or(|place| place == number);
-                text += match other {
-                    true if space.is_empty() => least,
-                    true => space,
-                    false => own,
-                };
+                text += if other { of(least) } else { own };
                 text += part;
             }
-            if !written.contains(&text) {
-                written.push(text);
-            }
+            written.push(SmolStr::new(&text));
         }
     }
     written

@@ -41,9 +41,8 @@ pub(super) enum Found {
 
 impl Markers {
     /// Empty markers never match.
-    pub fn new<S: AsRef<str>>(markers: &[S]) -> Self {
-        let markers = markers.iter().map(AsRef::as_ref).filter(|marker| !marker.is_empty());
-        let mut markers: SmallVec<[SmolStr; 1]> = markers.map(SmolStr::new).collect();
+    pub fn new(markers: impl IntoIterator<Item = SmolStr>) -> Self {
+        let mut markers: SmallVec<[SmolStr; 1]> = markers.into_iter().filter(|marker| !marker.is_empty()).collect();
         chatparse_base::sort::sort(&mut markers);
         markers.dedup_by(|next, kept| next.starts_with(kept.as_str()));
         let mut heads: SmallVec<[u8; 8]> = markers.iter().filter_map(|marker| marker.bytes().next()).collect();
@@ -152,14 +151,14 @@ mod tests {
 
     #[test]
     fn whole_markers_win_and_half_ones_are_seen() {
-        let markers = Markers::new(&["</think>", "<tool>", "<t"]);
+        let markers = Markers::new(["</think>", "<tool>", "<t"].map(SmolStr::from));
         assert_eq!(markers.find(b"a < b <tool>", 0), Found::Whole(6, 8));
         assert_eq!(markers.find(b"abc </th", 0), Found::Half(4));
         assert_eq!(markers.find(b"abc </thx", 0), Found::Nothing);
         assert_eq!(markers.find(b"<<<</think>", 0), Found::Whole(3, 11));
-        assert_eq!(Markers::new::<&str>(&[]).find(b"<", 0), Found::Nothing);
+        assert_eq!(Markers::new([]).find(b"<", 0), Found::Nothing);
         // A half marker in front of a whole one may still become the first.
-        assert_eq!(Markers::new(&["ab!", "b"]).find(b"xab", 0), Found::Half(1));
+        assert_eq!(Markers::new(["ab!", "b"].map(SmolStr::from)).find(b"xab", 0), Found::Half(1));
     }
 
     /// Compares every marker at every position.
@@ -185,11 +184,11 @@ mod tests {
             markers in prop::collection::vec("[ab<é]{1,5}|[a-h]{1,2}", 0..12), text in "[ab<é]{0,16}|[a-j]{0,40}", from in 0usize..8,
         ) {
             let from = from.min(text.len());
-            let found = Markers::new(&markers).find(text.as_bytes(), from);
+            let found = Markers::new(markers.iter().map(SmolStr::from)).find(text.as_bytes(), from);
             prop_assert_eq!(found, naive(&markers, text.as_bytes(), from));
             for end in from..text.len() {
                 let part = &text.as_bytes()[..end];
-                prop_assert_eq!(Markers::new(&markers).find(part, from), naive(&markers, part, from));
+                prop_assert_eq!(Markers::new(markers.iter().map(SmolStr::from)).find(part, from), naive(&markers, part, from));
             }
         }
     }

@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
+use smol_str::{SmolStr, format_smolstr};
+
 use super::super::markup::{Markup, Segment};
 
 /// Literal text between two parts. Four characters in it are placeholders for text that differs from call to call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Glue(String);
+pub struct Glue(SmolStr);
 
 /// A piece of glue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +58,7 @@ impl Glue {
         for number in echoes.counters.into_iter().flatten() {
             glue = with_counter(&glue, number);
         }
-        Some(Glue(glue))
+        Some(Glue(glue.into()))
     }
 
     /// Its pieces, in order.
@@ -148,7 +150,7 @@ impl Glue {
     /// The text up to the end of the first marker, or all of it if there is only one.
     pub fn up_to_first_marker(&self) -> Glue {
         match &*self.marker_spans() {
-            [first, _, ..] => Glue(self.0[..first.end].to_owned()),
+            [first, _, ..] => Glue(self.0[..first.end].into()),
             _ => self.clone(),
         }
     }
@@ -163,34 +165,34 @@ impl Glue {
 
     /// The rest behind this prefix.
     pub fn strip_prefix(&self, prefix: &Glue) -> Option<Glue> {
-        self.0.strip_prefix(&prefix.0).map(|rest| Glue(rest.to_owned()))
+        self.0.strip_prefix(&*prefix.0).map(|rest| Glue(rest.into()))
     }
 
     /// The rest in front of this suffix.
     pub fn strip_suffix(&self, suffix: &Glue) -> Option<Glue> {
-        self.0.strip_suffix(&suffix.0).map(|rest| Glue(rest.to_owned()))
+        self.0.strip_suffix(&*suffix.0).map(|rest| Glue(rest.into()))
     }
 
     /// The glue without its first bytes, which must be literal text.
     pub fn without_start(&self, bytes: usize) -> Glue {
-        Glue(self.0[bytes..].to_owned())
+        Glue(self.0[bytes..].into())
     }
 
     /// Its first bytes, which must be literal text.
     pub fn up_to(&self, bytes: usize) -> Glue {
-        Glue(self.0[..bytes].to_owned())
+        Glue(self.0[..bytes].into())
     }
 
     /// What is in front of the tool's name, behind any word, and what is behind the name, if it is repeated here.
     pub fn around_name(&self) -> Option<(Glue, Glue)> {
         let (before, behind) = self.0.split_once(NAME)?;
-        Some((Glue(format!("{WORD}{before}")), Glue(behind.to_owned())))
+        Some((Glue(format_smolstr!("{WORD}{before}")), Glue(behind.into())))
     }
 
     /// The parts in front of this text and from it on.
     pub fn split_before(&self, text: &str) -> Option<(Glue, Glue)> {
         let (before, behind) = self.0.split_at(self.0.find(text)?);
-        Some((Glue(before.to_owned()), Glue(behind.to_owned())))
+        Some((Glue(before.into()), Glue(behind.into())))
     }
 
     /// Whether it has no placeholders.
@@ -200,7 +202,7 @@ impl Glue {
 
     /// Without the white space at its start.
     pub fn trim_start(&self) -> Glue {
-        Glue(self.0.trim_start().to_owned())
+        Glue(self.0.trim_start().into())
     }
 
     /// The common beginning, up to the border of a marker.
@@ -226,7 +228,7 @@ impl Glue {
             _ => false,
         };
         let open = start.char_indices().filter(|_| goes_on).find(is_cut);
-        Glue(start[..open.map_or(end, |(at, _)| at)].to_owned())
+        Glue(start[..open.map_or(end, |(at, _)| at)].into())
     }
 
     /// The common end, from the border of a marker or a line on.
@@ -238,12 +240,12 @@ impl Glue {
         let (spans, before) = (first.marker_spans(), first.0.len() - same.len());
         let splits = |at: usize| spans.iter().any(|span| span.start < before + at && before + at < span.end);
         let border = same.char_indices().find(|&(at, c)| matches!(c, '<' | '[' | '\n') && !splits(at));
-        Glue(border.map_or("", |(at, _)| &same[at..]).to_owned())
+        Glue(border.map_or("", |(at, _)| &same[at..]).into())
     }
 
     /// The text that all of them end with.
     pub(super) fn shared_text<'g>(glues: impl Iterator<Item = &'g Glue>) -> Glue {
-        Glue(Glue::same_end(glues).to_owned())
+        Glue(Glue::same_end(glues).into())
     }
 
     fn same_end<'g>(mut glues: impl Iterator<Item = &'g Glue>) -> &'g str {
@@ -257,17 +259,17 @@ impl Glue {
 
     /// The rest behind the call's number, if it begins with that.
     pub fn behind_counter(&self) -> Option<Glue> {
-        self.0.strip_prefix(COUNTER).map(|rest| Glue(rest.to_owned()))
+        self.0.strip_prefix(COUNTER).map(|rest| Glue(rest.into()))
     }
 
     /// Replaces the placeholders of names by these names.
     pub fn with_names(&self, name: &str, key: &str) -> Glue {
-        Glue(self.0.replace(NAME, name).replace(KEY, key))
+        Glue(self.0.replace(NAME, name).replace(KEY, key).into())
     }
 
     /// Concatenates two pieces of glue.
     pub fn and(&self, other: &Glue) -> Glue {
-        Glue(format!("{}{}", self.0, other.0))
+        Glue(SmolStr::from_iter([&*self.0, &*other.0]))
     }
 
     /// The common end of both, from the border of a marker on.
@@ -276,12 +278,12 @@ impl Glue {
         let length: usize = pairs.map(|(c, _)| c.len_utf8()).sum();
         let end = &a.0[a.0.len() - length..];
         let closes = end.find(['<', '>']).filter(|at| end[*at..].starts_with('>') && at + 1 < end.len());
-        Glue(end[closes.map_or(0, |at| at + 1)..].to_owned())
+        Glue(end[closes.map_or(0, |at| at + 1)..].into())
     }
 
     /// Without the white space at its end.
     pub fn trim_end(&self) -> Glue {
-        Glue(self.0.trim_end().to_owned())
+        Glue(self.0.trim_end().into())
     }
 
     pub(super) fn chars(&self) -> std::str::Chars<'_> {
@@ -291,7 +293,7 @@ impl Glue {
 
 impl From<&str> for Glue {
     fn from(text: &str) -> Glue {
-        Glue(text.to_owned())
+        Glue(text.into())
     }
 }
 

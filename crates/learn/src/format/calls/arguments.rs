@@ -70,14 +70,22 @@ impl Arguments<'_> {
         all.iter().map(|member| (p.rule(member.rule.clone(), self.argument(member)), member.required)).collect()
     }
 
-    /// An argument that the schema does not list.
-    pub fn any(&self) -> ExprId {
+    /// An argument that the schema does not list: `any`, unless its name is one that is listed.
+    pub fn unlisted(&self, any: ExprId) -> ExprId {
+        let p = self.p;
         let root = SchemaRef::from(schema::parameters(&self.tool.parameters));
-        let name = match &*self.tool.name {
-            FormatBuilder::ANY => FormatBuilder::ANY.to_owned(),
-            tool => unlisted_name(self.p, tool, &root),
-        };
-        self.argument(&Member { name: &name, ..Member::any() })
+        let names = unlisted_name(p, &self.tool.name, &root);
+        if names == FormatBuilder::ANY {
+            return any;
+        }
+        let befores = befores(self.members).into_iter().map(|before| glue(p, before, Some(self.tool), ""));
+        let listed = [self.opens[0], p.choice(befores), p.space(), p.listed_name(&names)];
+        p.sequence([p.not(p.sequence(listed)), any])
+    }
+
+    /// An argument of any name.
+    pub fn any(&self) -> ExprId {
+        self.argument(&Member::any())
     }
 
     /// A name, and the value in each form that its types allow.
@@ -152,7 +160,7 @@ impl Arguments<'_> {
         };
         if !shared {
             let next: Vec<&str> = self.next_of(marker).collect();
-            return p.shared(&format!("text up to {:?}, {next:?}", marker.head()), || text(&[], None));
+            return p.shared(&["text up to", marker.head(), &next.join("\0")].join("\0"), || text(&[], None));
         }
         let rule = format!("tool-{}-text{}", self.tool.name, spelled(marker.head()));
         if p.is_defined(&rule) {

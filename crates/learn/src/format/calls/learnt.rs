@@ -1,5 +1,9 @@
 //! Calls as the analysis learnt them: parts in order, with glue between them.
 
+use std::cell::RefCell;
+
+use serde_json::Value;
+
 use super::super::FormatSpec;
 use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue, is_strong};
@@ -61,8 +65,8 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     let inner = inner_opening(renamed.as_ref().map_or(&open, |(first, _)| first));
     let inner = inner.as_ref();
     let of = |rule: &str, turn: &TurnFormat| {
-        let call =
-            |tool: &Tool| Call { p, turn, tool, behind, open: &open, wrapper_close: &wrapper_close, inner }.expr();
+        let (shared, open, wrapper_close) = (&Shared::default(), &open, &wrapper_close);
+        let call = |tool: &Tool| Call { p, turn, tool, shared, behind, open, wrapper_close, inner }.expr();
         if marked { p.any_tool(rule, spec, &call) } else { p.known_tool(rule, spec.tools(), &call) }
     };
     let (tool, renamed) = (of("tool", turn), renamed.map(|(first, turn)| (first, of("renamed", &turn))));
@@ -141,6 +145,7 @@ struct Call<'a> {
     p: &'a FormatBuilder,
     turn: &'a TurnFormat,
     tool: &'a Tool,
+    shared: &'a Shared,
     behind: ExprId,
     /// The opening of each call.
     open: &'a Glue,
@@ -148,6 +153,36 @@ struct Call<'a> {
     wrapper_close: &'a Glue,
     /// What opens a further call in the same wrapper.
     inner: Option<&'a Glue>,
+}
+
+/// Rules for what the calls of all tools have in common.
+#[derive(Default)]
+struct Shared {
+    /// An argument of any name, by the form of the call.
+    arguments: Once<CallForm>,
+    /// The end of a call that does not repeat its name, by its text and by what is in front: JSON, or arguments one by one.
+    ends: Once<(Glue, bool, bool)>,
+}
+
+/// A rule for each key.
+struct Once<K>(RefCell<Vec<(K, ExprId)>>);
+
+impl<K> Default for Once<K> {
+    fn default() -> Self {
+        Once(RefCell::default())
+    }
+}
+
+impl<K: PartialEq> Once<K> {
+    fn get(&self, p: &FormatBuilder, key: K, make: impl FnOnce() -> ExprId) -> ExprId {
+        let known = self.0.borrow().iter().find(|(known, _)| *known == key).map(|(_, rule)| *rule);
+        known.unwrap_or_else(|| {
+            let made = make();
+            let rule = p.rule(format!("shared-{}", made.index()), made);
+            self.0.borrow_mut().push((key, rule));
+            rule
+        })
+    }
 }
 
 /// The rest of a form, behind the name.
@@ -381,6 +416,10 @@ impl Call<'_> {
             let others = ends.chain(left_out).map(|end| p.tolerated(p.tool_close(end)));
             p.choice([whole].into_iter().chain(others.collect::<Vec<_>>()))
         };
+        let end = |close: &Glue| match close.is_literal() {
+            true => self.shared.ends.get(p, (close.clone(), is_json, members_last), || end(close)),
+            false => end(close),
+        };
         parts.push(match id.zip(close.strip_prefix(&Glue::from("\""))) {
             // A last member with the id, which a model may leave out.
             Some((key, bare)) => {
@@ -433,20 +472,23 @@ impl Call<'_> {
         let own_close = form.close.strip_suffix(self.wrapper_close).unwrap_or_default();
         let close = Some(&own_close).filter(|_| ends);
         let each = members.in_front_of_each();
-        let next = glue(p, &members.next, Some(self.tool), "");
-        let opens = match members.name_close() {
+        let opens = |tool| match (glue(p, &members.next, Some(tool), ""), members.name_close()) {
             _ if !each => vec![p.empty()],
-            None => vec![next],
-            Some(_) if self.open.is_blank() => vec![next, p.tolerated(p.empty())],
-            Some(_) => vec![next, p.tolerated(p.empty()), p.tolerated(glue(p, self.open, None, ""))],
+            (next, None) => vec![next],
+            (next, Some(_)) if self.open.is_blank() => vec![next, p.tolerated(p.empty())],
+            (next, Some(_)) => vec![next, p.tolerated(p.empty()), p.tolerated(glue(p, self.open, None, ""))],
         };
-        let (tool, wrapper_close, behind) = (self.tool, self.wrapper_close, self.behind);
-        let writer = Arguments { p, tool, members, opens, close, wrapper_close, behind };
+        let any_tool = Tool::new(FormatBuilder::ANY, "", Value::Null);
+        let (wrapper_close, behind) = (self.wrapper_close, self.behind);
+        let writer = |tool| Arguments { p, tool, members, opens: opens(tool), close, wrapper_close, behind };
+        let any = || writer(&any_tool).any();
+        let writer = writer(self.tool);
         let known = writer.known();
         // The end of the call may look like the name of an argument. Without an end, an argument of any name would match too
         // much.
         let no = close.filter(|close| !close.is_blank());
-        let any = (no.is_some() || self.tool.name == FormatBuilder::ANY).then(|| writer.any());
+        let any = (no.is_some() || self.tool.name == FormatBuilder::ANY)
+            .then(|| writer.unlisted(self.shared.arguments.get(p, form.clone(), any)));
         let no = no.map_or_else(
             || p.empty(),
             |close| {
