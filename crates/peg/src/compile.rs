@@ -217,7 +217,7 @@ impl<'a> Compiler<'a> {
     fn until(&mut self, markers: &'a [SmolStr], spaced: bool) {
         let all = &mut self.out.markers;
         let index = *self.markers.entry((markers, spaced)).or_insert_with(|| {
-            all.push(Markers::new(if spaced { marker::ends(markers) } else { markers.to_vec() }));
+            all.push(Markers::new(markers, spaced));
             all.len() as u32 - 1
         });
         self.emit(Op::Until(index));

@@ -63,54 +63,49 @@ fn is_word(c: char) -> bool {
 /// special token.
 fn end_of_text(marker: &str) -> usize {
     let bytes = marker.as_bytes();
-    let mut last = b' ';
-    // 0xC2 and 0xE1 to 0xE3 begin all white space beyond ASCII.
-    let end = bytes.iter().enumerate().find(|&(at, &byte)| {
-        let between = match byte {
-            b'<' => matches!(last, b'>' | b'[') || at > 0 && bytes.get(at + 1) == Some(&b'|'),
-            b'{' | b'[' => matches!(last, b'>' | b']'),
-            b']' => last == b'>',
+    let at_border = |&at: &usize| {
+        let before = |count: usize| at.checked_sub(count).map_or(b' ', |at| bytes[at]);
+        let here = match bytes[at] {
+            b'\t'..=b'\r' | b' ' => true,
+            b'<' => matches!(before(1), b'>' | b'[') || at > 0 && bytes.get(at + 1) == Some(&b'|'),
+            b'{' | b'[' => matches!(before(1), b'>' | b']'),
+            b']' => before(1) == b'>',
+            // These begin all white space beyond ASCII.
+            0xC2 | 0xE1..=0xE3 => marker[at..].starts_with(char::is_whitespace),
             _ => false,
         };
-        let token = last == b'>' && at > 1 && bytes[at - 2] == b'|';
-        let space =
-            byte.is_ascii_whitespace() || matches!(byte, 0x0B | 0xC2 | 0xE1..=0xE3) && starts_with_space(marker, at);
-        last = byte;
-        between || token || space
-    });
-    end.map_or(marker.len(), |(at, _)| at)
-}
-
-/// Whether a character begins here, and is white space.
-fn starts_with_space(text: &str, at: usize) -> bool {
-    text.get(at..).is_some_and(|rest| rest.starts_with(char::is_whitespace))
+        here || before(1) == b'>' && before(2) == b'|'
+    };
+    (0..bytes.len()).find(at_border).unwrap_or(bytes.len())
 }
 
 /// The markers that end a text: each as written and, if its text is too distinctive to occur by chance, with other white
-/// space.
+/// space. Without those that another one ends the text in front of.
 pub(super) fn ends(markers: &[SmolStr]) -> Vec<SmolStr> {
     let mut ends = Vec::with_capacity(4 * markers.len());
-    // What stands in front of which texts already.
-    let mut known: BTreeSet<(&str, &str)> = BTreeSet::new();
+    // What stands in front of which texts.
+    let mut certain: BTreeSet<(&str, &str)> = BTreeSet::new();
     for marker in markers {
         let core = marker.trim();
-        if !is_certain(core) {
+        if is_certain(core) {
+            let before = &marker[..marker.len() - marker.trim_start().len()];
+            certain.extend([(before, core), ("", core)]);
+        } else {
             ends.push(marker.clone());
+        }
+    }
+    // The last text without gaps: all others that begin with it begin with it however they are spaced.
+    let mut first = ("", None);
+    for (before, core) in certain {
+        let text = &core[..end_of_text(core)];
+        if first.0 == before && first.1.is_some_and(|first| text.starts_with(first)) {
             continue;
         }
-        let before = &marker[..marker.len() - marker.trim_start().len()];
-        if !known.insert((core, before)) {
-            continue;
+        if text == core {
+            first = (before, Some(core));
         }
-        let bare = before.is_empty() || known.insert((core, ""));
-        for core in spaced(core) {
-            if !before.is_empty() {
-                ends.push(SmolStr::from_iter([before, &core]));
-            }
-            if bare {
-                ends.push(core);
-            }
-        }
+        let written = spaced(core).into_iter();
+        ends.extend(written.map(|core| if before.is_empty() { core } else { SmolStr::from_iter([before, &core]) }));
     }
     ends
 }

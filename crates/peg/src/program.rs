@@ -137,6 +137,11 @@ impl Program {
             + markers.iter().map(Markers::bytes).sum::<usize>()
             + selects.iter().map(Table::bytes).sum::<usize>()
     }
+
+    /// The same of what was built on first use so far.
+    pub fn late_bytes(&self) -> usize {
+        self.markers.iter().map(Markers::late_bytes).sum()
+    }
 }
 
 /// A listing, one instruction per line.

@@ -1,16 +1,64 @@
 //! Finds the first of several markers in a text, or the half marker at the end of the available text.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 
 use super::find::{find, find2, find3};
+use super::marker;
 use chatparse_base::bytes::Bytes;
 
-/// A set of markers to stop before.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A set of markers to stop before. What searches for them is built on first use: most outputs need a few of a format's.
+#[derive(Clone, Debug)]
 pub(super) struct Markers {
+    texts: Vec<SmolStr>,
+    /// Their white space may differ.
+    spaced: bool,
+    search: OnceLock<Search>,
+}
+
+impl PartialEq for Markers {
+    fn eq(&self, other: &Markers) -> bool {
+        (&self.texts, self.spaced) == (&other.texts, other.spaced)
+    }
+}
+
+impl Markers {
+    /// Empty markers never match.
+    pub fn new(texts: &[SmolStr], spaced: bool) -> Self {
+        Markers { texts: texts.to_vec(), spaced, search: OnceLock::new() }
+    }
+
+    /// Finds the first marker, or half marker, in `text` at or after `from`.
+    pub fn find(&self, text: &[u8], from: usize) -> Found {
+        self.search().find(text, from)
+    }
+
+    fn search(&self) -> &Search {
+        self.search
+            .get_or_init(|| Search::new(if self.spaced { marker::ends(&self.texts) } else { self.texts.clone() }))
+    }
+
+    /// Approximate memory use in bytes.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + texts_bytes(&self.texts)
+    }
+
+    /// The same of what was built on first use so far.
+    pub fn late_bytes(&self) -> usize {
+        self.search.get().map_or(0, |search| texts_bytes(&search.markers))
+    }
+}
+
+fn texts_bytes(texts: &[SmolStr]) -> usize {
+    texts.iter().map(|text| size_of::<SmolStr>() + text.len()).sum()
+}
+
+/// The markers as they are searched for.
+#[derive(Clone, Debug)]
+struct Search {
     /// Sorted. None is a prefix of another, because the shorter one would be found first.
     markers: SmallVec<[SmolStr; 1]>,
     heads: Heads,
@@ -39,9 +87,8 @@ pub(super) enum Found {
     Nothing,
 }
 
-impl Markers {
-    /// Empty markers never match.
-    pub fn new(markers: impl IntoIterator<Item = SmolStr>) -> Self {
+impl Search {
+    fn new(markers: Vec<SmolStr>) -> Self {
         let mut markers: SmallVec<[SmolStr; 1]> = markers.into_iter().filter(|marker| !marker.is_empty()).collect();
         chatparse_base::sort::sort(&mut markers);
         markers.dedup_by(|next, kept| next.starts_with(kept.as_str()));
@@ -60,17 +107,10 @@ impl Markers {
         let seconds = markers.iter().fold(Bytes::default(), |all, marker| {
             all.or(marker.as_bytes().get(1).map_or(Bytes::ALL, |&second| Bytes::byte(second)))
         });
-        Markers { markers, heads, seconds }
+        Search { markers, heads, seconds }
     }
 
-    /// Approximate memory use in bytes.
-    pub fn bytes(&self) -> usize {
-        let markers = self.markers.iter().map(|marker| size_of::<SmolStr>() + marker.len());
-        size_of::<Self>() + markers.sum::<usize>()
-    }
-
-    /// Finds the first marker, or half marker, in `text` at or after `from`.
-    pub fn find(&self, text: &[u8], from: usize) -> Found {
+    fn find(&self, text: &[u8], from: usize) -> Found {
         self.next_head(&text[from..]).map_or(Found::Nothing, |step| self.find_behind(text, from + step))
     }
 
@@ -139,7 +179,7 @@ enum Begun {
 
 impl fmt::Display for Markers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(&self.markers).finish()
+        f.debug_list().entries(&self.search().markers).finish()
     }
 }
 
@@ -151,14 +191,17 @@ mod tests {
 
     #[test]
     fn whole_markers_win_and_half_ones_are_seen() {
-        let markers = Markers::new(["</think>", "<tool>", "<t"].map(SmolStr::from));
+        let markers = |texts: &[&str]| Markers::new(&texts.iter().map(SmolStr::new).collect::<Vec<_>>(), false);
+        let none = markers(&[]);
+        let ab = markers(&["ab!", "b"]);
+        let markers = markers(&["</think>", "<tool>", "<t"]);
         assert_eq!(markers.find(b"a < b <tool>", 0), Found::Whole(6, 8));
         assert_eq!(markers.find(b"abc </th", 0), Found::Half(4));
         assert_eq!(markers.find(b"abc </thx", 0), Found::Nothing);
         assert_eq!(markers.find(b"<<<</think>", 0), Found::Whole(3, 11));
-        assert_eq!(Markers::new([]).find(b"<", 0), Found::Nothing);
+        assert_eq!(none.find(b"<", 0), Found::Nothing);
         // A half marker in front of a whole one may still become the first.
-        assert_eq!(Markers::new(["ab!", "b"].map(SmolStr::from)).find(b"xab", 0), Found::Half(1));
+        assert_eq!(ab.find(b"xab", 0), Found::Half(1));
     }
 
     /// Compares every marker at every position.
@@ -184,11 +227,12 @@ mod tests {
             markers in prop::collection::vec("[ab<é]{1,5}|[a-h]{1,2}", 0..12), text in "[ab<é]{0,16}|[a-j]{0,40}", from in 0usize..8,
         ) {
             let from = from.min(text.len());
-            let found = Markers::new(markers.iter().map(SmolStr::from)).find(text.as_bytes(), from);
+            let search = Search::new(markers.iter().map(SmolStr::from).collect());
+            let found = search.find(text.as_bytes(), from);
             prop_assert_eq!(found, naive(&markers, text.as_bytes(), from));
             for end in from..text.len() {
                 let part = &text.as_bytes()[..end];
-                prop_assert_eq!(Markers::new(markers.iter().map(SmolStr::from)).find(part, from), naive(&markers, part, from));
+                prop_assert_eq!(search.find(part, from), naive(&markers, part, from));
             }
         }
     }

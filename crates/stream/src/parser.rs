@@ -95,7 +95,7 @@ impl Parser {
 
     /// Approximate memory use in bytes of what was compiled on first use so far.
     pub fn late_bytes(&self) -> usize {
-        self.fallback.bytes() + self.trees.get().map_or(0, TreeParser::bytes)
+        self.program.late_bytes() + self.fallback.bytes() + self.trees.get().map_or(0, TreeParser::bytes)
     }
 
     /// The format's expressions.

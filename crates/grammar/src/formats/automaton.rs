@@ -7,8 +7,6 @@ use smallvec::SmallVec;
 /// An Aho-Corasick automaton over characters.
 pub(crate) struct Automaton {
     states: Vec<State>,
-    /// The characters of the markers, sorted.
-    alphabet: Vec<char>,
 }
 
 #[derive(Default)]
@@ -42,7 +40,6 @@ impl State {
 impl Automaton {
     /// The automaton that finds any of `markers`; none of them may be empty.
     pub fn new<S: AsRef<str>>(markers: &[S]) -> Self {
-        let mut alphabet: Vec<char> = markers.iter().flat_map(|marker| marker.as_ref().chars()).collect();
         let mut states = vec![State::default()];
         for marker in markers {
             let mut at = 0;
@@ -56,9 +53,7 @@ impl Automaton {
             }
             states[at].ends = true;
         }
-        alphabet.sort_unstable();
-        alphabet.dedup();
-        let mut automaton = Automaton { states, alphabet };
+        let mut automaton = Automaton { states };
         automaton.link();
         automaton
     }
@@ -100,15 +95,23 @@ impl Automaton {
 
     /// The transitions from a state.
     pub fn moves(&self, at: usize) -> Moves {
+        // Those of the longest text that goes on with a character count.
+        let mut all: SmallVec<[(char, usize); 8]> = SmallVec::new();
+        let mut from = at;
+        loop {
+            all.extend_from_slice(&self.states[from].next);
+            if from == 0 {
+                break;
+            }
+            from = self.states[from].fallback;
+        }
+        all.sort_by_key(|(c, _)| *c);
+        all.dedup_by_key(|(c, _)| *c);
         let mut moves = Moves::default();
-        for &c in &self.alphabet {
-            let to = self.step(at, c);
-            if self.states[to].ends {
-                moves.completing.push(c);
-            } else if to != 0 {
-                moves.onward.push((to, c));
-            } else {
-                continue;
+        for (c, to) in all {
+            match self.states[to].ends {
+                true => moves.completing.push(c),
+                false => moves.onward.push((to, c)),
             }
             moves.special.push(c);
         }

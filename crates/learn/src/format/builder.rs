@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Deref;
 
 use chatparse_base::json_string;
@@ -126,11 +126,15 @@ impl FormatBuilder {
         spellings.map(move |(own, other)| text.replace(own, other))
     }
 
-    /// These markers, and their other spellings.
-    pub fn spelled(&self, mut markers: Vec<String>) -> Vec<String> {
+    /// These markers, and their other spellings; each once.
+    pub fn spelled(&self, markers: Vec<String>) -> Vec<String> {
+        let mut markers = unique(markers);
         let other: Vec<String> = markers.iter().flat_map(|marker| self.variants(marker)).collect();
+        if other.is_empty() {
+            return markers;
+        }
         markers.extend(other);
-        markers
+        unique(markers)
     }
 
     /// One of these markers.
@@ -464,6 +468,15 @@ impl FormatBuilder {
         }
         self.sequence(all)
     }
+}
+
+/// The texts without repetitions, in order.
+fn unique(mut texts: Vec<String>) -> Vec<String> {
+    let mut known = BTreeSet::new();
+    let is_new: Vec<bool> = texts.iter().map(|text| known.insert(text.as_str())).collect();
+    let mut is_new = is_new.into_iter();
+    texts.retain(|_| is_new.next() == Some(true));
+    texts
 }
 
 /// A name as JSON has it inside of a string, if that is another text.

@@ -1,5 +1,7 @@
 //! The content of a turn: text up to what ends it, and what that is.
 
+use std::collections::BTreeSet;
+
 use super::calls::learnt as calls;
 use super::glue::{any_space, glue, heads, is_strong, split_space};
 use super::learnt::Writer;
@@ -68,9 +70,9 @@ impl Writer<'_> {
         }
         // The white space in front is the template's.
         let glues = self.before_first_call();
-        let spaces = || glues.iter().map(|glue| split_space(glue).0).chain(["", "\n"]);
+        let spaces: BTreeSet<&str> = glues.iter().map(|glue| split_space(glue).0).chain(["", "\n"]).collect();
         let bare = self.marks_of_bare_calls();
-        let bare = bare.iter().flat_map(|mark| spaces().map(move |space| format!("{space}{mark}")));
+        let bare = bare.iter().flat_map(|mark| spaces.iter().map(move |space| format!("{space}{mark}")));
         let marks: Vec<String> = stops.iter().cloned().chain(bare).collect();
         let stop = p.choice([self.announced_call(), p.any_of(&stops)]);
         let run = p.until_marker(marks);

@@ -183,6 +183,7 @@ impl Values<'_> {
             Encoding::Quoted => p.sequence([rest(slot), self.quoted(glue_of(&slot.close))]),
             _ => p.sequence([rest(slot), raw(slot)]),
         }));
+        spares.dedup_by(|next, first| (&next.open, &next.close) == (&first.open, &first.close));
         ways.extend(spares.into_iter().map(|slot| p.tolerated(p.sequence([rest(slot), no_json(p, raw(slot))]))));
         let foreign = foreign.iter().filter(|slot| !rest_of(slot).is_blank());
         ways.extend(foreign.map(|slot| p.tolerated(p.sequence([rest(slot), raw(slot)]))));
