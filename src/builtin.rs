@@ -47,7 +47,9 @@ pub const BUILTINS: &[Builtin] = builtins! {
     "ministral-3", "<s>", "</s>", "name and JSON arguments after tokens; reasoning as a part of the content";
     "llm-jp-harmony", "<s>", "<|return|>", "gpt-oss with spaces after special tokens; several calls";
     "gpt-oss", "", "<|return|>", "messages on channels: reasoning, text before calls, calls, the answer";
+    "harmony-xml", "", "<|end|>", "gpt-oss's messages; the arguments of a call in tags";
     "muse-glimmer", "", "<|eot|>", "messages to recipients: reasoning to itself, calls as tags";
+    "muse-spark", "", "<|eot|>", "muse-glimmer with text before calls as a message of its own kind";
     "functionary-v3.2", "", "<|eot_id|>", "text and calls after >>> and a recipient";
     "kimi-k2", "", "<|im_end|>", "a section of calls whose ids hold the names";
     "kimi-k3", "", "<|end_of_msg|>", "sections, calls and arguments in tags with attributes";

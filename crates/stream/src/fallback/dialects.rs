@@ -86,12 +86,19 @@ pub(super) enum Rows {
     Held,
 }
 
-/// The calls of a group, and the texts that they begin with. `unknown`: also calls of tools that are not offered.
-pub(super) fn calls(p: &mut FormatBuilder, tools: &[Tool], unknown: bool, rows: Rows) -> (Vec<ExprId>, Vec<String>) {
-    let table = DIALECTS.iter().enumerate().filter(|(_, dialect)| dialect.rows == rows);
-    let (mut calls, mut starts) = (Vec::new(), Vec::new());
-    for (index, dialect) in table {
-        starts.extend(dialect.starts.iter().map(|start| (*start).to_owned()));
+fn table(rows: Rows) -> impl Iterator<Item = (usize, &'static Dialect)> {
+    DIALECTS.iter().enumerate().filter(move |(_, dialect)| dialect.rows == rows)
+}
+
+/// The texts that the calls of a group begin with.
+pub(super) fn starts(rows: Rows) -> impl Iterator<Item = &'static str> {
+    table(rows).flat_map(|(_, dialect)| dialect.starts.iter().copied())
+}
+
+/// The calls of a group. `unknown`: also calls of tools that are not offered.
+pub(super) fn calls(p: &mut FormatBuilder, tools: &[Tool], unknown: bool, rows: Rows) -> Vec<ExprId> {
+    let mut calls = Vec::new();
+    for (index, dialect) in table(rows) {
         p.dialect = Some(index);
         let call = match dialect.calls {
             Calls::Forms(forms) => call(p, forms(), tools, unknown),
@@ -100,7 +107,7 @@ pub(super) fn calls(p: &mut FormatBuilder, tools: &[Tool], unknown: bool, rows: 
         calls.push(p.sequence([p.and(p.any_of(dialect.starts.iter().copied())), call]));
     }
     p.dialect = None;
-    (calls, starts)
+    calls
 }
 
 /// The tool or tools that a row's calls may name.

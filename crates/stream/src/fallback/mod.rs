@@ -30,6 +30,8 @@ pub struct FallbackConfig {
     /// Texts that end the model's turn.
     pub ends: Vec<String>,
     programs: [OnceLock<Option<Arc<Program>>>; Scope::COUNT],
+    /// For the text in front of the first call.
+    scouts: [OnceLock<Option<Arc<Program>>>; Scope::COUNT],
     /// Whether calls of the format have a marker.
     marked: OnceLock<bool>,
 }
@@ -38,7 +40,15 @@ impl FallbackConfig {
     /// The configuration for a format and a request. `ends`: the texts that end the model's turn.
     pub fn new(format: Arc<Arena>, tools: Vec<Tool>, leniency: Leniency, mut ends: Vec<String>) -> Self {
         ends.retain(|end| !end.trim().is_empty());
-        FallbackConfig { format, tools, leniency, ends, programs: Default::default(), marked: OnceLock::new() }
+        FallbackConfig {
+            format,
+            tools,
+            leniency,
+            ends,
+            programs: Default::default(),
+            scouts: Default::default(),
+            marked: OnceLock::new(),
+        }
     }
 
     /// The format.
@@ -48,17 +58,21 @@ impl FallbackConfig {
 
     /// Approximate memory use in bytes of the programs compiled so far.
     pub fn bytes(&self) -> usize {
-        let made = self.programs.iter().filter_map(|cell| cell.get()?.as_ref());
+        let made = self.programs.iter().chain(&self.scouts).filter_map(|cell| cell.get()?.as_ref());
         made.map(|program| program.bytes()).sum()
     }
 
     /// The program for calls in `scope`; `None` if there are no calls to search for, or too many tools.
     fn program(&self, scope: Scope) -> Option<Arc<Program>> {
         let text = || text::text_with_calls(&self.format, &self.tools, self.leniency, &self.ends, scope);
-        let make = || peg::compile(&text()).ok();
-        self.programs[scope as usize]
-            .get_or_init(|| if self.tools.is_empty() { None } else { make().map(Arc::new) })
-            .clone()
+        let make = || peg::compile(&text()).ok().map(Arc::new);
+        self.programs[scope as usize].get_or_init(|| if self.tools.is_empty() { None } else { make() }).clone()
+    }
+
+    /// The program for text in `scope` up to where a call may begin; `None` if there are no calls to search for.
+    fn scout(&self, scope: Scope) -> Option<Arc<Program>> {
+        let make = || peg::compile(&text::text_without_calls(&self.format, self.leniency, scope)).ok().map(Arc::new);
+        self.scouts[scope as usize].get_or_init(|| if self.tools.is_empty() { None } else { make() }).clone()
     }
 
     /// The origin of a call outside of the format. `dialect`: its row of the table.

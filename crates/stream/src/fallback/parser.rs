@@ -33,6 +33,8 @@ pub struct FallbackParser {
     config: Arc<FallbackConfig>,
     program: Arc<Program>,
     scope: Scope,
+    /// No call can have begun yet: the program is the scout.
+    scouts: bool,
     /// The position where its machine began.
     start: usize,
     run: Rewindable,
@@ -131,12 +133,15 @@ impl Sink for Noted<'_> {
 impl FallbackParser {
     /// Returns `None` if there are no calls to search for.
     pub(super) fn new(config: Arc<FallbackConfig>, channel: Channel, scope: Scope, at: usize) -> Option<Self> {
-        let program = config.program(scope)?;
+        // Behind a call, another one or its rest may come at once.
+        let scouts = !matches!(scope, Scope::BehindCall | Scope::InCall | Scope::Only);
+        let program = if scouts { config.scout(scope) } else { config.program(scope) }?;
         let run = Rewindable::new(Machine::committed(Arc::clone(&program), at));
         Some(FallbackParser {
             config,
             program,
             scope,
+            scouts,
             start: at,
             run,
             reader: CaptureReader::new(at),
@@ -234,8 +239,15 @@ impl FallbackParser {
             self.start_anew(output, builder);
         }
         if !self.gave_up {
+            let shown = self.prose.shown;
             self.read(output.raw, builder);
             self.run.set_read_to(output.len());
+            // Something else stands where calls would begin.
+            let text = || output.raw[shown..self.prose.shown].iter().any(|byte| !is_white_space(*byte));
+            if self.scouts && self.scope == Scope::Whole && text() {
+                self.gave_up = true;
+                self.prose.show(output.len(), output.raw, builder);
+            }
         }
     }
 
@@ -247,13 +259,21 @@ impl FallbackParser {
         self.reader.read_all(&mut self.run.machine, output, &mut found);
     }
 
-    /// Called when a call is interrupted. Keeps what was visible of it before the byte that did not match.
+    /// Called where a call may begin, or is interrupted. Keeps what was visible before the byte that did not match.
     fn start_anew(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
         let limit = self.run.machine.state() == State::Limit;
         let fits = self.run.rewind(output.seen);
         self.read(&output.raw[..fits], builder);
         let covered = self.reader.covered();
-        if limit || covered <= self.start || self.scope == Scope::Whole {
+        let program = match std::mem::take(&mut self.scouts) {
+            _ if limit => None,
+            true => self.config.program(self.scope),
+            false if covered <= self.start || self.scope == Scope::Whole => None,
+            false if self.scope.waits_for_end() => Some(Arc::clone(&self.program)),
+            // The rest of an interrupted call belongs to it.
+            false => self.config.program(if self.reader.in_call() { Scope::InCall } else { Scope::Anywhere }),
+        };
+        let Some(program) = program else {
             self.gave_up = true;
             self.limit = limit.then_some(covered);
             // What seemed to be calls at the end is text.
@@ -262,18 +282,12 @@ impl FallbackParser {
                 self.prose.shown = covered.max(self.prose.shown);
             }
             return;
-        }
-        // The rest of an interrupted call belongs to it.
-        let scope = if self.reader.in_call() { Scope::InCall } else { Scope::Anywhere };
-        // Checked first, because the first program for a scope is compiled here.
-        if !self.scope.waits_for_end()
-            && let Some(program) = self.config.program(scope)
-        {
-            self.program = program;
-        }
-        let (budget, spent) = (self.run.machine.budget(), self.run.machine.overdraft());
-        self.run.replace(Machine::committed(Arc::clone(&self.program), covered).with_budget(budget, spent));
-        (self.start, self.reader) = (covered, CaptureReader::new(covered));
+        };
+        // A budget that was set counts for all of the run.
+        let set = Some(self.run.machine.budget()).filter(|budget| *budget != self.program.budget());
+        let (budget, spent) = (set.unwrap_or(program.budget()), self.run.machine.overdraft());
+        self.run.replace(Machine::committed(Arc::clone(&program), covered).with_budget(budget, spent));
+        (self.program, self.start, self.reader) = (program, covered, CaptureReader::new(covered));
         self.run.machine.feed(output.seen);
     }
 

@@ -36,10 +36,47 @@ impl Scope {
     /// The number of scopes.
     pub const COUNT: usize = Scope::Only as usize + 1;
 
+    fn is_whole(self) -> bool {
+        matches!(self, Scope::Whole | Scope::Only)
+    }
+
     /// Whether calls are read at the end of the text only.
     pub fn waits_for_end(self) -> bool {
         matches!(self, Scope::AtEnd | Scope::Whole)
     }
+}
+
+/// The texts that calls, and wrappers around them, begin with.
+fn starts(format: &Arena, leniency: Leniency, scope: Scope) -> Vec<String> {
+    let own = format.trigger_rules().filter_map(|rule| format.first_texts(rule)).flatten();
+    let (dialects, bare) = (leniency.dialects != Dialects::Off, counts_bare(leniency, scope));
+    let marked = dialects.then(|| dialects::starts(Rows::Marked)).into_iter().flatten();
+    let bare = (dialects && bare).then(|| dialects::starts(Rows::Bare)).into_iter().flatten();
+    own.chain(marked.chain(bare).map(str::to_owned)).collect()
+}
+
+/// Whether calls without a marker count.
+fn counts_bare(leniency: Leniency, scope: Scope) -> bool {
+    scope.is_whole() || leniency.bare_calls == BareCalls::Anywhere
+}
+
+/// The same as the markers that end a text.
+fn ends_of_text(mut starts: Vec<String>) -> Vec<String> {
+    starts.extend(wrappers::STARTS.map(str::to_owned));
+    starts.retain(|start| !start.trim_ascii().is_empty());
+    chatparse_base::sort::sort(&mut starts);
+    starts.dedup();
+    starts
+}
+
+/// Text in which no call can begin. It costs far less to compile than [`text_with_calls`], and most outputs have no other.
+pub(super) fn text_without_calls(format: &Arena, leniency: Leniency, scope: Scope) -> Arena {
+    let p = FormatBuilder::default();
+    let starts = ends_of_text(starts(format, leniency, scope));
+    p.finish(match scope.is_whole() {
+        true => p.sequence([p.content(p.space()), p.not(p.any_of(starts)), p.content(p.until_any([""; 0]))]),
+        false => p.sequence([p.content(p.until_marker(starts)), p.end()]),
+    })
 }
 
 /// Text that may contain calls. `format`: the format of the output, whose calls are read too.
@@ -51,29 +88,20 @@ pub(super) fn text_with_calls(
     scope: Scope,
 ) -> Arena {
     let mut p = FormatBuilder::extending(format.clone());
-    let whole = matches!(scope, Scope::Whole | Scope::Only);
-    let (mut calls, mut starts) = (Vec::new(), Vec::new());
-    for rule in format.trigger_rules() {
-        if let Some(own) = format.first_texts(rule) {
-            starts.extend(own);
-            calls.push(p.reference(rule.clone()));
-        }
-    }
+    let starts = starts(format, leniency, scope);
+    let own = format.trigger_rules().filter(|rule| format.first_texts(rule).is_some());
+    let mut calls: Vec<ExprId> = own.map(|rule| p.reference(rule.clone())).collect();
     if leniency.dialects != Dialects::Off {
-        let unknown = leniency.unknown_tools == UnknownTools::Call && !whole;
-        let (other, other_starts) = dialects::calls(&mut p, tools, unknown, Rows::Marked);
-        calls.extend(other);
-        starts.extend(other_starts);
+        let unknown = leniency.unknown_tools == UnknownTools::Call && !scope.is_whole();
+        calls.extend(dialects::calls(&mut p, tools, unknown, Rows::Marked));
     }
     let mut held = calls.clone();
     let mut bare = Vec::new();
     if leniency.dialects != Dialects::Off {
-        bare = dialects::calls(&mut p, tools, false, Rows::Held).0;
+        bare = dialects::calls(&mut p, tools, false, Rows::Held);
         held.extend(&bare);
-        if whole || leniency.bare_calls == BareCalls::Anywhere {
-            let (own, own_starts) = dialects::calls(&mut p, tools, false, Rows::Bare);
-            calls.extend(own);
-            starts.extend(own_starts);
+        if counts_bare(leniency, scope) {
+            calls.extend(dialects::calls(&mut p, tools, false, Rows::Bare));
         }
     }
     let (call, held, bare) = (p.choice(calls), p.choice(held), p.choice(bare));
@@ -81,7 +109,7 @@ pub(super) fn text_with_calls(
     let ends: Vec<&str> = ends.iter().chain(&closing).map(String::as_str).collect();
     let openings: Vec<&str> = starts.iter().map(String::as_str).filter(|start| is_marker(start)).collect();
     let behind = behind(&p, &ends, &openings);
-    if whole {
+    if scope.is_whole() {
         let calls = p.some(p.sequence([p.space(), wrapped(&p, call, held), behind]));
         let all = p.sequence([p.tag(CANDIDATE, p.empty()), calls, p.space(), p.end()]);
         // White space in front is visible at once, because most answers are text.
@@ -101,17 +129,13 @@ pub(super) fn text_with_calls(
         Scope::InCall => p.sequence([rest_of_call(&p, &starts, closing), behind]),
         _ => p.empty(),
     };
-    starts.extend(wrappers::STARTS.map(str::to_owned));
-    starts.retain(|start| !start.trim_ascii().is_empty());
-    chatparse_base::sort::sort(&mut starts);
-    starts.dedup();
     let call = p.sequence([wrapped(&p, call, held), behind]);
     let call = match scope {
         Scope::AtEnd => p.atomic(p.sequence([p.tag(CANDIDATE, p.empty()), call])),
         _ => call,
     };
     // The text may begin like a call; `any` does not match invalid bytes.
-    let text = p.content(p.sequence([p.optional(p.any()), p.until_marker(starts)]));
+    let text = p.content(p.sequence([p.optional(p.any()), p.until_marker(ends_of_text(starts))]));
     p.finish(p.sequence([before, p.many(p.choice([call, text])), p.end()]))
 }
 
