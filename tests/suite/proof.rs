@@ -36,7 +36,8 @@ fn built_in_templates_are_whole() {
         assert_eq!(proof.is_whole(), !excepted, "{name}");
         assert_eq!(proof.read_back + proof.failures.len(), proof.cases);
         assert_eq!(proof.reader, template.reader());
-        let known = template.reader() != "turn";
+        // Its source looks like GPT-OSS's, which cannot read its calls.
+        let known = template.reader() != "turn" || name == "harmony-xml";
         assert_eq!(known, family_of(template.source()).is_some(), "{name}: {}", proof.reader);
     }
 }
