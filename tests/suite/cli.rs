@@ -88,7 +88,8 @@ fn the_tour_shows_template_message_slip_grammar_and_speed() {
     let shown = run(&[]).succeeded();
     for part in [
         "<call {{ call.function.name }}>",
-        "reasoning  <think>…</think>",
+        "reasoning  <think>‹reasoning›</think>",
+        "call       <call ‹name›>(<arg ‹key›>‹value›</arg>)*</call>(…)*",
         "call 1     get_weather {\"city\":\"Oslo\"}\nstatus     complete\n",
         "call 1     get_weather {\"city\": \"Oslo\"}\nstatus     recovered\n",
         "root ::= ",
@@ -369,7 +370,10 @@ fn render_params() {
 
 #[test]
 fn inspect_shows_caps_layout_and_evidence() {
-    let shown = run(&["inspect", "json-call"]).succeeded();
+    let short = run(&["inspect", "tag-invoke"]).succeeded();
+    assert!(short.lines().count() < 12 && short.contains("  call       <"), "{short}");
+    assert!(short.contains("(<parameter name=\"‹key›\">"), "{short}");
+    let shown = run(&["inspect", "json-call", "--evidence"]).succeeded();
     for part in [
         "  tool calls                yes\n",
         "  tools.per_call_start  <tool_call>\\n\n",
@@ -400,18 +404,23 @@ fn inspect_says_who_reads_and_how_well() {
         for part in parts {
             assert!(shown.contains(part), "{part:?} is not in\n{shown}");
         }
-        let mut lines = shown.lines().skip_while(|line| *line != "how it is read").take_while(|line| !line.is_empty());
-        assert!(lines.all(|line| line.chars().count() <= 80 && line == line.trim_end()), "{shown}");
+        assert!(
+            shown
+                .lines()
+                .take_while(|line| !line.is_empty())
+                .all(|line| line.chars().count() <= 80 && line == line.trim_end()),
+            "{shown}"
+        );
     };
     let back = "  read back  66 of 66\n";
     reads(
-        &run(&["inspect", "wrapped-content"]).succeeded(),
+        &run(&["inspect", "wrapped-content", "--evidence"]).succeeded(),
         &["  reader     the learnt turn\n", back, "how it writes\n"],
     );
-    let shown = run(&["inspect", "kimi-k2"]).succeeded();
+    let shown = run(&["inspect", "kimi-k2", "--evidence"]).succeeded();
     reads(&shown, &["  reader     kimi-k2, a known family of templates\n", back, "(not used)\n"]);
     assert!(!shown.contains("how it writes"), "{shown}");
-    let shown = run(&["inspect", "gpt-oss", "--learn-only"]).succeeded();
+    let shown = run(&["inspect", "gpt-oss", "--learn-only", "--evidence"]).succeeded();
     reads(&shown, &["  reader     the learnt turn\n", "how it writes\n", "  prompt → content   "]);
 
     let json = json_of(&run(&["inspect", "kimi-k2", "--json"]).succeeded());

@@ -19,6 +19,7 @@ complete -c chatparse -n '__fish_seen_subcommand_from render' -l bos -x -d 'the 
 complete -c chatparse -n '__fish_seen_subcommand_from render' -l eos -x -d 'the token that ends a turn, e.g. '\''</s>'\'''
 complete -c chatparse -n '__fish_seen_subcommand_from render' -l name -x -d 'which of several templates in a tokenizer_config.json; default: default'
 complete -c chatparse -n '__fish_seen_subcommand_from render' -a 'chatml json-call json-nested json-array-ids json-name-key json-bare tag-json tag-json-id tag-arguments tag-invoke tag-parameters wrapped-content ministral-3 llm-jp-harmony gpt-oss harmony-xml muse-glimmer muse-spark functionary-v3.2 kimi-k2 kimi-k3 ling-3 cohere2-moe lfm2 gigachat-3 minimax-m3 deepseek-v3.2 gemma-4 minicpm5 qwen3-coder' -d TEMPLATE
+complete -c chatparse -n '__fish_seen_subcommand_from inspect' -l evidence -d 'also print each text that was learnt, and the renders that show it'
 complete -c chatparse -n '__fish_seen_subcommand_from inspect' -l json -d 'the same as one JSON object: caps, reader, tried, proof, layout, turn and evidence'
 complete -c chatparse -n '__fish_seen_subcommand_from inspect' -l learn-only -d 'learn from the template only: use neither the families of templates nor the work-arounds'
 complete -c chatparse -n '__fish_seen_subcommand_from inspect' -l bos -x -d 'the token that begins a prompt, e.g. '\''<s>'\'''

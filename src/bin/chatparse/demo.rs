@@ -27,15 +27,14 @@ const OUTPUT: &str = "<think>The tool knows.</think>Let me see.<call get_weather
 /// A call in another model's format, and without its end.
 const SLIP: &str = "Let me see.<tool_call>{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}";
 
-/// Bytes of the output in one piece, and the delay between pieces: similar to those of models.
+/// Bytes of the output in one piece, and the delay between pieces: slow enough to be seen.
 const PIECE: usize = 4;
-const PAUSE: Duration = Duration::from_millis(30);
+const PAUSE: Duration = Duration::from_millis(60);
 
-/// The duration of the speed measurement.
-const MEASURED: Duration = Duration::from_millis(20);
+/// How often the time of a piece is measured.
+const BATCHES: usize = 20;
 
-/// Lines of the learnt format and of the grammar: everything fits on one screen.
-const LEARNT: usize = 4;
+/// Lines of the grammar: everything fits on one screen.
 const RULES: usize = 4;
 
 pub fn run(screen: &mut Screen) -> Outcome {
@@ -65,11 +64,15 @@ pub fn run(screen: &mut Screen) -> Outcome {
         quoted(line, screen)?;
     }
     writeln!(screen)?;
-    let (pieces, time) = speed(&params);
-    let each = time.as_nanos() / pieces.max(1);
+    let each = speed(&params);
     let build = if cfg!(debug_assertions) { ", by a debug build" } else { "" };
-    title(&format!("6. Measured just now{build}: {each} ns for each piece of {PIECE} bytes, of {pieces}"), screen)?;
-    writeln!(screen, "\nRun chatparse --help for more.")?;
+    title(&format!("6. Measured just now{build}: {each} ns for each piece of {PIECE} bytes"), screen)?;
+    writeln!(screen)?;
+    for line in
+        wrapped("Now a model of yours: chatparse inspect tokenizer_config.json. More: chatparse --help", screen.width())
+    {
+        writeln!(screen, "{line}")?;
+    }
     Ok(())
 }
 
@@ -96,15 +99,11 @@ fn cut(line: &str, width: usize) -> String {
     }
 }
 
-/// The first rows of what was learnt.
+/// How each part of a turn is written.
 fn learnt(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
-    let mut rows = template.turn(true).rows();
-    // The glue between two parts is the longest, and the least informative.
-    rows.retain(|(name, _)| !name.contains('→') && name != "opening");
-    let widest = rows.iter().take(LEARNT).map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    for (name, text) in rows.iter().take(LEARNT) {
-        screen.paint(Paint::Faint, &format!("  {name:widest$}  "))?;
-        writeln!(screen, "{}", cut(&escaped(text), screen.width().saturating_sub(widest + 4).max(9)))?;
+    for (part, text) in template.turn(true).written() {
+        screen.paint(Paint::Faint, &format!("  {part:9}  "))?;
+        writeln!(screen, "{}", cut(&escaped(&text), screen.width().saturating_sub(13)))?;
     }
     Ok(())
 }
@@ -138,17 +137,15 @@ fn reading(params: &Params, output: &str, screen: &mut Screen) -> io::Result<()>
 /// How often the text of the answer is repeated in the output that is measured.
 const LONGER: usize = 1000;
 
-/// The number of pieces that were parsed, and the time that took on this machine.
-fn speed(params: &Params) -> (u128, Duration) {
+/// The time of a piece in nanoseconds: that of the batch that was disturbed least by what else this machine does.
+fn speed(params: &Params) -> u128 {
     let output = OUTPUT.replace("Let me see.", &"Let me see. ".repeat(LONGER));
-    let (start, mut pieces) = (Instant::now(), 0);
-    while start.elapsed() < MEASURED {
-        let mut stream = Stream::new(&params.parser);
-        for piece in output.as_bytes().chunks(PIECE) {
-            stream.feed(piece).for_each(drop);
-            pieces += 1;
-        }
-        stream.finish(false);
-    }
-    (pieces, start.elapsed())
+    let batch = || {
+        let (start, mut stream) = (Instant::now(), Stream::new(&params.parser));
+        let pieces = output.as_bytes().chunks(PIECE);
+        let count = pieces.len() as u128;
+        pieces.for_each(|piece| stream.feed(piece).for_each(drop));
+        start.elapsed().as_nanos() / count
+    };
+    (0..BATCHES).map(|_| batch()).min().unwrap_or_default()
 }

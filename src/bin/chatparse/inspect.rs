@@ -17,13 +17,20 @@ pub const COMMAND: Command = Command {
     about: "show what was learnt of a template, and from what",
     usage: &[],
     text: "\
-Prints what was learnt of a template: its capabilities, the reader of its model's output, how many of the messages that it \
-renders are read back, its format, and for each part of a turn two renders that are its evidence. Both have the text `before` and \
-`after`; only the first has the text at `-`, only the second the text at `+`. Line breaks are printed as \\n. Results that are \
-not used, because another reader is better, are marked as such.",
+Prints who reads the output of a template's model, how many of the messages that the template renders are read back, how each part \
+of a turn is written, and what the template accepts. In a line about a part, what differs from turn to turn stands between ‹ and ›, \
+what comes any number of times in ( )*, and … is a further call; line breaks are printed as \\n. With --evidence also each \
+piece of text that was learnt, by llama.cpp's names too, and two renders that show it: both have the text `before` and \
+`after`; only the first has the text at `-`, only the second the text at `+`. Results that are not used, because another \
+reader is better, are marked as such.",
     words: &[input::TEMPLATE],
     options: &[
         &[
+            Opt {
+                name: "--evidence",
+                value: None,
+                about: "also print each text that was learnt, and the renders that show it",
+            },
             Opt {
                 name: "--json",
                 value: None,
@@ -34,7 +41,11 @@ not used, because another reader is better, are marked as such.",
         input::TEMPLATE_OPTIONS,
     ],
     exit: "0 success, 1 the template cannot be used: it does not compile, refuses all messages, or renders none; 2 wrong usage",
-    examples: &["chatparse inspect json-call", "chatparse inspect model.jinja --json | jq .layout.tools"],
+    examples: &[
+        "chatparse inspect json-call",
+        "chatparse inspect model.jinja --evidence",
+        "chatparse inspect model.jinja --json | jq .layout.tools",
+    ],
     run,
 };
 
@@ -62,14 +73,23 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     if args.flag("--json") {
         return Ok(writeln!(screen, "{:#}", to_json(&template))?);
     }
-    screen.paint(Paint::Strong, "what it accepts")?;
-    writeln!(screen)?;
-    caps(&template, screen)?;
-    tokens(&template, args, screen)?;
-    screen.heading("how it is read")?;
     proof::show(&template, screen)?;
+    let turn = template.turn(true);
+    let end = Some(("end", turn.end.shown())).filter(|(_, end)| !end.trim().is_empty());
+    for (part, text) in turn.written().into_iter().chain(end) {
+        named(screen, part, 2, proof::MARGIN - 4, Paint::Plain, &escaped(&text))?;
+    }
+    let accepted = template.caps().named().into_iter().filter(|(_, yes)| *yes);
+    let accepted: Vec<String> = accepted.map(|(name, _)| plain_name(name)).collect();
+    proof::line(screen, "accepts", Paint::Plain, &accepted.join(", "))?;
+    tokens(&template, args, screen)?;
+    if !args.flag("--evidence") {
+        return Ok(());
+    }
+    screen.heading("what it accepts")?;
+    caps(&template, screen)?;
     let used = template.reader() == "turn";
-    let rows = template.turn(true).rows();
+    let rows = turn.rows();
     if !rows.is_empty() {
         screen.heading(if used { "how it writes" } else { "how it would be read by what was learnt (not used)" })?;
         let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
@@ -103,9 +123,13 @@ fn to_json(template: &ChatTemplate) -> Value {
     })
 }
 
+fn plain_name(cap: &str) -> String {
+    cap.strip_prefix("supports_").unwrap_or(cap).replace('_', " ")
+}
+
 fn caps(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
     for (name, yes) in template.caps().named() {
-        let name = name.strip_prefix("supports_").unwrap_or(name).replace('_', " ");
+        let name = plain_name(name);
         let (paint, answer) = if yes { (Paint::Plain, "yes") } else { (Paint::Faint, "no") };
         write!(screen, "  {name:26}")?;
         screen.paint(paint, answer)?;

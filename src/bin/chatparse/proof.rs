@@ -9,7 +9,7 @@ use crate::screen::{Paint, Screen};
 use crate::text::wrapped;
 
 /// Width of the margin for names.
-const MARGIN: usize = 13;
+pub const MARGIN: usize = 13;
 /// Maximum number of failing messages that are listed; `lint` lists all.
 const MOST: usize = 6;
 
@@ -72,7 +72,8 @@ fn failures(proof: &Proof, screen: &mut Screen) -> io::Result<()> {
     Ok(())
 }
 
-fn line(screen: &mut Screen, name: &str, paint: Paint, text: &str) -> io::Result<()> {
+/// A name and a text, which is wrapped if it is long.
+pub fn line(screen: &mut Screen, name: &str, paint: Paint, text: &str) -> io::Result<()> {
     for (index, part) in wrapped(text, screen.width() - MARGIN).into_iter().enumerate() {
         screen.paint(Paint::Faint, &format!("  {:1$}", if index == 0 { name } else { "" }, MARGIN - 2))?;
         screen.paint(paint, &part)?;

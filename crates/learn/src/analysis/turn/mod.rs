@@ -150,6 +150,11 @@ impl CallPiece {
         matches!(self, CallPiece::Name | CallPiece::NamedId { .. })
     }
 
+    /// Whether it has arguments.
+    pub fn holds_arguments(&self) -> bool {
+        matches!(self, CallPiece::Arguments { .. } | CallPiece::Members(_))
+    }
+
     pub fn members(&self) -> Option<&Members> {
         if let CallPiece::Members(members) = self { Some(members) } else { None }
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{CallForm, CallPiece, Container, Delimiters, Encoding, Slot, Spot, TurnFormat, ValueKind};
+use super::{CallForm, CallPiece, Container, Delimiters, Encoding, Glue, GluePiece, Slot, Spot, TurnFormat, ValueKind};
 
 impl TurnFormat {
     /// Names and texts in the order of a turn, e.g. `content → call` and the glue between the two. `{name}`, `{key}` and
@@ -40,15 +40,85 @@ impl TurnFormat {
         rows
     }
 
-    /// The rows as an object: each name with a list of its texts.
+    /// How each part of a turn is written, in one line: what differs from turn to turn stands between `‹` and `›`, what comes
+    /// any number of times in `( )*`, and `…` is a further call.
+    pub fn written(&self) -> Vec<(&'static str, String)> {
+        let mut lines = Vec::new();
+        if let Some(reasoning) = &self.reasoning {
+            let open = if reasoning.open.is_blank() { Glue::from(&*reasoning.start) } else { reasoning.open.clone() };
+            lines.push(("reasoning", format!("{}‹reasoning›{}", line(&open), line(&reasoning.close))));
+        }
+        // The last of several ways to begin a content is that of one that ends the turn.
+        let glue = |from: Spot, to: Spot| {
+            self.edges.iter().rfind(|edge| edge.from == from && edge.to == to).map(|edge| &edge.glue)
+        };
+        let begins = |to| [Spot::Prompt, Spot::Reasoning, Spot::Content].into_iter().find_map(|from| glue(from, to));
+        let ends = |from| glue(from, Spot::End).map(line).unwrap_or_default();
+        if let Some(open) = begins(Spot::Content) {
+            lines.push(("content", format!("{}‹content›{}", line(open), ends(Spot::Content))));
+        }
+        let (open, _) = self.call_frame();
+        let Some(outer) = begins(Spot::Call).map(|first| first.strip_suffix(&open).unwrap_or_default()) else {
+            return lines;
+        };
+        let more = glue(Spot::Call, Spot::Call).map(|glue| line(&glue.strip_suffix(&open).unwrap_or_default()));
+        let more = more.map(|between| format!("({between}…)*")).unwrap_or_default();
+        let has_arguments = |form: &&CallForm| form.pieces.iter().any(CallPiece::holds_arguments);
+        let all = self.calls.iter().any(|form| has_arguments(&form));
+        for form in self.calls.iter().filter(|form| !all || has_arguments(form)) {
+            let pieces: String = form.pieces.iter().map(piece_line).collect();
+            let call = [line(&outer), line(&open), pieces, line(&form.close), more.clone(), ends(Spot::Call)];
+            lines.push(("call", call.concat()));
+        }
+        lines
+    }
+
+    /// The rows as an object: each name with a list of its texts; `written` has the lines of [`TurnFormat::written`].
     pub fn to_json(&self) -> Value {
         let mut json: Map<String, Value> = Map::new();
-        for (name, text) in self.rows() {
+        let written = self.written().into_iter().map(|(_, line)| ("written".to_owned(), line));
+        for (name, text) in written.chain(self.rows()) {
             if let Value::Array(texts) = json.entry(name).or_insert_with(|| Value::Array(Vec::new())) {
                 texts.push(text.into());
             }
         }
         json.into()
+    }
+}
+
+/// Glue in a line of [`TurnFormat::written`].
+fn line(glue: &Glue) -> String {
+    let pieces = glue.pieces().map(|piece| match piece {
+        GluePiece::Text(text) => text,
+        GluePiece::Name => "‹name›",
+        GluePiece::Key => "‹key›",
+        GluePiece::Counter => "‹number›",
+        GluePiece::Word => "‹word›",
+    });
+    pieces.collect()
+}
+
+fn piece_line(piece: &CallPiece) -> String {
+    match piece {
+        CallPiece::Glue(glue) => line(glue),
+        CallPiece::Name => "‹name›".to_owned(),
+        CallPiece::Id => "‹id›".to_owned(),
+        CallPiece::NamedId { before, behind } => format!("{}‹name›{}", line(before), line(behind)),
+        CallPiece::Arguments { quoted: false } => "‹arguments›".to_owned(),
+        CallPiece::Arguments { quoted: true } => "\"‹arguments›\"".to_owned(),
+        CallPiece::Members(members) => {
+            let text = members.slots.iter().find(|(kind, _)| *kind == ValueKind::Text).or(members.slots.first());
+            let Some((_, slot)) = text else { return line(&members.first) };
+            let quote = if slot.encoding == Encoding::Quoted { "\"" } else { "" };
+            let (open, close) = (line(&slot.open), line(&slot.close));
+            let member = format!("{}‹key›{open}{quote}‹value›{quote}{close}", line(&slot.before));
+            let next = line(&members.next);
+            // What stands in front of each member, the first one too, is part of it.
+            match members.first.strip_suffix(&members.next).filter(|_| !members.next.is_blank()) {
+                Some(first) => format!("{}({next}{member})*", line(&first)),
+                None => format!("{}{member}({next}{member})*", line(&members.first)),
+            }
+        }
     }
 }
 
