@@ -6,6 +6,18 @@ import { Parser } from "./parser.js";
 import { Template } from "./template.js";
 import { OUT, Wasm } from "./wasm.js";
 
+// What programs in TypeScript name.
+/** @typedef {import("./message.js").Diagnostic} Diagnostic */
+/** @typedef {import("./message.js").ToolCall} ToolCall */
+/** @typedef {import("./names.js").CallOrigin} CallOrigin */
+/** @typedef {import("./names.js").DeltaKind} DeltaKind */
+/** @typedef {import("./names.js").Dialect} Dialect */
+/** @typedef {import("./names.js").Status} Status */
+/** @typedef {import("./names.js").Tag} Tag */
+/** @typedef {import("./names.js").TextOrigin} TextOrigin */
+/** @typedef {import("./segments.js").Segment} Segment */
+/** @typedef {import("./stream.js").Delta} Delta */
+
 /** @import { AnswerOptions } from "./answer.js" */
 /** @import { Like } from "./expr.js" */
 /** @import { Schema } from "./grammar.js" */

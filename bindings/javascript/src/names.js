@@ -3,9 +3,17 @@
 /**
  * What a delta adds to, or, after a rollback, takes from. `tool_name` is the first of each call and has all of the name, `tool_id` has
  * all of the id, `tool_end` says that the call is whole.
- * @typedef {"reasoning" | "content" | "tool_name" | "tool_id" | "tool_arguments" | "tool_end" | "reasoning_withdrawn" |
- *   "content_withdrawn" | "call_withdrawn" | "tool_id_withdrawn" | "tool_arguments_withdrawn" | "tool_end_withdrawn" | "unknown"
- * } DeltaKind
+ * @typedef {AddingKind | WithdrawingKind | "unknown"} DeltaKind
+ */
+
+/**
+ * What a delta adds to.
+ * @typedef {"reasoning" | "content" | "tool_name" | "tool_id" | "tool_arguments" | "tool_end"} AddingKind
+ */
+
+/**
+ * What a delta takes from; `call` takes all of a call.
+ * @typedef {`${"reasoning" | "content" | "call" | "tool_id" | "tool_arguments" | "tool_end"}_withdrawn`} WithdrawingKind
  */
 
 /** @type {Record<number, DeltaKind>} */
@@ -112,11 +120,9 @@ export const MASK_LAST_ONLY = 16;
  * What becomes of a part of an output. A call is `tool_open` with the name inside, then the arguments, then `tool_close`; both may match empty
  * text, and without `tool_close` the call counts as cut off. The arguments are a JSON object (`tool_arguments`), or pairs of name and value:
  * JSON or a Python literal (`argument_json`), or raw text that becomes a JSON string (`argument_text`).
- * @typedef {"reasoning" | "content" | "tool_open" | "tool_close" | "tool_name" | "tool_id" | "tool_arguments" | "argument_name" |
- *   "argument_json" | "argument_text" | "argument_close"} Tag
+ * @typedef {keyof typeof TAGS} Tag
  */
 
-/** @type {Record<Tag, number>} */
 export const TAGS = {
   reasoning: 1,
   content: 2,
@@ -133,11 +139,9 @@ export const TAGS = {
 
 /**
  * A notation of values: any or some of JSON, any or some literals of Python, or either.
- * @typedef {"json" | "json_object" | "json_array" | "json_string" | "json_number" | "python" | "python_dict" | "python_list" |
- *   "python_string" | "python_or_json"} ValueKind
+ * @typedef {keyof typeof VALUE_KINDS} ValueKind
  */
 
-/** @type {Record<ValueKind, number>} */
 export const VALUE_KINDS = {
   json: 1,
   json_object: 2,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -10,23 +10,49 @@ import { needsModule } from "./support.js";
 
 const HERE = fileURLToPath(new URL("..", import.meta.url));
 
-test("the packed package installs in a fresh folder, and the README's program runs", needsModule, () => {
-  const readme = readFileSync(join(HERE, "README.md"), "utf8");
-  const [, program] = readme.match(/```js\n([^]*?)```/) ?? [];
-  const [, prints] = readme.match(/```console\n(?:\$ .*\n)+([^]+?)```/) ?? [];
+const README = readFileSync(join(HERE, "README.md"), "utf8");
+const [, PROGRAM = ""] = README.match(/```js\n([^]*?)```/) ?? [];
+
+/**
+ * Runs a test in a folder of its own, where the packed package is installed.
+ * @param {(folder: string) => void} run
+ */
+function installed(run) {
   const folder = mkdtempSync(join(tmpdir(), "chatparse-"));
   try {
     const npm = (/** @type {string[]} */ ...args) => execFileSync("npm", args, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
     const tarball = npm("pack", HERE, "--silent").trim();
     writeFileSync(join(folder, "package.json"), '{"type": "module", "private": true}');
     npm("install", `./${tarball}`, "--offline", "--no-audit", "--no-fund");
-    writeFileSync(join(folder, "program.js"), program);
-    const said = execFileSync(process.execPath, ["program.js"], { cwd: folder, encoding: "utf8" });
-    assert.equal(said, prints);
+    run(folder);
   } finally {
     rmSync(folder, { recursive: true });
   }
-});
+}
+
+test("the packed package installs in a fresh folder, and the README's program runs", needsModule, () => installed((folder) => {
+  const [, prints] = README.match(/```console\n(?:\$ .*\n)+([^]+?)```/) ?? [];
+  writeFileSync(join(folder, "program.js"), PROGRAM);
+  assert.equal(execFileSync(process.execPath, ["program.js"], { cwd: folder, encoding: "utf8" }), prints);
+}));
+
+const TSC = join(HERE, "node_modules/.bin/tsc");
+const needsTypeScript = existsSync(TSC) ? {} : { skip: "no TypeScript: npm install" };
+
+test("TypeScript takes the packed package's types, in its strictest", needsTypeScript, () => installed((folder) => {
+  const compiled = (/** @type {string} */ program) => {
+    writeFileSync(join(folder, "program.ts"), program);
+    const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "program.ts"];
+    return spawnSync(TSC, options, { cwd: folder, encoding: "utf8" }).stdout;
+  };
+  const typed = `import type { Delta, DeltaKind, Status, Tag } from "chatparse";
+    const kinds: DeltaKind[] = ["content", "call_withdrawn"];
+    const shown = ({ kind, text }: Delta): string => (kinds.includes(kind) ? text : "");
+    const names: [Tag, Status] = ["tool_open", "complete"];
+    console.log(shown, names);`;
+  assert.equal(compiled(`${PROGRAM}\n${typed}`), "");
+  assert.match(compiled(`${PROGRAM}\nconst reader: number = template.reader;`), /TS2322/);
+}));
 
 test("browsers load the module from bytes, from a response, or compiled", needsModule, async () => {
   const bytes = readFileSync(join(HERE, "chatparse.wasm"));

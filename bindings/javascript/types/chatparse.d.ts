@@ -2,11 +2,31 @@ import { Answer } from "./answer.js";
 import { Grammar, GrammarBuilder } from "./grammar.js";
 import { Parser } from "./parser.js";
 import { Template } from "./template.js";
+export type Diagnostic = import("./message.js").Diagnostic;
+export type ToolCall = import("./message.js").ToolCall;
+export type CallOrigin = import("./names.js").CallOrigin;
+export type DeltaKind = import("./names.js").DeltaKind;
+export type Dialect = import("./names.js").Dialect;
+export type Status = import("./names.js").Status;
+export type Tag = import("./names.js").Tag;
+export type TextOrigin = import("./names.js").TextOrigin;
+export type Segment = import("./segments.js").Segment;
+export type Delta = import("./stream.js").Delta;
 import type { AnswerOptions } from "./answer.js";
 import type { Like } from "./expr.js";
 import type { Schema } from "./grammar.js";
 import type { Api, GrammarStyle, Verdict } from "./names.js";
 import type { ChatRequest } from "./template.js";
+/** @typedef {import("./message.js").Diagnostic} Diagnostic */
+/** @typedef {import("./message.js").ToolCall} ToolCall */
+/** @typedef {import("./names.js").CallOrigin} CallOrigin */
+/** @typedef {import("./names.js").DeltaKind} DeltaKind */
+/** @typedef {import("./names.js").Dialect} Dialect */
+/** @typedef {import("./names.js").Status} Status */
+/** @typedef {import("./names.js").Tag} Tag */
+/** @typedef {import("./names.js").TextOrigin} TextOrigin */
+/** @typedef {import("./segments.js").Segment} Segment */
+/** @typedef {import("./stream.js").Delta} Delta */
 /** @import { AnswerOptions } from "./answer.js" */
 /** @import { Like } from "./expr.js" */
 /** @import { Schema } from "./grammar.js" */

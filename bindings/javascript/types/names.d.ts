@@ -1,10 +1,18 @@
-export type DeltaKind = "reasoning" | "content" | "tool_name" | "tool_id" | "tool_arguments" | "tool_end" | "reasoning_withdrawn" | *   "content_withdrawn" | "call_withdrawn" | "tool_id_withdrawn" | "tool_arguments_withdrawn" | "tool_end_withdrawn" | "unknown";
+export type DeltaKind = AddingKind | WithdrawingKind | "unknown";
+export type AddingKind = "reasoning" | "content" | "tool_name" | "tool_id" | "tool_arguments" | "tool_end";
+export type WithdrawingKind = `${"reasoning" | "content" | "call" | "tool_id" | "tool_arguments" | "tool_end"}_withdrawn`;
 /**
  * What a delta adds to, or, after a rollback, takes from. `tool_name` is the first of each call and has all of the name, `tool_id` has
  * all of the id, `tool_end` says that the call is whole.
- * @typedef {"reasoning" | "content" | "tool_name" | "tool_id" | "tool_arguments" | "tool_end" | "reasoning_withdrawn" |
- *   "content_withdrawn" | "call_withdrawn" | "tool_id_withdrawn" | "tool_arguments_withdrawn" | "tool_end_withdrawn" | "unknown"
- * } DeltaKind
+ * @typedef {AddingKind | WithdrawingKind | "unknown"} DeltaKind
+ */
+/**
+ * What a delta adds to.
+ * @typedef {"reasoning" | "content" | "tool_name" | "tool_id" | "tool_arguments" | "tool_end"} AddingKind
+ */
+/**
+ * What a delta takes from; `call` takes all of a call.
+ * @typedef {`${"reasoning" | "content" | "call" | "tool_id" | "tool_arguments" | "tool_end"}_withdrawn`} WithdrawingKind
  */
 /** @type {Record<number, DeltaKind>} */
 export declare const DELTA_KINDS: Record<number, DeltaKind>;
@@ -82,24 +90,43 @@ export type MaskPart = "reasoning" | "content" | "calls" | "end";
 /** @type {Record<MaskPart, number>} */
 export declare const MASK_PARTS: Record<MaskPart, number>;
 export declare const MASK_LAST_ONLY = 16;
-export type Tag = "reasoning" | "content" | "tool_open" | "tool_close" | "tool_name" | "tool_id" | "tool_arguments" | "argument_name" | *   "argument_json" | "argument_text" | "argument_close";
+export type Tag = keyof typeof TAGS;
 /**
  * What becomes of a part of an output. A call is `tool_open` with the name inside, then the arguments, then `tool_close`; both may match empty
  * text, and without `tool_close` the call counts as cut off. The arguments are a JSON object (`tool_arguments`), or pairs of name and value:
  * JSON or a Python literal (`argument_json`), or raw text that becomes a JSON string (`argument_text`).
- * @typedef {"reasoning" | "content" | "tool_open" | "tool_close" | "tool_name" | "tool_id" | "tool_arguments" | "argument_name" |
- *   "argument_json" | "argument_text" | "argument_close"} Tag
+ * @typedef {keyof typeof TAGS} Tag
  */
-/** @type {Record<Tag, number>} */
-export declare const TAGS: Record<Tag, number>;
-export type ValueKind = "json" | "json_object" | "json_array" | "json_string" | "json_number" | "python" | "python_dict" | "python_list" | *   "python_string" | "python_or_json";
+export declare const TAGS: {
+    reasoning: number;
+    content: number;
+    tool_open: number;
+    tool_close: number;
+    tool_name: number;
+    tool_id: number;
+    tool_arguments: number;
+    argument_name: number;
+    argument_json: number;
+    argument_text: number;
+    argument_close: number;
+};
+export type ValueKind = keyof typeof VALUE_KINDS;
 /**
  * A notation of values: any or some of JSON, any or some literals of Python, or either.
- * @typedef {"json" | "json_object" | "json_array" | "json_string" | "json_number" | "python" | "python_dict" | "python_list" |
- *   "python_string" | "python_or_json"} ValueKind
+ * @typedef {keyof typeof VALUE_KINDS} ValueKind
  */
-/** @type {Record<ValueKind, number>} */
-export declare const VALUE_KINDS: Record<ValueKind, number>;
+export declare const VALUE_KINDS: {
+    json: number;
+    json_object: number;
+    json_array: number;
+    json_string: number;
+    json_number: number;
+    python: number;
+    python_dict: number;
+    python_list: number;
+    python_string: number;
+    python_or_json: number;
+};
 export type Match = "failed" | "matched" | "partial" | "unknown";
 /** How a text relates to the format of a tree. @typedef {"failed" | "matched" | "partial" | "unknown"} Match */
 /** @type {Record<number, Match>} */
