@@ -8,9 +8,12 @@ cd "$(dirname "$0")/.."
 target=wasm32-unknown-unknown
 
 find_compiler $target source || {
-  echo "wasm: skipped, no compiler here has the standard library for $target, or its source" >&2
+  echo "wasm: skipped, no compiler here has the standard library for $target, or its source. One of these brings it:" >&2
+  echo "  rustup target add $target; rustup component add rust-src" >&2
+  echo "  apt-get install rustc-web cargo-web rust-web-src lld    # on Debian" >&2
   exit 77
 }
+echo "wasm: building the module; that takes one to four minutes" >&2
 linker=$(wasm_linker)
 [ -z "$linker" ] || export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=$linker
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/wasm RUSTC_BOOTSTRAP=1 RUSTC=$rustc

@@ -1,7 +1,8 @@
 // Puts the page together: `node web/build.mjs [OUT]` writes one file, by default target/web/index.html, with the module and all scripts
-// inside. It works from a server and from a disk, and asks for nothing else. The JavaScript package must be built.
+// inside. It works from a server and from a disk, and asks for nothing else. The JavaScript package's module is built if it is not there.
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -27,7 +28,12 @@ function bundled(path, scripts = new Map()) {
   return `\n${[...scripts.values()].join("\n")}\n`;
 }
 
-const wasm = gzipSync(readFileSync(at(`${PACKAGE}chatparse.wasm`)), { level: 9 }).toString("base64");
+const module = at(`${PACKAGE}chatparse.wasm`);
+if (!existsSync(module)) {
+  const { status } = spawnSync(process.execPath, [at(`${PACKAGE}build.mjs`)], { stdio: "inherit" });
+  if (status !== 0) process.exit(status ?? 1);
+}
+const wasm = gzipSync(readFileSync(module), { level: 9 }).toString("base64");
 const script = bundled("page.js");
 const worker = bundled("worker.js");
 const style = `\n${read("style.css")}\n`;
