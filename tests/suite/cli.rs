@@ -274,6 +274,8 @@ fn errors_show_the_place_and_a_way_on() {
     let request = file("place.json", WEATHER.as_bytes());
     let filter = file("filter.jinja", b"{% for m in messages %}\n  {{ m.content | frobnicate }}\n{% endfor %}");
     let place = "filter.jinja:2:3: unknown filter: filter frobnicate is unknown\n  2 | {{ m.content | frobnicate }}\n";
+    let early = file("early.json", b"{\"messages\": [\n");
+    run(&["render", "chatml", &early]).failed(1, &["early.json:1:15: not JSON", "  1 | {\"messages\": ["]);
     for args in [&["render", &filter, &request][..], &["inspect", &filter]] {
         run(args).failed(1, &[place]);
     }

@@ -366,7 +366,19 @@ fn failure(error: &minijinja::Error, origin: &Origin) -> Error {
         (EngineErrorKind::OutOfFuel, None) => format!("the render takes more than {RENDER_FUEL} steps"),
         (kind, None) => kind.to_string(),
     };
-    let what = shortened(&what, ERROR_CHARS);
+    let mut what = shortened(&what, ERROR_CHARS);
+    // Which block has no end.
+    let up_to = match error.detail() {
+        Some(detail) if detail.starts_with("unexpected end of input") => Some(origin.source.len()),
+        Some(detail) if detail.starts_with("unknown statement end") => origin.tag(error),
+        _ => None,
+    };
+    if let Some((name, at)) = up_to.and_then(|to| generation_prompt::open_block(&origin.source[..to])) {
+        what.push_str(&format!(
+            "; the innermost open block is {name}, in line {}",
+            line_and_column(&origin.source, at).0
+        ));
+    }
     let Some(number) = error.line() else { return Error::new(kind, format!("template: {what}")) };
     let tag = origin.tag(error).map(|tag| (tag, line_and_column(&origin.source, tag)));
     let (column, text) = match tag.filter(|(_, (line, _))| *line == number) {

@@ -221,6 +221,10 @@ fn no_json(word: &OsStr, text: &str, error: &serde_json::Error) -> Failure {
     let (line, column) = (error.line(), error.column());
     let said = error.to_string();
     let what = said.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&said);
+    // Where the text ends too early: behind its last character.
+    let written = text.trim_end();
+    let last = written.lines().last().map_or(0, str::len);
+    let (line, column) = if error.is_eof() { (written.lines().count(), last + 1) } else { (line, column) };
     let failure =
         Failure::Failed(format!("{}:{line}:{column}: not JSON: {what}{}", name(word), marked(text, line, column)));
     let template = text.contains("{%") || text.contains("{{");

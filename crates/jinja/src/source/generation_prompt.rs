@@ -284,6 +284,22 @@ fn statements(source: &str) -> Option<Vec<Statement<'_>>> {
     (depth == 0).then_some(statements)
 }
 
+/// The name of the innermost block that is open at the end of a source, and its position.
+pub(crate) fn open_block(source: &str) -> Option<(&str, usize)> {
+    let (mut open, mut pos) = (Vec::new(), 0);
+    while let Some(tag) = next_tag(source, pos)? {
+        pos = tag.end;
+        match tag.name().strip_prefix("end") {
+            // Nothing in it is a tag.
+            _ if tag.name == "raw" => return None,
+            Some(_) => drop(open.pop()),
+            None if tag.opens(source) => open.push((tag.name, tag.start)),
+            None => {}
+        }
+    }
+    open.pop()
+}
+
 /// The next tag; `Some(None)` after the last one.
 fn next_tag(source: &str, from: usize) -> Option<Option<Tag<'_>>> {
     let Some(start) = find_tag(source, from) else { return Some(None) };
