@@ -474,8 +474,14 @@ fn errors_show_their_place() {
         // Behind a tag that looks at the opening, which is compiled twice.
         ("{{ 'a' ~ 'b' }}\n{% if add_generation_prompt %}{% endif %}{{ none + 1 }}", "line 2, column 42: "),
         ("a {{ 'a'", "line 1, column 3: syntax error"),
-        ("{% if a %}\n{% for m in b %}{% endfor %}", "the innermost open block is if, in line 1"),
-        ("{% for m in a %}{% if m %}\n{% endfor %}", "statement endfor; the innermost open block is if, in line 1"),
+        (
+            "{% if a %}\n{% for m in b %}{% endfor %}",
+            "line 2, column 17: syntax error: unexpected end of input, expected end of block; the innermost open block is if, in line 1",
+        ),
+        (
+            "{% for m in a %}{% if m %}\n{% endfor %}",
+            "line 2, column 1: syntax error: unknown statement endfor; the innermost open block is if, in line 1",
+        ),
         // The tag begins on another line.
         ("{{ 1 +\nnone|nothing }}", "line 2: "),
     ] {
