@@ -64,13 +64,16 @@ export function facts({ reader, caps }, proof) {
     ["read back", proof ? `${proof.read_back} of ${proof.cases} messages` : "…"],
     ["accepts", accepts.join(", ") || "nothing but text"],
   ];
-  find("facts", HTMLElement).replaceChildren(...pairs.flatMap(([name, text]) => [element("dt", "", name), element("dd", "", text)]));
+  const lost = proof !== undefined && proof.read_back < proof.cases;
+  const looks = (/** @type {string} */ name) => (lost && name === "read back" ? "lost" : "");
+  find("facts", HTMLElement).replaceChildren(...pairs.flatMap(([name, text]) => [element("dt", "", name), element("dd", looks(name), text)]));
 }
 
 /** @param {Proof} proof */
 export function failureList({ failed, failures }) {
   const list = find("failures", HTMLDetailsElement);
   list.hidden = failed === 0;
+  list.open = failed > 0;
   const [summary, items] = list.children;
   summary.textContent = `${failed} that do not come back`;
   items.replaceChildren(
