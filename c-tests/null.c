@@ -215,7 +215,7 @@ static void outputs_and_texts(void) {
   OK(chat_template_builtin(TEXT("chatml"), &template, &error));
   BAD(chat_template_report(template, CHAT_REPORT_CAPS, NULL, &error));
   BAD(chat_template_report(template, 0, &text, &error));
-  BAD(chat_template_report(template, CHAT_REPORT_LINT + 1, &text, &error));
+  BAD(chat_template_report(template, CHAT_REPORT_RESPONSE_TEMPLATE + 1, &text, &error));
   BAD(chat_log_set(NULL, NULL, 0, &error));
   BAD(chat_template_reader(template, NULL, &error));
   size_t count = 7;

@@ -132,6 +132,8 @@ static void learnt(void) {
   CHECK(contains(json, "\"faults\":0") && contains(json, "\"outcome\":\"survives\"") && contains(json, "\"preserved\":\"yes\""));
   OK(chat_template_report(template, CHAT_REPORT_LINT, &again, &error));
   CHECK(json.data == again.data);
+  OK(chat_template_report(template, CHAT_REPORT_RESPONSE_TEMPLATE, &json, &error));
+  CHECK(contains(json, "\"open\":\"<tool_call>\"") && contains(json, "\"limits\":[]"));
   chat_template_free(template);
 }
 

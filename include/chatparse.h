@@ -308,13 +308,15 @@ void chat_error_free(chat_error *error);
 
 /** The reports of `chat_template_report`. Each is a JSON object. */
 CHAT_ENUM(chat_report) {
-  CHAT_REPORT_CAPS = 1,   /**< What the template accepts. Costs a few renders. */
-  CHAT_REPORT_TURN = 2,   /**< What the library learnt of an assistant's turn. Costs some thirty renders, unless a
-                               request made them. */
-  CHAT_REPORT_LAYOUT = 3, /**< The same under llama.cpp's names. Costs as much. */
-  CHAT_REPORT_PROOF = 4,  /**< How well the library reads what the template writes. Costs some sixty renders and
-                               parses. */
-  CHAT_REPORT_LINT = 5,   /**< A check for authors of templates. Costs some hundred renders and parses. */
+  CHAT_REPORT_CAPS = 1,              /**< What the template accepts. Costs a few renders. */
+  CHAT_REPORT_TURN = 2,              /**< What the library learnt of an assistant's turn. Costs some thirty renders,
+                                          unless a request made them. */
+  CHAT_REPORT_LAYOUT = 3,            /**< The same under llama.cpp's names. Costs as much. */
+  CHAT_REPORT_PROOF = 4,             /**< How well the library reads what the template writes. Costs some sixty renders
+                                          and parses. */
+  CHAT_REPORT_LINT = 5,              /**< A check for authors of templates. Costs some hundred renders and parses. */
+  CHAT_REPORT_RESPONSE_TEMPLATE = 6, /**< How outputs are read, as a response template for other programs. Costs as much
+                                          as the turn. */
 };
 
 /**
@@ -336,7 +338,9 @@ CHAT_MUST_USE chat_status chat_template_new(const char *source, size_t source_le
  * - `learn_only` (boolean, default false): use only what the template's text shows, no built-in reader of a template
  *   family and no work-around;
  * - `prove` (boolean, default true): if there are several ways to read the format, render test messages at the first
- *   request and take the way that reads them best. False takes the first way.
+ *   request and take the way that reads them best. False takes the first way;
+ * - `response_template` (object, default null): how the model's output is read, as transformers has it (version 1), in
+ *   place of that of a `tokenizer_config.json`. It is the first way; `source` may then be empty.
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for options that are unknown or have the wrong type; otherwise as
  * `chat_template_new`.
@@ -364,7 +368,7 @@ chat_str chat_template_builtin_name(size_t index);
 chat_str chat_template_source(const chat_template *template_);
 
 /**
- * Writes the name of the reader of the model's output: `turn` for a learnt format, else the name of a
+ * Writes the name of the reader of the model's output: `turn` for a learnt format, `response-template`, or the name of a
  * template family. If there are several readers to choose from, the first call compares them in some ten renders,
  * unless `chat_params_from_template` did. The view is valid for ever.
  */
@@ -416,7 +420,12 @@ CHAT_MUST_USE chat_status chat_template_proof(const chat_template *template_, si
  * `probe` (the kind of message), `thinking`, `turn` (the template's text), `outcome` (`survives`, `omitted`, `no_turn`,
  * `lost`, `spaced`, `rewritten` or `refused`) and, for some outcomes, `at` (the first byte that differs), `expected`,
  * `got`, `part` or `error`. `next` has, for each kind of turn, whether the bytes that were sent are `preserved`;
- * `untraced` lists texts of a prompt whose origin is unknown.
+ * `untraced` lists texts of a prompt whose origin is unknown. `response_template` is null, or says how well the template's
+ * own one does: `cases`, `read_back`, `reader_reads_back` (with the reader in use), `why`, and `error` if it cannot be read.
+ *
+ * `CHAT_REPORT_RESPONSE_TEMPLATE` has `response_template`: how outputs are read, as transformers takes it (version 1), or
+ * null with an `error` if no response template can say how the calls are written; and `limits`: an array of objects with
+ * `field` (of the message) and `message`, what may be read otherwise by it.
  */
 CHAT_MUST_USE chat_status chat_template_report(const chat_template *template_, uint32_t report, chat_str *out,
                                                chat_error **error);

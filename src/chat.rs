@@ -22,6 +22,7 @@ use chatparse_jinja::Template;
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_learn::analysis::{Analysis, Evidence, evidence};
 use chatparse_learn::format::{Format, FormatSpec, Prompt};
+use chatparse_learn::response::{self, Written};
 use chatparse_message::{Continuation, Media, Request};
 use chatparse_stream::Parser;
 
@@ -91,12 +92,13 @@ impl ChatTemplate {
     /// The longest text that [`ChatTemplate::new`] takes, in bytes: a file of JSON. A template alone has a lower bound.
     pub const MAX_BYTES: usize = limits::CONFIG_BYTES;
 
-    /// Compiles a template: Jinja text, or the text of a `tokenizer_config.json` or `chat_template.json` that holds it. `bos` and `eos`
+    /// Compiles a template: Jinja text, or the text of a `tokenizer_config.json` or `chat_template.json` that holds it, and perhaps a
+    /// response template. `bos` and `eos`
     /// are the texts of the model's special tokens, empty for none or for those of the file.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Template`] for a syntax error, [`crate::ErrorKind::Limit`] if the source is too long,
-    /// [`crate::ErrorKind::InvalidArgument`] for a JSON object without a template.
+    /// [`crate::ErrorKind::InvalidArgument`] for a JSON object without a template, or a response template that cannot be read.
     pub fn new(source: &str, bos: &str, eos: &str) -> Result<Self> {
         let options = TemplateOptions { bos: bos.to_owned(), eos: eos.to_owned(), ..TemplateOptions::default() };
         ChatTemplate::with_options(source, &options)
@@ -107,17 +109,20 @@ impl ChatTemplate {
     /// # Errors
     /// As [`ChatTemplate::new`].
     pub fn with_options(source: &str, options: &TemplateOptions) -> Result<Self> {
-        let TemplateOptions { name, bos, eos, learn_only, prove } = options;
+        let TemplateOptions { name, bos, eos, learn_only, prove, response_template } = options;
         let config = Config::read(source, name)?;
-        let template = match &config {
+        let given = !response_template.is_null();
+        let (template, response) = match &config {
             Some(config) => {
                 let bos = if bos.is_empty() { &config.bos } else { bos };
                 let eos = if eos.is_empty() { &config.eos } else { eos };
-                Template::new(&config.source, bos, eos)?
+                let response = if given { response_template } else { &config.response_template };
+                (Template::new(&config.source, bos, eos)?, response)
             }
-            None => Template::new(source, bos, eos)?,
+            None => (Template::new(source, bos, eos)?, response_template),
         };
         let taught = Taught::new(template, *learn_only);
+        let taught = if response.is_null() { taught } else { taught.with_response(response, given)? };
         Ok(ChatTemplate(Arc::new(Shared {
             candidates: taught.candidates(),
             taught,
@@ -169,7 +174,7 @@ impl ChatTemplate {
         self.0.taught.turn(thinking)
     }
 
-    /// The name of the reader of the model's output: `turn` for a learnt format, else that of a template family. If there are several candidates, the first call tests them on messages that the
+    /// The name of the reader of the model's output: `turn` for a learnt format, `response-template`, or that of a template family. If there are several candidates, the first call tests them on messages that the
     /// template renders, until one is best (some ten renders if the first candidate reads all), unless
     /// [`TemplateOptions::prove`] is off. [`ChatTemplate::params`] needs it, so call this at startup to avoid the delay
     /// later.
@@ -189,6 +194,16 @@ impl ChatTemplate {
             log::info!("template: outputs are read by {}", choice.reader.name());
             choice
         })
+    }
+
+    /// How well the template's own response template reads the messages that it renders; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] if it cannot be read.
+    pub fn response_proof(&self) -> Option<Result<Proof>> {
+        let taught = &self.0.taught;
+        let fault = taught.response_fault.clone().map(Err);
+        fault.or_else(|| Some(Ok(proof::prove(taught, taught.by_response()?))))
     }
 
     /// The messages that the template renders, and its reader.
@@ -219,6 +234,15 @@ impl ChatTemplate {
             }
             proof
         })
+    }
+
+    /// How the model's output is read, as a response template that transformers reads, and what that cannot say.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] if no response template can say how the calls are written.
+    pub fn response_template(&self) -> Result<Written> {
+        let turn = |thinking| self.used().turn(&self.0.taught, self.turn(thinking));
+        response::write(&turn(true), &turn(false), self.eos())
     }
 
     /// The prompt alone, for callers that do not parse. It needs no analysis, unless a message is continued, or the template

@@ -106,6 +106,7 @@ pub mod next;
 pub mod proof;
 mod reader;
 mod report;
+pub mod response;
 #[cfg(feature = "segments")]
 pub mod segments;
 pub mod stream;

@@ -31,6 +31,24 @@ pub struct Report {
     /// Texts of a prompt whose origin is unknown, because the template changes values in a way that cannot be followed. A
     /// host that makes special tokens of the template's text only treats them as a user's text.
     pub untraced: Vec<String>,
+    /// How well the template's own response template does, if it has one.
+    pub response_template: Option<Described>,
+}
+
+/// How well a response template reads the messages, beside the reader that is used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Described {
+    /// The number of messages that count.
+    pub cases: usize,
+    /// The number of them that it reads back.
+    pub read_back: usize,
+    /// The number of them that the reader reads back.
+    pub reader_reads_back: usize,
+    /// The first message that is not read back, and why; empty if there is none.
+    pub why: String,
+    /// Why it cannot be read itself; empty if it can.
+    pub error: String,
 }
 
 /// The result for one message.
@@ -101,12 +119,28 @@ impl Report {
     }
 
     /// The report as one JSON object: `faults` (their number); `cases`, each with `probe`, `thinking`, `turn`, `outcome` and
-    /// its details (`at`, `expected`, `got`, `part` or `error`); `next`, objects of [`Preserving::to_json`]; and `untraced`,
-    /// an array of texts.
+    /// its details (`at`, `expected`, `got`, `part` or `error`); `next`, objects of [`Preserving::to_json`]; `untraced`, an
+    /// array of texts; and `response_template`, null or an object with the fields of [`Described`].
     pub fn to_json(&self) -> Value {
         let cases: Vec<Value> = self.cases.iter().map(Case::to_json).collect();
         let next: Vec<Value> = self.next.iter().map(Preserving::to_json).collect();
-        json!({"faults": self.faults().count(), "cases": cases, "next": next, "untraced": self.untraced})
+        let described = self.response_template.as_ref().map(|described| {
+            let Described { cases, read_back, reader_reads_back, why, error } = described;
+            json!({
+                "cases": cases,
+                "read_back": read_back,
+                "reader_reads_back": reader_reads_back,
+                "why": why,
+                "error": error,
+            })
+        });
+        json!({
+            "faults": self.faults().count(),
+            "cases": cases,
+            "next": next,
+            "untraced": self.untraced,
+            "response_template": described,
+        })
     }
 }
 
@@ -134,6 +168,13 @@ impl Case {
             }
         }
         json
+    }
+}
+
+impl Described {
+    /// Whether it cannot be read, or reads back fewer messages than the reader in use.
+    pub fn is_fault(&self) -> bool {
+        !self.error.is_empty() || self.read_back < self.reader_reads_back
     }
 }
 
@@ -169,7 +210,22 @@ pub fn lint(template: &ChatTemplate) -> Report {
         let preserved = template.preserves(kind, thinking);
         Preserving { kind, thinking, preserved }
     });
-    Report { cases, next: next.collect(), untraced: untraced(template) }
+    Report { cases, next: next.collect(), untraced: untraced(template), response_template: described(template) }
+}
+
+fn described(template: &ChatTemplate) -> Option<Described> {
+    let proof = template.response_proof()?;
+    let reader_reads_back = template.proof().read_back;
+    Some(match proof {
+        Ok(proof) => Described {
+            cases: proof.cases,
+            read_back: proof.read_back,
+            reader_reads_back,
+            why: proof.failures.first().map_or(String::new(), |first| format!("{}: {}", first.probe, first.why)),
+            error: String::new(),
+        },
+        Err(error) => Described { reader_reads_back, error: error.message().to_owned(), ..Described::default() },
+    })
 }
 
 /// Texts of unknown origin in a conversation with values of all kinds; empty if the template rejects it.

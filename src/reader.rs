@@ -3,15 +3,19 @@
 //! A [`Reader`] makes a [`Format`] for a request, and the prompt that belongs to it. [`crate::proof`] decides which of a
 //! template's candidates is used, by what they read back.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use chatparse_base::Result;
+use serde_json::Value;
+
+use chatparse_base::{Error, Result};
 use chatparse_jinja::{Template, plain, prepare};
-use chatparse_learn::analysis::Analysis;
 use chatparse_learn::analysis::turn::{self, Spot, TurnFormat};
+use chatparse_learn::analysis::{Analysis, Layout};
 use chatparse_learn::format::{
     Family, Format, FormatSpec, Prompt, PromptInput, Way, family_of, learnt, prompt, thought,
 };
+use chatparse_learn::response::ResponseTemplate;
 use chatparse_message::{Continuation, Media, Request};
 
 /// A way to read the output of a template's model.
@@ -22,18 +26,21 @@ pub enum Reader {
     Family(&'static Family),
     /// The learnt turn: [`TurnFormat`].
     Turn,
+    /// The turn that a response template describes.
+    Response,
 }
 
 impl Reader {
-    /// A stable lower-case name: that of the family, or `turn`.
+    /// A stable lower-case name: that of the family, `turn`, or `response-template`.
     pub fn name(self) -> &'static str {
         match self {
             Reader::Family(family) => family.name,
             Reader::Turn => "turn",
+            Reader::Response => "response-template",
         }
     }
 
-    /// Whether all that it knows is from this template's renders.
+    /// Whether it takes the template's prompts as they are, and knows nothing of other templates.
     pub fn is_learnt(self) -> bool {
         !matches!(self, Reader::Family(_))
     }
@@ -47,17 +54,39 @@ impl Reader {
     pub(crate) fn format(self, taught: &Taught, spec: &FormatSpec) -> Format {
         match self {
             Reader::Family(Family { way: Way::Parser(build), .. }) => build(spec),
-            Reader::Family(Family { way: Way::Row(row), .. }) => {
-                let mut turn = taught.turn_behind(spec.opening, spec.enable_thinking).clone();
-                (row.patch)(&mut turn);
-                let mut format = learnt::build(&turn, row.tolerances, &taught.analysis().layout, spec);
-                row.host.tell(spec, &mut format);
+            _ => {
+                let turn = self.turn(taught, taught.turn_behind(spec.opening, spec.enable_thinking));
+                let (tolerances, host) = match self {
+                    Reader::Family(Family { way: Way::Row(row), .. }) => (row.tolerances, Some(row.host)),
+                    _ => (learnt::Tolerances::NONE, None),
+                };
+                let mut format = learnt::build(&turn, tolerances, self.layout(taught), spec);
+                if let Some(host) = host {
+                    host.tell(spec, &mut format);
+                }
                 format
             }
-            Reader::Turn => {
-                let turn = taught.turn_behind(spec.opening, spec.enable_thinking);
-                learnt::build(turn, learnt::Tolerances::NONE, &taught.analysis().layout, spec)
+        }
+    }
+
+    /// How turns are written: as learnt, with what the family knows besides, or as the response template says.
+    pub(crate) fn turn<'t>(self, taught: &'t Taught, learnt: &'t TurnFormat) -> Cow<'t, TurnFormat> {
+        match (self, &taught.response) {
+            (Reader::Response, Some(response)) => Cow::Borrowed(&response.turn),
+            (Reader::Family(Family { way: Way::Row(row), .. }), _) => {
+                let mut turn = learnt.clone();
+                (row.patch)(&mut turn);
+                Cow::Owned(turn)
             }
+            _ => Cow::Borrowed(learnt),
+        }
+    }
+
+    /// The same by llama.cpp's names.
+    fn layout(self, taught: &Taught) -> &Layout {
+        match (self, &taught.response) {
+            (Reader::Response, Some(response)) => &response.layout,
+            _ => &taught.analysis().layout,
         }
     }
 
@@ -99,11 +128,8 @@ impl Reader {
         }
         let prompt = prompt.continued_with(&input, |message, in_content| {
             let content = in_content.then(|| message.text());
-            let (layout, thought) = (&taught.analysis().layout, &message.reasoning_content);
-            let mut turn = taught.turn_behind(&opening, request.enable_thinking).clone();
-            if let Reader::Family(Family { way: Way::Row(row), .. }) = self {
-                (row.patch)(&mut turn);
-            }
+            let (layout, thought) = (self.layout(taught), &message.reasoning_content);
+            let turn = self.turn(taught, taught.turn_behind(&opening, request.enable_thinking));
             thought::continued_prompt(&turn, layout, &opening, thought, content.as_deref())
         });
         Ok(Prompts { prompt, opening, continuation, media })
@@ -127,14 +153,52 @@ pub(crate) struct Taught {
     pub template: Template,
     /// Uses only what the template shows.
     learn_only: bool,
+    /// The turn of a response template.
+    response: Option<Response>,
+    /// Why the response template of a file cannot be read.
+    pub response_fault: Option<Error>,
     analysis: OnceLock<Analysis>,
     /// With thinking off, and on. A template without that switch has both as with thinking on.
     turns: [OnceLock<TurnFormat>; 2],
 }
 
+/// What a response template says of a turn.
+#[derive(Debug)]
+struct Response {
+    turn: TurnFormat,
+    layout: Layout,
+    /// Whether the caller handed it over: then it is used on a tie.
+    given: bool,
+}
+
 impl Taught {
     pub fn new(template: Template, learn_only: bool) -> Self {
-        Taught { template, learn_only, analysis: OnceLock::new(), turns: Default::default() }
+        Taught {
+            template,
+            learn_only,
+            response: None,
+            response_fault: None,
+            analysis: OnceLock::new(),
+            turns: Default::default(),
+        }
+    }
+
+    /// Adds a response template. `given`: the caller handed it over. One of a file with a template that cannot be read is left out.
+    pub fn with_response(mut self, json: &Value, given: bool) -> Result<Self> {
+        match ResponseTemplate::from_json(json).and_then(|response| response.turn()) {
+            Ok(turn) => self.response = Some(Response { layout: Layout::of(&turn), turn, given }),
+            Err(error) if given || self.template.source().trim().is_empty() => return Err(error),
+            Err(error) => {
+                log::warn!("template: {error}");
+                self.response_fault = Some(error);
+            }
+        }
+        Ok(self)
+    }
+
+    /// The reader by a response template, if there is one.
+    pub fn by_response(&self) -> Option<Reader> {
+        self.response.as_ref().map(|_| Reader::Response)
     }
 
     pub fn analysis(&self) -> &Analysis {
@@ -166,6 +230,13 @@ impl Taught {
             Way::Row(row) => writes(row.tolerances.calls_from),
             Way::Parser(_) => true,
         });
-        family.map(Reader::Family).into_iter().chain([Reader::Turn]).collect()
+        let known = family.map(Reader::Family).into_iter().chain([Reader::Turn]);
+        match &self.response {
+            None => known.collect(),
+            // Without a template, nothing was learnt.
+            Some(_) if self.template.source().trim().is_empty() => vec![Reader::Response],
+            Some(Response { given: true, .. }) => [Reader::Response].into_iter().chain(known).collect(),
+            Some(_) => known.chain([Reader::Response]).collect(),
+        }
     }
 }

@@ -21,6 +21,8 @@ pub enum ReportKind {
     /// A check for authors of templates.
     #[cfg(feature = "lint")]
     Lint,
+    /// The same as the reader, as a response template, and what that cannot say.
+    ResponseTemplate,
 }
 
 impl ChatTemplate {
@@ -33,6 +35,10 @@ impl ChatTemplate {
             ReportKind::Proof => self.proof().to_json(),
             #[cfg(feature = "lint")]
             ReportKind::Lint => lint(self).to_json(),
+            ReportKind::ResponseTemplate => match self.response_template() {
+                Ok(written) => written.to_json(),
+                Err(error) => json!({"response_template": null, "limits": [], "error": error.message()}),
+            },
         }
     }
 }

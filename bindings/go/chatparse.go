@@ -122,6 +122,9 @@ const (
 	ReportLayout Report = C.CHAT_REPORT_LAYOUT // The same by llama.cpp's names.
 	ReportProof  Report = C.CHAT_REPORT_PROOF  // The proof with what is not read back, and why.
 	ReportLint   Report = C.CHAT_REPORT_LINT   // For authors of templates.
+
+	// How outputs are read, as a response template for other programs.
+	ReportResponseTemplate Report = C.CHAT_REPORT_RESPONSE_TEMPLATE
 )
 
 // Template is a compiled chat template.
@@ -159,7 +162,7 @@ func (t *Template) Close() error {
 	return nil
 }
 
-// Reader is what reads the model's output: "turn", or the name of a family of templates.
+// Reader is what reads the model's output: "turn", "response-template", or the name of a family of templates.
 func (t *Template) Reader() (string, error) {
 	defer runtime.KeepAlive(t)
 	var out C.chat_str

@@ -78,6 +78,8 @@ pub const Report = enum(u32) {
     proof = c.CHAT_REPORT_PROOF,
     /// For authors of templates.
     lint = c.CHAT_REPORT_LINT,
+    /// How outputs are read, as a response template for other programs.
+    response_template = c.CHAT_REPORT_RESPONSE_TEMPLATE,
 };
 
 /// The texts of the model's special tokens; empty where it has none.

@@ -5,12 +5,15 @@ use serde_json::Value;
 use chatparse_base::limits;
 use chatparse_base::{Error, ErrorKind, Result};
 
-/// A template and the special tokens in such a file.
+/// A template, the special tokens and the response template in such a file.
 #[derive(Debug, PartialEq)]
 pub(super) struct Config {
+    /// The template; empty if there is a response template only.
     pub source: String,
     pub bos: String,
     pub eos: String,
+    /// The response template; `Null` if there is none.
+    pub response_template: Value,
 }
 
 impl Config {
@@ -38,9 +41,11 @@ impl Config {
         let source = match &fields["chat_template"] {
             Value::String(source) => source.clone(),
             Value::Array(named) => of_name(named, if name.is_empty() { "default" } else { name })?,
+            _ if fields["response_template"].is_object() => String::new(),
             _ => return Err(Error::invalid("the file is a JSON object without a chat_template")),
         };
-        Ok(Some(Config { source, bos: token("bos_token"), eos: token("eos_token") }))
+        let response_template = fields["response_template"].clone();
+        Ok(Some(Config { source, bos: token("bos_token"), eos: token("eos_token"), response_template }))
     }
 }
 
@@ -60,7 +65,12 @@ mod tests {
     fn files_of_models() {
         let config = r#"{"bos_token": "<s>", "eos_token": {"content": "</s>"}, "chat_template": "{{ bos_token }}"}"#;
         let read = Config::read(config, "").unwrap().unwrap();
-        assert_eq!(read, Config { source: "{{ bos_token }}".into(), bos: "<s>".into(), eos: "</s>".into() });
+        let response_template = Value::Null;
+        let expected =
+            Config { source: "{{ bos_token }}".into(), bos: "<s>".into(), eos: "</s>".into(), response_template };
+        assert_eq!(read, expected);
+        let alone = Config::read(r#"{"response_template": {"version": 1}}"#, "").unwrap().unwrap();
+        assert_eq!((alone.source, alone.response_template), (String::new(), json!({"version": 1})));
         let named = r#" { "chat_template": [{"name": "default", "template": "a"}, {"name": "rag", "template": "b"}]}"#;
         assert_eq!(Config::read(named, "").unwrap().unwrap().source, "a");
         assert_eq!(Config::read(named, "rag").unwrap().unwrap().source, "b");

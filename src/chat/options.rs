@@ -30,11 +30,22 @@ pub struct TemplateOptions {
     /// If there are several readers for the template, test them on messages that the template renders, and use the best.
     /// Otherwise the first is used, and a proof is made on request only. On by default.
     pub prove: bool,
+    /// A response template that says how the model's output is read (version 1, as transformers has it), in place of that of a
+    /// `tokenizer_config.json`; `Null` for none. It is used unless another reader reads more of what the template renders. With it, the
+    /// template may be empty.
+    pub response_template: Value,
 }
 
 impl Default for TemplateOptions {
     fn default() -> Self {
-        TemplateOptions { name: String::new(), bos: String::new(), eos: String::new(), learn_only: false, prove: true }
+        TemplateOptions {
+            name: String::new(),
+            bos: String::new(),
+            eos: String::new(),
+            learn_only: false,
+            prove: true,
+            response_template: Value::Null,
+        }
     }
 }
 

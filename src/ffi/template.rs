@@ -62,7 +62,9 @@ pub unsafe extern "C" fn chat_template_new(
 /// - `learn_only` (boolean, default false): use only what the template's text shows, no built-in reader of a template
 ///   family and no work-around;
 /// - `prove` (boolean, default true): if there are several ways to read the format, render test messages at the first
-///   request and take the way that reads them best. False takes the first way.
+///   request and take the way that reads them best. False takes the first way;
+/// - `response_template` (object, default null): how the model's output is read, as transformers has it (version 1), in
+///   place of that of a `tokenizer_config.json`. It is the first way; `source` may then be empty.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for options that are unknown or have the wrong type; otherwise as
 /// `chat_template_new`.
@@ -128,7 +130,7 @@ pub extern "C" fn chat_template_source(template: Option<&chat_template>) -> chat
     view(template.map(|template| template.template.source()))
 }
 
-/// Writes the name of the reader of the model's output: `turn` for a learnt format, else the name of a
+/// Writes the name of the reader of the model's output: `turn` for a learnt format, `response-template`, or the name of a
 /// template family. If there are several readers to choose from, the first call compares them in some ten renders,
 /// unless `chat_params_from_template` did. The view is valid for ever.
 #[unsafe(no_mangle)]
@@ -180,10 +182,12 @@ pub enum chat_report {
     Proof = 4,
     /// A check for authors of templates. Costs some hundred renders and parses.
     Lint = 5,
+    /// How outputs are read, as a response template for other programs. Costs as much as the turn.
+    ResponseTemplate = 6,
 }
 
 /// The last number: numbers are the places of made reports, from 1 on.
-const REPORTS: usize = chat_report::Lint as usize;
+const REPORTS: usize = chat_report::ResponseTemplate as usize;
 
 fn kind_of(report: u32) -> Result<ReportKind> {
     const NUMBERS: &[(u32, ReportKind)] = &[
@@ -193,6 +197,7 @@ fn kind_of(report: u32) -> Result<ReportKind> {
         (chat_report::Proof as u32, ReportKind::Proof),
         #[cfg(feature = "lint")]
         (chat_report::Lint as u32, ReportKind::Lint),
+        (chat_report::ResponseTemplate as u32, ReportKind::ResponseTemplate),
     ];
     numbered("report", report, NUMBERS)
 }
@@ -232,7 +237,12 @@ fn kind_of(report: u32) -> Result<ReportKind> {
 /// `probe` (the kind of message), `thinking`, `turn` (the template's text), `outcome` (`survives`, `omitted`, `no_turn`,
 /// `lost`, `spaced`, `rewritten` or `refused`) and, for some outcomes, `at` (the first byte that differs), `expected`,
 /// `got`, `part` or `error`. `next` has, for each kind of turn, whether the bytes that were sent are `preserved`;
-/// `untraced` lists texts of a prompt whose origin is unknown.
+/// `untraced` lists texts of a prompt whose origin is unknown. `response_template` is null, or says how well the template's
+/// own one does: `cases`, `read_back`, `reader_reads_back` (with the reader in use), `why`, and `error` if it cannot be read.
+///
+/// `CHAT_REPORT_RESPONSE_TEMPLATE` has `response_template`: how outputs are read, as transformers takes it (version 1), or
+/// null with an `error` if no response template can say how the calls are written; and `limits`: an array of objects with
+/// `field` (of the message) and `message`, what may be read otherwise by it.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_report(
     template: Option<&chat_template>,

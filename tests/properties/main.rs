@@ -97,3 +97,8 @@ fn parsers() {
 fn templates() {
     run(60, cases::template::case);
 }
+
+#[test]
+fn response_templates() {
+    run(120, cases::response::case);
+}

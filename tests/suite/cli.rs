@@ -120,7 +120,7 @@ fn nothing_is_coloured_off_a_terminal() {
 }
 
 const COMMANDS: &[&str] =
-    &["render", "inspect", "lint", "parse", "grammar", "replay", "templates", "completions", "man", "help"];
+    &["render", "inspect", "lint", "parse", "grammar", "export", "replay", "templates", "completions", "man", "help"];
 
 #[test]
 fn lines_are_as_wide_as_columns_says() {

@@ -36,6 +36,7 @@ mod plain;
 mod proof;
 mod recovery;
 mod request;
+mod response_template;
 mod round_trip;
 mod schema;
 mod small_stacks;

@@ -170,4 +170,4 @@ export const APIS = { chat_completions: 1, responses: 2, messages: 3 };
 /** @type {Record<Field, number>} */
 export const FIELDS = { reasoning: 1, content: 2, tool_name: 3, tool_id: 4, tool_arguments: 5 };
 
-export const REPORTS = { caps: 1, turn: 2, layout: 3, proof: 4, lint: 5 };
+export const REPORTS = { caps: 1, turn: 2, layout: 3, proof: 4, lint: 5, response_template: 6 };

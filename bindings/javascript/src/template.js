@@ -80,6 +80,15 @@ export class Template extends Handle {
   }
 
   /**
+   * How outputs are read, as a `response_template` for transformers, and its `limits`: what may be read otherwise by it. If no response
+   * template can say it, that is null, and there is an `error`.
+   * @returns {{ response_template: Record<string, any> | null, limits: { field: string, message: string }[], error?: string }}
+   */
+  get responseTemplate() {
+    return this.#report("response_template");
+  }
+
+  /**
    * The prompt of a request, and what parses its output.
    * @param {ChatRequest} request
    * @param {RequestOptions} [options]

@@ -49,12 +49,15 @@ export type TemplateOptions = {
     name?: string;
     learn_only?: boolean;
     prove?: boolean;
+    response_template?: object;
 };
 /**
  * How a template is to be taken. `bos`, `eos`: the texts of the model's special tokens that templates may refer to. `name`: which of
  * several named templates of a `tokenizer_config.json`. `learn_only`: only what the template shows by itself counts. `prove`, by
- * default true: where there are several ways to read it, what it renders decides.
- * @typedef {{ bos?: string, eos?: string, name?: string, learn_only?: boolean, prove?: boolean }} TemplateOptions
+ * default true: where there are several ways to read it, what it renders decides. `response_template`: how the model's output is read, as
+ * transformers has it; the template may then be empty.
+ * @typedef {{ bos?: string, eos?: string, name?: string, learn_only?: boolean, prove?: boolean,
+ *   response_template?: object }} TemplateOptions
  */
 /**
  * An instance of the library, with a memory of its own: what was made by one is of no use to another. A defect of the library stops

@@ -145,4 +145,5 @@ export declare const REPORTS: {
     layout: number;
     proof: number;
     lint: number;
+    response_template: number;
 };

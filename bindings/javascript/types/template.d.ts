@@ -91,6 +91,19 @@ export declare class Template extends Handle {
     /** For authors of templates: what is not read back, or is rendered otherwise the second time. @returns {Record<string, any>} */
     get lint(): Record<string, any>;
     /**
+     * How outputs are read, as a `response_template` for transformers, and its `limits`: what may be read otherwise by it. If no response
+     * template can say it, that is null, and there is an `error`.
+     * @returns {{ response_template: Record<string, any> | null, limits: { field: string, message: string }[], error?: string }}
+     */
+    get responseTemplate(): {
+        response_template: Record<string, any> | null;
+        limits: {
+            field: string;
+            message: string;
+        }[];
+        error?: string;
+    };
+    /**
      * The prompt of a request, and what parses its output.
      * @param {ChatRequest} request
      * @param {RequestOptions} [options]

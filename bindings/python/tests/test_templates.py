@@ -62,6 +62,14 @@ def test_what_was_learnt_and_proved(template):
     assert not Template(family.source, learn_only=True, prove=False).proof()["failures"]
 
 
+def test_response_templates():
+    written = Template.builtin("json-call").response_template()
+    assert written["response_template"]["fields"]["tool_calls"]["open"] == "<tool_call>" and not written["limits"]
+    assert Template("", response_template=written["response_template"]).reader == "response-template"
+    with pytest.raises(chatparse.InvalidArgumentError, match=r"response_template\.version"):
+        Template("", response_template={"version": 2})
+
+
 def test_where_a_template_comes_from():
     config = {"bos_token": "<s>", "chat_template": [{"name": "default", "template": "a{{ bos_token }}"}, {"name": "tools", "template": "b"}]}
     assert Template(json.dumps(config)).params(HI).prompt == "a<s>"

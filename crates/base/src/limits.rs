@@ -48,6 +48,12 @@ pub const LEARNING_WORK: u64 = 500_000_000;
 /// Maximum length of a turn that is learnt from, in bytes. Templates write a few hundred for the probes.
 pub const TURN_BYTES: usize = 64 << 10;
 
+/// Maximum length of an expression in a response template, or of the texts in its place, in bytes. Known ones have up to 500.
+pub const RESPONSE_PATTERN_BYTES: usize = 8 << 10;
+
+/// Maximum number of ways in which such an expression may be written out, or of such texts. Known ones have up to five.
+pub const RESPONSE_WAYS: usize = 32;
+
 /// Maximum number of pieces in a layout's end of a turn. Templates have up to five.
 pub const TURN_END_PIECES: usize = 8;
 

@@ -7,5 +7,6 @@ extern crate chatparse_base;
 
 pub mod analysis;
 pub mod format;
+pub mod response;
 
 pub use chatparse_base::{Error, ErrorKind, Result};

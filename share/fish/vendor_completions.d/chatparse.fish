@@ -4,6 +4,7 @@ complete -c chatparse -f -n __fish_use_subcommand -a inspect -d 'show what was l
 complete -c chatparse -f -n __fish_use_subcommand -a lint -d 'check that what templates write is read back'
 complete -c chatparse -f -n __fish_use_subcommand -a parse -d 'read a model'\''s output as a message, while it comes'
 complete -c chatparse -f -n __fish_use_subcommand -a grammar -d 'print the grammar of a JSON schema, or check a grammar'
+complete -c chatparse -f -n __fish_use_subcommand -a export -d 'print how a template'\''s model writes, as a response template'
 complete -c chatparse -f -n __fish_use_subcommand -a replay -d 'answer recorded scenarios, one JSON object a line'
 complete -c chatparse -f -n __fish_use_subcommand -a templates -d 'list the built-in templates'
 complete -c chatparse -f -n __fish_use_subcommand -a completions -d 'print the completions of a shell'
@@ -22,6 +23,7 @@ complete -c chatparse -n '__fish_seen_subcommand_from render' -a 'chatml json-ca
 complete -c chatparse -n '__fish_seen_subcommand_from inspect' -l evidence -d 'also print each text that was learnt, and the renders that show it'
 complete -c chatparse -n '__fish_seen_subcommand_from inspect' -l json -d 'the same as one JSON object: caps, reader, tried, proof, layout, turn and evidence'
 complete -c chatparse -n '__fish_seen_subcommand_from inspect' -l learn-only -d 'learn from the template only: use neither the families of templates nor the work-arounds'
+complete -c chatparse -n '__fish_seen_subcommand_from inspect' -l response-template -r -d 'a response template (JSON) that says how the output is read; used unless another reader reads back more of what the template renders'
 complete -c chatparse -n '__fish_seen_subcommand_from inspect' -l bos -x -d 'the token that begins a prompt, e.g. '\''<s>'\'''
 complete -c chatparse -n '__fish_seen_subcommand_from inspect' -l eos -x -d 'the token that ends a turn, e.g. '\''</s>'\'''
 complete -c chatparse -n '__fish_seen_subcommand_from inspect' -l name -x -d 'which of several templates in a tokenizer_config.json; default: default'
@@ -39,6 +41,7 @@ complete -c chatparse -n '__fish_seen_subcommand_from parse' -l partial -d 'the 
 complete -c chatparse -n '__fish_seen_subcommand_from parse' -l fail-on -x -a 'partial recovered calls' -d 'exit with 3 where the result is one of these, with commas between them: partial, recovered (the status), calls (a call that is not complete, of no offered tool, or has arguments that its schema does not allow)'
 complete -c chatparse -n '__fish_seen_subcommand_from parse' -l strict -d 'fail if the output does not match the template'\''s format, and print no status; otherwise the rest is content'
 complete -c chatparse -n '__fish_seen_subcommand_from parse' -l learn-only -d 'learn from the template only: use neither the families of templates nor the work-arounds'
+complete -c chatparse -n '__fish_seen_subcommand_from parse' -l response-template -r -d 'a response template (JSON) that says how the output is read; used unless another reader reads back more of what the template renders'
 complete -c chatparse -n '__fish_seen_subcommand_from parse' -l bos -x -d 'the token that begins a prompt, e.g. '\''<s>'\'''
 complete -c chatparse -n '__fish_seen_subcommand_from parse' -l eos -x -d 'the token that ends a turn, e.g. '\''</s>'\'''
 complete -c chatparse -n '__fish_seen_subcommand_from parse' -l name -x -d 'which of several templates in a tokenizer_config.json; default: default'
@@ -46,11 +49,17 @@ complete -c chatparse -n '__fish_seen_subcommand_from parse' -a 'chatml json-cal
 complete -c chatparse -n '__fish_seen_subcommand_from grammar' -l check -d 'check a grammar, or a text against it'
 complete -c chatparse -n '__fish_seen_subcommand_from grammar' -l dialect -x -a 'gbnf portable-gbnf lark structural-tag structural-tag-old' -d 'gbnf, portable-gbnf (also for XGrammar), lark (llguidance, XGrammar, vLLM) or structural-tag (XGrammar)'
 complete -c chatparse -n '__fish_seen_subcommand_from grammar' -l llama -d 'the rules that llama.cpp makes of the schema, to the letter'
+complete -c chatparse -n '__fish_seen_subcommand_from export' -l response-template -d 'a response template; the only format so far'
+complete -c chatparse -n '__fish_seen_subcommand_from export' -l learn-only -d 'learn from the template only: use neither the families of templates nor the work-arounds'
+complete -c chatparse -n '__fish_seen_subcommand_from export' -l bos -x -d 'the token that begins a prompt, e.g. '\''<s>'\'''
+complete -c chatparse -n '__fish_seen_subcommand_from export' -l eos -x -d 'the token that ends a turn, e.g. '\''</s>'\'''
+complete -c chatparse -n '__fish_seen_subcommand_from export' -l name -x -d 'which of several templates in a tokenizer_config.json; default: default'
+complete -c chatparse -n '__fish_seen_subcommand_from export' -a 'chatml json-call json-nested json-array-ids json-name-key json-bare tag-json tag-json-id tag-arguments tag-invoke tag-parameters wrapped-content ministral-3 llm-jp-harmony gpt-oss harmony-xml muse-glimmer muse-spark functionary-v3.2 kimi-k2 kimi-k3 ling-3 cohere2-moe lfm2 gigachat-3 minimax-m3 deepseek-v3.2 gemma-4 minicpm5 qwen3-coder' -d TEMPLATE
 complete -c chatparse -n '__fish_seen_subcommand_from replay' -f
 complete -c chatparse -n '__fish_seen_subcommand_from templates' -f -a 'chatml json-call json-nested json-array-ids json-name-key json-bare tag-json tag-json-id tag-arguments tag-invoke tag-parameters wrapped-content ministral-3 llm-jp-harmony gpt-oss harmony-xml muse-glimmer muse-spark functionary-v3.2 kimi-k2 kimi-k3 ling-3 cohere2-moe lfm2 gigachat-3 minimax-m3 deepseek-v3.2 gemma-4 minicpm5 qwen3-coder' -d NAME
 complete -c chatparse -n '__fish_seen_subcommand_from templates' -f
 complete -c chatparse -n '__fish_seen_subcommand_from completions' -f -a 'bash zsh fish' -d SHELL
 complete -c chatparse -n '__fish_seen_subcommand_from completions' -f
 complete -c chatparse -n '__fish_seen_subcommand_from man' -f
-complete -c chatparse -n '__fish_seen_subcommand_from help' -f -a 'render inspect lint parse grammar replay templates completions man help' -d COMMAND
+complete -c chatparse -n '__fish_seen_subcommand_from help' -f -a 'render inspect lint parse grammar export replay templates completions man help' -d COMMAND
 complete -c chatparse -n '__fish_seen_subcommand_from help' -f

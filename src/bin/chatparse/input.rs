@@ -43,6 +43,14 @@ pub const LEARN_ONLY: Opt = Opt {
     about: "learn from the template only: use neither the families of templates nor the work-arounds",
 };
 
+/// For the same commands.
+pub const RESPONSE_TEMPLATE: Opt = Opt {
+    name: "--response-template",
+    value: Some(("FILE", Kind::File)),
+    about: "a response template (JSON) that says how the output is read; used unless another reader reads back more of what the template \
+            renders",
+};
+
 /// Most bytes of a file that is no template. A prompt has a quarter of that at most, but a request may hold images.
 pub const FILE_BYTES: usize = 256 << 20;
 
@@ -69,7 +77,7 @@ pub struct Source {
 pub fn template(args: &Args) -> Outcome<ChatTemplate> {
     let word = args.word(0).unwrap_or_default();
     let source = source(word)?;
-    compile(&source, args).map_err(|error| uncompiled(word, &source, &error))
+    compile(&source, args)?.map_err(|error| uncompiled(word, &source, &error))
 }
 
 /// The template's text.
@@ -81,14 +89,17 @@ pub fn source(word: &OsStr) -> Outcome<Source> {
 }
 
 /// Compiles a template with the command's options.
-pub fn compile(source: &Source, args: &Args) -> chatparse::Result<ChatTemplate> {
+pub fn compile(source: &Source, args: &Args) -> Outcome<chatparse::Result<ChatTemplate>> {
     let text = |name: &str, known: &str| args.value(name).unwrap_or(known).to_owned();
     let mut options = TemplateOptions::default();
     options.name = text("--name", "");
     options.bos = text("--bos", source.bos);
     options.eos = text("--eos", source.eos);
     options.learn_only = args.flag(LEARN_ONLY.name);
-    ChatTemplate::with_options(&source.text, &options)
+    if let Some(file) = args.value(RESPONSE_TEMPLATE.name) {
+        options.response_template = json(file.as_ref())?;
+    }
+    Ok(ChatTemplate::with_options(&source.text, &options))
 }
 
 /// The error for a text that is not a template.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use chatparse::lint::{Difference, Outcome, Report};
+use chatparse::lint::{Described, Difference, Outcome, Report};
 use chatparse::next::{Preserved, Preserving};
 use serde_json::json;
 
@@ -36,6 +36,8 @@ Then, for a step of a tool loop and for the user's next message, without reasoni
 whether each prompt begins with all that was sent before, so that a server that keeps the state of its model need not process it \
 again. The answer is appends, or rewrites with the place and the reason. Last, whether the origin of every byte of a prompt is \
 known, so that no text of a user becomes a special token (see chatparse render --segments). Both are notes, not faults.
+
+If the file has a response template as well: how many messages that reads back, beside the reader in use. Fewer are a fault.
 
 Each template gets a verdict, passed or failed.",
     words: &[Word { count: Count::Many, ..input::TEMPLATE }],
@@ -135,6 +137,17 @@ fn show(linted: &Linted, screen: &mut Screen) -> io::Result<()> {
                 row("whose text", &format!("unknown in {count} places; the first:"), Paint::Faint, screen)?;
                 named("", Paint::Faint, &report.untraced[0], screen)?;
             }
+        }
+    }
+    if let Some(described) = &report.response_template {
+        let Described { cases, read_back, reader_reads_back, why, error, .. } = described;
+        let text = match error.is_empty() {
+            true => format!("reads back {read_back} of {cases} messages, the reader in use {reader_reads_back}"),
+            false => format!("cannot be read: {error}"),
+        };
+        row("its response", &text, if described.is_fault() { Paint::Red } else { Paint::Plain }, screen)?;
+        if !why.is_empty() {
+            named("  the first", Paint::Plain, why, screen)?;
         }
     }
     match linted.fault() {

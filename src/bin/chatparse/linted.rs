@@ -25,7 +25,7 @@ impl Linted {
     pub fn of(word: &OsStr, args: &Args) -> Result<Self, Failure> {
         let name = input::name(word);
         let (failure, place) = match input::source(word) {
-            Ok(source) => match input::compile(&source, args) {
+            Ok(source) => match input::compile(&source, args)? {
                 Ok(template) => return Ok(Linted { name, found: Ok(lint::lint(&template)) }),
                 Err(error) => (input::uncompiled(word, &source, &error), error.place().cloned()),
             },
@@ -51,7 +51,12 @@ impl Linted {
             return Some("the template renders none of the messages".into());
         }
         match report.faults().count() {
-            0 => None,
+            0 => {
+                let described = report.response_template.as_ref().filter(|described| described.is_fault());
+                described.map(|_| {
+                    "its response template cannot be read, or reads back fewer messages than the reader in use".into()
+                })
+            }
             faults => Some(format!("{faults} of {} messages do not survive", report.cases.len())),
         }
     }

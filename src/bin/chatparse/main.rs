@@ -7,6 +7,7 @@ mod args;
 mod causes;
 mod completions;
 mod demo;
+mod export;
 mod failure;
 mod grammar;
 mod help;
@@ -43,6 +44,7 @@ const COMMANDS: &[&Command] = &[
     &lint::COMMAND,
     &parse::COMMAND,
     &grammar::COMMAND,
+    &export::COMMAND,
     &replay::COMMAND,
     &templates::COMMAND,
     &completions::COMMAND,

@@ -39,7 +39,7 @@ and diagnostics, with the bytes of the output that they concern.",
             kind: Kind::File,
         },
     ],
-    options: &[OPTIONS, &[input::LEARN_ONLY], input::TEMPLATE_OPTIONS],
+    options: &[OPTIONS, &[input::LEARN_ONLY, input::RESPONSE_TEMPLATE], input::TEMPLATE_OPTIONS],
     exit: "0 success, 1 failure, 2 wrong usage, 3 the result is one that --fail-on names",
     examples: &[
         "chatparse parse json-call request.json output.txt",

@@ -32,14 +32,15 @@ the same scenarios.
 
 A scenario has `id`, `template` (a file) or `template_source`, `bos`, `eos` and `request`, and may have
 
-  outputs         texts, or objects with `text`, `partial`, `step` and `special`, the spans that came from special tokens
-  special_tokens  their texts: if given, bytes outside of these spans are text
-  timeline        false: without the deltas of each step of an output
-  strict          true: an output that does not match the template's format is an error
-  want_caps       true: the template's capabilities
-  learn_only      true: use neither the families of templates nor the work-arounds
-  plain           true: the template gets the request unchanged
-  want_segments   true: the origin of each byte of the prompt, and in `mask` the bytes that models wrote
+  outputs            texts, or objects with `text`, `partial`, `step` and `special`, the spans that came from special tokens
+  special_tokens     their texts: if given, bytes outside of these spans are text
+  timeline           false: without the deltas of each step of an output
+  strict             true: an output that does not match the template's format is an error
+  want_caps          true: the template's capabilities
+  learn_only         true: use neither the families of templates nor the work-arounds
+  response_template  a response template that the outputs are read by
+  plain              true: the template gets the request unchanged
+  want_segments      true: the origin of each byte of the prompt, and in `mask` the bytes that models wrote
 
 The answer has the `id` and `params`, and `parses` with a message, its status and what each step of the output added to it; or \
 `error`. A scenario with a JSON `schema` instead of a template is answered with its `grammar`. With `dialects: true` the answer \
@@ -88,6 +89,9 @@ impl Templates {
         options.bos = text("bos").unwrap_or_default();
         options.eos = text("eos").unwrap_or_default();
         options.learn_only = scenario["learn_only"] == true;
+        options.response_template = scenario["response_template"].clone();
+        // What a scenario hands over is what it asks for.
+        options.prove = options.response_template.is_null();
         let source = match (text("template_source"), text("template")) {
             (Some(source), _) => source,
             (None, Some(path)) => std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?,

@@ -7,6 +7,7 @@ mod known;
 pub mod operands;
 pub mod parser;
 pub mod request;
+pub mod response;
 pub mod schema;
 #[path = "../../support/shown.rs"]
 mod shown;

@@ -22,15 +22,25 @@ class Template(_native.Template):
 
     `source` is Jinja, or the text of a `tokenizer_config.json` or `chat_template.json` that holds it; `name` is then which of several
     templates is meant. `bos` and `eos` are the texts of the model's special tokens. With `learn_only` only what the template shows by
-    itself counts; without `prove` the first way to read its model is taken unproved.
+    itself counts; without `prove` the first way to read its model is taken unproved. `response_template` says how the model's output
+    is read, as transformers has it, in place of that of a `tokenizer_config.json`; `source` may then be empty.
     """
 
     __slots__ = ()
 
     def __new__(
-        cls, source: str, *, bos: str = "", eos: str = "", name: str | None = None, learn_only: bool = False, prove: bool = True
+        cls,
+        source: str,
+        *,
+        bos: str = "",
+        eos: str = "",
+        name: str | None = None,
+        learn_only: bool = False,
+        prove: bool = True,
+        response_template: dict[str, Any] | None = None,
     ) -> Template:
         options: dict[str, Any] = {"bos": bos, "eos": eos, "learn_only": learn_only, "prove": prove}
+        options["response_template"] = response_template
         if name is not None:
             options["name"] = name
         return cls.compile(source, json.dumps(options))
@@ -52,7 +62,7 @@ class Template(_native.Template):
 
     @property
     def reader(self) -> str:
-        """What reads the model's output: `turn` for what was learnt, or the name of a family of templates."""
+        """What reads the model's output: `turn` for what was learnt, `response-template`, or the name of a family of templates."""
         return self.get_reader()
 
     def capabilities(self) -> dict[str, Any]:
@@ -71,6 +81,11 @@ class Template(_native.Template):
         """For authors of templates: is what is read back also rendered to the same bytes, and do prompts only grow? `faults` counts the
         `cases` to look at."""
         return _loaded(self.report(Report.LINT))
+
+    def response_template(self) -> dict[str, Any]:
+        """How outputs are read, as a `response_template` for transformers, and its `limits`: what may be read otherwise by it, and in which
+        `field`. If no response template can say it, that is null, and there is an `error`."""
+        return _loaded(self.report(Report.RESPONSE_TEMPLATE))
 
     def params(self, request: Json, options: Json | None = None) -> Params:
         """Renders the prompt of a request: an OpenAI chat-completions body. Options of the host (`reasoning_format`, `enable_thinking`,

@@ -231,6 +231,8 @@ class Report(enum.IntEnum):
     """How well what the template writes is read back."""
     LINT = 5
     """For authors of templates."""
+    RESPONSE_TEMPLATE = 6
+    """How outputs are read, as a response template for other programs."""
 
 
 class GrammarStyle(enum.IntEnum):

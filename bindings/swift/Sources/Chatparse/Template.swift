@@ -68,6 +68,9 @@ public struct Template: Sendable {
   /// What was learnt of an assistant's turn; `null` where nothing was.
   public func turn() throws -> JSON { try report(CHAT_REPORT_TURN) }
 
+  /// How outputs are read, as a response template for other programs, and the limits of that.
+  public func responseTemplate() throws -> JSON { try report(CHAT_REPORT_RESPONSE_TEMPLATE) }
+
   private func report(_ what: chat_report) throws -> JSON {
     try handle.json { chat_template_report($0, what.rawValue, $1, $2) }
   }

@@ -60,6 +60,8 @@ pub struct TurnFormat {
     pub delimiters: Delimiters,
     /// Texts at which a host should stop, in addition to the token that ends a turn.
     pub stops: Vec<String>,
+    /// Whether texts of [`Encoding::Quoted`] are in single quotes, as Python prints them.
+    pub single_quotes: bool,
 }
 
 /// What opens messages, e.g. `<|im_start|>user`; empty where unknown.
@@ -381,7 +383,8 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     if let Some(behind) = behind {
         calls.add_nested(|| nested::learn(sampler, &behind));
     }
-    let mut turn = TurnFormat { reasoning, edges, calls: calls.forms, end, ..TurnFormat::default() };
+    let single_quotes = texts.single_quotes;
+    let mut turn = TurnFormat { reasoning, edges, calls: calls.forms, end, single_quotes, ..TurnFormat::default() };
     prefix::join(&mut turn);
     Some(turn)
 }
@@ -459,6 +462,7 @@ fn texts(sampler: &Sampler) -> Texts {
         let span = sampler.marks.next(&turn, 0);
         let quoted = span.as_ref().and_then(|span| literal::read(turn.get(span.start.checked_sub(1)?..)?));
         let marked = sampler.marks.mark(SPECIAL);
+        texts.single_quotes = span.as_ref().is_some_and(|span| turn[..span.start].ends_with('\''));
         let escaped = span.is_some_and(|span| turn[span] != marked);
         if escaped && quoted.is_some_and(|(text, _)| text == marked) {
             texts.encoding = Encoding::Quoted;

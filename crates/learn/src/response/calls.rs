@@ -1,0 +1,380 @@
+//! The calls of a turn as a field of a response template.
+//!
+//! A call that is JSON throughout is a field's whole text, and so is a list of them. Otherwise the opening of the field has the
+//! name, and its text the arguments: JSON, or tags and pairs of names and values.
+
+use serde_json::{Map, Value};
+
+use super::pattern::{KEY, NAME, any, beside_text, glue, text};
+use super::view::{Turn, distinct, patterns};
+use super::{Anchor, Field};
+use crate::analysis::turn::{CallForm, CallPiece, Edge, Encoding, Glue, Members, Slot, Spot, ValueKind};
+use chatparse_base::{Error, Result};
+
+/// The field, and what begins a call, without names of its parts.
+pub(super) struct Calls {
+    pub field: Field,
+    pub announced: String,
+}
+
+/// Most braces that are tried as the beginning or end of a call that is JSON throughout.
+const BRACES: usize = 8;
+
+/// The field of the calls; `None` if there are none.
+pub(super) fn calls(turn: &mut Turn) -> Result<Option<Calls>> {
+    let Some(form) = turn.turn.calls.first() else { return Ok(None) };
+    let field = match Object::of(turn, form).filter(Object::is_marked) {
+        Some(object) => objects(turn, &object),
+        None => named(turn, form)?,
+    };
+    Ok(Some(field))
+}
+
+/// A call that is one JSON object.
+struct Object {
+    /// The glue in front of it, by the edge that has it.
+    before: Vec<(Spot, Glue)>,
+    /// The glue behind it, without that of the edges.
+    rest: Glue,
+    /// The beginning of the object, up to its first value.
+    begins: String,
+    /// Where the parts are: dotted paths.
+    name: String,
+    arguments: String,
+    id: Option<String>,
+}
+
+impl Object {
+    fn of(turn: &Turn, form: &CallForm) -> Option<Object> {
+        let edges: Vec<&Edge> = turn.edges.iter().filter(|edge| edge.to == Spot::Call).collect();
+        let first = &edges.first()?.glue;
+        let mut inside = String::new();
+        for piece in &form.pieces {
+            inside += &match piece {
+                CallPiece::Glue(glue) => sample(glue),
+                CallPiece::Name => "NAME".to_owned(),
+                CallPiece::Id => "ID".to_owned(),
+                CallPiece::Arguments { quoted: false } => r#"{"ARGUMENTS":0}"#.to_owned(),
+                CallPiece::Arguments { quoted: true } => r#"{\"ARGUMENTS\":0}"#.to_owned(),
+                CallPiece::NamedId { .. } | CallPiece::Members(_) => return None,
+            };
+        }
+        let close = form.close.head();
+        for (open, _) in first.head().match_indices('{').take(BRACES) {
+            let begin = first.without_start(open);
+            for (end, _) in close.match_indices('}').take(BRACES) {
+                let whole = format!("{}{inside}{}", sample(&begin), &close[..=end]);
+                let Ok(object) = serde_json::from_str::<Value>(&whole) else { continue };
+                let (mut name, mut arguments, mut id) = (None, None, None);
+                visit(&object, String::new(), &mut |path, value| match value {
+                    Value::String(text) if text == "NAME" => name = Some(path.to_owned()),
+                    Value::String(text) if text == "ID" || text == "0" => id = Some(path.to_owned()),
+                    Value::String(text) if text.contains("ARGUMENTS") => arguments = Some(path.to_owned()),
+                    Value::Object(fields) if fields.contains_key("ARGUMENTS") => arguments = Some(path.to_owned()),
+                    _ => {}
+                });
+                let before = edges.iter().map(|edge| Some((edge.from, edge.glue.strip_suffix(&begin)?)));
+                return Some(Object {
+                    before: before.collect::<Option<_>>()?,
+                    rest: form.close.without_start(end + 1),
+                    begins: glue(&begin.trim_end()),
+                    name: name?,
+                    arguments: arguments?,
+                    id,
+                });
+            }
+        }
+        None
+    }
+}
+
+impl Object {
+    /// Whether it is one of a list.
+    fn is_listed(&self) -> bool {
+        self.before.iter().all(|(from, glue)| *from == Spot::Call || glue.trim_end().head().ends_with('['))
+    }
+
+    /// Whether markers, or the brackets of a list, show where it begins and ends.
+    fn is_marked(&self) -> bool {
+        self.is_listed() || has_word(&self.rest) && self.before.iter().all(|(_, glue)| has_word(glue))
+    }
+}
+
+/// Glue with a number for each placeholder.
+fn sample(glue: &Glue) -> String {
+    glue.shown().replace("{number}", "0").replace("{word}", "0")
+}
+
+/// Shows all values in an object whose path has words only.
+fn visit<'v>(value: &'v Value, path: String, see: &mut dyn FnMut(&str, &'v Value)) {
+    see(&path, value);
+    for (key, value) in value.as_object().into_iter().flatten() {
+        if !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || c == '_') {
+            visit(value, format!("{path}.{key}"), see);
+        }
+    }
+}
+
+fn objects(turn: &mut Turn, object: &Object) -> Calls {
+    let part = |root: &str, path: &str| format!("{{{}}}", format!("{root}{path}").trim_start_matches('.'));
+    let list = object.is_listed();
+    let root = if list { "" } else { "content" };
+    let id = object.id.as_ref().map(|id| part(root, id));
+    let transform = shape(&part(root, &object.name), &part(root, &object.arguments), id);
+    let field = Field { content: "json".into(), transform: Some(transform), ..Field::default() };
+    let firsts: Vec<Glue> =
+        object.before.iter().filter(|(from, _)| *from != Spot::Call).map(|(_, g)| g.clone()).collect();
+    if list {
+        let opens = firsts
+            .iter()
+            .map(|glue| {
+                let open = glue.trim_end();
+                open.up_to(open.head().len().saturating_sub(1)).trim_end()
+            })
+            .collect::<Vec<_>>();
+        let opens = patterns(opens.iter());
+        let bare = opens.is_empty();
+        let announced =
+            format!(r"{}(?=\[\s*{})", if bare { String::new() } else { any(&opens) + r"\s*" }, object.begins);
+        let ends = turn.edges(&[Spot::Call], Spot::End).map(|edge| object.rest.and(&edge.glue).trim_start());
+        let ends: Vec<Glue> =
+            ends.filter(|glue| glue.head().starts_with(']')).map(|glue| glue.without_start(1)).collect();
+        let ends: Vec<String> = patterns(ends.iter());
+        let text_behind = turn.edges(&[Spot::Call], Spot::Content).next().is_some();
+        if text_behind && ends.is_empty() {
+            turn.limit("tool_calls", "text behind a list of calls cannot be told from them: the message is an error");
+        }
+        let close = closing(&ends, turn);
+        let open = Some(Anchor::Pattern(announced.clone()));
+        return Calls { field: Field { open, close, transform_each: true, ..field }, announced };
+    }
+    let nexts: Vec<Glue> =
+        object.before.iter().filter(|(from, _)| *from == Spot::Call).map(|(_, g)| g.clone()).collect();
+    let opens = patterns(firsts.iter().chain(&nexts));
+    let (ends, announced) = (behind(turn), any(&opens));
+    let close = match &*ends {
+        [] => pattern_or_text(&object.rest),
+        _ => Anchor::Pattern(format!(r"{}(?:\s*{})?", glue(&object.rest.trim_start().trim_end()), any(&ends))),
+    };
+    let open = match (&*firsts, &*opens) {
+        ([first, ..], [_]) => pattern_or_text(first),
+        _ => Anchor::Pattern(opens.join("|")),
+    };
+    Calls { field: Field { open: Some(open), close: Some(close), repeats: true, ..field }, announced }
+}
+
+/// A call with its name in front of its arguments.
+fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
+    let wrong = |what: &str| Error::invalid(format!("response template: the calls cannot be written as one: {what}"));
+    let mut head = String::new();
+    let mut arguments = None;
+    let mut has_id = false;
+    for piece in &form.pieces {
+        match piece {
+            CallPiece::Glue(between) => head += &glue(between),
+            CallPiece::Name => head += &format!("(?P<name>{NAME})"),
+            CallPiece::Id => {
+                has_id = true;
+                head += r#"(?P<id>[^\s<>\[\]"]+?)"#;
+            }
+            CallPiece::NamedId { before, behind } => {
+                has_id = true;
+                head += &format!("(?P<id>{}(?P<name>{NAME}){})", glue(before), glue(behind));
+            }
+            CallPiece::Arguments { .. } | CallPiece::Members(_) => {
+                arguments = Some(piece);
+                break;
+            }
+        }
+    }
+    if !head.contains("(?P<name>") {
+        return Err(wrong("their names are not in front of their arguments"));
+    }
+    let arguments = arguments.ok_or_else(|| wrong("they have no arguments"))?;
+    if form.pieces.last() != Some(arguments) {
+        turn.limit("tool_calls", "what follows the arguments of a call, as an id, is left out");
+    }
+    let mut field = Field { content: "json".into(), repeats: true, ..Field::default() };
+    let mut own_close = form.close.clone();
+    match arguments {
+        CallPiece::Members(members) => match literals(members, &form.close) {
+            Some((delimiters, rest)) => {
+                let delimiters = json!([[delimiters[0], delimiters[1]]]);
+                field.content_args =
+                    [("unquoted_keys".into(), true.into()), ("string_delims".into(), delimiters)].into_iter().collect();
+                turn.limit(
+                    "tool_calls",
+                    "an argument whose name has other characters than letters, digits and _ is an error",
+                );
+                head += r"(?=\{)";
+                own_close = rest;
+            }
+            None => {
+                let (before, tag) = tags(turn, members);
+                head += &before;
+                field.content = "xml-inline".into();
+                field.content_args = tag;
+            }
+        },
+        _ => {
+            head = head.trim_end_matches(r"\s*").to_owned() + r#"\s*(?=["\{\[])"#;
+        }
+    }
+    // Nothing behind a name ends it, so its characters do.
+    if let Some(lazy) = head.strip_suffix("?)") {
+        head = format!("{lazy})");
+    }
+    let id = has_id.then(|| "{id}".to_owned());
+    field.transform = Some(shape("{name}", "{content}", id));
+    // What is in front of the names.
+    let last = form.close.head().trim_end().chars().next_back();
+    let mut fronts = Vec::new();
+    for edge in turn.edges.iter().filter(|edge| edge.to == Spot::Call) {
+        let front = glue(&edge.glue.trim_start());
+        fronts.push(match (edge.from, last) {
+            (Spot::Call, Some(last)) if !has_word(&edge.glue) => format!(r"(?<={}\s*){front}", text(&last.to_string())),
+            _ => front,
+        });
+    }
+    let blank = fronts.iter().any(String::is_empty);
+    let fronts = distinct(fronts);
+    let front = match fronts.is_empty() {
+        true => String::new(),
+        false if blank => format!("(?:{})?", fronts.join("|")),
+        false => any(&fronts),
+    };
+    if blank {
+        // Text may end where the name begins.
+        head = head.replace(NAME, r"[\w-]+?");
+        for field in ["content", "tool_calls"] {
+            turn.limit(field, "no marker begins a call, so text that is written like one is a call");
+        }
+    }
+    let open = format!("{front}{head}");
+    let announced = open.replace("(?P<name>", "(?:").replace("(?P<id>", "(?:");
+    let ends = behind(turn);
+    let close = glue(&own_close.trim_start().trim_end());
+    field.close = Some(match has_word(&own_close) {
+        true if ends.is_empty() => pattern_or_text(&own_close),
+        true => Anchor::Pattern(format!(r"{close}(?:\s*{})?", any(&ends))),
+        false => {
+            let mut all = ends;
+            all.extend(turn.ends.iter().map(|end| format!("(?={})", text(end))));
+            all.push(format!("(?={announced})"));
+            all.push(r"\Z".into());
+            let close = if close.is_empty() { r"(?<=[\}\]])".to_owned() } else { close };
+            Anchor::Pattern(format!(r"{close}\s*{}", any(&all)))
+        }
+    });
+    field.open = Some(Anchor::Pattern(open));
+    Ok(Calls { field, announced })
+}
+
+/// Arguments that are an object in a notation like JSON: the delimiters of its texts, and the end of the call behind it.
+fn literals(members: &Members, close: &Glue) -> Option<([String; 2], Glue)> {
+    let slot = |kind| members.slots.iter().find(|(of, _)| *of == kind).map(|(_, slot)| slot);
+    let (text, number) = (slot(ValueKind::Text)?, slot(ValueKind::Integer)?);
+    let [open, plain] = [text, number].map(|slot| slot.open.head().trim());
+    let opens = open.strip_prefix(plain).filter(|opens| !opens.is_empty())?;
+    let object = members.first.head().trim() == "{" && plain == ":" && number.close.is_blank();
+    let rest = close.trim_start().strip_prefix(&Glue::from("}"));
+    rest.filter(|_| object).map(|rest| ([opens.to_owned(), text.close.head().trim().to_owned()], rest))
+}
+
+/// Arguments one by one: the text between a call's name and the first, and how each is found.
+fn tags(turn: &mut Turn, members: &Members) -> (String, Map<String, Value>) {
+    let each = members.next.trim_start().trim_end();
+    let first = members.first.trim_end();
+    let between = first.strip_suffix(&each).filter(|_| has_word(&each));
+    let (before, each) = match between {
+        Some(between) => (glue(&between.trim_end()), glue(&each)),
+        None => (glue(&first), String::new()),
+    };
+    if members.slots.iter().any(|(_, slot)| slot.encoding == Encoding::Nested) {
+        turn.limit("tool_calls", "arrays and objects that are not written as JSON stay texts");
+    }
+    let mut slots: Vec<&Slot> = Vec::new();
+    for (_, slot) in &members.slots {
+        if !slots.contains(&slot) {
+            slots.push(slot);
+        }
+    }
+    // A form with more text around its values is no other.
+    let around = |slot: &Slot| slot.open.head().len() + slot.close.head().len();
+    chatparse_base::sort::by_key(&mut slots, |slot| std::cmp::Reverse(around(slot)));
+    let separator = members.next.trim_start().trim_end();
+    let quoted = slots.iter().any(|slot| slot.encoding == Encoding::Quoted);
+    let single = quoted && turn.turn.single_quotes;
+    let ways = slots.iter().flat_map(|slot| {
+        let (before, open, close) = (glue(&slot.before), beside_text(&slot.open), beside_text(&slot.close.trim_end()));
+        // A value may have what ends it, unless that is a marker.
+        let next = format!(r"(?={}{KEY}{open}|\Z)", glue(&members.next));
+        let next = if slot.close.marker_spans().is_empty() && !separator.is_blank() { &*next } else { "" };
+        let values: &[&str] = match (slot.encoding, single) {
+            // Where nothing separates two arguments, a value ends by itself.
+            _ if separator.is_blank() && slot.close.is_blank() => &["(?P<value>(?&json))"],
+            (Encoding::Quoted, true) => &["'(?P<value>.*?)'", "\"(?P<value>.*?)\"", "(?P<value>.*?)"],
+            (Encoding::Quoted, false) => &[r#"(?P<value>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|.*?)"#],
+            _ => &["(?P<value>.*?)"],
+        };
+        values.iter().map(move |value| format!("{before}(?P<key>{KEY}){open}{value}{close}{next}")).collect::<Vec<_>>()
+    });
+    let mut known: Vec<String> = Vec::new();
+    for way in ways {
+        if !known.contains(&way) {
+            known.push(way);
+        }
+    }
+    let mut args: Map<String, Value> = Map::new();
+    let tag = format!("{each}{}", any(&known));
+    let defined = if tag.contains("(?&json)") { JSON } else { "" };
+    args.insert("tag_pattern".into(), format!("{defined}{tag}").into());
+    if quoted && !single {
+        args.insert("value_parser".into(), json!({"name": "json", "args": {"allow_non_json": true}}));
+        turn.limit("tool_calls", "values that are not JSON are texts, unless the tools' schemas say what they are");
+    } else {
+        turn.limit("tool_calls", "values are texts, unless transformers is given the tools, whose schemas say what they are; an array or object that is not JSON stays a text, and so do escapes in texts");
+    }
+    (before, args)
+}
+
+/// A definition of JSON, for a pattern in front of which it stands.
+const JSON: &str = r#"(?(DEFINE)(?P<json>"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|\[(?:[\s,]*(?&json))*\s*\]|\{(?:[\s:,]*(?&json))*\s*\}))"#;
+
+/// The shape of a call in a message.
+fn shape(name: &str, arguments: &str, id: Option<String>) -> Value {
+    let function = json!({"name": name, "arguments": arguments});
+    match id {
+        Some(id) => json!({"id": id, "type": "function", "function": function}),
+        None => json!({"type": "function", "function": function}),
+    }
+}
+
+/// What follows the last call.
+fn behind(turn: &Turn) -> Vec<String> {
+    let ends = turn.edges.iter().filter(|edge| edge.from == Spot::Call && edge.to != Spot::Call);
+    patterns(ends.map(|edge| &edge.glue))
+}
+
+/// The end of a field whose text reaches up to one of these, or else to the end of the turn.
+fn closing(ends: &[String], turn: &Turn) -> Option<Anchor> {
+    let pattern = match ends.is_empty() {
+        false => any(ends),
+        true if turn.ends.is_empty() => return None,
+        true => format!("(?={})", any(&turn.ends.iter().map(|end| text(end)).collect::<Vec<_>>())),
+    };
+    Some(Anchor::Pattern(pattern))
+}
+
+/// Whether glue has letters or a marker, so that it is no mere punctuation.
+fn has_word(glue: &Glue) -> bool {
+    glue.head().contains(|c: char| c.is_alphanumeric()) || glue.marker_spans().iter().any(|span| span.len() > 2)
+}
+
+fn pattern_or_text(each: &Glue) -> Anchor {
+    let trimmed = each.trim_start().trim_end();
+    match trimmed.literal().filter(|text| !text.contains(char::is_whitespace) && !text.is_empty()) {
+        Some(text) => Anchor::Texts(vec![text.to_owned()]),
+        None => Anchor::Pattern(glue(&trimmed)),
+    }
+}

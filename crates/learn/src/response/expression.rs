@@ -1,0 +1,228 @@
+//! The expressions of response templates, as far as they say how a template writes: texts, white space, names in groups,
+//! parts that may be missing, and choices of these.
+
+use chatparse_base::limits::{RESPONSE_PATTERN_BYTES, RESPONSE_WAYS};
+use chatparse_base::{Error, Result};
+
+use super::read::wrong;
+
+/// A part of an expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Text(String),
+    /// White space, or none.
+    Space,
+    /// Digits.
+    Number,
+    /// What the group of this name matches, and its expression.
+    Group(String, String),
+    /// What may be missing.
+    Optional(Vec<Part>),
+    /// What only looks ahead or back, as it stands there.
+    Look(String),
+    /// The end of the output.
+    End,
+}
+
+/// Most parts of a way to write an expression out.
+const PARTS: usize = 64;
+
+/// The ways in which an expression may be written out: each a sequence of parts.
+///
+/// # Errors
+/// What it has that no way to write has, with the place.
+pub(super) fn ways(pattern: &str, place: &str) -> Result<Vec<Vec<Part>>> {
+    if pattern.len() > RESPONSE_PATTERN_BYTES {
+        return Err(wrong(
+            place,
+            format_args!("an expression of {} bytes, more than {RESPONSE_PATTERN_BYTES}", pattern.len()),
+        ));
+    }
+    let mut reader = Reader { pattern, at: 0, place, depth: 0 };
+    let ways = reader.choice()?;
+    match reader.at < pattern.len() {
+        true => Err(reader.wrong("a bracket that nothing opens")),
+        false => Ok(ways),
+    }
+}
+
+struct Reader<'p> {
+    pattern: &'p str,
+    at: usize,
+    place: &'p str,
+    depth: usize,
+}
+
+impl Reader<'_> {
+    fn wrong(&self, what: &str) -> Error {
+        let rest: String = self.pattern[self.at..].chars().take(20).collect();
+        wrong(self.place, format_args!("at byte {} ({rest:?}): {what}", self.at))
+    }
+
+    fn rest(&self) -> &str {
+        &self.pattern[self.at..]
+    }
+
+    fn skip(&mut self, text: &str) -> bool {
+        let skipped = self.rest().starts_with(text);
+        self.at += if skipped { text.len() } else { 0 };
+        skipped
+    }
+
+    fn choice(&mut self) -> Result<Vec<Vec<Part>>> {
+        let mut all = self.sequence()?;
+        while self.skip("|") {
+            all.extend(self.sequence()?);
+            if all.len() > RESPONSE_WAYS {
+                return Err(self.wrong("too many choices"));
+            }
+        }
+        Ok(all)
+    }
+
+    fn sequence(&mut self) -> Result<Vec<Vec<Part>>> {
+        let mut all = vec![Vec::new()];
+        while !self.rest().is_empty() && !self.rest().starts_with(['|', ')']) {
+            let start = self.at;
+            let items = self.item()?;
+            let items = match self.rest().chars().next() {
+                Some('?') => {
+                    self.at += 1;
+                    self.skip("?");
+                    let optional = |mut way: Vec<Part>| match &*way {
+                        [Part::Space] | [] => way,
+                        [Part::Text(text)] if text.trim().is_empty() => vec![Part::Space],
+                        _ => vec![Part::Optional(std::mem::take(&mut way))],
+                    };
+                    items.into_iter().map(optional).collect()
+                }
+                Some('*' | '+' | '{') if *items == [[Part::Space]] && !self.rest().starts_with('{') => {
+                    self.at += 1;
+                    self.skip("?");
+                    items
+                }
+                Some('*' | '+' | '{') => {
+                    self.at = start;
+                    return Err(self.wrong("a repetition of anything but white space cannot be read"));
+                }
+                _ => items,
+            };
+            if items.len() * all.len() > RESPONSE_WAYS || all.iter().any(|way| way.len() > PARTS) {
+                return Err(self.wrong("too many choices, or too long"));
+            }
+            // Most items are one character: what stands in front of them is not copied.
+            let mut longer: Vec<Vec<Part>> = Vec::new();
+            for item in &items[1..] {
+                longer.extend(all.iter().map(|way| joined(way.clone(), item.clone())));
+            }
+            all = all.into_iter().map(|way| joined(way, items[0].clone())).collect();
+            all.extend(longer);
+        }
+        Ok(all)
+    }
+
+    fn item(&mut self) -> Result<Vec<Vec<Part>>> {
+        let one = |part| Ok(vec![vec![part]]);
+        let c = self.rest().chars().next().unwrap_or_default();
+        match c {
+            '\\' => {
+                let escaped = self.rest()[1..].chars().next().ok_or_else(|| self.wrong("nothing is escaped"))?;
+                let part = match escaped {
+                    's' => Part::Space,
+                    'd' if self.rest()[2..].starts_with('+') => {
+                        self.at += 3;
+                        return one(Part::Number);
+                    }
+                    'n' => Part::Text("\n".into()),
+                    't' => Part::Text("\t".into()),
+                    'Z' => Part::End,
+                    _ if escaped.is_alphanumeric() => {
+                        return Err(self.wrong("a class of characters outside of a group with a name"));
+                    }
+                    _ => Part::Text(escaped.to_string()),
+                };
+                self.at += 1 + escaped.len_utf8();
+                one(part)
+            }
+            '(' => self.group(),
+            '$' => {
+                self.at += 1;
+                one(Part::End)
+            }
+            '[' | '.' | '^' | '*' | '+' | '?' => {
+                Err(self.wrong("only texts, white space, groups with names and choices can be read"))
+            }
+            _ => {
+                self.at += c.len_utf8();
+                one(Part::Text(c.to_string()))
+            }
+        }
+    }
+
+    fn group(&mut self) -> Result<Vec<Vec<Part>>> {
+        let start = self.at;
+        if ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|look| self.skip(look)) {
+            let inside = self.at;
+            self.past_group(start)?;
+            return Ok(vec![vec![Part::Look(self.pattern[inside..self.at - 1].to_owned())]]);
+        }
+        if self.skip("(?P<") || self.skip("(?<") {
+            let name = self.rest().split('>').next().unwrap_or_default().to_owned();
+            let inside = (self.at + name.len() + 1).min(self.pattern.len());
+            self.past_group(start)?;
+            let inside = self.pattern.get(inside..self.at - 1).unwrap_or_default().to_owned();
+            return Ok(vec![vec![Part::Group(name, inside)]]);
+        }
+        if !self.skip("(?:") && (self.rest().starts_with("(?") || !self.skip("(")) {
+            return Err(self.wrong("a group of this kind cannot be read"));
+        }
+        self.depth += 1;
+        if self.depth > 16 {
+            return Err(self.wrong("groups are nested too deeply"));
+        }
+        let inside = self.choice()?;
+        self.depth -= 1;
+        match self.skip(")") {
+            true => Ok(inside),
+            false => Err(self.wrong("a group has no end")),
+        }
+    }
+
+    /// Goes on behind the group that begins at `start`.
+    fn past_group(&mut self, start: usize) -> Result<()> {
+        let (mut depth, mut class, mut escaped) = (0_usize, None, false);
+        for (at, c) in self.pattern[start..].char_indices() {
+            match (c, class) {
+                _ if escaped => escaped = false,
+                ('\\', _) => escaped = true,
+                // A bracket is no end where a class begins.
+                (']', Some(open)) if at > open + 1 => class = None,
+                (_, Some(_)) => {}
+                ('[', None) => class = Some(at + usize::from(self.pattern[start + at + 1..].starts_with('^'))),
+                ('(', None) => depth += 1,
+                (')', None) => {
+                    depth -= 1;
+                    if depth == 0 {
+                        self.at = start + at + 1;
+                        return Ok(());
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.at = start;
+        Err(self.wrong("a group has no end"))
+    }
+}
+
+/// A sequence and one more, with texts side by side joined.
+fn joined(mut way: Vec<Part>, more: Vec<Part>) -> Vec<Part> {
+    for part in more {
+        match (way.last_mut(), part) {
+            (Some(Part::Text(text)), Part::Text(more)) => text.push_str(&more),
+            (Some(Part::Space), Part::Space) => {}
+            (_, part) => way.push(part),
+        }
+    }
+    way
+}

@@ -1,0 +1,73 @@
+//! Texts of a turn as the expressions of a response template, which are Python's.
+
+use crate::analysis::turn::{Glue, GluePiece};
+
+/// The characters of a tool's name and of an argument's.
+pub const NAME: &str = r#"[^\s<>(){}\[\]"',]+?"#;
+pub const KEY: &str = r#"[^\s<>="',]+?"#;
+
+/// A text, with free white space where it has some.
+pub fn text(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len() + 8);
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let behind = rest.trim_start();
+        if behind.len() < rest.len() {
+            let words = [text[..text.len() - rest.len()].chars().next_back(), behind.chars().next()];
+            let between = words.iter().all(|c| c.is_some_and(char::is_alphanumeric));
+            pattern.push_str(if between { r"\s+" } else { r"\s*" });
+            rest = behind;
+            continue;
+        }
+        exact(c, &mut pattern);
+        rest = &rest[c.len_utf8()..];
+    }
+    pattern
+}
+
+fn exact(c: char, pattern: &mut String) {
+    if r"\.^$*+?{}[]|()".contains(c) {
+        pattern.push('\\');
+    }
+    pattern.push(c);
+}
+
+/// Glue, with free white space where it has some.
+pub fn glue(glue: &Glue) -> String {
+    glue.pieces()
+        .map(|piece| match piece {
+            GluePiece::Text(part) => text(part),
+            GluePiece::Name => NAME.to_owned(),
+            GluePiece::Key => KEY.to_owned(),
+            GluePiece::Counter => r"\d+".to_owned(),
+            GluePiece::Word => r"[\w.:-]*".to_owned(),
+        })
+        .collect()
+}
+
+/// Glue at a text whose white space counts: each line break and space of it is there once, or not at all.
+pub fn beside_text(glue: &Glue) -> String {
+    let exactly = |text: &str| {
+        let mut pattern = String::new();
+        for c in text.chars() {
+            exact(c, &mut pattern);
+            pattern.push_str(if c.is_whitespace() { "?" } else { "" });
+        }
+        pattern
+    };
+    glue.pieces()
+        .map(|piece| match piece {
+            GluePiece::Text(part) => exactly(part),
+            GluePiece::Key => r"(?P=key)".to_owned(),
+            _ => self::glue(glue),
+        })
+        .collect()
+}
+
+/// One of these patterns.
+pub fn any(patterns: &[String]) -> String {
+    match patterns {
+        [only] => only.clone(),
+        _ => format!("(?:{})", patterns.join("|")),
+    }
+}

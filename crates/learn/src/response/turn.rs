@@ -1,0 +1,484 @@
+//! A response template as a turn.
+//!
+//! What a model writes where an expression leaves it open is guessed as templates write it: a line break between two
+//! markers, a space behind the punctuation of JSON. The parser reads other white space as well.
+
+use serde_json::Value;
+
+use super::expression::{Part, ways};
+use super::read::wrong;
+use super::{Anchor, Field, ResponseTemplate};
+use crate::analysis::turn::{
+    COUNTER, CallForm, CallPiece, Container, Edge, Encoding, Glue, Members, Nested, Reasoning, Slot, Spot, TurnFormat,
+    ValueKind,
+};
+use chatparse_base::Result;
+
+/// The names of the field of the reasoning.
+const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+
+impl ResponseTemplate {
+    /// The turn that is read so.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] for what a turn cannot be like, with the place.
+    pub fn turn(&self) -> Result<TurnFormat> {
+        let starts = self.start.texts("start_anchor")?;
+        let mut turn = TurnFormat { opening: starts.first().cloned().unwrap_or_default(), ..TurnFormat::default() };
+        let field = |names: &[&str]| self.fields.iter().find(|(name, _)| names.contains(&&**name));
+        for (name, field) in &self.fields {
+            let known = REASONING.contains(&&**name) || ["content", "tool_calls"].contains(&&**name);
+            // A field that no text is in is no part of the message.
+            let empty = matches!(&field.close, Some(Anchor::Pattern(close)) if close.starts_with("(?=.)"));
+            if !known && !empty {
+                return Err(wrong(&format!("fields.{name}"), "no part of a message that can be read"));
+            }
+        }
+        if let Some((name, field)) = field(&REASONING) {
+            turn.reasoning = Some(field.reasoning(&format!("fields.{name}"), &turn.opening)?);
+        }
+        let opens = match field(&["content"]) {
+            Some((_, field)) => field.content(&mut turn)?,
+            None => vec![String::new()],
+        };
+        // Where no field takes other text, what begins a turn may stand in front of each part.
+        let sink = self.fields.iter().any(|(_, field)| field.open.is_none());
+        let again = if sink { String::new() } else { turn.opening.clone() };
+        for open in &opens {
+            turn.edge(Spot::Prompt, open, Spot::Content);
+            for again in [&*again, ""] {
+                turn.edge(Spot::Reasoning, &format!("{again}{open}"), Spot::Content);
+            }
+        }
+        if let Some((_, field)) = field(&["tool_calls"]) {
+            field.calls(&mut turn, &again)?;
+        }
+        turn.delimiters.assistant = turn.opening.trim_end().to_owned();
+        Ok(turn)
+    }
+}
+
+impl Anchor {
+    /// The texts that it may be, as a template would write them.
+    fn texts(&self, place: &str) -> Result<Vec<String>> {
+        let pattern = match self {
+            Anchor::Texts(texts) => return Ok(texts.clone()),
+            Anchor::Pattern(pattern) => pattern,
+        };
+        let mut texts: Vec<String> = Vec::new();
+        let place = format!("{place}_pattern");
+        for way in ways(pattern, &place)? {
+            let text = written(&way, &place)?;
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        Ok(texts)
+    }
+
+    /// The ways in which it may be written out.
+    fn ways(&self, place: &str) -> Result<Vec<Vec<Part>>> {
+        match self {
+            Anchor::Texts(texts) => Ok(texts.iter().map(|text| vec![Part::Text(text.clone())]).collect()),
+            Anchor::Pattern(pattern) => ways(pattern, &format!("{place}_pattern")),
+        }
+    }
+}
+
+/// Parts as a template would write them, without what may be missing.
+fn written(parts: &[Part], place: &str) -> Result<String> {
+    let mut text = String::new();
+    for (at, part) in parts.iter().enumerate() {
+        match part {
+            Part::Text(part) => text.push_str(part),
+            Part::Space => {
+                let next = parts[at + 1..]
+                    .iter()
+                    .find_map(|part| if let Part::Text(text) = part { text.chars().next() } else { None });
+                text.push_str(match (text.chars().next_back(), next) {
+                    (Some('>' | ']'), Some('<' | '[' | '{')) => "\n",
+                    (Some(':' | ','), _) | (Some(_), Some(_)) if !text.ends_with(['{', '[', '>']) => " ",
+                    _ => "",
+                });
+            }
+            Part::Optional(_) | Part::Look(_) | Part::End => {}
+            Part::Number => text.push(COUNTER),
+            Part::Group(name, _) => return Err(wrong(place, format_args!("there is no room for a group {name:?}"))),
+        }
+    }
+    Ok(text)
+}
+
+/// The text of the last part that may be missing.
+fn optional(parts: &[Part], place: &str) -> Result<Option<String>> {
+    let last = parts.iter().rev().find_map(|part| if let Part::Optional(inside) = part { Some(inside) } else { None });
+    last.map(|inside| written(inside, place)).transpose()
+}
+
+impl TurnFormat {
+    fn edge(&mut self, from: Spot, glue: &str, to: Spot) {
+        let edge = Edge { from, glue: glue.into(), to };
+        if !self.edges.contains(&edge) {
+            self.edges.push(edge);
+        }
+    }
+}
+
+impl Field {
+    fn reasoning(&self, place: &str, opening: &str) -> Result<Reasoning> {
+        let closes = self.close.as_ref().map(|close| close.texts(&format!("{place}.close"))).transpose()?;
+        let close = closes.into_iter().flatten().map(|text| text.trim().to_owned()).find(|text| !text.is_empty());
+        let close = close.ok_or_else(|| wrong(&format!("{place}.close"), "no text ends the reasoning"))?;
+        let place = format!("{place}.open");
+        let open = self.open.as_ref().ok_or_else(|| wrong(&place, "missing"))?;
+        let texts = match open {
+            // Its end announces it.
+            Anchor::Pattern(pattern) if pattern.starts_with("(?=") => Vec::new(),
+            _ => open.texts(&place)?,
+        };
+        // The white space beside its text is not its own, unless that is said.
+        let line = if self.content_args.get("strip") == Some(&Value::Bool(false)) { "" } else { "\n" };
+        let (start, open) = match texts.into_iter().next() {
+            Some(open) => (open.trim().to_owned(), format!("{}{line}", open.trim_end()).as_str().into()),
+            // The prompt has the tag that its end closes.
+            None => {
+                let tag = close.strip_prefix("</").map(|name| format!("<{name}"));
+                (tag.filter(|tag| opening.contains(tag)).unwrap_or_default(), Glue::default())
+            }
+        };
+        Ok(Reasoning { start, open, close: format!("{line}{close}").as_str().into(), shown: true })
+    }
+
+    /// Adds the ends of content to the turn; what begins it.
+    fn content(&self, turn: &mut TurnFormat) -> Result<Vec<String>> {
+        if !["", "text"].contains(&&*self.content) {
+            return Err(wrong("fields.content.content", "the content of a message is a text"));
+        }
+        let closes = self.close.as_ref().map(|close| close.texts("fields.content.close")).transpose()?;
+        let closes: Vec<String> = closes.into_iter().flatten().map(|text| text.trim().to_owned()).collect();
+        let mut closes = closes.into_iter().filter(|close| !close.is_empty());
+        turn.end = closes.next().unwrap_or_default().as_str().into();
+        turn.edge(Spot::Content, "", Spot::End);
+        for close in closes {
+            turn.edge(Spot::Content, &close, Spot::End);
+            turn.stops.push(close);
+        }
+        match &self.open {
+            Some(open) => open.texts("fields.content.open"),
+            None => Ok(vec![String::new()]),
+        }
+    }
+
+    /// Adds the calls to the turn. `again`: what may stand in front of a call behind other parts.
+    fn calls(&self, turn: &mut TurnFormat, again: &str) -> Result<()> {
+        let place = "fields.tool_calls.open";
+        let open = self.open.as_ref().ok_or_else(|| wrong(place, "missing"))?;
+        let (close, section) = self.call_end()?;
+        let shape = Shape::of(self)?;
+        let mut fronts = Vec::new();
+        // What follows is the same in all ways.
+        let mut head = None;
+        for way in open.ways(place)? {
+            let first = way.iter().position(|part| matches!(part, Part::Group(..)));
+            let (front, behind) = way.split_at(first.unwrap_or(way.len()));
+            fronts.push(written(front, place)?);
+            let behind = Head::of(behind, &shape, &format!("{place}_pattern"))?;
+            head.get_or_insert(behind);
+        }
+        let calls = self.forms(&shape, &head.unwrap_or_default(), &close, &fronts)?;
+        turn.calls = calls.forms;
+        let punctuation =
+            |front: &str| front.trim().chars().all(|c| c.is_ascii_punctuation()) && front.trim().len() <= 1;
+        let separates = fronts.len() > 1 && fronts.iter().any(|front| punctuation(front) && !front.is_empty());
+        for front in &fronts {
+            let open = format!("{front}{}", calls.begin);
+            if separates && punctuation(front) {
+                turn.edge(Spot::Call, &open, Spot::Call);
+                continue;
+            }
+            for from in [Spot::Prompt, Spot::Reasoning, Spot::Content] {
+                if from != Spot::Prompt {
+                    turn.edge(from, &format!("{again}{open}"), Spot::Call);
+                }
+                turn.edge(from, &open, Spot::Call);
+            }
+            if !separates {
+                let next = calls.next.clone().unwrap_or_else(|| format!("{again}{open}"));
+                turn.edge(Spot::Call, &next, Spot::Call);
+            }
+        }
+        turn.edge(Spot::Call, &format!("{}{section}", calls.finish), Spot::End);
+        Ok(())
+    }
+
+    /// What ends a call, and what may stand behind the last.
+    fn call_end(&self) -> Result<(String, String)> {
+        let place = "fields.tool_calls.close";
+        let Some(close) = &self.close else { return Ok((String::new(), String::new())) };
+        let ways = close.ways(place)?;
+        let texts = ways.iter().map(|way| written(way, place)).collect::<Result<Vec<_>>>()?;
+        let (Some(way), Some(text)) = (ways.first(), texts.first()) else {
+            return Ok((String::new(), String::new()));
+        };
+        // What all ways begin with ends a call; the rest is behind the last.
+        let shared = |other: &String| text.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+        let end = texts.iter().map(shared).min().unwrap_or(text.len());
+        let end = (0..=end).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        let (close, rest) = text.split_at(end);
+        Ok((close.trim().to_owned(), optional(way, place)?.unwrap_or_else(|| rest.trim_start().to_owned())))
+    }
+
+    /// The forms of calls behind what is in front of them.
+    fn forms(&self, shape: &Shape, head: &Head, close: &str, fronts: &[String]) -> Result<Calls> {
+        let Head { pieces, text } = head;
+        let form = |more: Vec<CallPiece>, close: &str| CallForm {
+            pieces: pieces.iter().cloned().chain(more).collect(),
+            close: close.into(),
+        };
+        let arguments = CallPiece::Arguments { quoted: false };
+        let forms = match (&*self.content, shape.captured) {
+            ("json", true) if self.content_args.contains_key("string_delims") => {
+                let members = self.quoted_members(text)?;
+                vec![form(vec![members], &format!("}}{close}")), form(Vec::new(), &format!("{text}{{}}{close}"))]
+            }
+            ("json", true) => {
+                let text = (!text.is_empty()).then(|| CallPiece::Glue(text.as_str().into()));
+                vec![form(text.into_iter().chain([arguments]).collect(), close)]
+            }
+            ("json", false) => {
+                // The object's white space is the template's: a line of its own where the marker has one.
+                let line = if close.starts_with("</") { "\n" } else { "" };
+                let end = if self.transform_each { "}".to_owned() } else { format!("}}{line}{close}") };
+                let (begin, forms) = shape.objects(self.open.as_ref(), &end);
+                if self.transform_each {
+                    let (next, finish) = (Some(format!(", {begin}")), format!("]{close}"));
+                    return Ok(Calls { begin: format!("[{begin}"), next, finish, forms });
+                }
+                return Ok(Calls { begin: format!("{line}{begin}"), forms, ..Calls::default() });
+            }
+            ("xml-inline", true) => {
+                let (before, slots, python) = self.tag()?;
+                let inner = if python { String::new() } else { unclosed(&fronts[0], text, close) };
+                let close = format!("{inner}{close}");
+                let line = if before.starts_with('<') && !text.ends_with('\n') { "\n" } else { "" };
+                let next = if python { ", ".to_owned() } else { before.clone() };
+                let slots =
+                    ValueKind::ALL.into_iter().flat_map(|kind| slots.iter().map(move |slot| (kind, slot.clone())));
+                let slots = slots.collect();
+                let [first, next] = [format!("{text}{line}{before}"), next].map(|text| Glue::from(&*text));
+                let members = Members { first, next, slots, nested: Nested::default() };
+                let whole = form(vec![CallPiece::Members(Box::new(members))], &close);
+                vec![whole, form(Vec::new(), &format!("{text}{line}{close}"))]
+            }
+            ("xml-inline", false) => {
+                return Err(wrong("fields.tool_calls.transform", "the name of a call is in no group of open_pattern"));
+            }
+            (other, _) => {
+                let what = format_args!("calls in {other:?} cannot be read; in json and xml-inline they can");
+                return Err(wrong("fields.tool_calls.content", what));
+            }
+        };
+        Ok(Calls { forms, ..Calls::default() })
+    }
+
+    /// An object whose texts have delimiters of their own.
+    fn quoted_members(&self, head: &str) -> Result<CallPiece> {
+        let place = "fields.tool_calls.content_args.string_delims";
+        let delimiters = &self.content_args["string_delims"];
+        let (Some(open), Some(close), None) = (delimiters[0][0].as_str(), delimiters[0][1].as_str(), delimiters.get(1))
+        else {
+            return Err(wrong(place, "not a list of one pair of texts"));
+        };
+        let quote = if self.content_args.get("unquoted_keys") == Some(&Value::Bool(true)) { "" } else { "\"" };
+        let behind_key = format!("{quote}:");
+        let slot = |kind, before: &str| match kind {
+            ValueKind::Text => {
+                Slot { open: format!("{before}{open}").as_str().into(), close: close.into(), ..Slot::default() }
+            }
+            ValueKind::Array | ValueKind::Object => {
+                Slot { open: before.into(), encoding: Encoding::Nested, ..Slot::default() }
+            }
+            _ => Slot { open: before.into(), ..Slot::default() },
+        };
+        let slots = |before: &str| ValueKind::ALL.map(|kind| (kind, slot(kind, before))).to_vec();
+        let container = |open: &str, each: &str, close: &str, before: &str| {
+            let [open, each, next, close] = [open, each, ",", close].map(Glue::from);
+            Some(Container { open, each, next, close, slots: slots(before) })
+        };
+        let nested = Nested { array: container("[", "", "]", ""), object: container("{", quote, "}", &behind_key) };
+        let first = format!("{head}{{{quote}");
+        let next = format!(",{quote}");
+        Ok(CallPiece::Members(Box::new(Members {
+            first: first.as_str().into(),
+            next: next.as_str().into(),
+            slots: slots(&behind_key),
+            nested,
+        })))
+    }
+
+    /// What stands in front of an argument's name, the forms of its value, and whether values are Python's.
+    fn tag(&self) -> Result<(String, Vec<Slot>, bool)> {
+        let place = "fields.tool_calls.content_args.tag_pattern";
+        let pattern = self.content_args.get("tag_pattern").and_then(Value::as_str);
+        let pattern = pattern.ok_or_else(|| wrong(place, "missing"))?;
+        let (mut front, mut slots, mut python) = (None, Vec::new(), false);
+        for way in ways(pattern, place)? {
+            let find = |name: &str| way.iter().position(|part| matches!(part, Part::Group(group, _) if group == name));
+            let (Some(key), Some(value)) = (find("key"), find("value")) else {
+                return Err(wrong(place, "there is no group for the key, or none for the value"));
+            };
+            if key > value {
+                return Err(wrong(place, "the key of an argument does not stand in front of its value"));
+            }
+            let [before, open, close] = [&way[..key], &way[key + 1..value], &way[value + 1..]];
+            let [mut open_text, before] = [written(open, place)?, written(before, place)?];
+            let mut close_text = written(close, place)?;
+            // White space beside a value is a line break, if there is any.
+            if open.last() == Some(&Part::Space) && open_text.ends_with('>') {
+                open_text.push('\n');
+            }
+            if close.first() == Some(&Part::Space) && !close_text.starts_with('\n') {
+                close_text = format!("\n{}", close_text.trim_start());
+            }
+            python |= close_text.is_empty();
+            let encoding = if close_text.is_empty() { Encoding::Quoted } else { Encoding::Raw };
+            if !close_text.is_empty() && !before.is_empty() {
+                close_text.push('\n');
+            }
+            let [open, close] = [open_text, close_text].map(|text| Glue::from(&*text));
+            let slot = Slot { open, close, encoding, ..Slot::default() };
+            if !slots.contains(&slot) {
+                slots.push(slot);
+            }
+            if *front.get_or_insert(before.clone()) != before {
+                return Err(wrong(place, "different texts stand in front of keys"));
+            }
+        }
+        Ok((front.unwrap_or_default(), slots, python))
+    }
+}
+
+/// The ends of the tags that a call opens in front of its arguments and that `close` does not close.
+fn unclosed(front: &str, head: &str, close: &str) -> String {
+    let opened = front.rsplit('<').next().filter(|last| !last.contains('>') && head.trim_start().starts_with('>'));
+    let name = opened.map(|last| last.split(|c: char| c == '=' || c.is_whitespace()).next().unwrap_or(last));
+    let end = name.filter(|name| !name.is_empty()).map(|name| format!("</{name}>"));
+    end.filter(|end| !close.contains(&**end)).map(|end| end + "\n").unwrap_or_default()
+}
+
+/// Calls, and what stands around them besides the texts of the opening.
+#[derive(Default)]
+struct Calls {
+    begin: String,
+    /// In front of all but the first; `None` if that is the opening.
+    next: Option<String>,
+    finish: String,
+    forms: Vec<CallForm>,
+}
+
+/// The parts of a call in its opening, and the text behind them.
+#[derive(Default)]
+struct Head {
+    pieces: Vec<CallPiece>,
+    text: String,
+}
+
+impl Head {
+    /// `parts`: those of the opening from the first group on.
+    fn of(parts: &[Part], shape: &Shape, place: &str) -> Result<Head> {
+        let mut head = Head::default();
+        let mut rest = parts;
+        while let Some((Part::Group(group, inside), behind)) = rest.split_first() {
+            head.pieces.push(match group == &shape.name {
+                true => CallPiece::Name,
+                false if group == "id" => id(inside, shape, place)?,
+                false => return Err(wrong(place, format_args!("there is no room for a group {group:?}"))),
+            });
+            let next = behind.iter().position(|part| matches!(part, Part::Group(..)));
+            let between = &behind[..next.unwrap_or(behind.len())];
+            rest = &behind[between.len()..];
+            head.text = written(between, place)?;
+            if !rest.is_empty() {
+                head.pieces.push(CallPiece::Glue(head.text.as_str().into()));
+            }
+        }
+        match shape.captured && !head.pieces.iter().any(CallPiece::is_name) {
+            true => Err(wrong(place, "a way to begin a call has no name")),
+            false => Ok(head),
+        }
+    }
+}
+
+/// An id, which may have the name in it.
+fn id(pattern: &str, shape: &Shape, place: &str) -> Result<CallPiece> {
+    if !pattern.contains(&format!("<{}>", shape.name)) {
+        return Ok(CallPiece::Id);
+    }
+    let ways = ways(pattern, place)?;
+    let way = ways.first().map_or(&[][..], |way| way);
+    let name = way.iter().position(|part| matches!(part, Part::Group(group, _) if *group == shape.name));
+    let (before, behind) = way.split_at(name.unwrap_or(0));
+    let behind = written(behind.get(1..).unwrap_or_default(), place)?;
+    Ok(CallPiece::NamedId { before: written(before, place)?.as_str().into(), behind: behind.as_str().into() })
+}
+
+/// Where the parts of a call are.
+struct Shape {
+    /// The group with the name, or its key in an object.
+    name: String,
+    /// The key of the arguments in an object.
+    arguments: String,
+    /// The key of the id in an object, if it has one.
+    id: Option<String>,
+    /// Whether the name is in a group of the opening.
+    captured: bool,
+}
+
+impl Shape {
+    fn of(field: &Field) -> Result<Shape> {
+        let place = "fields.tool_calls.transform";
+        let transform = field.transform.as_ref();
+        let function = transform.and_then(|transform| transform.get("function").or(Some(transform)));
+        let Some(function) = function else {
+            return Err(wrong(place, "missing: which part is the name of a call, and which its arguments, is unknown"));
+        };
+        let root = if field.transform_each { "" } else { "content." };
+        let part = |value: &Value| {
+            let path = value.as_str()?.strip_prefix('{')?.strip_suffix('}')?;
+            Some(path.to_owned())
+        };
+        if part(function).is_some_and(|path| path == "content" && !field.transform_each) {
+            return Ok(Shape { name: "name".into(), arguments: "arguments".into(), id: None, captured: false });
+        }
+        let [name, arguments] = ["name", "arguments"].map(|member| function.get(member).and_then(part));
+        let (Some(name), Some(arguments)) = (name, arguments) else {
+            return Err(wrong(place, "a function has a name and arguments, each in braces"));
+        };
+        let inside = |path: &str| path.strip_prefix(root).filter(|key| !key.contains('.')).map(str::to_owned);
+        let id = transform.and_then(|transform| inside(&transform.get("id").and_then(part)?));
+        match (inside(&name), inside(&arguments)) {
+            (Some(name), Some(arguments)) => Ok(Shape { name, arguments, id, captured: false }),
+            _ if arguments == "content" && !name.contains('.') => Ok(Shape { name, arguments, id, captured: true }),
+            _ => Err(wrong(place, "the name and the arguments are at other places than one object or group has them")),
+        }
+    }
+
+    /// The beginning of a call that is one object, and its forms, with this end. An id is in front where `open` looks ahead to
+    /// it, and otherwise behind.
+    fn objects(&self, open: Option<&Anchor>, end: &str) -> (String, Vec<CallForm>) {
+        let name = format!("\"{}\": \"", self.name);
+        let between = format!("\", \"{}\": ", self.arguments);
+        let arguments = CallPiece::Arguments { quoted: false };
+        let pieces = vec![CallPiece::Name, CallPiece::Glue(between.as_str().into()), arguments];
+        let form = |pieces: Vec<CallPiece>, close: &str| CallForm { pieces, close: close.into() };
+        let Some(id) = &self.id else { return (format!("{{{name}"), vec![form(pieces, end)]) };
+        let ahead = matches!(open, Some(Anchor::Pattern(pattern)) if pattern.contains(&format!("\"{id}\"")));
+        if ahead {
+            let first = [CallPiece::Id, CallPiece::Glue(format!("\", {name}").as_str().into())];
+            return (format!("{{\"{id}\": \""), vec![form(first.into_iter().chain(pieces).collect(), end)]);
+        }
+        let last = [CallPiece::Glue(format!(", \"{id}\": \"").as_str().into()), CallPiece::Id];
+        let whole = form(pieces.iter().cloned().chain(last).collect(), &format!("\"{end}"));
+        (format!("{{{name}"), vec![whole, form(pieces, end)])
+    }
+}

@@ -1,0 +1,73 @@
+//! The turn as the fields of a response template see it, and texts as their borders.
+
+use super::Anchor;
+use super::pattern::{glue, text};
+use crate::analysis::turn::{Edge, Glue, Spot, TurnFormat};
+
+/// What a response template cannot say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limit {
+    /// The field of the message.
+    pub field: &'static str,
+    /// What may be read otherwise there, and when.
+    pub message: String,
+}
+
+/// What the fields have in common: the turn, as they see it.
+pub(super) struct Turn<'a> {
+    pub turn: &'a TurnFormat,
+    /// Without what ends the reasoning in front of them.
+    pub edges: Vec<Edge>,
+    /// Texts that end the turn.
+    pub ends: Vec<String>,
+    pub limits: Vec<Limit>,
+}
+
+impl Turn<'_> {
+    pub fn limit(&mut self, field: &'static str, message: impl Into<String>) {
+        self.limits.push(Limit { field, message: message.into() });
+    }
+
+    pub fn edges(&self, from: &'static [Spot], to: Spot) -> impl Iterator<Item = &Edge> {
+        self.edges.iter().filter(move |edge| edge.to == to && from.contains(&edge.from))
+    }
+
+    /// The texts that end a turn.
+    pub fn ends_of_turn(&self, eos: &str) -> Vec<String> {
+        let behind = self.edges(&[Spot::Content], Spot::End).map(|edge| &edge.glue);
+        let mut ends = Vec::new();
+        for glue in [&self.turn.end].into_iter().chain(behind) {
+            let spans = glue.marker_spans();
+            let words = if spans.is_empty() { Some(glue.head().trim()) } else { None };
+            // What follows the first marker may be the next turn's.
+            let first = spans.into_iter().next().map(|span| &glue.head()[span]);
+            ends.extend(words.into_iter().chain(first).map(str::to_owned));
+        }
+        ends.push(eos.to_owned());
+        ends.extend(self.turn.stops.iter().map(|stop| stop.trim().to_owned()));
+        distinct(ends)
+    }
+}
+
+/// Texts without white space at their ends, as they are where they have none inside.
+pub(super) fn texts(texts: Vec<String>) -> Anchor {
+    match texts.iter().any(|text| text.contains(['\n', '"'])) {
+        true => Anchor::Pattern(texts.iter().map(|each| text(each)).collect::<Vec<_>>().join("|")),
+        false => Anchor::Texts(texts),
+    }
+}
+
+/// Patterns of glue without white space at its ends, the longest first.
+pub(super) fn patterns<'g>(glues: impl Iterator<Item = &'g Glue>) -> Vec<String> {
+    let all = glues.map(|each| glue(&each.trim_start().trim_end())).collect();
+    distinct(all)
+}
+
+/// Each text once and none that is empty, the longest first.
+pub(super) fn distinct(mut texts: Vec<String>) -> Vec<String> {
+    texts.retain(|text| !text.is_empty());
+    chatparse_base::sort::by_key(&mut texts, |text| (std::cmp::Reverse(text.len()), text.clone()));
+    texts.dedup();
+    texts
+}

@@ -1,0 +1,136 @@
+//! A turn as a response template.
+
+use serde_json::Value;
+
+use super::calls::calls;
+use super::pattern::{any, text};
+use super::view::{Limit, Turn, distinct, texts};
+use super::{Anchor, Field, ResponseTemplate};
+use crate::analysis::turn::{CallPiece, Glue, Spot, TurnFormat};
+use chatparse_base::Result;
+
+/// A turn as a response template, and what that cannot say.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Written {
+    pub template: ResponseTemplate,
+    /// What the turn has and the template cannot say.
+    pub limits: Vec<Limit>,
+}
+
+impl Written {
+    /// `response_template`, and `limits`: objects with `field` and `message`.
+    pub fn to_json(&self) -> Value {
+        let limits = self.limits.iter().map(|limit| json!({"field": limit.field, "message": &*limit.message}));
+        json!({"response_template": self.template.to_json(), "limits": limits.collect::<Vec<_>>()})
+    }
+}
+
+/// Writes a turn as a response template: `on` with thinking, `off` without it, where `eos` ends the model's output.
+///
+/// # Errors
+/// [`crate::ErrorKind::InvalidArgument`] if the calls of the turn cannot be read by any response template.
+pub fn write(on: &TurnFormat, off: &TurnFormat, eos: &str) -> Result<Written> {
+    let end_of_thought = on.reasoning.as_ref().map_or("", |reasoning| reasoning.close.head().trim());
+    let start = on.reasoning.as_ref().map_or("", |reasoning| reasoning.start.trim());
+    let mut turn = Turn { turn: on, edges: on.edges.clone(), ends: Vec::new(), limits: Vec::new() };
+    for edge in &mut turn.edges {
+        if let Some(at) = edge.glue.head().rfind(end_of_thought).filter(|_| !end_of_thought.is_empty()) {
+            edge.glue = edge.glue.without_start(at + end_of_thought.len());
+        }
+    }
+    turn.ends = turn.ends_of_turn(eos);
+    let opening = turn.opening(off, end_of_thought);
+    let mut fields = Vec::new();
+    let reasoning = turn.reasoning();
+    let calls = calls(&mut turn)?;
+    let (content, mut markers) = turn.content(reasoning.as_ref(), calls.as_ref().map(|calls| &*calls.announced));
+    // The prompt, or the model at once, may end reasoning that nothing began.
+    let bare = |text: &str| text.contains(end_of_thought) && !text.contains(start) || start.is_empty();
+    let at_once = on.edges.iter().filter(|edge| edge.from == Spot::Prompt).map(|edge| edge.glue.head());
+    if [&*on.opening, &off.opening].into_iter().chain(at_once.filter(|_| !on.opening.contains(start))).any(bare) {
+        markers.push(end_of_thought.to_owned());
+    }
+    markers.retain(|marker| !marker.is_empty());
+    let parts = [("reasoning_content", reasoning), ("tool_calls", calls.map(|calls| calls.field))];
+    fields.extend(parts.into_iter().filter_map(|(name, field)| Some((name.to_owned(), field?))));
+    fields.push(("content".to_owned(), content));
+    if !markers.is_empty() {
+        // A field that is always empty is no part of the message.
+        let (open, close) = (Some(texts(markers)), Some(Anchor::Pattern(r"(?=.)|\Z".into())));
+        fields.push(("markers".to_owned(), Field { open, close, ..Field::default() }));
+    }
+    let start = match opening.as_str() {
+        "" => Anchor::Pattern(r"\Z".into()),
+        _ => Anchor::Texts(vec![opening]),
+    };
+    let defaults = [("role".to_owned(), Value::from("assistant"))].into_iter().collect();
+    Ok(Written { template: ResponseTemplate { start, defaults, fields }, limits: turn.limits })
+}
+
+impl Turn<'_> {
+    /// The end of the prompt in front of all that may belong to the message.
+    fn opening(&mut self, off: &TurnFormat, end_of_thought: &str) -> String {
+        let on = self.turn;
+        let both = [&on.opening, &off.opening].map(|opening| Glue::from(opening.as_str()));
+        let shared = if off.opening.is_empty() { both[0].clone() } else { Glue::common_start(&both) };
+        let mut opening = shared.head().trim_end();
+        let start = on.reasoning.as_ref().map_or("", |reasoning| reasoning.start.trim());
+        for marker in [start, end_of_thought] {
+            let at = opening.rfind(marker).filter(|_| !marker.is_empty());
+            opening = opening[..at.unwrap_or(opening.len())].trim_end();
+        }
+        let opening = opening.trim().to_owned();
+        // The prompt may begin the first call or text of a turn, as glue does further on.
+        let named = on.calls.iter().all(|form| form.pieces.first().is_some_and(CallPiece::is_name));
+        let bare = self.edges(&[Spot::Prompt], Spot::Call).any(|edge| edge.glue.is_blank());
+        let again = self.edges(&[Spot::Content, Spot::Call], Spot::Call).find_map(|edge| edge.glue.literal());
+        let again = again.map(str::trim).filter(|again| named && bare && !again.is_empty());
+        let Some((before, again)) = again.and_then(|again| Some((opening.strip_suffix(again)?, again.to_owned())))
+        else {
+            return opening;
+        };
+        for edge in self.edges.iter_mut().filter(|edge| edge.from == Spot::Prompt) {
+            edge.glue = Glue::from(&*again).and(&edge.glue);
+        }
+        before.trim_end().to_owned()
+    }
+
+    fn reasoning(&mut self) -> Option<Field> {
+        let reasoning = self.turn.reasoning.as_ref()?;
+        let close = reasoning.close.literal().map(str::trim).filter(|close| !close.is_empty());
+        let Some(close) = close else {
+            self.limit("reasoning_content", "no text ends the reasoning");
+            return None;
+        };
+        let opens = distinct([reasoning.open.head(), &reasoning.start].map(|open| open.trim().to_owned()).into());
+        let open = match opens.is_empty() {
+            // Nothing begins it, so its end does.
+            true => Anchor::Pattern(format!(r"(?=[\s\S]*?{})", text(close))),
+            false => texts(opens),
+        };
+        Some(Field { open: Some(open), close: Some(texts(vec![close.to_owned()])), ..Field::default() })
+    }
+
+    /// The content, and markers in front of some of it. `calls`: what begins a call.
+    fn content(&mut self, reasoning: Option<&Field>, calls: Option<&str>) -> (Field, Vec<String>) {
+        let thought = reasoning.and_then(|field| field.open.clone());
+        let before: &[Spot] = &[Spot::Prompt, Spot::Reasoning, Spot::Call];
+        let all = self.edges.iter().filter(|edge| edge.to == Spot::Content && before.contains(&edge.from));
+        let opens: Vec<String> = all.map(|edge| edge.glue.head().trim().to_owned()).collect();
+        let is_thought = |open: &str| matches!(&thought, Some(Anchor::Texts(texts)) if texts.iter().any(|t| t == open));
+        let always = !opens.is_empty() && opens.iter().all(|open| !open.is_empty());
+        let opens: Vec<String> = distinct(opens).into_iter().filter(|open| !is_thought(open)).collect();
+        let join = (true, Some(String::new()));
+        let field = |open, close| Field { open, close, repeats: join.0, join: join.1.clone(), ..Field::default() };
+        let close = (!self.ends.is_empty()).then(|| texts(self.ends.clone()));
+        if !always || opens.is_empty() {
+            return (field(None, close), opens);
+        }
+        let ends = self.ends.iter().map(|end| text(end));
+        let call = calls.filter(|_| self.edges(&[Spot::Content], Spot::Call).next().is_some());
+        let ends: Vec<String> = ends.chain(call.map(|call| format!("(?={call})"))).collect();
+        let close = if call.is_some() { Some(Anchor::Pattern(any(&ends))) } else { close };
+        (field(Some(texts(opens)), close), Vec::new())
+    }
+}
