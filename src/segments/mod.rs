@@ -1,10 +1,12 @@
 //! Finds the origin of each byte of a prompt.
 //!
-//! The request is rendered again with a label around each of its values (`chatparse_jinja::Labels`). Without its labels,
-//! that render must be equal to the prompt; then the labels locate each value. If the template inspects a value, a label may
-//! change the render: such values are found (`choice`) and labelled in another way, or not at all. The range that depends
-//! on a value without a label is unknown.
+//! The request is rendered again with a label around each of its values (`chatparse_jinja::Labels`), and each value changed
+//! in each of its characters (`change`). Without its labels, that render must be as long as the prompt. Then the labels locate
+//! each value, and a stretch that is the same in both is the template's. If the template inspects a value, a label or a
+//! change may make another prompt: such values are found (`choice`) and labelled in another way, changed one by one, or
+//! not at all. The range that depends on such a value is unknown.
 
+mod change;
 mod choice;
 mod json_text;
 mod marking;
@@ -112,7 +114,7 @@ impl Segment {
 }
 
 /// The prompt of `request`, and the origin of each byte. Takes two renders, a third one if a value has outer white space,
-/// and up to some forty if labels change the render.
+/// and up to some eighty if the template inspects values.
 pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request) -> Result<Segments> {
     let render = |template, request: &Request| Ok(reader.prompts(taught, template, request, false)?.prompt.prompt);
     let prompt: String = render(&taught.template, request)?;
@@ -123,7 +125,8 @@ pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request) -> Re
         return Ok(Segments { prompt, segments, ..Segments::default() });
     };
     let labelled = taught.template.labelled(labels);
-    let found = choice::choose(&prompt, labels, request, |request| render(&labelled, request).ok());
+    let source = taught.template.source();
+    let found = choice::choose(&prompt, source, labels, request, |request| render(&labelled, request).ok());
     let (segments, generation) = places::segments(&prompt, found);
     let messages = answers(request);
     let mut turns = Vec::new();

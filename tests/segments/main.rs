@@ -1,6 +1,7 @@
 //! Where each byte of a prompt comes from, for the built-in templates and those next to the repository.
 
 mod conversations;
+mod derived;
 mod injection;
 
 use std::collections::BTreeMap;
