@@ -24,6 +24,8 @@ pub(super) struct Change<'c> {
     /// Which values, by their numbers.
     pub values: &'c [bool],
     pub kept: Option<&'c Kept>,
+    /// How many labels each text that is kept gets.
+    pub labels: usize,
 }
 
 /// Texts of a template that stay in values, because the template looks for them there, by their first character; the longest

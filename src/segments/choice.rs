@@ -132,7 +132,7 @@ impl Search<'_> {
         for share in [false, true] {
             let values = self.values(share);
             let ways = vec![Way::Label; values.len()];
-            let all = Change { values: &vec![true; values.len()], kept: None };
+            let all = Change { values: &vec![true; values.len()], kept: None, labels: 0 };
             if let Some(changed) = self.changed(&ways, &values, share, all) {
                 return Chosen { labels: changed.labels.clone(), values, ways, share, changed: Some(changed) };
             }
@@ -237,8 +237,14 @@ impl Trial<'_> {
             if !is_new || self.search.renders.get() >= SEGMENT_RENDERS {
                 continue;
             }
-            let change = Change { values: &values, kept: keeps.then_some(&found.kept) };
-            if let Some(changed) = self.search.changed(self.ways, self.values, self.share, change) {
+            let changed = |labels: usize| {
+                let change = Change { values: &values, kept: keeps.then_some(&found.kept), labels };
+                self.search.changed(self.ways, self.values, self.share, change)
+            };
+            // With two labels a template that cuts at some length shows something else.
+            if (!keeps || changed(2).is_some())
+                && let Some(changed) = changed(1)
+            {
                 found.changed = changed;
                 return;
             }
@@ -268,7 +274,7 @@ impl Trial<'_> {
             (values[*index], ways[*index]) = (true, Way::Leave);
         }
         let kept = found.changed.keeps.then_some(&found.kept);
-        let change = Some(Change { values: &values, kept });
+        let change = Some(Change { values: &values, kept, labels: 1 });
         let Some((other, labels)) = self.search.render(&ways, With { change, share: self.share, trim: false }) else {
             return Some(whole);
         };

@@ -271,8 +271,10 @@ impl<'m> Marking<'m> {
     fn changed<'t>(&self, text: &'t str, number: usize, json: bool, labelled: bool) -> Cow<'t, str> {
         let change = self.with.change.as_ref().filter(|change| change.values.get(number) == Some(&true));
         let kept = change.and_then(|change| change.kept).filter(|_| labelled);
-        let label = |kept: &str| self.labels.around(kept, number);
-        change.map_or(Cow::Borrowed(text), |_| changed(text, kept, json, &label).into())
+        let Some(change) = change else { return text.into() };
+        let label =
+            |kept: &str| (0..change.labels).fold(kept.to_owned(), |labelled, _| self.labels.around(&labelled, number));
+        changed(text, kept, json, &label).into()
     }
 
     /// JSON with labels of one number around its values.

@@ -72,6 +72,11 @@ pub struct Segments {
 }
 
 impl Origin {
+    /// Whether it is a value of the request.
+    fn is_value(&self) -> bool {
+        !matches!(self, Origin::Template | Origin::Unknown)
+    }
+
     /// A stable lower-case name of its kind: `template`, `message`, `tool`, `kwarg` or `unknown`.
     pub fn name(&self) -> &'static str {
         match self {
@@ -134,7 +139,8 @@ pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request) -> Re
         let end = taught.turn(request.enable_thinking).end.head().trim();
         let ends = [end, taught.template.eos()];
         let known = turns::Known { prompt: &prompt, segments: &segments, messages: &messages, ends: &ends };
-        turns = known.turns(|message| render(&taught.template, &until(request, message)).ok());
+        let up_to = |messages: usize, ask: bool| render(&taught.template, &until(request, messages, ask)).ok();
+        turns = known.turns(|message| up_to(message, true), |message| up_to(message + 1, false));
     }
     Ok(Segments { prompt, segments, generation, turns })
 }
@@ -150,14 +156,14 @@ fn answers(request: &Request) -> Vec<usize> {
     (0..roles.len()).filter(|index| roles[*index] == "assistant").collect()
 }
 
-/// The request up to a message, which the model answered with that message.
-fn until(request: &Request, message: usize) -> Request {
+/// The request with its first messages. `ask`: for the model to answer.
+fn until(request: &Request, messages: usize, ask: bool) -> Request {
     let mut before = request.clone();
     before.continuation = Continuation::None;
-    before.add_generation_prompt = true;
-    before.messages.truncate(message);
-    if let Some(Value::Array(messages)) = before.plain.as_mut().map(|given| Arc::make_mut(&mut given.messages)) {
-        messages.truncate(message);
+    before.add_generation_prompt = ask;
+    before.messages.truncate(messages);
+    if let Some(Value::Array(all)) = before.plain.as_mut().map(|given| Arc::make_mut(&mut given.messages)) {
+        all.truncate(messages);
     }
     before
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::{Origin, Segment};
-use chatparse_base::find::{char_border_before, char_border_behind};
+use chatparse_base::find::char_border_behind;
 use chatparse_base::limits::{SEGMENT_GLUE, SEGMENT_RENDERS};
 use chatparse_jinja::shared;
 use chatparse_message::{REASONING, THINKING};
@@ -120,31 +120,63 @@ pub(super) struct Known<'k> {
 }
 
 impl Known<'_> {
-    /// The turns of messages that are in the prompt. `asked`: returns the prompt that a message answers.
-    pub fn turns(&self, asked: impl Fn(usize) -> Option<String>) -> Vec<Turn> {
+    /// The turns of messages that are in the prompt. `asked`: returns the prompt that a message answers; `closed`: the
+    /// conversation up to and with a message.
+    pub fn turns(
+        &self,
+        asked: impl Fn(usize) -> Option<String>,
+        closed: impl Fn(usize) -> Option<String>,
+    ) -> Vec<Turn> {
         let mut shown: HashMap<usize, Range<usize>> = HashMap::new();
         for (at, segment) in self.segments.iter().enumerate() {
             if let Origin::Message { index, .. } = segment.origin {
                 shown.entry(index).or_insert(at..at).end = at + 1;
             }
         }
-        // The text between two messages determines where the second begins, if that is known from another pair.
+        // The text around the values of a turn determines where it begins and ends, if that is known from another turn.
         let mut begins: HashMap<&str, usize> = HashMap::new();
+        let mut ends: HashMap<(&str, bool), usize> = HashMap::new();
         let (mut last_asked, mut same) = (String::new(), 0);
-        let turn = |message: &usize| {
-            let own = shown.get(message)?.clone();
-            let glue = self.glue(own.start.checked_sub(1));
-            let renders = begins.len();
-            let begin = *begins.entry(&self.prompt[glue.clone()]).or_insert_with(|| {
-                if renders < SEGMENT_RENDERS {
-                    last_asked = asked(*message).unwrap_or_default();
-                    same = shared(&last_asked, self.prompt);
+        let mut from = 0;
+        let mut turns = Vec::new();
+        for &message in self.messages {
+            let own = shown.get(&message).cloned();
+            let is_known = |own: &Range<usize>| begins.contains_key(&self.prompt[self.glue(own.start.checked_sub(1))]);
+            if !own.as_ref().is_some_and(is_known) && begins.len() < SEGMENT_RENDERS {
+                last_asked = asked(message).unwrap_or_default();
+                same = shared(&last_asked, self.prompt);
+            }
+            let (begin, last) = match &own {
+                Some(own) => {
+                    let glue = self.glue(own.start.checked_sub(1));
+                    let begin = *begins
+                        .entry(&self.prompt[glue.clone()])
+                        .or_insert_with(|| self.begin(&last_asked, same, &glue) - glue.start);
+                    // What another message's values divide from the turn is not the model's.
+                    let is_other = |segment: &Segment| part_of(segment, message).is_none() && segment.origin.is_value();
+                    let end = self.segments[own.clone()].iter().position(is_other).map_or(own.end, |at| own.start + at);
+                    let is_own = |segment: &Segment| part_of(segment, message).is_some();
+                    let last =
+                        self.segments[own.start..end].iter().rposition(is_own).map_or(own.start, |at| own.start + at);
+                    (glue.start + begin, Some(last))
                 }
-                self.begin(&last_asked, same, &glue) - glue.start
+                // A turn without a value of its own begins where the prompt ends that it answers.
+                None if same > from && last_asked.len() - same < OPENING => (self.border(&last_asked, 0..same), None),
+                None => continue,
+            };
+            let start = last.map_or(begin, |last| self.segments[last].bytes.end);
+            let gap = self.gap(start);
+            let key = (&self.prompt[gap.clone()], gap.end == self.prompt.len());
+            let renders = ends.len();
+            let end = *ends.entry(key).or_insert_with(|| {
+                let closed = if renders < SEGMENT_RENDERS { closed(message) } else { None };
+                self.end(&closed.unwrap_or_default(), last.map(|last| &self.segments[last].bytes), &gap)
             });
-            Some(self.turn(*message, own, glue.start + begin))
-        };
-        self.messages.iter().filter_map(turn).collect()
+            let own = own.map_or(0..0, |own| own.start..last.map_or(own.end, |last| last + 1));
+            from = start + end;
+            turns.push(self.turn(message, own, begin, start..start + end));
+        }
+        turns
     }
 
     /// The range of a segment of the template, by index; empty for other segments.
@@ -156,10 +188,36 @@ impl Known<'_> {
         }
     }
 
+    /// The template's text from here on.
+    fn gap(&self, start: usize) -> Range<usize> {
+        let at = self.segments.partition_point(|segment| segment.bytes.end <= start);
+        match self.segments.get(at) {
+            Some(segment) if segment.origin == Origin::Template => start..segment.bytes.end,
+            _ => start..start,
+        }
+    }
+
+    /// The end of a text, if other text follows in the prompt: not inside of a marker.
+    fn border(&self, text: &str, range: Range<usize>) -> usize {
+        if text.len() == range.end || self.prompt.len() == range.end {
+            return range.end;
+        }
+        let is_border = |c: char| c.is_whitespace() || matches!(c, '>' | ']' | '}' | ')');
+        let marker = self.prompt[range.clone()].rfind(['<', '[']).map(|at| range.start + at);
+        let closed = self.prompt[range.clone()].rfind(is_border).map(|at| range.start + at);
+        match marker {
+            Some(marker) if closed.is_none_or(|closed| closed < marker) => marker,
+            _ => range.end,
+        }
+    }
+
     /// Where the turn begins in the glue in front of it. `same`: the length of the common prefix of the prompt and `asked`.
     fn begin(&self, asked: &str, same: usize, glue: &Range<usize>) -> usize {
+        if same >= glue.end {
+            return glue.end;
+        }
         if same >= glue.start {
-            return char_border_before(self.prompt, same.min(glue.end));
+            return self.border(asked, glue.start..same);
         }
         // The template has changed earlier text: search for the end of the prompt that the turn answers.
         let from = char_border_behind(self.prompt, glue.start.max(glue.end.saturating_sub(SEGMENT_GLUE)));
@@ -171,7 +229,28 @@ impl Known<'_> {
         from + found.filter(|(_, length)| *length > 1).map_or(text.len(), |(end, _)| end)
     }
 
-    fn turn(&self, message: usize, own: Range<usize>, begin: usize) -> Turn {
+    /// The length of what the template writes behind a turn to end it: what it writes there, whatever follows. `closed`: the
+    /// conversation up to the turn; `last`: the turn's last value.
+    fn end(&self, closed: &str, last: Option<&Range<usize>>, gap: &Range<usize>) -> usize {
+        let text = &self.prompt[gap.clone()];
+        let rest = match last {
+            _ if closed.get(..gap.start) == Some(&self.prompt[..gap.start]) => &closed[gap.start..],
+            // The template has changed earlier text.
+            Some(last) => closed.rfind(&self.prompt[last.clone()]).map_or("", |at| &closed[at + last.len()..]),
+            None => "",
+        };
+        let same = shared(rest, text);
+        let same = self.border(rest, gap.start..gap.start + same) - gap.start;
+        let ended = text[..same].trim_end().len();
+        if ended > 0 {
+            return ended;
+        }
+        let known = self.ends.iter().filter(|end| !end.is_empty());
+        known.filter_map(|end| Some(text.find(end)? + end.len())).next().unwrap_or(0)
+    }
+
+    /// The turn, with the text that ends it.
+    fn turn(&self, message: usize, own: Range<usize>, begin: usize, behind: Range<usize>) -> Turn {
         let mut parts: Vec<(TurnPart, Range<usize>)> = Vec::new();
         let mut push = |part: TurnPart, bytes: Range<usize>| match parts.last_mut() {
             _ if bytes.is_empty() => {}
@@ -180,14 +259,8 @@ impl Known<'_> {
         };
         let mut before = None;
         let mut at = begin;
-        for segment in &self.segments[own.clone()] {
-            let Some(part) = part_of(segment, message) else {
-                // Segments of other origins divide the turn, together with the text around them.
-                if segment.origin != Origin::Template && segment.origin != Origin::Unknown {
-                    at = usize::MAX;
-                }
-                continue;
-            };
+        for segment in &self.segments[own] {
+            let Some(part) = part_of(segment, message) else { continue };
             let glue = match (before, part) {
                 (Some(TurnPart::Reasoning), _) => TurnPart::Reasoning,
                 (Some(TurnPart::Calls), _) => TurnPart::Calls,
@@ -197,15 +270,16 @@ impl Known<'_> {
             push(part, segment.bytes.clone());
             (before, at) = (Some(part), segment.bytes.end);
         }
-        let behind = match self.segments.get(own.end) {
-            Some(segment) if segment.origin == Origin::Template => &self.prompt[segment.bytes.clone()],
-            _ => "",
+        let text = &self.prompt[behind.clone()];
+        let known = self.ends.iter().filter(|end| !end.is_empty()).filter_map(|end| text.find(end)).next();
+        let start = match (known, before) {
+            (Some(at), _) => at,
+            // Behind calls there is their own end.
+            (None, Some(TurnPart::Calls)) => text.len(),
+            (None, _) => 0,
         };
-        let ends = self.ends.iter().filter(|end| !end.is_empty());
-        if let Some((start, end)) = ends.filter_map(|end| Some((behind.find(end)?, end.len()))).next() {
-            push(before.unwrap_or(TurnPart::Content), at..at + start);
-            push(TurnPart::End, at + start..at + start + end);
-        }
+        push(before.unwrap_or(TurnPart::Content), behind.start..behind.start + start);
+        push(TurnPart::End, behind.start + start..behind.end);
         Turn { message, parts }
     }
 }
