@@ -136,9 +136,15 @@ pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request) -> Re
     let messages = answers(request);
     let mut turns = Vec::new();
     if !messages.is_empty() {
-        let end = taught.turn(request.enable_thinking).end.head().trim();
-        let ends = [end, taught.template.eos()];
-        let known = turns::Known { prompt: &prompt, segments: &segments, messages: &messages, ends: &ends };
+        let turn = taught.turn(request.enable_thinking);
+        let known = turns::Known {
+            prompt: &prompt,
+            segments: &segments,
+            messages: &messages,
+            opening: &turn.opening,
+            ends: &[turn.end.head().trim(), taught.template.eos()],
+            closers: &turn.calls.iter().map(|form| form.close.head().trim()).collect::<Vec<_>>(),
+        };
         let up_to = |messages: usize, ask: bool| render(&taught.template, &until(request, messages, ask)).ok();
         turns = known.turns(|message| up_to(message, true), |message| up_to(message + 1, false));
     }

@@ -115,8 +115,22 @@ pub(super) struct Known<'k> {
     pub segments: &'k [Segment],
     /// The assistant's messages.
     pub messages: &'k [usize],
+    /// What prompts end with where the model begins.
+    pub opening: &'k str,
     /// Texts that end turns, the most likely first.
     pub ends: &'k [&'k str],
+    /// Texts that end calls.
+    pub closers: &'k [&'k str],
+}
+
+/// Where a turn is, in bytes of the prompt.
+struct Extent {
+    message: usize,
+    /// The segments from its first value to its last.
+    values: Range<usize>,
+    begin: usize,
+    /// What ends it.
+    end: Range<usize>,
 }
 
 impl Known<'_> {
@@ -146,37 +160,96 @@ impl Known<'_> {
                 last_asked = asked(message).unwrap_or_default();
                 same = shared(&last_asked, self.prompt);
             }
-            let (begin, last) = match &own {
+            let begin = match &own {
                 Some(own) => {
                     let glue = self.glue(own.start.checked_sub(1));
-                    let begin = *begins
-                        .entry(&self.prompt[glue.clone()])
-                        .or_insert_with(|| self.begin(&last_asked, same, &glue) - glue.start);
-                    // What another message's values divide from the turn is not the model's.
-                    let is_other = |segment: &Segment| part_of(segment, message).is_none() && segment.origin.is_value();
-                    let end = self.segments[own.clone()].iter().position(is_other).map_or(own.end, |at| own.start + at);
-                    let is_own = |segment: &Segment| part_of(segment, message).is_some();
-                    let last =
-                        self.segments[own.start..end].iter().rposition(is_own).map_or(own.start, |at| own.start + at);
-                    (glue.start + begin, Some(last))
+                    let begin = begins.entry(&self.prompt[glue.clone()]);
+                    glue.start + *begin.or_insert_with(|| self.begin(&last_asked, same, &glue) - glue.start)
                 }
                 // A turn without a value of its own begins where the prompt ends that it answers.
-                None if same > from && last_asked.len() - same < OPENING => (self.border(&last_asked, 0..same), None),
+                None if same > from && last_asked.len() - same < OPENING => self.border(&last_asked, 0..same),
                 None => continue,
             };
-            let start = last.map_or(begin, |last| self.segments[last].bytes.end);
-            let gap = self.gap(start);
-            let key = (&self.prompt[gap.clone()], gap.end == self.prompt.len());
-            let renders = ends.len();
-            let end = *ends.entry(key).or_insert_with(|| {
-                let closed = if renders < SEGMENT_RENDERS { closed(message) } else { None };
-                self.end(&closed.unwrap_or_default(), last.map(|last| &self.segments[last].bytes), &gap)
-            });
-            let own = own.map_or(0..0, |own| own.start..last.map_or(own.end, |last| last + 1));
-            from = start + end;
-            turns.push(self.turn(message, own, begin, start..start + end));
+            let pieces = own.map_or(vec![0..0], |own| self.pieces(message, own, &closed));
+            for (number, values) in pieces.into_iter().enumerate() {
+                let first = self.segments.get(values.start).map_or(begin, |first| first.bytes.start);
+                let begin = if number == 0 { begin } else { first };
+                let last = values.clone().next_back().map(|last| &self.segments[last].bytes);
+                let start = last.map_or(begin, |last| last.end);
+                let gap = self.gap(start);
+                let key = (&self.prompt[gap.clone()], gap.end == self.prompt.len());
+                let renders = ends.len();
+                let end = *ends.entry(key).or_insert_with(|| {
+                    let closed = if renders < SEGMENT_RENDERS { closed(message) } else { None };
+                    self.end(&closed.unwrap_or_default(), last, &gap)
+                });
+                from = start + end;
+                turns.push(Extent { message, values, begin, end: start..from });
+            }
         }
-        turns
+        self.without_results(&mut turns);
+        let mut all: Vec<Turn> = Vec::new();
+        for turn in turns {
+            let turn = self.turn(turn);
+            match all.last_mut().filter(|last| last.message == turn.message) {
+                Some(last) => last.parts.extend(turn.parts),
+                None => all.push(turn),
+            }
+        }
+        all
+    }
+
+    /// The values of a message that the model wrote, as ranges of segments: values of others divide them. So does a result that
+    /// names the call again; `closed` has no results.
+    fn pieces(&self, message: usize, own: Range<usize>, closed: &dyn Fn(usize) -> Option<String>) -> Vec<Range<usize>> {
+        let mut pieces: Vec<Range<usize>> = Vec::new();
+        let mut names: Vec<&str> = Vec::new();
+        let mut goes_on = false;
+        for at in own {
+            let segment = &self.segments[at];
+            match &segment.origin {
+                Origin::Message { index, path } if *index == message => {
+                    let end = segment.bytes.end;
+                    let is_in = |text: String| text.get(..end) == Some(&self.prompt[..end]);
+                    let is_name = path.ends_with("/function/name");
+                    if is_name && names.contains(&path.as_str()) && !closed(message).is_some_and(is_in) {
+                        goes_on = false;
+                        continue;
+                    }
+                    names.extend(is_name.then_some(path.as_str()));
+                    match pieces.last_mut().filter(|_| goes_on) {
+                        Some(piece) => piece.end = at + 1,
+                        None => pieces.push(at..at + 1),
+                    }
+                    goes_on = true;
+                }
+                Origin::Template | Origin::Unknown => {}
+                _ => goes_on = false,
+            }
+        }
+        pieces
+    }
+
+    /// Takes from the ends of turns with calls what only opens a result: what is behind the last call and ends no other turn.
+    fn without_results(&self, turns: &mut [Extent]) {
+        let has_calls = |turn: &Extent| {
+            let last = turn.values.clone().next_back().and_then(|last| part_of(&self.segments[last], turn.message));
+            last == Some(TurnPart::Calls)
+        };
+        let (calls, others): (Vec<_>, Vec<_>) = turns.iter_mut().partition(|turn| has_calls(turn));
+        let ends: Vec<&str> = others.iter().map(|turn| &self.prompt[turn.end.clone()]).collect();
+        for turn in calls {
+            let text = &self.prompt[turn.end.clone()];
+            let closers = self.closers.iter().filter(|closer| !closer.is_empty());
+            let Some(close) = closers.filter_map(|closer| Some(text.rfind(closer)? + closer.len())).max() else {
+                continue;
+            };
+            let rest = text[close..].trim();
+            let is_end = |end: &&str| !end.is_empty() && rest.contains(*end);
+            if !ends.is_empty() && !ends.iter().any(|end| end.contains(rest)) && !self.ends.iter().any(is_end) {
+                turn.end.end = turn.end.start + close;
+            }
+        }
     }
 
     /// The range of a segment of the template, by index; empty for other segments.
@@ -188,13 +261,11 @@ impl Known<'_> {
         }
     }
 
-    /// The template's text from here on.
+    /// The text from here on up to the next value.
     fn gap(&self, start: usize) -> Range<usize> {
         let at = self.segments.partition_point(|segment| segment.bytes.end <= start);
-        match self.segments.get(at) {
-            Some(segment) if segment.origin == Origin::Template => start..segment.bytes.end,
-            _ => start..start,
-        }
+        let behind = self.segments[at..].iter().take_while(|segment| !segment.origin.is_value()).last();
+        start..behind.map_or(start, |segment| segment.bytes.end)
     }
 
     /// The end of a text, if other text follows in the prompt: not inside of a marker.
@@ -213,6 +284,19 @@ impl Known<'_> {
 
     /// Where the turn begins in the glue in front of it. `same`: the length of the common prefix of the prompt and `asked`.
     fn begin(&self, asked: &str, same: usize, glue: &Range<usize>) -> usize {
+        let begin = self.asked(asked, same, glue);
+        // Behind a result some prompts have no opening, and conversations have one.
+        let rest = &self.prompt[begin..glue.end];
+        let opening =
+            [self.opening, self.opening.trim()].into_iter().find(|opening| rest.trim_start().starts_with(*opening));
+        begin
+            + opening.map_or(0, |opening| {
+                if opening.is_empty() { 0 } else { rest.len() - rest.trim_start().len() + opening.len() }
+            })
+    }
+
+    /// Where the prompt that the turn answers ends in the glue.
+    fn asked(&self, asked: &str, same: usize, glue: &Range<usize>) -> usize {
         if same >= glue.end {
             return glue.end;
         }
@@ -222,11 +306,17 @@ impl Known<'_> {
         // The template has changed earlier text: search for the end of the prompt that the turn answers.
         let from = char_border_behind(self.prompt, glue.start.max(glue.end.saturating_sub(SEGMENT_GLUE)));
         let text = &self.prompt[from..glue.end];
-        let tails = asked.char_indices().rev().take(OPENING).map(|(at, _)| &asked[at..]);
-        let found = tails
-            .filter_map(|tail| Some((text.rfind(tail)? + tail.len(), tail.len())))
-            .max_by_key(|(_, length)| *length);
-        from + found.filter(|(_, length)| *length > 1).map_or(text.len(), |(end, _)| end)
+        // The turn may have another text than the last of the prompt.
+        let ends = asked.char_indices().rev().map(|(at, c)| at + c.len_utf8()).take(OPENING);
+        let found = ends.into_iter().find_map(|end| {
+            let start = asked[..end].char_indices().rev().nth(TAIL - 1)?.0;
+            Some((text.rfind(&asked[start..end])? + end - start, end))
+        });
+        match found {
+            Some((at, end)) if end < asked.len() => self.border(asked, from..from + at),
+            Some((at, _)) => from + at,
+            None => glue.end,
+        }
     }
 
     /// The length of what the template writes behind a turn to end it: what it writes there, whatever follows. `closed`: the
@@ -246,11 +336,16 @@ impl Known<'_> {
             return ended;
         }
         let known = self.ends.iter().filter(|end| !end.is_empty());
-        known.filter_map(|end| Some(text.find(end)? + end.len())).next().unwrap_or(0)
+        // Where another marker follows in each case, the first is the end.
+        let opens = !self.opening.trim().is_empty() && text.trim_start().starts_with(self.opening.trim());
+        let is_marker = |text: &str| text.trim_start().starts_with(['<', '[']);
+        let marker = !opens && is_marker(text) && is_marker(rest);
+        let marker = || text.find(['>', ']']).filter(|_| marker).map(|at| at + 1);
+        known.filter_map(|end| Some(text.find(end)? + end.len())).next().or_else(marker).unwrap_or(0)
     }
 
     /// The turn, with the text that ends it.
-    fn turn(&self, message: usize, own: Range<usize>, begin: usize, behind: Range<usize>) -> Turn {
+    fn turn(&self, Extent { message, values, begin, end: behind }: Extent) -> Turn {
         let mut parts: Vec<(TurnPart, Range<usize>)> = Vec::new();
         let mut push = |part: TurnPart, bytes: Range<usize>| match parts.last_mut() {
             _ if bytes.is_empty() => {}
@@ -259,7 +354,7 @@ impl Known<'_> {
         };
         let mut before = None;
         let mut at = begin;
-        for segment in &self.segments[own] {
+        for segment in &self.segments[values] {
             let Some(part) = part_of(segment, message) else { continue };
             let glue = match (before, part) {
                 (Some(TurnPart::Reasoning), _) => TurnPart::Reasoning,
@@ -284,8 +379,11 @@ impl Known<'_> {
     }
 }
 
-/// The maximum length of the end of a prompt that is searched for, in characters.
+/// The maximum length of the opening of a turn, in characters.
 const OPENING: usize = 200;
+
+/// How much of the end of a prompt is searched for, in characters.
+const TAIL: usize = 12;
 
 /// The part of the turn that a segment is, if it belongs to this message.
 fn part_of(segment: &Segment, message: usize) -> Option<TurnPart> {
