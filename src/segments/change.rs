@@ -92,6 +92,9 @@ impl Kept {
 /// The changed text. `json`: it is the inside of a JSON string, whose escapes stay. `label` writes what is kept, with the
 /// white space around it.
 pub(super) fn changed(text: &str, kept: Option<&Kept>, json: bool, label: &dyn Fn(&str) -> String) -> String {
+    if kept.is_none() && !json {
+        return text.chars().map(other).collect();
+    }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     // The start of the white space at the end of `out`.
@@ -123,24 +126,39 @@ pub(super) fn changed(text: &str, kept: Option<&Kept>, json: bool, label: &dyn F
     out
 }
 
+/// What each ASCII character becomes.
+const ASCII: [u8; 128] = {
+    let mut table = [0; 128];
+    let mut c = 0;
+    while c < table.len() {
+        let byte = c as u8;
+        table[c] = match byte {
+            b'z' | b'Z' => byte - 25,
+            b'9' => b'0',
+            _ if byte.is_ascii_alphanumeric() => byte + 1,
+            _ => byte,
+        };
+        c += 1;
+    }
+    let mut at = 0;
+    while at < PUNCTUATION.len() {
+        table[PUNCTUATION[at] as usize] = PUNCTUATION[(at + 1) % PUNCTUATION.len()];
+        at += 1;
+    }
+    table
+};
+
 /// Another character of the same kind, case and length.
 fn other(c: char) -> char {
-    let next = |first: u8, count: u8| char::from(first + (c as u8 - first + 1) % count);
     match c {
-        _ if stays(c) => c,
-        'a'..='z' => next(b'a', 26),
-        'A'..='Z' => next(b'A', 26),
-        '0'..='9' => next(b'0', 10),
+        _ if c.is_ascii() => char::from(ASCII[c as usize]),
         // The scripts of labels.
         '\u{a000}'..='\u{a0ff}' | '\u{a500}'..='\u{a60b}' | '\u{a840}'..='\u{a871}' => c,
-        _ if c.is_ascii() => {
-            let at = PUNCTUATION.iter().position(|known| char::from(*known) == c).unwrap_or_default();
-            char::from(PUNCTUATION[(at + 1) % PUNCTUATION.len()])
-        }
+        _ if stays(c) => c,
         _ => {
             let kind = |c: char| (c.len_utf8(), c.is_uppercase(), c.is_lowercase(), c.is_alphanumeric(), stays(c));
-            let near = (1..64).filter_map(|bits| char::from_u32(u32::from(c) ^ (bits ^ 3)));
-            near.into_iter().find(|near| *near != c && kind(*near) == kind(c)).unwrap_or(c)
+            let mut near = (0..64).filter_map(|bits| char::from_u32(u32::from(c) ^ (bits ^ 3)));
+            near.find(|near| *near != c && kind(*near) == kind(c)).unwrap_or(c)
         }
     }
 }
@@ -156,7 +174,8 @@ pub(super) fn moved(prompt: &str, changed: &str) -> Option<Vec<Range<usize>>> {
         let end = at + a.len_utf8();
         if a != b {
             let expected = other(a);
-            if a.len_utf8() != b.len_utf8() || !expected.to_lowercase().eq(b.to_lowercase()) {
+            let is_case = || expected.eq_ignore_ascii_case(&b) || expected.to_lowercase().eq(b.to_lowercase());
+            if a.len_utf8() != b.len_utf8() || !is_case() {
                 return None;
             }
             match moved.last_mut() {

@@ -145,7 +145,15 @@ pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request) -> Re
             ends: &[turn.end.head().trim(), taught.template.eos()],
             closers: &turn.calls.iter().map(|form| form.close.head().trim()).collect::<Vec<_>>(),
         };
-        let up_to = |messages: usize, ask: bool| render(&taught.template, &until(request, messages, ask)).ok();
+        let all = request
+            .plain
+            .as_ref()
+            .map_or(request.messages.len(), |given| given.messages.as_array().map_or(0, Vec::len));
+        let is_open = request.add_generation_prompt || request.continuation != Continuation::None;
+        let up_to = |messages: usize, ask: bool| match messages == all && !ask && !is_open {
+            true => Some(prompt.clone()),
+            false => render(&taught.template, &until(request, messages, ask)).ok(),
+        };
         turns = known.turns(|message| up_to(message, true), |message| up_to(message + 1, false));
     }
     Ok(Segments { prompt, segments, generation, turns })

@@ -59,9 +59,13 @@ fn values(prompt: &str, found: &Found) -> Vec<Segment> {
     let changed = &found.changed;
     let is_changed = |value: usize| changed.values.get(value) == Some(&true);
     // What is not the whole text may have been written into it.
-    let is_whole = |bytes: &Range<usize>, value: usize| is_text_of(&found.values[value], &prompt[bytes.clone()]);
-    let all = shown_between(prompt, &found.labels, &[], &is_whole);
-    shown.extend(all.filter(|(_, value)| !is_changed(*value)));
+    let is_whole = |bytes: &Range<usize>, value: usize| {
+        is_changed(value) || is_text_of(&found.values[value], &prompt[bytes.clone()])
+    };
+    if changed.values.contains(&false) {
+        let all = shown_between(prompt, &found.labels, &[], &is_whole);
+        shown.extend(all.filter(|(_, value)| !is_changed(*value)));
+    }
     // A piece of a value moves, or is what was kept of it; else the template has split the value, and wrote this between.
     let is_piece = |bytes: &Range<usize>, value: usize| {
         let text = &prompt[bytes.clone()];

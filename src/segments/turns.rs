@@ -1,8 +1,8 @@
 //! Finds what models wrote of a prompt: the assistant's turns and their parts, for training.
 //!
 //! The text that the template writes between the first and the last value of an answer was written by the model. The turn
-//! begins behind the generation prompt of a render of the messages before it. It ends with the end of all turns
-//! ([`chatparse_learn::analysis::turn`]), or with the host's end-of-turn token.
+//! begins where the prompt ends that it answers: a render of the messages before it. It ends with what the template writes
+//! behind its last value, whatever follows: a render that stops there shows it, too. Neither is inside of a marker.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -170,7 +170,7 @@ impl Known<'_> {
                 None if same > from && last_asked.len() - same < OPENING => self.border(&last_asked, 0..same),
                 None => continue,
             };
-            let pieces = own.map_or(vec![0..0], |own| self.pieces(message, own, &closed));
+            let pieces = own.map_or_else(|| vec![Range::default()], |own| self.pieces(message, own, &closed));
             for (number, values) in pieces.into_iter().enumerate() {
                 let first = self.segments.get(values.start).map_or(begin, |first| first.bytes.start);
                 let begin = if number == 0 { begin } else { first };
@@ -268,7 +268,7 @@ impl Known<'_> {
         start..behind.map_or(start, |segment| segment.bytes.end)
     }
 
-    /// The end of a text, if other text follows in the prompt: not inside of a marker.
+    /// The end of a text that goes on otherwise in the prompt: in front of a marker that is not closed there.
     fn border(&self, text: &str, range: Range<usize>) -> usize {
         if text.len() == range.end || self.prompt.len() == range.end {
             return range.end;
