@@ -3,6 +3,7 @@
 mod conversations;
 mod derived;
 mod injection;
+mod turns;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
