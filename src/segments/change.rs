@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::json_text::outer_space;
+use chatparse_base::limits::SEGMENT_KEPT;
 
 /// The ASCII punctuation that changes, each into the next one.
 const PUNCTUATION: &[u8] = b"<(>[|{#)!]$}%+&-*=,^./:~;@?`";
@@ -52,6 +53,9 @@ impl Kept {
                 }
                 rest = &inner[end + 1..];
             }
+        }
+        if seen.len() > SEGMENT_KEPT {
+            return Kept::default();
         }
         all.0.values_mut().for_each(|texts| texts.sort_by_cached_key(|text| std::cmp::Reverse(text.len())));
         let mut used: HashSet<String> = HashSet::new();

@@ -4,7 +4,8 @@
 //! begins where the prompt ends that it answers: a render of the messages before it. It ends with what the template writes
 //! behind its last value, whatever follows: a render that stops there shows it, too. Neither is inside of a marker.
 
-use std::collections::HashMap;
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::{Origin, Segment};
@@ -141,6 +142,10 @@ impl Known<'_> {
         asked: impl Fn(usize) -> Option<String>,
         closed: impl Fn(usize) -> Option<String>,
     ) -> Vec<Turn> {
+        let left = Cell::new(2 * SEGMENT_RENDERS);
+        let may_render = || left.replace(left.get().saturating_sub(1)) > 0;
+        let asked = |message: usize| may_render().then(|| asked(message)).flatten();
+        let closed = |message: usize| may_render().then(|| closed(message)).flatten();
         let mut shown: HashMap<usize, Range<usize>> = HashMap::new();
         for (at, segment) in self.segments.iter().enumerate() {
             if let Origin::Message { index, .. } = segment.origin {
@@ -156,7 +161,7 @@ impl Known<'_> {
         for &message in self.messages {
             let own = shown.get(&message).cloned();
             let is_known = |own: &Range<usize>| begins.contains_key(&self.prompt[self.glue(own.start.checked_sub(1))]);
-            if !own.as_ref().is_some_and(is_known) && begins.len() < SEGMENT_RENDERS {
+            if !own.as_ref().is_some_and(is_known) {
                 last_asked = asked(message).unwrap_or_default();
                 same = shared(&last_asked, self.prompt);
             }
@@ -178,11 +183,8 @@ impl Known<'_> {
                 let start = last.map_or(begin, |last| last.end);
                 let gap = self.gap(start);
                 let key = (&self.prompt[gap.clone()], gap.end == self.prompt.len());
-                let renders = ends.len();
-                let end = *ends.entry(key).or_insert_with(|| {
-                    let closed = if renders < SEGMENT_RENDERS { closed(message) } else { None };
-                    self.end(&closed.unwrap_or_default(), last, &gap)
-                });
+                let end =
+                    *ends.entry(key).or_insert_with(|| self.end(&closed(message).unwrap_or_default(), last, &gap));
                 from = start + end;
                 turns.push(Extent { message, values, begin, end: start..from });
             }
@@ -237,7 +239,7 @@ impl Known<'_> {
             last == Some(TurnPart::Calls)
         };
         let (calls, others): (Vec<_>, Vec<_>) = turns.iter_mut().partition(|turn| has_calls(turn));
-        let ends: Vec<&str> = others.iter().map(|turn| &self.prompt[turn.end.clone()]).collect();
+        let ends: HashSet<&str> = others.iter().map(|turn| &self.prompt[turn.end.clone()]).collect();
         for turn in calls {
             let text = &self.prompt[turn.end.clone()];
             let closers = self.closers.iter().filter(|closer| !closer.is_empty());
