@@ -258,7 +258,9 @@ impl ChatTemplate {
     }
 
     /// The prompt of a request with the origin of each of its bytes: the template, or a message and its field, a tool or a
-    /// variable. Takes two to forty renders, so call it only if the result is needed.
+    /// variable, and the turns of the assistant. Takes two to five renders, and up to some 160 if the template inspects values,
+    /// so call it only if the result is needed. A prompt that has letters of all the scripts that labels are made of (some
+    /// hundred different ones of Yi, Vai and Phags-pa) is unknown as a whole, and has no turns.
     ///
     /// # Errors
     /// As [`ChatTemplate::params`].

@@ -115,7 +115,8 @@ impl Session {
     ///
     /// Calls without ids get those that the results among `messages` refer to, in order.
     ///
-    /// Renders the whole conversation once, and a few more times if the output was not written as the template writes it.
+    /// Renders the whole conversation once, and a few more times if the output was not written as the template writes it. Where the
+    /// template rewrites what was sent before the output, it takes two renders at most, and a third if arguments were cut off.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] with the name of the field if `messages` are invalid; otherwise as
@@ -158,8 +159,10 @@ impl Session {
         if let Some(end) = turn::end(self, &shown, text, cut) {
             return self.appended(shown, text, end);
         }
-        let others = if cut < text.len() { Vec::new() } else { turn::spelt_ends(self, text) };
-        for cut in others.into_iter().rev().chain(shown.closed.then_some(cut)) {
+        // What was sent before the output is another text now, wherever the output ends.
+        let is_other = self.behind_rendered(shown.render()).is_none();
+        let others = if is_other || cut < text.len() { Vec::new() } else { turn::spelt_ends(self, text) };
+        for cut in others.into_iter().rev().chain((shown.closed && !is_other).then_some(cut)) {
             let shown = self.shown(&output[..cut], new, cut < text.len())?;
             if let Some(end) = turn::end(self, &shown, text, cut) {
                 return self.appended(shown, text, end);

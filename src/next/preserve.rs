@@ -150,6 +150,11 @@ impl Session {
         let (Some(alone), Some(turn)) = (self.behind_rendered(alone), self.behind_rendered(shown.render())) else {
             return self.rewritten(shown, "");
         };
+        // A host sends ids back that the model did not write: does the template write them into earlier turns only?
+        let mut ids = shown.message.tool_calls.iter().map(|call| call.id.as_str());
+        if ids.any(|id| !alone.contains(id) && turn.contains(id)) {
+            return self.next(alone.as_bytes(), new);
+        }
         let output = turn[..shared(alone, turn)].to_owned();
         let Message { reasoning_content, content, tool_calls, .. } = &shown.message;
         let texts = [reasoning_content, content].into_iter().chain(tool_calls.iter().map(|call| &call.name));

@@ -1,10 +1,12 @@
 //! Chooses which values get a label, and of which kind, such that the render without labels is the prompt.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use super::change::{Change, Kept, moved};
 use super::marking::{Kind, Known, Marking, Way, With, is_container, stand_in};
+use super::words::is_word;
 use chatparse_base::find::{char_border_before, char_border_behind};
 use chatparse_base::limits::{SEGMENT_RENDERS, SEGMENT_WORDS};
 use chatparse_jinja::{Edge, Label, Labels};
@@ -18,38 +20,74 @@ pub(super) struct Found {
     pub values: Vec<Known>,
     /// The same prompt with trimmed texts, and its labels, which differ in their positions only.
     pub trimmed: Option<(String, Vec<Label>)>,
-    /// Words and scalars without a label.
+    /// The render with changed values.
+    pub changed: Changed,
+    /// What that render keeps in values, with a label.
+    pub kept: Kept,
+    /// Words that the template compares, such that no change of them can be rendered.
     pub words: Vec<String>,
-    /// The ranges that depend on texts without a label.
+    /// The ranges that depend on other such texts.
     pub unknown: Vec<Range<usize>>,
+}
+
+/// A render with changed values that is otherwise the prompt.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Changed {
+    /// Which values, by their numbers.
+    pub values: Vec<bool>,
+    pub keeps: bool,
+    /// The render, without its labels.
+    pub text: String,
+    /// Its labels, at their places in the prompt.
+    pub labels: Vec<Label>,
+    /// What differs in the prompt, in order.
+    pub moved: Vec<Range<usize>>,
 }
 
 pub(super) fn choose(
     prompt: &str,
+    source: &str,
     labels: Labels,
     request: &Request,
     render: impl Fn(&Request) -> Option<String>,
 ) -> Found {
     let search = Search { prompt, labels, request, render: &render, renders: Cell::new(0) };
-    let Chosen { values, ways, share, labels: taken } = search.choose();
+    let Chosen { values, ways, share, labels: taken, changed } = search.choose();
     let is_padded = |known: &Known| known.kind == Kind::Text && known.text.trim().len() != known.text.len();
-    let trimmed = values.iter().any(is_padded).then(|| search.render(&ways, With { trim: true, share })).flatten();
+    let trim = || search.render(&ways, With { trim: true, share, change: None });
+    let trimmed = values.iter().any(is_padded).then(trim).flatten();
     let trimmed = trimmed.filter(|(_, labels)| {
         let same = |(a, b): (&Label, &Label)| (a.edge, a.value) == (b.edge, b.value);
         labels.len() == taken.len() && labels.iter().zip(&taken).all(same)
     });
-    let (mut words, mut unknown) = (Vec::new(), Vec::new());
-    for (index, known) in values.iter().enumerate().filter(|(index, _)| ways[*index] == Way::Leave) {
-        match known.kind {
-            Kind::Text => unknown.extend(search.depends_on(index, values.len())),
-            Kind::Word | Kind::Scalar => words.extend(known.texts().map(str::to_owned)),
+    let mut found = Found { labels: taken, trimmed, ..Found::default() };
+    match changed {
+        Some(changed) => found.changed = changed,
+        None => {
+            search.renders.set(0);
+            let none = vec![false; values.len()];
+            found.changed =
+                Changed { values: none, labels: found.labels.clone(), text: prompt.to_owned(), ..Changed::default() };
+            found.kept = Kept::of(source, values.iter().flat_map(Known::texts));
+            let trial = Trial { search: &search, values: &values, ways: &ways, share };
+            let mut apart = Vec::new();
+            trial.change(0..values.len(), &mut found, &mut apart);
+            if !apart.is_empty() {
+                let unknown = trial.depends_on(&apart, &found);
+                found.unknown.extend(unknown);
+            }
         }
     }
-    if words.len() > SEGMENT_WORDS {
-        words.clear();
-        unknown.push(0..prompt.len());
+    for (_, known) in values.iter().enumerate().filter(|(index, _)| ways[*index] == Way::Leave) {
+        if known.kind == Kind::Scalar {
+            found.words.extend(known.texts().map(str::to_owned));
+        }
     }
-    Found { labels: taken, values, trimmed, words, unknown }
+    if found.words.len() > SEGMENT_WORDS {
+        found.words.clear();
+        found.unknown.push(0..prompt.len());
+    }
+    Found { values, ..found }
 }
 
 /// The treatment of each value, and the resulting labels. `share`: equal texts have one label.
@@ -58,6 +96,8 @@ struct Chosen {
     ways: Vec<Way>,
     share: bool,
     labels: Vec<Label>,
+    /// If these labels are those of a render with all values changed.
+    changed: Option<Changed>,
 }
 
 struct Search<'s> {
@@ -92,14 +132,18 @@ impl Search<'_> {
         for share in [false, true] {
             let values = self.values(share);
             let ways = vec![Way::Label; values.len()];
+            let all = Change { values: &vec![true; values.len()], kept: None, labels: 0 };
+            if let Some(changed) = self.changed(&ways, &values, share, all) {
+                return Chosen { labels: changed.labels.clone(), values, ways, share, changed: Some(changed) };
+            }
             if let Some(labels) = self.labels(&ways, &values, share) {
-                return Chosen { values, ways, share, labels };
+                return Chosen { values, ways, share, labels, changed: None };
             }
         }
         let values = self.values(false);
         let ways = self.group_by_group(&values);
         let labels = self.labels(&ways, &values, false).unwrap_or_default();
-        Chosen { values, ways, share: false, labels }
+        Chosen { values, ways, share: false, labels, changed: None }
     }
 
     fn values(&self, share: bool) -> Vec<Known> {
@@ -162,22 +206,96 @@ impl Search<'_> {
         }
     }
 
-    /// The range of the prompt that changes if this text changes. All of it if that is unknown.
-    fn depends_on(&self, index: usize, values: usize) -> Option<Range<usize>> {
-        let whole = 0..self.prompt.len();
-        if self.renders.get() >= SEGMENT_RENDERS {
-            return Some(whole);
+    /// The render with these values changed, if it differs from the prompt in their characters only.
+    fn changed(&self, ways: &[Way], values: &[Known], share: bool, change: Change) -> Option<Changed> {
+        let (text, labels) = self.render(ways, With { share, trim: false, change: Some(change) })?;
+        let (text, labels) = restored(&text, labels, ways, values);
+        let moved = moved(self.prompt, &text)?;
+        Some(Changed { values: change.values.to_vec(), keeps: change.kept.is_some(), text, labels, moved })
+    }
+}
+
+/// Changes values that are labelled already.
+struct Trial<'t> {
+    search: &'t Search<'t>,
+    values: &'t [Known],
+    ways: &'t [Way],
+    share: bool,
+}
+
+impl Trial<'_> {
+    /// Changes these values, too: at once, or with what the template looks for kept, or by halves; `apart` gets those that
+    /// cannot be changed. All changes are in one render, because values may be alike: then each could hide the other.
+    fn change(&self, numbers: Range<usize>, found: &mut Found, apart: &mut Vec<usize>) {
+        if numbers.is_empty() {
+            return;
         }
-        let mut ways = vec![Way::Leave; values];
-        ways[index] = Way::Change;
-        let Some((other, _)) = self.render(&ways, With::default()) else { return Some(whole) };
-        let (old, new) = (self.prompt.as_bytes(), other.as_bytes());
+        let mut values = found.changed.values.clone();
+        values[numbers.clone()].fill(true);
+        for keeps in [false, true] {
+            let is_new = if keeps { !found.kept.is_empty() } else { !found.changed.keeps };
+            if !is_new || self.search.renders.get() >= SEGMENT_RENDERS {
+                continue;
+            }
+            let changed = |labels: usize| {
+                let change = Change { values: &values, kept: keeps.then_some(&found.kept), labels };
+                self.search.changed(self.ways, self.values, self.share, change)
+            };
+            // With two labels a template that cuts at some length shows something else.
+            if (!keeps || changed(2).is_some())
+                && let Some(changed) = changed(1)
+            {
+                found.changed = changed;
+                return;
+            }
+        }
+        if numbers.len() > 1 {
+            let middle = numbers.start + numbers.len() / 2;
+            self.change(numbers.start..middle, found, apart);
+            self.change(middle..numbers.end, found, apart);
+            return;
+        }
+        let known = &self.values[numbers.start];
+        match known.kind {
+            Kind::Scalar => {}
+            Kind::Word if known.texts().all(is_word) => found.words.extend(known.texts().map(str::to_owned)),
+            _ => apart.push(numbers.start),
+        }
+    }
+
+    /// The range of the prompt that changes if the texts change that no render could change before. All of it if that is
+    /// unknown.
+    fn depends_on(&self, apart: &[usize], found: &Found) -> Option<Range<usize>> {
+        let whole = 0..self.search.prompt.len();
+        let mut values = found.changed.values.clone();
+        // Without a label nothing of a value is kept.
+        let mut ways = self.ways.to_vec();
+        for index in apart {
+            (values[*index], ways[*index]) = (true, Way::Leave);
+        }
+        let kept = found.changed.keeps.then_some(&found.kept);
+        let change = Some(Change { values: &values, kept, labels: 1 });
+        let Some((other, labels)) = self.search.render(&ways, With { change, share: self.share, trim: false }) else {
+            return Some(whole);
+        };
+        let (other, _) = restored(&other, labels, &ways, self.values);
+        let (old, new) = (found.changed.text.as_bytes(), other.as_bytes());
         let same = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-        let rest = old.len().min(new.len()) - same;
-        let behind = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
-        let start = char_border_before(self.prompt, same);
-        let end = char_border_behind(self.prompt, old.len() - behind);
-        (old != new).then_some(start..end.max(start))
+        let behind = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
+        // Text around the range may begin or end as what is there does: then the range may be longer.
+        let both = (same + behind).saturating_sub(old.len().min(new.len()));
+        let text = self.search.prompt;
+        let texts = apart.iter().flat_map(|index| self.values[*index].texts());
+        let own: HashSet<char> = texts.flat_map(str::chars).flat_map(char::to_lowercase).collect();
+        let is_own = |c: &char| c.to_lowercase().all(|c| own.contains(&c));
+        let length =
+            |chars: &mut dyn Iterator<Item = char>| chars.take_while(is_own).map(char::len_utf8).sum::<usize>();
+        let start = char_border_before(text, same - both);
+        let start = start - length(&mut text[..start].chars().rev());
+        let end = char_border_behind(text, old.len() - (behind - both));
+        let end = end + length(&mut text[end..].chars());
+        // Where it is inserted or left out as a whole, its place is not told.
+        (old != new).then_some(if start < end { start..end } else { whole })
     }
 }
 

@@ -1,11 +1,13 @@
 //! Adds labels to the values of a request.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::Origin;
+use super::change::{Change, changed};
 use super::json_text::{Token, json_texts, outer_space};
 use super::words::{is_keyword, is_type, is_word, names_members};
 use chatparse_jinja::{Labels, VALUES};
@@ -47,26 +49,26 @@ pub(super) enum Way {
     Inside,
     /// It is replaced by a unique word of the same form.
     StandIn,
-    /// It is replaced by another text of the same form.
-    Change,
 }
 
 /// Labels requests, always the same values in the same order.
 pub(super) struct Marking<'m> {
     labels: Labels,
     ways: &'m [Way],
-    with: With,
+    with: With<'m>,
     pub values: Vec<Known>,
     shared: HashMap<(String, String), usize>,
 }
 
 /// How texts are treated in addition.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct With {
+#[derive(Clone, Debug, Default)]
+pub(super) struct With<'w> {
     /// Outer white space is removed.
     pub trim: bool,
     /// Equal texts of messages have one label, because some templates compare messages.
     pub share: bool,
+    /// Texts get other characters.
+    pub change: Option<Change<'w>>,
 }
 
 /// The meaning of the values of a list or map.
@@ -128,7 +130,7 @@ impl Known {
 
 impl<'m> Marking<'m> {
     /// `ways`: how each value is changed; further values get labels.
-    pub fn new(labels: Labels, ways: &'m [Way], with: With) -> Self {
+    pub fn new(labels: Labels, ways: &'m [Way], with: With<'m>) -> Self {
         Marking { labels, ways, with, values: Vec::new(), shared: HashMap::new() }
     }
 
@@ -250,19 +252,29 @@ impl<'m> Marking<'m> {
             return text.to_owned();
         }
         let (number, way) = self.number(text, place, kind);
-        let labelled = match way {
-            Way::Leave => return text.to_owned(),
+        let marked = match way {
             Way::StandIn => return stand_in(text, number).unwrap_or_else(|| text.to_owned()),
             Way::Inside => match self.inside(text, number) {
                 Some(inside) => return inside,
                 None => return text.to_owned(),
             },
-            Way::Change => changed(inner),
-            Way::Label => self.labels.around(inner, number),
+            Way::Leave => self.changed(inner, number, false, false),
+            Way::Label => self.labels.around(&self.changed(inner, number, false, true), number).into(),
         };
         let start = text.len() - text.trim_start().len();
         let (before, after) = if self.with.trim { ("", "") } else { (&text[..start], &text[start + inner.len()..]) };
-        format!("{before}{labelled}{after}")
+        format!("{before}{marked}{after}")
+    }
+
+    /// The text as this render is to show it. `labelled`: what is kept of a changed text gets a label; without labels nothing
+    /// is kept.
+    fn changed<'t>(&self, text: &'t str, number: usize, json: bool, labelled: bool) -> Cow<'t, str> {
+        let change = self.with.change.as_ref().filter(|change| change.values.get(number) == Some(&true));
+        let kept = change.and_then(|change| change.kept).filter(|_| labelled);
+        let Some(change) = change else { return text.into() };
+        let label =
+            |kept: &str| (0..change.labels).fold(kept.to_owned(), |labelled, _| self.labels.around(&labelled, number));
+        changed(text, kept, json, &label).into()
     }
 
     /// JSON with labels of one number around its values.
@@ -278,7 +290,8 @@ impl<'m> Marking<'m> {
                     return text.to_owned();
                 }
                 let (before, after) = if self.with.trim { ("", "") } else { (before, after) };
-                format!("{before}{}{after}", self.labels.around(inner, number))
+                let changed = self.changed(inner, number, true, true);
+                format!("{before}{}{after}", self.labels.around(&changed, number))
             }
             Token::Scalar(json) => format!("\"{}\"", self.labels.scalar(json, number)),
         }
@@ -301,6 +314,7 @@ impl<'m> Marking<'m> {
             }
             match self.number(shown, place, kind) {
                 (number, Way::Label) => self.token(token, number),
+                (number, _) if kind == Kind::Text => self.changed(shown, number, true, false).into_owned(),
                 _ => shown.to_owned(),
             }
         })
@@ -361,25 +375,6 @@ impl<'m> Marking<'m> {
         }
         marked
     }
-}
-
-/// The text with other letters and digits, except in angle brackets, which may be markup.
-fn changed(text: &str) -> String {
-    let mut depth = 0usize;
-    let other = |c: char| {
-        match c {
-            '<' => depth += 1,
-            '>' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        match c {
-            'z' | 'Z' | '9' if depth == 0 => char::from(c as u8 - if c == '9' { 9 } else { 25 }),
-            _ if depth == 0 && c.is_ascii_alphanumeric() => char::from(c as u8 + 1),
-            _ if depth == 0 && c.is_alphanumeric() => 'x',
-            _ => c,
-        }
-    };
-    text.chars().map(other).chain(['x']).collect()
 }
 
 /// Whether the text is JSON with values in it.

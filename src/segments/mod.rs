@@ -1,10 +1,12 @@
 //! Finds the origin of each byte of a prompt.
 //!
-//! The request is rendered again with a label around each of its values (`chatparse_jinja::Labels`). Without its labels,
-//! that render must be equal to the prompt; then the labels locate each value. If the template inspects a value, a label may
-//! change the render: such values are found (`choice`) and labelled in another way, or not at all. The range that depends
-//! on a value without a label is unknown.
+//! The request is rendered again with a label around each of its values (`chatparse_jinja::Labels`), and each value changed
+//! in each of its characters (`change`). Without its labels, that render must be as long as the prompt. Then the labels locate
+//! each value, and a stretch that is the same in both is the template's. If the template inspects a value, a label or a
+//! change may make another prompt: such values are found (`choice`) and labelled in another way, changed one by one, or
+//! not at all. The range that depends on such a value is unknown.
 
+mod change;
 mod choice;
 mod json_text;
 mod marking;
@@ -70,6 +72,11 @@ pub struct Segments {
 }
 
 impl Origin {
+    /// Whether it is a value of the request.
+    fn is_value(&self) -> bool {
+        !matches!(self, Origin::Template | Origin::Unknown)
+    }
+
     /// A stable lower-case name of its kind: `template`, `message`, `tool`, `kwarg` or `unknown`.
     pub fn name(&self) -> &'static str {
         match self {
@@ -112,7 +119,7 @@ impl Segment {
 }
 
 /// The prompt of `request`, and the origin of each byte. Takes two renders, a third one if a value has outer white space,
-/// and up to some forty if labels change the render.
+/// and up to some eighty if the template inspects values.
 pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request) -> Result<Segments> {
     let render = |template, request: &Request| Ok(reader.prompts(taught, template, request, false)?.prompt.prompt);
     let prompt: String = render(&taught.template, request)?;
@@ -123,15 +130,31 @@ pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request) -> Re
         return Ok(Segments { prompt, segments, ..Segments::default() });
     };
     let labelled = taught.template.labelled(labels);
-    let found = choice::choose(&prompt, labels, request, |request| render(&labelled, request).ok());
+    let source = taught.template.source();
+    let found = choice::choose(&prompt, source, labels, request, |request| render(&labelled, request).ok());
     let (segments, generation) = places::segments(&prompt, found);
     let messages = answers(request);
     let mut turns = Vec::new();
     if !messages.is_empty() {
-        let end = taught.turn(request.enable_thinking).end.head().trim();
-        let ends = [end, taught.template.eos()];
-        let known = turns::Known { prompt: &prompt, segments: &segments, messages: &messages, ends: &ends };
-        turns = known.turns(|message| render(&taught.template, &until(request, message)).ok());
+        let turn = taught.turn(request.enable_thinking);
+        let known = turns::Known {
+            prompt: &prompt,
+            segments: &segments,
+            messages: &messages,
+            opening: &turn.opening,
+            ends: &[turn.end.head().trim(), taught.template.eos()],
+            closers: &turn.calls.iter().map(|form| form.close.head().trim()).collect::<Vec<_>>(),
+        };
+        let all = request
+            .plain
+            .as_ref()
+            .map_or(request.messages.len(), |given| given.messages.as_array().map_or(0, Vec::len));
+        let is_open = request.add_generation_prompt || request.continuation != Continuation::None;
+        let up_to = |messages: usize, ask: bool| match messages == all && !ask && !is_open {
+            true => Some(prompt.clone()),
+            false => render(&taught.template, &until(request, messages, ask)).ok(),
+        };
+        turns = known.turns(|message| up_to(message, true), |message| up_to(message + 1, false));
     }
     Ok(Segments { prompt, segments, generation, turns })
 }
@@ -147,14 +170,14 @@ fn answers(request: &Request) -> Vec<usize> {
     (0..roles.len()).filter(|index| roles[*index] == "assistant").collect()
 }
 
-/// The request up to a message, which the model answered with that message.
-fn until(request: &Request, message: usize) -> Request {
+/// The request with its first messages. `ask`: for the model to answer.
+fn until(request: &Request, messages: usize, ask: bool) -> Request {
     let mut before = request.clone();
     before.continuation = Continuation::None;
-    before.add_generation_prompt = true;
-    before.messages.truncate(message);
-    if let Some(Value::Array(messages)) = before.plain.as_mut().map(|given| Arc::make_mut(&mut given.messages)) {
-        messages.truncate(message);
+    before.add_generation_prompt = ask;
+    before.messages.truncate(messages);
+    if let Some(Value::Array(all)) = before.plain.as_mut().map(|given| Arc::make_mut(&mut given.messages)) {
+        all.truncate(messages);
     }
     before
 }

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use super::change::stays;
 use super::choice::Found;
-use super::marking::{Kind, Known};
+use super::marking::{Kind, Known, is_container};
 use super::words::{is_keyword, is_type};
 use super::{Origin, Segment};
-use chatparse_base::find::{char_border_before, char_border_behind};
 use chatparse_jinja::{Edge, Label};
 
 /// The characters between the values of JSON, and of Python's lists and dicts.
@@ -53,37 +53,116 @@ fn is_value(label: &&Label) -> bool {
     !matches!(label.edge, Edge::OpenBlock | Edge::CloseBlock)
 }
 
-/// The values between their labels. If the template renders a part of a value, one label is missing: then the segment
-/// extends as far as the value's text matches.
+/// The values, each as its own render shows it.
 fn values(prompt: &str, found: &Found) -> Vec<Segment> {
-    let labels: Vec<&Label> = found.labels.iter().filter(is_value).collect();
-    let (mut segments, mut shown): (Vec<Segment>, Vec<usize>) = Default::default();
-    let mut index = 0;
-    while let Some(label) = labels.get(index) {
-        let known = &found.values[label.value];
+    let mut shown: Vec<(Range<usize>, usize)> = Vec::new();
+    let changed = &found.changed;
+    let is_changed = |value: usize| changed.values.get(value) == Some(&true);
+    // What is not the whole text may have been written into it.
+    let is_whole = |bytes: &Range<usize>, value: usize| {
+        is_changed(value) || is_text_of(&found.values[value], &prompt[bytes.clone()])
+    };
+    if changed.values.contains(&false) {
+        let all = shown_between(prompt, &found.labels, &[], &is_whole);
+        shown.extend(all.filter(|(_, value)| !is_changed(*value)));
+    }
+    // A piece of a value moves, or is what was kept of it; else the template has split the value, and wrote this between.
+    let is_piece = |bytes: &Range<usize>, value: usize| {
+        let text = &prompt[bytes.clone()];
+        let is_constant = !changed.keeps || found.values[value].kind == Kind::Scalar || text.chars().all(stays);
+        let first = changed.moved.partition_point(|range| range.end <= bytes.start);
+        let moves = changed.moved.get(first).is_some_and(|range| range.start < bytes.end);
+        is_constant || moves || found.kept.is(text)
+    };
+    let all = shown_between(prompt, &changed.labels, &changed.moved, &is_piece);
+    shown.extend(all.filter(|(_, value)| is_changed(*value)));
+    chatparse_base::sort::by_key(&mut shown, |(bytes, _)| bytes.start);
+    let segment = |(bytes, value): &(Range<usize>, usize)| Segment {
+        bytes: bytes.clone(),
+        origin: found.values[*value].origin().clone(),
+    };
+    let mut segments: Vec<Segment> = shown.iter().map(segment).collect();
+    let shown: Vec<usize> = shown.into_iter().map(|(_, value)| value).collect();
+    resolve_places(found, &shown, &mut segments);
+    segments
+}
+
+/// Whether the prompt shows the text of a value, as it is or in JSON, or a value inside of it.
+fn is_text_of(known: &Known, shown: &str) -> bool {
+    known.texts().any(|text| {
+        let quoted = |text: &str| serde_json::from_str::<String>(&format!("\"{text}\"")).ok();
+        let text = text.trim();
+        text == shown
+            || quoted(shown).as_deref() == Some(text)
+            || quoted(text).as_deref() == Some(shown)
+            || is_container(text)
+    }) || known.kind == Kind::Scalar
+}
+
+/// What stands between the two labels of a value. If the template renders a part of a value, one label is missing: then the
+/// value extends as far as the text moves with it.
+fn shown_between<'l>(
+    prompt: &'l str,
+    labels: &'l [Label],
+    moved: &'l [Range<usize>],
+    is_piece: &'l dyn Fn(&Range<usize>, usize) -> bool,
+) -> impl Iterator<Item = (Range<usize>, usize)> + 'l {
+    let labels: Vec<&Label> = labels.iter().filter(is_value).collect();
+    let (mut index, mut last) = (0, 0);
+    std::iter::from_fn(move || {
+        let label = *labels.get(index)?;
         let next = labels.get(index + 1);
         let bytes = match next {
-            Some(next) if opens(label) && !opens(next) && next.value == label.value => {
+            Some(next)
+                if opens(label)
+                    && !opens(next)
+                    && next.value == label.value
+                    && is_piece(&(label.at..next.at), label.value) =>
+            {
                 index += 1;
                 label.at..next.at
             }
             _ if opens(label) => {
                 let end = next.map_or(prompt.len(), |next| next.at);
-                label.at..label.at + alike(&prompt[label.at..end], known, false)
+                let is_same = next.is_some_and(|next| next.value == label.value);
+                label.at..moves_until(prompt, moved, label.at..end, is_same)
             }
             _ => {
-                let start = segments.last().map_or(0, |last| last.bytes.end);
-                label.at - alike(&prompt[start..label.at], known, true)..label.at
+                let is_same = index.checked_sub(1).is_some_and(|before| labels[before].value == label.value);
+                moves_from(prompt, moved, last..label.at, is_same)..label.at
             }
         };
         index += 1;
-        if !bytes.is_empty() {
-            segments.push(Segment { bytes, origin: known.origin().clone() });
-            shown.push(label.value);
+        last = last.max(bytes.end);
+        Some((bytes, label.value))
+    })
+    .filter(|(bytes, _)| !bytes.is_empty())
+}
+
+/// How far the text at the start of a gap moves. `through`: also over what always stays at the end of the gap.
+fn moves_until(prompt: &str, moved: &[Range<usize>], gap: Range<usize>, through: bool) -> usize {
+    let mut end = gap.start;
+    let first = moved.partition_point(|range| range.end <= gap.start);
+    for range in moved[first..].iter().take_while(|range| range.start < gap.end) {
+        if !prompt[end..range.start.max(end)].chars().all(stays) {
+            return end;
         }
+        end = range.end.min(gap.end);
     }
-    resolve_places(found, &shown, &mut segments);
-    segments
+    if through && prompt[end..gap.end].chars().all(stays) { gap.end } else { end }
+}
+
+/// The same backwards, from the end of a gap.
+fn moves_from(prompt: &str, moved: &[Range<usize>], gap: Range<usize>, through: bool) -> usize {
+    let mut start = gap.end;
+    let behind = moved.partition_point(|range| range.start < gap.end);
+    for range in moved[..behind].iter().rev().take_while(|range| range.end > gap.start) {
+        if !prompt[range.end.min(start)..start].chars().all(stays) {
+            return start;
+        }
+        start = range.start.max(gap.start);
+    }
+    if through && prompt[gap.start..start].chars().all(stays) { gap.start } else { start }
 }
 
 /// Resolves ids and equal texts with several places: each occurrence gets one of the places, in order, or the one next to
@@ -154,29 +233,6 @@ fn whole_words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = Range<u
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let all = text.match_indices(word).map(|(at, word)| at..at + word.len());
     all.filter(move |range| !text[..range.start].ends_with(is_part) && !text[range.end..].starts_with(is_part))
-}
-
-/// The length of the beginning (or the end) that `shown` shares with a value, as it is or in JSON.
-fn alike(shown: &str, known: &Known, from_end: bool) -> usize {
-    // Only as much of a long text as can match.
-    let text = known.text.trim();
-    let text = match from_end {
-        false => &text[..char_border_before(text, shown.len())],
-        true => &text[char_border_behind(text, text.len().saturating_sub(shown.len()))..],
-    };
-    let mut escaped = String::new();
-    chatparse_base::json_string::push_quoted(text, &mut escaped);
-    let of = |text: &str| {
-        let same: usize = match from_end {
-            false => shown.chars().zip(text.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum(),
-            true => {
-                let pairs = shown.chars().rev().zip(text.chars().rev());
-                pairs.take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum()
-            }
-        };
-        same
-    };
-    of(text).max(of(&escaped))
 }
 
 /// Extends values by their outer white space, which is missing between two labels if values are trimmed.
@@ -267,8 +323,8 @@ fn whole(origin: &Origin) -> Option<Origin> {
 /// Adds the punctuation of JSON values: between the parts of a larger value, and around those of arguments.
 fn with_punctuation(prompt: &str, segments: Vec<Segment>) -> Vec<Segment> {
     let mut all: Vec<Segment> = Vec::with_capacity(segments.len() * 2);
-    // The number of open brackets in the current value.
-    let mut open = 0;
+    // What closes the open brackets in the current value.
+    let mut open: Vec<char> = Vec::new();
     for (index, segment) in segments.iter().enumerate() {
         let own = whole(&segment.origin);
         let before = index.checked_sub(1).map(|index| &segments[index]);
@@ -276,17 +332,18 @@ fn with_punctuation(prompt: &str, segments: Vec<Segment>) -> Vec<Segment> {
         let gap = &prompt[from..segment.bytes.start];
         let is_same = own.is_some() && before.is_some_and(|before| whole(&before.origin) == own);
         if let (true, Some(origin)) = (is_same && is_punctuation(gap), &own) {
-            open = gap.chars().fold(open, |open: usize, c| match c {
-                '{' | '[' => open + 1,
-                '}' | ']' => open.saturating_sub(1),
-                _ => open,
-            });
+            brackets(gap, &mut open);
             all.push(Segment { bytes: from..segment.bytes.start, origin: origin.clone() });
         } else if let Some(origin) = &own
             && is_part(&segment.origin, origin)
         {
-            let start = segment.bytes.start - opening(gap);
-            open = prompt[start..segment.bytes.start].matches(['{', '[']).count();
+            let depth = |origin: &Origin| match origin {
+                Origin::Message { path, .. } => path.matches('/').count(),
+                _ => 0,
+            };
+            let start = segment.bytes.start - opening(gap, depth(&segment.origin) - depth(origin));
+            open.clear();
+            brackets(&prompt[start..segment.bytes.start], &mut open);
             all.push(Segment { bytes: start..segment.bytes.start, origin: origin.clone() });
         }
         all.push(segment.clone());
@@ -296,7 +353,7 @@ fn with_punctuation(prompt: &str, segments: Vec<Segment>) -> Vec<Segment> {
         if let (false, Some(origin)) = (goes_on, &own)
             && is_part(&segment.origin, origin)
         {
-            let end = segment.bytes.end + closing(gap, open);
+            let end = segment.bytes.end + closing(gap, &open);
             all.push(Segment { bytes: segment.bytes.end..end, origin: origin.clone() });
         }
     }
@@ -315,15 +372,28 @@ fn is_punctuation(gap: &str) -> bool {
     words.all(|word| is_keyword(word) || is_type(word)) && !gap.contains("\n\n")
 }
 
-/// The length of the closing quote and brackets after the last value of arguments; `open`: how many are open.
-fn closing(gap: &str, open: usize) -> usize {
+/// Follows the brackets of a piece of JSON.
+fn brackets(gap: &str, open: &mut Vec<char>) {
+    for c in gap.chars() {
+        match c {
+            '{' => open.push('}'),
+            '[' => open.push(']'),
+            '}' | ']' => drop(open.pop()),
+            _ => {}
+        }
+    }
+}
+
+/// The length of the closing quote and brackets after the last value of arguments; `open`: the brackets that are to come, the
+/// last one first.
+fn closing(gap: &str, open: &[char]) -> usize {
     let mut length = 0;
     let quote = gap.chars().next().filter(|c| matches!(c, '"' | '\''));
     length += quote.map_or(0, char::len_utf8);
-    for _ in 0..open {
+    for bracket in open.iter().rev() {
         let rest = &gap[length..];
         let closer = rest.trim_start_matches([' ', '\n', '\t']);
-        if !closer.starts_with(['}', ']']) {
+        if !closer.starts_with(*bracket) {
             break;
         }
         length += rest.len() - closer.len() + 1;
@@ -331,38 +401,43 @@ fn closing(gap: &str, open: usize) -> usize {
     length
 }
 
-/// The length of the opening quote and brackets in front of the first value.
-fn opening(gap: &str) -> usize {
+/// The length of the opening quote and brackets in front of the first value, which stands in at most so many.
+fn opening(gap: &str, most: usize) -> usize {
     let mut rest = gap.strip_suffix(['"', '\'']).unwrap_or(gap);
-    loop {
+    for _ in 0..most {
         let opener = rest.trim_end_matches([' ', '\n', '\t']);
-        match opener.strip_suffix(['{', '[']) {
-            Some(before) => rest = before,
-            None => return gap.len() - rest.len(),
-        }
+        let Some(before) = opener.strip_suffix(['{', '[']) else { break };
+        rest = before;
     }
+    gap.len() - rest.len()
 }
 
-/// The ranges that words and texts without a label may affect.
+/// The ranges outside of values that move with one, or that words and texts without a label may affect.
 fn unknown(prompt: &str, found: &Found, known: &[Segment]) -> Vec<Range<usize>> {
     let words = found.words.iter().flat_map(|word| whole_words(prompt, word));
-    let mut unknown: Vec<Range<usize>> = words.chain(found.unknown.iter().cloned()).collect();
+    let moved = found.changed.moved.iter().cloned();
+    let mut unknown: Vec<Range<usize>> = words.chain(found.unknown.iter().cloned()).chain(moved).collect();
     chatparse_base::sort::by_key(&mut unknown, |range| range.start);
     // Labelled ranges are known.
-    let mut left = Vec::new();
-    let mut from = 0;
+    let mut left: Vec<Range<usize>> = Vec::new();
+    let (mut from, mut first) = (0, 0);
     for range in unknown {
         let mut start = range.start.max(from);
-        let first = known.partition_point(|segment| segment.bytes.end <= start);
+        first += known[first..].partition_point(|segment| segment.bytes.end <= start);
+        let last = left.last().map_or(0, |last| last.end);
+        let mut joins = known[..first].last().is_none_or(|segment| segment.bytes.end <= last);
+        let mut push = |bytes: Range<usize>, joins: bool| match left.last_mut() {
+            _ if bytes.is_empty() => {}
+            // What always stays between two pieces of a value is the value's.
+            Some(last) if joins && prompt[last.end..bytes.start].chars().all(stays) => last.end = bytes.end,
+            _ => left.push(bytes),
+        };
         for segment in known[first..].iter().take_while(|segment| segment.bytes.start < range.end) {
-            if start < segment.bytes.start {
-                left.push(start..segment.bytes.start);
-            }
+            push(start..segment.bytes.start.max(start), joins);
             start = start.max(segment.bytes.end);
+            joins = false;
         }
-        if start < range.end {
-            left.push(start..range.end);
-        }
+        push(start..range.end.max(start), joins);
         from = from.max(range.end);
     }
     left
@@ -393,10 +468,10 @@ mod tests {
 
     #[test]
     fn punctuation_around_arguments_is_theirs() {
-        assert_eq!(closing("\"}}\n</tool_call>", 1), 2);
-        assert_eq!(closing("\n</parameter>", 1), 0);
-        assert_eq!(opening("\"arguments\": {\""), 2);
-        assert_eq!(opening("<parameter=city>\n"), 0);
+        assert_eq!(closing("\"}}\n</tool_call>", &['}']), 2);
+        assert_eq!(closing("\n</parameter>", &['}']), 0);
+        assert_eq!(opening("\"arguments\": {\"", 1), 2);
+        assert_eq!(opening("<parameter=city>\n", 1), 0);
         assert!(is_punctuation("\", \"type\": \"string\", \""));
         assert!(!is_punctuation("</tool>\n"));
     }

@@ -1,14 +1,15 @@
 //! Finds what models wrote of a prompt: the assistant's turns and their parts, for training.
 //!
 //! The text that the template writes between the first and the last value of an answer was written by the model. The turn
-//! begins behind the generation prompt of a render of the messages before it. It ends with the end of all turns
-//! ([`chatparse_learn::analysis::turn`]), or with the host's end-of-turn token.
+//! begins where the prompt ends that it answers: a render of the messages before it. It ends with what the template writes
+//! behind its last value, whatever follows: a render that stops there shows it, too. Neither is inside of a marker.
 
-use std::collections::HashMap;
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::{Origin, Segment};
-use chatparse_base::find::{char_border_before, char_border_behind};
+use chatparse_base::find::char_border_behind;
 use chatparse_base::limits::{SEGMENT_GLUE, SEGMENT_RENDERS};
 use chatparse_jinja::shared;
 use chatparse_message::{REASONING, THINKING};
@@ -115,36 +116,142 @@ pub(super) struct Known<'k> {
     pub segments: &'k [Segment],
     /// The assistant's messages.
     pub messages: &'k [usize],
+    /// What prompts end with where the model begins.
+    pub opening: &'k str,
     /// Texts that end turns, the most likely first.
     pub ends: &'k [&'k str],
+    /// Texts that end calls.
+    pub closers: &'k [&'k str],
+}
+
+/// Where a turn is, in bytes of the prompt.
+struct Extent {
+    message: usize,
+    /// The segments from its first value to its last.
+    values: Range<usize>,
+    begin: usize,
+    /// What ends it.
+    end: Range<usize>,
 }
 
 impl Known<'_> {
-    /// The turns of messages that are in the prompt. `asked`: returns the prompt that a message answers.
-    pub fn turns(&self, asked: impl Fn(usize) -> Option<String>) -> Vec<Turn> {
+    /// The turns of messages that are in the prompt. `asked`: returns the prompt that a message answers; `closed`: the
+    /// conversation up to and with a message.
+    pub fn turns(
+        &self,
+        asked: impl Fn(usize) -> Option<String>,
+        closed: impl Fn(usize) -> Option<String>,
+    ) -> Vec<Turn> {
+        let left = Cell::new(2 * SEGMENT_RENDERS);
+        let may_render = || left.replace(left.get().saturating_sub(1)) > 0;
+        let asked = |message: usize| may_render().then(|| asked(message)).flatten();
+        let closed = |message: usize| may_render().then(|| closed(message)).flatten();
         let mut shown: HashMap<usize, Range<usize>> = HashMap::new();
         for (at, segment) in self.segments.iter().enumerate() {
             if let Origin::Message { index, .. } = segment.origin {
                 shown.entry(index).or_insert(at..at).end = at + 1;
             }
         }
-        // The text between two messages determines where the second begins, if that is known from another pair.
+        // The text around the values of a turn determines where it begins and ends, if that is known from another turn.
         let mut begins: HashMap<&str, usize> = HashMap::new();
+        let mut ends: HashMap<(&str, bool), usize> = HashMap::new();
         let (mut last_asked, mut same) = (String::new(), 0);
-        let turn = |message: &usize| {
-            let own = shown.get(message)?.clone();
-            let glue = self.glue(own.start.checked_sub(1));
-            let renders = begins.len();
-            let begin = *begins.entry(&self.prompt[glue.clone()]).or_insert_with(|| {
-                if renders < SEGMENT_RENDERS {
-                    last_asked = asked(*message).unwrap_or_default();
-                    same = shared(&last_asked, self.prompt);
+        let mut from = 0;
+        let mut turns = Vec::new();
+        for &message in self.messages {
+            let own = shown.get(&message).cloned();
+            let is_known = |own: &Range<usize>| begins.contains_key(&self.prompt[self.glue(own.start.checked_sub(1))]);
+            if !own.as_ref().is_some_and(is_known) {
+                last_asked = asked(message).unwrap_or_default();
+                same = shared(&last_asked, self.prompt);
+            }
+            let begin = match &own {
+                Some(own) => {
+                    let glue = self.glue(own.start.checked_sub(1));
+                    let begin = begins.entry(&self.prompt[glue.clone()]);
+                    glue.start + *begin.or_insert_with(|| self.begin(&last_asked, same, &glue) - glue.start)
                 }
-                self.begin(&last_asked, same, &glue) - glue.start
-            });
-            Some(self.turn(*message, own, glue.start + begin))
+                // A turn without a value of its own begins where the prompt ends that it answers.
+                None if same > from && last_asked.len() - same < OPENING => self.border(&last_asked, 0..same),
+                None => continue,
+            };
+            let pieces = own.map_or_else(|| vec![Range::default()], |own| self.pieces(message, own, &closed));
+            for (number, values) in pieces.into_iter().enumerate() {
+                let first = self.segments.get(values.start).map_or(begin, |first| first.bytes.start);
+                let begin = if number == 0 { begin } else { first };
+                let last = values.clone().next_back().map(|last| &self.segments[last].bytes);
+                let start = last.map_or(begin, |last| last.end);
+                let gap = self.gap(start);
+                let key = (&self.prompt[gap.clone()], gap.end == self.prompt.len());
+                let end =
+                    *ends.entry(key).or_insert_with(|| self.end(&closed(message).unwrap_or_default(), last, &gap));
+                from = start + end;
+                turns.push(Extent { message, values, begin, end: start..from });
+            }
+        }
+        self.without_results(&mut turns);
+        let mut all: Vec<Turn> = Vec::new();
+        for turn in turns {
+            let turn = self.turn(turn);
+            match all.last_mut().filter(|last| last.message == turn.message) {
+                Some(last) => last.parts.extend(turn.parts),
+                None => all.push(turn),
+            }
+        }
+        all
+    }
+
+    /// The values of a message that the model wrote, as ranges of segments: values of others divide them. So does a result that
+    /// names the call again; `closed` has no results.
+    fn pieces(&self, message: usize, own: Range<usize>, closed: &dyn Fn(usize) -> Option<String>) -> Vec<Range<usize>> {
+        let mut pieces: Vec<Range<usize>> = Vec::new();
+        let mut names: Vec<&str> = Vec::new();
+        let mut goes_on = false;
+        for at in own {
+            let segment = &self.segments[at];
+            match &segment.origin {
+                Origin::Message { index, path } if *index == message => {
+                    let end = segment.bytes.end;
+                    let is_in = |text: String| text.get(..end) == Some(&self.prompt[..end]);
+                    let is_name = path.ends_with("/function/name");
+                    if is_name && names.contains(&path.as_str()) && !closed(message).is_some_and(is_in) {
+                        goes_on = false;
+                        continue;
+                    }
+                    names.extend(is_name.then_some(path.as_str()));
+                    match pieces.last_mut().filter(|_| goes_on) {
+                        Some(piece) => piece.end = at + 1,
+                        None => pieces.push(at..at + 1),
+                    }
+                    goes_on = true;
+                }
+                Origin::Template | Origin::Unknown => {}
+                _ => goes_on = false,
+            }
+        }
+        pieces
+    }
+
+    /// Takes from the ends of turns with calls what only opens a result: what is behind the last call and ends no other turn.
+    fn without_results(&self, turns: &mut [Extent]) {
+        let has_calls = |turn: &Extent| {
+            let last = turn.values.clone().next_back().and_then(|last| part_of(&self.segments[last], turn.message));
+            last == Some(TurnPart::Calls)
         };
-        self.messages.iter().filter_map(turn).collect()
+        let (calls, others): (Vec<_>, Vec<_>) = turns.iter_mut().partition(|turn| has_calls(turn));
+        let ends: HashSet<&str> = others.iter().map(|turn| &self.prompt[turn.end.clone()]).collect();
+        for turn in calls {
+            let text = &self.prompt[turn.end.clone()];
+            let closers = self.closers.iter().filter(|closer| !closer.is_empty());
+            let Some(close) = closers.filter_map(|closer| Some(text.rfind(closer)? + closer.len())).max() else {
+                continue;
+            };
+            let rest = text[close..].trim();
+            let is_end = |end: &&str| !end.is_empty() && rest.contains(*end);
+            if !ends.is_empty() && !ends.iter().any(|end| end.contains(rest)) && !self.ends.iter().any(is_end) {
+                turn.end.end = turn.end.start + close;
+            }
+        }
     }
 
     /// The range of a segment of the template, by index; empty for other segments.
@@ -156,22 +263,91 @@ impl Known<'_> {
         }
     }
 
+    /// The text from here on up to the next value.
+    fn gap(&self, start: usize) -> Range<usize> {
+        let at = self.segments.partition_point(|segment| segment.bytes.end <= start);
+        let behind = self.segments[at..].iter().take_while(|segment| !segment.origin.is_value()).last();
+        start..behind.map_or(start, |segment| segment.bytes.end)
+    }
+
+    /// The end of a text that goes on otherwise in the prompt: in front of a marker that is not closed there.
+    fn border(&self, text: &str, range: Range<usize>) -> usize {
+        if text.len() == range.end || self.prompt.len() == range.end {
+            return range.end;
+        }
+        let is_border = |c: char| c.is_whitespace() || matches!(c, '>' | ']' | '}' | ')');
+        let marker = self.prompt[range.clone()].rfind(['<', '[']).map(|at| range.start + at);
+        let closed = self.prompt[range.clone()].rfind(is_border).map(|at| range.start + at);
+        match marker {
+            Some(marker) if closed.is_none_or(|closed| closed < marker) => marker,
+            _ => range.end,
+        }
+    }
+
     /// Where the turn begins in the glue in front of it. `same`: the length of the common prefix of the prompt and `asked`.
     fn begin(&self, asked: &str, same: usize, glue: &Range<usize>) -> usize {
+        let begin = self.asked(asked, same, glue);
+        // Behind a result some prompts have no opening, and conversations have one.
+        let rest = &self.prompt[begin..glue.end];
+        let opening =
+            [self.opening, self.opening.trim()].into_iter().find(|opening| rest.trim_start().starts_with(*opening));
+        begin
+            + opening.map_or(0, |opening| {
+                if opening.is_empty() { 0 } else { rest.len() - rest.trim_start().len() + opening.len() }
+            })
+    }
+
+    /// Where the prompt that the turn answers ends in the glue.
+    fn asked(&self, asked: &str, same: usize, glue: &Range<usize>) -> usize {
+        if same >= glue.end {
+            return glue.end;
+        }
         if same >= glue.start {
-            return char_border_before(self.prompt, same.min(glue.end));
+            return self.border(asked, glue.start..same);
         }
         // The template has changed earlier text: search for the end of the prompt that the turn answers.
         let from = char_border_behind(self.prompt, glue.start.max(glue.end.saturating_sub(SEGMENT_GLUE)));
         let text = &self.prompt[from..glue.end];
-        let tails = asked.char_indices().rev().take(OPENING).map(|(at, _)| &asked[at..]);
-        let found = tails
-            .filter_map(|tail| Some((text.rfind(tail)? + tail.len(), tail.len())))
-            .max_by_key(|(_, length)| *length);
-        from + found.filter(|(_, length)| *length > 1).map_or(text.len(), |(end, _)| end)
+        // The turn may have another text than the last of the prompt.
+        let ends = asked.char_indices().rev().map(|(at, c)| at + c.len_utf8()).take(OPENING);
+        let found = ends.into_iter().find_map(|end| {
+            let start = asked[..end].char_indices().rev().nth(TAIL - 1)?.0;
+            Some((text.rfind(&asked[start..end])? + end - start, end))
+        });
+        match found {
+            Some((at, end)) if end < asked.len() => self.border(asked, from..from + at),
+            Some((at, _)) => from + at,
+            None => glue.end,
+        }
     }
 
-    fn turn(&self, message: usize, own: Range<usize>, begin: usize) -> Turn {
+    /// The length of what the template writes behind a turn to end it: what it writes there, whatever follows. `closed`: the
+    /// conversation up to the turn; `last`: the turn's last value.
+    fn end(&self, closed: &str, last: Option<&Range<usize>>, gap: &Range<usize>) -> usize {
+        let text = &self.prompt[gap.clone()];
+        let rest = match last {
+            _ if closed.get(..gap.start) == Some(&self.prompt[..gap.start]) => &closed[gap.start..],
+            // The template has changed earlier text.
+            Some(last) => closed.rfind(&self.prompt[last.clone()]).map_or("", |at| &closed[at + last.len()..]),
+            None => "",
+        };
+        let same = shared(rest, text);
+        let same = self.border(rest, gap.start..gap.start + same) - gap.start;
+        let ended = text[..same].trim_end().len();
+        if ended > 0 {
+            return ended;
+        }
+        let known = self.ends.iter().filter(|end| !end.is_empty());
+        // Where another marker follows in each case, the first is the end.
+        let opens = !self.opening.trim().is_empty() && text.trim_start().starts_with(self.opening.trim());
+        let is_marker = |text: &str| text.trim_start().starts_with(['<', '[']);
+        let marker = !opens && is_marker(text) && is_marker(rest);
+        let marker = || text.find(['>', ']']).filter(|_| marker).map(|at| at + 1);
+        known.filter_map(|end| Some(text.find(end)? + end.len())).next().or_else(marker).unwrap_or(0)
+    }
+
+    /// The turn, with the text that ends it.
+    fn turn(&self, Extent { message, values, begin, end: behind }: Extent) -> Turn {
         let mut parts: Vec<(TurnPart, Range<usize>)> = Vec::new();
         let mut push = |part: TurnPart, bytes: Range<usize>| match parts.last_mut() {
             _ if bytes.is_empty() => {}
@@ -180,14 +356,8 @@ impl Known<'_> {
         };
         let mut before = None;
         let mut at = begin;
-        for segment in &self.segments[own.clone()] {
-            let Some(part) = part_of(segment, message) else {
-                // Segments of other origins divide the turn, together with the text around them.
-                if segment.origin != Origin::Template && segment.origin != Origin::Unknown {
-                    at = usize::MAX;
-                }
-                continue;
-            };
+        for segment in &self.segments[values] {
+            let Some(part) = part_of(segment, message) else { continue };
             let glue = match (before, part) {
                 (Some(TurnPart::Reasoning), _) => TurnPart::Reasoning,
                 (Some(TurnPart::Calls), _) => TurnPart::Calls,
@@ -197,21 +367,25 @@ impl Known<'_> {
             push(part, segment.bytes.clone());
             (before, at) = (Some(part), segment.bytes.end);
         }
-        let behind = match self.segments.get(own.end) {
-            Some(segment) if segment.origin == Origin::Template => &self.prompt[segment.bytes.clone()],
-            _ => "",
+        let text = &self.prompt[behind.clone()];
+        let known = self.ends.iter().filter(|end| !end.is_empty()).filter_map(|end| text.find(end)).next();
+        let start = match (known, before) {
+            (Some(at), _) => at,
+            // Behind calls there is their own end.
+            (None, Some(TurnPart::Calls)) => text.len(),
+            (None, _) => 0,
         };
-        let ends = self.ends.iter().filter(|end| !end.is_empty());
-        if let Some((start, end)) = ends.filter_map(|end| Some((behind.find(end)?, end.len()))).next() {
-            push(before.unwrap_or(TurnPart::Content), at..at + start);
-            push(TurnPart::End, at + start..at + start + end);
-        }
+        push(before.unwrap_or(TurnPart::Content), behind.start..behind.start + start);
+        push(TurnPart::End, behind.start + start..behind.end);
         Turn { message, parts }
     }
 }
 
-/// The maximum length of the end of a prompt that is searched for, in characters.
+/// The maximum length of the opening of a turn, in characters.
 const OPENING: usize = 200;
+
+/// How much of the end of a prompt is searched for, in characters.
+const TAIL: usize = 12;
 
 /// The part of the turn that a segment is, if it belongs to this message.
 fn part_of(segment: &Segment, message: usize) -> Option<TurnPart> {

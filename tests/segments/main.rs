@@ -1,9 +1,11 @@
 //! Where each byte of a prompt comes from, for the built-in templates and those next to the repository.
 
 mod conversations;
+mod derived;
 mod injection;
+mod turns;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
@@ -134,15 +136,19 @@ fn covers(found: &Segments) {
     assert_eq!(at, found.prompt.len());
 }
 
-/// A mask has all of the assistant's values and none of others'.
+/// A mask has all of the assistant's values and none of others'. A result that names its call again is no value of the assistant's.
 fn masked(body: &Value, found: &Segments) -> Option<String> {
     let mask = found.mask(MaskParts::default());
     let spoken = |index: usize| body["messages"][index]["role"] == "assistant";
+    let mut names = HashSet::new();
     for segment in &found.segments {
         let inside = mask.iter().any(|span| span.start <= segment.bytes.start && segment.bytes.end <= span.end);
         let touched = mask.iter().any(|span| span.start < segment.bytes.end && segment.bytes.start < span.end);
         let right = match &segment.origin {
-            Origin::Message { index, .. } if spoken(*index) => inside || !found.generation.is_empty(),
+            Origin::Message { index, path } if spoken(*index) => {
+                let again = path.ends_with("/function/name") && !names.insert((*index, path.clone()));
+                inside || again || !found.generation.is_empty()
+            }
             Origin::Template | Origin::Unknown => true,
             _ => !touched,
         };

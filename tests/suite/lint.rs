@@ -1,6 +1,7 @@
 //! What templates write is read back, and where a template writes something else is reported.
 
 use chatparse::lint::{Outcome, Thinking, lint};
+use chatparse::next::{Kind, Preserved};
 use chatparse::{ChatTemplate, builtin};
 
 use crate::turns::source;
@@ -94,6 +95,16 @@ fn a_template_that_raises_is_told() {
 fn what_cannot_be_traced_is_told() {
     let calls = CALLS.replace("ARGUMENTS", "c.function.arguments | tojson");
     assert_eq!(lint(&template(&calls, "<|assistant|>")).untraced, [""; 0]);
-    let shouts = template(&calls.replace("m.content", "m.content | title"), "<|assistant|>");
-    assert_eq!(lint(&shouts).untraced, ["It Rains."]);
+    let reversed = template(&calls.replace("m.content", "m.content[::-1]"), "<|assistant|>");
+    assert_eq!(lint(&reversed).untraced, [".sniar tI"]);
+}
+
+#[test]
+fn an_id_in_earlier_turns_only_changes_the_prompt() {
+    let calls = CALLS.replace("ARGUMENTS", "c.function.arguments | tojson");
+    let with = |id: &str| template(&calls.replace("'}</call>'", &format!("{id} ~ '}}</call>'")), "<|assistant|>");
+    let always = with("', \"id\": \"' ~ c.id ~ '\"'");
+    assert_eq!(always.preserves(Kind::ToolStep, Thinking::Off), Preserved::Yes);
+    let earlier = with("('' if messages[-1] == m else ', \"id\": \"' ~ c.id ~ '\"')");
+    assert!(matches!(earlier.preserves(Kind::ToolStep, Thinking::Off), Preserved::No(_)));
 }

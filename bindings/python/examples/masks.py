@@ -20,8 +20,8 @@ IGNORED = -100
 
 
 def labelled(tokenizer: Any, template: Template, conversation: dict[str, Any], parts: MaskPart = MaskPart.ALL) -> tuple[list[int], list[int]]:
-    """The conversation's tokens, and their labels."""
-    found = template.segments({**conversation, "add_generation_prompt": False})
+    """The conversation's tokens as transformers renders it, and their labels."""
+    found = template.segments({**conversation, "plain": True, "add_generation_prompt": False})
     text = found.prompt.decode()
     encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
     # Masks count bytes, and offsets characters.

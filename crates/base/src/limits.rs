@@ -232,9 +232,12 @@ pub const CACHED_FORMATS_BYTES: usize = 32 << 20;
 /// Maximum length of a probe's render from which a template's format is learnt, in bytes.
 pub const PROBE_BYTES: usize = 1 << 20;
 
-/// Maximum number of renders in search of labels that leave a prompt unchanged. Usually there are two; each value that the
-/// template inspects adds some.
+/// Maximum number of renders in search of labels that leave a prompt unchanged, of changes that move nothing but values, and twice
+/// of the ends of turns. Usually there are some five in all; each value that the template inspects adds some.
 pub const SEGMENT_RENDERS: usize = 40;
+
+/// Maximum number of a template's texts that are looked for in the values of a request. Templates have some two hundred.
+pub const SEGMENT_KEPT: usize = 400;
 
 /// Maximum number of words that are searched for one by one in a prompt, because the template compares them and so they have
 /// no label.

@@ -40,7 +40,8 @@ A scenario has `id`, `template` (a file) or `template_source`, `bos`, `eos` and 
   learn_only         true: use neither the families of templates nor the work-arounds
   response_template  a response template that the outputs are read by
   plain              true: the template gets the request unchanged
-  want_segments      true: the origin of each byte of the prompt, and in `mask` the bytes that models wrote
+  want_segments      true: the origin of each byte of the prompt, and what want_mask gives
+  want_mask          true: in `mask` the bytes of the prompt that models wrote
 
 The answer has the `id` and `params`, and `parses` with a message, its status and what each step of the output added to it; or \
 `error`. A scenario with a JSON `schema` instead of a template is answered with its `grammar`. With `dialects: true` the answer \
@@ -148,13 +149,16 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Val
         fields.insert("caps".into(), template.caps().to_json());
         fields.insert("supports_enable_thinking".into(), supports_enable_thinking(template)?.into());
     }
-    if scenario["want_segments"] == true {
+    let wants = |what: &str| scenario[what] == true;
+    if wants("want_segments") || wants("want_mask") {
         let found = template.segments(&request).map_err(|error| error.to_string())?;
         let spans =
             |spans: &[Range<usize>]| spans.iter().map(|bytes| json!([bytes.start, bytes.end])).collect::<Value>();
-        fields.insert("generation".into(), spans(&found.generation));
         fields.insert("mask".into(), spans(&found.mask(MaskParts::default())));
-        fields.insert("segments".into(), found.segments.iter().map(Segment::to_json).collect());
+        if wants("want_segments") {
+            fields.insert("generation".into(), spans(&found.generation));
+            fields.insert("segments".into(), found.segments.iter().map(Segment::to_json).collect());
+        }
     }
     if let Some(outputs) = scenario["outputs"].as_array() {
         let timeline = scenario["timeline"] != false;
