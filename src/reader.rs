@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 
 use chatparse_base::Result;
-use chatparse_jinja::{Template, plain, prepare};
+use chatparse_jinja::{Template, offered, plain, prepare};
 use chatparse_learn::analysis::Analysis;
 use chatparse_learn::analysis::turn::{self, Spot, TurnFormat};
 use chatparse_learn::format::{
@@ -70,6 +70,7 @@ impl Reader {
         request: &Request,
         opening: bool,
     ) -> Result<Prompts> {
+        let request = &*offered(template, request)?;
         if let Some(given) = &request.plain {
             let (prompt, generation_prompt) = plain(template, request, given, opening)?;
             let opening = generation_prompt.clone();

@@ -4,10 +4,10 @@ use serde_json::{Map, Value};
 
 use super::body::{Body, Given};
 use super::fields::{Fields, choice, wrong};
-use super::read::{known_tools, message, plain, response_format, tool_choice, tools};
+use super::read::{Tools, known_tools, message, plain, response_format, tool_choice, tools};
 use super::{
     BareCalls, CallsInReasoning, Continuation, Dialects, GrammarStyle, IncompleteCalls, Leniency, MalformedArguments,
-    Message, OpeningAgain, ReasoningFormat, Request, UnknownTools,
+    Message, OpeningAgain, REASONING, ReasoningFormat, Request, RevealedTools, UnknownTools,
 };
 use chatparse_base::{Error, Result};
 
@@ -44,8 +44,8 @@ impl Request {
     /// `enable_thinking` (default true), `json_schema`, `grammar`, `grammar_style`, `add_generation_prompt` (default true),
     /// `continue_final_message`, `chat_template_kwargs`, `force_pure_content`, `media_marker`, `now` and `plain`
     /// ([`super::PlainConversation`]: the template gets `messages`, `tools`, `documents` and `chat_template_kwargs`
-    /// unchanged, and no other variables). Null counts as missing. Unknown fields are ignored, unless the name is nearly
-    /// that of an option.
+    /// unchanged, and no other variables), `revealed_tools` and `hosted_tools`. Null counts as missing. Other fields of the
+    /// body are ignored, unless they change what the model sees, or the name is nearly that of a field that is read.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] naming the field, e.g. `messages[2].tool_calls[0].function.name`, and
@@ -78,26 +78,30 @@ impl Request {
         if messages.is_none() {
             body.required("messages")?;
         }
-        if let Some((name, meant)) = body.map.keys().find_map(|name| Some((name, meant(name)?))) {
-            return Err(Error::invalid(format!("{name}: there is no such field; did you mean {meant}?")));
-        }
+        let is_plain = body.flag("plain", false)?;
+        known_fields(body, &[OPTIONS, THEIRS, if is_plain { &["documents"] } else { &[] }])?;
         let now = match body.get("now") {
             None => None,
             Some(value) => Some(value.as_i64().ok_or_else(|| wrong("now", "a whole number", value))?),
         };
         let kwargs = body.object("chat_template_kwargs")?;
         let mut template_kwargs = kwargs.map_or_else(Map::new, |kwargs| kwargs.map.clone());
-        let (messages, tools, plain) = if body.flag("plain", false)? {
+        let (messages, Tools { offered: tools, hosted, .. }, plain) = if is_plain {
             let plain = plain(body, messages.map(|given| given.into_iter().map(Given::into_json).collect()))?;
-            (Vec::new(), known_tools(&plain.tools), Some(plain))
+            (Vec::new(), Tools { offered: known_tools(&plain.tools), ..Tools::default() }, Some(plain))
         } else {
             let messages = match messages {
                 Some(given) => given.into_iter().enumerate().map(|(index, given)| given.message(body, index)).collect(),
                 None => body.items("messages")?.iter().map(message).collect::<Result<_>>(),
             };
-            (messages?, tools(body)?, None)
+            let keeps_hosted = choice(body, "hosted_tools", HOSTED_TOOLS, false)?;
+            (messages?, tools(body, keeps_hosted)?, None)
         };
-        let mut enable_thinking = body.flag("enable_thinking", true)?;
+        let switch = match body.object("thinking")? {
+            Some(thinking) => thinks(&thinking)?,
+            None => true,
+        };
+        let mut enable_thinking = body.flag("enable_thinking", switch)?;
         if plain.is_some() {
             // The request's value is for the template, the template's value for the parser.
             if let Some(value) = body.get("enable_thinking") {
@@ -119,6 +123,8 @@ impl Request {
             plain,
             tool_choice,
             allowed_tools,
+            revealed_tools: choice(body, "revealed_tools", REVEALED_TOOLS, Default::default())?,
+            hosted_tools: hosted,
             parallel_tool_calls: body.flag("parallel_tool_calls", true)?,
             reasoning_format: choice(body, "reasoning_format", REASONING_FORMATS, ReasoningFormat::Auto)?,
             malformed_arguments: choice(body, "malformed_arguments", MALFORMED_ARGUMENTS, Default::default())?,
@@ -176,6 +182,7 @@ pub const OPTIONS: &[&str] = &[
     "force_pure_content",
     "grammar",
     "grammar_style",
+    "hosted_tools",
     "incomplete_calls",
     "json_schema",
     "malformed_arguments",
@@ -184,33 +191,98 @@ pub const OPTIONS: &[&str] = &[
     "opening_again",
     "plain",
     "reasoning_format",
+    "revealed_tools",
     "unknown_tools",
 ];
 
-/// The option that the unknown name `name` most likely means: it differs in case, in `-` and `_`, or, unless the option is
-/// short, in one letter.
-fn meant(name: &str) -> Option<&'static str> {
+/// The fields of chat completions that are read.
+const THEIRS: &[&str] =
+    &["messages", "parallel_tool_calls", "reasoning_effort", "response_format", "thinking", "tool_choice", "tools"];
+
+/// Fields that change what a model sees, in a way that is not known here.
+const SEEN_BY_MODELS: &[(&str, &str)] = &[
+    ("documents", "only plain requests show them; others have chat_template_kwargs"),
+    ("functions", "is not read; use tools"),
+    ("function_call", "is not read; use tool_choice"),
+    ("reasoning", "is not read; use reasoning_effort or enable_thinking"),
+    ("web_search_options", "nothing can search here; the host may offer a tool for it"),
+    ("chat_template", "the template is the host's"),
+    ("mcp_servers", "the tools of other servers are not supported; send them as tools"),
+];
+
+/// Reads the switch of some vendors: `{"type": "enabled"}`.
+fn thinks(thinking: &Fields) -> Result<bool> {
+    match thinking.required_text("type")? {
+        "enabled" | "adaptive" => Ok(true),
+        "disabled" => Ok(false),
+        _ => Err(thinking.unknown("type", "\"enabled\", \"adaptive\" or \"disabled\"")),
+    }
+}
+
+/// Checks that no field of a body is a slip of the pen for one of `known`, or changes what the model sees in a way that is not
+/// known here.
+///
+/// # Errors
+/// [`crate::ErrorKind::InvalidArgument`] that names the field.
+pub fn known_fields(body: &Fields, known: &[&[&'static str]]) -> Result<()> {
+    no_slips(body, known)?;
+    let is_known = |name: &str| known.iter().any(|names| names.contains(&name));
+    match SEEN_BY_MODELS.iter().find(|(name, _)| !is_known(name) && body.get(name).is_some()) {
+        Some((name, why)) => Err(body.refuse(name, why)),
+        None => Ok(()),
+    }
+}
+
+/// Checks that no field is a slip of the pen for one of `known`.
+///
+/// # Errors
+/// [`crate::ErrorKind::InvalidArgument`] that names both.
+pub(super) fn no_slips(fields: &Fields, known: &[&[&'static str]]) -> Result<()> {
+    let slip = |name: &String| Some((name.clone(), meant(name, known)?));
+    match fields.map.keys().find_map(slip) {
+        Some((name, meant)) => Err(fields.refuse(&name, &format!("there is no such field; did you mean {meant}?"))),
+        None => Ok(()),
+    }
+}
+
+/// The field that the unknown name `name` most likely means: it differs in case, in `-` and `_`, in the order of two
+/// neighbours, or, unless the field is short, in one letter.
+fn meant(name: &str, known: &[&[&'static str]]) -> Option<&'static str> {
     const LONG: usize = 6;
-    if OPTIONS.contains(&name) {
+    let is_named = |names: &[&str]| names.contains(&name);
+    if known.iter().any(|names| is_named(names))
+        || is_named(&REASONING)
+        || SEEN_BY_MODELS.iter().any(|(seen, _)| *seen == name)
+    {
         return None;
     }
-    let is_near = |option: &&&str| {
-        let start = letters(name).zip(letters(option)).take_while(|(a, b)| a == b).count();
-        let end = letters(name).rev().zip(letters(option).rev()).take_while(|(a, b)| a == b).count();
-        if start + end == 0 {
+    let is_near = |option: &&str| {
+        let (given, known): (Vec<u8>, Vec<u8>) = (letters(name).collect(), letters(option).collect());
+        let most = given.len().max(known.len());
+        if given.len().abs_diff(known.len()) > 1 {
             return false;
         }
-        let (given, known) = (letters(name).count(), letters(option).count());
-        let in_one_letter = given.abs_diff(known) <= 1 && start + end + 1 >= given.max(known);
-        start == given.max(known) || in_one_letter && known >= LONG
+        let start = given.iter().zip(&known).take_while(|(a, b)| a == b).count();
+        let end = given[start..].iter().rev().zip(known[start..].iter().rev()).take_while(|(a, b)| a == b).count();
+        match most - start - end {
+            0 => true,
+            1 => known.len() >= LONG,
+            2 => given.len() == known.len() && given[start] == known[start + 1] && given[start + 1] == known[start],
+            _ => false,
+        }
     };
-    OPTIONS.iter().find(is_near).copied()
+    known.iter().copied().flatten().copied().find(is_near)
 }
 
 /// In lower case, without `-` and `_`.
-fn letters(name: &str) -> impl DoubleEndedIterator<Item = u8> {
+fn letters(name: &str) -> impl Iterator<Item = u8> {
     name.bytes().filter(|c| !matches!(c, b'-' | b'_')).map(|c| c.to_ascii_lowercase())
 }
+
+const REVEALED_TOOLS: &[(&str, RevealedTools)] =
+    &[("inline", RevealedTools::Inline), ("listed", RevealedTools::Listed)];
+
+const HOSTED_TOOLS: &[(&str, bool)] = &[("refuse", false), ("keep", true)];
 
 const REASONING_FORMATS: &[(&str, ReasoningFormat)] = &[
     ("none", ReasoningFormat::None),
@@ -263,19 +335,13 @@ mod tests {
         for option in OPTIONS {
             assert!(values.iter().any(|value| read(option, value.clone()) != bare), "{option} is not read");
         }
-        let theirs = [
-            "documents",
-            "messages",
-            "parallel_tool_calls",
-            "reasoning_effort",
-            "response_format",
-            "tool_choice",
-            "tools",
-        ];
         let named = Regex::new(r#"(?:body\.\w+\(|choice\(body, )"(\w+)""#).unwrap();
         let source = [include_str!("request.rs"), include_str!("read.rs")].concat();
         for name in named.captures_iter(&source).map(|found| found.extract::<1>().1[0]) {
-            assert!(OPTIONS.contains(&name) || theirs.contains(&name), "{name} is no option");
+            assert!(
+                ["plain", "documents"].contains(&name) || OPTIONS.contains(&name) || THEIRS.contains(&name),
+                "{name} is no option"
+            );
         }
     }
 }
