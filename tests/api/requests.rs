@@ -281,7 +281,6 @@ fn errors_name_the_field() {
         (part(json!({"type": "input_image", "file_id": "f"})), "input[0].content[0].file_id: files are not kept here"),
         (part(json!({"type": "input_file", "file_url": "f"})), "input[0].content[0].file_url: files are not kept here"),
         (part(json!({"type": "computer_screenshot"})), "input[0].content[0].type: must be "),
-        (json!({"input": "Hi", "tools": [{"type": "web_search"}]}), "tools[0].type: must be \"function\""),
         (json!({"input": "Hi", "tool_choice": {"type": "mcp"}}), "tool_choice.type: must be "),
         (json!({"input": "Hi", "text": {"format": {"type": "grammar"}}}), "text.format.type: must be "),
         (json!({"input": "Hi", "text": {"format": {"type": "json_schema"}}}), "text.format.schema: missing"),
@@ -325,10 +324,6 @@ fn errors_name_the_field() {
             json!({"messages": [{"role": "assistant", "content": [{"type": "server_tool_use"}]}]}),
             "messages[0].content[0].type: must be ",
         ),
-        (
-            json!({"messages": [], "tools": [{"type": "bash_20250124", "name": "bash"}]}),
-            "tools[0].type: must be \"custom\"",
-        ),
         (json!({"messages": [], "tools": [{"name": "f"}]}), "tools[0].input_schema: missing"),
         (
             json!({"messages": [], "tools": [{"name": "f", "input_schema": {}}, {"name": "f", "input_schema": {}}]}),
@@ -352,6 +347,18 @@ fn errors_name_the_field() {
     for (api, body, said) in all.chain(of_messages.into_iter().map(|(body, said)| (Api::Messages, body, said))) {
         let error = api.request(&body).unwrap_err();
         assert!(error.message().starts_with(said), "{body}: {error}");
+    }
+}
+
+#[test]
+fn tools_that_a_server_runs_are_refused_or_kept() {
+    for (api, kind) in [(Api::Responses, "web_search"), (Api::Messages, "web_search_20250305")] {
+        let body = json!({"input": "Hi", "messages": [], "tools": [{"type": kind, "name": "web_search"}]});
+        let mut chat = api.request(&body).unwrap();
+        let error = Request::from_json(&chat).unwrap_err();
+        assert!(error.message().starts_with("tools[0].type: "), "{error}");
+        chat["hosted_tools"] = "keep".into();
+        assert_eq!(json!(Request::from_json(&chat).unwrap().hosted_tools), body["tools"]);
     }
 }
 

@@ -97,10 +97,7 @@ impl Request {
             let keeps_hosted = choice(body, "hosted_tools", HOSTED_TOOLS, false)?;
             (messages?, tools(body, keeps_hosted)?, None)
         };
-        let switch = match body.object("thinking")? {
-            Some(thinking) => thinks(&thinking)?,
-            None => true,
-        };
+        let switch = thinks(body)?;
         let mut enable_thinking = body.flag("enable_thinking", switch)?;
         if plain.is_some() {
             // The request's value is for the template, the template's value for the parser.
@@ -207,11 +204,18 @@ const SEEN_BY_MODELS: &[(&str, &str)] = &[
     ("reasoning", "is not read; use reasoning_effort or enable_thinking"),
     ("web_search_options", "nothing can search here; the host may offer a tool for it"),
     ("chat_template", "the template is the host's"),
+    ("system", "is not read; the first of messages has the role system"),
+    ("safe_prompt", "is not read; the host may send what it says as a system message"),
+    ("enable_search", "nothing can search here; the host may offer a tool for it"),
     ("mcp_servers", "the tools of other servers are not supported; send them as tools"),
 ];
 
-/// Reads the switch of some vendors: `{"type": "enabled"}`.
-fn thinks(thinking: &Fields) -> Result<bool> {
+/// Reads the switch of some vendors, `thinking`: `{"type": "enabled"}`, or a truth value.
+fn thinks(body: &Fields) -> Result<bool> {
+    if !body.get("thinking").is_some_and(Value::is_object) {
+        return body.flag("thinking", true);
+    }
+    let thinking = body.required_object("thinking")?;
     match thinking.required_text("type")? {
         "enabled" | "adaptive" => Ok(true),
         "disabled" => Ok(false),
