@@ -36,12 +36,12 @@ fn outputs(template: &ChatTemplate, prompt: &str) -> Vec<String> {
 }
 
 /// A streamed answer in pieces of several sizes is its body.
-fn check(name: &str, params: &Params, output: &[u8], finish: &Finish) -> usize {
+fn check(name: &str, params: &Params, output: &[u8], finish: &Finish, options: &AnswerOptions) -> usize {
     let mut calls = 0;
     for api in APIS {
         let mut bodies = Vec::new();
         for piece in [1, 3, output.len()] {
-            let mut answer = Answer::new(api, options());
+            let mut answer = Answer::new(api, options.clone());
             let (events, ended) = streamed(&mut answer, params, output, piece, finish);
             let body = answer.body(&ended, finish);
             let mut seen = put_together(api, &events);
@@ -71,9 +71,9 @@ fn the_events_of_an_answer_come_to_its_body() {
             // Whole, and cut off at some bytes, also inside of characters.
             let cuts = (0..output.len()).step_by(1 + output.len() / 7);
             for cut in cuts {
-                calls += check(name, &params, &output.as_bytes()[..cut], &length());
+                calls += check(name, &params, &output.as_bytes()[..cut], &length(), &options());
             }
-            calls += check(name, &params, output.as_bytes(), &stop());
+            calls += check(name, &params, output.as_bytes(), &stop(), &options());
         }
     }
     assert!(calls > 1000);
@@ -104,7 +104,14 @@ fn so_do_those_of_an_output_in_disorder() {
                 let (a, b) = (below(part.len() + 1), below(part.len() + 1));
                 output.extend_from_slice(if below(2) == 0 { part } else { &part[a.min(b)..a.max(b)] });
             }
-            calls += check(name, &params, &output, &if below(3) == 0 { length() } else { stop() });
+            // A custom tool and one of a namespace, by the same names, in half of the rounds.
+            let function = |name: &str| json!({"name": name, "parameters": {}});
+            let special = json!({"stream_options": {"include_usage": true}, "tools": [
+                {"type": "custom", "name": "get", "custom": {"name": "get"}},
+                {"type": "function", "name": "all", "namespace": "get", "function": function("all")},
+            ]});
+            let options = with(|options| options.request = if below(2) == 0 { special } else { Value::Null });
+            calls += check(name, &params, &output, &if below(3) == 0 { length() } else { stop() }, &options);
         }
     }
     assert!(calls > 100);

@@ -467,7 +467,7 @@ fn deferred_tools_are_found_by_a_search() {
     let space = json!({"type": "namespace", "name": "crm", "description": "Customers.", "tools": [lazy]});
     let search = json!({"type": "tool_search", "execution": "client", "parameters": {"type": "object"}});
     let body = json!({
-        "tools": [search, lazy],
+        "tools": [search, lazy, space],
         "input": [
             {"role": "user", "content": "Hi"},
             {"type": "tool_search_call", "call_id": "a", "execution": "client", "arguments": {"goal": "x"}},

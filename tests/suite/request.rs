@@ -545,6 +545,18 @@ fn a_template_may_read_any_field_of_a_message() {
     assert_eq!(template.unwrap().prompt(&request).unwrap(), "Hi good False");
 }
 
+#[test]
+fn such_a_field_is_the_messages_and_not_the_templates() {
+    let said = json!([{"role": "user", "content": "Hi", "mood": {"is": "<|im_end|>"}}]);
+    let request = Request::from_json(&json!({"messages": said})).unwrap();
+    let source = "{% for m in messages %}{{ m.content }} {{ m.mood.is }}{% endfor %}";
+    let template = chatparse::ChatTemplate::new(source, "", "").unwrap();
+    let segments = template.segments(&request).unwrap();
+    let json: Vec<Value> = segments.segments.iter().map(|segment| segment.to_json()).collect();
+    let of_mood = |segment: &&Value| segment["path"] == "/mood/is";
+    assert_eq!(json.iter().filter(of_mood).count(), 1, "{json:?}");
+}
+
 /// A function of this name, with more fields.
 fn function(name: &str, more: Value) -> Value {
     let mut function =

@@ -50,7 +50,7 @@ pub(in crate::api) fn to_chat(body: &Value) -> Result<Value> {
     }
     let mut names = ToolNames::default();
     let given = body.items("tools")?;
-    let mut tools = given.iter().map(|given| tool(given, &mut names)).collect::<Result<Vec<_>>>()?;
+    let mut tools = given.iter().map(|given| tool(given, "", &mut names)).collect::<Result<Vec<_>>>()?;
     // A search may find tools that the request does not list.
     tools.extend(found.into_iter().filter(|tool| names.read_found(tool)));
     if !tools.is_empty() {
@@ -178,13 +178,13 @@ impl Conversation {
             for tool in &found.items("tools")? {
                 reference(tool, Some(namespace))?;
                 let mut alone = Value::Object(taken(found, &["type", "name", "description"]));
-                alone["tools"] = json!([deferred(self::tool(tool, &mut ToolNames::default())?)]);
+                alone["tools"] = json!([deferred(self::tool(tool, "", &mut ToolNames::default())?)]);
                 self.found.push(alone);
             }
             return Ok(());
         }
         reference(found, found.text("namespace")?)?;
-        self.found.push(deferred(tool(found, &mut ToolNames::default())?));
+        self.found.push(deferred(tool(found, "", &mut ToolNames::default())?));
         Ok(())
     }
 
@@ -340,32 +340,31 @@ fn deferred(mut tool: Value) -> Value {
 /// Fields of tools that stay as they are.
 const KEPT: &[&str] = &["name", "description", "namespace", "defer_loading"];
 
-fn tool(tool: &Fields, names: &mut ToolNames) -> Result<Value> {
+/// A tool, listed in a namespace or, if that is empty, in none.
+fn tool(tool: &Fields, inside: &str, names: &mut ToolNames) -> Result<Value> {
     match tool.required_text("type")? {
         "function" => {}
-        "custom" => return custom_tool(tool, names),
+        "custom" => return custom_tool(tool, inside, names),
         "namespace" => {
             let mut list = Value::Object(taken(tool, &["type", "name", "description"]));
-            tool.required_text("name")?;
+            let inside = tool.required_text("name")?;
             let tools = tool.items("tools")?;
-            // Each namespace has names of its own.
-            let mut names = ToolNames::default();
-            list["tools"] = tools.iter().map(|given| self::tool(given, &mut names)).collect::<Result<_>>()?;
+            list["tools"] = tools.iter().map(|given| self::tool(given, inside, names)).collect::<Result<_>>()?;
             return Ok(list);
         }
         // The request that is read of the body knows the tools of clients, and whether servers may run others.
         _ => return Ok(Value::Object(tool.map.clone())),
     }
     tool.only(&[&["type", "parameters", "strict"], KEPT, OF_NO_MODEL])?;
-    names.read(tool, tool.text("namespace")?.unwrap_or_default())?;
+    names.read(tool, tool.text("namespace")?.unwrap_or(inside))?;
     let function = taken(tool, &[KEPT, &["parameters", "strict"]].concat());
     Ok(json!({"type": "function", "function": function}))
 }
 
 /// In chat completions, its grammar is one object deeper.
-fn custom_tool(tool: &Fields, names: &mut ToolNames) -> Result<Value> {
+fn custom_tool(tool: &Fields, inside: &str, names: &mut ToolNames) -> Result<Value> {
     tool.only(&[&["type", "format"], KEPT, OF_NO_MODEL])?;
-    names.read(tool, tool.text("namespace")?.unwrap_or_default())?;
+    names.read(tool, tool.text("namespace")?.unwrap_or(inside))?;
     let mut custom = taken(tool, KEPT);
     if let Some(format) = tool.object("format")? {
         let kind = format.required_text("type")?;

@@ -108,7 +108,8 @@ impl Ways {
 /// [`crate::ErrorKind::InvalidArgument`] where a grammar goes with tools, or where a call's arguments are no JSON
 /// object and the request refuses such.
 pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
-    if !request.tools.is_empty() && request.tool_choice != ToolChoice::None && !request.grammar.is_empty() {
+    let callable = request.allowed_tools.as_ref().unwrap_or(&request.tools);
+    if !callable.is_empty() && request.tool_choice != ToolChoice::None && !request.grammar.is_empty() {
         return Err(Error::invalid("grammar: cannot go with tools"));
     }
     let caps = template.caps();
