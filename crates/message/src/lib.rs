@@ -7,6 +7,7 @@ extern crate chatparse_base;
 mod body;
 mod client_tools;
 pub mod fields;
+mod known;
 mod lark;
 mod openai;
 mod read;
@@ -14,9 +15,10 @@ mod request;
 
 pub use chatparse_base::{Error, ErrorKind, Result};
 pub use client_tools::ClientTool;
+pub use known::known_fields;
 pub use openai::{text_part, thinking_part};
 pub use read::OF_NO_MODEL;
-pub use request::{OPTIONS, known_fields, messages_from_json};
+pub use request::{OPTIONS, messages_from_json};
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::client_tools::ClientTool;
 use super::fields::{Fields, ToolNames, choice, wrong};
-use super::request::no_slips;
+use super::known::no_slips;
 use super::{Message, Part, PlainConversation, REASONING, THINKING, TOOL_REFERENCE, Tool, ToolCall, ToolChoice, lark};
 use chatparse_base::{Error, Result};
 

@@ -55,13 +55,9 @@ pub fn offered<'r>(template: &Template, request: &'r Request) -> Result<Cow<'r, 
     let revealed = reveal(&mut request, &by_name, template.ways.knows_deferred)?;
     let names: HashSet<&str> = revealed.iter().map(|tool| &*tool.name).collect();
     let is_known = |tool: &Tool| !tool.deferred || names.contains(&*tool.name);
-    if let Some(allowed) = &request.allowed_tools {
-        if let ([tool], false) = (&allowed[..], allowed.iter().all(is_known)) {
-            return Err(Error::invalid(format!(
-                "tool_choice: the tool {:?} is deferred, and no message reveals it",
-                tool.name
-            )));
-        }
+    if let Some([tool]) = request.allowed_tools.as_deref().filter(|allowed| !allowed.iter().all(is_known)) {
+        let why = format!("tool_choice: the tool {:?} is deferred, and no message reveals it", tool.name);
+        return Err(Error::invalid(why));
     }
     let mut callable = request.allowed_tools.take().unwrap_or_else(|| request.tools.clone());
     callable.retain(is_known);
