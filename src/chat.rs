@@ -18,7 +18,7 @@ use chatparse_base::limits;
 use chatparse_grammar::{self as grammar, Begins, Dialect, Grammar, Printed};
 #[doc(inline)]
 pub use chatparse_jinja::Caps;
-use chatparse_jinja::Template;
+use chatparse_jinja::{Template, offered};
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_learn::analysis::{Analysis, Evidence, evidence};
 use chatparse_learn::format::{Format, FormatSpec, Prompt};
@@ -266,6 +266,7 @@ impl ChatTemplate {
     /// As [`ChatTemplate::params`].
     #[cfg(feature = "segments")]
     pub fn segments(&self, request: &Request) -> Result<Segments> {
+        let request = &*offered(&self.0.taught.template, request)?;
         segments::segments(&self.0.taught, self.reader_of(request), request)
     }
 
@@ -300,6 +301,7 @@ impl ChatTemplate {
 
     /// Completes the prompt of a request to its [`Params`].
     pub(crate) fn params_of(&self, request: &Request, prompts: Prompts) -> Result<Params> {
+        let request = &*offered(&self.0.taught.template, request)?;
         let reader = self.reader_of(request);
         let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, continuation, media } = prompts;
         let spec = FormatSpec {

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 use chatparse_base::{Error, Result};
-use chatparse_jinja::{Template, plain, prepare};
+use chatparse_jinja::{Template, offered, plain, prepare};
 use chatparse_learn::analysis::turn::{self, Spot, TurnFormat};
 use chatparse_learn::analysis::{Analysis, Layout};
 use chatparse_learn::format::{
@@ -99,6 +99,7 @@ impl Reader {
         request: &Request,
         opening: bool,
     ) -> Result<Prompts> {
+        let request = &*offered(template, request)?;
         if let Some(given) = &request.plain {
             let (prompt, generation_prompt) = plain(template, request, given, opening)?;
             let opening = generation_prompt.clone();

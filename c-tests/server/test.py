@@ -350,12 +350,61 @@ class Answers(unittest.TestCase):
         body = responses.responses.create(model="m", input=said + back, tools=tools)
         self.assertEqual(body.output_text, "The tool says: a")
 
+    def test_a_tool_of_a_namespace(self):
+        said = 'Type: <tool_call>\n{"name": "crm.look", "arguments": {"a": 1}}\n</tool_call>'
+        chat, responses, messages = (api.client for api in self.apis)
+        schema = {"type": "object", "properties": {}}
+        function = {"type": "function", "function": {"name": "look", "namespace": "crm", "parameters": schema}}
+        user = [{"role": "user", "content": said}]
+        call = chat.chat.completions.create(model="m", messages=user, tools=[function]).choices[0].message.tool_calls[0].function
+        self.assertEqual((call.name, call.model_extra["namespace"]), ("look", "crm"))
+        tools = [{"type": "namespace", "name": "crm", "description": "Customers.", "tools": [{"type": "function", "name": "look", "parameters": schema}]}]
+        item = responses.responses.create(model="m", input=user, tools=tools).output[0]
+        self.assertEqual((item.name, item.namespace), ("look", "crm"))
+        events = responses.responses.create(model="m", input=user, tools=tools, stream=True)
+        done = [event.item for event in events if event.type == "response.output_item.done"]
+        self.assertEqual((done[0].name, done[0].namespace), ("look", "crm"))
+        extra = {"tools": [{"name": "look", "namespace": "crm", "input_schema": schema}]}
+        block = messages.messages.create(model="m", max_tokens=99, messages=user, extra_body=extra).content[0]
+        self.assertEqual((block.name, block.model_extra["namespace"]), ("look", "crm"))
+
+    def test_a_patch(self):
+        responses = self.apis[1].client
+        said = 'Type: <tool_call>\n{"name": "apply_patch", "arguments": {"type": "delete_file", "path": "x"}}\n</tool_call>'
+        tools = [{"type": "apply_patch"}]
+        item = responses.responses.create(model="m", input=said, tools=tools).output[0]
+        self.assertEqual((item.type, item.operation.type, item.operation.path), ("apply_patch_call", "delete_file", "x"))
+        back = [{"role": "user", "content": said}, item.model_dump(exclude_none=True),
+            {"type": "apply_patch_call_output", "call_id": item.call_id, "status": "completed"}]
+        body = responses.responses.create(model="m", input=back, tools=tools)
+        self.assertEqual(body.output_text, "The tool says: completed")
+
+    def test_tools_that_are_found(self):
+        responses, messages = self.apis[1].client, self.apis[2].client
+        schema = {"type": "object", "properties": {}}
+        lazy = {"type": "function", "name": "lazy", "parameters": schema, "defer_loading": True}
+        search = {"type": "tool_search", "execution": "client", "description": "Finds tools.", "parameters": schema}
+        found = [{"role": "user", "content": "Hi"},
+            {"type": "tool_search_call", "call_id": "a", "execution": "client", "status": "completed", "arguments": {}},
+            {"type": "tool_search_output", "call_id": "a", "execution": "client", "status": "completed", "tools": [lazy]}]
+        body = responses.responses.create(model="m", input=found, tools=[search])
+        self.assertIn('"lazy"', body.output_text)
+        said = [{"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": [{"type": "tool_reference", "tool_name": "g"}]}]}]
+        tools = [{"name": "f", "input_schema": schema}, {"name": "g", "input_schema": schema, "defer_loading": True}]
+        body = messages.messages.create(model="m", max_tokens=99, messages=said, extra_body={"tools": tools})
+        self.assertIn('"g"', body.content[0].text)
+
     def test_errors(self):
         chat, responses, messages = self.apis
         for ask, name in [
             (lambda: chat.ask([{"role": "user", "content": [{"type": "smell"}]}], False), "messages[0].content[0].type"),
             (lambda: responses.client.responses.create(model="m", input="Hi", previous_response_id="r"), "previous_response_id"),
             (lambda: responses.ask([{"type": "item_reference", "id": "i"}], False), "input[0].type"),
+            (lambda: responses.client.responses.create(model="m", input="Hi", tools=[{"type": "web_search"}]), "tools[0].type"),
+            (lambda: chat.client.chat.completions.create(
+                model="m", messages=chat.user("Hi"), extra_body={"reasoning_fromat": "none"}), "reasoning_fromat"),
             (lambda: messages.ask([{"role": "user", "content": [{"type": "smell"}]}], True), "messages[0].content[0].type"),
         ]:
             with self.assertRaises((openai.BadRequestError, anthropic.BadRequestError)) as caught:

@@ -1,13 +1,11 @@
 //! One answer in the shape of an API, as events or as a body.
 
-use std::collections::HashSet;
-
 use serde_json::Value;
 
 use super::ids::Ids;
 use super::items::{Items, Step};
-use super::wire::{AnswerOptions, Event, Finish};
-use super::{Api, chat, custom, failure, messages, responses};
+use super::wire::{AnswerOptions, Event, Finish, Reason};
+use super::{Api, called, chat, failure, messages, responses};
 use chatparse_base::{Error, Result};
 use chatparse_stream::Delta;
 use chatparse_stream::Ended;
@@ -22,10 +20,14 @@ use chatparse_stream::Ended;
 /// behind the arguments is used only in answers that are not streamed.
 ///
 /// **Calls that are cut off** are in the answer as far as they were written, as a client of a streamed answer has received
-/// them. The finish reason is `length` or the like. In Messages, whose body cannot hold half an object, such calls have
+/// them. The finish reason is `length` or the like, also where the host says that the model ended its turn inside of a call, and
+/// `incomplete_calls` has the ids of calls without an end; Responses has the status of each item. In Messages, whose body cannot hold half an object, such calls have
 /// their complete members; arguments that are not a JSON object are `{}` there.
 ///
-/// **Calls of custom tools** have a text instead of arguments. It is sent in one piece, once it is complete.
+/// **Calls of custom tools** have a text instead of arguments. It is sent in one piece, once it is complete. Calls of tools that
+/// Responses knows by their type, such as `apply_patch`, are items of their own there, which are sent with their end.
+///
+/// **Calls of tools in a namespace** have the tool's own name, and the namespace in a field of its own.
 ///
 /// An answer keeps the heads and bounds of what was sent, and for Responses the text of the open item and of a custom call.
 /// The cost of a piece is linear in its bytes.
@@ -56,8 +58,8 @@ impl Answer {
             options.model = options.request["model"].as_str().unwrap_or_default().to_owned();
         }
         let prefill = if api == Api::Messages { messages::prefill(&options.request) } else { String::new() };
-        let custom_tools = if api == Api::Messages { HashSet::new() } else { custom::names(&options.request) };
-        let items = Items::new(&options, custom_tools, prefill);
+        let special = called::Special::of(api, &options.request);
+        let items = Items::new(&options, special, prefill);
         let chat = if api == Api::ChatCompletions { chat::Writer::new(&options) } else { chat::Writer::default() };
         Answer { api, options, items, chat, responses: responses::Writer::default(), stage: Stage::New }
     }
@@ -101,6 +103,7 @@ impl Answer {
     pub fn finish(&mut self, ended: &Ended, finish: &Finish) -> Result<Vec<Event>> {
         self.at(Stage::Begun)?;
         self.stage = Stage::Finished;
+        let finish = &cut(ended, finish);
         let steps = self.items.finish(finish.is_cut());
         let mut events = self.steps(&steps);
         let (options, items, message) = (&self.options, &self.items, &ended.message);
@@ -135,6 +138,7 @@ impl Answer {
 
     /// The answer as one body. The cost is linear in the message.
     pub fn body(&self, ended: &Ended, finish: &Finish) -> Value {
+        let finish = &cut(ended, finish);
         let mut read;
         let items = if self.stage == Stage::New {
             read = self.items.clone();
@@ -166,4 +170,10 @@ impl Answer {
             Stage::Finished => Err(Error::invalid("answer: it is finished")),
         }
     }
+}
+
+/// How an answer ended that ends inside of a call: it is cut off, whatever the host says.
+fn cut(ended: &Ended, finish: &Finish) -> Finish {
+    let reason = if ended.ends_in_call() { Reason::Length } else { finish.reason.clone() };
+    Finish { reason, usage: finish.usage }
 }

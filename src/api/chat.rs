@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::custom;
+use super::called;
 use super::items::{Items, Part, Step};
 use super::wire::{AnswerOptions, Event, Finish, Usage};
 use chatparse_message::Message;
@@ -40,6 +40,11 @@ impl Writer {
 
     pub fn finish(&self, options: &AnswerOptions, items: &Items, finish: &Finish) -> Vec<Event> {
         let reason = format!("\"{}\"", finish_reason(items, finish));
+        let incomplete = items.incomplete_calls();
+        let reason = match incomplete.is_empty() {
+            true => reason,
+            false => format!("{reason},\"incomplete_calls\":{}", json!(incomplete)),
+        };
         let mut events = vec![self.chunk(options, &json!({}), &reason)];
         // Clients that did not request it may not accept a chunk without choices.
         let includes_usage = options.request.is_null() || options.request["stream_options"]["include_usage"] == true;
@@ -51,7 +56,7 @@ impl Writer {
         events
     }
 
-    /// `reason` is JSON.
+    /// `reason` is JSON, which fields of the choice may follow.
     fn chunk(&self, options: &AnswerOptions, delta: &Value, reason: &str) -> Event {
         let (head, index) = (&self.head, options.choice);
         let choice = format!("\"index\":{index},\"delta\":{delta},\"logprobs\":null,\"finish_reason\":{reason}");
@@ -68,7 +73,7 @@ fn delta(items: &Items, steps: &[Step]) -> Value {
                 let head = &items.calls[call];
                 // Some clients append to the arguments without checking that they exist.
                 let begin = delta(DeltaKind::ToolArguments, call, "");
-                vec![delta(DeltaKind::ToolName, call, &head.name), delta(DeltaKind::ToolId, call, &head.id), begin]
+                vec![delta(DeltaKind::ToolName, call, &head.tool.name), delta(DeltaKind::ToolId, call, &head.id), begin]
             }
             _ => Vec::new(),
         },
@@ -82,11 +87,21 @@ fn delta(items: &Items, steps: &[Step]) -> Value {
     let mut delta = chunk_delta(deltas);
     for call in delta.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten() {
         let index = call["index"].as_u64().and_then(|index| usize::try_from(index).ok());
-        if index.and_then(|index| items.calls.get(index)).is_some_and(|head| head.custom) {
+        let Some(head) = index.and_then(|index| items.calls.get(index)) else { continue };
+        if call["function"]["name"].is_string() {
+            set_namespace(&mut call["function"], &head.tool.namespace);
+        }
+        if head.tool.custom {
             make_custom(call);
         }
     }
     delta
+}
+
+fn set_namespace(function: &mut Value, namespace: &str) {
+    if !namespace.is_empty() {
+        function["namespace"] = namespace.into();
+    }
 }
 
 /// Converts the call in a chunk to one of a custom tool.
@@ -108,14 +123,12 @@ pub(super) fn done() -> Event {
 }
 
 pub(super) fn body(options: &AnswerOptions, items: &Items, message: &Message, finish: &Finish) -> Value {
-    let calls = items.calls.iter().zip(&message.tool_calls).map(|(head, call)| match head.custom {
-        true => {
-            let input = custom::input(&call.arguments);
-            json!({"id": head.id, "type": "custom", "custom": {"name": call.name, "input": input}})
-        }
-        false => {
-            json!({"id": head.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}})
-        }
+    let calls = items.calls.iter().zip(&message.tool_calls).map(|(head, call)| {
+        let (kind, field) = if head.tool.custom { ("custom", "input") } else { ("function", "arguments") };
+        let text = if head.tool.custom { called::input(&call.arguments) } else { call.arguments.clone() };
+        let mut function = json!({"name": head.tool.name, field: text});
+        set_namespace(&mut function, &head.tool.namespace);
+        json!({"id": head.id, "type": kind, kind: function})
     });
     let calls: Vec<Value> = calls.collect();
     let no_content = message.content.is_empty() && !calls.is_empty();
@@ -129,7 +142,11 @@ pub(super) fn body(options: &AnswerOptions, items: &Items, message: &Message, fi
     }
     let reason = finish_reason(items, finish);
     let mut body = head(options, "chat.completion");
-    let choice = json!({"index": options.choice, "message": said, "logprobs": null, "finish_reason": reason});
+    let mut choice = json!({"index": options.choice, "message": said, "logprobs": null, "finish_reason": reason});
+    let incomplete = items.incomplete_calls();
+    if !incomplete.is_empty() {
+        choice["incomplete_calls"] = json!(incomplete);
+    }
     body.insert("choices".to_owned(), json!([choice]));
     if let Some(tokens) = &finish.usage {
         body.insert("usage".to_owned(), usage(tokens));

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::custom;
+use super::called::{self, Called, Special};
 use super::ids::Ids;
 use super::wire::AnswerOptions;
 use chatparse_base::{Error, Result};
@@ -40,11 +40,16 @@ pub(super) struct Item {
 /// The part of a call that precedes its arguments.
 #[derive(Clone, Debug)]
 pub(super) struct CallHead {
-    pub name: String,
+    pub tool: Called,
     pub id: String,
-    /// It is of a custom tool: its text is not JSON.
-    pub custom: bool,
     item: usize,
+}
+
+impl CallHead {
+    /// Whether its arguments are sent once they are complete.
+    fn is_held(&self) -> bool {
+        self.tool.custom || self.tool.client.is_some()
+    }
 }
 
 /// A change of the item with index `.0`.
@@ -73,8 +78,8 @@ pub(super) struct Items {
     pub calls: Vec<CallHead>,
     call_ids: HashSet<String>,
     waiting: Option<Waiting>,
-    custom_tools: HashSet<String>,
-    /// The arguments of the open call of a custom tool, whose text is sent at its end.
+    special: Special,
+    /// The arguments of the open call, if they are sent at its end.
     held: String,
     open: Option<usize>,
     reasoning: usize,
@@ -86,7 +91,7 @@ pub(super) struct Items {
 
 impl Items {
     /// No items. `prefill`: the beginning of the content that is not to be sent.
-    pub fn new(options: &AnswerOptions, custom_tools: HashSet<String>, prefill: String) -> Items {
+    pub fn new(options: &AnswerOptions, special: Special, prefill: String) -> Items {
         Items {
             ids: Ids::new(&options.id, options.seed, options.choice),
             call_id_prefix: options.call_id_prefix.clone(),
@@ -94,7 +99,7 @@ impl Items {
             calls: Vec::new(),
             call_ids: HashSet::new(),
             waiting: None,
-            custom_tools,
+            special,
             held: String::new(),
             open: None,
             reasoning: 0,
@@ -109,7 +114,7 @@ impl Items {
         let prefix = match self.items[index].part {
             Part::Reasoning => "rs_",
             Part::Content => "msg_",
-            Part::Call(call) if self.calls[call].custom => "ctc_",
+            Part::Call(call) if self.calls[call].tool.custom => "ctc_",
             Part::Call(_) => "fc_",
         };
         self.ids.id(prefix, index)
@@ -191,6 +196,19 @@ impl Items {
         self.finish(cut);
     }
 
+    /// The ids of the calls that have no end, once all is read.
+    pub fn incomplete_calls(&self) -> Vec<&str> {
+        self.calls.iter().filter(|call| !self.items[call.item].whole).map(|call| &*call.id).collect()
+    }
+
+    /// The item of Responses and its field for the arguments, if this is a call of a tool that the API knows.
+    pub fn client(&self, index: usize) -> Option<(&'static str, &'static str)> {
+        match self.items[index].part {
+            Part::Call(call) => self.calls[call].tool.client,
+            _ => None,
+        }
+    }
+
     /// The text of an item in a message: reasoning, content, or a call's arguments.
     pub fn text_of<'a>(&self, item: &Item, message: &'a Message) -> Cow<'a, str> {
         let text = match item.part {
@@ -199,7 +217,7 @@ impl Items {
             Part::Call(call) => {
                 let arguments = message.tool_calls.get(call).map(|call| call.arguments.as_str());
                 match arguments {
-                    Some(arguments) if self.calls[call].custom => return custom::input(arguments).into(),
+                    Some(arguments) if self.calls[call].tool.custom => return called::input(arguments).into(),
                     arguments => arguments,
                 }
             }
@@ -209,7 +227,7 @@ impl Items {
 
     fn arguments<'a>(&mut self, call: usize, text: &'a str, steps: &mut Vec<Step<'a>>) -> Result<()> {
         let call = self.calls.get(call).ok_or_else(|| out_of_order(call))?;
-        if call.custom {
+        if call.is_held() {
             self.held.push_str(text);
         } else if !text.is_empty() {
             steps.push(Step::Text(call.item, text.into()));
@@ -262,10 +280,11 @@ impl Items {
             id = self.ids.id(&self.call_id_prefix, call);
         }
         self.call_ids.insert(id.clone());
-        let custom = self.custom_tools.contains(&name);
-        self.calls.push(CallHead { name, id, custom, item });
+        let head = CallHead { tool: self.special.called(&name), id, item };
+        let is_held = head.is_held();
+        self.calls.push(head);
         self.begin(Item { part: Part::Call(call), span: 0..0, whole: false }, steps);
-        if brace && custom {
+        if brace && is_held {
             self.held.push_str(BRACE);
         } else if brace {
             steps.push(Step::Text(item, BRACE.into()));
@@ -286,7 +305,9 @@ impl Items {
         if let Some(open) = self.open.take() {
             self.items[open].whole = whole;
             if !self.held.is_empty() {
-                steps.push(Step::Text(open, custom::input(&std::mem::take(&mut self.held)).into()));
+                let held = std::mem::take(&mut self.held);
+                let is_text = matches!(self.items[open].part, Part::Call(call) if self.calls[call].tool.custom);
+                steps.push(Step::Text(open, if is_text { called::input(&held) } else { held }.into()));
             }
             steps.push(Step::End(open));
         }

@@ -31,8 +31,8 @@
 //! ```
 
 mod answer;
+mod called;
 mod chat;
-mod custom;
 mod failure;
 mod ids;
 mod items;
@@ -65,8 +65,8 @@ impl Api {
     /// Converts a body of this API to chat completions; a chat-completions body is unchanged.
     ///
     /// In Responses and Messages, several calls are allowed unless the body forbids them, as in these APIs. This library's
-    /// options and those of samplers keep their names; the limit of tokens becomes `max_completion_tokens`. Unknown fields
-    /// are dropped. The cost is linear in the body.
+    /// options and those of samplers keep their names; the limit of tokens becomes `max_completion_tokens`. Fields that a
+    /// model does not see are dropped. The cost is linear in the body.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not supported, e.g.

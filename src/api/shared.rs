@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use chatparse_message::OPTIONS;
+use chatparse_base::Result;
 use chatparse_message::fields::Fields;
+use chatparse_message::{OPTIONS, known_fields};
 
 /// Fields with the same meaning in chat completions, in addition to this library's options.
 const SAME: &[&str] = &[
@@ -21,9 +22,10 @@ const SAME: &[&str] = &[
     "service_tier",
 ];
 
-/// A chat-completions body with those fields of `body` that mean the same there.
-pub(super) fn chat_body(body: &Fields) -> Map<String, Value> {
-    [SAME, OPTIONS].into_iter().flat_map(|names| taken(body, names)).collect()
+/// A chat-completions body with those fields of `body` that mean the same there; `own`: other fields that its API has.
+pub(super) fn chat_body(body: &Fields, own: &[&'static str]) -> Result<Map<String, Value>> {
+    known_fields(body, &[SAME, OPTIONS, own])?;
+    Ok([SAME, OPTIONS].into_iter().flat_map(|names| taken(body, names)).collect())
 }
 
 /// Copies the fields with these names, if present.

@@ -77,13 +77,15 @@ impl chat_params {
 /// Renders the prompt of a request and builds the parser of its output. The first call on a template also learns its
 /// format.
 ///
-/// `request` is the JSON text of an OpenAI chat-completions body. The library reads these fields and ignores others:
+/// `request` is the JSON text of an OpenAI chat-completions body. The library reads these fields:
 ///
 /// - `messages` (required): `role`, `content` (a text, or parts `text`, `refusal`, `thinking`, `image_url`,
 ///   `input_audio`, `file` and vendors' names for them: see `chat_params_media`), `reasoning_content` (or `reasoning`,
 ///   `thinking`), `tool_calls`, `function_call`, `name`, `tool_call_id`, `refusal`;
-/// - `tools`: of type `function` (with `strict`, `return`), or `custom`, which becomes a function with one argument
-///   `input`; its format may be a regular expression, not a Lark grammar;
+/// - `tools`: of type `function` (with `strict`, `return`); `custom`, which becomes a function with one argument `input`,
+///   whose format may be a regular expression or a Lark grammar; `namespace`, a list of tools whose names it precedes; and
+///   tools of clients that the APIs know by their type, such as `apply_patch`. A tool with `defer_loading` is unknown
+///   until a part `tool_reference` reveals it;
 /// - `tool_choice`: `auto`, `required`, `none`, a tool by its name, or `allowed_tools`; `parallel_tool_calls` (default
 ///   true; false narrows the grammar only);
 /// - `response_format`: `text`, `json_object` or `json_schema`; `reasoning_effort`.
@@ -116,9 +118,13 @@ impl chat_params {
 ///   is left out. `reasoning`: it is text of the reasoning;
 /// - `incomplete_calls`: a call that has no end when the output has ended. `keep` (default): it is a call that is not
 ///   complete. `drop`: it is not in the final message, and a diagnostic has its bytes. `content`: what the model wrote is
-///   content of the final message. Deltas have shown it all the same.
+///   content of the final message. Deltas have shown it all the same;
+/// - `revealed_tools`: where a deferred tool is shown once it is revealed, if the template knows no such tools. `inline`
+///   (default): where it is revealed. `listed`: behind the other tools, which rewrites the prompt from there on;
+/// - `hosted_tools`: tools that a server must run, such as `web_search`. `refuse` (default): the request fails. `keep`:
+///   they are left to the host, and the model does not see them.
 ///
-/// A field that is almost the name of an option is an error.
+/// A field that is almost the name of another is an error, and so is one that changes what the model sees and is not known.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the path of the wrong field, e.g.
 /// `messages[2].tool_calls[0].function.name`; `CHAT_STATUS_TEMPLATE` if the template raises or fails;

@@ -245,7 +245,7 @@ fn is_ordinary_history(history: &History, markers: &HashSet<&str>) -> bool {
 fn is_ordinary(message: &Message, markers: &HashSet<&str>) -> bool {
     let calls = message.tool_calls.iter().flat_map(|call| [&call.name, &call.arguments]);
     let texts = [&message.content, &message.reasoning_content, &message.name].into_iter().chain(calls);
-    message.parts.is_empty() && texts.into_iter().all(|text| !has_marker(text, markers))
+    message.parts.is_empty() && message.more.is_empty() && texts.into_iter().all(|text| !has_marker(text, markers))
 }
 
 fn has_marker(text: &str, known: &HashSet<&str>) -> bool {

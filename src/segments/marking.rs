@@ -204,6 +204,8 @@ impl<'m> Marking<'m> {
                 ValuePlace { form: Form::Arguments, ..ValuePlace::field(Owner::Message(index), &path, "arguments") };
             call.arguments = self.json_text(&call.arguments, place);
         }
+        let place = ValuePlace::field(Owner::Message(index), "", "more");
+        marked.more = self.members(&message.more, place);
         marked
     }
 
@@ -212,6 +214,7 @@ impl<'m> Marking<'m> {
         let name = self.text(&tool.name, place, Kind::Word);
         let description = self.text(&tool.description, place, Kind::Text);
         let mut marked = Tool::new(name, description, self.json(&tool.parameters, place));
+        marked.deferred = tool.deferred;
         marked.more = tool.more.iter().map(|(name, value)| (name.clone(), self.json(value, place))).collect();
         marked
     }

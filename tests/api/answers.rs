@@ -36,12 +36,12 @@ fn outputs(template: &ChatTemplate, prompt: &str) -> Vec<String> {
 }
 
 /// A streamed answer in pieces of several sizes is its body.
-fn check(name: &str, params: &Params, output: &[u8], finish: &Finish) -> usize {
+fn check(name: &str, params: &Params, output: &[u8], finish: &Finish, options: &AnswerOptions) -> usize {
     let mut calls = 0;
     for api in APIS {
         let mut bodies = Vec::new();
         for piece in [1, 3, output.len()] {
-            let mut answer = Answer::new(api, options());
+            let mut answer = Answer::new(api, options.clone());
             let (events, ended) = streamed(&mut answer, params, output, piece, finish);
             let body = answer.body(&ended, finish);
             let mut seen = put_together(api, &events);
@@ -71,9 +71,9 @@ fn the_events_of_an_answer_come_to_its_body() {
             // Whole, and cut off at some bytes, also inside of characters.
             let cuts = (0..output.len()).step_by(1 + output.len() / 7);
             for cut in cuts {
-                calls += check(name, &params, &output.as_bytes()[..cut], &length());
+                calls += check(name, &params, &output.as_bytes()[..cut], &length(), &options());
             }
-            calls += check(name, &params, output.as_bytes(), &stop());
+            calls += check(name, &params, output.as_bytes(), &stop(), &options());
         }
     }
     assert!(calls > 1000);
@@ -104,7 +104,14 @@ fn so_do_those_of_an_output_in_disorder() {
                 let (a, b) = (below(part.len() + 1), below(part.len() + 1));
                 output.extend_from_slice(if below(2) == 0 { part } else { &part[a.min(b)..a.max(b)] });
             }
-            calls += check(name, &params, &output, &if below(3) == 0 { length() } else { stop() });
+            // A custom tool and one of a namespace, by the same names, in half of the rounds.
+            let function = |name: &str| json!({"name": name, "parameters": {}});
+            let special = json!({"stream_options": {"include_usage": true}, "tools": [
+                {"type": "custom", "name": "get", "custom": {"name": "get"}},
+                {"type": "function", "name": "all", "namespace": "get", "function": function("all")},
+            ]});
+            let options = with(|options| options.request = if below(2) == 0 { special } else { Value::Null });
+            calls += check(name, &params, &output, &if below(3) == 0 { length() } else { stop() }, &options);
         }
     }
     assert!(calls > 100);
@@ -311,4 +318,87 @@ fn events_as_bytes() {
     assert!(events.iter().all(|event| event.sse().lines().count() == 2));
     assert_eq!(data(&events[1])["choices"][0]["delta"], json!({"content": "a\nb"}));
     assert_eq!(answer.ping(), []);
+}
+
+#[test]
+fn a_call_of_a_namespace_has_its_parts() {
+    let function = json!({"name": "look", "parameters": {"type": "object"}});
+    let flat = json!({"type": "function", "name": "look", "parameters": {"type": "object"}});
+    let chat = json!({"messages": [], "tools": [{"type": "namespace", "name": "crm", "tools": [{"type": "function", "function": function}]}]});
+    let responses = json!({"input": "Hi", "tools": [{"type": "namespace", "name": "crm", "tools": [flat]}]});
+    let messages =
+        json!({"messages": [], "tools": [{"name": "look", "namespace": "crm", "input_schema": {"type": "object"}}]});
+    let output = b"<tool_call>\n{\"name\": \"crm.look\", \"arguments\": {\"a\": 1}}\n</tool_call>";
+    for (api, request) in [(Api::ChatCompletions, chat), (Api::Responses, responses), (Api::Messages, messages)] {
+        let body = Request::from_json(&api.request(&request).unwrap()).unwrap();
+        let params = ChatTemplate::builtin("json-call").unwrap().params(&body).unwrap();
+        for piece in [1, output.len()] {
+            let mut answer = Answer::new(api, with(|options| options.request = request.clone()));
+            let (events, ended) = streamed(&mut answer, &params, output, piece, &Finish::default());
+            assert!(ended.calls()[0].known);
+            let body = answer.body(&ended, &Finish::default());
+            assert_eq!(put_together(api, &events), body, "{api:?}");
+            let call = match api {
+                Api::ChatCompletions => &body["choices"][0]["message"]["tool_calls"][0]["function"],
+                Api::Responses => &body["output"][0],
+                _ => &body["content"][0],
+            };
+            assert_eq!((&call["name"], &call["namespace"]), (&json!("look"), &json!("crm")), "{api:?}");
+        }
+    }
+}
+
+#[test]
+fn a_call_of_a_tool_that_responses_knows_is_an_item_of_its_own() {
+    let request = json!({"input": "Hi", "tools": [{"type": "apply_patch"}, {"type": "shell"}]});
+    let chat = Request::from_json(&Api::Responses.request(&request).unwrap()).unwrap();
+    let params = ChatTemplate::builtin("json-call").unwrap().params(&chat).unwrap();
+    let output = "<tool_call>\n{\"name\": \"apply_patch\", \"arguments\": {\"type\": \"update_file\", \"path\": \"x\", \"diff\": \"+a\"}}\n</tool_call>\n\
+                  <tool_call>\n{\"name\": \"shell\", \"arguments\": {\"commands\": [\"ls\"]}}\n</tool_call>";
+    let cut = &output[..output.find("\"+a").unwrap()];
+    for (output, finish) in [(output, Finish::default()), (cut, Finish::new(Reason::Length, None))] {
+        for piece in [1, 5, output.len()] {
+            let mut answer = Answer::new(Api::Responses, with(|options| options.request = request.clone()));
+            let (events, ended) = streamed(&mut answer, &params, output.as_bytes(), piece, &finish);
+            let body = answer.body(&ended, &finish);
+            assert_eq!(put_together(Api::Responses, &events), body);
+            let patch = &body["output"][0];
+            assert_eq!((&patch["type"], &patch["operation"]["path"]), (&json!("apply_patch_call"), &json!("x")));
+            let is_whole = finish.reason == Reason::Stop;
+            assert_eq!(patch["status"], if is_whole { "completed" } else { "incomplete" });
+            assert!(!is_whole || body["output"][1]["action"] == json!({"commands": ["ls"]}));
+        }
+    }
+}
+
+#[test]
+fn every_shape_says_that_a_call_was_cut_whatever_becomes_of_it() {
+    let cut = "Wait. <tool_call>\n{\"name\": \"get\", \"arguments\": {\"n\": 1, \"key\": \"Os";
+    for policy in ["keep", "drop", "content"] {
+        let mut asked = request();
+        asked["incomplete_calls"] = policy.into();
+        let params = ChatTemplate::builtin("json-call").unwrap().params(&Request::from_json(&asked).unwrap()).unwrap();
+        for finish in [length(), stop()] {
+            for (api, reason) in APIS.into_iter().zip(["length", "incomplete", "max_tokens"]) {
+                let ended = params.parser.read(cut.as_bytes(), false, false).unwrap();
+                let body = Answer::new(api, options()).body(&ended, &finish);
+                let mut bodies = vec![body];
+                // What was streamed cannot be taken back.
+                if policy == "keep" {
+                    let mut answer = Answer::new(api, options());
+                    let (events, _) = streamed(&mut answer, &params, cut.as_bytes(), 3, &finish);
+                    bodies.push(put_together(api, &events));
+                    assert!(api == Api::Responses || bodies[0].to_string().contains("incomplete_calls"));
+                }
+                for body in bodies {
+                    let seen = match api {
+                        Api::ChatCompletions => &body["choices"][0]["finish_reason"],
+                        Api::Responses => &body["status"],
+                        _ => &body["stop_reason"],
+                    };
+                    assert_eq!(seen, reason, "{policy}, {api:?}");
+                }
+            }
+        }
+    }
 }

@@ -20,6 +20,7 @@ fn chat(events: &[Event]) -> Value {
     assert_eq!((last.name, last.data.as_str()), ("", "[DONE]"));
     let mut message = Map::new();
     let (mut calls, mut body, mut reason) = (Vec::<Value>::new(), Value::Null, Value::Null);
+    let mut incomplete = Value::Null;
     for event in chunks {
         assert_eq!(event.name, "");
         let mut chunk = data(event);
@@ -32,6 +33,9 @@ fn chat(events: &[Event]) -> Value {
         assert_eq!(reason, Value::Null, "nothing follows the finish reason but usage");
         let mut choice = chunk["choices"][0].take();
         reason = choice["finish_reason"].take();
+        if let Some(ids) = choice.get("incomplete_calls") {
+            incomplete = ids.clone();
+        }
         for (name, value) in choice["delta"].as_object().unwrap() {
             match (name.as_str(), value) {
                 ("tool_calls", Value::Array(parts)) => parts.iter().for_each(|part| add_call(&mut calls, part)),
@@ -53,6 +57,9 @@ fn chat(events: &[Event]) -> Value {
     }
     body["choices"][0]["message"] = message.into();
     body["choices"][0]["finish_reason"] = reason;
+    if !incomplete.is_null() {
+        body["choices"][0]["incomplete_calls"] = incomplete;
+    }
     body
 }
 
@@ -139,6 +146,8 @@ fn responses(events: &[Event]) -> Value {
                 match item["type"].as_str().unwrap() {
                     "function_call" => item["arguments"] = json!(texts.last()),
                     "custom_tool_call" => item["input"] = json!(texts.last()),
+                    "apply_patch_call" => item["operation"] = data["item"]["operation"].clone(),
+                    "shell_call" => item["action"] = data["item"]["action"].clone(),
                     _ => item["content"] = data["item"]["content"].clone(),
                 }
                 assert_eq!(item, data["item"], "an item keeps what it was added with");
@@ -203,6 +212,9 @@ fn messages(events: &[Event]) -> Value {
                 message["stop_reason"] = data["delta"]["stop_reason"].take();
                 message["stop_sequence"] = data["delta"]["stop_sequence"].take();
                 message["usage"] = data["usage"].take();
+                if let Some(ids) = data["delta"].get("incomplete_calls") {
+                    message["incomplete_calls"] = ids.clone();
+                }
             }
             "message_stop" => {
                 assert_eq!((number + 1, open), (events.len(), false));

@@ -281,7 +281,6 @@ fn errors_name_the_field() {
         (part(json!({"type": "input_image", "file_id": "f"})), "input[0].content[0].file_id: files are not kept here"),
         (part(json!({"type": "input_file", "file_url": "f"})), "input[0].content[0].file_url: files are not kept here"),
         (part(json!({"type": "computer_screenshot"})), "input[0].content[0].type: must be "),
-        (json!({"input": "Hi", "tools": [{"type": "web_search"}]}), "tools[0].type: must be \"function\""),
         (json!({"input": "Hi", "tool_choice": {"type": "mcp"}}), "tool_choice.type: must be "),
         (json!({"input": "Hi", "text": {"format": {"type": "grammar"}}}), "text.format.type: must be "),
         (json!({"input": "Hi", "text": {"format": {"type": "json_schema"}}}), "text.format.schema: missing"),
@@ -325,10 +324,6 @@ fn errors_name_the_field() {
             json!({"messages": [{"role": "assistant", "content": [{"type": "server_tool_use"}]}]}),
             "messages[0].content[0].type: must be ",
         ),
-        (
-            json!({"messages": [], "tools": [{"type": "bash_20250124", "name": "bash"}]}),
-            "tools[0].type: must be \"custom\"",
-        ),
         (json!({"messages": [], "tools": [{"name": "f"}]}), "tools[0].input_schema: missing"),
         (
             json!({"messages": [], "tools": [{"name": "f", "input_schema": {}}, {"name": "f", "input_schema": {}}]}),
@@ -352,6 +347,18 @@ fn errors_name_the_field() {
     for (api, body, said) in all.chain(of_messages.into_iter().map(|(body, said)| (Api::Messages, body, said))) {
         let error = api.request(&body).unwrap_err();
         assert!(error.message().starts_with(said), "{body}: {error}");
+    }
+}
+
+#[test]
+fn tools_that_a_server_runs_are_refused_or_kept() {
+    for (api, kind) in [(Api::Responses, "web_search"), (Api::Messages, "web_search_20250305")] {
+        let body = json!({"input": "Hi", "messages": [], "tools": [{"type": kind, "name": "web_search"}]});
+        let mut chat = api.request(&body).unwrap();
+        let error = Request::from_json(&chat).unwrap_err();
+        assert!(error.message().starts_with("tools[0].type: "), "{error}");
+        chat["hosted_tools"] = "keep".into();
+        assert_eq!(json!(Request::from_json(&chat).unwrap().hosted_tools), body["tools"]);
     }
 }
 
@@ -452,4 +459,88 @@ fn any_value_in_any_place_is_a_request_or_an_error_that_names_a_place() {
 /// `a[1].b` as `a/1/b`.
 fn pointer(path: &str) -> String {
     path.replace(['.', '['], "/").replace(']', "")
+}
+
+#[test]
+fn deferred_tools_are_found_by_a_search() {
+    let lazy = json!({"type": "function", "name": "lazy", "parameters": {"type": "object"}, "defer_loading": true});
+    let space = json!({"type": "namespace", "name": "crm", "description": "Customers.", "tools": [lazy]});
+    let search = json!({"type": "tool_search", "execution": "client", "parameters": {"type": "object"}});
+    let body = json!({
+        "tools": [search, lazy, space],
+        "input": [
+            {"role": "user", "content": "Hi"},
+            {"type": "tool_search_call", "call_id": "a", "execution": "client", "arguments": {"goal": "x"}},
+            {"type": "tool_search_output", "call_id": "a", "execution": "client", "tools": [lazy, space]},
+            {"type": "function_call", "call_id": "b", "name": "lazy", "namespace": "crm", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "b", "output": "4"},
+        ],
+    });
+    let chat = Api::Responses.request(&body).unwrap();
+    let function = json!({"name": "tool_search", "arguments": "{\"goal\":\"x\"}"});
+    assert_eq!(chat["messages"][1]["tool_calls"], json!([{"type": "function", "id": "a", "function": function}]));
+    let references = ["lazy", "crm.lazy"].map(|name| json!({"type": "tool_reference", "name": name}));
+    assert_eq!(chat["messages"][2]["content"], json!(references));
+    assert_eq!(chat["messages"][3]["tool_calls"][0]["function"]["namespace"], "crm");
+    let request = Request::from_json(&chat).unwrap();
+    let tools: Vec<_> = request.tools.iter().map(|tool| (&*tool.namespace, &*tool.name, tool.deferred)).collect();
+    assert_eq!(tools, [("", "tool_search", false), ("", "lazy", true), ("crm", "lazy", true)]);
+    let prompt = chatparse::ChatTemplate::builtin("json-call").unwrap().prompt(&request).unwrap();
+    let (list, said) = prompt.split_at(prompt.find("Hi").unwrap());
+    assert!(!list.contains("lazy") && said.contains("\"crm.lazy\""), "{prompt}");
+}
+
+#[test]
+fn a_tool_result_of_messages_reveals_a_tool() {
+    let body = json!({
+        "tools": [{"name": "f", "input_schema": {"type": "object"}}, {"name": "g", "input_schema": {"type": "object"}, "defer_loading": true}],
+        "messages": [
+            {"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": [{"type": "tool_reference", "tool_name": "g"}]}]},
+        ],
+    });
+    let chat = Api::Messages.request(&body).unwrap();
+    assert_eq!(chat["messages"][2]["content"], json!([{"type": "tool_reference", "name": "g"}]));
+    let request = Request::from_json(&chat).unwrap();
+    assert_eq!(request.tools.iter().map(|tool| tool.deferred).collect::<Vec<_>>(), [false, true]);
+}
+
+#[test]
+fn calls_of_tools_of_the_client_are_calls_of_functions() {
+    let body = json!({
+        "tools": [{"type": "apply_patch"}, {"type": "shell"}], "tool_choice": {"type": "apply_patch"},
+        "input": [
+            {"role": "user", "content": "Hi"},
+            {"type": "apply_patch_call", "call_id": "a", "operation": {"type": "delete_file", "path": "x"}},
+            {"type": "apply_patch_call_output", "call_id": "a", "status": "completed"},
+            {"type": "shell_call", "call_id": "b", "action": {"commands": ["ls"]}},
+            {"type": "shell_call_output", "call_id": "b", "output": [{"stdout": "y", "stderr": ""}]},
+        ],
+    });
+    let chat = Api::Responses.request(&body).unwrap();
+    let function = json!({"name": "apply_patch", "arguments": "{\"path\":\"x\",\"type\":\"delete_file\"}"});
+    let seen = &chat["messages"][1]["tool_calls"][0]["function"];
+    let parsed = |value: &Value| serde_json::from_str::<Value>(value["arguments"].as_str().unwrap()).unwrap();
+    assert_eq!((&seen["name"], parsed(seen)), (&function["name"], parsed(&function)));
+    assert_eq!(chat["messages"][2]["content"], "completed");
+    assert_eq!(chat["messages"][4]["content"], "[{\"stdout\":\"y\",\"stderr\":\"\"}]");
+    assert_eq!(chat["tool_choice"], json!({"type": "function", "function": {"name": "apply_patch"}}));
+    assert_eq!(Request::from_json(&chat).unwrap().tools.len(), 2);
+}
+
+#[test]
+fn a_slip_of_the_pen_is_named_in_each_api() {
+    for (api, body) in [
+        (Api::Responses, json!({"input": "Hi", "reasoning_fromat": "none"})),
+        (Api::Messages, json!({"messages": [], "reasoning_fromat": "none"})),
+    ] {
+        let error = api.request(&body).unwrap_err();
+        assert_eq!(error.message(), "reasoning_fromat: there is no such field; did you mean reasoning_format?");
+    }
+    let error = Api::Responses.request(&json!({"input": "Hi", "intsructions": "Be brief."})).unwrap_err();
+    assert_eq!(error.message(), "intsructions: there is no such field; did you mean instructions?");
+    let error = Api::Messages
+        .request(&json!({"messages": [], "tools": [{"name": "f", "input_schema": {}, "input_examples": []}]}));
+    assert!(error.unwrap_err().message().starts_with("tools[0].input_examples: "));
 }

@@ -1,5 +1,6 @@
 //! Request JSON, and how a request is prepared for a template.
 
+use chatparse::grammar::Recogniser;
 use chatparse::internals::template::{Prepared, Template, prepare};
 use chatparse::message::{Continuation, MalformedArguments, Message, ReasoningFormat, Request, ToolChoice};
 use chatparse::{Error, ErrorKind};
@@ -478,4 +479,287 @@ fn trial_renders_find_what_a_template_accepts() {
     let raising = caps("{{ raise_exception('no') }}");
     assert!(!raising.string_content && !raising.tools && !raising.tool_calls && !raising.system_role);
     assert!(caps("{% for m in messages %}{{ m|tojson }}{% endfor %}").object_arguments);
+}
+
+#[test]
+fn a_slip_of_the_pen_is_named_at_any_transposition() {
+    let read = |name: &str| Request::from_json(&json!({"messages": [], name: null}));
+    let unknown = Request::from_json_with(&json!({"messages": []}), &json!({"odd": 1})).unwrap_err();
+    let (_, options) = unknown.message().split_once("there are ").unwrap();
+    let theirs = ["messages", "tools", "tool_choice", "response_format", "reasoning_effort"];
+    let fields: Vec<&str> = options.split(", ").chain(theirs).collect();
+    assert!(fields.len() > 20);
+    for field in fields {
+        for at in 1..field.len() {
+            let mut slip = field.as_bytes().to_vec();
+            slip.swap(at - 1, at);
+            let slip = String::from_utf8(slip).unwrap();
+            if slip == field {
+                continue;
+            }
+            let error = read(&slip).unwrap_err();
+            assert!(error.message().starts_with(&slip) && error.message().contains("did you mean"), "{error}");
+        }
+    }
+    for other in ["temperature", "user", "seed", "metadata", "n_predict", "cache_prompt", "stop"] {
+        read(other).unwrap();
+    }
+    let slip = json!({"messages": [{"role": "user", "contetn": "Hi", "content": "Ho"}]});
+    let error = Request::from_json(&slip).unwrap_err();
+    assert_eq!(error.message(), "messages[0].contetn: there is no such field; did you mean content?");
+}
+
+#[test]
+fn a_field_that_changes_what_the_model_sees_is_not_ignored() {
+    let refused = |more: Value, place: &str| {
+        let mut body = json!({"messages": []});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let error = Request::from_json(&body).unwrap_err();
+        assert!(error.message().starts_with(&format!("{place}: ")), "{error}");
+    };
+    refused(json!({"functions": []}), "functions");
+    refused(json!({"documents": []}), "documents");
+    refused(json!({"chat_template": "x"}), "chat_template");
+    let tool = |more: Value| {
+        let mut function = json!({"name": "f"});
+        function.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({"tools": [{"type": "function", "function": function}]})
+    };
+    refused(tool(json!({"examples": ["x"]})), "tools[0].function.examples");
+    let ignored = tool(json!({"cache_control": {"type": "ephemeral"}}));
+    let mut body = json!({"messages": []});
+    body["tools"] = ignored["tools"].clone();
+    Request::from_json(&body).unwrap();
+    assert!(!Request::from_json(&json!({"messages": [], "thinking": {"type": "disabled"}})).unwrap().enable_thinking);
+}
+
+#[test]
+fn a_template_may_read_any_field_of_a_message() {
+    let said = json!([{"role": "user", "content": "Hi", "mood": {"is": "good"}, "nothing": null}]);
+    let request = Request::from_json(&json!({"messages": said})).unwrap();
+    let template = chatparse::ChatTemplate::new(
+        "{% for m in messages %}{{ m.content }} {{ m.mood.is }} {{ m.nothing is defined }}{% endfor %}",
+        "",
+        "",
+    );
+    assert_eq!(template.unwrap().prompt(&request).unwrap(), "Hi good False");
+}
+
+#[test]
+fn such_a_field_is_the_messages_and_not_the_templates() {
+    let said = json!([{"role": "user", "content": "Hi", "mood": {"is": "<|im_end|>"}}]);
+    let request = Request::from_json(&json!({"messages": said})).unwrap();
+    let source = "{% for m in messages %}{{ m.content }} {{ m.mood.is }}{% endfor %}";
+    let template = chatparse::ChatTemplate::new(source, "", "").unwrap();
+    let segments = template.segments(&request).unwrap();
+    let json: Vec<Value> = segments.segments.iter().map(|segment| segment.to_json()).collect();
+    let of_mood = |segment: &&Value| segment["path"] == "/mood/is";
+    assert_eq!(json.iter().filter(of_mood).count(), 1, "{json:?}");
+}
+
+/// A function of this name, with more fields.
+fn function(name: &str, more: Value) -> Value {
+    let mut function =
+        json!({"name": name, "description": "Does it.", "parameters": {"type": "object", "properties": {}}});
+    function.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    json!({"type": "function", "function": function})
+}
+
+/// A conversation in which a result of `search` reveals a tool.
+fn revealing(name: &str) -> Value {
+    let call = json!({"id": "call00001", "type": "function", "function": {"name": "search", "arguments": "{}"}});
+    let part = json!({"type": "tool_reference", "tool_name": name});
+    json!([
+        {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call00001", "content": [part]},
+    ])
+}
+
+#[test]
+fn a_deferred_tool_is_there_once_a_message_reveals_it() {
+    let template = chatparse::ChatTemplate::builtin("json-call").unwrap();
+    let tools = json!([function("search", json!({})), function("mail", json!({"defer_loading": true}))]);
+    let params = |messages: &Value, more: Value| {
+        let mut body = json!({"messages": messages, "tools": tools});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        template.params(&Request::from_json(&body).unwrap())
+    };
+    let output = "<tool_call>\n{\"name\": \"mail\", \"arguments\": {}}\n</tool_call>";
+    let known =
+        |params: &chatparse::Params| params.parser.read(output.as_bytes(), false, false).unwrap().calls()[0].known;
+    let first = json!([{"role": "user", "content": "Hi"}]);
+    let before = params(&first, json!({})).unwrap();
+    assert!(!before.prompt.contains("mail") && !known(&before) && !before.grammar().text.contains("mail"));
+
+    let after = params(&revealing("mail"), json!({})).unwrap();
+    let list = before.prompt.find("Hi").unwrap();
+    assert_eq!(after.prompt[..list], before.prompt[..list], "what was sent stays");
+    assert!(after.prompt[list..].contains("\"name\":\"mail\""), "{}", after.prompt);
+    assert!(known(&after) && after.grammar().text.contains("mail"));
+
+    let listed = params(&revealing("mail"), json!({"revealed_tools": "listed"})).unwrap();
+    assert!(listed.prompt[..listed.prompt.find("Hi").unwrap()].contains("mail") && known(&listed));
+
+    let error = params(&revealing("post"), json!({})).unwrap_err();
+    assert_eq!(error.message(), "messages[2].content[0]: there is no tool \"post\"");
+    let choice = json!({"tool_choice": {"type": "function", "function": {"name": "mail"}}});
+    let error = params(&first, choice.clone()).unwrap_err();
+    assert_eq!(error.message(), "tool_choice: the tool \"mail\" is deferred, and no message reveals it");
+    params(&revealing("mail"), choice).unwrap();
+}
+
+#[test]
+fn revealing_a_tool_keeps_what_was_sent_unless_it_is_listed() {
+    let template = chatparse::ChatTemplate::builtin("json-call").unwrap();
+    let tools = json!([function("search", json!({})), function("mail", json!({"defer_loading": true}))]);
+    for (way, stays) in [("inline", true), ("listed", false)] {
+        let body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": tools, "revealed_tools": way});
+        let session = template.session(Request::from_json(&body).unwrap()).unwrap();
+        let output = "<tool_call>\n{\"name\": \"search\", \"arguments\": {}}\n</tool_call>";
+        let result = revealing("mail")[2].clone();
+        let next = session.next(output.as_bytes(), &json!([result])).unwrap();
+        assert_eq!(next.rewrite.is_none(), stays, "{way}: {:?}", next.rewrite);
+        let known = next.session.params.grammar().text.contains("mail");
+        assert!(known, "{way}");
+    }
+}
+
+#[test]
+fn a_template_that_knows_deferred_tools_gets_them() {
+    let source = "{% for t in tools %}{{ t.function.name }}:{{ t.defer_loading }};{% endfor %}{% for m in messages %}{% if m.content is string %}\
+        {{ m.content }}{% else %}{% for p in m.content %}{% if p.type == 'tool_reference' %}[{{ p.name }}]{% else %}{{ p.text }}{% endif %}{% endfor %}\
+        {% endif %}{% endfor %}";
+    let template = chatparse::ChatTemplate::new(source, "", "").unwrap();
+    let tools = json!([function("search", json!({})), function("mail", json!({"defer_loading": true}))]);
+    let request = Request::from_json(&json!({"messages": revealing("mail"), "tools": tools})).unwrap();
+    assert_eq!(template.prompt(&request).unwrap(), "search:;mail:True;Hi[mail]");
+}
+
+#[test]
+fn names_of_namespaces_are_joined_as_the_template_joins_them() {
+    let body = json!({
+        "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "", "tool_calls": [
+            {"id": "call00001", "type": "function", "function": {"name": "look", "namespace": "crm", "arguments": "{}"}},
+        ]}, {"role": "tool", "tool_call_id": "call00001", "content": "4"}],
+        "tools": [
+            {"type": "namespace", "name": "crm", "description": "Customers.", "tools": [function("look", json!({}))]},
+            function("look", json!({"namespace": "shop"})), function("look", json!({})),
+        ],
+    });
+    let request = Request::from_json(&body).unwrap();
+    let usual = chatparse::ChatTemplate::builtin("json-call").unwrap().prompt(&request).unwrap();
+    for name in ["crm.look", "shop.look", "\"look\"", "Customers.\\nDoes it."] {
+        assert!(usual.contains(name), "{name}: {usual}");
+    }
+    let source = "{% for t in tools %}{{ t.function.name }};{% endfor %}{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}\
+        {% if c.namespace %}{{ c.namespace + '::' }}{% endif %}{{ c.function.name }}{% endfor %}{% endfor %}";
+    let own = chatparse::ChatTemplate::new(source, "", "").unwrap().prompt(&request).unwrap();
+    assert_eq!(own, "crm::look;shop::look;look;Hicrm::look4");
+    let twice =
+        json!({"messages": [], "tools": [function("a.b", json!({})), function("b", json!({"namespace": "a"}))]});
+    let error = chatparse::ChatTemplate::builtin("json-call")
+        .unwrap()
+        .prompt(&Request::from_json(&twice).unwrap())
+        .unwrap_err();
+    assert_eq!(error.message(), "tools: with its namespace, there is another tool \"a.b\"");
+}
+
+/// The pattern of a custom tool with this Lark grammar.
+fn pattern(grammar: &str) -> Result<String, Error> {
+    let format = json!({"type": "grammar", "grammar": {"syntax": "lark", "definition": grammar}});
+    let body = json!({"messages": [], "tools": [{"type": "custom", "custom": {"name": "f", "format": format}}]});
+    let request = Request::from_json(&body)?;
+    Ok(request.tools[0].parameters["properties"]["input"]["pattern"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn a_lark_grammar_of_a_custom_tool_is_that_of_its_text() {
+    let sums = "start: sum\nsum: product (SP ADD SP product)* -> add\n  | product\nproduct: INT (SP MUL SP INT)~0..2\n\
+        SP: \" \"\nADD: \"+\" // plus\nMUL: \"*\"\n%import common.INT\n";
+    let list = "start: list\nlist: item \",\" list | item\nitem: \"a\"..\"c\" | \"it\"i [\"!\"]\n";
+    let left = "start: start \"+\" N | N\nN: /[0-9]{1,3}/\n";
+    let blanks = "start: \"select\" NAME \";\"\nNAME: /[a-z]+/\n%ignore \" \"\n";
+    for (grammar, fit, others) in [
+        (sums, &["1 + 2", "1 * 2 + 30", "7"][..], &["1+2", "1 * 2 * 3 * 4", ""][..]),
+        (list, &["a,b,IT!", "it", "c"], &["d", "a,", "iT?"]),
+        (left, &["1+22+333", "4"], &["4444", "+1"]),
+        (blanks, &["select  a ;", "selecta;", " select a;"], &["select A;", "select a"]),
+        ("start: /a.c/ \"(\" \"\\n\"", &["abc(\n"], &["a\nc(\n"]),
+    ] {
+        let schema = json!({"type": "string", "pattern": pattern(grammar).unwrap()});
+        let grammar_of = chatparse::grammar::from_json_schema(&schema).unwrap();
+        assert!(grammar_of.report.is_empty(), "{grammar}: {:?}", grammar_of.report);
+        let recogniser = Recogniser::new(&grammar_of.text).unwrap();
+        let accepts = |text: &str| recogniser.accepts(&json!(text).to_string());
+        for text in fit {
+            assert!(accepts(text), "{grammar}: {text:?}, {schema}");
+        }
+        for text in others {
+            assert!(!accepts(text), "{grammar}: {text:?}, {schema}");
+        }
+    }
+}
+
+#[test]
+fn what_no_expression_can_say_names_the_rule() {
+    let deep = |rules: usize| (0..rules).map(|n| format!("r{n}: r{m} r{m}\n", m = n + 1)).collect::<String>();
+    let chain = format!("start: r0\n{}r40: \"a\"\n", deep(40));
+    for (grammar, expected) in [
+        ("start: expr\nexpr: \"(\" expr \")\" | \"a\"", "the rule expr: it nests in itself"),
+        ("start: a\na: b\nb: a \"x\" | \"y\"", "the rule a: it nests in itself"),
+        ("start: other", "the rule start: there is no rule other"),
+        ("begin: \"a\"", "the rule start: there is no rule start"),
+        ("start: /a(?=b)/", "the rule start: look-arounds"),
+        ("start: A\nA: /a/i", "the rule A: flags"),
+        ("start.2: \"a\"", "the rule start: priorities"),
+        ("start: \"a\"\n%declare B", "the rule %declare: only"),
+        ("start: \"a\"\n%import common.ODD", "the rule %import: common has no ODD"),
+        ("start: (\"a\"", "the rule start: a group has no"),
+        ("start: \"a", "no quote ends"),
+        (&chain, "it is too long"),
+        (&format!("start: {}\"a\"", "(".repeat(100_000)), "the rule start: groups are nested more than 64 deep"),
+    ] {
+        let error = pattern(grammar).unwrap_err();
+        let place = "tools[0].custom.format.grammar.definition: ";
+        assert!(error.message().starts_with(place) && error.message().contains(expected), "{grammar:.60}: {error}");
+    }
+}
+
+#[test]
+fn tools_of_the_wire_are_translated_kept_or_refused() {
+    let read = |tool: Value, more: Value| {
+        let mut body = json!({"messages": [], "tools": [tool]});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        Request::from_json(&body)
+    };
+    for (kind, name) in [
+        ("apply_patch", "apply_patch"),
+        ("shell", "shell"),
+        ("local_shell", "local_shell"),
+        ("bash_20250124", "bash"),
+        ("text_editor_20250728", "str_replace_based_edit_tool"),
+        ("memory_20250818", "memory"),
+    ] {
+        let request = read(json!({"type": kind}), json!({})).unwrap();
+        assert_eq!((&*request.tools[0].name, &request.tools[0].parameters["type"]), (name, &json!("object")));
+    }
+    let search = json!({"type": "tool_search", "execution": "client", "parameters": {"type": "object", "properties": {"goal": {}}}});
+    let request = read(search, json!({})).unwrap();
+    assert_eq!(
+        (&*request.tools[0].name, &request.tools[0].parameters["properties"]),
+        ("tool_search", &json!({"goal": {}}))
+    );
+    for kind in [
+        "web_search",
+        "web_search_20250305",
+        "mcp",
+        "code_interpreter",
+        "tool_search",
+        "tool_search_tool_regex_20251119",
+    ] {
+        let error = read(json!({"type": kind}), json!({})).unwrap_err();
+        assert!(error.message().starts_with(&format!("tools[0].type: \"{kind}\" is run by a server")), "{error}");
+        let kept = read(json!({"type": kind, "name": "x"}), json!({"hosted_tools": "keep"})).unwrap();
+        assert_eq!((kept.tools.len(), kept.hosted_tools), (0, vec![json!({"type": kind, "name": "x"})]));
+    }
 }

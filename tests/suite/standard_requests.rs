@@ -76,8 +76,8 @@ fn custom_tools_are_functions_of_one_text() {
     let regex = json!({"type": "grammar", "grammar": {"syntax": "regex", "definition": "a|b"}});
     let tool = &request(custom(regex)).unwrap().tools[0];
     assert_eq!(tool.parameters["properties"]["input"]["pattern"], "^(?:a|b)$");
-    let lark = error(custom(json!({"type": "grammar", "grammar": {"syntax": "lark", "definition": "start: \"a\""}})));
-    assert!(lark.starts_with("tools[0].custom.format.grammar.syntax: only \"regex\""), "{lark}");
+    let other = error(custom(json!({"type": "grammar", "grammar": {"syntax": "ebnf", "definition": "a"}})));
+    assert_eq!(other, "tools[0].custom.format.grammar.syntax: must be one of regex, lark, not \"ebnf\"");
     let call = json!({"messages": [{"role": "assistant", "tool_calls": [
         {"id": "1", "type": "custom", "custom": {"name": "sql", "input": "a \"b\""}}]}]});
     assert_eq!(request(call).unwrap().messages[0].tool_calls[0].arguments, r#"{"input":"a \"b\""}"#);
@@ -86,7 +86,7 @@ fn custom_tools_are_functions_of_one_text() {
 #[test]
 fn tools_keep_what_templates_show() {
     let tools = json!({"tools": [{"type": "function", "function": {"name": "f", "description": "d", "strict": true,
-        "parameters": {}, "return": {"type": "string"}, "odd": 1}}]});
+        "parameters": {}, "return": {"type": "string"}, "odd": null}}]});
     let shown = request(tools).unwrap().tools[0].to_json()["function"].to_string();
     assert_eq!(shown, r#"{"name":"f","description":"d","parameters":{},"strict":true,"return":{"type":"string"}}"#);
 }
@@ -160,25 +160,39 @@ fn a_slip_in_an_option_is_an_error() {
 }
 
 /// The fields of OpenAI, vLLM, SGLang, llama.cpp's server, Ollama, and of those who sell models.
-const FIELDS_OF_OTHERS: &str = "audio best_of cache_prompt chat_format chat_template dry_allowed_length dry_base \
+const FIELDS_OF_OTHERS: &str = "audio best_of cache_prompt chat_format dry_allowed_length dry_base \
     dry_multiplier dry_penalty_last_n dry_sequence_breakers dynatemp_exponent dynatemp_range early_stopping ebnf echo \
-    enable_search extra_body format frequency_penalty function_call functions grammar_lazy grammar_triggers guided_choice \
+    extra_body format frequency_penalty grammar_lazy grammar_triggers guided_choice \
     guided_decoding_backend guided_grammar guided_json guided_regex id_slot ignore_eos include_reasoning \
     include_stop_str_in_output keep_alive kv_transfer_params language length_penalty logit_bias logits_processors logprobs lora \
     lora_path max_completion_tokens max_tokens max_tool_calls metadata min_keep min_p min_tokens mirostat mirostat_eta \
     mirostat_tau mm_processor_kwargs modalities model models n n_discard n_indent n_keep n_predict n_probs new num_ctx options \
     parse_tool_calls plan plugins post_sampling_probs prediction presence_penalty priority prompt prompt_cache_key \
-    prompt_logprobs prompt_mode provider random_seed raw reasoning reasoning_budget regex repeat_last_n repeat_penalty \
+    prompt_logprobs prompt_mode provider random_seed raw reasoning_budget regex repeat_last_n repeat_penalty \
     repetition_penalty request_id response_fields return_progress return_tokens return_tokens_as_token_ids route row \
-    safe_prompt safety_identifier samplers seed separate_reasoning service_tier skip_special_tokens \
+    safety_identifier samplers seed separate_reasoning service_tier skip_special_tokens \
     spaces_between_special_tokens stop stop_token_ids store stream stream_options stream_reasoning structural_tag \
-    structured_outputs suffix system t_max_predict_ms temperature template thinking thinking_budget thinking_forced_open \
+    structured_outputs suffix t_max_predict_ms temperature template thinking_budget thinking_forced_open \
     timings_per_token top_k top_logprobs top_n_sigma top_p transforms truncate_prompt_tokens typical_p use_beam_search user \
-    verbosity vl_high_resolution_images web_search_options xtc_probability xtc_threshold";
+    verbosity vl_high_resolution_images xtc_probability xtc_threshold";
 
 #[test]
 fn fields_of_others_are_no_slips() {
     for field in FIELDS_OF_OTHERS.split_whitespace() {
         assert!(request(json!({"messages": [], field: 1})).is_ok(), "{field}");
+    }
+    // These change what the model sees.
+    for field in [
+        "chat_template",
+        "enable_search",
+        "function_call",
+        "functions",
+        "reasoning",
+        "safe_prompt",
+        "system",
+        "web_search_options",
+    ] {
+        let error = error(json!({"messages": [], field: 1}));
+        assert!(error.starts_with(&format!("{field}: ")) && !error.contains("did you mean"), "{error}");
     }
 }

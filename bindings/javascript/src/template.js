@@ -20,7 +20,8 @@ import { OUT } from "./wasm.js";
  *   grammar_style?: "faithful" | "llama.cpp", force_pure_content?: boolean, now?: number, media_marker?: string,
  *   malformed_arguments?: "keep" | "empty" | "error", dialects?: "off" | "recover" | "always",
  *   unknown_tools?: "call" | "content", calls_in_reasoning?: "off" | "at_end" | "always",
- *   bare_calls?: "off" | "whole" | "anywhere", incomplete_calls?: "keep" | "drop" | "content" }} RequestOptions
+ *   bare_calls?: "off" | "whole" | "anywhere", incomplete_calls?: "keep" | "drop" | "content",
+ *   revealed_tools?: "inline" | "listed", hosted_tools?: "refuse" | "keep" }} RequestOptions
  */
 
 /**

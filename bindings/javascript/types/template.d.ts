@@ -24,6 +24,8 @@ export type RequestOptions = {
     calls_in_reasoning?: "off" | "at_end" | "always";
     bare_calls?: "off" | "whole" | "anywhere";
     incomplete_calls?: "keep" | "drop" | "content";
+    revealed_tools?: "inline" | "listed";
+    hosted_tools?: "refuse" | "keep";
 };
 export type Proof = {
     reader: string;
@@ -56,7 +58,8 @@ export type Proof = {
  *   grammar_style?: "faithful" | "llama.cpp", force_pure_content?: boolean, now?: number, media_marker?: string,
  *   malformed_arguments?: "keep" | "empty" | "error", dialects?: "off" | "recover" | "always",
  *   unknown_tools?: "call" | "content", calls_in_reasoning?: "off" | "at_end" | "always",
- *   bare_calls?: "off" | "whole" | "anywhere", incomplete_calls?: "keep" | "drop" | "content" }} RequestOptions
+ *   bare_calls?: "off" | "whole" | "anywhere", incomplete_calls?: "keep" | "drop" | "content",
+ *   revealed_tools?: "inline" | "listed", hosted_tools?: "refuse" | "keep" }} RequestOptions
  */
 /**
  * Whether what a template writes is read back: of `cases` messages, `read_back` come back; `failures` says what is wrong with others.

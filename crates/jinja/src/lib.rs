@@ -46,9 +46,10 @@ use probe::caps;
 pub use probe::labels::{Edge, Label, Labels, VALUES};
 pub use probe::marks::Marks;
 pub use request::messages::Messages;
+pub use request::offered::offered;
 pub use request::plain::plain;
 pub use request::prepare::{Prepared, prepare};
-use request::{context, media, prepare};
+use request::{context, media, offered, prepare};
 use source::generation_prompt::BothPrompts;
 use source::{macros, rewrite};
 
@@ -157,6 +158,7 @@ pub struct Template {
     shows_any_arguments: OnceLock<bool>,
     reasoning_in: OnceLock<prepare::ReasoningIn>,
     media: OnceLock<media::Shown>,
+    namespaces: OnceLock<String>,
     trials: OnceLock<Engine>,
     /// A probe reached a limit.
     over: Arc<AtomicBool>,
@@ -221,6 +223,7 @@ impl Template {
             shows_any_arguments: OnceLock::new(),
             reasoning_in: OnceLock::new(),
             media: OnceLock::new(),
+            namespaces: OnceLock::new(),
             trials: OnceLock::new(),
             over: Arc::default(),
             labels: None,
@@ -291,6 +294,14 @@ impl Template {
     /// The text that the template writes for media.
     fn media(&self) -> &media::Shown {
         self.media.get_or_init(|| media::shown(self.trials()))
+    }
+
+    /// What the template writes between the namespace of a tool and its name.
+    fn behind_namespaces(&self) -> &str {
+        self.namespaces.get_or_init(|| {
+            let prompt = |message: &Value| caps::prompt_with(self.trials(), message);
+            offered::behind_namespaces(&self.source, self.caps(), prompt)
+        })
     }
 
     /// Where the template reads reasoning.

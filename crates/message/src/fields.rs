@@ -153,6 +153,15 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Checks that there are no other fields than these.
+    pub fn only(&self, known: &[&[&str]]) -> Result<()> {
+        let is_known = |name: &str| known.iter().any(|names| names.contains(&name));
+        match self.map.iter().find(|(name, value)| !is_known(name) && !value.is_null()) {
+            Some((name, _)) => Err(self.refuse(name, "there is no such field, and what it says would be lost")),
+            None => Ok(()),
+        }
+    }
+
     /// An error about the field.
     pub fn refuse(&self, name: &str, why: &str) -> Error {
         Error::invalid(format!("{}: {why}", self.path(name)))
@@ -186,19 +195,34 @@ impl FieldPath<'_> {
 
 /// The names of the tools of a request, which differ: calls say no more of their tool.
 #[derive(Default)]
-pub struct ToolNames<'a>(HashSet<&'a str>);
+pub struct ToolNames(HashSet<(String, String)>);
 
-impl<'a> ToolNames<'a> {
-    /// The name of one more tool.
-    pub fn read(&mut self, tool: &Fields<'a>) -> Result<&'a str> {
+impl ToolNames {
+    /// The name of one more tool in a namespace, which may be empty.
+    pub fn read(&mut self, tool: &Fields, namespace: &str) -> Result<String> {
         let name = tool.short("name", tool.required_text("name")?, limits::TOOL_NAME_BYTES)?;
         if name.trim().is_empty() {
             return Err(tool.refuse("name", "must not be empty"));
         }
-        if !self.0.insert(name) {
+        if !self.0.insert((namespace.to_owned(), name.to_owned())) {
             return Err(tool.refuse("name", &format!("there is another tool {name:?}")));
         }
-        Ok(name)
+        Ok(name.to_owned())
+    }
+}
+
+impl ToolNames {
+    /// Whether this tool in the form of chat completions, or the first one of this namespace, is not there yet.
+    pub fn read_found(&mut self, tool: &Value) -> bool {
+        let (namespace, tool) = match tool["tools"].get(0) {
+            Some(inner) => (&tool["name"], inner),
+            None => (&Value::Null, tool),
+        };
+        let kind = tool["type"].as_str().unwrap_or_default();
+        let function = tool.get(kind).unwrap_or(tool);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let namespace = if namespace.is_null() { text(&function["namespace"]) } else { text(namespace) };
+        self.0.insert((namespace, text(&function["name"])))
     }
 }
 

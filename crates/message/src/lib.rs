@@ -5,13 +5,19 @@
 extern crate chatparse_base;
 
 mod body;
+mod client_tools;
 pub mod fields;
+mod known;
+mod lark;
 mod openai;
 mod read;
 mod request;
 
 pub use chatparse_base::{Error, ErrorKind, Result};
+pub use client_tools::ClientTool;
+pub use known::known_fields;
 pub use openai::{text_part, thinking_part};
+pub use read::OF_NO_MODEL;
 pub use request::{OPTIONS, messages_from_json};
 
 use std::borrow::Cow;
@@ -25,6 +31,9 @@ pub const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 
 /// The kind of a part with reasoning, and the field of its text.
 pub const THINKING: &str = "thinking";
+
+/// The kind of a part that reveals a deferred tool, and the type of such a part in a request.
+pub const TOOL_REFERENCE: &str = "tool_reference";
 
 /// One message of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,6 +53,8 @@ pub struct Message {
     pub name: String,
     /// `tool_call_id`: the call that a tool result answers.
     pub tool_call_id: String,
+    /// Further fields of the request, which templates may read.
+    pub more: Map<String, Value>,
 }
 
 impl Message {
@@ -55,7 +66,8 @@ impl Message {
     /// Whether the message holds nothing but a role.
     pub fn is_empty(&self) -> bool {
         let texts = [&self.content, &self.reasoning_content, &self.name, &self.tool_call_id];
-        texts.iter().all(|text| text.is_empty()) && self.parts.is_empty() && self.tool_calls.is_empty()
+        let is_empty = texts.iter().all(|text| text.is_empty()) && self.parts.is_empty() && self.tool_calls.is_empty();
+        is_empty && self.more.is_empty()
     }
 
     /// The message with the reasoning parts moved to [`Message::reasoning_content`], behind its text; each on a separate
@@ -101,10 +113,10 @@ pub fn join_parts<'a>(parts: impl Iterator<Item = (&'a str, &'a str)>) -> String
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Part {
-    /// `text`, `thinking` (reasoning between other parts), `media_marker`, or the kind of media: `image`, `audio`, `video`
-    /// or `file`.
+    /// `text`, `thinking` (reasoning between other parts), `tool_reference` (reveals a deferred tool), `media_marker`, or
+    /// the kind of media: `image`, `audio`, `video` or `file`.
     pub kind: String,
-    /// The text, the reasoning or the marker's text; empty for media.
+    /// The text, the reasoning, the name of the tool or the marker's text; empty for media.
     pub text: String,
     /// The JSON of media in the request, e.g. `{"type": "image_url", "image_url": {"url": ...}}`; `None` for other parts.
     pub source: Option<Arc<Value>>,
@@ -137,12 +149,14 @@ pub struct ToolCall {
     pub arguments: String,
     /// The id, empty if the format has none.
     pub id: String,
+    /// The namespace of the tool in a request; empty for none. In an output, it is a part of the name.
+    pub namespace: String,
 }
 
 impl ToolCall {
     /// A call: the tool's name, the arguments as JSON text, and the id, empty for none.
     pub fn new(name: impl Into<String>, arguments: impl Into<String>, id: impl Into<String>) -> Self {
-        ToolCall { name: name.into(), arguments: arguments.into(), id: id.into() }
+        ToolCall { name: name.into(), arguments: arguments.into(), id: id.into(), ..ToolCall::default() }
     }
 }
 
@@ -159,13 +173,31 @@ pub struct Tool {
     /// Further fields that templates render: `strict` and `return`, if the request has them.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub more: Map<String, Value>,
+    /// The namespace of its name; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+    /// Whether the model sees it only once a message reveals it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deferred: bool,
 }
 
 impl Tool {
     /// A tool: its name, what it does, and the JSON schema of its arguments.
     pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: Value) -> Self {
-        Tool { name: name.into(), description: description.into(), parameters: Arc::new(parameters), more: Map::new() }
+        let (name, description) = (name.into(), description.into());
+        Tool { name, description, parameters: Arc::new(parameters), ..Tool::default() }
     }
+}
+
+/// Where a template that does not know deferred tools shows one that a message reveals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RevealedTools {
+    /// In the message that reveals it, so that what was sent before stays.
+    #[default]
+    Inline,
+    /// In the list of tools, behind the others.
+    Listed,
 }
 
 /// Whether the model may, must or must not call tools.
@@ -361,6 +393,10 @@ pub struct Request {
     pub tool_choice: ToolChoice,
     /// The tools that may be called; `None`: all. The template renders all of them.
     pub allowed_tools: Option<Vec<Tool>>,
+    /// Where deferred tools are shown once they are revealed.
+    pub revealed_tools: RevealedTools,
+    /// The tools that a server must run, as in the request. Templates do not see them.
+    pub hosted_tools: Vec<Value>,
     /// Whether the grammar lets a message have more than one call. The parser reads any number of them.
     pub parallel_tool_calls: bool,
     /// How reasoning is returned.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::fields::Fields;
-use super::{Message, Part, THINKING, Tool, ToolCall, read};
+use super::{Message, Part, THINKING, TOOL_REFERENCE, Tool, ToolCall, read};
 use chatparse_base::Result;
 
 impl Message {
@@ -27,6 +27,7 @@ impl Message {
         if !self.tool_calls.is_empty() {
             map.insert("tool_calls".to_owned(), self.tool_calls.iter().map(ToolCall::to_json).collect());
         }
+        map.extend(self.more.clone());
         Value::Object(map)
     }
 
@@ -50,6 +51,7 @@ impl Message {
         let part = |part: &Part| match part.kind.as_str() {
             "text" => text_part(&part.text),
             THINKING => thinking_part(&part.text),
+            TOOL_REFERENCE => json!({"type": TOOL_REFERENCE, "name": part.text, "tool_name": part.text}),
             media => json!({"type": media}),
         };
         self.parts.iter().map(part).collect()
@@ -85,6 +87,9 @@ impl Tool {
         tool["function"]["parameters"] = Value::clone(&self.parameters);
         if let Some(function) = tool["function"].as_object_mut() {
             function.extend(self.more.clone());
+        }
+        if self.deferred {
+            tool["defer_loading"] = true.into();
         }
         tool
     }

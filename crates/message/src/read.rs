@@ -4,11 +4,27 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::client_tools::ClientTool;
 use super::fields::{Fields, ToolNames, choice, wrong};
-use super::{Message, Part, PlainConversation, REASONING, THINKING, Tool, ToolCall, ToolChoice};
+use super::known::no_slips;
+use super::{Message, Part, PlainConversation, REASONING, THINKING, TOOL_REFERENCE, Tool, ToolCall, ToolChoice, lark};
 use chatparse_base::{Error, Result};
 
+/// The fields of a message that are read; a template may read others.
+const MESSAGE: [&str; 9] = [
+    "role",
+    "content",
+    "reasoning_content",
+    "reasoning",
+    "tool_calls",
+    "function_call",
+    "name",
+    "tool_call_id",
+    "refusal",
+];
+
 pub(super) fn message(fields: &Fields) -> Result<Message> {
+    no_slips(fields, &[&MESSAGE])?;
     let refusal = fields.text("refusal")?;
     if refusal.is_none() && !["content", "tool_calls", "function_call"].iter().any(|key| fields.map.contains_key(*key))
     {
@@ -24,6 +40,7 @@ pub(super) fn message(fields: &Fields) -> Result<Message> {
         tool_calls: fields.items("tool_calls")?.iter().map(tool_call).collect::<Result<_>>()?,
         name: fields.text_or_empty("name")?,
         tool_call_id: fields.call_id("tool_call_id")?.unwrap_or_default().to_owned(),
+        more: further(fields),
         ..Message::default()
     };
     if let Some(call) = fields.object("function_call")? {
@@ -37,6 +54,13 @@ pub(super) fn message(fields: &Fields) -> Result<Message> {
         Some(other) => return Err(wrong(&fields.path("content"), "a string or an array", other)),
     }
     Ok(message)
+}
+
+/// The fields of a message that are not read.
+fn further(fields: &Fields) -> Map<String, Value> {
+    let is_read = |name: &str| MESSAGE.contains(&name) || REASONING.contains(&name);
+    let given = fields.map.iter().filter(|(name, value)| !is_read(name) && !value.is_null());
+    given.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// The reasoning of a message, under any of the vendors' names.
@@ -63,6 +87,10 @@ fn part(fields: &Fields) -> Result<Part> {
         "text" | "media_marker" => text(kind, "text"),
         "refusal" => text("text", "refusal"),
         THINKING => text(THINKING, THINKING),
+        TOOL_REFERENCE => {
+            let name = if fields.get("tool_name").is_some() { "tool_name" } else { "name" };
+            text(TOOL_REFERENCE, name)
+        }
         _ => match MEDIA.iter().find(|(_, names)| names.contains(&kind)) {
             Some((kind, _)) => {
                 let source = Some(Arc::new(Value::Object(fields.map.clone())));
@@ -73,7 +101,7 @@ fn part(fields: &Fields) -> Result<Part> {
                 let path = fields.path("type");
                 let known = known.join(", ");
                 Err(Error::invalid(format!(
-                    "{path}: must be text, refusal, thinking, media_marker, {known}, not {kind:?}"
+                    "{path}: must be text, refusal, thinking, tool_reference, media_marker, {known}, not {kind:?}"
                 )))
             }
         },
@@ -85,9 +113,17 @@ fn tool_call(fields: &Fields) -> Result<ToolCall> {
     if fields.text("type")? == Some("custom") {
         let custom = fields.required_object("custom")?;
         let input = json!({CUSTOM_INPUT: custom.required_text("input")?});
-        return Ok(ToolCall { name: custom.required_text("name")?.to_owned(), arguments: input.to_string(), id });
+        let (name, namespace) = (custom.required_text("name")?.to_owned(), namespace(fields, &custom)?.to_owned());
+        return Ok(ToolCall { name, arguments: input.to_string(), id, namespace });
     }
-    called(&fields.function()?, id)
+    let function = fields.function()?;
+    let namespace = namespace(fields, &function)?.to_owned();
+    Ok(ToolCall { namespace, ..called(&function, id)? })
+}
+
+/// The namespace of a tool or a call, which clients write beside or inside of its function.
+fn namespace<'a>(outer: &Fields<'a>, inner: &Fields<'a>) -> Result<&'a str> {
+    Ok(inner.text("namespace")?.or(outer.text("namespace")?).unwrap_or_default())
 }
 
 fn called(function: &Fields, id: String) -> Result<ToolCall> {
@@ -102,6 +138,7 @@ fn called(function: &Fields, id: String) -> Result<ToolCall> {
             other => other.to_string(),
         },
         id,
+        ..ToolCall::default()
     })
 }
 
@@ -111,23 +148,96 @@ const CUSTOM_INPUT: &str = "input";
 /// Fields of a tool that templates render, besides name, description and parameters.
 const MORE: [&str; 2] = ["strict", "return"];
 
-/// The tools that are offered.
-pub(super) fn tools(body: &Fields) -> Result<Vec<Tool>> {
-    let (given, mut names) = (body.items("tools")?, ToolNames::default());
-    given.iter().map(|given| tool(given, &mut names)).collect()
+/// The tools of a request.
+#[derive(Default)]
+pub(super) struct Tools {
+    pub offered: Vec<Tool>,
+    /// Those that a server must run, as they are.
+    pub hosted: Vec<Value>,
+    pub names: ToolNames,
 }
 
-fn tool<'a>(fields: &'a Fields, names: &mut ToolNames<'a>) -> Result<Tool> {
-    if fields.text("type")? == Some("custom") {
-        return custom_tool(&fields.required_object("custom")?, names);
+/// Fields that say nothing to the model: for caches, billing and the client's own code.
+pub const OF_NO_MODEL: &[&str] = &["cache_control", "allowed_callers", "eager_input_streaming", "output_schema"];
+
+/// Fields that stand beside a tool's function or inside of it.
+const EITHER: [&str; 2] = ["namespace", "defer_loading"];
+
+/// Reads the tools; `keeps_hosted`: whether there may be some that a server must run.
+pub(super) fn tools(body: &Fields, keeps_hosted: bool) -> Result<Tools> {
+    let mut tools = Tools::default();
+    for given in &body.items("tools")? {
+        if given.text("type")? != Some("namespace") {
+            tools.read(given, "", "", keeps_hosted)?;
+            continue;
+        }
+        given.only(&[&["type", "name", "description", "tools"], OF_NO_MODEL])?;
+        let (name, description) = (given.required_text("name")?, given.text("description")?.unwrap_or_default());
+        for inner in &given.items("tools")? {
+            tools.read(inner, name, description, keeps_hosted)?;
+        }
     }
-    let function = fields.function()?;
-    Ok(Tool {
-        name: names.read(&function)?.to_owned(),
-        description: function.text_or_empty("description")?,
-        parameters: Arc::new(function.map.get("parameters").cloned().unwrap_or_else(|| json!({}))),
-        more: more(function.map),
-    })
+    Ok(tools)
+}
+
+impl Tools {
+    /// Reads a tool of a namespace with a description; both may be empty.
+    fn read(&mut self, given: &Fields, namespace: &str, description: &str, keeps_hosted: bool) -> Result<()> {
+        let kind = given.required_text("type")?;
+        let mut tool = match kind {
+            "custom" => {
+                given.only(&[&["type", "custom"], &EITHER, OF_NO_MODEL])?;
+                let custom = given.required_object("custom")?;
+                custom.only(&[&["name", "description", "format"], &EITHER, OF_NO_MODEL])?;
+                let tool = self.named(given, &custom, namespace)?;
+                Tool { parameters: Arc::new(custom_parameters(&custom)?), ..tool }
+            }
+            "function" => {
+                given.only(&[&["type", "function"], &EITHER, &MORE, OF_NO_MODEL])?;
+                let function = given.function()?;
+                function.only(&[&["name", "description", "parameters"], &EITHER, &MORE, OF_NO_MODEL])?;
+                let parameters = function.map.get("parameters").cloned().unwrap_or_else(|| json!({}));
+                let tool = self.named(given, &function, namespace)?;
+                Tool { parameters: Arc::new(parameters), more: more(function.map), ..tool }
+            }
+            _ => match ClientTool::of(given)? {
+                Some(known) => {
+                    let fields = ["type", "name", "description", "parameters", "execution", "max_characters"];
+                    given.only(&[&fields, &EITHER, OF_NO_MODEL])?;
+                    let function = known.function(given)?;
+                    let tool = self.named(given, &Fields::new(&function, "tool")?, namespace)?;
+                    Tool { parameters: Arc::new(function["parameters"].clone()), ..tool }
+                }
+                None if keeps_hosted => {
+                    self.hosted.push(Value::Object(given.map.clone()));
+                    return Ok(());
+                }
+                None => {
+                    let why = "is run by a server; the option hosted_tools: \"keep\" leaves it to the host";
+                    return Err(given.refuse("type", &format!("{kind:?} {why}")));
+                }
+            },
+        };
+        // Templates know no namespaces, so what is said of all tools is said of each.
+        if !description.is_empty() {
+            tool.description = format!("{description}\n{}", tool.description);
+        }
+        self.offered.push(tool);
+        Ok(())
+    }
+
+    /// A tool with the fields that all kinds have.
+    fn named(&mut self, outer: &Fields, inner: &Fields, inside: &str) -> Result<Tool> {
+        let own = namespace(outer, inner)?;
+        let namespace = if own.is_empty() { inside } else { own }.to_owned();
+        Ok(Tool {
+            name: self.names.read(inner, &namespace)?,
+            description: inner.text_or_empty("description")?,
+            namespace,
+            deferred: inner.flag("defer_loading", outer.flag("defer_loading", false)?)?,
+            ..Tool::default()
+        })
+    }
 }
 
 fn more(function: &Map<String, Value>) -> Map<String, Value> {
@@ -136,7 +246,7 @@ fn more(function: &Map<String, Value>) -> Map<String, Value> {
 }
 
 /// A tool that takes a text becomes a function with one argument, so that templates can render it and models can call it.
-fn custom_tool<'a>(custom: &Fields<'a>, names: &mut ToolNames<'a>) -> Result<Tool> {
+fn custom_parameters(custom: &Fields) -> Result<Value> {
     let mut input = json!({"type": "string"});
     let format = custom.object("format")?;
     let has_grammar = |format: &Fields| choice(format, "type", &[("text", false), ("grammar", true)], false);
@@ -144,21 +254,15 @@ fn custom_tool<'a>(custom: &Fields<'a>, names: &mut ToolNames<'a>) -> Result<Too
         && has_grammar(format)?
     {
         let grammar = format.required_object("grammar")?;
-        let syntax = grammar.required_text("syntax")?;
-        if syntax != "regex" {
-            let path = grammar.path("syntax");
-            let message = format!("{path}: only \"regex\" is possible inside of a call's arguments, not {syntax:?}");
-            return Err(Error::invalid(message));
-        }
-        input["pattern"] = json!(format!("^(?:{})$", grammar.required_text("definition")?));
+        let definition = grammar.required_text("definition")?;
+        let is_lark = choice(&grammar, "syntax", &[("regex", false), ("lark", true)], false)?;
+        let pattern = match is_lark {
+            true => lark::pattern(definition).map_err(|why| grammar.refuse("definition", &why))?,
+            false => definition.to_owned(),
+        };
+        input["pattern"] = json!(format!("^(?:{pattern})$"));
     }
-    let parameters = json!({"type": "object", "properties": {CUSTOM_INPUT: input}, "required": [CUSTOM_INPUT]});
-    Ok(Tool {
-        name: names.read(custom)?.to_owned(),
-        description: custom.text_or_empty("description")?,
-        parameters: Arc::new(parameters),
-        more: Map::new(),
-    })
+    Ok(json!({"type": "object", "properties": {CUSTOM_INPUT: input}, "required": [CUSTOM_INPUT]}))
 }
 
 const TOOL_CHOICES: &[(&str, ToolChoice)] =
@@ -183,8 +287,8 @@ pub(super) fn tool_choice(body: &Fields, offered: &[Tool]) -> Result<(ToolChoice
 fn named(given: &Fields, offered: &[Tool]) -> Result<Tool> {
     let is_custom = given.text("type")? == Some("custom");
     let function = if is_custom { given.required_object("custom")? } else { given.function()? };
-    let name = function.required_text("name")?;
-    let found = offered.iter().find(|tool| tool.name == name);
+    let (name, namespace) = (function.required_text("name")?, namespace(given, &function)?);
+    let found = offered.iter().find(|tool| tool.name == name && (namespace.is_empty() || tool.namespace == namespace));
     found.cloned().ok_or_else(|| Error::invalid(format!("{}: there is no tool {name:?}", function.path("name"))))
 }
 
@@ -227,7 +331,7 @@ pub(super) fn known_tools(tools: &Value) -> Vec<Tool> {
             name: function.get("name")?.as_str()?.to_owned(),
             description: function.get("description").and_then(Value::as_str).unwrap_or_default().to_owned(),
             parameters: Arc::new(function.get("parameters").cloned().unwrap_or_else(|| json!({}))),
-            more: Map::new(),
+            ..Tool::default()
         })
     };
     tools.as_array().into_iter().flatten().filter_map(known).collect()

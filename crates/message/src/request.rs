@@ -4,10 +4,11 @@ use serde_json::{Map, Value};
 
 use super::body::{Body, Given};
 use super::fields::{Fields, choice, wrong};
-use super::read::{known_tools, message, plain, response_format, tool_choice, tools};
+use super::known::known_fields;
+use super::read::{Tools, known_tools, message, plain, response_format, tool_choice, tools};
 use super::{
     BareCalls, CallsInReasoning, Continuation, Dialects, GrammarStyle, IncompleteCalls, Leniency, MalformedArguments,
-    Message, OpeningAgain, ReasoningFormat, Request, UnknownTools,
+    Message, OpeningAgain, ReasoningFormat, Request, RevealedTools, UnknownTools,
 };
 use chatparse_base::{Error, Result};
 
@@ -44,8 +45,8 @@ impl Request {
     /// `enable_thinking` (default true), `json_schema`, `grammar`, `grammar_style`, `add_generation_prompt` (default true),
     /// `continue_final_message`, `chat_template_kwargs`, `force_pure_content`, `media_marker`, `now` and `plain`
     /// ([`super::PlainConversation`]: the template gets `messages`, `tools`, `documents` and `chat_template_kwargs`
-    /// unchanged, and no other variables). Null counts as missing. Unknown fields are ignored, unless the name is nearly
-    /// that of an option.
+    /// unchanged, and no other variables), `revealed_tools` and `hosted_tools`. Null counts as missing. Other fields of the
+    /// body are ignored, unless they change what the model sees, or the name is nearly that of a field that is read.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] naming the field, e.g. `messages[2].tool_calls[0].function.name`, and
@@ -78,26 +79,27 @@ impl Request {
         if messages.is_none() {
             body.required("messages")?;
         }
-        if let Some((name, meant)) = body.map.keys().find_map(|name| Some((name, meant(name)?))) {
-            return Err(Error::invalid(format!("{name}: there is no such field; did you mean {meant}?")));
-        }
+        let is_plain = body.flag("plain", false)?;
+        known_fields(body, &[OPTIONS, THEIRS, if is_plain { &["documents"] } else { &[] }])?;
         let now = match body.get("now") {
             None => None,
             Some(value) => Some(value.as_i64().ok_or_else(|| wrong("now", "a whole number", value))?),
         };
         let kwargs = body.object("chat_template_kwargs")?;
         let mut template_kwargs = kwargs.map_or_else(Map::new, |kwargs| kwargs.map.clone());
-        let (messages, tools, plain) = if body.flag("plain", false)? {
+        let (messages, Tools { offered: tools, hosted, .. }, plain) = if is_plain {
             let plain = plain(body, messages.map(|given| given.into_iter().map(Given::into_json).collect()))?;
-            (Vec::new(), known_tools(&plain.tools), Some(plain))
+            (Vec::new(), Tools { offered: known_tools(&plain.tools), ..Tools::default() }, Some(plain))
         } else {
             let messages = match messages {
                 Some(given) => given.into_iter().enumerate().map(|(index, given)| given.message(body, index)).collect(),
                 None => body.items("messages")?.iter().map(message).collect::<Result<_>>(),
             };
-            (messages?, tools(body)?, None)
+            let keeps_hosted = choice(body, "hosted_tools", HOSTED_TOOLS, false)?;
+            (messages?, tools(body, keeps_hosted)?, None)
         };
-        let mut enable_thinking = body.flag("enable_thinking", true)?;
+        let switch = thinks(body)?;
+        let mut enable_thinking = body.flag("enable_thinking", switch)?;
         if plain.is_some() {
             // The request's value is for the template, the template's value for the parser.
             if let Some(value) = body.get("enable_thinking") {
@@ -119,6 +121,8 @@ impl Request {
             plain,
             tool_choice,
             allowed_tools,
+            revealed_tools: choice(body, "revealed_tools", REVEALED_TOOLS, Default::default())?,
+            hosted_tools: hosted,
             parallel_tool_calls: body.flag("parallel_tool_calls", true)?,
             reasoning_format: choice(body, "reasoning_format", REASONING_FORMATS, ReasoningFormat::Auto)?,
             malformed_arguments: choice(body, "malformed_arguments", MALFORMED_ARGUMENTS, Default::default())?,
@@ -176,6 +180,7 @@ pub const OPTIONS: &[&str] = &[
     "force_pure_content",
     "grammar",
     "grammar_style",
+    "hosted_tools",
     "incomplete_calls",
     "json_schema",
     "malformed_arguments",
@@ -184,33 +189,31 @@ pub const OPTIONS: &[&str] = &[
     "opening_again",
     "plain",
     "reasoning_format",
+    "revealed_tools",
     "unknown_tools",
 ];
 
-/// The option that the unknown name `name` most likely means: it differs in case, in `-` and `_`, or, unless the option is
-/// short, in one letter.
-fn meant(name: &str) -> Option<&'static str> {
-    const LONG: usize = 6;
-    if OPTIONS.contains(&name) {
-        return None;
+/// The fields of chat completions that are read.
+const THEIRS: &[&str] =
+    &["messages", "parallel_tool_calls", "reasoning_effort", "response_format", "thinking", "tool_choice", "tools"];
+
+/// Reads the switch of some vendors, `thinking`: `{"type": "enabled"}`, or a truth value.
+fn thinks(body: &Fields) -> Result<bool> {
+    if !body.get("thinking").is_some_and(Value::is_object) {
+        return body.flag("thinking", true);
     }
-    let is_near = |option: &&&str| {
-        let start = letters(name).zip(letters(option)).take_while(|(a, b)| a == b).count();
-        let end = letters(name).rev().zip(letters(option).rev()).take_while(|(a, b)| a == b).count();
-        if start + end == 0 {
-            return false;
-        }
-        let (given, known) = (letters(name).count(), letters(option).count());
-        let in_one_letter = given.abs_diff(known) <= 1 && start + end + 1 >= given.max(known);
-        start == given.max(known) || in_one_letter && known >= LONG
-    };
-    OPTIONS.iter().find(is_near).copied()
+    let thinking = body.required_object("thinking")?;
+    match thinking.required_text("type")? {
+        "enabled" | "adaptive" => Ok(true),
+        "disabled" => Ok(false),
+        _ => Err(thinking.unknown("type", "\"enabled\", \"adaptive\" or \"disabled\"")),
+    }
 }
 
-/// In lower case, without `-` and `_`.
-fn letters(name: &str) -> impl DoubleEndedIterator<Item = u8> {
-    name.bytes().filter(|c| !matches!(c, b'-' | b'_')).map(|c| c.to_ascii_lowercase())
-}
+const REVEALED_TOOLS: &[(&str, RevealedTools)] =
+    &[("inline", RevealedTools::Inline), ("listed", RevealedTools::Listed)];
+
+const HOSTED_TOOLS: &[(&str, bool)] = &[("refuse", false), ("keep", true)];
 
 const REASONING_FORMATS: &[(&str, ReasoningFormat)] = &[
     ("none", ReasoningFormat::None),
@@ -263,19 +266,13 @@ mod tests {
         for option in OPTIONS {
             assert!(values.iter().any(|value| read(option, value.clone()) != bare), "{option} is not read");
         }
-        let theirs = [
-            "documents",
-            "messages",
-            "parallel_tool_calls",
-            "reasoning_effort",
-            "response_format",
-            "tool_choice",
-            "tools",
-        ];
         let named = Regex::new(r#"(?:body\.\w+\(|choice\(body, )"(\w+)""#).unwrap();
         let source = [include_str!("request.rs"), include_str!("read.rs")].concat();
         for name in named.captures_iter(&source).map(|found| found.extract::<1>().1[0]) {
-            assert!(OPTIONS.contains(&name) || theirs.contains(&name), "{name} is no option");
+            assert!(
+                ["plain", "documents"].contains(&name) || OPTIONS.contains(&name) || THEIRS.contains(&name),
+                "{name} is no option"
+            );
         }
     }
 }

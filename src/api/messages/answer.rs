@@ -38,7 +38,8 @@ pub(in crate::api) fn steps(items: &Items, steps: &[Step]) -> Vec<Event> {
 
 pub(in crate::api) fn finish(items: &Items, finish: &Finish) -> Vec<Event> {
     let (reason, sequence) = stop_reason(items, finish);
-    let delta = json!({"stop_reason": reason, "stop_sequence": sequence});
+    let mut delta = json!({"stop_reason": reason, "stop_sequence": sequence});
+    set_incomplete(items, &mut delta);
     let usage = usage_json(&finish.usage.unwrap_or_default());
     vec![event("message_delta", json!({"delta": delta, "usage": usage})), event("message_stop", json!({}))]
 }
@@ -46,7 +47,18 @@ pub(in crate::api) fn finish(items: &Items, finish: &Finish) -> Vec<Event> {
 pub(in crate::api) fn body(options: &AnswerOptions, items: &Items, said: &Message, finish: &Finish) -> Value {
     let blocks = items.items.iter().enumerate();
     let blocks = blocks.map(|(index, item)| block(items, index, &items.text_of(item, said)));
-    message(options, blocks.collect(), stop_reason(items, finish), &finish.usage.unwrap_or_default())
+    let usage = finish.usage.unwrap_or_default();
+    let mut message = message(options, blocks.collect(), stop_reason(items, finish), &usage);
+    set_incomplete(items, &mut message);
+    message
+}
+
+/// Names the calls without an end, of which a block cannot show more than whole members.
+fn set_incomplete(items: &Items, of: &mut Value) {
+    let incomplete = items.incomplete_calls();
+    if !incomplete.is_empty() {
+        of["incomplete_calls"] = json!(incomplete);
+    }
 }
 
 fn block(items: &Items, index: usize, text: &str) -> Value {
@@ -56,7 +68,12 @@ fn block(items: &Items, index: usize, text: &str) -> Value {
         Part::Content => json!({"type": "text", "text": text}),
         Part::Call(call) => {
             let head = &items.calls[call];
-            json!({"type": "tool_use", "id": head.id, "name": head.name, "input": partial::object(text)})
+            let mut block = json!({"type": "tool_use", "id": head.id, "name": head.tool.name});
+            block["input"] = partial::object(text).into();
+            if !head.tool.namespace.is_empty() {
+                block["namespace"] = head.tool.namespace.as_str().into();
+            }
+            block
         }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// The object in `text`; if it was cut off, up to the last complete value. Anything else gives an empty object, because the
 /// API has no place for it.
-pub(super) fn object(text: &str) -> Map<String, Value> {
+pub(in crate::api) fn object(text: &str) -> Map<String, Value> {
     let whole = serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&closed(text)?).ok());
     match whole {
         Some(Value::Object(map)) => map,

@@ -5,11 +5,26 @@ use serde_json::{Map, Value};
 use crate::api::shared::{chat_body, set_effort, taken};
 use chatparse_base::Result;
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
+use chatparse_message::{OF_NO_MODEL, TOOL_REFERENCE};
 
 /// Features that need a server which runs tools by itself.
 const REFUSED: &[(&str, &str)] = &[
     ("container", "containers are not supported"),
     ("mcp_servers", "the tools of other servers are not supported; send them as tools"),
+];
+
+/// The fields of a body that are read here.
+const OWN: &[&str] = &[
+    "container",
+    "max_tokens",
+    "mcp_servers",
+    "messages",
+    "output_config",
+    "stop_sequences",
+    "system",
+    "thinking",
+    "tool_choice",
+    "tools",
 ];
 
 /// Converts a body to chat completions.
@@ -23,7 +38,7 @@ pub(in crate::api) fn to_chat(body: &Value) -> Result<Value> {
             return Err(body.refuse(name, why));
         }
     }
-    let mut chat = chat_body(&body);
+    let mut chat = chat_body(&body, OWN)?;
     let mut messages = Vec::new();
     if body.get("system").is_some() {
         messages.push(json!({"role": "system", "content": text(&body, "system")?}));
@@ -102,12 +117,15 @@ fn tools(body: &Fields, chat: &mut Map<String, Value>) -> Result<()> {
     Ok(())
 }
 
-fn tool<'a>(tool: &Fields<'a>, names: &mut ToolNames<'a>) -> Result<Value> {
+fn tool(tool: &Fields, names: &mut ToolNames) -> Result<Value> {
+    // The request that is read of the body knows the tools of clients, and whether servers may run others.
     if tool.text("type")?.is_some_and(|kind| kind != "custom") {
-        return Err(tool.unknown("type", "\"custom\": no other tools can be had here"));
+        return Ok(Value::Object(tool.map.clone()));
     }
-    names.read(tool)?;
-    let mut function = taken(tool, &["name", "description"]);
+    let kept = ["name", "description", "namespace", "defer_loading", "strict"];
+    tool.only(&[&["type", "input_schema"], &kept, OF_NO_MODEL])?;
+    names.read(tool, tool.text("namespace")?.unwrap_or_default())?;
+    let mut function = taken(tool, &kept);
     function.insert("parameters".to_owned(), tool.required("input_schema")?.clone());
     Ok(json!({"type": "function", "function": function}))
 }
@@ -151,7 +169,8 @@ fn user(said: &Fields, messages: &mut Vec<Value>) -> Result<()> {
             TextOrItems::Text(text) => text.into(),
             TextOrItems::Items(blocks) if blocks.is_empty() => "".into(),
             TextOrItems::Items(blocks) => {
-                blocks.iter().map(|block| part(block, "\"text\", \"image\" or \"document\"")).collect::<Result<_>>()?
+                let known = "\"text\", \"image\", \"document\" or \"tool_reference\"";
+                blocks.iter().map(|block| result_part(block, known)).collect::<Result<_>>()?
             }
         };
         messages.push(json!({"role": "tool", "tool_call_id": id, "content": Value::clone(&content)}));
@@ -181,7 +200,11 @@ fn assistant(said: &Fields, messages: &mut Vec<Value>) -> Result<()> {
                     Some(input) => Value::Object(input.map.clone()).to_string(),
                     None => "{}".to_owned(),
                 };
-                calls.push(json!({"type": "function", "id": id, "function": {"name": name, "arguments": input}}));
+                let mut function = json!({"name": name, "arguments": input});
+                if let Some(namespace) = block.text("namespace")? {
+                    function["namespace"] = namespace.into();
+                }
+                calls.push(json!({"type": "function", "id": id, "function": function}));
             }
             _ => return Err(block.unknown("type", "\"text\", \"thinking\", \"redacted_thinking\" or \"tool_use\"")),
         }
@@ -223,6 +246,14 @@ fn part(block: &Fields, known: &str) -> Result<Value> {
         }
         "document" => document(block),
         _ => Err(block.unknown("type", known)),
+    }
+}
+
+/// A block of a tool result, which may reveal a tool.
+fn result_part(block: &Fields, known: &str) -> Result<Value> {
+    match block.required_text("type")? {
+        TOOL_REFERENCE => Ok(json!({"type": TOOL_REFERENCE, "name": block.required_text("tool_name")?})),
+        _ => part(block, known),
     }
 }
 

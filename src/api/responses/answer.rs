@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 
 use crate::api::items::{Item, Items, Part, Step};
+use crate::api::messages::object;
 use crate::api::wire::{AnswerOptions, Event, Finish, Usage};
 use chatparse_message::Message;
 
@@ -45,10 +46,13 @@ impl Writer {
                 Step::Begin(item) => self.open(items, *item, &mut events),
                 Step::Text(item, text) => {
                     self.text.push_str(text);
+                    if items.client(*item).is_some() {
+                        continue;
+                    }
                     let (name, data) = match items.items[*item].part {
                         Part::Reasoning => ("response.reasoning_text.delta", json!({"content_index": 0})),
                         Part::Content => ("response.output_text.delta", json!({"content_index": 0, "logprobs": []})),
-                        Part::Call(call) if items.calls[call].custom => {
+                        Part::Call(call) if items.calls[call].tool.custom => {
                             ("response.custom_tool_call_input.delta", json!({}))
                         }
                         Part::Call(_) => ("response.function_call_arguments.delta", json!({})),
@@ -86,12 +90,14 @@ impl Writer {
         let text = std::mem::take(&mut self.text);
         let item = &items.items[index];
         match item.part {
-            Part::Call(call) if items.calls[call].custom => {
+            // All of it is in the item.
+            Part::Call(_) if items.client(index).is_some() => {}
+            Part::Call(call) if items.calls[call].tool.custom => {
                 let name = "response.custom_tool_call_input.done";
                 events.push(self.of_item(name, items, index, json!({}), ("input", text.as_str().into())));
             }
             Part::Call(call) => {
-                let data = json!({"name": items.calls[call].name});
+                let data = json!({"name": items.calls[call].tool.name});
                 let name = "response.function_call_arguments.done";
                 events.push(self.of_item(name, items, index, data, ("arguments", text.as_str().into())));
             }
@@ -207,10 +213,24 @@ fn item_json(items: &Items, index: usize, status: &str, text: Option<&str>) -> V
         }
         Part::Call(call) => {
             let head = &items.calls[call];
-            let (kind, field) =
-                if head.custom { ("custom_tool_call", "input") } else { ("function_call", "arguments") };
             let text = text.unwrap_or_default();
-            json!({"id": id, "type": kind, "status": status, "call_id": head.id, "name": head.name, field: text})
+            if let Some((kind, field)) = head.tool.client {
+                let mut item = json!({"id": id, "type": kind, "status": status, "call_id": head.id});
+                item[field] = object(text).into();
+                if kind == "tool_search_call" {
+                    item["execution"] = "client".into();
+                }
+                return item;
+            }
+            let (kind, field) =
+                if head.tool.custom { ("custom_tool_call", "input") } else { ("function_call", "arguments") };
+            let name = &head.tool.name;
+            let mut item =
+                json!({"id": id, "type": kind, "status": status, "call_id": head.id, "name": name, field: text});
+            if !head.tool.namespace.is_empty() {
+                item["namespace"] = head.tool.namespace.as_str().into();
+            }
+            item
         }
     }
 }

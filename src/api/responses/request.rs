@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use crate::api::shared::{chat_body, set_effort, taken};
 use chatparse_base::{Error, Result};
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
+use chatparse_message::{ClientTool, OF_NO_MODEL, TOOL_REFERENCE};
 
 /// Features that need a server which stores answers, or runs tools by itself.
 const REFUSED: &[(&str, &str)] = &[
@@ -12,6 +13,10 @@ const REFUSED: &[(&str, &str)] = &[
     ("conversation", "conversations are not kept here; send the whole conversation as input"),
     ("prompt", "prompts are not kept here; send instructions and input"),
 ];
+
+/// The fields of a body that are read here.
+const OWN: &[&str] =
+    &["input", "instructions", "max_output_tokens", "parallel_tool_calls", "reasoning", "text", "tool_choice", "tools"];
 
 /// Converts a body to chat completions.
 ///
@@ -27,8 +32,9 @@ pub(in crate::api) fn to_chat(body: &Value) -> Result<Value> {
     if body.flag("background", false)? {
         return Err(body.refuse("background", "answers are not kept here; it must be false"));
     }
-    let mut chat = chat_body(&body);
-    chat.insert("messages".to_owned(), messages(&body)?);
+    let mut chat = chat_body(&body, OWN)?;
+    let (messages, found) = messages(&body)?;
+    chat.insert("messages".to_owned(), messages);
     if let Some(limit) = body.number("max_output_tokens")? {
         chat.insert("max_completion_tokens".to_owned(), limit.into());
     }
@@ -42,10 +48,13 @@ pub(in crate::api) fn to_chat(body: &Value) -> Result<Value> {
     {
         chat.insert("response_format".to_owned(), response_format(&format)?);
     }
-    let tools = body.items("tools")?;
+    let mut names = ToolNames::default();
+    let given = body.items("tools")?;
+    let mut tools = given.iter().map(|given| tool(given, "", &mut names)).collect::<Result<Vec<_>>>()?;
+    // A search may find tools that the request does not list.
+    tools.extend(found.into_iter().filter(|tool| names.read_found(tool)));
     if !tools.is_empty() {
-        let mut names = ToolNames::default();
-        chat.insert("tools".to_owned(), tools.iter().map(|given| tool(given, &mut names)).collect::<Result<_>>()?);
+        chat.insert("tools".to_owned(), tools.into());
         chat.insert("parallel_tool_calls".to_owned(), body.flag("parallel_tool_calls", true)?.into());
     }
     if let Some(choice) = body.get("tool_choice") {
@@ -54,7 +63,8 @@ pub(in crate::api) fn to_chat(body: &Value) -> Result<Value> {
     Ok(Value::Object(chat))
 }
 
-fn messages(body: &Fields) -> Result<Value> {
+/// The messages, and the tools that searches have found.
+fn messages(body: &Fields) -> Result<(Value, Vec<Value>)> {
     body.required("input")?;
     let mut conversation = Conversation::default();
     if let Some(instructions) = body.text("instructions")? {
@@ -69,7 +79,7 @@ fn messages(body: &Fields) -> Result<Value> {
         }
     }
     conversation.close();
-    Ok(conversation.messages.into())
+    Ok((conversation.messages.into(), conversation.found))
 }
 
 /// The messages so far. The items of one turn of the model become one message.
@@ -78,6 +88,8 @@ struct Conversation {
     messages: Vec<Value>,
     /// The current turn of the model.
     turn: Option<Turn>,
+    /// The tools that searches have found, each in a list of its own if it has a namespace.
+    found: Vec<Value>,
 }
 
 #[derive(Default)]
@@ -94,13 +106,15 @@ impl Conversation {
             "reasoning" => self.reasoning(item),
             "function_call" => {
                 let (id, name) = (item.required_call_id("call_id")?, item.required_text("name")?);
-                let function = json!({"name": name, "arguments": item.required_text("arguments")?});
+                let mut function = json!({"name": name, "arguments": item.required_text("arguments")?});
+                set_namespace(item, &mut function)?;
                 self.turn().calls.push(json!({"type": "function", "id": id, "function": function}));
                 Ok(())
             }
             "custom_tool_call" => {
                 let (id, name) = (item.required_call_id("call_id")?, item.required_text("name")?);
-                let custom = json!({"name": name, "input": item.required_text("input")?});
+                let mut custom = json!({"name": name, "input": item.required_text("input")?});
+                set_namespace(item, &mut custom)?;
                 self.turn().calls.push(json!({"type": "custom", "id": id, "custom": custom}));
                 Ok(())
             }
@@ -111,11 +125,67 @@ impl Conversation {
                 self.push(json!({"role": "tool", "tool_call_id": id, "content": content}));
                 Ok(())
             }
-            _ => {
-                Err(item
-                    .unknown("type", "\"message\", \"reasoning\", or a function's or a custom tool's call or output"))
-            }
+            kind => match ClientTool::of_item(kind) {
+                Some((tool, false)) => self.client_call(tool, item),
+                Some((_, true)) => self.client_output(item),
+                None => Err(item.unknown(
+                    "type",
+                    "\"message\", \"reasoning\", or a call or an output of a function, a custom tool or a tool of the client",
+                )),
+            },
         }
+    }
+
+    fn client_call(&mut self, tool: &ClientTool, item: &Fields) -> Result<()> {
+        let (_, field) = tool.item.unwrap_or_default();
+        let arguments = item.required_object(field)?.map.clone();
+        let function = json!({"name": tool.name, "arguments": Value::Object(arguments).to_string()});
+        let id = call_id(item)?;
+        self.turn().calls.push(json!({"type": "function", "id": id, "function": function}));
+        Ok(())
+    }
+
+    fn client_output(&mut self, item: &Fields) -> Result<()> {
+        let id = call_id(item)?;
+        let content: Value = if item.get("tools").is_some() {
+            let mut references = Vec::new();
+            for found in &item.items("tools")? {
+                self.find(found, &mut references)?;
+            }
+            references.into()
+        } else {
+            match item.get("output") {
+                Some(Value::String(text)) => text.as_str().into(),
+                // The outputs of a shell are objects: the model sees all of them.
+                Some(output) => output.to_string().into(),
+                None => item.required_text("status")?.into(),
+            }
+        };
+        self.push(json!({"role": "tool", "tool_call_id": id, "content": content}));
+        Ok(())
+    }
+
+    /// A tool that a search has found, or several of a namespace.
+    fn find(&mut self, found: &Fields, references: &mut Vec<Value>) -> Result<()> {
+        let mut reference = |tool: &Fields, namespace: Option<&str>| {
+            let name = tool.required_text("name")?;
+            let full = namespace.map_or_else(|| name.to_owned(), |namespace| format!("{namespace}.{name}"));
+            references.push(json!({"type": TOOL_REFERENCE, "name": full}));
+            Ok::<_, Error>(())
+        };
+        if found.required_text("type")? == "namespace" {
+            let namespace = found.required_text("name")?;
+            for tool in &found.items("tools")? {
+                reference(tool, Some(namespace))?;
+                let mut alone = Value::Object(taken(found, &["type", "name", "description"]));
+                alone["tools"] = json!([deferred(self::tool(tool, "", &mut ToolNames::default())?)]);
+                self.found.push(alone);
+            }
+            return Ok(());
+        }
+        reference(found, found.text("namespace")?)?;
+        self.found.push(deferred(tool(found, "", &mut ToolNames::default())?));
+        Ok(())
     }
 
     fn message(&mut self, item: &Fields) -> Result<()> {
@@ -246,21 +316,56 @@ fn part(part: &Fields) -> Result<Value> {
     }
 }
 
-fn tool<'a>(tool: &Fields<'a>, names: &mut ToolNames<'a>) -> Result<Value> {
+/// The id of a call, which some items have under another name.
+fn call_id<'a>(item: &Fields<'a>) -> Result<&'a str> {
+    match item.call_id("call_id")? {
+        Some(id) => Ok(id),
+        None => item.required_call_id("id"),
+    }
+}
+
+fn set_namespace(item: &Fields, function: &mut Value) -> Result<()> {
+    if let Some(namespace) = item.text("namespace")? {
+        function["namespace"] = namespace.into();
+    }
+    Ok(())
+}
+
+/// The tool, which the model does not see until a message reveals it.
+fn deferred(mut tool: Value) -> Value {
+    tool["defer_loading"] = true.into();
+    tool
+}
+
+/// Fields of tools that stay as they are.
+const KEPT: &[&str] = &["name", "description", "namespace", "defer_loading"];
+
+/// A tool, listed in a namespace or, if that is empty, in none.
+fn tool(tool: &Fields, inside: &str, names: &mut ToolNames) -> Result<Value> {
     match tool.required_text("type")? {
         "function" => {}
-        "custom" => return custom_tool(tool, names),
-        _ => return Err(tool.unknown("type", "\"function\" or \"custom\": no other tools can be had here")),
+        "custom" => return custom_tool(tool, inside, names),
+        "namespace" => {
+            let mut list = Value::Object(taken(tool, &["type", "name", "description"]));
+            let inside = tool.required_text("name")?;
+            let tools = tool.items("tools")?;
+            list["tools"] = tools.iter().map(|given| self::tool(given, inside, names)).collect::<Result<_>>()?;
+            return Ok(list);
+        }
+        // The request that is read of the body knows the tools of clients, and whether servers may run others.
+        _ => return Ok(Value::Object(tool.map.clone())),
     }
-    names.read(tool)?;
-    let function = taken(tool, &["name", "description", "parameters", "strict"]);
+    tool.only(&[&["type", "parameters", "strict"], KEPT, OF_NO_MODEL])?;
+    names.read(tool, tool.text("namespace")?.unwrap_or(inside))?;
+    let function = taken(tool, &[KEPT, &["parameters", "strict"]].concat());
     Ok(json!({"type": "function", "function": function}))
 }
 
 /// In chat completions, its grammar is one object deeper.
-fn custom_tool<'a>(tool: &Fields<'a>, names: &mut ToolNames<'a>) -> Result<Value> {
-    names.read(tool)?;
-    let mut custom = taken(tool, &["name", "description"]);
+fn custom_tool(tool: &Fields, inside: &str, names: &mut ToolNames) -> Result<Value> {
+    tool.only(&[&["type", "format"], KEPT, OF_NO_MODEL])?;
+    names.read(tool, tool.text("namespace")?.unwrap_or(inside))?;
+    let mut custom = taken(tool, KEPT);
     if let Some(format) = tool.object("format")? {
         let kind = format.required_text("type")?;
         let mut inner = json!({"type": kind});
@@ -289,14 +394,19 @@ fn tool_choice(body: &Fields, choice: &Value) -> Result<Value> {
             allowed.insert("tools".to_owned(), tools.collect::<Result<_>>()?);
             Ok(json!({"type": "allowed_tools", "allowed_tools": allowed}))
         }
-        _ => Err(choice.unknown("type", "\"function\", \"custom\" or \"allowed_tools\"")),
+        _ => match ClientTool::of(&choice)? {
+            Some(tool) => Ok(json!({"type": "function", "function": {"name": tool.name}})),
+            None => Err(choice.unknown("type", "\"function\", \"custom\", \"allowed_tools\" or a tool of the client")),
+        },
     }
 }
 
 /// A tool, given its name.
 fn named(choice: &Fields) -> Result<Value> {
     let kind = choice.required_text("type")?;
-    Ok(json!({"type": kind, kind: {"name": choice.required_text("name")?}}))
+    let mut inner = json!({"name": choice.required_text("name")?});
+    set_namespace(choice, &mut inner)?;
+    Ok(json!({"type": kind, kind: inner}))
 }
 
 fn response_format(format: &Fields) -> Result<Value> {

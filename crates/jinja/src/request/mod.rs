@@ -3,5 +3,6 @@
 pub(crate) mod context;
 pub(crate) mod media;
 pub(crate) mod messages;
+pub(crate) mod offered;
 pub(crate) mod plain;
 pub(crate) mod prepare;

@@ -12,8 +12,8 @@ use crate::request::messages::{Messages, Shown};
 use crate::{Caps, Conversation, Template, system_clock};
 use chatparse_base::{Error, Result};
 use chatparse_message::{
-    Continuation, MalformedArguments, Media, Message, REASONING, Request, THINKING, Tool, ToolChoice, text_part,
-    thinking_part,
+    Continuation, MalformedArguments, Media, Message, REASONING, Request, THINKING, TOOL_REFERENCE, Tool, ToolChoice,
+    text_part, thinking_part,
 };
 
 /// A request, converted for rendering.
@@ -36,6 +36,8 @@ pub(crate) struct Ways {
     trims: bool,
     /// Only templates with channels support the role `developer`.
     knows_developer: bool,
+    /// The template shows deferred tools by itself.
+    pub knows_deferred: bool,
 }
 
 /// Where a template reads reasoning, in addition to the usual field.
@@ -95,6 +97,7 @@ impl Ways {
         Ways {
             trims: source.contains("You have access to the following functions in JSONSchema format"),
             knows_developer: source.contains("<|channel|>"),
+            knows_deferred: reads_field(source, "defer_loading") && reads_field(source, TOOL_REFERENCE),
         }
     }
 }
@@ -105,7 +108,8 @@ impl Ways {
 /// [`crate::ErrorKind::InvalidArgument`] where a grammar goes with tools, or where a call's arguments are no JSON
 /// object and the request refuses such.
 pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
-    if !request.tools.is_empty() && request.tool_choice != ToolChoice::None && !request.grammar.is_empty() {
+    let callable = request.allowed_tools.as_ref().unwrap_or(&request.tools);
+    if !callable.is_empty() && request.tool_choice != ToolChoice::None && !request.grammar.is_empty() {
         return Err(Error::invalid("grammar: cannot go with tools"));
     }
     let caps = template.caps();
@@ -172,7 +176,8 @@ fn tools_json(tools: &[Tool]) -> Value {
 /// The fields of a message that consists of texts, if the template takes them unchanged: equal to the result of
 /// [`message_json`].
 fn texts(message: &Message, template: &Template) -> Option<Vec<(&'static str, Engine)>> {
-    let is_usual = message.parts.is_empty() && message.tool_calls.is_empty() && !template.ways.trims;
+    let is_usual =
+        message.parts.is_empty() && message.tool_calls.is_empty() && message.more.is_empty() && !template.ways.trims;
     let reasons = !message.reasoning_content.is_empty() && template.reasoning_in() != ReasoningIn::Usual;
     if !is_usual || reasons || template.caps().wants_parts() {
         return None;

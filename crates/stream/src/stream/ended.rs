@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::delta::DeltaKind;
 use crate::fallback::{self, FallbackConfig};
 use crate::output::{self, CallRecord, MessageBuilder, Sources};
-use crate::report::{CallReport, Diagnostic, DiagnosticKind, OutputPart, Report, Status};
+use crate::report::{CallReport, Diagnostic, DiagnosticKind, OutputPart, PartKind, Report, Status};
 use chatparse_base::{Error, ErrorKind};
 use chatparse_message::{IncompleteCalls, Message};
 
@@ -107,6 +107,14 @@ impl Ended {
     #[doc(hidden)]
     pub fn unbooked(&self) -> usize {
         self.accounts.unbooked
+    }
+
+    /// Whether the output ends inside of a call, whatever [`IncompleteCalls`] makes of it.
+    pub fn ends_in_call(&self) -> bool {
+        let last = self.parts().last();
+        let is_open = |part: &OutputPart| self.records.get(part.call).is_some_and(|call| !call.complete);
+        last.is_some_and(|part| part.kind == PartKind::Call && is_open(part))
+            || self.settled.last().is_some_and(|span| last.is_none_or(|part| part.span.end <= span.end))
     }
 
     /// A report on each call of the message. The first access to a report checks the arguments against the schema.

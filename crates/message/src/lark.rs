@@ -1,0 +1,480 @@
+//! Grammars of custom tools in Lark's syntax, as a regular expression for the schema of the tool's text.
+//!
+//! A call's arguments are constrained by their schema, and JSON Schema has expressions for texts, not grammars. So rules are
+//! written out where they are used. A rule that refers to itself becomes a repetition where it does so at one end of its
+//! branches, as lists do; a rule that nests cannot be had. Also beyond the subset: look-arounds, anchors, flags, priorities,
+//! templates, and what only some readers of Lark know.
+
+use std::collections::HashMap;
+
+use chatparse_base::limits;
+
+/// What is wrong, with the rule.
+type Read<T> = Result<T, String>;
+
+/// The maximum nesting of groups and of rules.
+const DEPTH: usize = 64;
+
+/// The maximum length of all expressions that are written, including those of rules inside of others.
+const WRITTEN: usize = 8 * limits::PATTERN_SOURCE_BYTES;
+
+/// Terminals that a grammar can import from `common`.
+const COMMON: &[(&str, &str)] = &[
+    ("DIGIT", "[0-9]"),
+    ("HEXDIGIT", "[0-9a-fA-F]"),
+    ("INT", "[0-9]+"),
+    ("SIGNED_INT", "[+-]?[0-9]+"),
+    ("DECIMAL", "(?:[0-9]+\\.[0-9]*|\\.[0-9]+)"),
+    ("FLOAT", "(?:[0-9]+[eE][+-]?[0-9]+|(?:[0-9]+\\.[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"),
+    ("NUMBER", "(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?"),
+    ("SIGNED_NUMBER", "[+-]?(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?"),
+    ("ESCAPED_STRING", "\"(?:[^\"\\\\\\n]|\\\\.)*\""),
+    ("LCASE_LETTER", "[a-z]"),
+    ("UCASE_LETTER", "[A-Z]"),
+    ("LETTER", "[a-zA-Z]"),
+    ("WORD", "[a-zA-Z]+"),
+    ("CNAME", "[_a-zA-Z][_a-zA-Z0-9]*"),
+    ("WS_INLINE", "[ \\t]+"),
+    ("WS", "[ \\t\\f\\r\\n]+"),
+    ("CR", "\\r"),
+    ("LF", "\\n"),
+    ("NEWLINE", "(?:\\r?\\n)+"),
+];
+
+/// The texts of the rule `start`, as an ECMAScript expression without anchors.
+pub(super) fn pattern(grammar: &str) -> Read<String> {
+    let mut reader = Reader { tokens: tokens(grammar)?, at: 0, rule: String::new(), depth: 0 };
+    let mut writer = Writer::default();
+    reader.grammar(&mut writer)?;
+    writer.ignored = match std::mem::take(&mut writer.ignores) {
+        nodes if nodes.is_empty() => String::new(),
+        nodes => format!("(?:{})*", writer.write("%ignore", &Node::Choice(nodes), true)?),
+    };
+    let start = writer.rule("start", "start")?;
+    Ok(format!("{}{start}", writer.ignored))
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Token {
+    Name(String),
+    /// The text, and whether upper and lower case are the same.
+    Text(String, bool),
+    Regex(String),
+    /// A mark of one or two characters.
+    Mark(&'static str),
+}
+
+const MARKS: [&str; 18] = ["..", "->", ":", "|", "(", ")", "[", "]", "?", "*", "+", "~", ".", "%", ",", "!", "{", "}"];
+
+/// The tokens, and whether each is the first of its line.
+fn tokens(grammar: &str) -> Read<Vec<(Token, bool)>> {
+    let (mut tokens, mut rest, mut first) = (Vec::new(), grammar, true);
+    while let Some(c) = rest.chars().next() {
+        let token;
+        (token, rest) = match c {
+            '\n' => {
+                (first, rest) = (true, &rest[1..]);
+                continue;
+            }
+            c if c.is_whitespace() => {
+                rest = rest.trim_start_matches([' ', '\t', '\r', '\u{c}']);
+                if rest.starts_with(c) {
+                    return Err(format!("the grammar: unexpected {c:?}"));
+                }
+                continue;
+            }
+            _ if c == '#' || rest.starts_with("//") => {
+                rest = rest.find('\n').map_or("", |end| &rest[end..]);
+                continue;
+            }
+            '"' => {
+                let (text, rest) = quoted(rest)?;
+                let folded = rest.strip_prefix('i');
+                (Token::Text(text, folded.is_some()), folded.unwrap_or(rest))
+            }
+            '/' => {
+                let end = unescaped(&rest[1..], b'/').ok_or_else(|| format!("no / ends {rest:.20}"))?;
+                (Token::Regex(rest[1..=end].to_owned()), &rest[end + 2..])
+            }
+            c if c == '_' || c.is_ascii_alphanumeric() => {
+                let end = rest.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+                (Token::Name(rest[..end].to_owned()), &rest[end..])
+            }
+            _ => match MARKS.into_iter().find(|mark| rest.starts_with(mark)) {
+                Some(mark) => (Token::Mark(mark), &rest[mark.len()..]),
+                None => return Err(format!("the grammar: unexpected {c:?}")),
+            },
+        };
+        tokens.push((token, std::mem::take(&mut first)));
+    }
+    Ok(tokens)
+}
+
+/// Where an unescaped byte stands.
+fn unescaped(text: &str, byte: u8) -> Option<usize> {
+    let mut escaped = false;
+    text.bytes().position(|c| {
+        let found = c == byte && !escaped;
+        escaped = c == b'\\' && !escaped;
+        found
+    })
+}
+
+/// The text in quotes that `rest` begins with, and what follows.
+fn quoted(rest: &str) -> Read<(String, &str)> {
+    let end = unescaped(&rest[1..], b'"').ok_or_else(|| format!("no quote ends {rest:.20}"))? + 2;
+    let text = serde_json::from_str(&rest[..end]).map_err(|_| format!("{} is no text as JSON has it", &rest[..end]))?;
+    Ok((text, &rest[end..]))
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Node {
+    /// An expression of one token.
+    Token(String),
+    /// A rule or a terminal.
+    Use(String),
+    Sequence(Vec<Node>),
+    Choice(Vec<Node>),
+    /// With the quantifier.
+    Repeat(Box<Node>, String),
+}
+
+impl Node {
+    fn uses(&self, name: &str) -> bool {
+        match self {
+            Node::Token(_) => false,
+            Node::Use(used) => used == name,
+            Node::Sequence(parts) | Node::Choice(parts) => parts.iter().any(|part| part.uses(name)),
+            Node::Repeat(part, _) => part.uses(name),
+        }
+    }
+}
+
+struct Reader {
+    tokens: Vec<(Token, bool)>,
+    at: usize,
+    /// The rule that is read, for errors.
+    rule: String,
+    depth: usize,
+}
+
+impl Reader {
+    fn grammar(&mut self, into: &mut Writer) -> Read<()> {
+        while self.at < self.tokens.len() {
+            if self.skip("%") {
+                self.directive(into)?;
+                continue;
+            }
+            // These change the tree that a parser makes, not the texts.
+            while self.skip("?") || self.skip("!") {}
+            self.rule = self.name()?;
+            if !self.skip(":") {
+                return Err(self.error("priorities and templates cannot be had"));
+            }
+            let body = self.choice()?;
+            if into.rules.insert(self.rule.clone(), body).is_some() {
+                return Err(self.error("there is another one of that name"));
+            }
+        }
+        Ok(())
+    }
+
+    fn directive(&mut self, into: &mut Writer) -> Read<()> {
+        self.rule = format!("%{}", self.name()?);
+        match &*self.rule {
+            "%ignore" => into.ignores.push(self.choice()?),
+            "%import" => {
+                if self.name()? != "common" {
+                    return Err(self.error("only common can be imported from"));
+                }
+                let mut imported = Vec::new();
+                if self.skip("(") {
+                    while !self.skip(")") {
+                        imported.push(self.name()?);
+                        self.skip(",");
+                    }
+                } else if self.skip(".") {
+                    imported.push(self.name()?);
+                }
+                let other = if self.skip("->") { Some(self.name()?) } else { None };
+                for name in imported {
+                    let known = COMMON.iter().find(|(known, _)| *known == name);
+                    let (_, text) = known.ok_or_else(|| self.error(&format!("common has no {name} here")))?;
+                    into.rules.insert(other.clone().unwrap_or(name), Node::Token((*text).to_owned()));
+                }
+            }
+            _ => return Err(self.error("only %ignore and %import can be had")),
+        }
+        Ok(())
+    }
+
+    fn choice(&mut self) -> Read<Node> {
+        self.depth += 1;
+        if self.depth > DEPTH {
+            return Err(self.error(&format!("groups are nested more than {DEPTH} deep")));
+        }
+        let mut branches = vec![self.sequence()?];
+        while self.skip("|") {
+            branches.push(self.sequence()?);
+        }
+        self.depth -= 1;
+        Ok(if branches.len() == 1 { branches.swap_remove(0) } else { Node::Choice(branches) })
+    }
+
+    fn sequence(&mut self) -> Read<Node> {
+        let mut parts = Vec::new();
+        while let Some(part) = self.part()? {
+            parts.push(self.repeated(part)?);
+        }
+        // The name of a branch is for the tree.
+        if self.skip("->") {
+            self.name()?;
+        }
+        Ok(if parts.len() == 1 { parts.swap_remove(0) } else { Node::Sequence(parts) })
+    }
+
+    fn part(&mut self) -> Read<Option<Node>> {
+        let Some((token, first)) = self.tokens.get(self.at) else { return Ok(None) };
+        let begins_rule = *first && !matches!(token, Token::Mark("|" | "(" | "[") | Token::Text(..) | Token::Regex(_));
+        if begins_rule && self.depth == 1 {
+            return Ok(None);
+        }
+        let node = match token.clone() {
+            Token::Name(name) => {
+                self.at += 1;
+                Node::Use(name)
+            }
+            Token::Text(text, folded) => {
+                self.at += 1;
+                if self.skip("..") {
+                    Node::Token(self.range(&text)?)
+                } else {
+                    Node::Token(text.chars().map(|c| literal(c, folded)).collect())
+                }
+            }
+            Token::Regex(source) => {
+                self.at += 1;
+                let flags = matches!(self.tokens.get(self.at), Some((Token::Name(flags), false))
+                    if flags.chars().all(|c| "imslux".contains(c)));
+                if flags {
+                    return Err(self.error("flags of an expression cannot be had"));
+                }
+                Node::Token(self.expression(&source)?)
+            }
+            Token::Mark("(") => {
+                self.at += 1;
+                let inner = self.choice()?;
+                self.close(")")?;
+                inner
+            }
+            Token::Mark("[") => {
+                self.at += 1;
+                let inner = self.choice()?;
+                self.close("]")?;
+                Node::Repeat(Box::new(inner), "?".to_owned())
+            }
+            Token::Mark("|" | ")" | "]" | "->") => return Ok(None),
+            Token::Mark("%") if *first => return Ok(None),
+            Token::Mark(mark) => return Err(self.error(&format!("unexpected {mark:?}"))),
+        };
+        Ok(Some(node))
+    }
+
+    fn repeated(&mut self, mut part: Node) -> Read<Node> {
+        for _ in 0..DEPTH {
+            let quantifier = match self.tokens.get(self.at) {
+                Some((Token::Mark(mark @ ("?" | "*" | "+")), false)) => {
+                    self.at += 1;
+                    (*mark).to_owned()
+                }
+                Some((Token::Mark("~"), _)) => {
+                    self.at += 1;
+                    let least = self.number()?;
+                    let most = if self.skip("..") { self.number()? } else { least };
+                    format!("{{{least},{most}}}")
+                }
+                _ => return Ok(part),
+            };
+            part = Node::Repeat(Box::new(part), quantifier);
+        }
+        Err(self.error("too many repetitions of repetitions"))
+    }
+
+    fn range(&mut self, from: &str) -> Read<String> {
+        let to = match self.tokens.get(self.at) {
+            Some((Token::Text(to, false), _)) => to.clone(),
+            _ => return Err(self.error("a range needs two characters")),
+        };
+        self.at += 1;
+        let (mut from, mut to) = (from.chars(), to.chars());
+        match (from.next(), from.next(), to.next(), to.next()) {
+            (Some(from), None, Some(to), None) if from <= to => Ok(format!("[{}-{}]", in_class(from), in_class(to))),
+            _ => Err(self.error("a range needs two characters in order")),
+        }
+    }
+
+    /// An expression between slashes, as ECMAScript has it.
+    fn expression(&self, source: &str) -> Read<String> {
+        let (mut text, mut in_class, mut chars) = ("(?:".to_owned(), false, source.chars().peekable());
+        while let Some(c) = chars.next() {
+            match c {
+                '\\' => match chars.next() {
+                    Some('/') => text.push('/'),
+                    Some(c @ ('A' | 'Z' | 'b' | 'B' | 'z' | 'G')) if !in_class => {
+                        return Err(self.error(&format!("\\{c} of an expression cannot be had")));
+                    }
+                    Some(c @ ('p' | 'P')) => return Err(self.error(&format!("\\{c} of an expression cannot be had"))),
+                    Some(c) => text.extend(['\\', c]),
+                    None => return Err(self.error("an expression ends in a backslash")),
+                },
+                '[' => (in_class, _) = (true, text.push('[')),
+                ']' => (in_class, _) = (false, text.push(']')),
+                '.' if !in_class => text.push_str("[^\\n]"),
+                '^' | '$' if !in_class => return Err(self.error("anchors of an expression cannot be had")),
+                '(' if !in_class && chars.peek() == Some(&'?') => {
+                    chars.next();
+                    if chars.next() != Some(':') {
+                        return Err(self.error("look-arounds, flags and names in an expression cannot be had"));
+                    }
+                    text.push_str("(?:");
+                }
+                c => text.push(c),
+            }
+            // `[^` is not an anchor.
+            if c == '[' && chars.peek() == Some(&'^') {
+                text.extend(chars.next());
+            }
+        }
+        text.push(')');
+        Ok(text)
+    }
+
+    fn skip(&mut self, mark: &str) -> bool {
+        let found = matches!(self.tokens.get(self.at), Some((Token::Mark(next), _)) if *next == mark);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn close(&mut self, mark: &str) -> Read<()> {
+        if self.skip(mark) { Ok(()) } else { Err(self.error(&format!("a group has no {mark:?}"))) }
+    }
+
+    fn name(&mut self) -> Read<String> {
+        match self.tokens.get(self.at) {
+            Some((Token::Name(name), _)) => {
+                self.at += 1;
+                Ok(name.clone())
+            }
+            _ => Err(self.error("there should be a name")),
+        }
+    }
+
+    fn number(&mut self) -> Read<u32> {
+        let name = self.name()?;
+        name.parse().map_err(|_| self.error(&format!("{name} is no number of repetitions")))
+    }
+
+    fn error(&self, what: &str) -> String {
+        if self.rule.is_empty() { format!("the grammar: {what}") } else { format!("the rule {}: {what}", self.rule) }
+    }
+}
+
+/// A character of a text.
+fn literal(c: char, folded: bool) -> String {
+    match c {
+        c if folded && c.is_ascii_alphabetic() => format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase()),
+        '\\' | '^' | '$' | '.' | '|' | '?' | '*' | '+' | '(' | ')' | '[' | ']' | '{' | '}' | '/' => format!("\\{c}"),
+        c => c.to_string(),
+    }
+}
+
+/// A character in a class.
+fn in_class(c: char) -> String {
+    if matches!(c, '\\' | '[' | ']' | '^' | '-') { format!("\\{c}") } else { c.to_string() }
+}
+
+fn is_terminal(name: &str) -> bool {
+    name.chars().all(|c| !c.is_ascii_lowercase())
+}
+
+/// The rules, and their expressions as far as they are written.
+#[derive(Default)]
+struct Writer {
+    rules: HashMap<String, Node>,
+    ignores: Vec<Node>,
+    /// The expression that may follow each token.
+    ignored: String,
+    written: HashMap<String, String>,
+    open: Vec<String>,
+    length: usize,
+}
+
+impl Writer {
+    /// The expression of a rule that `user` uses.
+    fn rule(&mut self, name: &str, user: &str) -> Read<String> {
+        if let Some(known) = self.written.get(name) {
+            return Ok(known.clone());
+        }
+        let Some(body) = self.rules.get(name).cloned() else {
+            return Err(format!("the rule {user}: there is no rule {name}"));
+        };
+        if self.open.iter().any(|open| open == name) {
+            return Err(format!("the rule {name}: it nests in itself, which no regular expression can say"));
+        }
+        if self.open.len() == DEPTH {
+            return Err(format!("the rule {name}: rules are nested more than {DEPTH} deep"));
+        }
+        self.open.push(name.to_owned());
+        let body = unrolled(name, body);
+        let text = self.write(name, &body, is_terminal(name))?;
+        self.open.pop();
+        self.written.insert(name.to_owned(), text.clone());
+        Ok(text)
+    }
+
+    fn write(&mut self, rule: &str, node: &Node, in_terminal: bool) -> Read<String> {
+        let text = match node {
+            Node::Token(text) if in_terminal => text.clone(),
+            Node::Token(text) => format!("{text}{}", self.ignored),
+            Node::Use(name) if !in_terminal && is_terminal(name) => {
+                format!("{}{}", self.rule(name, rule)?, self.ignored)
+            }
+            Node::Use(name) => self.rule(name, rule)?,
+            Node::Sequence(parts) => self.all(rule, parts, in_terminal)?.concat(),
+            Node::Choice(parts) => format!("(?:{})", self.all(rule, parts, in_terminal)?.join("|")),
+            Node::Repeat(part, quantifier) => format!("(?:{}){quantifier}", self.write(rule, part, in_terminal)?),
+        };
+        self.length = self.length.saturating_add(text.len());
+        if text.len() > limits::PATTERN_SOURCE_BYTES || self.length > WRITTEN {
+            return Err(format!("the rule {rule}: it is too long, with all rules that it uses"));
+        }
+        Ok(text)
+    }
+
+    fn all(&mut self, rule: &str, parts: &[Node], in_terminal: bool) -> Read<Vec<String>> {
+        parts.iter().map(|part| self.write(rule, part, in_terminal)).collect()
+    }
+}
+
+/// A rule that refers to itself at one end of its branches, as a repetition.
+fn unrolled(name: &str, body: Node) -> Node {
+    let own = Node::Use(name.to_owned());
+    let Node::Choice(branches) = &body else { return body };
+    let (again, once): (Vec<&Node>, Vec<&Node>) = branches.iter().partition(|branch| branch.uses(name));
+    let rests = |first: bool| {
+        let rest = |branch: &&Node| {
+            let Node::Sequence(parts) = branch else { return None };
+            let (end, rest) = if first { parts.split_first()? } else { parts.split_last()? };
+            (*end == own && rest.iter().all(|part| !part.uses(name))).then(|| Node::Sequence(rest.to_vec()))
+        };
+        again.iter().map(rest).collect::<Option<Vec<Node>>>()
+    };
+    let once = Node::Choice(once.into_iter().cloned().collect());
+    let many = |rests| Node::Repeat(Box::new(Node::Choice(rests)), "*".to_owned());
+    match (again.is_empty(), rests(false), rests(true)) {
+        (true, ..) => body,
+        (_, Some(rests), _) => Node::Sequence(vec![many(rests), once]),
+        (_, _, Some(rests)) => Node::Sequence(vec![once, many(rests)]),
+        _ => body,
+    }
+}
