@@ -408,6 +408,23 @@ fn a_budget_may_shrink_below_what_is_used() {
 }
 
 #[test]
+fn the_work_does_not_depend_on_the_pieces() {
+    let (params, _) = known("json-call");
+    for output in [
+        "<think>\nHm \u{2614} < \u{2614}.\n</think>\n\nLet me < see.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {}}\n</tool_call>",
+        "  \n Plain content, with no call in it.",
+        " {\"no\": \"call\"} and text",
+    ] {
+        let work = |size: usize| {
+            let mut stream = Stream::new(&params.parser);
+            output.as_bytes().chunks(size).for_each(|piece| stream.feed(piece).for_each(drop));
+            stream.work()
+        };
+        assert_eq!([work(1), work(3)], [work(output.len()); 2], "{output}");
+    }
+}
+
+#[test]
 fn a_fork_goes_its_own_way() {
     let params = &known("chatml").0;
     let mut stream = Stream::new(&params.parser);

@@ -239,12 +239,10 @@ impl FallbackParser {
             self.start_anew(output, builder);
         }
         if !self.gave_up {
-            let shown = self.prose.shown;
             self.read(output.raw, builder);
             self.run.set_read_to(output.len());
             // Something else stands where calls would begin.
-            let text = || output.raw[shown..self.prose.shown].iter().any(|byte| !is_white_space(*byte));
-            if self.scouts && self.scope == Scope::Whole && text() {
+            if self.scouts && matches!(self.run.machine.state(), State::Accepted(_)) {
                 self.gave_up = true;
                 self.prose.show(output.len(), output.raw, builder);
             }

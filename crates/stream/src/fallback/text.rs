@@ -69,12 +69,13 @@ fn ends_of_text(mut starts: Vec<String>) -> Vec<String> {
     starts
 }
 
-/// Text in which no call can begin. It costs far less to compile than [`text_with_calls`], and most outputs have no other.
+/// Text in which no call can begin: all of it, or where calls count as the whole text, its white space in front. It costs far
+/// less to compile than [`text_with_calls`], and most outputs have no other.
 pub(super) fn text_without_calls(format: &Arena, leniency: Leniency, scope: Scope) -> Arena {
     let p = FormatBuilder::default();
     let starts = ends_of_text(starts(format, leniency, scope));
     p.finish(match scope.is_whole() {
-        true => p.sequence([p.content(p.space()), p.not(p.any_of(starts)), p.content(p.until_any([""; 0]))]),
+        true => p.sequence([p.content(p.space()), p.not(p.any_of(starts))]),
         false => p.sequence([p.content(p.until_marker(starts)), p.end()]),
     })
 }
