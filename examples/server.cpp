@@ -26,7 +26,10 @@ struct Model {
     for (const auto &message : request["messages"]) {
       const json content = message.value("content", json());
       std::string said = content.is_string() ? content.get<std::string>() : "";
-      for (const auto &part : content) said += part.is_object() ? part.value("text", "") : "";
+      for (const auto &part : content) {
+        // A part that reveals a tool has its name.
+        if (part.is_object()) said += part.value("text", part.value("type", "") == "tool_reference" ? part.value("name", "") : "");
+      }
       const auto typed = said.find("Type: ");
       if (message["role"] == "user") output = typed == said.npos ? "Hello." : said.substr(typed + 6);
       if (message["role"] == "tool") output = "The tool says: " + said;
