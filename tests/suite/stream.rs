@@ -408,6 +408,17 @@ fn a_budget_may_shrink_below_what_is_used() {
 }
 
 #[test]
+fn a_long_piece_of_long_characters_crosses_whole() {
+    let (params, _) = known("json-call");
+    let text = "日".repeat(100_000);
+    let mut stream = Stream::new(&params.parser);
+    let mut content: String = stream.feed(text.as_bytes()).map(|delta| delta.text).collect();
+    stream.finish(false);
+    content.extend(stream.deltas().map(|delta| delta.text));
+    assert_eq!(content, text);
+}
+
+#[test]
 fn the_work_does_not_depend_on_the_pieces() {
     let (params, _) = known("json-call");
     for output in [

@@ -189,7 +189,7 @@ impl FallbackParser {
             let end = to.min(self.read_to() + PIECE);
             self.advance(output.to(end), builder);
         }
-        if self.gave_up && self.read_to() < to {
+        if self.gave_up {
             self.prose.show(to, output.raw, builder);
             self.run.set_read_to(to);
         }
@@ -242,10 +242,7 @@ impl FallbackParser {
             self.read(output.raw, builder);
             self.run.set_read_to(output.len());
             // Something else stands where calls would begin.
-            if self.scouts && matches!(self.run.machine.state(), State::Accepted(_)) {
-                self.gave_up = true;
-                self.prose.show(output.len(), output.raw, builder);
-            }
+            self.gave_up = self.scouts && matches!(self.run.machine.state(), State::Accepted(_));
         }
     }
 
