@@ -155,7 +155,7 @@ struct Call<'a> {
     inner: Option<&'a Glue>,
 }
 
-/// Rules for what the calls of all tools have in common.
+/// Expressions for what the calls of all tools have in common.
 #[derive(Default)]
 struct Shared {
     /// An argument of any name, by the form of the call.
@@ -164,7 +164,7 @@ struct Shared {
     ends: Once<(Glue, bool, bool)>,
 }
 
-/// A rule for each key.
+/// An expression for each key.
 struct Once<K>(RefCell<Vec<(K, ExprId)>>);
 
 impl<K> Default for Once<K> {
@@ -174,13 +174,12 @@ impl<K> Default for Once<K> {
 }
 
 impl<K: PartialEq> Once<K> {
-    fn get(&self, p: &FormatBuilder, key: K, make: impl FnOnce() -> ExprId) -> ExprId {
+    fn get(&self, key: K, make: impl FnOnce() -> ExprId) -> ExprId {
         let known = self.0.borrow().iter().find(|(known, _)| *known == key).map(|(_, rule)| *rule);
         known.unwrap_or_else(|| {
             let made = make();
-            let rule = p.rule(format!("shared-{}", made.index()), made);
-            self.0.borrow_mut().push((key, rule));
-            rule
+            self.0.borrow_mut().push((key, made));
+            made
         })
     }
 }
@@ -417,7 +416,7 @@ impl Call<'_> {
             p.choice([whole].into_iter().chain(others.collect::<Vec<_>>()))
         };
         let end = |close: &Glue| match close.is_literal() {
-            true => self.shared.ends.get(p, (close.clone(), is_json, members_last), || end(close)),
+            true => self.shared.ends.get((close.clone(), is_json, members_last), || end(close)),
             false => end(close),
         };
         parts.push(match id.zip(close.strip_prefix(&Glue::from("\""))) {
@@ -488,7 +487,7 @@ impl Call<'_> {
         // much.
         let no = close.filter(|close| !close.is_blank());
         let any = (no.is_some() || self.tool.name == FormatBuilder::ANY)
-            .then(|| writer.unlisted(self.shared.arguments.get(p, form.clone(), any)));
+            .then(|| writer.unlisted(self.shared.arguments.get(form.clone(), any)));
         let no = no.map_or_else(
             || p.empty(),
             |close| {
