@@ -92,9 +92,9 @@ impl ChatTemplate {
     /// The longest text that [`ChatTemplate::new`] takes, in bytes: a file of JSON. A template alone has a lower bound.
     pub const MAX_BYTES: usize = limits::CONFIG_BYTES;
 
-    /// Compiles a template: Jinja text, or the text of a `tokenizer_config.json` or `chat_template.json` that holds it, and perhaps a
-    /// response template. `bos` and `eos`
-    /// are the texts of the model's special tokens, empty for none or for those of the file.
+    /// Compiles a template: Jinja text, or the text of a `tokenizer_config.json` or `chat_template.json` that holds it, and
+    /// perhaps a response template. `bos` and `eos` are the texts of the model's special tokens, empty for none or for those
+    /// of the file.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Template`] for a syntax error, [`crate::ErrorKind::Limit`] if the source is too long,

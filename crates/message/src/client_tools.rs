@@ -97,11 +97,11 @@ impl ClientTool {
         let found =
             CLIENT_TOOLS.iter().find(|known| kind == known.kind || known.kind.ends_with('_') && is_dated(known.kind));
         // A search for tools is the server's unless the request says otherwise.
-        Ok(match tool.text("execution")? {
-            Some("client") | None if kind != "tool_search" => found,
-            Some("client") => found,
-            _ => None,
-        })
+        let is_clients = match tool.text("execution")? {
+            None => kind != "tool_search",
+            Some(by) => by == "client",
+        };
+        Ok(found.filter(|_| is_clients))
     }
 
     /// The tool whose calls are such items of Responses, and whether the item is the call's output.

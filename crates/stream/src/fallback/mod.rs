@@ -64,15 +64,19 @@ impl FallbackConfig {
 
     /// The program for calls in `scope`; `None` if there are no calls to search for, or too many tools.
     fn program(&self, scope: Scope) -> Option<Arc<Program>> {
-        let text = || text::text_with_calls(&self.format, &self.tools, self.leniency, &self.ends, scope);
-        let make = || peg::compile(&text()).ok().map(Arc::new);
-        self.programs[scope as usize].get_or_init(|| if self.tools.is_empty() { None } else { make() }).clone()
+        self.kept(&self.programs[scope as usize], || {
+            text::text_with_calls(&self.format, &self.tools, self.leniency, &self.ends, scope)
+        })
     }
 
     /// The program for text in `scope` up to where a call may begin; `None` if there are no calls to search for.
     fn scout(&self, scope: Scope) -> Option<Arc<Program>> {
-        let make = || peg::compile(&text::text_without_calls(&self.format, self.leniency, scope)).ok().map(Arc::new);
-        self.scouts[scope as usize].get_or_init(|| if self.tools.is_empty() { None } else { make() }).clone()
+        self.kept(&self.scouts[scope as usize], || text::text_without_calls(&self.format, self.leniency, scope))
+    }
+
+    fn kept(&self, cell: &OnceLock<Option<Arc<Program>>>, text: impl FnOnce() -> Arena) -> Option<Arc<Program>> {
+        let make = || peg::compile(&text()).ok().map(Arc::new);
+        cell.get_or_init(|| if self.tools.is_empty() { None } else { make() }).clone()
     }
 
     /// The origin of a call outside of the format. `dialect`: its row of the table.
