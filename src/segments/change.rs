@@ -27,7 +27,12 @@ pub(super) struct Change<'c> {
     pub kept: Option<&'c Kept>,
     /// How many labels each text that is kept gets.
     pub labels: usize,
+    /// Only spaces, each into a letter.
+    pub spaces: bool,
 }
+
+/// What a space becomes where spaces change.
+pub(super) const NO_SPACE: char = 'x';
 
 /// Texts of a template that stay in values, because the template looks for them there, by their first character; the longest
 /// first.

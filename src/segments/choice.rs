@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::change::{Change, Kept, moved};
+use super::change::{Change, Kept, NO_SPACE, moved};
 use super::marking::{Kind, Known, Marking, Way, With, is_container, stand_in};
 use super::words::is_word;
 use chatparse_base::find::{char_border_before, char_border_behind};
@@ -44,6 +44,24 @@ pub(super) struct Changed {
     pub moved: Vec<Range<usize>>,
 }
 
+impl Changed {
+    /// Whether something moves that no two labels enclose: the template shows a value in pieces.
+    fn moves_outside(&self) -> bool {
+        let mut labels = self.labels.iter().peekable();
+        let mut open = 0usize;
+        self.moved.iter().any(|range| {
+            while let Some(label) = labels.next_if(|label| label.at <= range.start) {
+                match label.edge {
+                    Edge::Open | Edge::OpenScalar => open += 1,
+                    Edge::OpenBlock | Edge::CloseBlock => {}
+                    _ => open = open.saturating_sub(1),
+                }
+            }
+            open == 0
+        })
+    }
+}
+
 pub(super) fn choose(
     prompt: &str,
     source: &str,
@@ -77,6 +95,9 @@ pub(super) fn choose(
                 found.unknown.extend(unknown);
             }
         }
+    }
+    if found.changed.moves_outside() {
+        found.unknown.extend(search.spaces(&found.changed.values, share));
     }
     for (_, known) in values.iter().enumerate().filter(|(index, _)| ways[*index] == Way::Leave) {
         if known.kind == Kind::Scalar {
@@ -132,7 +153,7 @@ impl Search<'_> {
         for share in [false, true] {
             let values = self.values(share);
             let ways = vec![Way::Label; values.len()];
-            let all = Change { values: &vec![true; values.len()], kept: None, labels: 0 };
+            let all = Change { values: &vec![true; values.len()], kept: None, labels: 0, spaces: false };
             if let Some(changed) = self.changed(&ways, &values, share, all) {
                 return Chosen { labels: changed.labels.clone(), values, ways, share, changed: Some(changed) };
             }
@@ -213,6 +234,19 @@ impl Search<'_> {
         let moved = moved(self.prompt, &text)?;
         Some(Changed { values: change.values.to_vec(), keeps: change.kept.is_some(), text, labels, moved })
     }
+
+    /// The spaces of these values in the prompt, as far as the template does not look at them: of a value in pieces they are
+    /// not told from the template's by what stands around them.
+    fn spaces(&self, values: &[bool], share: bool) -> Vec<Range<usize>> {
+        let ways = vec![Way::Leave; values.len()];
+        let change = Some(Change { values, kept: None, labels: 0, spaces: true });
+        let Some((text, _)) = self.render(&ways, With { change, share, trim: false }) else { return Vec::new() };
+        if text.len() != self.prompt.len() {
+            return Vec::new();
+        }
+        let pairs = self.prompt.bytes().zip(text.bytes()).enumerate();
+        pairs.filter(|(_, (a, b))| *a == b' ' && char::from(*b) == NO_SPACE).map(|(at, _)| at..at + 1).collect()
+    }
 }
 
 /// Changes values that are labelled already.
@@ -238,7 +272,7 @@ impl Trial<'_> {
                 continue;
             }
             let changed = |labels: usize| {
-                let change = Change { values: &values, kept: keeps.then_some(&found.kept), labels };
+                let change = Change { values: &values, kept: keeps.then_some(&found.kept), labels, spaces: false };
                 self.search.changed(self.ways, self.values, self.share, change)
             };
             // With two labels a template that cuts at some length shows something else.
@@ -274,7 +308,7 @@ impl Trial<'_> {
             (values[*index], ways[*index]) = (true, Way::Leave);
         }
         let kept = found.changed.keeps.then_some(&found.kept);
-        let change = Some(Change { values: &values, kept, labels: 1 });
+        let change = Some(Change { values: &values, kept, labels: 1, spaces: false });
         let Some((other, labels)) = self.search.render(&ways, With { change, share: self.share, trim: false }) else {
             return Some(whole);
         };

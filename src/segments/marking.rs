@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::Origin;
-use super::change::{Change, changed};
+use super::change::{Change, NO_SPACE, changed};
 use super::json_text::{Token, json_texts, outer_space};
 use super::words::{is_keyword, is_type, is_word, names_members};
 use chatparse_jinja::{Labels, VALUES};
@@ -275,6 +275,9 @@ impl<'m> Marking<'m> {
         let change = self.with.change.as_ref().filter(|change| change.values.get(number) == Some(&true));
         let kept = change.and_then(|change| change.kept).filter(|_| labelled);
         let Some(change) = change else { return text.into() };
+        if change.spaces {
+            return text.replace(' ', NO_SPACE.encode_utf8(&mut [0])).into();
+        }
         let label =
             |kept: &str| (0..change.labels).fold(kept.to_owned(), |labelled, _| self.labels.around(&labelled, number));
         changed(text, kept, json, &label).into()
