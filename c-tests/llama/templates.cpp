@@ -143,6 +143,15 @@ static void options() {
     const bool is_text = CHATPARSE_LLAMA == CHATPARSE_LLAMA_IK;
     CHECK(text_of(common_chat_templates_apply(either.get(), inputs).prompt) == (is_text ? "a\nb" : "[a][b]"));
     CHECK(caps_of(either.get()).at("supports_typed_content") != is_text);
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_8_0
+    // A tool that is deferred is shown where a message reveals it.
+    const auto texts = common_chat_templates_init(nullptr, "{{ messages[0].content + '|' }}{% for tool in tools %}{{ tool.function.name }}{% endfor %}");
+    inputs                           = ask("");
+    inputs.messages[0].content_parts = { { "text", "Found: " }, { "tool_reference", "", "late" } };
+    inputs.tools                     = { { "soon", "", "{}" }, { "late", "", "{}", true } };
+    const auto revealed = text_of(common_chat_templates_apply(texts.get(), inputs).prompt);
+    CHECK(revealed.find("\"late\"") < revealed.find('|') && revealed.find("soon") > revealed.find('|'));
+#endif
     inputs = ask("Hi");
     inputs.messages.resize(10, inputs.messages[0]);
     THROWS(std::invalid_argument, "too many", common_chat_templates_apply(tmpls.get(), inputs));

@@ -62,9 +62,11 @@ inline std::string request_json(const common_chat_templates_inputs & inputs, con
     common_json messages = common_json::array();
     for (const auto & message : inputs.messages) {
         common_json entry = message.to_json_oaicompat(joins);
-        if (!message.content_parts.empty() && (!joins || message.contains_media())) {
-            // Also where there is media: the library joins parts, after it has prepared them.
-            entry["content"] = parts_json(message.content_parts);
+        const auto & parts = message.content_parts;
+        const bool   texts = std::all_of(parts.begin(), parts.end(), [](const auto & part) { return part.type == "text"; });
+        if (!parts.empty() && !(joins && texts)) {
+            // The library joins media and references to tools with texts, after it has prepared them.
+            entry["content"] = parts_json(parts);
         }
         if (!message.extra_json.empty()) {
             const common_json extra = common_json::parse(message.extra_json);
