@@ -321,7 +321,7 @@ fn errors_name_the_field() {
             "messages[0].content[0].content[0].type: must be ",
         ),
         (
-            json!({"messages": [{"role": "assistant", "content": [{"type": "server_tool_use"}]}]}),
+            json!({"messages": [{"role": "assistant", "content": [{"type": "web_search_tool_result"}]}]}),
             "messages[0].content[0].type: must be ",
         ),
         (json!({"messages": [], "tools": [{"name": "f"}]}), "tools[0].input_schema: missing"),
@@ -488,6 +488,74 @@ fn deferred_tools_are_found_by_a_search() {
     let prompt = chatparse::ChatTemplate::builtin("json-call").unwrap().prompt(&request).unwrap();
     let (list, said) = prompt.split_at(prompt.find("Hi").unwrap());
     assert!(!list.contains("lazy") && said.contains("\"crm.lazy\""), "{prompt}");
+}
+
+#[test]
+fn what_an_mcp_server_ran_is_calls_and_results() {
+    let listed = json!({"name": "find", "description": "Finds.", "input_schema": {"type": "object"}});
+    let call = |id: &str| json!({"type": "mcp_call", "id": id, "server_label": "crm", "name": "find", "arguments": "{}", "output": "found"});
+    let mut allowed = call("late");
+    allowed["approval_request_id"] = "asked".into();
+    let ask = |id: &str| json!({"type": "mcp_approval_request", "id": id, "server_label": "crm", "name": "find", "arguments": "{}"});
+    let mut failed = call("b");
+    failed["error"] = json!({"code": 7});
+    let body = json!({
+        "input": [
+            {"role": "user", "content": "Hi"},
+            {"type": "mcp_list_tools", "id": "l", "server_label": "crm", "tools": [listed]},
+            call("a"), failed, ask("asked"),
+            {"type": "mcp_approval_response", "approval_request_id": "asked", "approve": true},
+            allowed, ask("never"),
+            {"type": "mcp_approval_response", "approval_request_id": "never", "approve": false, "reason": "No."},
+        ],
+    });
+    let chat = Api::Responses.request(&body).unwrap();
+    let request = Request::from_json(&chat).unwrap();
+    assert_eq!((&*request.tools[0].namespace, &*request.tools[0].name), ("crm", "find"));
+    let said = request.messages.iter().flat_map(|message| match message.role.as_str() {
+        "tool" => vec![format!("{}={}", message.tool_call_id, message.content)],
+        _ => message.tool_calls.iter().map(|call| format!("{}:{}.{}", call.id, call.namespace, call.name)).collect(),
+    });
+    let refused = "never=The user refused this call: No.";
+    let all = [
+        "a:crm.find",
+        "a=found",
+        "b:crm.find",
+        "b={\"code\":7}",
+        "asked:crm.find",
+        "asked=found",
+        "never:crm.find",
+        refused,
+    ];
+    assert_eq!(said.collect::<Vec<_>>(), all);
+}
+
+#[test]
+fn what_a_server_ran_in_a_turn_of_messages_splits_the_turn() {
+    let reference = json!({"type": "tool_reference", "tool_name": "g"});
+    let found = json!({"type": "tool_search_tool_search_result", "tool_references": [reference]});
+    let body = json!({
+        "tools": [{"name": "g", "input_schema": {"type": "object"}, "defer_loading": true}],
+        "messages": [
+            {"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": [
+                {"type": "text", "text": "Let me look."},
+                {"type": "server_tool_use", "id": "a", "name": "tool_search_tool_regex", "input": {"query": "g"}},
+                {"type": "tool_search_tool_result", "tool_use_id": "a", "content": found},
+                {"type": "mcp_tool_use", "id": "b", "name": "h", "server_name": "crm", "input": {}},
+                {"type": "mcp_tool_result", "tool_use_id": "b", "content": [{"type": "text", "text": "4"}]},
+                {"type": "text", "text": "Four."},
+            ]},
+        ],
+    });
+    let chat = Api::Messages.request(&body).unwrap();
+    let roles: Vec<_> =
+        chat["messages"].as_array().unwrap().iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "assistant", "tool", "assistant"]);
+    assert_eq!(chat["messages"][2]["content"], json!([{"type": "tool_reference", "name": "g"}]));
+    assert_eq!(chat["messages"][3]["tool_calls"][0]["function"]["namespace"], "crm");
+    assert_eq!(chat["messages"][5]["content"], "Four.");
+    Request::from_json(&chat).unwrap();
 }
 
 #[test]

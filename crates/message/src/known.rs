@@ -15,7 +15,7 @@ const SEEN_BY_MODELS: &[(&str, &str)] = &[
     ("system", "is not read; the first of messages has the role system"),
     ("safe_prompt", "is not read; the host may send what it says as a system message"),
     ("enable_search", "nothing can search here; the host may offer a tool for it"),
-    ("mcp_servers", "the tools of other servers are not supported; send them as tools"),
+    ("mcp_servers", "nothing can reach other servers here; send their tools, with the server as their namespace"),
 ];
 
 /// Checks that no field of a body is a slip of the pen for one of `known`, or changes what the model sees in a way that is not

@@ -165,15 +165,7 @@ fn user(said: &Fields, messages: &mut Vec<Value>) -> Result<()> {
         }
         flush(&mut parts, messages);
         let id = block.required_call_id("tool_use_id")?;
-        let content = match block.text_or_items("content")? {
-            TextOrItems::Text(text) => text.into(),
-            TextOrItems::Items(blocks) if blocks.is_empty() => "".into(),
-            TextOrItems::Items(blocks) => {
-                let known = "\"text\", \"image\", \"document\" or \"tool_reference\"";
-                blocks.iter().map(|block| result_part(block, known)).collect::<Result<_>>()?
-            }
-        };
-        messages.push(json!({"role": "tool", "tool_call_id": id, "content": Value::clone(&content)}));
+        messages.push(json!({"role": "tool", "tool_call_id": id, "content": result(block)?}));
     }
     flush(&mut parts, messages);
     Ok(())
@@ -187,39 +179,98 @@ fn assistant(said: &Fields, messages: &mut Vec<Value>) -> Result<()> {
         }
         TextOrItems::Items(blocks) => blocks,
     };
-    let (mut reasoning, mut content, mut calls) = (String::new(), String::new(), Vec::new());
+    let mut turn = Turn::default();
     for block in &blocks {
-        match block.required_text("type")? {
-            "text" => content.push_str(block.required_text("text")?),
-            "thinking" => reasoning.push_str(block.required_text("thinking")?),
+        let kind = block.required_text("type")?;
+        match kind {
+            "text" => turn.content.push_str(block.required_text("text")?),
+            "thinking" => turn.reasoning.push_str(block.required_text("thinking")?),
             // Only the server that wrote it can read it.
             "redacted_thinking" => {}
-            "tool_use" => {
-                let (id, name) = (block.required_call_id("id")?, block.required_text("name")?);
-                let input = match block.object("input")? {
-                    Some(input) => Value::Object(input.map.clone()).to_string(),
-                    None => "{}".to_owned(),
-                };
-                let mut function = json!({"name": name, "arguments": input});
-                if let Some(namespace) = block.text("namespace")? {
-                    function["namespace"] = namespace.into();
-                }
-                calls.push(json!({"type": "function", "id": id, "function": function}));
+            "tool_use" | "server_tool_use" => turn.call(block, block.text("namespace")?)?,
+            "mcp_tool_use" => turn.call(block, Some(block.required_text("server_name")?))?,
+            "mcp_tool_result" | "tool_search_tool_result" => {
+                messages.push(std::mem::take(&mut turn).message());
+                let content = if kind == "mcp_tool_result" { result(block)? } else { search_result(block)? };
+                messages.push(
+                    json!({"role": "tool", "tool_call_id": block.required_call_id("tool_use_id")?, "content": content}),
+                );
             }
-            _ => return Err(block.unknown("type", "\"text\", \"thinking\", \"redacted_thinking\" or \"tool_use\"")),
+            _ => return Err(block.unknown("type", OF_TURNS)),
         }
     }
-    let mut message = Map::new();
-    message.insert("role".to_owned(), "assistant".into());
-    message.insert("content".to_owned(), content.into());
-    if !reasoning.is_empty() {
-        message.insert("reasoning_content".to_owned(), reasoning.into());
+    if !turn.is_empty() || messages.last().is_none_or(|last| last["role"] != "tool") {
+        messages.push(turn.message());
     }
-    if !calls.is_empty() {
-        message.insert("tool_calls".to_owned(), calls.into());
-    }
-    messages.push(Value::Object(message));
     Ok(())
+}
+
+/// The types of the blocks of a turn of the model, for the error.
+const OF_TURNS: &str = "\"text\", \"thinking\", \"redacted_thinking\", \"tool_use\", \"server_tool_use\", \"mcp_tool_use\", \
+                        \"mcp_tool_result\" or \"tool_search_tool_result\"";
+
+/// What the model says between two results of tools: a server that runs tools has all of it in one message.
+#[derive(Default)]
+struct Turn {
+    reasoning: String,
+    content: String,
+    calls: Vec<Value>,
+}
+
+impl Turn {
+    fn is_empty(&self) -> bool {
+        self.reasoning.is_empty() && self.content.is_empty() && self.calls.is_empty()
+    }
+
+    fn call(&mut self, block: &Fields, namespace: Option<&str>) -> Result<()> {
+        let (id, name) = (block.required_call_id("id")?, block.required_text("name")?);
+        let input = match block.object("input")? {
+            Some(input) => Value::Object(input.map.clone()).to_string(),
+            None => "{}".to_owned(),
+        };
+        let mut function = json!({"name": name, "arguments": input});
+        if let Some(namespace) = namespace {
+            function["namespace"] = namespace.into();
+        }
+        self.calls.push(json!({"type": "function", "id": id, "function": function}));
+        Ok(())
+    }
+
+    fn message(self) -> Value {
+        let mut message = json!({"role": "assistant", "content": self.content});
+        if !self.reasoning.is_empty() {
+            message["reasoning_content"] = self.reasoning.into();
+        }
+        if !self.calls.is_empty() {
+            message["tool_calls"] = self.calls.into();
+        }
+        message
+    }
+}
+
+/// The content of the result of a call.
+fn result(block: &Fields) -> Result<Value> {
+    match block.text_or_items("content")? {
+        TextOrItems::Text(text) => Ok(text.into()),
+        TextOrItems::Items(blocks) if blocks.is_empty() => Ok("".into()),
+        TextOrItems::Items(blocks) => {
+            let known = "\"text\", \"image\", \"document\" or \"tool_reference\"";
+            blocks.iter().map(|block| result_part(block, known)).collect()
+        }
+    }
+}
+
+/// What a search of the server's has found, or why it found nothing.
+fn search_result(block: &Fields) -> Result<Value> {
+    let found = block.required_object("content")?;
+    match found.required_text("type")? {
+        "tool_search_tool_search_result" => {
+            let references = found.items("tool_references")?;
+            references.iter().map(|reference| result_part(reference, "\"tool_reference\"")).collect()
+        }
+        "tool_search_tool_result_error" => Ok(found.required_text("error_code")?.into()),
+        _ => Err(found.unknown("type", "\"tool_search_tool_search_result\" or \"tool_search_tool_result_error\"")),
+    }
 }
 
 /// A text, or the concatenation of text blocks.

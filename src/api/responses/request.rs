@@ -88,7 +88,7 @@ struct Conversation {
     messages: Vec<Value>,
     /// The current turn of the model.
     turn: Option<Turn>,
-    /// The tools that searches have found, each in a list of its own if it has a namespace.
+    /// The tools that searches have found, each in a list of its own if it has a namespace, and those of MCP servers.
     found: Vec<Value>,
 }
 
@@ -125,12 +125,16 @@ impl Conversation {
                 self.push(json!({"role": "tool", "tool_call_id": id, "content": content}));
                 Ok(())
             }
+            "mcp_list_tools" => self.server_tools(item),
+            "mcp_approval_request" => self.server_call(item, item.required_call_id("id")?),
+            "mcp_approval_response" => self.approval(item),
+            "mcp_call" => self.server_answer(item),
             kind => match ClientTool::of_item(kind) {
                 Some((tool, false)) => self.client_call(tool, item),
                 Some((_, true)) => self.client_output(item),
                 None => Err(item.unknown(
                     "type",
-                    "\"message\", \"reasoning\", or a call or an output of a function, a custom tool or a tool of the client",
+                    "\"message\", \"reasoning\", or a call or an output of a function, a custom tool, a tool of the client or an MCP server",
                 )),
             },
         }
@@ -185,6 +189,54 @@ impl Conversation {
         }
         reference(found, found.text("namespace")?)?;
         self.found.push(deferred(tool(found, "", &mut ToolNames::default())?));
+        Ok(())
+    }
+
+    /// The tools of an MCP server, which the model may call from the beginning: a server lists them before it asks the model.
+    fn server_tools(&mut self, item: &Fields) -> Result<()> {
+        let label = item.required_text("server_label")?;
+        for tool in &item.items("tools")? {
+            let mut function = taken(tool, &["name", "description"]);
+            tool.required_text("name")?;
+            function.insert("namespace".to_owned(), label.into());
+            function.insert("parameters".to_owned(), tool.required("input_schema")?.clone());
+            self.found.push(json!({"type": "function", "function": function}));
+        }
+        Ok(())
+    }
+
+    fn server_call(&mut self, item: &Fields, id: &str) -> Result<()> {
+        let (label, name) = (item.required_text("server_label")?, item.required_text("name")?);
+        let function = json!({"namespace": label, "name": name, "arguments": item.required_text("arguments")?});
+        self.turn().calls.push(json!({"type": "function", "id": id, "function": function}));
+        Ok(())
+    }
+
+    /// Of a call that was allowed, the item behind has the output.
+    fn approval(&mut self, item: &Fields) -> Result<()> {
+        let id = item.required_call_id("approval_request_id")?;
+        item.required("approve")?;
+        if !item.flag("approve", false)? {
+            let why = item.text("reason")?.map_or_else(String::new, |reason| format!(": {reason}"));
+            self.push(
+                json!({"role": "tool", "tool_call_id": id, "content": format!("The user refused this call{why}")}),
+            );
+        }
+        Ok(())
+    }
+
+    fn server_answer(&mut self, item: &Fields) -> Result<()> {
+        let asked = item.call_id("approval_request_id")?;
+        let id = asked.map_or_else(|| item.required_call_id("id"), Ok)?;
+        if !self.turn().calls.iter().any(|call| call["id"] == id) {
+            self.server_call(item, id)?;
+        }
+        let output = match item.get("error").or_else(|| item.get("output")) {
+            Some(Value::String(text)) => text.clone(),
+            Some(error) => error.to_string(),
+            None => return Ok(()),
+        };
+        self.push(json!({"role": "tool", "tool_call_id": id, "content": output}));
         Ok(())
     }
 
