@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# docs/templates.md is what `chatparse inspect` says of the templates beside the project. Without arguments: fails where the committed
+# docs/templates.md is what `chatparse board` says of the templates beside the project. Without arguments: fails where the committed
 # file is another. With --write: writes it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,18 +13,16 @@ Each template renders messages of many kinds (calls, parallel calls, nested argu
 its model would write them; the last column says how many of them the parser gives back. A message does not count where the template
 refuses it, leaves parts of it out, or writes it somewhere else than behind the prompt.
 
-*Learnt*: nothing about the model is known; its format comes from the template alone. Otherwise: the family of which something is known besides,
-because renders do not show enough of it.
+- *read by*: *learnt* where nothing about the model is known, and its format comes from the template alone; otherwise the family of which something
+  is known besides, because renders do not show enough of it.
+- *tool step*, *user turn*: whether a prompt begins with all that was sent before, once results of tools or the user's next message follow.
+- *whose text*: whether the origin of each byte of a prompt is known.
+- *grammar starts*: what starts the grammar of calls, where the model may choose to call.
+- *response template*: what of a message a response template for transformers cannot say.
+- *faults*: what `chatparse lint` finds.
 
-| template | read by | messages that come back |
-| --- | --- | ---: |
 HEAD
-  local file
-  for file in ../shared/templates/*.jinja ../shared/templates-wild/*.jinja; do
-    target/release/chatparse inspect "$file" 2>/dev/null | awk -v name="$(basename "$file" .jinja)" '
-      /^  reader / { sub(/^  reader */, ""); sub(/, a known family of templates/, ""); sub(/the learnt (layout|turn)/, "learnt"); reader = $0 }
-      /^  read back / { sub(/^  read back */, ""); print "| " name " | " reader " | " $0 " |" }'
-  done | LC_ALL=C sort --ignore-case
+  target/release/chatparse board --markdown ../shared/templates ../shared/templates-wild
 }
 
 if [ "${1:-}" = --write ]; then

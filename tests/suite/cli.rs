@@ -119,8 +119,20 @@ fn nothing_is_coloured_off_a_terminal() {
     }
 }
 
-const COMMANDS: &[&str] =
-    &["render", "inspect", "lint", "parse", "grammar", "export", "replay", "templates", "completions", "man", "help"];
+const COMMANDS: &[&str] = &[
+    "render",
+    "inspect",
+    "lint",
+    "parse",
+    "grammar",
+    "board",
+    "export",
+    "replay",
+    "templates",
+    "completions",
+    "man",
+    "help",
+];
 
 #[test]
 fn lines_are_as_wide_as_columns_says() {
@@ -613,6 +625,25 @@ fn lint_takes_many_templates() {
     let objects: Vec<Value> = serde_json::Deserializer::from_str(&objects).into_iter().map(Result::unwrap).collect();
     assert_eq!(objects.iter().map(|object| object["faults"].as_u64().unwrap()).collect::<Vec<_>>(), [0, 9]);
     assert_eq!(objects[1]["template"], stuttering);
+}
+
+#[test]
+fn the_board_has_a_row_for_each_template() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("board");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("a<b>.jinja"), "{% for m in messages %}{{ m.content }}").unwrap();
+    std::fs::write(folder.join("no_template.txt"), "").unwrap();
+    let folder = folder.to_str().unwrap();
+    let page = run(&["board", "json-call", folder]).succeeded();
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("<tr><th")).collect();
+    assert_eq!(rows.len(), 2, "{page}");
+    assert!(rows[0].contains("a&lt;b&gt;") && rows[0].contains("cannot be read: "), "{}", rows[0]);
+    assert!(rows[1].contains("<summary>json-call</summary>"), "{}", rows[1]);
+    assert!(page.contains("<td class=\"\" data-rank=\"1000\">44 of 44</td>"), "{page}");
+    assert!(page.contains("2 templates, 1 without a finding"), "{page}");
+    let table = run(&["board", "--markdown", "json-call"]).succeeded();
+    assert_eq!(table.lines().map(|line| line.matches(" | ").count()).collect::<Vec<_>>(), [8, 8, 8], "{table}");
+    run(&["board", env!("CARGO_MANIFEST_DIR")]).failed(1, &["no file in it ends in .jinja"]);
 }
 
 #[test]

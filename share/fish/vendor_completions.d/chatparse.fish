@@ -4,6 +4,7 @@ complete -c chatparse -f -n __fish_use_subcommand -a inspect -d 'show what was l
 complete -c chatparse -f -n __fish_use_subcommand -a lint -d 'check that what templates write is read back'
 complete -c chatparse -f -n __fish_use_subcommand -a parse -d 'read a model'\''s output as a message, while it comes'
 complete -c chatparse -f -n __fish_use_subcommand -a grammar -d 'print the grammar of a JSON schema, or check a grammar'
+complete -c chatparse -f -n __fish_use_subcommand -a board -d 'print a page with what is known of each of many templates'
 complete -c chatparse -f -n __fish_use_subcommand -a export -d 'print how a template'\''s model writes, as a response template'
 complete -c chatparse -f -n __fish_use_subcommand -a replay -d 'answer recorded scenarios, one JSON object a line'
 complete -c chatparse -f -n __fish_use_subcommand -a templates -d 'list the built-in templates'
@@ -49,6 +50,12 @@ complete -c chatparse -n '__fish_seen_subcommand_from parse' -a 'chatml json-cal
 complete -c chatparse -n '__fish_seen_subcommand_from grammar' -l check -d 'check a grammar, or a text against it'
 complete -c chatparse -n '__fish_seen_subcommand_from grammar' -l dialect -x -a 'gbnf portable-gbnf lark structural-tag structural-tag-old' -d 'gbnf, portable-gbnf (also for XGrammar), lark (llguidance, XGrammar, vLLM) or structural-tag (XGrammar)'
 complete -c chatparse -n '__fish_seen_subcommand_from grammar' -l llama -d 'the rules that llama.cpp makes of the schema, to the letter'
+complete -c chatparse -n '__fish_seen_subcommand_from board' -l markdown -d 'a table in Markdown instead'
+complete -c chatparse -n '__fish_seen_subcommand_from board' -l learn-only -d 'learn from the template only: use neither the families of templates nor the work-arounds'
+complete -c chatparse -n '__fish_seen_subcommand_from board' -l bos -x -d 'the token that begins a prompt, e.g. '\''<s>'\'''
+complete -c chatparse -n '__fish_seen_subcommand_from board' -l eos -x -d 'the token that ends a turn, e.g. '\''</s>'\'''
+complete -c chatparse -n '__fish_seen_subcommand_from board' -l name -x -d 'which of several templates in a tokenizer_config.json; default: default'
+complete -c chatparse -n '__fish_seen_subcommand_from board' -a 'chatml json-call json-nested json-array-ids json-name-key json-bare tag-json tag-json-id tag-arguments tag-invoke tag-parameters wrapped-content ministral-3 llm-jp-harmony gpt-oss harmony-xml muse-glimmer muse-spark functionary-v3.2 kimi-k2 kimi-k3 ling-3 cohere2-moe lfm2 gigachat-3 minimax-m3 deepseek-v3.2 gemma-4 minicpm5 qwen3-coder' -d TEMPLATE
 complete -c chatparse -n '__fish_seen_subcommand_from export' -l response-template -d 'a response template; the only format so far'
 complete -c chatparse -n '__fish_seen_subcommand_from export' -l learn-only -d 'learn from the template only: use neither the families of templates nor the work-arounds'
 complete -c chatparse -n '__fish_seen_subcommand_from export' -l bos -x -d 'the token that begins a prompt, e.g. '\''<s>'\'''
@@ -61,5 +68,5 @@ complete -c chatparse -n '__fish_seen_subcommand_from templates' -f
 complete -c chatparse -n '__fish_seen_subcommand_from completions' -f -a 'bash zsh fish' -d SHELL
 complete -c chatparse -n '__fish_seen_subcommand_from completions' -f
 complete -c chatparse -n '__fish_seen_subcommand_from man' -f
-complete -c chatparse -n '__fish_seen_subcommand_from help' -f -a 'render inspect lint parse grammar export replay templates completions man help' -d COMMAND
+complete -c chatparse -n '__fish_seen_subcommand_from help' -f -a 'render inspect lint parse grammar board export replay templates completions man help' -d COMMAND
 complete -c chatparse -n '__fish_seen_subcommand_from help' -f

@@ -4,6 +4,7 @@
 //! return an [`Outcome`]. This file handles exit statuses, error messages, and readers that close the output.
 
 mod args;
+mod board;
 mod causes;
 mod completions;
 mod demo;
@@ -44,6 +45,7 @@ const COMMANDS: &[&Command] = &[
     &lint::COMMAND,
     &parse::COMMAND,
     &grammar::COMMAND,
+    &board::COMMAND,
     &export::COMMAND,
     &replay::COMMAND,
     &templates::COMMAND,

@@ -1,0 +1,256 @@
+//! `board`: a page, or a table, with what is known of each of many templates.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Mutex;
+
+use chatparse::chat::Constraint;
+use chatparse::lint::{self, Report};
+use chatparse::next::{Kind as TurnKind, Preserved};
+use chatparse::{ChatTemplate, Request};
+use serde_json::json;
+
+use crate::args::{Args, Command, Count, Opt, Word};
+use crate::failure::{Failure, Outcome};
+use crate::input;
+use crate::linted::{Linted, Unusable};
+use crate::screen::Screen;
+use crate::text::{escaped, tamed};
+
+pub const COMMAND: Command = Command {
+    name: "board",
+    about: "print a page with what is known of each of many templates",
+    usage: &[],
+    text: "\
+Prints one HTML page, which works from a file and loads nothing: for each template how its output is read and written, how many of the \
+messages that it renders are read back, whether the next turn appends or rewrites, whether the origin of each byte is known, what starts \
+the grammar of its calls, how exactly a response template can say the same, and what lint finds. The rows can be sorted and searched. Of a \
+directory, all files that end in .jinja count.",
+    words: &[Word {
+        name: "TEMPLATE",
+        about: "a template, or a directory of templates",
+        count: Count::Many,
+        ..input::TEMPLATE
+    }],
+    options: &[
+        &[Opt { name: "--markdown", value: None, about: "a table in Markdown instead" }, input::LEARN_ONLY],
+        input::TEMPLATE_OPTIONS,
+    ],
+    exit: "0 success, 1 a directory cannot be read, 2 wrong usage",
+    examples: &["chatparse board templates/ > board.html", "chatparse board --markdown templates/*.jinja"],
+    run,
+};
+
+/// What the columns are called, and whether they hold numbers.
+const COLUMNS: [(&str, bool); 9] = [
+    ("template", false),
+    ("read by", false),
+    ("messages that come back", true),
+    ("tool step", false),
+    ("user turn", false),
+    ("whose text", false),
+    ("grammar starts", false),
+    ("response template", false),
+    ("faults", false),
+];
+
+const PAGE: &str = include_str!("board.html");
+
+/// One template.
+struct Row {
+    name: String,
+    /// How the parts of a turn are written.
+    written: Vec<(&'static str, String)>,
+    /// Of the other columns; the only one of a template that cannot be read.
+    cells: Vec<Cell>,
+}
+
+struct Cell {
+    text: String,
+    /// What rows are sorted by.
+    rank: usize,
+    class: &'static str,
+}
+
+impl Cell {
+    fn new(text: impl Into<String>, rank: usize) -> Self {
+        Cell { text: text.into(), rank, class: "" }
+    }
+
+    fn bad(text: impl Into<String>, rank: usize) -> Self {
+        Cell { class: "bad", ..Cell::new(text, rank) }
+    }
+}
+
+fn run(args: &Args, screen: &mut Screen) -> Outcome {
+    input::check_stdin(args.words())?;
+    let mut words = Vec::new();
+    for word in args.words() {
+        match Path::new(word).is_dir() {
+            true => words.extend(templates_in(word)?),
+            false => words.push(word.to_owned()),
+        }
+    }
+    let mut rows = rows(&words, args)?;
+    rows.sort_by_cached_key(|row| (row.name.to_lowercase(), row.name.clone()));
+    Ok(if args.flag("--markdown") { markdown(&rows, screen)? } else { screen.write_all(page(&rows).as_bytes())? })
+}
+
+fn templates_in(folder: &OsStr) -> Outcome<Vec<OsString>> {
+    let entries = fs::read_dir(folder).map_err(|error| input::unreadable(folder, &error))?;
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let is_template = |path: &std::path::PathBuf| path.extension().is_some_and(|end| end == "jinja") && path.is_file();
+    let found: Vec<OsString> = paths.filter(is_template).map(OsString::from).collect();
+    match found.is_empty() {
+        true => Err(Failure::Failed(format!("{}: no file in it ends in .jinja", input::name(folder)))),
+        false => Ok(found),
+    }
+}
+
+/// The rows, made by as many threads as there are cores.
+fn rows(words: &[OsString], args: &Args) -> Outcome<Vec<Row>> {
+    let (left, rows) = (Mutex::new(words.iter()), Mutex::new(Vec::new()));
+    let next = || left.lock().ok()?.next();
+    let work = || {
+        while let Some(word) = next() {
+            let row = row(word, args);
+            if let Ok(mut rows) = rows.lock() {
+                rows.push(row);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        (0..std::thread::available_parallelism().map_or(1, usize::from)).for_each(|_| drop(scope.spawn(work)));
+    });
+    rows.into_inner().unwrap_or_default().into_iter().collect()
+}
+
+fn row(word: &OsStr, args: &Args) -> Outcome<Row> {
+    let path = Path::new(word);
+    let stem = path.file_stem().filter(|_| path.extension().is_some_and(|end| end == "jinja"));
+    let name = stem.map_or_else(|| input::name(word), |stem| stem.to_string_lossy().into_owned());
+    let source = input::source(word)?;
+    let template = match input::compile(&source, args)? {
+        Ok(template) => template,
+        Err(error) => {
+            let message = format!("cannot be read: {}", error.reason());
+            return Ok(Row { name, written: Vec::new(), cells: vec![Cell::bad(message, 0)] });
+        }
+    };
+    let linted = Linted { name: name.clone(), found: Ok::<_, Unusable>(lint::lint(&template)) };
+    let turn = template.turn(true);
+    let cells = linted.found.as_ref().map_or_else(|_| Vec::new(), |report| cells(&template, report, linted.fault()));
+    Ok(Row { name, written: turn.written(), cells })
+}
+
+fn cells(template: &ChatTemplate, report: &Report, fault: Option<String>) -> Vec<Cell> {
+    let proof = template.proof();
+    let reader = if template.reader() == "turn" { "learnt" } else { template.reader() };
+    let share = (1000 * proof.read_back).checked_div(proof.cases).unwrap_or(0);
+    let back = format!("{} of {}", proof.read_back, proof.cases);
+    let whose = match report.untraced.len() {
+        0 => Cell::new("known", 0),
+        count => Cell::bad(format!("unknown in {count} places"), count),
+    };
+    vec![
+        Cell::new(reader, 0),
+        if proof.is_whole() { Cell::new(back, share) } else { Cell::bad(back, share) },
+        next(report, TurnKind::ToolStep),
+        next(report, TurnKind::UserTurn),
+        whose,
+        grammar(template),
+        match template.response_template() {
+            Ok(written) if written.limits.is_empty() => Cell::new("exact", 0),
+            Ok(written) => {
+                let fields: BTreeSet<&str> = written.limits.iter().map(|limit| &*limit.field).collect();
+                let fields: Vec<&str> = fields.into_iter().collect();
+                Cell::new(format!("but for {}", fields.join(", ")), fields.len())
+            }
+            Err(_) => Cell::bad("none", usize::MAX),
+        },
+        fault.map_or_else(|| Cell::new("none", 0), |fault| Cell::bad(fault, report.faults().count().max(1))),
+    ]
+}
+
+/// Whether prompts only grow, without reasoning in the conversation and with it.
+fn next(report: &Report, kind: TurnKind) -> Cell {
+    let said = |preserved: &Preserved| match preserved {
+        Preserved::Yes => ("appends".to_owned(), 0),
+        Preserved::Omitted(part) => (format!("no {part}"), 1),
+        Preserved::No(_) => ("rewrites".to_owned(), 2),
+        Preserved::Refused(_) => ("refused".to_owned(), 3),
+    };
+    let mut ways = report.next.iter().filter(|next| next.kind == kind).map(|next| said(&next.preserved));
+    match (ways.next(), ways.next()) {
+        (Some((off, rank)), Some((on, other))) if off != on && on != "no reasoning" => {
+            Cell::new(format!("{off}; with reasoning {on}"), 4 * rank + other)
+        }
+        (Some((said, rank)), _) => Cell::new(said, 5 * rank),
+        (None, _) => Cell::new("", 0),
+    }
+}
+
+/// Where the grammar of a request with a tool starts.
+fn grammar(template: &ChatTemplate) -> Cell {
+    let tool = json!({"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}});
+    // The time is fixed, so that the page is the same on each day.
+    let body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": [tool], "now": 0});
+    match Request::from_json(&body).and_then(|request| template.params(&request)).map(|params| params.constraint) {
+        Ok(Constraint::Lazy(triggers)) => {
+            let texts: Vec<String> = triggers.iter().map(|trigger| escaped(&trigger.value)).collect();
+            Cell::new(format!("at {}", texts.join(" or ")), 0)
+        }
+        Ok(Constraint::Strict(_)) => Cell::new("at once", 1),
+        Ok(Constraint::Free) => Cell::new("never", 2),
+        Err(error) => Cell::bad(error.reason(), 3),
+    }
+}
+
+fn markdown(rows: &[Row], screen: &mut Screen) -> std::io::Result<()> {
+    let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
+    writeln!(screen, "{}", line(&COLUMNS.map(|(name, _)| name.to_owned())))?;
+    writeln!(screen, "{}", line(&COLUMNS.map(|(_, number)| if number { "---:" } else { "---" }.to_owned())))?;
+    for row in rows {
+        let cells = row.cells.iter().map(|cell| tamed(&cell.text).replace('|', "\\|"));
+        let mut cells: Vec<String> = std::iter::once(row.name.clone()).chain(cells).collect();
+        cells.resize(COLUMNS.len(), String::new());
+        writeln!(screen, "{}", line(&cells))?;
+    }
+    Ok(())
+}
+
+fn page(rows: &[Row]) -> String {
+    let (mut heads, mut body) = (String::new(), String::new());
+    for (name, number) in COLUMNS {
+        let class = if number { " class=\"number\"" } else { "" };
+        let _ = write!(heads, "<th{class} aria-sort=\"none\"><button type=\"button\">{name}</button></th>");
+    }
+    for row in rows {
+        let parts = row.written.iter().map(|(part, text)| format!("{part:10} {}\n", escaped(text)));
+        let parts: String = parts.collect();
+        let name = html(&row.name);
+        let first = match parts.is_empty() {
+            true => name.clone(),
+            false => format!("<details><summary>{name}</summary><pre>{}</pre></details>", html(&parts)),
+        };
+        let _ = write!(body, "<tr><th scope=\"row\">{first}</th>");
+        let span = if row.cells.len() == 1 { format!(" colspan=\"{}\"", COLUMNS.len() - 1) } else { String::new() };
+        for cell in &row.cells {
+            let Cell { text, rank, class } = cell;
+            let _ = write!(body, "<td class=\"{class}\" data-rank=\"{rank}\"{span}>{}</td>", html(text));
+        }
+        body.push_str("</tr>\n");
+    }
+    let whole = rows.iter().filter(|row| row.cells.iter().all(|cell| cell.class.is_empty())).count();
+    let count = format!("{} templates, {whole} without a finding", rows.len());
+    // The rows last: they may hold a name of these.
+    PAGE.replace("{{count}}", &count).replace("{{heads}}", &heads).replace("{{rows}}", &body)
+}
+
+fn html(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
