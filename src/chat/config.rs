@@ -21,8 +21,13 @@ impl Config {
     /// chooses one (empty: `default`).
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] where there is no template in it, or none of that name.
+    /// [`crate::ErrorKind::InvalidArgument`] where there is no template in it, or none of that name, and for the name of a file.
     pub fn read(text: &str, name: &str) -> Result<Option<Config>> {
+        // A prompt that never changes is hardly ever meant.
+        let is_line = !text.contains(['{', '\n']) && text.len() < 4096;
+        if is_line && [".jinja", ".jinja2", ".j2", ".json"].iter().any(|end| text.ends_with(end)) {
+            return Err(Error::invalid(format!("{text:?} is the name of a file; its text is wanted")));
+        }
         // A template does not begin like a JSON object's first key, and is longer.
         let inside = text.trim_start().strip_prefix('{').map(str::trim_start);
         if !inside.is_some_and(|inside| inside.starts_with(['"', '}'])) {
@@ -76,6 +81,8 @@ mod tests {
         assert_eq!(Config::read(named, "rag").unwrap().unwrap().source, "b");
         assert!(Config::read(named, "tools").unwrap_err().message().contains("there are: default, rag"));
         assert!(Config::read("{}", "").unwrap_err().message().contains("without a chat_template"));
+        assert!(Config::read("models/model.jinja", "").unwrap_err().message().contains("the name of a file"));
+        assert!(Config::read("No more of model.jinja!", "").unwrap().is_none());
         for template in ["{{ messages }}", "{% if a %}{% endif %}", "{# {\"a\": 1} #}", "Hi", "", r#"{"a": {{ b }}}"#] {
             assert_eq!(Config::read(template, "").unwrap(), None);
         }

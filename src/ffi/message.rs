@@ -18,8 +18,9 @@ use chatparse_stream::Status;
 
 /// Flag: the output is not complete. More of it will come, or a limit cut it off.
 pub const CHAT_PARSE_PARTIAL: u32 = 1;
-/// Flag: an output that does not match the format is an error (`CHAT_STATUS_PARSE`). Without this flag, such an output
-/// becomes a message with all of its text, and `CHAT_OUTCOME_RECOVERED`.
+/// Flag: an output that does not match the format is an error (`CHAT_STATUS_PARSE`); without `CHAT_PARSE_PARTIAL` also one
+/// that ends where the format does not. Without this flag, such an output becomes a message with all of its text, and
+/// `CHAT_OUTCOME_RECOVERED` or `CHAT_OUTCOME_PARTIAL`.
 pub const CHAT_PARSE_STRICT: u32 = 2;
 
 /// The flags of a parse, by name.

@@ -14,7 +14,7 @@ use super::text::{bytes, chat_str, view};
 use chatparse_base::{Error, Result};
 use chatparse_stream::Parser;
 use chatparse_stream::{Budget, Ended, Stream};
-use chatparse_stream::{DeltaKind, Status, chunk_delta};
+use chatparse_stream::{DeltaKind, chunk_delta};
 
 /// A parser of one output in pieces: takes bytes, returns what they add to the message. One thread at a time.
 ///
@@ -235,8 +235,7 @@ pub extern "C" fn chat_stream_finish(
         let flags = Flags::from_bits(flags)?;
         required(stream, "stream")?.0.change(|parse| {
             let ended = parse.running()?.finish(flags.partial);
-            let refused = flags.strict && ended.status == Status::Recovered;
-            let result = if refused { Err(ended.mismatch()) } else { Ok(()) };
+            let result = if flags.strict { ended.strict(flags.partial) } else { Ok(()) };
             parse.ended = Some(ended);
             result
         })

@@ -69,7 +69,8 @@ pub fn plot(name: &str, title: &str, curves: &[Curve]) {
     let y = |time: f64| HEIGHT - BOTTOM - (time.log10() - y0) / (y1 - y0) * (HEIGHT - TOP - BOTTOM);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" font-size=\"12\">\n\
-         <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#fff\"/>\n<text x=\"{LEFT}\" y=\"22\" font-size=\"14\">{title}</text>\n"
+         <style>rect {{ fill: #fff }} text {{ fill: #222 }} @media (prefers-color-scheme: dark) {{ rect {{ fill: #16191d }} text {{ fill: #ddd }} \
+         path {{ stroke: #444 }} }}</style>\n<rect width=\"{WIDTH}\" height=\"{HEIGHT}\"/>\n<text x=\"{LEFT}\" y=\"22\" font-size=\"14\">{title}</text>\n"
     );
     for power in y0 as i32..=y1 as i32 {
         let at = y(10_f64.powi(power));
@@ -103,15 +104,19 @@ pub fn plot(name: &str, title: &str, curves: &[Curve]) {
             "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>",
             points.join(" ")
         );
-        if let Some(last) = curve.points.last() {
-            let _ = writeln!(
-                svg,
-                "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"{colour}\">{}</text>",
-                x(last.0) + 6.0,
-                y(last.1) + 4.0,
-                curve.name
-            );
+    }
+    // From the bottom up, each above those that stand where it would.
+    let mut names: Vec<(f64, f64, &str, &str)> = (curves.iter().zip(COLOURS.iter().cycle()))
+        .filter_map(|(curve, colour)| curve.points.last().map(|last| (x(last.0) + 6.0, y(last.1) + 4.0, &*curve.name, *colour)))
+        .collect();
+    names.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut placed: Vec<(f64, f64)> = Vec::new();
+    for (left, mut base, name, colour) in names {
+        while let Some((_, other)) = placed.iter().find(|(x, y)| (x - left).abs() < 90.0 && (y - base).abs() < 14.0) {
+            base = other - 14.0;
         }
+        placed.push((left, base));
+        let _ = writeln!(svg, "<text x=\"{left:.1}\" y=\"{base:.1}\" style=\"fill: {colour}\">{name}</text>");
     }
     svg.push_str("</svg>\n");
     write(&folder().join(name), &svg);

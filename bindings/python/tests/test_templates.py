@@ -49,6 +49,14 @@ def test_views_of_the_whole():
     assert re.match(r"0\.1\.", chatparse.version()) and chatparse.__version__ == chatparse.version()
 
 
+def test_what_is_printed_says_what_it_is(template):
+    params = template.params(HI)
+    assert str(params.parse("Hi").outcome) == "Outcome.COMPLETE" and str(chatparse.Dialect.LARK) == "Dialect.LARK"
+    assert repr(template) == "<chatparse.Template read by turn>" and repr(params).startswith("<chatparse.Params format='")
+    with pytest.raises(chatparse.InvalidArgumentError, match="the name of a file"):
+        Template("model.jinja")
+
+
 def test_what_was_learnt_and_proved(template):
     assert template.reader == "turn"
     assert template.layout()["tools"]["format"] == "json_native"

@@ -40,7 +40,7 @@ complete -c chatparse -n '__fish_seen_subcommand_from parse' -l json -d 'print t
 complete -c chatparse -n '__fish_seen_subcommand_from parse' -l events -d 'print a JSON line for each piece: its kind (reasoning, content, tool_name, tool_id, tool_arguments, tool_end), the number of its call, its text and its span in the output in bytes; at the end the status'
 complete -c chatparse -n '__fish_seen_subcommand_from parse' -l partial -d 'the output was cut off, it did not end by itself'
 complete -c chatparse -n '__fish_seen_subcommand_from parse' -l fail-on -x -a 'partial recovered calls' -d 'exit with 3 where the result is one of these, with commas between them: partial, recovered (the status), calls (a call that is not complete, of no offered tool, or has arguments that its schema does not allow)'
-complete -c chatparse -n '__fish_seen_subcommand_from parse' -l strict -d 'fail if the output does not match the template'\''s format, and print no status; otherwise the rest is content'
+complete -c chatparse -n '__fish_seen_subcommand_from parse' -l strict -d 'fail if the output does not match the template'\''s format, or ends before it does (unless --partial), and print no status; otherwise the rest is content'
 complete -c chatparse -n '__fish_seen_subcommand_from parse' -l learn-only -d 'learn from the template only: use neither the families of templates nor the work-arounds'
 complete -c chatparse -n '__fish_seen_subcommand_from parse' -l response-template -r -d 'a response template (JSON) that says how the output is read; used unless another reader reads back more of what the template renders'
 complete -c chatparse -n '__fish_seen_subcommand_from parse' -l bos -x -d 'the token that begins a prompt, e.g. '\''<s>'\'''

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read, Write};
 
 use chatparse::message::Diagnostic;
 use chatparse::stream::Ended;
-use chatparse::{Delta, Status, Stream};
+use chatparse::{Delta, Stream};
 use serde_json::json;
 
 use crate::args::{Args, Command, Count, Kind, Opt, Word};
@@ -68,8 +68,8 @@ const OPTIONS: &[Opt] = &[
     Opt {
         name: "--strict",
         value: None,
-        about: "fail if the output does not match the template's format, and print no status; otherwise the rest is \
-                content",
+        about: "fail if the output does not match the template's format, or ends before it does (unless --partial), and print no \
+                status; otherwise the rest is content",
     },
 ];
 
@@ -117,10 +117,10 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     for delta in stream.deltas() {
         view.delta(&delta, screen)?;
     }
-    let refused = args.flag("--strict") && ended.status == Status::Recovered;
-    view.end(&ended, refused, screen)?;
-    if refused {
-        return Err(input::failed(output, &ended.mismatch()));
+    let refused = if args.flag("--strict") { ended.strict(args.flag("--partial")).err() } else { None };
+    view.end(&ended, refused.is_some(), screen)?;
+    if let Some(error) = refused {
+        return Err(input::failed(output, &error));
     }
     match unwanted(&ended, &fail_on) {
         Some(what) => Err(Failure::Unwanted(format!("{}: {what}", input::name(output)))),

@@ -11,8 +11,8 @@ use chatparse::chat::Constraint;
 use chatparse::grammar::{Dialect, Fidelity, Grammar, Printed, Recogniser, TriggerKind};
 use chatparse::stream::SpecialTokens;
 use chatparse::{
-    ChatTemplate, DeltaKind, Error, ErrorKind, GrammarStyle, MaskParts, Message, Params, Request, Segment, Status,
-    Stream, TemplateOptions, grammar,
+    ChatTemplate, DeltaKind, Error, ErrorKind, GrammarStyle, MaskParts, Message, Params, Request, Segment, Stream,
+    TemplateOptions, grammar,
 };
 use serde_json::{Map, Value, json};
 
@@ -294,8 +294,7 @@ fn parse(
     let spans = special.map(|_| spans.as_slice());
     let rows = feed(&mut stream, text, spans, partial, step)?;
     let ended = stream.finish(partial);
-    if strict && ended.status == Status::Recovered {
-        let error = ended.mismatch();
+    if strict && let Err(error) = ended.strict(partial) {
         debug_assert_eq!(error.kind(), ErrorKind::Parse);
         return Ok(json!({"error": error.to_string()}));
     }

@@ -45,6 +45,9 @@ class Template(_native.Template):
             options["name"] = name
         return cls.compile(source, json.dumps(options))
 
+    def __repr__(self) -> str:
+        return f"<chatparse.Template read by {self.reader}>"
+
     @classmethod
     def builtin(cls, name: str) -> Template:
         """A template that the library brings along, such as `chatml`; `builtin_names()` lists them."""
@@ -102,6 +105,9 @@ class Params(_native.Params):
     `next` make them. Immutable; threads may share them."""
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<chatparse.Params format={self.format!r}, a prompt of {len(self.prompt)} characters>"
 
     @property
     def prompt(self) -> str:

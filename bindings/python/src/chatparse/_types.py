@@ -14,7 +14,13 @@ Json = Union[str, bytes, Mapping[str, Any]]
 """A JSON object, such as the body of a request: a mapping, or its text."""
 
 
-class Api(enum.IntEnum):
+class _Named(enum.IntEnum):
+    """Numbers that print their names."""
+
+    __str__ = enum.Enum.__str__
+
+
+class Api(_Named):
     """An API of servers."""
 
     CHAT_COMPLETIONS = 1
@@ -84,7 +90,7 @@ ERRORS: dict[int, type[Error]] = {
 }
 
 
-class _Numbers(enum.IntEnum):
+class _Numbers(_Named):
     """Numbers to which later versions of the library may add some: one that is not known is OTHER."""
 
     @classmethod
@@ -117,7 +123,7 @@ class DeltaKind(_Numbers):
     """The call is not whole any more; the text is empty."""
 
 
-class Outcome(enum.IntEnum):
+class Outcome(_Named):
     """How an output related to the template's format."""
 
     COMPLETE = 1
@@ -136,7 +142,7 @@ class CallOrigin(_Numbers):
     BARE = 3
 
 
-class Origin(enum.IntEnum):
+class Origin(_Named):
     """Where a part of a prompt comes from. A number that this version does not know counts as UNKNOWN."""
 
     TEMPLATE = 1
@@ -184,7 +190,7 @@ class DiagnosticKind(_Numbers):
     LIMIT = 8
 
 
-class RewriteReason(enum.IntEnum):
+class RewriteReason(_Named):
     """Why a template writes anew what was sent. A number that this version does not know counts as CHANGED."""
 
     REASONING = 1
@@ -203,7 +209,7 @@ class RewriteReason(enum.IntEnum):
         return cls.CHANGED
 
 
-class Dialect(enum.IntEnum):
+class Dialect(_Named):
     """A notation of grammars."""
 
     GBNF = 1
@@ -218,7 +224,7 @@ class Dialect(enum.IntEnum):
     """Its older form, which llguidance reads, too."""
 
 
-class Report(enum.IntEnum):
+class Report(_Named):
     """What `Template.report` tells, as JSON text."""
 
     CAPS = 1
@@ -235,7 +241,7 @@ class Report(enum.IntEnum):
     """How outputs are read, as a response template for other programs."""
 
 
-class GrammarStyle(enum.IntEnum):
+class GrammarStyle(_Named):
     """How schemas become rules."""
 
     FAITHFUL = 1
@@ -244,7 +250,7 @@ class GrammarStyle(enum.IntEnum):
     """The text that llama.cpp makes of the schema."""
 
 
-class Verdict(enum.IntEnum):
+class Verdict(_Named):
     """What a grammar says of a text."""
 
     ALLOWED = 1
@@ -265,7 +271,7 @@ class FidelityKind(_Numbers):
     """It allows less."""
 
 
-class TriggerKind(enum.IntEnum):
+class TriggerKind(_Named):
     """How the value of a trigger is read."""
 
     WORD = 1
@@ -273,7 +279,7 @@ class TriggerKind(enum.IntEnum):
     """A regular expression (ECMAScript) that is searched for in the output."""
 
 
-class Tag(enum.IntEnum):
+class Tag(_Named):
     """What becomes of a part of an output. A call is TOOL_OPEN with the name inside, then the arguments, then TOOL_CLOSE. The arguments are
     a JSON object (TOOL_ARGUMENTS), or pairs of name and value (ARGUMENT_...), of which the library makes one."""
 
@@ -295,7 +301,7 @@ class Tag(enum.IntEnum):
     """The end of a value. It may match empty text."""
 
 
-class ValueKind(enum.IntEnum):
+class ValueKind(_Named):
     """A notation of values."""
 
     JSON = 1
@@ -313,7 +319,7 @@ class ValueKind(enum.IntEnum):
     PYTHON_OR_JSON = 10
 
 
-class Match(enum.IntEnum):
+class Match(_Named):
     """How a text relates to the format of a tree."""
 
     FAILED = 0

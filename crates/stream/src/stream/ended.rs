@@ -10,7 +10,7 @@ use crate::delta::DeltaKind;
 use crate::fallback::{self, FallbackConfig};
 use crate::output::{self, CallRecord, MessageBuilder, Sources};
 use crate::report::{CallReport, Diagnostic, DiagnosticKind, OutputPart, PartKind, Report, Status};
-use chatparse_base::{Error, ErrorKind};
+use chatparse_base::{Error, ErrorKind, Result};
 use chatparse_message::{IncompleteCalls, Message};
 
 /// The result of a parse.
@@ -150,13 +150,20 @@ impl Ended {
         })
     }
 
-    /// The error that a strict caller returns for an output that left the format.
-    pub fn mismatch(&self) -> Error {
-        let at = self.left_at.unwrap_or(0);
-        Error::new(
-            ErrorKind::Parse,
-            format!("the model's output does not match the template's format from byte {at} on"),
-        )
+    /// What a strict caller returns. `cut`: the output was cut off.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Parse`] for an output that left the format, or, if it was not cut off, ends where the format does not.
+    pub fn strict(&self, cut: bool) -> Result<()> {
+        let message = match (self.status, self.left_at) {
+            (Status::Recovered, at) => {
+                let at = at.unwrap_or(0);
+                format!("the model's output does not match the template's format from byte {at} on")
+            }
+            (Status::Partial, _) if !cut => "the model's output ends where the template's format does not".to_owned(),
+            _ => return Ok(()),
+        };
+        Err(Error::new(ErrorKind::Parse, message))
     }
 
     /// The report as one JSON object: `status`, `left_at`, `calls` and `diagnostics`, with the fields' names. The C library

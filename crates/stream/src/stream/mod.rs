@@ -102,7 +102,10 @@ impl Parser {
         stream.written.builder.turn_off_deltas();
         let _ = stream.feed(text);
         let ended = stream.finish(partial);
-        if strict && ended.status == Status::Recovered { Err(ended.mismatch()) } else { Ok(ended) }
+        if strict {
+            ended.strict(partial)?;
+        }
+        Ok(ended)
     }
 
     /// The tagged parts of [`Parser::tree`] for the same text, as a message. `None` if the text does not match.
