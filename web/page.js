@@ -1,11 +1,17 @@
 import { Failure, Library } from "./library.js";
-import { deltaRow, element, facts, failureList, find, messageParts, promptText, rows, showError } from "./show.js";
+import { packed, unpacked } from "./link.js";
+import { deltaRow, element, facts, failureList, find, inkText, messageParts, promptText, rows, showError } from "./show.js";
 
 /** @import { Delta } from "../bindings/javascript/src/stream.js" */
 /** @import { Dialect } from "../bindings/javascript/src/names.js" */
 /** @import { Given } from "./worker.js" */
 
 const FIRST = "json-call";
+/** Templates that show a form are named after it: for whom it is, as far as many know them. */
+const FORMS = /^(chatml$|json-|tag-|wrapped-)/;
+/** @type {Record<string, string>} */
+const WRITTEN_BY = { "json-call": "Qwen3, Hermes", "tag-arguments": "GLM-4", "tag-invoke": "MiniMax-M2", "tag-parameters": "Seed-OSS" };
+const OWN = "your own";
 /** How long a field must rest before what was typed counts, in milliseconds. */
 const REST = 250;
 /** What takes longer can be stopped by a button. */
@@ -40,6 +46,7 @@ const eos = find("eos", HTMLInputElement);
 const ended = find("ended", HTMLInputElement);
 const speed = find("speed", HTMLInputElement);
 const play = find("play", HTMLButtonElement);
+const share = find("share", HTMLButtonElement);
 const dialect = find("dialect", HTMLSelectElement);
 const status = find("status", HTMLElement);
 const cancel = find("cancel", HTMLButtonElement);
@@ -109,8 +116,8 @@ function supersede() {
 /** How many templates were to be learnt. */
 let lessons = 0;
 
-/** @param {boolean} example whether the output is to be one of the template's own */
-async function learn(example) {
+/** @param {"kept" | "example" | "played"} output whether the output is to be one of the template's own, and to be played */
+async function learn(output) {
   stop();
   const lesson = ++lessons;
   supersede();
@@ -131,11 +138,12 @@ async function learn(example) {
     document.documentElement.dataset.learnt = took.toFixed(1);
     // The layout shows before there is a prompt, and before some sixty messages are tried.
     const { stops } = library;
-    await ask(example);
+    await ask(output);
     if (library.stops !== stops) throw new Failure(lesson === lessons ? "stopped" : "superseded", "stopped");
     const proof = await library.call("prove", given);
     facts(found, proof);
     failureList(proof);
+    if (proof.fault) throw new Failure("fault", proof.fault);
   });
   clearTimeout(patience);
   if (lesson !== lessons) return;
@@ -144,8 +152,8 @@ async function learn(example) {
   busy("learnt", false);
 }
 
-/** @param {boolean} example */
-async function ask(example) {
+/** @param {"kept" | "example" | "played"} how */
+async function ask(how) {
   stop();
   const given = learnt;
   const body = request.value;
@@ -155,9 +163,10 @@ async function ask(example) {
     const { segments, more, example: written } = await library.call("ask", given, body);
     asked = body;
     promptText(segments, more);
-    if (example) output.value = written;
+    if (how !== "kept") output.value = written;
   });
-  restart();
+  if (how === "played") start();
+  else restart();
   await showGrammar();
 }
 
@@ -184,6 +193,10 @@ function restart() {
 /** Reads what was typed since the last time. */
 async function type() {
   typed = true;
+  // What is not read yet has no colour yet, but shows.
+  const ink = [...find("ink", HTMLElement).querySelectorAll("span")].map((span) => /** @type {[string, string]} */ ([span.className, span.textContent ?? ""]));
+  const inked = ink.map(([, text]) => text).join("");
+  if (output.value !== inked) inkText(output.value.startsWith(inked) ? [...ink, ["", output.value.slice(inked.length)]] : [["", output.value]]);
   if (reading) return;
   reading = true;
   busy("message", true);
@@ -210,6 +223,7 @@ async function read(given, body) {
   outcome.textContent = found.status;
   outcome.className = `badge ${found.status}`;
   messageParts(found.parts, found.toolCalls, found.diagnostics);
+  if (!typed) inkText(found.ink);
   find("json", HTMLElement).textContent = found.json;
 }
 
@@ -254,18 +268,18 @@ async function pick(name) {
     source.value = await library.call("builtin", name);
   });
   bos.value = eos.value = "";
-  if (fine) learn(true);
+  if (fine) learn("example");
 }
 
-builtin.addEventListener("change", () => (builtin.value === "your own" ? source.select() : pick(builtin.value)));
-const learnLater = rested(() => learn(true));
+builtin.addEventListener("change", () => (builtin.value === OWN ? source.select() : pick(builtin.value)));
+const learnLater = rested(() => learn("example"));
 for (const field of [source, bos, eos]) {
   field.addEventListener("input", () => {
-    builtin.value = "your own";
+    builtin.value = OWN;
     learnLater();
   });
 }
-request.addEventListener("input", rested(() => ask(false)));
+request.addEventListener("input", rested(() => ask("kept")));
 output.addEventListener("input", () => {
   stop();
   type();
@@ -280,9 +294,45 @@ play.addEventListener("click", () => {
   type();
 });
 
-request.value = JSON.stringify(REQUEST, null, 2);
-const [names, first] = await Promise.all([library.call("builtins"), library.call("builtin", FIRST)]);
-builtin.append(...[...names, "your own"].map((name) => element("option", "", name)));
-builtin.value = FIRST;
-source.value = first;
-learn(true);
+share.addEventListener("click", async () => {
+  const own = builtin.value === OWN;
+  const template = own ? { source: source.value, bos: bos.value, eos: eos.value } : { builtin: builtin.value };
+  link = `#${await packed({ ...template, request: request.value, output: output.value })}`;
+  location.hash = link;
+  // A page on a disk may have no clipboard.
+  const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
+  status.textContent = copied ? "The link is copied." : "The link is the page's address now.";
+});
+/** The link that was made last. Another one, in this tab, shows what is in it. */
+let link = location.hash;
+addEventListener("hashchange", () => {
+  if (location.hash !== link) location.reload();
+});
+
+/** @param {string} name */
+const option = (name) => {
+  const made = /** @type {HTMLOptionElement} */ (element("option", "", WRITTEN_BY[name] ? `${WRITTEN_BY[name]} (${name})` : name));
+  made.value = name;
+  return made;
+};
+/** @param {string} label @param {string[]} names */
+const group = (label, names) => {
+  const made = element("optgroup", "", ...names.map(option));
+  made.setAttribute("label", label);
+  return made;
+};
+
+const given = link.length > 1 ? await unpacked(link.slice(1)) : undefined;
+request.value = given?.request ?? JSON.stringify(REQUEST, null, 2);
+const names = await library.call("builtins");
+const known = (/** @type {string} */ name) => Boolean(WRITTEN_BY[name]) || !FORMS.test(name);
+builtin.append(group("models", names.filter(known)), group("forms", names.filter((name) => !known(name))), option(OWN));
+const named = names.find((name) => name === given?.builtin) ?? (given ? undefined : FIRST);
+builtin.value = named ?? OWN;
+source.value = named ? await library.call("builtin", named) : (given?.source ?? "");
+bos.value = (!named && given?.bos) || "";
+eos.value = (!named && given?.eos) || "";
+if (given) output.value = given.output;
+const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+await learn(given ? "kept" : still ? "example" : "played");
+if (!given && link.length > 1) status.textContent = "The link cannot be read; this is an example.";

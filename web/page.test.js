@@ -30,7 +30,8 @@ before(async () => {
 after(async () => browser?.close());
 
 async function opened(options = {}, search = "", before = () => {}) {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...options });
+  // Nothing plays by itself, unless a test asks for it.
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce", ...options });
   page.on("console", (message) => ["error", "warning"].includes(message.type()) && said.push(message.text()));
   page.on("pageerror", (error) => said.push(String(error)));
   page.on("request", (request) => asked.push(request.url()));
@@ -65,7 +66,16 @@ test("a built-in template is learnt, and its example read", { skip }, async () =
   assert.match(await text(page, "#layout"), /<tool_call>/);
   assert.match(await text(page, "#prompt .message >> nth=1"), /Oslo/);
   assert.equal(await text(page, "#outcome"), "complete");
-  assert.match(await text(page, "#message"), /reasoning[^]*look it up[^]*content[^]*One moment[^]*call 0: weather[^]*"city": ?"Oslo"/);
+  assert.match(await text(page, "#message"), /reasoning[^]*look it up[^]*content[^]*One moment[^]*call 1: weather[^]*"city": ?"Oslo"/);
+  // The output is whole, and each part of the message has its colour in it.
+  const ink = await page.locator("#ink span").evaluateAll((spans) => spans.map((span) => [span.className, span.textContent]));
+  assert.equal(ink.map(([, piece]) => piece).join(""), await page.inputValue("#output"));
+  const inked = (name) => ink.filter(([field]) => field === name).map(([, piece]) => piece).join("");
+  assert.match(inked("reasoning"), /look it up/);
+  assert.equal(inked("tool_name"), "weather");
+  assert.deepEqual(JSON.parse(inked("tool_arguments")), { city: "Oslo", days: 1 });
+  assert.match(inked("markup"), /^<think>[^]*<tool_call>/);
+  assert.equal(inked("lost"), "");
   assert.match(await text(page, "#grammar"), /root ::=/);
   assert.match(await text(page, "#starts"), /holds from "<tool_call>/);
   await page.selectOption("#dialect", "lark");
@@ -76,7 +86,7 @@ test("a built-in template is learnt, and its example read", { skip }, async () =
 
 test("every built-in template can be picked", { skip }, async () => {
   const page = await opened();
-  const names = await page.locator("#builtin option").allInnerTexts();
+  const names = await page.locator("#builtin option").evaluateAll((options) => options.map((option) => option.value));
   for (const name of names.slice(0, -1)) {
     await page.selectOption("#builtin", name);
     await page.waitForSelector("#learnt[aria-busy=false]");
@@ -89,6 +99,7 @@ test("every built-in template can be picked", { skip }, async () => {
 
 test("an output that is typed or played becomes a message as it comes", { skip }, async () => {
   const page = await opened();
+  await page.locator("summary", { hasText: "Deltas" }).click();
   await page.fill("#output", "");
   for (const key of ["H", "i", " <tool"]) {
     await page.locator("#output").pressSequentially(key);
@@ -101,7 +112,7 @@ test("an output that is typed or played becomes a message as it comes", { skip }
   assert.equal(await text(page, "#outcome"), "recovered");
   await page.fill("#output", '<tool_call>\n{"name": "weather", "arguments": {"city": "Os');
   await page.uncheck("#ended");
-  assert.match(await text(page, "#message"), /call 0: weather, not complete[^]*\{"city": "Os/);
+  assert.match(await text(page, "#message"), /call 1: weather, not complete[^]*\{"city": "Os/);
   assert.equal(await text(page, "#outcome"), "partial");
   await page.fill("#output", '<img src=x onerror="document.title=1">&lt;');
   assert.match(await text(page, "#message"), /<img src=x onerror="document.title=1">&lt;/);
@@ -128,6 +139,10 @@ test("what is wrong is said beside the field", { skip }, async () => {
   await page.fill("#request", '{"messages": 7}');
   await page.waitForSelector("#request-error:not([hidden])");
   assert.match(await text(page, "#request-error"), /messages/);
+  await learnt(page, "hello");
+  assert.match(await text(page, "#template-error"), /renders none of the \d+ messages; is it a chat template/);
+  await learnt(page, "{{ raise_exception('not today') }}");
+  assert.match(await text(page, "#template-error"), /refuses all \d+ messages; the first: [^]*not today/);
   await page.close();
 });
 
@@ -137,11 +152,11 @@ test("it works by keyboard, on small screens, and in the dark", { skip }, async 
   assert.ok(wide <= 390, `${wide} pixels`);
   await picture(page, "small");
   const order = [];
-  for (let i = 0; i < 16; i++) {
+  for (let i = 0; i < 18; i++) {
     await page.keyboard.press("Tab");
     order.push(await page.evaluate(() => document.activeElement?.id || document.activeElement?.tagName));
   }
-  const fields = ["builtin", "bos", "eos", "source", "prompt", "output", "play", "speed", "ended"];
+  const fields = ["builtin", "play", "speed", "ended", "share", "output", "bos", "eos", "source", "prompt"];
   assert.deepEqual(order.filter((id) => fields.includes(id)), fields);
   const unnamed = await page.evaluate(() =>
     [...document.querySelectorAll("input, select, textarea, button, [role=region]")]
@@ -154,6 +169,36 @@ test("it works by keyboard, on small screens, and in the dark", { skip }, async 
   assert.notEqual(await dark.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(247, 247, 245)");
   await picture(dark, "dark");
   await dark.close();
+});
+
+test("the page plays an output as it opens", { skip }, async () => {
+  const page = await opened({ reducedMotion: "no-preference" });
+  assert.equal(await page.innerText("#play"), "Stop");
+  const times = await page.evaluate(() => [performance.getEntriesByName("first-contentful-paint")[0]?.startTime, performance.now()]);
+  console.log(`first paint after ${Math.round(times[0])} ms, learnt and playing after less than ${Math.round(times[1])} ms`);
+  await picture(page, "playing");
+  await page.waitForFunction(() => document.getElementById("play")?.textContent === "Play");
+  assert.equal(await text(page, "#outcome"), "complete");
+  await page.close();
+});
+
+test("a link shows what was shared, and another one is an error", { skip }, async () => {
+  const page = await opened();
+  await page.fill("#source", "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<a>{% endif %}");
+  await page.waitForFunction(() => document.getElementById("prompt")?.textContent?.endsWith("<a>"));
+  await page.fill("#output", "Shared: é ✓");
+  await page.click("#share");
+  await page.waitForFunction(() => location.hash.length > 1);
+  const hash = new URL(page.url()).hash;
+  await page.close();
+  const other = await opened({}, hash);
+  assert.equal(await other.inputValue("#output"), "Shared: é ✓");
+  assert.match(await other.inputValue("#source"), /add_generation_prompt/);
+  assert.match(await text(other, "#message"), /Shared: é ✓/);
+  await other.close();
+  const broken = await opened({}, `${hash.slice(0, 20)}!`);
+  await broken.waitForFunction(() => document.getElementById("status")?.textContent?.startsWith("The link cannot be read"));
+  await broken.close();
 });
 
 test("a large template is learnt", { skip: skip || (!existsSync(at("../../shared")) && "there is no ../shared") }, async () => {

@@ -47,10 +47,10 @@ const escaped = (text) => text.replace(/\n/g, "\\n").replace(/\t/g, "\\t");
 
 /** How the template writes. @param {Learnt} learnt */
 export function rows({ rows }) {
-  const lines = rows.map(([name, value]) => {
+  const lines = rows.map(([name, values]) => {
     const head = element("th", "", name);
     head.setAttribute("scope", "row");
-    return element("tr", "", head, element("td", "", value));
+    return element("tr", "", head, element("td", "", ...values.map((value) => element("div", "", value))));
   });
   find("layout", HTMLTableElement).tBodies[0].replaceChildren(...lines);
 }
@@ -93,9 +93,15 @@ export function promptText(segments, more) {
   find("prompt", HTMLElement).replaceChildren(...parts, more > 0 ? ` … and ${more} more` : "");
 }
 
+/** An output in the colours of what became of it. @param {[className: string, text: string][]} pieces */
+export function inkText(pieces) {
+  // The line behind a last line break shows only if something is in it.
+  find("ink", HTMLElement).replaceChildren(...pieces.map(([className, text]) => element("span", className, text)), "\u200b");
+}
+
 /** @param {Delta} delta @param {string} className */
 export function deltaRow({ kind, call, text }, className) {
-  const name = kind.startsWith("tool") ? `${kind.replace("_", " ")} ${call}` : kind;
+  const name = kind.startsWith("tool") ? `${kind.replace("_", " ")} ${call + 1}` : kind;
   return element("li", className, element("span", "kind", name), element("span", "text", escaped(text)));
 }
 
@@ -110,8 +116,8 @@ export function messageParts(parts, toolCalls, diagnostics) {
     if (kind !== "call") return element("div", `part ${kind}`, element("h3", "", kind), element("pre", "", text));
     const { name, id, arguments: given, complete, known, valid, origin } = toolCalls[call];
     const remarks = [!complete && "not complete", !known && "no tool of this name", complete && !valid && "not valid", origin !== "format" && origin];
-    const title = [`call ${call}: ${name}`, id && `id ${id}`, ...remarks].filter(Boolean).join(", ");
-    return element("div", "part call", element("h3", "", title), element("pre", "", given));
+    const title = [`call ${call + 1}: ${name}`, id && `id ${id}`, ...remarks].filter(Boolean).join(", ");
+    return element("div", "part call", element("h3", "", title), element("pre", "tool_arguments", given));
   });
   const rows = diagnostics.map(({ kind, message }) => element("p", "error", `${kind.replaceAll("_", " ")}: ${message}`));
   find("message", HTMLElement).replaceChildren(...shownParts, ...rows);

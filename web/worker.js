@@ -5,7 +5,8 @@ import { ChatError, Chatparse } from "../bindings/javascript/src/chatparse.js";
 /** @import { Params } from "../bindings/javascript/src/params.js" */
 /** @import { Delta, Stream } from "../bindings/javascript/src/stream.js" */
 /** @import { Template } from "../bindings/javascript/src/template.js" */
-/** @import { Dialect } from "../bindings/javascript/src/names.js" */
+/** @import { Dialect, Field } from "../bindings/javascript/src/names.js" */
+/** @import { Message } from "../bindings/javascript/src/message.js" */
 
 /** A template as it was typed. @typedef {{ source: string, bos: string, eos: string }} Given */
 
@@ -14,6 +15,8 @@ const MOST_LETTERS = 200_000;
 const MOST_SEGMENTS = 5000;
 const MOST_ROWS = 300;
 const MOST_IN_A_ROW = 2000;
+/** A longer output has one colour. */
+const MOST_INKED = 50_000;
 
 const CALL = { id: "call00001", type: "function", function: { name: "weather", arguments: { city: "Oslo", days: 1 } } };
 /** What an example answers, from most to least: templates refuse or leave out what their models do not write. */
@@ -69,20 +72,24 @@ export const questions = {
   /** The text of one of them. @param {string} name */
   builtin: (name) => chat.builtin(name).source,
 
-  /** How a template writes: what was learnt of the turn, without what is empty. @param {Given} asked */
+  /** How a template writes: the parts of a turn, and what else was learnt of it, without what is empty. @param {Given} asked */
   learn(asked) {
     const { reader, turn, caps } = templateOf(asked);
     const said = Object.entries(turn).filter(([, value]) => ![undefined, null, "", false, "none"].includes(/** @type {any} */ (value)) && String(value) !== "");
-    const rows = said.map(([name, value]) => /** @type {[string, string]} */ ([name, cut(shown(value), MOST_IN_A_ROW)]));
+    const rows = said.map(([name, value]) => /** @type {[string, string[]]} */ ([name === "written" ? "a turn" : name, [value].flat().map((item) => cut(shown(item), MOST_IN_A_ROW))]));
     return { reader, caps, rows };
   },
 
   /** @param {Given} asked */
   prove(asked) {
-    const { read_back, cases, failures } = templateOf(asked).proof;
+    const { read_back, cases, failures, ...more } = templateOf(asked).proof;
+    const { no_turn, omitted, refused, refusal } = /** @type {Record<string, any>} */ (more);
     const short = (/** @type {string} */ text) => cut(text, MOST_IN_A_ROW);
     const rows = failures.slice(0, MOST_ROWS).map((failure) => ({ ...failure, turn: short(failure.turn), why: short(failure.why) }));
-    return { read_back, cases, failed: failures.length, failures: rows };
+    // What nobody reads is hardly the template of a chat.
+    const shows = cases + no_turn > 0;
+    const why = refused > 0 ? `The template refuses all ${refused} messages; the first: ${refusal}` : `The template renders none of the ${omitted} messages; is it a chat template?`;
+    return { read_back, cases, failed: failures.length, failures: rows, fault: shows ? "" : short(why) };
   },
 
   /** The prompt, and what the model might write behind it. @param {Given} asked @param {string} body */
@@ -129,12 +136,45 @@ export const questions = {
     const last = end === "none" ? [] : ended.finish({ partial: end === "cut" }).slice(-most);
     const message = ended.message();
     const { status, parts, toolCalls, report } = message;
+    const ink = inked(output, message);
     const json = JSON.stringify(message, null, 2);
     message.free();
     ended.free();
-    return { restarted, added, last, status, parts, toolCalls, diagnostics: report.diagnostics, json };
+    return { restarted, added, last, status, parts, toolCalls, diagnostics: report.diagnostics, json, ink };
   },
 };
+
+/**
+ * What became of each byte of an output: pieces, with the field of the message that each is in; `lost` is what does not follow the format.
+ * @param {string} output @param {Message} message @returns {[className: string, text: string][]}
+ */
+function inked(output, message) {
+  if (output.length > MOST_INKED) return [["", output]];
+  const bytes = new TextEncoder().encode(output);
+  const read = new TextDecoder();
+  const fields = /** @type {Field[]} */ (["reasoning", "content"]).flatMap((field) => message.spans(field).map((span) => ({ ...span, field })));
+  const ofCalls = message.toolCalls.flatMap((_, call) =>
+    /** @type {Field[]} */ (["tool_name", "tool_id", "tool_arguments"]).flatMap((field) => message.spans(field, call).map((span) => ({ ...span, field }))),
+  );
+  const odd = message.report.diagnostics.filter(({ kind }) => kind === "left_format").map(({ span }) => span);
+  /** @type {[string, string][]} */
+  const pieces = [];
+  /** @param {string} name @param {number} from @param {number} to */
+  const put = (name, from, to) => {
+    // A border inside of a character is behind it.
+    while (to < bytes.length && (bytes[to] & 0xc0) === 0x80) to += 1;
+    const lost = name === "markup" && odd.some(([begin, end]) => begin < to && from < end);
+    if (from < to) pieces.push([lost ? "lost" : name, read.decode(bytes.subarray(from, to))]);
+    return Math.max(from, to);
+  };
+  let at = 0;
+  for (const { begin, end, field } of [...fields, ...ofCalls].sort((a, b) => a.begin - b.begin)) {
+    at = put("markup", at, begin);
+    at = put(field, at, end);
+  }
+  put("markup", at, bytes.length);
+  return pieces;
+}
 
 /** What the template writes for an answer behind the prompt: what its model would write. @param {string} body @param {string} prompt */
 function written(body, prompt) {
@@ -155,7 +195,6 @@ const escaped = (text) => text.replace(/\n/g, "\\n").replace(/\t/g, "\\t");
 
 /** @param {unknown} value */
 function shown(value) {
-  if (Array.isArray(value)) return value.map((item) => escaped(typeof item === "string" ? item : JSON.stringify(item))).join("   ");
   return typeof value === "string" ? escaped(value) : JSON.stringify(value);
 }
 
