@@ -111,7 +111,7 @@ static void agree(const chat_params *params) {
     field(&out, ",\"delimiter\":", chat_params_message_delimiter(params, i));
     raw(&out, "}");
   }
-  raw(&out, "]");
+  field(&out, "],\"end_of_turn\":", chat_params_end_of_turn(params));
   CHECK(is(chat_params_message_delimiter_role(params, delimiters), ""));
   CHECK(is(chat_params_message_delimiter(params, delimiters), ""));
 

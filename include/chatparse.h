@@ -589,6 +589,13 @@ chat_str chat_params_preserved_token(const chat_params *params, size_t index);
 size_t chat_params_additional_stop_count(const chat_params *params);
 /** Returns additional stop `index`. */
 chat_str chat_params_additional_stop(const chat_params *params, size_t index);
+
+/**
+ * Returns what the template writes to end the assistant's turn, e.g. `<|im_end|>`; empty if nothing does, or if it is unknown.
+ * If it is no token that ends the output for the engine anyway, it is a stop, too.
+ */
+chat_str chat_params_end_of_turn(const chat_params *params);
+
 /** Returns whether the template has reasoning. */
 bool chat_params_supports_thinking(const chat_params *params);
 /** Returns the text that opens reasoning, e.g. `<think>`; empty if there is none. */
@@ -613,7 +620,7 @@ chat_str chat_params_message_delimiter(const chat_params *params, size_t index);
  * - `grammar`: the text of `chat_params_grammar`; `grammar_lazy`: as the function of that name;
  * - `grammar_triggers`: objects with `type`, `word` or `pattern`, and `value`;
  * - `grammar_report`: objects with `schema`, `pointer`, `kind` (`widened`, `narrowed` or `refused`) and `message`;
- * - `message_delimiters`: objects with `role` and `delimiter`.
+ * - `message_delimiters`: objects with `role` and `delimiter`; `end_of_turn`: as the function of that name.
  */
 CHAT_MUST_USE chat_status chat_params_json(const chat_params *params, chat_str *out, chat_error **error);
 
@@ -628,8 +635,9 @@ void chat_params_free(chat_params *params);
 #define CHAT_PARSE_PARTIAL 1
 
 /**
- * Flag: an output that does not match the format is an error (`CHAT_STATUS_PARSE`). Without this flag, such an output
- * becomes a message with all of its text, and `CHAT_OUTCOME_RECOVERED`.
+ * Flag: an output that does not match the format is an error (`CHAT_STATUS_PARSE`); without `CHAT_PARSE_PARTIAL` also one
+ * that ends where the format does not. Without this flag, such an output becomes a message with all of its text, and
+ * `CHAT_OUTCOME_RECOVERED` or `CHAT_OUTCOME_PARTIAL`.
  */
 #define CHAT_PARSE_STRICT 2
 

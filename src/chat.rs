@@ -79,6 +79,9 @@ pub struct Params {
     pub preserved_tokens: Vec<String>,
     /// Texts that end the output, in addition to the end-of-turn token.
     pub additional_stops: Vec<String>,
+    /// What the template writes to end the assistant's turn, without outer white space; empty if nothing does, or if it is unknown. If it is
+    /// no token that ends the output for the engine anyway, it is a stop, too.
+    pub end_of_turn: String,
     /// The markers of reasoning; `None` if the template has none.
     pub thinking: Option<Thinking>,
     /// The texts that begin the turns of each role in a prompt.
@@ -320,6 +323,7 @@ impl ChatTemplate {
             constraint: compiled.constraint.clone(),
             preserved_tokens: compiled.preserved_tokens.clone(),
             additional_stops: compiled.additional_stops.clone(),
+            end_of_turn: self.turn(request.enable_thinking).end.head().trim().to_owned(),
             thinking: compiled.thinking.clone(),
             delimiters: compiled.delimiters.clone(),
             parser: compiled.parser.clone(),
@@ -406,6 +410,7 @@ impl Params {
             "thinking_start_tag": thinking.start,
             "thinking_end_tags": thinking.ends,
             "message_delimiters": delimiters,
+            "end_of_turn": self.end_of_turn,
             "media": media,
         })
     }

@@ -155,6 +155,7 @@ static void lists() {
 
   const auto made = params();
   CHECK(std::count(made.thinking_end_tags().begin(), made.thinking_end_tags().end(), "</think>") <= 1);
+  CHECK(made.end_of_turn() == "<|im_end|>");
   CHECK(made.supports_thinking() && contains(made.thinking_start_tag(), "<think>") && made.thinking_end_tags().size() == 1);
   CHECK(!made.message_delimiters().empty() && contains(made.message_delimiters()[0].text, "<|im_start|>"));
   CHECK(made.grammar_lazy() && contains(made.grammar_triggers()[0].value, "tool_call"));

@@ -329,6 +329,13 @@ pub extern "C" fn chat_params_additional_stop(params: Option<&chat_params>, inde
     view(params.and_then(|params| params.params().additional_stops.get(index)).map(String::as_str))
 }
 
+/// Returns what the template writes to end the assistant's turn, e.g. `<|im_end|>`; empty if nothing does, or if it is unknown.
+/// If it is no token that ends the output for the engine anyway, it is a stop, too.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_end_of_turn(params: Option<&chat_params>) -> chat_str {
+    view(params.map(|params| params.params().end_of_turn.as_str()))
+}
+
 /// Returns whether the template has reasoning.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_supports_thinking(params: Option<&chat_params>) -> bool {
@@ -383,7 +390,7 @@ pub extern "C" fn chat_params_message_delimiter(params: Option<&chat_params>, in
 /// - `grammar`: the text of `chat_params_grammar`; `grammar_lazy`: as the function of that name;
 /// - `grammar_triggers`: objects with `type`, `word` or `pattern`, and `value`;
 /// - `grammar_report`: objects with `schema`, `pointer`, `kind` (`widened`, `narrowed` or `refused`) and `message`;
-/// - `message_delimiters`: objects with `role` and `delimiter`.
+/// - `message_delimiters`: objects with `role` and `delimiter`; `end_of_turn`: as the function of that name.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_json(
     params: Option<&chat_params>,

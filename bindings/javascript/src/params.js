@@ -60,6 +60,11 @@ export class Params extends Handle {
     return this.wasm.texts("chat_params_preserved_token_count", "chat_params_preserved_token", this.pointer);
   }
 
+  /** What the template writes to end the assistant's turn; empty where nothing does, or where that is unknown. */
+  get endOfTurn() {
+    return this.wasm.text("chat_params_end_of_turn", this.pointer);
+  }
+
   /** Whether the template knows reasoning. */
   get supportsThinking() {
     return this.wasm.invoke("chat_params_supports_thinking", [this.pointer]) !== 0;

@@ -30,6 +30,7 @@ test("a prompt, and what a sampler must know", needsModule, () => {
   const params = chat.builtin("json-call").params(REQUEST);
   assert.ok(params.prompt.includes("Is it raining in Oslo?") && params.prompt.endsWith(params.generationPrompt));
   assert.equal(params.supportsThinking, true);
+  assert.equal(params.endOfTurn, "<|im_end|>");
   assert.deepEqual([params.thinkingStartTag.trim(), params.thinkingEndTags.length > 0], ["<think>", true]);
   assert.equal(params.grammarLazy, true);
   assert.equal(params.grammarTriggers[0].kind, "word");

@@ -63,3 +63,25 @@ def test_special_tokens_of_an_output(tokenizer):
     stream.finish()
     message = stream.message()
     assert (message.reasoning, message.content) == ("A thought ends with </think>, so it ends.", "Done.")
+
+
+TEXT = "Grått. 🌧 \x00<0x0A>\n"
+
+
+def test_bytes_of_byte_level_tokens(tokenizer):
+    from token_bytes import TokenBytes
+
+    ids = tokenizer.encode(TEXT)
+    pieces = [TokenBytes(tokenizer).get(id) for id in [*ids, tokenizer.eos_token_id]]
+    assert b"".join(pieces).decode() == TEXT + "<|im_end|>" and len(pieces[4]) == 1
+
+
+def test_bytes_of_sentencepiece_tokens():
+    from token_bytes import TokenBytes
+
+    vocabulary = [("<unk>", 0.0), *[(f"<0x{byte:02X}>", -9.0) for byte in range(256)], *[(word, -1.0) for word in ("\u2581Gr", "tt", ".", "\u2581", "<", "0x0A", ">")]]
+    made = tokenizers.Tokenizer(tokenizers.models.Unigram(vocabulary, 0, byte_fallback=True))
+    made.normalizer = tokenizers.normalizers.Replace(" ", "\u2581")
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=made, unk_token="<unk>", eos_token="</s>")
+    pieces = [TokenBytes(fast).get(id) for id in [*fast.encode(" " + TEXT), fast.eos_token_id]]
+    assert b"".join(pieces).decode() == " " + TEXT + "</s>" and b" Gr" in pieces

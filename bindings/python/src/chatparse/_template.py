@@ -135,6 +135,12 @@ class Params(_native.Params):
         return tuple(self.get_additional_stops())
 
     @property
+    def end_of_turn(self) -> str:
+        """What the template writes to end the assistant's turn; empty where nothing does, or where that is unknown. If it is no token that
+        ends the output anyway, it is a stop, too."""
+        return self.get_end_of_turn()
+
+    @property
     def supports_thinking(self) -> bool:
         """Whether the template knows reasoning."""
         return self.get_supports_thinking()

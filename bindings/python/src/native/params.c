@@ -9,6 +9,7 @@ VIEW(params, prompt)
 VIEW(params, generation_prompt)
 VIEW(params, append)
 VIEW(params, format)
+VIEW(params, end_of_turn)
 VIEW(params, thinking_start_tag)
 TEXTS(params, preserved_token)
 TEXTS(params, additional_stop)
@@ -106,6 +107,7 @@ static PyMethodDef params_methods[] = {
   VALUE(params, generation_prompt),
   VALUE(params, append),
   VALUE(params, format),
+  VALUE(params, end_of_turn),
   VALUE(params, thinking_start_tag),
   VALUE(params, thinking_end_tags),
   VALUE(params, preserved_tokens),

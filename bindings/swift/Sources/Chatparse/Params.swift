@@ -23,6 +23,9 @@ public struct Params: Sendable {
     handle.texts(chat_params_additional_stop_count, chat_params_additional_stop)
   }
 
+  /// What the template writes to end the assistant's turn; empty where nothing does, or where that is unknown.
+  public var endOfTurn: String { handle.text(chat_params_end_of_turn) }
+
   /// Whether the template has reasoning.
   public var supportsThinking: Bool { handle.use(chat_params_supports_thinking) }
 
