@@ -138,4 +138,6 @@ mod guides {
     struct Sampler;
     #[doc = include_str!("../docs/tokens.md")]
     struct Tokens;
+    #[doc = include_str!("../docs/new-model.md")]
+    struct NewModel;
 }
