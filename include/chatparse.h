@@ -487,6 +487,10 @@ typedef struct {
  *   `reasoning_content`; `chat_template_kwargs`: an object of further template variables;
  * - `plain` (default false): the template gets `messages`, `tools`, `documents` and `chat_template_kwargs` unchanged,
  *   in any form, and no other variable, as in transformers;
+ * - `for_training` (default false): the defaults of `plain` and `add_generation_prompt` are true and false, for segments and
+ *   masks of conversations as transformers renders them;
+ * - `append`: what `chat_params_continue` does where the template would change what was sent. `template` (default): the
+ *   prompt from there on is the template's. `always`: what was sent stays;
  * - `json_schema`, `grammar` (GBNF): constrain the content; `grammar_style`: `faithful` (default), `llama.cpp` or
  *   `llama.cpp-b10587`, see `chat_grammar_style`; `force_pure_content`: parse the output as content only;
  * - `now`: Unix seconds, the only clock that the template sees; default the system's. On a system without one
@@ -619,6 +623,12 @@ CHAT_MUST_USE chat_status chat_params_json(const chat_params *params, chat_str *
 
 /** Frees the params. Streams, messages, grammars and parsers that were made with them stay valid. */
 void chat_params_free(chat_params *params);
+
+/**
+ * Returns the prompt as the template renders the whole conversation. It differs from `chat_params_prompt` where an output
+ * was not written as the template writes it, or where `append: always` kept what the template would change.
+ */
+chat_str chat_params_rendered(const chat_params *params);
 
 /* == Messages ====================================================================================================== */
 
@@ -995,7 +1005,7 @@ CHAT_ENUM(chat_reason) {
                                   the library cannot tell that the two are equivalent. */
 };
 
-/** Where and why the new prompt differs from the earlier prompt and output. */
+/** Where and why the template changes the earlier prompt and output. */
 typedef struct {
   chat_reason reason; /**< Why; `CHAT_REASON_NONE` if nothing differs. */
   chat_str words;     /**< The reason as a sentence; valid for ever. */
@@ -1015,7 +1025,9 @@ typedef struct {
  *
  * Some templates change earlier turns once other messages follow, e.g. drop their reasoning. This is not an error:
  * `chat_params_rewrite` has the reason and `chat_params_kept` how many bytes stay. Remove the tokens after them, and
- * the one that crosses the border, then send `chat_params_append`.
+ * the one that crosses the border, then send `chat_params_append`. If the request has the option `append: always`, all
+ * stays instead, except for half a character at the end of `output`; what ends the turn and all behind it is as the
+ * template writes it, and `chat_params_rendered` has what the template would have written.
  *
  * `flags` is 0 or `CHAT_CONTINUE_LEARNT`. With 0, the library renders and compares the whole conversation: no change
  * goes unnoticed. The template's clock is that of the first request. The new params hold the whole prompt; `params`
@@ -1030,7 +1042,7 @@ CHAT_MUST_USE chat_status chat_params_continue(const chat_params *params, const 
 
 /**
  * Returns how many bytes of the earlier prompt and output the new prompt begins with: all of them if there is no
- * rewrite. 0 for params that do not continue others.
+ * rewrite, or if the request says `append: always`. 0 for params that do not continue others.
  */
 size_t chat_params_kept(const chat_params *params);
 
@@ -1040,8 +1052,9 @@ chat_str chat_params_append(const chat_params *params);
 bool chat_params_short(const chat_params *params);
 
 /**
- * Returns why the new prompt differs from the earlier prompt and output; `chat_params_kept` is the position of the
- * first different byte. `CHAT_REASON_NONE` for params that do not continue others.
+ * Returns why the template changes the earlier prompt and output; `chat_params_kept` is the position of the first
+ * different byte, unless the request says `append: always`. `CHAT_REASON_NONE` if it does not, and for params that do not
+ * continue others.
  */
 chat_rewrite chat_params_rewrite(const chat_params *params);
 

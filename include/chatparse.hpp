@@ -296,6 +296,8 @@ class Params : public detail::Handle<chat_params, chat_params_free> {
   std::size_t kept() const noexcept { return chat_params_kept(get()); }
   std::string_view append() const & noexcept { return detail::view(chat_params_append(get())); }
   std::string append() const && { return std::string(detail::view(chat_params_append(get()))); }
+  std::string_view rendered() const & noexcept { return detail::view(chat_params_rendered(get())); }
+  std::string rendered() const && { return std::string(detail::view(chat_params_rendered(get()))); }
   Rewrite rewrite() const noexcept { return Rewrite(chat_params_rewrite(get())); }
   bool short_render() const noexcept { return chat_params_short(get()); }
 };

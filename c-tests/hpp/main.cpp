@@ -334,6 +334,9 @@ static void next_turn() {
   const auto anew = begun.next("Hello", R"([{"role": "user", "content": "Bye"}])");
   CHECK(anew.rewrite().reason != CHAT_REASON_NONE && !anew.rewrite().words.empty());
   CHECK(anew.kept() < begun.prompt().size() + 5 && anew.prompt() == "<u>Hi<u>Bye<a>");
+  const auto kept = model.params(R"({"messages": [{"role": "user", "content": "Hi"}]})", R"({"append": "always"})")
+                        .next("Hello", R"([{"role": "user", "content": "Bye"}])");
+  CHECK(kept.prompt() == "<u>Hi<a>Hello<u>Bye<a>" && kept.rendered() == anew.prompt());
 }
 
 static void answers() {

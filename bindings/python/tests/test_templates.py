@@ -120,6 +120,9 @@ def test_a_turn_that_is_written_anew():
     assert following.rewrite.reason == RewriteReason.CHANGED and following.rewrite.message is None
     assert following.rewrite.words and following.kept < len(following.prompt)
     assert RewriteReason(99) is RewriteReason.CHANGED
+    kept = Template(source).params(HI, {"append": "always"}).next("Hello", [{"role": "user", "content": "Bye"}])
+    assert kept.rewrite == following.rewrite and kept.rendered == following.prompt
+    assert kept.prompt == "[user]Hi[1][assistant]Hello" + kept.append
 
 
 def test_messages():

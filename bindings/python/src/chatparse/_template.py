@@ -192,13 +192,18 @@ class Params(_native.Params):
         return self.get_append()
 
     @property
+    def rendered(self) -> str:
+        """The prompt as the template renders the whole conversation; another one where the request says `append: always`."""
+        return self.get_rendered()
+
+    @property
     def short(self) -> bool:
         """Whether `learnt` spared the render of the whole conversation."""
         return self.get_short()
 
     @property
     def rewrite(self) -> Rewrite | None:
-        """Why the template writes anew what was sent behind byte `kept`; None where all of it stands."""
+        """Why the template writes anew what was sent, behind byte `kept` unless the request says `append: always`; None where it does not."""
         reason, words, message = self.get_rewrite()
         return Rewrite(RewriteReason(reason), words, message) if reason else None
 

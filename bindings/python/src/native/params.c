@@ -8,6 +8,7 @@ MADE_TEXT(params, json)
 VIEW(params, prompt)
 VIEW(params, generation_prompt)
 VIEW(params, append)
+VIEW(params, rendered)
 VIEW(params, format)
 VIEW(params, thinking_start_tag)
 TEXTS(params, preserved_token)
@@ -105,6 +106,7 @@ static PyMethodDef params_methods[] = {
   VALUE(params, prompt),
   VALUE(params, generation_prompt),
   VALUE(params, append),
+  VALUE(params, rendered),
   VALUE(params, format),
   VALUE(params, thinking_start_tag),
   VALUE(params, thinking_end_tags),
