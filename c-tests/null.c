@@ -38,6 +38,10 @@ static void handles(void) {
   BAD(chat_segments_from_template(NULL, TEXT("{}"), NULL, 0, &segments, &error));
   BAD(chat_segments_at(NULL, 0, &segment, &error));
   CHECK(chat_segments_count(NULL) == 0 && chat_segments_prompt(NULL).len == 0 && chat_segments_mask(NULL, 15, NULL, 0) == 0);
+  chat_segment_token token;
+  BAD(chat_segments_batch(NULL, NULL, 0, NULL, 0, 1, NULL, &error));
+  BAD(chat_segments_tokens(NULL, 15, NULL, 0, false, &token, &error));
+  CHECK(chat_segments_limit(NULL).len == 0);
   chat_segments_free(NULL);
   BAD(chat_params_json(NULL, &text, &error));
   BAD(chat_params_grammar(NULL, &grammar, &error));

@@ -624,12 +624,6 @@ CHAT_MUST_USE chat_status chat_params_json(const chat_params *params, chat_str *
 /** Frees the params. Streams, messages, grammars and parsers that were made with them stay valid. */
 void chat_params_free(chat_params *params);
 
-/**
- * Returns the prompt as the template renders the whole conversation. It differs from `chat_params_prompt` where an output
- * was not written as the template writes it, or where `append: always` kept what the template would change.
- */
-chat_str chat_params_rendered(const chat_params *params);
-
 /* == Messages ====================================================================================================== */
 
 /* Calls, parts and diagnostics are numbered from 0, in the order of the output. */
@@ -1048,6 +1042,13 @@ size_t chat_params_kept(const chat_params *params);
 
 /** Returns the prompt from byte `chat_params_kept` on. Empty for params that do not continue others. */
 chat_str chat_params_append(const chat_params *params);
+
+/**
+ * Returns the prompt as the template renders the whole conversation. It differs from `chat_params_prompt` where an output
+ * was not written as the template writes it, or where `append: always` kept what the template would change.
+ */
+chat_str chat_params_rendered(const chat_params *params);
+
 /** Returns whether `CHAT_CONTINUE_LEARNT` avoided the render of the whole conversation. */
 bool chat_params_short(const chat_params *params);
 
@@ -1075,6 +1076,10 @@ chat_rewrite chat_params_rewrite(const chat_params *params);
 #define CHAT_MASK_END 8
 /** In a mask: only the last turn. */
 #define CHAT_MASK_LAST_ONLY 16
+/** In a mask: what the prompt has already written of a turn, such as the opening of its reasoning. */
+#define CHAT_MASK_PREFILL 32
+/** In a mask: the white space behind the end of a turn. */
+#define CHAT_MASK_SPACE 64
 
 /** The source of a part of a prompt. Later versions may add some: treat unknown ones as `CHAT_TEXT_ORIGIN_UNKNOWN`. */
 CHAT_ENUM(chat_text_origin) {
@@ -1096,6 +1101,15 @@ typedef struct {
                                 `/tool_calls/0/function/arguments/city`. Of a variable: its name. Else empty. */
 } chat_segment;
 
+/** What a token of a prompt is. */
+typedef struct {
+  chat_text_origin origin; /**< Whose text it is. `CHAT_TEXT_ORIGIN_TEMPLATE` is scaffold, all else the body of
+                                something. A token with a byte of a value is never the template's. */
+  size_t message;          /**< Index of the message that it comes from, or in whose turn it is; `SIZE_MAX` for
+                                others. */
+  bool sampled;            /**< Whether a model wrote a byte of it, by the mask. */
+} chat_segment_token;
+
 /**
  * Renders the prompt of a request and finds the source of each byte. The prompt is that of
  * `chat_params_from_template`. Takes two to five renders, and up to some 160 if the template inspects values. `request` and `options` are as for
@@ -1106,6 +1120,25 @@ typedef struct {
 CHAT_MUST_USE chat_status chat_segments_from_template(const chat_template *template_, const char *request,
                                                       size_t request_len, const char *options, size_t options_len,
                                                       chat_segments **out, chat_error **error);
+
+/**
+ * As `chat_segments_from_template`, for each of the `count` requests at `requests`, on at most `threads` threads, of which the
+ * caller's is one; 0: on as many as the machine runs at once. The other threads end before the function returns.
+ *
+ * `out` has `count` places, and each is filled: with segments, to be freed one by one, or with NULL if the request failed,
+ * also if the function fails. `options` holds for all requests.
+ *
+ * Errors: those of the first request that failed, with its index in the message.
+ */
+CHAT_MUST_USE chat_status chat_segments_batch(const chat_template *template_, const chat_str *requests, size_t count,
+                                              const char *options, size_t options_len, size_t threads,
+                                              chat_segments **out, chat_error **error);
+
+/**
+ * Returns what ran out in search of the origins and turns, as a sentence that is valid for ever; empty if nothing did. If
+ * something did, bytes whose origin could be found are `CHAT_TEXT_ORIGIN_UNKNOWN`, or turns are missing in masks.
+ */
+chat_str chat_segments_limit(const chat_segments *segments);
 
 /** Returns the prompt. */
 chat_str chat_segments_prompt(const chat_segments *segments);
@@ -1125,6 +1158,18 @@ CHAT_MUST_USE chat_status chat_segments_at(const chat_segments *segments, size_t
  * be NULL if `capacity` is 0.
  */
 size_t chat_segments_mask(const chat_segments *segments, uint32_t parts, chat_span *out, size_t capacity);
+
+/**
+ * Labels the tokens of the prompt, of any tokenizer: `offsets` has the place of each of the `count` tokens, in characters if
+ * `in_chars`, as tokenizers of transformers give them, else in bytes. `parts` is as for `chat_segments_mask`: what counts as
+ * sampled. Fills the `count` places of `out`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the token's index, for a place that is not in the prompt; then `out` is
+ * unchanged.
+ */
+CHAT_MUST_USE chat_status chat_segments_tokens(const chat_segments *segments, uint32_t parts, const chat_span *offsets,
+                                               size_t count, bool in_chars, chat_segment_token *out,
+                                               chat_error **error);
 
 /** Frees the segments. */
 void chat_segments_free(chat_segments *segments);

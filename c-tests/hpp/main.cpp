@@ -179,6 +179,8 @@ static void segments() {
   const auto trained = model.segments(R"({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "bc"}]})");
   const auto mask = trained.mask(CHAT_MASK_CONTENT);
   CHECK(mask.size() == 1 && trained.prompt().substr(mask[0].begin, mask[0].end - mask[0].begin) == "bc");
+  const auto labels = trained.tokens(CHAT_MASK_CONTENT, {{0, 1}, {mask[0].begin, mask[0].end}}, true);
+  CHECK(!labels[0].sampled && labels[1].sampled && labels[1].message == 1 && trained.limit().empty());
 }
 
 // A client that gets deltas.

@@ -106,18 +106,21 @@ pub(super) fn end_by_change(session: &Session, shown: &Shown, new: &New, output:
         }
     }
     let closed = session.ending_with(&shown.message)?;
-    let same = shared(&closed, render).max(shared(session.rendered(), render));
-    Ok(char_border_before(render, same))
+    let same = char_border_before(render, shared(&closed, render).max(shared(session.rendered(), render)));
+    // No marker is cut in two.
+    let is_open = |open: &usize| !render[*open..same].contains(|c: char| c.is_whitespace() || matches!(c, '>' | ']'));
+    Ok(render[..same].rfind(['<', '[']).filter(is_open).unwrap_or(same))
 }
 
 /// The message with more in one of its texts, the one that is last in a turn first.
 fn longer(message: &Message) -> impl Iterator<Item = Message> {
-    let with = |change: &dyn Fn(&mut Message) -> Option<()>| {
+    let with = |change: &dyn Fn(&mut Message)| {
         let mut longer = message.clone();
-        change(&mut longer).map(|()| longer)
+        change(&mut longer);
+        longer
     };
-    let in_call = with(&|message| {
-        let call = message.tool_calls.last_mut()?;
+    let in_call = |message: &mut Message| {
+        let Some(call) = message.tool_calls.last_mut() else { return };
         match serde_json::from_str::<Map<String, Value>>(&call.arguments) {
             Ok(mut arguments) => {
                 arguments.insert(format!("{}x", arguments.keys().max().map_or("", String::as_str)), "x".into());
@@ -125,11 +128,10 @@ fn longer(message: &Message) -> impl Iterator<Item = Message> {
             }
             Err(_) => call.arguments.push_str(other(&call.arguments)),
         }
-        Some(())
-    });
-    let in_content = with(&|message| Some(message.content.push_str(other(&message.content))));
-    let in_reasoning = with(&|message| Some(message.reasoning_content.push_str(other(&message.reasoning_content))));
-    [in_call, in_content, in_reasoning].into_iter().flatten()
+    };
+    let in_content = |message: &mut Message| message.content.push_str(other(&message.content));
+    let in_reasoning = |message: &mut Message| message.reasoning_content.push_str(other(&message.reasoning_content));
+    [with(&in_call), with(&in_content), with(&in_reasoning)].into_iter().filter(move |longer| longer != message)
 }
 
 /// A character that the text does not end with.

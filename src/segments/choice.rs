@@ -4,12 +4,13 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use super::Limit;
 use super::change::{Change, Kept, NO_SPACE, moved};
 use super::marking::{Kind, Known, Marking, Way, With, is_container, stand_in};
 use super::words::is_word;
 use chatparse_base::find::{char_border_before, char_border_behind};
 use chatparse_base::limits::{SEGMENT_RENDERS, SEGMENT_WORDS};
-use chatparse_jinja::{Edge, Label, Labels};
+use chatparse_jinja::{Edge, Label, Labels, VALUES};
 use chatparse_message::Request;
 
 /// The findings of labelled renders.
@@ -28,6 +29,7 @@ pub(super) struct Found {
     pub words: Vec<String>,
     /// The ranges that depend on other such texts.
     pub unknown: Vec<Range<usize>>,
+    pub limit: Option<Limit>,
 }
 
 /// A render with changed values that is otherwise the prompt.
@@ -69,7 +71,7 @@ pub(super) fn choose(
     request: &Request,
     render: impl Fn(&Request) -> Option<String>,
 ) -> Found {
-    let search = Search { prompt, labels, request, render: &render, renders: Cell::new(0) };
+    let search = Search { prompt, labels, request, render: &render, renders: Cell::new(0), is_over: Cell::new(false) };
     let Chosen { values, ways, share, labels: taken, changed } = search.choose();
     let is_padded = |known: &Known| known.kind == Kind::Text && known.text.trim().len() != known.text.len();
     let trim = || search.render(&ways, With { trim: true, share, change: None });
@@ -104,11 +106,14 @@ pub(super) fn choose(
             found.words.extend(known.texts().map(str::to_owned));
         }
     }
+    let mut is_over = search.is_over.get();
     if found.words.len() > SEGMENT_WORDS {
         found.words.clear();
         found.unknown.push(0..prompt.len());
+        is_over = true;
     }
-    Found { values, ..found }
+    let limit = if values.len() > VALUES { Some(Limit::Values) } else { is_over.then_some(Limit::Renders) };
+    Found { values, limit, ..found }
 }
 
 /// The treatment of each value, and the resulting labels. `share`: equal texts have one label.
@@ -127,9 +132,17 @@ struct Search<'s> {
     request: &'s Request,
     render: &'s dyn Fn(&Request) -> Option<String>,
     renders: Cell<usize>,
+    /// Whether a trial was left out because of their number.
+    is_over: Cell<bool>,
 }
 
 impl Search<'_> {
+    fn may_render(&self) -> bool {
+        let may = self.renders.get() < SEGMENT_RENDERS;
+        self.is_over.set(self.is_over.get() || !may);
+        may
+    }
+
     /// The render without its labels, and the labels.
     fn render(&self, ways: &[Way], with: With) -> Option<(String, Vec<Label>)> {
         self.renders.set(self.renders.get() + 1);
@@ -145,7 +158,7 @@ impl Search<'_> {
     }
 
     fn fits(&self, ways: &[Way], values: &[Known]) -> bool {
-        self.renders.get() < SEGMENT_RENDERS && self.labels(ways, values, false).is_some()
+        self.may_render() && self.labels(ways, values, false).is_some()
     }
 
     /// If labels on all values change the prompt, groups are tried one by one, and the values of a group by halves.
@@ -193,7 +206,7 @@ impl Search<'_> {
 
     /// Labels all these values, in this way, if that does not change the prompt.
     fn take(&self, ways: &mut Vec<Way>, values: &[Known], members: &[usize]) -> bool {
-        if self.renders.get() >= SEGMENT_RENDERS {
+        if !self.may_render() {
             return false;
         }
         // Each word is searched for separately.
@@ -217,7 +230,7 @@ impl Search<'_> {
 
     fn halve(&self, ways: &mut Vec<Way>, values: &[Known], members: &[usize]) {
         let members: Vec<usize> = members.iter().copied().filter(|index| ways[*index] == Way::Leave).collect();
-        if members.len() < 2 || self.renders.get() >= SEGMENT_RENDERS {
+        if members.len() < 2 || !self.may_render() {
             return;
         }
         for half in [&members[..members.len() / 2], &members[members.len() / 2..]] {
@@ -268,7 +281,7 @@ impl Trial<'_> {
         values[numbers.clone()].fill(true);
         for keeps in [false, true] {
             let is_new = if keeps { !found.kept.is_empty() } else { !found.changed.keeps };
-            if !is_new || self.search.renders.get() >= SEGMENT_RENDERS {
+            if !is_new || !self.search.may_render() {
                 continue;
             }
             let changed = |labels: usize| {

@@ -226,6 +226,9 @@ fn always_append_keeps_what_the_template_changes() {
     keeps(&empty_thought, "", &user(), Reason::Opening, &opened);
     let cut = r#"<call>{"name": "f", "arguments": {"b": "Par"#;
     keeps(&empty_thought, cut, &result, Reason::Opening, &format!("\"}}}}</call>{to_tool}<think></think>"));
+    // A message that the template leaves out ends where the next one begins.
+    let users = "{% for m in messages if m.role == 'user' %}<u>{{ m.content }}{% endfor %}<a>";
+    keeps(&always(&ChatTemplate::new(users, "", "").unwrap()), "Hello", &user(), Reason::Moved, "<u>Go on.<a>");
     // Half a character cannot stay.
     let next = always(&template(THOUGHT, "", "")).next(b"caf\xc3", &user()).unwrap();
     assert_eq!(next.append(), format!("\u{fffd}{TO_USER}"));
