@@ -166,7 +166,7 @@ impl Search<'_> {
         for share in [false, true] {
             let values = self.values(share);
             let ways = vec![Way::Label; values.len()];
-            let all = Change { values: &vec![true; values.len()], kept: None, labels: 0, spaces: false };
+            let all = Change { values: &vec![true; values.len()], kept: None, labels: 0, spaces: false, again: &[] };
             if let Some(changed) = self.changed(&ways, &values, share, all) {
                 return Chosen { labels: changed.labels.clone(), values, ways, share, changed: Some(changed) };
             }
@@ -252,7 +252,7 @@ impl Search<'_> {
     /// not told from the template's by what stands around them.
     fn spaces(&self, values: &[bool], share: bool) -> Vec<Range<usize>> {
         let ways = vec![Way::Leave; values.len()];
-        let change = Some(Change { values, kept: None, labels: 0, spaces: true });
+        let change = Some(Change { values, kept: None, labels: 0, spaces: true, again: &[] });
         let Some((text, _)) = self.render(&ways, With { change, share, trim: false }) else { return Vec::new() };
         if text.len() != self.prompt.len() {
             return Vec::new();
@@ -285,7 +285,8 @@ impl Trial<'_> {
                 continue;
             }
             let changed = |labels: usize| {
-                let change = Change { values: &values, kept: keeps.then_some(&found.kept), labels, spaces: false };
+                let change =
+                    Change { values: &values, kept: keeps.then_some(&found.kept), labels, spaces: false, again: &[] };
                 self.search.changed(self.ways, self.values, self.share, change)
             };
             // With two labels a template that cuts at some length shows something else.
@@ -315,22 +316,29 @@ impl Trial<'_> {
     fn depends_on(&self, apart: &[usize], found: &Found) -> Option<Range<usize>> {
         let whole = 0..self.search.prompt.len();
         let mut values = found.changed.values.clone();
-        // Without a label nothing of a value is kept.
+        // Without a label nothing of a value is kept. What is cut at another place may be the same by chance, but hardly twice.
         let mut ways = self.ways.to_vec();
         for index in apart {
             (values[*index], ways[*index]) = (true, Way::Leave);
         }
         let kept = found.changed.keeps.then_some(&found.kept);
-        let change = Some(Change { values: &values, kept, labels: 1, spaces: false });
-        let Some((other, labels)) = self.search.render(&ways, With { change, share: self.share, trim: false }) else {
-            return Some(whole);
-        };
-        let (other, _) = restored(&other, labels, &ways, self.values);
-        let (old, new) = (found.changed.text.as_bytes(), other.as_bytes());
-        let same = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-        let behind = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
+        let old = found.changed.text.as_bytes();
+        let (mut same, mut behind, mut shortest, mut differs) = (old.len(), old.len(), old.len(), false);
+        for again in [&[][..], apart] {
+            let change = Some(Change { values: &values, kept, labels: 1, spaces: false, again });
+            let Some((other, labels)) = self.search.render(&ways, With { change, share: self.share, trim: false })
+            else {
+                return Some(whole);
+            };
+            let (other, _) = restored(&other, labels, &ways, self.values);
+            let new = other.as_bytes();
+            same = same.min(old.iter().zip(new).take_while(|(a, b)| a == b).count());
+            behind = behind.min(old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count());
+            shortest = shortest.min(new.len());
+            differs |= old != new;
+        }
         // Text around the range may begin or end as what is there does: then the range may be longer.
-        let both = (same + behind).saturating_sub(old.len().min(new.len()));
+        let both = (same + behind).saturating_sub(shortest);
         let text = self.search.prompt;
         let texts = apart.iter().flat_map(|index| self.values[*index].texts());
         let own: HashSet<char> = texts.flat_map(str::chars).flat_map(char::to_lowercase).collect();
@@ -342,7 +350,7 @@ impl Trial<'_> {
         let end = char_border_behind(text, old.len() - (behind - both));
         let end = end + length(&mut text[end..].chars());
         // Where it is inserted or left out as a whole, its place is not told.
-        (old != new).then_some(if start < end { start..end } else { whole })
+        differs.then_some(if start < end { start..end } else { whole })
     }
 }
 
