@@ -59,6 +59,11 @@ AT(chat_segment, index, 3);
 AT(chat_segment, path, 4);
 SIZE(chat_segment, 6);
 
+AT(chat_segment_token, origin, 0);
+AT(chat_segment_token, message, 1);
+AT(chat_segment_token, sampled, 2);
+SIZE(chat_segment_token, 3);
+
 AT(chat_fidelity, kind, 0);
 AT(chat_fidelity, schema, 1);
 AT(chat_fidelity, pointer, 3);

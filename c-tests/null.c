@@ -29,7 +29,7 @@ static void handles(void) {
   BAD(chat_params_from_template(NULL, TEXT("{}"), &params, &error));
   BAD(chat_params_from_template_with(NULL, TEXT("{}"), TEXT("{}"), &params, &error));
   BAD(chat_params_continue(NULL, TEXT(""), TEXT("[]"), 0, &params, &error));
-  CHECK(chat_params_kept(NULL) == 0 && !chat_params_short(NULL) && chat_params_append(NULL).len == 0);
+  CHECK(chat_params_kept(NULL) == 0 && !chat_params_short(NULL) && chat_params_append(NULL).len == 0 && chat_params_rendered(NULL).len == 0);
   CHECK(chat_params_rewrite(NULL).reason == CHAT_REASON_NONE && chat_params_rewrite(NULL).words.len == 0);
   BAD(chat_params_media(NULL, 0, &media, &error));
   CHECK(chat_params_media_count(NULL) == 0);
@@ -38,6 +38,10 @@ static void handles(void) {
   BAD(chat_segments_from_template(NULL, TEXT("{}"), NULL, 0, &segments, &error));
   BAD(chat_segments_at(NULL, 0, &segment, &error));
   CHECK(chat_segments_count(NULL) == 0 && chat_segments_prompt(NULL).len == 0 && chat_segments_mask(NULL, 15, NULL, 0) == 0);
+  chat_segment_token token;
+  BAD(chat_segments_batch(NULL, NULL, 0, NULL, 0, 1, NULL, &error));
+  BAD(chat_segments_tokens(NULL, 15, NULL, 0, false, &token, &error));
+  CHECK(chat_segments_limit(NULL).len == 0);
   chat_segments_free(NULL);
   BAD(chat_params_json(NULL, &text, &error));
   BAD(chat_params_grammar(NULL, &grammar, &error));

@@ -252,12 +252,22 @@ static void rewritten(void) {
   chat_params *params = NULL, *next = NULL;
   OK(chat_template_new(TEXT(source), TEXT(""), TEXT("<end>"), &template, &error));
   OK(chat_params_from_template(template, TEXT(HI_REQUEST), &params, &error));
-  chat_template_free(template);
   OK(chat_params_continue(params, TEXT("<think>Who?</think>I"), TEXT(USER), 0, &next, &error));
   const chat_rewrite rewrite = chat_params_rewrite(next);
   CHECK(rewrite.reason == CHAT_REASON_REASONING && rewrite.message == 1 && contains(rewrite.words, "reasoning"));
   CHECK(chat_params_kept(next) == chat_params_prompt(params).len);
   CHECK(is(chat_params_append(next), "I<end><user>Go on.<end><assistant>"));
+  CHECK(chat_params_rendered(next).len == chat_params_prompt(next).len);
+  chat_params_free(params);
+  chat_params_free(next);
+
+  // It keeps the reasoning if it must, and says what the template has in its place.
+  OK(chat_params_from_template_with(template, TEXT(HI_REQUEST), TEXT("{\"append\": \"always\"}"), &params, &error));
+  chat_template_free(template);
+  OK(chat_params_continue(params, TEXT("<think>Who?</think>I"), TEXT(USER), 0, &next, &error));
+  CHECK(chat_params_rewrite(next).reason == CHAT_REASON_REASONING && chat_params_kept(next) == chat_params_prompt(params).len + 20);
+  CHECK(is(chat_params_append(next), "<end><user>Go on.<end><assistant>"));
+  CHECK(contains(chat_params_rendered(next), "<assistant>I<end>") && contains(chat_params_prompt(next), "Who?"));
   chat_params_free(params);
   chat_params_free(next);
 }

@@ -487,6 +487,10 @@ typedef struct {
  *   `reasoning_content`; `chat_template_kwargs`: an object of further template variables;
  * - `plain` (default false): the template gets `messages`, `tools`, `documents` and `chat_template_kwargs` unchanged,
  *   in any form, and no other variable, as in transformers;
+ * - `for_training` (default false): the defaults of `plain` and `add_generation_prompt` are true and false, for segments and
+ *   masks of conversations as transformers renders them;
+ * - `append`: what `chat_params_continue` does where the template would change what was sent. `template` (default): the
+ *   prompt from there on is the template's. `always`: what was sent stays;
  * - `json_schema`, `grammar` (GBNF): constrain the content; `grammar_style`: `faithful` (default), `llama.cpp` or
  *   `llama.cpp-b10587`, see `chat_grammar_style`; `force_pure_content`: parse the output as content only;
  * - `now`: Unix seconds, the only clock that the template sees; default the system's. On a system without one
@@ -1003,7 +1007,7 @@ CHAT_ENUM(chat_reason) {
                                   the library cannot tell that the two are equivalent. */
 };
 
-/** Where and why the new prompt differs from the earlier prompt and output. */
+/** Where and why the template changes the earlier prompt and output. */
 typedef struct {
   chat_reason reason; /**< Why; `CHAT_REASON_NONE` if nothing differs. */
   chat_str words;     /**< The reason as a sentence; valid for ever. */
@@ -1023,7 +1027,9 @@ typedef struct {
  *
  * Some templates change earlier turns once other messages follow, e.g. drop their reasoning. This is not an error:
  * `chat_params_rewrite` has the reason and `chat_params_kept` how many bytes stay. Remove the tokens after them, and
- * the one that crosses the border, then send `chat_params_append`.
+ * the one that crosses the border, then send `chat_params_append`. If the request has the option `append: always`, all
+ * stays instead, except for half a character at the end of `output`; what ends the turn and all behind it is as the
+ * template writes it, and `chat_params_rendered` has what the template would have written.
  *
  * `flags` is 0 or `CHAT_CONTINUE_LEARNT`. With 0, the library renders and compares the whole conversation: no change
  * goes unnoticed. The template's clock is that of the first request. The new params hold the whole prompt; `params`
@@ -1038,18 +1044,26 @@ CHAT_MUST_USE chat_status chat_params_continue(const chat_params *params, const 
 
 /**
  * Returns how many bytes of the earlier prompt and output the new prompt begins with: all of them if there is no
- * rewrite. 0 for params that do not continue others.
+ * rewrite, or if the request says `append: always`. 0 for params that do not continue others.
  */
 size_t chat_params_kept(const chat_params *params);
 
 /** Returns the prompt from byte `chat_params_kept` on. Empty for params that do not continue others. */
 chat_str chat_params_append(const chat_params *params);
+
+/**
+ * Returns the prompt as the template renders the whole conversation. It differs from `chat_params_prompt` where an output
+ * was not written as the template writes it, or where `append: always` kept what the template would change.
+ */
+chat_str chat_params_rendered(const chat_params *params);
+
 /** Returns whether `CHAT_CONTINUE_LEARNT` avoided the render of the whole conversation. */
 bool chat_params_short(const chat_params *params);
 
 /**
- * Returns why the new prompt differs from the earlier prompt and output; `chat_params_kept` is the position of the
- * first different byte. `CHAT_REASON_NONE` for params that do not continue others.
+ * Returns why the template changes the earlier prompt and output; `chat_params_kept` is the position of the first
+ * different byte, unless the request says `append: always`. `CHAT_REASON_NONE` if it does not, and for params that do not
+ * continue others.
  */
 chat_rewrite chat_params_rewrite(const chat_params *params);
 
@@ -1070,6 +1084,10 @@ chat_rewrite chat_params_rewrite(const chat_params *params);
 #define CHAT_MASK_END 8
 /** In a mask: only the last turn. */
 #define CHAT_MASK_LAST_ONLY 16
+/** In a mask: what the prompt has already written of a turn, such as the opening of its reasoning. */
+#define CHAT_MASK_PREFILL 32
+/** In a mask: the white space behind the end of a turn. */
+#define CHAT_MASK_SPACE 64
 
 /** The source of a part of a prompt. Later versions may add some: treat unknown ones as `CHAT_TEXT_ORIGIN_UNKNOWN`. */
 CHAT_ENUM(chat_text_origin) {
@@ -1091,6 +1109,15 @@ typedef struct {
                                 `/tool_calls/0/function/arguments/city`. Of a variable: its name. Else empty. */
 } chat_segment;
 
+/** What a token of a prompt is. */
+typedef struct {
+  chat_text_origin origin; /**< Whose text it is. `CHAT_TEXT_ORIGIN_TEMPLATE` is scaffold, all else the body of
+                                something. A token with a byte of a value is never the template's. */
+  size_t message;          /**< Index of the message that it comes from, or in whose turn it is; `SIZE_MAX` for
+                                others. */
+  bool sampled;            /**< Whether a model wrote a byte of it, by the mask. */
+} chat_segment_token;
+
 /**
  * Renders the prompt of a request and finds the source of each byte. The prompt is that of
  * `chat_params_from_template`. Takes two to five renders, and up to some 160 if the template inspects values. `request` and `options` are as for
@@ -1101,6 +1128,25 @@ typedef struct {
 CHAT_MUST_USE chat_status chat_segments_from_template(const chat_template *template_, const char *request,
                                                       size_t request_len, const char *options, size_t options_len,
                                                       chat_segments **out, chat_error **error);
+
+/**
+ * As `chat_segments_from_template`, for each of the `count` requests at `requests`, on at most `threads` threads, of which the
+ * caller's is one; 0: on as many as the machine runs at once. The other threads end before the function returns.
+ *
+ * `out` has `count` places, and each is filled: with segments, to be freed one by one, or with NULL if the request failed,
+ * also if the function fails. `options` holds for all requests.
+ *
+ * Errors: those of the first request that failed, with its index in the message.
+ */
+CHAT_MUST_USE chat_status chat_segments_batch(const chat_template *template_, const chat_str *requests, size_t count,
+                                              const char *options, size_t options_len, size_t threads,
+                                              chat_segments **out, chat_error **error);
+
+/**
+ * Returns what ran out in search of the origins and turns, as a sentence that is valid for ever; empty if nothing did. If
+ * something did, bytes whose origin could be found are `CHAT_TEXT_ORIGIN_UNKNOWN`, or turns are missing in masks.
+ */
+chat_str chat_segments_limit(const chat_segments *segments);
 
 /** Returns the prompt. */
 chat_str chat_segments_prompt(const chat_segments *segments);
@@ -1120,6 +1166,18 @@ CHAT_MUST_USE chat_status chat_segments_at(const chat_segments *segments, size_t
  * be NULL if `capacity` is 0.
  */
 size_t chat_segments_mask(const chat_segments *segments, uint32_t parts, chat_span *out, size_t capacity);
+
+/**
+ * Labels the tokens of the prompt, of any tokenizer: `offsets` has the place of each of the `count` tokens, in characters if
+ * `in_chars`, as tokenizers of transformers give them, else in bytes. `parts` is as for `chat_segments_mask`: what counts as
+ * sampled. Fills the `count` places of `out`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the token's index, for a place that is not in the prompt; then `out` is
+ * unchanged.
+ */
+CHAT_MUST_USE chat_status chat_segments_tokens(const chat_segments *segments, uint32_t parts, const chat_span *offsets,
+                                               size_t count, bool in_chars, chat_segment_token *out,
+                                               chat_error **error);
 
 /** Frees the segments. */
 void chat_segments_free(chat_segments *segments);

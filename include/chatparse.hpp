@@ -298,6 +298,8 @@ class Params : public detail::Handle<chat_params, chat_params_free> {
   std::size_t kept() const noexcept { return chat_params_kept(get()); }
   std::string_view append() const & noexcept { return detail::view(chat_params_append(get())); }
   std::string append() const && { return std::string(detail::view(chat_params_append(get()))); }
+  std::string_view rendered() const & noexcept { return detail::view(chat_params_rendered(get())); }
+  std::string rendered() const && { return std::string(detail::view(chat_params_rendered(get()))); }
   Rewrite rewrite() const noexcept { return Rewrite(chat_params_rewrite(get())); }
   bool short_render() const noexcept { return chat_params_short(get()); }
 };
@@ -322,6 +324,14 @@ class Segments : public detail::Handle<chat_segments, chat_segments_free> {
     chat_segments_mask(get(), parts, spans.data(), spans.size());
     return spans;
   }
+
+  // What tokens at these places are (chat_segments_tokens).
+  Result<std::vector<chat_segment_token>> tokens(std::uint32_t parts, const std::vector<chat_span> &offsets, bool in_chars) const {
+    std::vector<chat_segment_token> labels(offsets.size());
+    chat_segment_token *const out = labels.data();
+    return detail::run(std::move(labels), chat_segments_tokens, get(), parts, offsets.data(), offsets.size(), in_chars, out);
+  }
+  std::string_view limit() const noexcept { return detail::view(chat_segments_limit(get())); }
 };
 
 // A compiled template.

@@ -262,8 +262,9 @@ impl ChatTemplate {
 
     /// The prompt of a request with the origin of each of its bytes: the template, or a message and its field, a tool or a
     /// variable, and the turns of the assistant. Takes two to five renders, and up to some 160 if the template inspects values,
-    /// so call it only if the result is needed. A prompt that has letters of all the scripts that labels are made of (some
-    /// hundred different ones of Yi, Vai and Phags-pa) is unknown as a whole, and has no turns.
+    /// so call it only if the result is needed. [`Segments::limit`] says if something ran out: a prompt that has letters of all
+    /// the scripts that labels are made of (some hundred different ones of Yi, Vai and Phags-pa) is unknown as a whole, and has
+    /// no turns.
     ///
     /// # Errors
     /// As [`ChatTemplate::params`].
@@ -271,6 +272,13 @@ impl ChatTemplate {
     pub fn segments(&self, request: &Request) -> Result<Segments> {
         let request = &*offered(&self.0.taught.template, request)?;
         segments::segments(&self.0.taught, self.reader_of(request), request)
+    }
+
+    /// [`ChatTemplate::segments`] of each request, in their order, on at most this many threads; 0: on as many as the machine runs
+    /// at once. What threads share is read only, so the results do not depend on their number.
+    #[cfg(feature = "segments")]
+    pub fn segments_batch(&self, requests: &[Request], threads: usize) -> Vec<Result<Segments>> {
+        segments::in_threads(requests.len(), threads, &|index| self.segments(&requests[index]))
     }
 
     /// Prompt and parser for one request.

@@ -122,7 +122,7 @@ pub use next::{Next, Session};
 pub use proof::Proof;
 pub use report::ReportKind;
 #[cfg(feature = "segments")]
-pub use segments::{MaskParts, Origin, Segment, Segments};
+pub use segments::{MaskParts, Offsets, Origin, Segment, Segments, TokenLabel};
 pub use stream::{Ended, Stream};
 
 /// The examples of the README and the guides run as tests.

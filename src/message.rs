@@ -2,9 +2,9 @@
 
 #[doc(inline)]
 pub use chatparse_message::{
-    BareCalls, CallsInReasoning, Continuation, Dialects, GrammarStyle, IncompleteCalls, Leniency, MalformedArguments,
-    Media, Message, OpeningAgain, Part, PlainConversation, ReasoningFormat, Request, Tool, ToolCall, ToolChoice,
-    UnknownTools,
+    Append, BareCalls, CallsInReasoning, Continuation, Dialects, GrammarStyle, IncompleteCalls, Leniency,
+    MalformedArguments, Media, Message, OpeningAgain, Part, PlainConversation, ReasoningFormat, Request, Tool,
+    ToolCall, ToolChoice, UnknownTools,
 };
 #[doc(inline)]
 pub use chatparse_stream::{

@@ -262,7 +262,13 @@ func (p *Params) Append() string {
 	return text(C.chat_params_append(p.handle))
 }
 
-// Rewrite says why the template writes anew what was sent behind byte Kept; empty where it does not.
+// Rendered is the prompt as the template renders the whole conversation; another one where the request's option append is "always".
+func (p *Params) Rendered() string {
+	defer runtime.KeepAlive(p)
+	return text(C.chat_params_rendered(p.handle))
+}
+
+// Rewrite says why the template writes anew what was sent, behind byte Kept unless the option append is "always"; empty where it does not.
 func (p *Params) Rewrite() string {
 	defer runtime.KeepAlive(p)
 	return text(C.chat_params_rewrite(p.handle).words)

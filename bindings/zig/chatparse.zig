@@ -202,7 +202,12 @@ pub const Params = struct {
         return slice(c.chat_params_append(self.handle));
     }
 
-    /// Why the template writes anew what was sent behind byte `kept`; empty where it does not.
+    /// The prompt as the template renders the whole conversation; another one where the request's option `append` is `always`.
+    pub fn rendered(self: Params) []const u8 {
+        return slice(c.chat_params_rendered(self.handle));
+    }
+
+    /// Why the template writes anew what was sent, behind byte `kept` unless the option `append` is `always`; empty where it does not.
     pub fn rewrite(self: Params) []const u8 {
         return slice(c.chat_params_rewrite(self.handle).words);
     }

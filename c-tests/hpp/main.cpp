@@ -180,6 +180,8 @@ static void segments() {
   const auto trained = model.segments(R"({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "bc"}]})");
   const auto mask = trained.mask(CHAT_MASK_CONTENT);
   CHECK(mask.size() == 1 && trained.prompt().substr(mask[0].begin, mask[0].end - mask[0].begin) == "bc");
+  const auto labels = trained.tokens(CHAT_MASK_CONTENT, {{0, 1}, {mask[0].begin, mask[0].end}}, true);
+  CHECK(!labels[0].sampled && labels[1].sampled && labels[1].message == 1 && trained.limit().empty());
 }
 
 // A client that gets deltas.
@@ -335,6 +337,9 @@ static void next_turn() {
   const auto anew = begun.next("Hello", R"([{"role": "user", "content": "Bye"}])");
   CHECK(anew.rewrite().reason != CHAT_REASON_NONE && !anew.rewrite().words.empty());
   CHECK(anew.kept() < begun.prompt().size() + 5 && anew.prompt() == "<u>Hi<u>Bye<a>");
+  const auto kept = model.params(R"({"messages": [{"role": "user", "content": "Hi"}]})", R"({"append": "always"})")
+                        .next("Hello", R"([{"role": "user", "content": "Bye"}])");
+  CHECK(kept.prompt() == "<u>Hi<a>Hello<u>Bye<a>" && kept.rendered() == anew.prompt());
 }
 
 static void answers() {

@@ -31,7 +31,9 @@ pub const CHAT_CONTINUE_LEARNT: u32 = 1;
 ///
 /// Some templates change earlier turns once other messages follow, e.g. drop their reasoning. This is not an error:
 /// `chat_params_rewrite` has the reason and `chat_params_kept` how many bytes stay. Remove the tokens after them, and
-/// the one that crosses the border, then send `chat_params_append`.
+/// the one that crosses the border, then send `chat_params_append`. If the request has the option `append: always`, all
+/// stays instead, except for half a character at the end of `output`; what ends the turn and all behind it is as the
+/// template writes it, and `chat_params_rendered` has what the template would have written.
 ///
 /// `flags` is 0 or `CHAT_CONTINUE_LEARNT`. With 0, the library renders and compares the whole conversation: no change
 /// goes unnoticed. The template's clock is that of the first request. The new params hold the whole prompt; `params`
@@ -70,7 +72,7 @@ pub unsafe extern "C" fn chat_params_continue(
 }
 
 /// Returns how many bytes of the earlier prompt and output the new prompt begins with: all of them if there is no
-/// rewrite. 0 for params that do not continue others.
+/// rewrite, or if the request says `append: always`. 0 for params that do not continue others.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_kept(params: Option<&chat_params>) -> usize {
     params.and_then(|params| params.next.as_ref()).map_or(0, |next| next.kept)
@@ -80,6 +82,13 @@ pub extern "C" fn chat_params_kept(params: Option<&chat_params>) -> usize {
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_append(params: Option<&chat_params>) -> chat_str {
     view(params.and_then(|params| params.params().prompt.get(chat_params_kept(Some(params))..)))
+}
+
+/// Returns the prompt as the template renders the whole conversation. It differs from `chat_params_prompt` where an output
+/// was not written as the template writes it, or where `append: always` kept what the template would change.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_rendered(params: Option<&chat_params>) -> chat_str {
+    view(params.map(|params| params.session.rendered()))
 }
 
 /// Returns whether `CHAT_CONTINUE_LEARNT` avoided the render of the whole conversation.
@@ -121,7 +130,7 @@ impl From<Reason> for chat_reason {
     }
 }
 
-/// Where and why the new prompt differs from the earlier prompt and output.
+/// Where and why the template changes the earlier prompt and output.
 #[repr(C)]
 pub struct chat_rewrite {
     /// Why; `CHAT_REASON_NONE` if nothing differs.
@@ -133,8 +142,9 @@ pub struct chat_rewrite {
     pub message: usize,
 }
 
-/// Returns why the new prompt differs from the earlier prompt and output; `chat_params_kept` is the position of the
-/// first different byte. `CHAT_REASON_NONE` for params that do not continue others.
+/// Returns why the template changes the earlier prompt and output; `chat_params_kept` is the position of the first
+/// different byte, unless the request says `append: always`. `CHAT_REASON_NONE` if it does not, and for params that do not
+/// continue others.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_rewrite(params: Option<&chat_params>) -> chat_rewrite {
     match params.and_then(|params| params.next.as_ref()?.rewrite.as_ref()) {

@@ -98,6 +98,10 @@ impl chat_params {
 ///   `reasoning_content`; `chat_template_kwargs`: an object of further template variables;
 /// - `plain` (default false): the template gets `messages`, `tools`, `documents` and `chat_template_kwargs` unchanged,
 ///   in any form, and no other variable, as in transformers;
+/// - `for_training` (default false): the defaults of `plain` and `add_generation_prompt` are true and false, for segments and
+///   masks of conversations as transformers renders them;
+/// - `append`: what `chat_params_continue` does where the template would change what was sent. `template` (default): the
+///   prompt from there on is the template's. `always`: what was sent stays;
 /// - `json_schema`, `grammar` (GBNF): constrain the content; `grammar_style`: `faithful` (default), `llama.cpp` or
 ///   `llama.cpp-b10587`, see `chat_grammar_style`; `force_pure_content`: parse the output as content only;
 /// - `now`: Unix seconds, the only clock that the template sees; default the system's. On a system without one

@@ -2,6 +2,7 @@
 
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use super::error::chat_error;
 use super::guard::{answer, guard};
@@ -9,8 +10,9 @@ use super::ptr::{give, item, required};
 use super::sources::chat_span;
 use super::status::chat_status;
 use super::template::chat_template;
-use super::text::{chat_str, utf8, view};
-use crate::segments::{MaskParts, Origin, Segment, Segments};
+use super::text::{array, chat_str, utf8, view};
+use crate::segments::{Limit, MaskParts, Offsets, Origin, Segment, Segments, in_threads};
+use chatparse_base::Result;
 use chatparse_message::Request;
 
 /// A prompt with the source of each byte: the template, or a message, tool or variable of the request. Immutable.
@@ -33,6 +35,18 @@ pub enum chat_text_origin {
     Kwarg = 4,
     /// A value that the template changed in a way the library cannot follow. Never the template's text alone.
     Unknown = 5,
+}
+
+impl From<&Origin> for chat_text_origin {
+    fn from(origin: &Origin) -> Self {
+        match origin {
+            Origin::Template => chat_text_origin::Template,
+            Origin::Message { .. } => chat_text_origin::Message,
+            Origin::Tool(_) => chat_text_origin::Tool,
+            Origin::Kwarg(_) => chat_text_origin::Kwarg,
+            Origin::Unknown => chat_text_origin::Unknown,
+        }
+    }
 }
 
 /// A part of a prompt from one source.
@@ -61,6 +75,10 @@ pub const CHAT_MASK_CALLS: u32 = 4;
 pub const CHAT_MASK_END: u32 = 8;
 /// In a mask: only the last turn.
 pub const CHAT_MASK_LAST_ONLY: u32 = 16;
+/// In a mask: what the prompt has already written of a turn, such as the opening of its reasoning.
+pub const CHAT_MASK_PREFILL: u32 = 32;
+/// In a mask: the white space behind the end of a turn.
+pub const CHAT_MASK_SPACE: u32 = 64;
 
 /// Renders the prompt of a request and finds the source of each byte. The prompt is that of
 /// `chat_params_from_template`. Takes two to five renders, and up to some 160 if the template inspects values. `request` and `options` are as for
@@ -92,6 +110,62 @@ pub unsafe extern "C" fn chat_segments_from_template(
     })
 }
 
+/// As `chat_segments_from_template`, for each of the `count` requests at `requests`, on at most `threads` threads, of which the
+/// caller's is one; 0: on as many as the machine runs at once. The other threads end before the function returns.
+///
+/// `out` has `count` places, and each is filled: with segments, to be freed one by one, or with NULL if the request failed,
+/// also if the function fails. `options` holds for all requests.
+///
+/// Errors: those of the first request that failed, with its index in the message.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_segments_batch(
+    template: Option<&chat_template>,
+    requests: *const chat_str,
+    count: usize,
+    options: *const c_char,
+    options_len: usize,
+    threads: usize,
+    out: *mut *mut chat_segments,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let template = required(template, "template")?;
+        // SAFETY: the caller's array, by the contract.
+        let requests = unsafe { array(requests, count, "requests") }?;
+        let out = required((count == 0 || !out.is_null()).then_some(out), "out")?;
+        // SAFETY: the caller's array has `count` places, by the contract.
+        let put = |index: usize, segments| unsafe { out.add(index).write(segments) };
+        (0..count).for_each(|index| put(index, std::ptr::null_mut()));
+        let options = match options.is_null() {
+            true => "{}",
+            // SAFETY: the caller's text, by the contract.
+            false => unsafe { utf8(options, options_len, "options") }?,
+        };
+        // SAFETY: the caller's texts, by the contract.
+        let requests = requests.iter().map(|request| unsafe { utf8(request.data, request.len, "request") });
+        let requests: Vec<Result<&str>> = requests.collect();
+        let found = in_threads(count, threads, &|index| {
+            let request = requests[index].clone()?;
+            template.template.segments(&Request::from_text_with(request, options)?)
+        });
+        let mut failed = None;
+        for (index, found) in found.into_iter().enumerate() {
+            match found {
+                Ok(found) => put(index, give(chat_segments(found))),
+                Err(error) => drop(failed.get_or_insert((index, error))),
+            }
+        }
+        failed.map_or(Ok(()), |(index, error)| Err(error.within(&format!("requests[{index}]"))))
+    })
+}
+
+/// Returns what ran out in search of the origins and turns, as a sentence that is valid for ever; empty if nothing did. If
+/// something did, bytes whose origin could be found are `CHAT_TEXT_ORIGIN_UNKNOWN`, or turns are missing in masks.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_segments_limit(segments: Option<&chat_segments>) -> chat_str {
+    view(segments.and_then(|segments| segments.0.limit).map(Limit::words))
+}
+
 /// Returns the prompt.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_segments_prompt(segments: Option<&chat_segments>) -> chat_str {
@@ -115,14 +189,14 @@ pub extern "C" fn chat_segments_at(
     guard(error, || {
         let (segments, out) = (required(segments, "segments")?, required(out, "out")?);
         let Segment { bytes, origin } = item(&segments.0.segments, index, "segments")?;
-        let (kind, index, path) = match origin {
-            Origin::Template => (chat_text_origin::Template, 0, ""),
-            Origin::Message { index, path } => (chat_text_origin::Message, *index, path.as_str()),
-            Origin::Tool(index) => (chat_text_origin::Tool, *index, ""),
-            Origin::Kwarg(name) => (chat_text_origin::Kwarg, 0, name.as_str()),
-            Origin::Unknown => (chat_text_origin::Unknown, 0, ""),
+        let (index, path) = match origin {
+            Origin::Message { index, path } => (*index, path.as_str()),
+            Origin::Tool(index) => (*index, ""),
+            Origin::Kwarg(name) => (0, name.as_str()),
+            Origin::Template | Origin::Unknown => (0, ""),
         };
-        out.write(chat_segment { begin: bytes.start, end: bytes.end, origin: kind, index, path: view(Some(path)) });
+        let origin = origin.into();
+        out.write(chat_segment { begin: bytes.start, end: bytes.end, origin, index, path: view(Some(path)) });
         Ok(())
     })
 }
@@ -142,20 +216,71 @@ pub unsafe extern "C" fn chat_segments_mask(
 ) -> usize {
     answer(|| {
         let Some(segments) = segments else { return 0 };
-        let has = |part: u32| parts & part != 0;
-        let mask = segments.0.mask(MaskParts {
-            reasoning: has(CHAT_MASK_REASONING),
-            content: has(CHAT_MASK_CONTENT),
-            calls: has(CHAT_MASK_CALLS),
-            end: has(CHAT_MASK_END),
-            last_only: has(CHAT_MASK_LAST_ONLY),
-        });
+        let mask = segments.0.mask(mask_parts(parts));
         let capacity = if out.is_null() { 0 } else { capacity };
         for (index, span) in mask.iter().take(capacity).enumerate() {
             // SAFETY: the caller's array has `capacity` places, by the contract.
             unsafe { out.add(index).write(chat_span { begin: span.start, end: span.end }) };
         }
         mask.len()
+    })
+}
+
+fn mask_parts(parts: u32) -> MaskParts {
+    let has = |part: u32| parts & part != 0;
+    MaskParts {
+        reasoning: has(CHAT_MASK_REASONING),
+        content: has(CHAT_MASK_CONTENT),
+        calls: has(CHAT_MASK_CALLS),
+        end: has(CHAT_MASK_END),
+        prefill: has(CHAT_MASK_PREFILL),
+        space: has(CHAT_MASK_SPACE),
+        last_only: has(CHAT_MASK_LAST_ONLY),
+    }
+}
+
+/// What a token of a prompt is.
+#[repr(C)]
+pub struct chat_segment_token {
+    /// Whose text it is. `CHAT_TEXT_ORIGIN_TEMPLATE` is scaffold, all else the body of something. A token with a byte of a value
+    /// is never the template's.
+    pub origin: chat_text_origin,
+    /// Index of the message that it comes from, or in whose turn it is; `SIZE_MAX` for others.
+    pub message: usize,
+    /// Whether a model wrote a byte of it, by the mask.
+    pub sampled: bool,
+}
+
+/// Labels the tokens of the prompt, of any tokenizer: `offsets` has the place of each of the `count` tokens, in characters if
+/// `in_chars`, as tokenizers of transformers give them, else in bytes. `parts` is as for `chat_segments_mask`: what counts as
+/// sampled. Fills the `count` places of `out`.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the token's index, for a place that is not in the prompt; then `out` is
+/// unchanged.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_segments_tokens(
+    segments: Option<&chat_segments>,
+    parts: u32,
+    offsets: *const chat_span,
+    count: usize,
+    in_chars: bool,
+    out: *mut chat_segment_token,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let segments = required(segments, "segments")?;
+        // SAFETY: the caller's array, by the contract.
+        let offsets = unsafe { array(offsets, count, "offsets") }?;
+        let out = required((count == 0 || !out.is_null()).then_some(out), "out")?;
+        let offsets: Vec<Range<usize>> = offsets.iter().map(|span| span.begin..span.end).collect();
+        let offsets = if in_chars { Offsets::Chars(&offsets) } else { Offsets::Bytes(&offsets) };
+        for (index, label) in segments.0.tokens(offsets, mask_parts(parts))?.into_iter().enumerate() {
+            let message = label.message.unwrap_or(usize::MAX);
+            let token = chat_segment_token { origin: label.origin.into(), sampled: label.sampled, message };
+            // SAFETY: the caller's array has `count` places, by the contract.
+            unsafe { out.add(index).write(token) };
+        }
+        Ok(())
     })
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use chatparse_base::{Error, Result};
 use chatparse_jinja::Caps;
-use chatparse_message::{Continuation, Message, PlainConversation, Request, messages_from_json};
+use chatparse_message::{Append, Continuation, Message, PlainConversation, Request, messages_from_json};
 
 /// A request and its messages, including those added later.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ impl New {
         }
     }
 
-    fn message(&self, index: usize) -> Option<Message> {
+    pub fn message(&self, index: usize) -> Option<Message> {
         match self {
             New::Prepared(messages) => messages.get(index).cloned(),
             New::Plain(messages) => Message::from_json(messages.get(index)?).ok(),
@@ -98,6 +98,10 @@ impl History {
             request.add_generation_prompt = true;
         }
         History { request: Arc::new(request), turns: vec![Turn::new(messages)] }
+    }
+
+    pub fn append(&self) -> Append {
+        self.request.append
     }
 
     /// Reads new messages for this conversation.

@@ -12,7 +12,8 @@
 //!
 //! - `history` holds the messages, and makes the requests.
 //! - `turn` finds the end of the turn in the render. The output stays as it was written.
-//! - `rewrite` finds the reason if that is impossible, and the message concerned.
+//! - `rewrite` finds the reason if that is impossible, and the message concerned. [`Append::Always`] appends all the same: what is
+//!   behind the turn is told by a render in which the turn says something else.
 //! - `short` renders a short conversation instead, if that is known to give the same result.
 //! - `preserve` finds out with small conversations whether a template keeps prefixes in general.
 
@@ -28,7 +29,7 @@ use crate::chat::{ChatTemplate, Params};
 use crate::reader::Prompts;
 use chatparse_base::Result;
 use chatparse_jinja::system_clock;
-use chatparse_message::{Message, Request};
+use chatparse_message::{Append, Message, Request};
 use chatparse_stream::Status;
 
 use history::{History, New};
@@ -75,9 +76,11 @@ pub struct Next {
     /// The conversation with the output and the new messages. Its prompt is what was sent, up to [`Next::kept`], and then
     /// [`Next::append`].
     pub session: Session,
-    /// The number of bytes of what was sent (the prompt and the output) that stay: all, unless there is a rewrite.
+    /// The number of bytes of what was sent (the prompt and the output) that stay: all, unless there is a rewrite. With
+    /// [`Append::Always`] all, except for half a character at the output's end.
     pub kept: usize,
-    /// Why not all bytes stay; `None` if they do.
+    /// Why the template does not keep all bytes; `None` if it does. With [`Append::Always`] they stay all the same, and
+    /// [`Session::rendered`] is what the template writes.
     pub rewrite: Option<Rewrite>,
     /// Whether only a short conversation was rendered: see [`Session::next_learnt`].
     pub short: bool,
@@ -115,6 +118,10 @@ impl Session {
     ///
     /// Calls without ids get those that the results among `messages` refer to, in order.
     ///
+    /// If the request says [`Append::Always`], the output stays also where the template would change what was sent. Then
+    /// what ends the turn, the new messages and the opening of the next turn are appended as the template writes them, at the
+    /// cost of one more render.
+    ///
     /// Renders the whole conversation once, and a few more times if the output was not written as the template writes it. Where the
     /// template rewrites what was sent before the output, it takes two renders at most, and a third if arguments were cut off.
     ///
@@ -148,8 +155,8 @@ impl Session {
         let text = match std::str::from_utf8(output) {
             Ok(text) => text,
             Err(error) => {
-                let text = std::str::from_utf8(&output[..error.valid_up_to()]).unwrap_or_default();
-                return self.rewritten(self.shown(output, new, false)?, text);
+                let shown = self.shown(output, new, false)?;
+                return self.otherwise(shown, new, &String::from_utf8_lossy(output), error.valid_up_to());
             }
         };
         let shown = self.shown(output, new, true)?;
@@ -168,12 +175,15 @@ impl Session {
                 return self.appended(shown, text, end);
             }
         }
-        let shown = if shown.closed { self.shown(output, new, false)? } else { shown };
-        self.rewritten(shown, text)
+        // Only what stays has to be closed.
+        let stays = self.history.append() == Append::Always;
+        let shown = if shown.closed && !stays { self.shown(output, new, false)? } else { shown };
+        self.otherwise(shown, new, text, text.len())
     }
 
-    /// The prompt as the template renders it.
-    fn rendered(&self) -> &str {
+    /// The prompt as the template renders the conversation. It differs from that of [`Session::params`] where an output was not
+    /// written as the template writes it, or where [`Append::Always`] kept what the template would change.
+    pub fn rendered(&self) -> &str {
         self.rendered.as_deref().unwrap_or(&self.params.prompt)
     }
 
@@ -228,13 +238,46 @@ impl Session {
         Ok(Next { session: self.with(shown, prompt, turns)?, kept, rewrite: None, short: false, message })
     }
 
+    /// Where the template changes what was sent; the output is text up to `valid`.
+    fn otherwise(&self, shown: Shown, new: &New, output: &str, valid: usize) -> Result<Next> {
+        match self.history.append() {
+            Append::Always => self.appended_anyway(shown, new, output, valid),
+            _ => self.rewritten(shown, &output[..valid]),
+        }
+    }
+
     /// Uses the template's prompt from the first byte that differs.
     fn rewritten(&self, shown: Shown, output: &str) -> Result<Next> {
         let (rewrite, from, kept) = rewrite::find(self, &shown, output);
-        let sent = self.params.prompt.as_str();
-        let stands = [sent, output].concat()[..kept].to_owned();
+        let stands = [self.params.prompt.as_str(), output].concat()[..kept].to_owned();
         let prompt = stands + &shown.render()[from..];
-        let turns = self.turns.iter().filter(|turn| turn.rendered.end <= from).cloned().collect();
+        self.with_rewrite(shown, prompt, rewrite, kept, self.turns_before(from))
+    }
+
+    /// Keeps what was sent, and appends what the template writes behind the turn.
+    fn appended_anyway(&self, shown: Shown, new: &New, output: &str, valid: usize) -> Result<Next> {
+        let (rewrite, from, at) = rewrite::find(self, &shown, &output[..valid]);
+        let end = turn::end_by_change(self, &shown, new, output)?;
+        let sent = self.params.prompt.len();
+        let mut turns = self.turns_before(from);
+        turns.push(Turn { rendered: from.min(end)..end, sent: at..sent + output.len() });
+        let prompt = [&self.params.prompt, output, &shown.render()[end..]].concat();
+        self.with_rewrite(shown, prompt, rewrite, sent + valid, turns)
+    }
+
+    /// The turns that end before this byte of the render.
+    fn turns_before(&self, from: usize) -> Vec<Turn> {
+        self.turns.iter().filter(|turn| turn.rendered.end <= from).cloned().collect()
+    }
+
+    fn with_rewrite(
+        &self,
+        shown: Shown,
+        prompt: String,
+        rewrite: Rewrite,
+        kept: usize,
+        turns: Vec<Turn>,
+    ) -> Result<Next> {
         let message = shown.message.clone();
         Ok(Next { session: self.with(shown, prompt, turns)?, kept, rewrite: Some(rewrite), short: false, message })
     }

@@ -12,7 +12,8 @@ const LOOKED_FOR: usize = 48;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rewrite {
-    /// The first byte of what was sent (the prompt and the output) that changes: [`super::Next::kept`].
+    /// The first byte of what was sent (the prompt and the output) that the template changes: [`super::Next::kept`], unless the
+    /// request says [`chatparse_message::Append::Always`].
     pub at: usize,
     /// The index of the message at that byte, from 0; the output's message follows those of the prompt. `None` if the byte
     /// is the template's, in front of all messages.

@@ -9,12 +9,18 @@
 //!   position, is read as the same message. A render that ends with the message limits how far the turn may reach. Of the
 //!   positions before that, the one is used at which turn and output have the longest common end, apart from white space, so
 //!   that both have the same closing markers.
+//!
+//! Where the template changes what was sent, none of them helps, and the end is found by a change: a render in which the
+//! message says more is the same behind the last of the message.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::{Session, Shown};
+use super::{New, Session, Shown};
 use crate::proof::{is_border, is_marker, shown as said};
+use chatparse_base::Result;
+use chatparse_base::find::{char_border_before, char_border_behind};
 use chatparse_jinja::shared;
+use chatparse_message::Message;
 use chatparse_stream::Status;
 
 /// The maximum number of positions that are tried, from the end of the turn on.
@@ -42,7 +48,7 @@ fn spaced(text: &str, output: &str) -> Option<usize> {
     for c in output.chars().filter(|c| !c.is_whitespace()) {
         rest = rest.trim_start().strip_prefix(c)?;
     }
-    Some(text.len() - behind_space(rest, output).len())
+    Some(text.len() - rest.len() + spaces_of(rest, output))
 }
 
 /// The text behind the white space that the output ends with, as far as the text has it.
@@ -75,7 +81,81 @@ fn read_back(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
     };
     let (_, end) = ends.into_iter().find(|(_, at)| is_same(*at))?;
     let inked = turn[..end].trim_end().len();
-    Some(turn.len() - behind_space(&turn[inked..], output).len())
+    Some(inked + spaces_of(&turn[inked..], output))
+}
+
+/// The end of the turn in a render that may change what was sent. If the message is not in the render, that is where the new
+/// messages begin.
+pub(super) fn end_by_change(session: &Session, shown: &Shown, new: &New, output: &str) -> Result<usize> {
+    let render = shown.render();
+    for message in longer(&shown.message) {
+        // A template may refuse what the message says for the trial.
+        let Ok(other) = session.shown_as(message, new) else { continue };
+        let other = other.render();
+        let alike = render.bytes().rev().zip(other.bytes().rev()).take_while(|(a, b)| a == b).count();
+        if alike < render.len().max(other.len()) {
+            let behind = char_border_behind(render, render.len() - alike);
+            let next = new.message(0).map(|first| first.text()).filter(|text| !text.trim().is_empty());
+            let next = next.and_then(|text| render[behind..].find(text.trim()));
+            let next = next.unwrap_or(render.len() - behind);
+            // The render may have no token there that ended the output.
+            let said = spelt_ends(session, output).into_iter().map(|cut| &output[..cut]);
+            let mut said = [output].into_iter().chain(said);
+            let written = said.find_map(|said| written_of(&render[behind..], next, said));
+            return Ok(behind + written.unwrap_or_else(|| spaces_of(&render[behind..], output)));
+        }
+    }
+    let closed = session.ending_with(&shown.message)?;
+    let same = char_border_before(render, shared(&closed, render).max(shared(session.rendered(), render)));
+    // No marker is cut in two.
+    let is_open = |open: &usize| !render[*open..same].contains(|c: char| c.is_whitespace() || matches!(c, '>' | ']'));
+    Ok(render[..same].rfind(['<', '[']).filter(is_open).unwrap_or(same))
+}
+
+/// The message with more in one of its texts, the one that is last in a turn first.
+fn longer(message: &Message) -> impl Iterator<Item = Message> {
+    let with = |change: &dyn Fn(&mut Message)| {
+        let mut longer = message.clone();
+        change(&mut longer);
+        longer
+    };
+    let in_call = |message: &mut Message| {
+        let Some(call) = message.tool_calls.last_mut() else { return };
+        match serde_json::from_str::<Map<String, Value>>(&call.arguments) {
+            Ok(mut arguments) => {
+                arguments.insert(format!("{}x", arguments.keys().max().map_or("", String::as_str)), "x".into());
+                call.arguments = Value::Object(arguments).to_string();
+            }
+            Err(_) => call.arguments.push_str(other(&call.arguments)),
+        }
+    };
+    let in_content = |message: &mut Message| message.content.push_str(other(&message.content));
+    let in_reasoning = |message: &mut Message| message.reasoning_content.push_str(other(&message.reasoning_content));
+    [with(&in_call), with(&in_content), with(&in_reasoning)].into_iter().filter(move |longer| longer != message)
+}
+
+/// A character that the text does not end with.
+fn other(text: &str) -> &'static str {
+    if text.trim_end().ends_with('x') { "y" } else { "x" }
+}
+
+/// How much of the text behind the last of a message, up to the next one, the output has written already.
+fn written_of(behind: &str, next: usize, output: &str) -> Option<usize> {
+    let ends = (1..=next).filter(|&at| behind.is_char_boundary(at) && is_border(behind, at));
+    let least = |text: &str| match last_marker(text) {
+        0 => text.chars().filter(|c| !c.is_whitespace()).count().max(1),
+        marker => marker,
+    };
+    let ends = ends.take(ENDS).map(|at| (alike(&behind[..at], output), at));
+    let ends = ends.filter(|&(alike, at)| alike >= least(&behind[..at]));
+    let (_, end) = ends.max_by_key(|&(alike, at)| (alike, std::cmp::Reverse(at)))?;
+    let inked = behind[..end].trim_end().len();
+    Some(inked + spaces_of(&behind[inked..], output))
+}
+
+/// The length of the white space at the start of a text that the output ends with.
+fn spaces_of(text: &str, output: &str) -> usize {
+    text.len() - behind_space(text, output).len()
 }
 
 /// The number of visible characters that two texts end with in common.

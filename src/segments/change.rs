@@ -29,6 +29,8 @@ pub(super) struct Change<'c> {
     pub labels: usize,
     /// Only spaces, each into a letter.
     pub spaces: bool,
+    /// The values without a label that are changed once more, in order: one change may show what was there by chance.
+    pub again: &'c [usize],
 }
 
 /// What a space becomes where spaces change.

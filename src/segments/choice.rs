@@ -4,12 +4,13 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use super::Limit;
 use super::change::{Change, Kept, NO_SPACE, moved};
 use super::marking::{Kind, Known, Marking, Way, With, is_container, stand_in};
 use super::words::is_word;
 use chatparse_base::find::{char_border_before, char_border_behind};
 use chatparse_base::limits::{SEGMENT_RENDERS, SEGMENT_WORDS};
-use chatparse_jinja::{Edge, Label, Labels};
+use chatparse_jinja::{Edge, Label, Labels, VALUES};
 use chatparse_message::Request;
 
 /// The findings of labelled renders.
@@ -28,6 +29,7 @@ pub(super) struct Found {
     pub words: Vec<String>,
     /// The ranges that depend on other such texts.
     pub unknown: Vec<Range<usize>>,
+    pub limit: Option<Limit>,
 }
 
 /// A render with changed values that is otherwise the prompt.
@@ -69,7 +71,7 @@ pub(super) fn choose(
     request: &Request,
     render: impl Fn(&Request) -> Option<String>,
 ) -> Found {
-    let search = Search { prompt, labels, request, render: &render, renders: Cell::new(0) };
+    let search = Search { prompt, labels, request, render: &render, renders: Cell::new(0), is_over: Cell::new(false) };
     let Chosen { values, ways, share, labels: taken, changed } = search.choose();
     let is_padded = |known: &Known| known.kind == Kind::Text && known.text.trim().len() != known.text.len();
     let trim = || search.render(&ways, With { trim: true, share, change: None });
@@ -104,11 +106,14 @@ pub(super) fn choose(
             found.words.extend(known.texts().map(str::to_owned));
         }
     }
+    let mut is_over = search.is_over.get();
     if found.words.len() > SEGMENT_WORDS {
         found.words.clear();
         found.unknown.push(0..prompt.len());
+        is_over = true;
     }
-    Found { values, ..found }
+    let limit = if values.len() > VALUES { Some(Limit::Values) } else { is_over.then_some(Limit::Renders) };
+    Found { values, limit, ..found }
 }
 
 /// The treatment of each value, and the resulting labels. `share`: equal texts have one label.
@@ -127,9 +132,17 @@ struct Search<'s> {
     request: &'s Request,
     render: &'s dyn Fn(&Request) -> Option<String>,
     renders: Cell<usize>,
+    /// Whether a trial was left out because of their number.
+    is_over: Cell<bool>,
 }
 
 impl Search<'_> {
+    fn may_render(&self) -> bool {
+        let may = self.renders.get() < SEGMENT_RENDERS;
+        self.is_over.set(self.is_over.get() || !may);
+        may
+    }
+
     /// The render without its labels, and the labels.
     fn render(&self, ways: &[Way], with: With) -> Option<(String, Vec<Label>)> {
         self.renders.set(self.renders.get() + 1);
@@ -145,7 +158,7 @@ impl Search<'_> {
     }
 
     fn fits(&self, ways: &[Way], values: &[Known]) -> bool {
-        self.renders.get() < SEGMENT_RENDERS && self.labels(ways, values, false).is_some()
+        self.may_render() && self.labels(ways, values, false).is_some()
     }
 
     /// If labels on all values change the prompt, groups are tried one by one, and the values of a group by halves.
@@ -153,7 +166,7 @@ impl Search<'_> {
         for share in [false, true] {
             let values = self.values(share);
             let ways = vec![Way::Label; values.len()];
-            let all = Change { values: &vec![true; values.len()], kept: None, labels: 0, spaces: false };
+            let all = Change { values: &vec![true; values.len()], kept: None, labels: 0, spaces: false, again: &[] };
             if let Some(changed) = self.changed(&ways, &values, share, all) {
                 return Chosen { labels: changed.labels.clone(), values, ways, share, changed: Some(changed) };
             }
@@ -193,7 +206,7 @@ impl Search<'_> {
 
     /// Labels all these values, in this way, if that does not change the prompt.
     fn take(&self, ways: &mut Vec<Way>, values: &[Known], members: &[usize]) -> bool {
-        if self.renders.get() >= SEGMENT_RENDERS {
+        if !self.may_render() {
             return false;
         }
         // Each word is searched for separately.
@@ -217,7 +230,7 @@ impl Search<'_> {
 
     fn halve(&self, ways: &mut Vec<Way>, values: &[Known], members: &[usize]) {
         let members: Vec<usize> = members.iter().copied().filter(|index| ways[*index] == Way::Leave).collect();
-        if members.len() < 2 || self.renders.get() >= SEGMENT_RENDERS {
+        if members.len() < 2 || !self.may_render() {
             return;
         }
         for half in [&members[..members.len() / 2], &members[members.len() / 2..]] {
@@ -239,7 +252,7 @@ impl Search<'_> {
     /// not told from the template's by what stands around them.
     fn spaces(&self, values: &[bool], share: bool) -> Vec<Range<usize>> {
         let ways = vec![Way::Leave; values.len()];
-        let change = Some(Change { values, kept: None, labels: 0, spaces: true });
+        let change = Some(Change { values, kept: None, labels: 0, spaces: true, again: &[] });
         let Some((text, _)) = self.render(&ways, With { change, share, trim: false }) else { return Vec::new() };
         if text.len() != self.prompt.len() {
             return Vec::new();
@@ -268,11 +281,12 @@ impl Trial<'_> {
         values[numbers.clone()].fill(true);
         for keeps in [false, true] {
             let is_new = if keeps { !found.kept.is_empty() } else { !found.changed.keeps };
-            if !is_new || self.search.renders.get() >= SEGMENT_RENDERS {
+            if !is_new || !self.search.may_render() {
                 continue;
             }
             let changed = |labels: usize| {
-                let change = Change { values: &values, kept: keeps.then_some(&found.kept), labels, spaces: false };
+                let change =
+                    Change { values: &values, kept: keeps.then_some(&found.kept), labels, spaces: false, again: &[] };
                 self.search.changed(self.ways, self.values, self.share, change)
             };
             // With two labels a template that cuts at some length shows something else.
@@ -302,22 +316,29 @@ impl Trial<'_> {
     fn depends_on(&self, apart: &[usize], found: &Found) -> Option<Range<usize>> {
         let whole = 0..self.search.prompt.len();
         let mut values = found.changed.values.clone();
-        // Without a label nothing of a value is kept.
+        // Without a label nothing of a value is kept. What is cut at another place may be the same by chance, but hardly twice.
         let mut ways = self.ways.to_vec();
         for index in apart {
             (values[*index], ways[*index]) = (true, Way::Leave);
         }
         let kept = found.changed.keeps.then_some(&found.kept);
-        let change = Some(Change { values: &values, kept, labels: 1, spaces: false });
-        let Some((other, labels)) = self.search.render(&ways, With { change, share: self.share, trim: false }) else {
-            return Some(whole);
-        };
-        let (other, _) = restored(&other, labels, &ways, self.values);
-        let (old, new) = (found.changed.text.as_bytes(), other.as_bytes());
-        let same = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-        let behind = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
+        let old = found.changed.text.as_bytes();
+        let (mut same, mut behind, mut shortest, mut differs) = (old.len(), old.len(), old.len(), false);
+        for again in [&[][..], apart] {
+            let change = Some(Change { values: &values, kept, labels: 1, spaces: false, again });
+            let Some((other, labels)) = self.search.render(&ways, With { change, share: self.share, trim: false })
+            else {
+                return Some(whole);
+            };
+            let (other, _) = restored(&other, labels, &ways, self.values);
+            let new = other.as_bytes();
+            same = same.min(old.iter().zip(new).take_while(|(a, b)| a == b).count());
+            behind = behind.min(old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count());
+            shortest = shortest.min(new.len());
+            differs |= old != new;
+        }
         // Text around the range may begin or end as what is there does: then the range may be longer.
-        let both = (same + behind).saturating_sub(old.len().min(new.len()));
+        let both = (same + behind).saturating_sub(shortest);
         let text = self.search.prompt;
         let texts = apart.iter().flat_map(|index| self.values[*index].texts());
         let own: HashSet<char> = texts.flat_map(str::chars).flat_map(char::to_lowercase).collect();
@@ -329,7 +350,7 @@ impl Trial<'_> {
         let end = char_border_behind(text, old.len() - (behind - both));
         let end = end + length(&mut text[end..].chars());
         // Where it is inserted or left out as a whole, its place is not told.
-        (old != new).then_some(if start < end { start..end } else { whole })
+        differs.then_some(if start < end { start..end } else { whole })
     }
 }
 

@@ -280,7 +280,9 @@ impl<'m> Marking<'m> {
         }
         let label =
             |kept: &str| (0..change.labels).fold(kept.to_owned(), |labelled, _| self.labels.around(&labelled, number));
-        changed(text, kept, json, &label).into()
+        let once = changed(text, kept, json, &label);
+        let is_again = !labelled && change.again.binary_search(&number).is_ok();
+        if is_again { changed(&once, None, json, &label).into() } else { once.into() }
     }
 
     /// JSON with labels of one number around its values.

@@ -6,11 +6,13 @@
 //! change may make another prompt: such values are found (`choice`) and labelled in another way, changed one by one, or
 //! not at all. The range that depends on such a value is unknown.
 
+mod batch;
 mod change;
 mod choice;
 mod json_text;
 mod marking;
 mod places;
+mod tokens;
 mod turns;
 mod words;
 
@@ -20,9 +22,12 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::reader::{Reader, Taught};
+pub(crate) use batch::in_threads;
 use chatparse_base::Result;
 use chatparse_jinja::Labels;
+use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_message::{Continuation, Request};
+pub use tokens::{Offsets, TokenLabel};
 pub use turns::{MaskParts, Turn, TurnPart};
 
 /// The origin of a part of a prompt.
@@ -69,6 +74,47 @@ pub struct Segments {
     pub generation: Vec<Range<usize>>,
     /// The assistant's turns in the prompt, in order.
     pub turns: Vec<Turn>,
+    /// What ran out, if something did: then origins that could be found are unknown, or turns are missing.
+    pub limit: Option<Limit>,
+}
+
+/// What ran out in search of the origins and turns of a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Limit {
+    /// The letters that labels are made of: the prompt has too many of them. All of it is unknown, and no turn is found.
+    Labels,
+    /// The numbers of labels: the request has too many values. Further ones are unknown.
+    Values,
+    /// The renders that find values which the template inspects, or the words that are looked for one by one: what depends on
+    /// further ones is unknown.
+    Renders,
+    /// The renders that find where turns begin and end: they are told by the text around them.
+    Turns,
+}
+
+impl Limit {
+    /// A stable lower-case name, e.g. `labels`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Limit::Labels => "labels",
+            Limit::Values => "values",
+            Limit::Renders => "renders",
+            Limit::Turns => "turns",
+        }
+    }
+
+    /// A description.
+    pub fn words(self) -> &'static str {
+        match self {
+            Limit::Labels => {
+                "the prompt has the letters that labels are made of: all of it is unknown, and it has no turns"
+            }
+            Limit::Values => "the request has more values than there are labels: further ones are unknown",
+            Limit::Renders => "the template inspects more values than are tried one by one: further ones are unknown",
+            Limit::Turns => "the turns need more renders than are made: some begin or end where others do",
+        }
+    }
 }
 
 impl Origin {
@@ -127,22 +173,27 @@ pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request) -> Re
     // Values of the request that are not in the prompt may contain such letters; then a label is damaged or superfluous.
     let Some(labels) = Labels::unused_in(&texts) else {
         let segments = vec![Segment { bytes: 0..prompt.len(), origin: Origin::Unknown }];
-        return Ok(Segments { prompt, segments, ..Segments::default() });
+        return Ok(Segments { prompt, segments, limit: Some(Limit::Labels), ..Segments::default() });
     };
     let labelled = taught.template.labelled(labels);
     let source = taught.template.source();
     let found = choice::choose(&prompt, source, labels, request, |request| render(&labelled, request).ok());
+    let mut limit = found.limit;
     let (segments, generation) = places::segments(&prompt, found);
     let messages = answers(request);
     let mut turns = Vec::new();
     if !messages.is_empty() {
         let turn = taught.turn(request.enable_thinking);
+        let prefills = [true, false].map(|thinking| prefill(taught.turn(thinking)));
+        let stops = turn.stops.iter().map(|stop| stop.trim());
+        let ends: Vec<&str> = [turn.end.head().trim(), taught.template.eos()].into_iter().chain(stops).collect();
         let known = turns::Known {
             prompt: &prompt,
             segments: &segments,
             messages: &messages,
             opening: &turn.opening,
-            ends: &[turn.end.head().trim(), taught.template.eos()],
+            prefills: &prefills,
+            ends: &ends,
             closers: &turn.calls.iter().map(|form| form.close.head().trim()).collect::<Vec<_>>(),
         };
         let all = request
@@ -154,9 +205,18 @@ pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request) -> Re
             true => Some(prompt.clone()),
             false => render(&taught.template, &until(request, messages, ask)).ok(),
         };
-        turns = known.turns(|message| up_to(message, true), |message| up_to(message + 1, false));
+        let is_whole;
+        (turns, is_whole) = known.turns(|message| up_to(message, true), |message| up_to(message + 1, false));
+        limit = limit.or((!is_whole).then_some(Limit::Turns));
     }
-    Ok(Segments { prompt, segments, generation, turns })
+    Ok(Segments { prompt, segments, generation, turns, limit })
+}
+
+/// The part of the opening that belongs to the reasoning.
+fn prefill(turn: &TurnFormat) -> &str {
+    let start = turn.reasoning.as_ref().map_or("", |reasoning| reasoning.start.trim());
+    let at = turn.opening.rfind(start).filter(|_| !start.is_empty());
+    at.map_or("", |at| turn.opening[at..].trim())
 }
 
 /// The assistant's messages.

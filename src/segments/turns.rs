@@ -36,6 +36,11 @@ pub struct Turn {
     pub message: usize,
     /// The ranges that the model wrote, in bytes of the prompt, in order.
     pub parts: Vec<(TurnPart, Range<usize>)>,
+    /// What the prompt has already written of the turn's text, such as the opening of the reasoning: in front of the first
+    /// part.
+    pub prefill: Range<usize>,
+    /// The white space behind the end.
+    pub space: Range<usize>,
 }
 
 /// The parts of turns to include in a training mask.
@@ -50,6 +55,10 @@ pub struct MaskParts {
     pub calls: bool,
     /// [`TurnPart::End`].
     pub end: bool,
+    /// [`Turn::prefill`]. Not among all parts.
+    pub prefill: bool,
+    /// [`Turn::space`]. Not among all parts.
+    pub space: bool,
     /// Only the last turn.
     pub last_only: bool,
 }
@@ -57,7 +66,15 @@ pub struct MaskParts {
 impl Default for MaskParts {
     /// All parts of all turns.
     fn default() -> Self {
-        MaskParts { reasoning: true, content: true, calls: true, end: true, last_only: false }
+        MaskParts {
+            reasoning: true,
+            content: true,
+            calls: true,
+            end: true,
+            prefill: false,
+            space: false,
+            last_only: false,
+        }
     }
 }
 
@@ -70,18 +87,28 @@ impl MaskParts {
             TurnPart::End => self.end,
         }
     }
+
+    /// Whether it has all that models write.
+    fn is_all(&self) -> bool {
+        self.reasoning && self.content && self.calls && self.end && !self.last_only
+    }
+
+    fn of(self, turn: &Turn) -> impl Iterator<Item = Range<usize>> {
+        let parts = turn.parts.iter().filter(move |(part, _)| self.has(*part)).map(|(_, bytes)| bytes.clone());
+        let prefill = self.prefill.then(|| turn.prefill.clone());
+        prefill.into_iter().chain(parts).chain(self.space.then(|| turn.space.clone()))
+    }
 }
 
 impl super::Segments {
     /// The bytes that a model should learn, as disjoint ranges in order. If the template has `{% generation %}` blocks, no
-    /// byte outside of them; with all parts of all turns, exactly these blocks.
+    /// byte outside of them; with all parts of all turns, exactly these blocks, whatever else they hold.
     pub fn mask(&self, parts: MaskParts) -> Vec<Range<usize>> {
-        if !self.generation.is_empty() && parts == MaskParts::default() {
+        if !self.generation.is_empty() && parts.is_all() {
             return joined(self.generation.iter().cloned());
         }
         let from = if parts.last_only { self.turns.len().saturating_sub(1) } else { 0 };
-        let chosen = self.turns[from..].iter().flat_map(|turn| &turn.parts).filter(|(part, _)| parts.has(*part));
-        let chosen = joined(chosen.map(|(_, bytes)| bytes.clone()));
+        let chosen = joined(self.turns[from..].iter().flat_map(|turn| parts.of(turn)));
         if self.generation.is_empty() { chosen } else { intersection(&self.generation, &chosen) }
     }
 }
@@ -118,6 +145,8 @@ pub(super) struct Known<'k> {
     pub messages: &'k [usize],
     /// What prompts end with where the model begins.
     pub opening: &'k str,
+    /// What prompts may have written of a turn there.
+    pub prefills: &'k [&'k str],
     /// Texts that end turns, the most likely first.
     pub ends: &'k [&'k str],
     /// Texts that end calls.
@@ -135,15 +164,18 @@ struct Extent {
 }
 
 impl Known<'_> {
-    /// The turns of messages that are in the prompt. `asked`: returns the prompt that a message answers; `closed`: the
+    /// The turns of messages that are in the prompt, and whether there were renders enough for all. `asked`: returns the prompt that a message answers; `closed`: the
     /// conversation up to and with a message.
     pub fn turns(
         &self,
         asked: impl Fn(usize) -> Option<String>,
         closed: impl Fn(usize) -> Option<String>,
-    ) -> Vec<Turn> {
-        let left = Cell::new(2 * SEGMENT_RENDERS);
-        let may_render = || left.replace(left.get().saturating_sub(1)) > 0;
+    ) -> (Vec<Turn>, bool) {
+        let left = Cell::new(Some(2 * SEGMENT_RENDERS));
+        let may_render = || {
+            left.set(left.get().and_then(|left: usize| left.checked_sub(1)));
+            left.get().is_some()
+        };
         let asked = |message: usize| may_render().then(|| asked(message)).flatten();
         let closed = |message: usize| may_render().then(|| closed(message)).flatten();
         let mut shown: HashMap<usize, Range<usize>> = HashMap::new();
@@ -194,11 +226,14 @@ impl Known<'_> {
         for turn in turns {
             let turn = self.turn(turn);
             match all.last_mut().filter(|last| last.message == turn.message) {
-                Some(last) => last.parts.extend(turn.parts),
+                Some(last) => {
+                    last.parts.extend(turn.parts);
+                    last.space = turn.space;
+                }
                 None => all.push(turn),
             }
         }
-        all
+        (all, left.get().is_some())
     }
 
     /// The values of a message that the model wrote, as ranges of segments: values of others divide them. So does a result that
@@ -282,6 +317,19 @@ impl Known<'_> {
             Some(marker) if closed.is_none_or(|closed| closed < marker) => marker,
             _ => range.end,
         }
+    }
+
+    /// What the prompt has written of a turn that begins here.
+    fn prefill(&self, begin: usize) -> Range<usize> {
+        let before = self.prompt[..begin].trim_end();
+        let written = self.prefills.iter().filter(|text| !text.is_empty() && before.ends_with(**text));
+        written.map(|text| before.len() - text.len()).min().unwrap_or(begin)..begin
+    }
+
+    /// The template's white space from here on.
+    fn space(&self, start: usize) -> Range<usize> {
+        let text = &self.prompt[self.gap(start)];
+        start..start + text.len() - text.trim_start().len()
     }
 
     /// Where the turn begins in the glue in front of it. `same`: the length of the common prefix of the prompt and `asked`.
@@ -377,7 +425,7 @@ impl Known<'_> {
         };
         push(before.unwrap_or(TurnPart::Content), behind.start..behind.start + start);
         push(TurnPart::End, behind.start + start..behind.end);
-        Turn { message, parts }
+        Turn { message, parts, prefill: self.prefill(begin), space: self.space(behind.end) }
     }
 }
 

@@ -3,6 +3,7 @@
 mod conversations;
 mod derived;
 mod injection;
+mod tokens;
 mod turns;
 
 use std::collections::{BTreeMap, HashSet};

@@ -147,18 +147,22 @@ fn calls_have_the_ids_of_their_results() {
     assert!(next.append().contains("two<|turn|>tool\n2"));
 }
 
-#[test]
-fn what_is_written_anew_is_told() {
-    let call = r#"<think>Why?</think><call>{"name": "f", "arguments": {}}</call>"#;
-    let result = json!([{"role": "tool", "content": "R"}]);
-    // Reasoning counts behind the user's last message only.
+/// Reasoning counts behind the user's last message only.
+fn dropping() -> ChatTemplate {
     let since_user = "{%- set ns = namespace(last=0) -%}{%- for n in messages if n.role == 'user' -%}\
                       {%- set ns.last = ns.last + 1 -%}{%- endfor -%}";
     let count = "{%- if m.role == 'user' -%}{%- set seen.users = seen.users + 1 -%}{%- endif -%}";
     let thought = format!("{since_user}{{%- if seen.users == ns.last -%}}{THOUGHT}{{%- endif -%}}");
     let source = template(&thought, count, "").source().to_owned();
     let source = format!("{{%- set seen = namespace(users=0) -%}}{source}");
-    let dropping = ChatTemplate::new(&source, "", "").unwrap();
+    ChatTemplate::new(&source, "", "").unwrap()
+}
+
+#[test]
+fn what_is_written_anew_is_told() {
+    let call = r#"<think>Why?</think><call>{"name": "f", "arguments": {}}</call>"#;
+    let result = json!([{"role": "tool", "content": "R"}]);
+    let dropping = dropping();
     let next =
         appends(&session(&dropping), call.as_bytes(), &result, "<|end|>\n<|turn|>tool\nR<|end|>\n<|turn|>assistant\n");
     let next = rewrites(&next.session, "<think>Ah.</think>Yes.", &user(), Reason::Reasoning, Some(1), "assistant\n<");
@@ -184,6 +188,50 @@ fn what_is_written_anew_is_told() {
     let content_or_calls = template("{%- if m.tool_calls -%}{%- set m = dict(m, content='') -%}{%- endif -%}", "", "");
     let said = r#"Well. <call>{"name": "f", "arguments": {}}</call>"#;
     rewrites(&session(&content_or_calls), said, &result, Reason::Output, Some(1), TURN);
+}
+
+#[test]
+fn always_append_keeps_what_the_template_changes() {
+    let always = |template: &ChatTemplate| template.session(request(json!({"append": "always"}))).unwrap();
+    #[track_caller]
+    fn keeps(session: &Session, output: &str, new: &Value, reason: Reason, append: &str) -> Next {
+        let next = session.next(output.as_bytes(), new).unwrap();
+        let sent = format!("{}{output}", session.params.prompt);
+        assert_eq!(
+            (next.append(), next.kept, next.rewrite.as_ref().map(|it| it.reason)),
+            (append, sent.len(), Some(reason))
+        );
+        assert_eq!(next.session.params.prompt, format!("{sent}{append}"));
+        next
+    }
+    let result = json!([{"role": "tool", "content": "R"}]);
+    let to_tool = "<|end|>\n<|turn|>tool\nR<|end|>\n<|turn|>assistant\n";
+    // Reasoning that is left out, and what follows behind a prompt with another text in front.
+    let silent = always(&dropping());
+    let call = r#"<think>Why?</think><call>{"name": "f", "arguments": {"b": "x", "a": 1}}</call>"#;
+    let next = appends(&silent, call.as_bytes(), &result, to_tool);
+    let next = keeps(&next.session, "<think>Ah.</think>Yes.", &user(), Reason::Reasoning, TO_USER);
+    assert!(next.session.rendered().contains("assistant\n<call>") && next.session.rendered().ends_with(TO_USER));
+    let next = appends(&next.session, format!("{call}<|end|>").as_bytes(), &result, &to_tool["<|end|>".len()..]);
+    let next =
+        keeps(&next.session, "<think>Ah.</think>Yes.<|end|>", &user(), Reason::Reasoning, &TO_USER["<|end|>".len()..]);
+    assert!(next.session.params.prompt.starts_with(&silent.params.prompt) && !next.session.rendered().contains("Why?"));
+    // The new messages are counted as the template counts them.
+    let counting = always(&template(THOUGHT, "{{- messages | length -}}", ""));
+    keeps(&counting, "Yes.", &user(), Reason::Changed, "<|end|>\n3<|turn|>user\nGo on.<|end|>\n<|turn|>assistant\n");
+    // A turn that the template opens otherwise; one that says nothing; a call that was cut off is closed.
+    let empty_thought = always(&template(THOUGHT, "", "<think></think>"));
+    let opened = format!("{TO_USER}<think></think>");
+    keeps(&empty_thought, "Yes.", &user(), Reason::Opening, &opened);
+    keeps(&empty_thought, "", &user(), Reason::Opening, &opened);
+    let cut = r#"<call>{"name": "f", "arguments": {"b": "Par"#;
+    keeps(&empty_thought, cut, &result, Reason::Opening, &format!("\"}}}}</call>{to_tool}<think></think>"));
+    // A message that the template leaves out ends where the next one begins.
+    let users = "{% for m in messages if m.role == 'user' %}<u>{{ m.content }}{% endfor %}<a>";
+    keeps(&always(&ChatTemplate::new(users, "", "").unwrap()), "Hello", &user(), Reason::Moved, "<u>Go on.<a>");
+    // Half a character cannot stay.
+    let next = always(&template(THOUGHT, "", "")).next(b"caf\xc3", &user()).unwrap();
+    assert_eq!(next.append(), format!("\u{fffd}{TO_USER}"));
 }
 
 #[test]

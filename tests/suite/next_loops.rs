@@ -25,6 +25,10 @@ fn templates() -> Vec<(String, ChatTemplate)> {
 }
 
 fn request(messages: &[Value], generate: bool) -> Request {
+    request_with(messages, generate, "template")
+}
+
+fn request_with(messages: &[Value], generate: bool, append: &str) -> Request {
     let tool = |name: &str, properties: Value| {
         let parameters = json!({"type": "object", "properties": properties});
         json!({"type": "function", "function": {"name": name, "description": "A tool.", "parameters": parameters}})
@@ -37,6 +41,7 @@ fn request(messages: &[Value], generate: bool) -> Request {
         "parallel_tool_calls": true,
         "add_generation_prompt": generate,
         "now": 0,
+        "append": append,
     });
     Request::from_json(&body).unwrap()
 }
@@ -195,6 +200,51 @@ fn converse(template: &ChatTemplate, way: Way, count: &mut impl FnMut(&str, &str
         session = if *got == whole { next.session } else { template.session(request(&messages, true)).ok()? };
     }
     Some(())
+}
+
+/// One conversation in which nothing that was sent may change; how many steps appended what the template would have changed.
+fn converse_by_appending(template: &ChatTemplate, way: Way) -> Option<usize> {
+    let mut messages = vec![json!({"role": "user", "content": "How is it?"})];
+    let mut session: Session = template.session(request_with(&messages, true, "always")).ok()?;
+    let mut kept_anyway = 0;
+    for (index, calls) in [true, true, false, true, false, false].into_iter().enumerate() {
+        let ways = [way, Way { thinks: false, ..way }, Way { thinks: false, parallel: false, ..way }];
+        let (output, new) = ways.into_iter().find_map(|way| {
+            let (message, new) = step(index, calls, way);
+            Some((output(template, &messages, &message, way)?, new))
+        })?;
+        let next = session.next(output.as_bytes(), &json!(new)).ok()?;
+        let sent = format!("{}{output}", session.params.prompt);
+        assert_eq!(next.kept, sent.len());
+        assert!(next.session.params.prompt.starts_with(&sent), "{output:?}");
+        messages.push(next.message.to_json());
+        messages.extend(new);
+        let whole = prompt(template, &messages, true)?;
+        assert_eq!(next.session.rendered(), whole);
+        // What ends the turn, and all behind it, is the template's.
+        let text = messages.last().and_then(|last| last["content"].as_str()).unwrap();
+        let is_shown = next.append().contains(text) || !whole.contains(text);
+        assert!(whole.ends_with(next.append()) && is_shown, "{output:?} {:?}", next.append());
+        assert!(!next.append().contains("It rains"), "{output:?} {:?}", next.append());
+        kept_anyway += usize::from(next.rewrite.is_some());
+        session = next.session;
+    }
+    Some(kept_anyway)
+}
+
+#[test]
+fn always_appending_breaks_no_prefix() {
+    let (mut loops, mut kept_anyway) = (0, 0);
+    for (name, template) in templates() {
+        for (thinks, parallel, spelt) in [(true, true, true), (true, false, false), (false, false, true)] {
+            match converse_by_appending(&template, Way { thinks, parallel, spelt }) {
+                Some(kept) => (loops, kept_anyway) = (loops + 1, kept_anyway + kept),
+                None => println!("{name}: a step cannot be written"),
+            }
+        }
+    }
+    println!("{loops} loops; in {kept_anyway} steps the template would have changed what was sent");
+    assert!(loops > 20 && kept_anyway > loops / 10);
 }
 
 #[test]

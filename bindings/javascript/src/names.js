@@ -108,12 +108,13 @@ export const GRAMMAR_STYLES = { faithful: 1, "llama.cpp": 2 };
 export const VERDICTS = { 1: "allowed", 2: "prefix", 3: "refused" };
 
 /**
- * What models wrote, as masks tell it apart; `end` is what ends a turn.
- * @typedef {"reasoning" | "content" | "calls" | "end"} MaskPart
+ * What models wrote, as masks tell it apart; `end` is what ends a turn. `prefill` is what the prompt has already written of it, `space` the
+ * white space behind it.
+ * @typedef {"reasoning" | "content" | "calls" | "end" | "prefill" | "space"} MaskPart
  */
 
 /** @type {Record<MaskPart, number>} */
-export const MASK_PARTS = { reasoning: 1, content: 2, calls: 4, end: 8 };
+export const MASK_PARTS = { reasoning: 1, content: 2, calls: 4, end: 8, prefill: 32, space: 64 };
 export const MASK_LAST_ONLY = 16;
 
 /**

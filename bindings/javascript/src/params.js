@@ -165,7 +165,12 @@ export class Params extends Handle {
     return this.wasm.text("chat_params_append", this.pointer);
   }
 
-  /** Why not all that was sent before `next` stands; null where it does. @returns {Rewrite | null} */
+  /** The prompt as the template renders the whole conversation; another one where the request's option `append` is `always`. */
+  get rendered() {
+    return this.wasm.text("chat_params_rendered", this.pointer);
+  }
+
+  /** Why the template does not keep all that was sent before `next`; null where it does. @returns {Rewrite | null} */
   get rewrite() {
     const { wasm } = this;
     const at = wasm.struct("chat_params_rewrite", this.pointer);

@@ -39,7 +39,7 @@ export class Segments extends Handle {
 
   /**
    * The bytes of the prompt that models wrote, for training.
-   * @param {MaskPart[]} [parts] by default all four
+   * @param {MaskPart[]} [parts] by default the first four
    * @param {{ lastOnly?: boolean }} [options] `lastOnly`: of the last turn alone
    * @returns {Masked[]}
    */

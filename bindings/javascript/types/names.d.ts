@@ -82,10 +82,11 @@ export type Verdict = "allowed" | "prefix" | "refused" | "unknown";
  */
 /** @type {Record<number, Verdict>} */
 export declare const VERDICTS: Record<number, Verdict>;
-export type MaskPart = "reasoning" | "content" | "calls" | "end";
+export type MaskPart = "reasoning" | "content" | "calls" | "end" | "prefill" | "space";
 /**
- * What models wrote, as masks tell it apart; `end` is what ends a turn.
- * @typedef {"reasoning" | "content" | "calls" | "end"} MaskPart
+ * What models wrote, as masks tell it apart; `end` is what ends a turn. `prefill` is what the prompt has already written of it, `space` the
+ * white space behind it.
+ * @typedef {"reasoning" | "content" | "calls" | "end" | "prefill" | "space"} MaskPart
  */
 /** @type {Record<MaskPart, number>} */
 export declare const MASK_PARTS: Record<MaskPart, number>;

@@ -80,7 +80,9 @@ export declare class Params extends Handle {
     get kept(): number;
     /** What to send behind these. */
     get append(): string;
-    /** Why not all that was sent before `next` stands; null where it does. @returns {Rewrite | null} */
+    /** The prompt as the template renders the whole conversation; another one where the request's option `append` is `always`. */
+    get rendered(): string;
+    /** Why the template does not keep all that was sent before `next`; null where it does. @returns {Rewrite | null} */
     get rewrite(): Rewrite | null;
     /** All of the params as one object, with the names of the C library's `chat_params_json`. @returns {Record<string, unknown>} */
     toJSON(): Record<string, unknown>;

@@ -29,7 +29,7 @@ export declare class Segments extends Handle {
     get list(): Segment[];
     /**
      * The bytes of the prompt that models wrote, for training.
-     * @param {MaskPart[]} [parts] by default all four
+     * @param {MaskPart[]} [parts] by default the first four
      * @param {{ lastOnly?: boolean }} [options] `lastOnly`: of the last turn alone
      * @returns {Masked[]}
      */

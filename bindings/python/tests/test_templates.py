@@ -129,6 +129,9 @@ def test_a_turn_that_is_written_anew():
     assert following.rewrite.reason == RewriteReason.CHANGED and following.rewrite.message is None
     assert following.rewrite.words and following.kept < len(following.prompt)
     assert RewriteReason(99) is RewriteReason.CHANGED
+    kept = Template(source).params(HI, {"append": "always"}).next("Hello", [{"role": "user", "content": "Bye"}])
+    assert kept.rewrite == following.rewrite and kept.rendered == following.prompt
+    assert kept.prompt == "[user]Hi[1][assistant]Hello" + kept.append
 
 
 def test_messages():
@@ -174,6 +177,27 @@ def test_segments_and_masks():
     assert texts(MaskPart.CALLS) == []
     with pytest.raises(chatparse.InvalidArgumentError, match="messages"):
         template.segments({})
+
+
+def test_tokens_and_batches():
+    said = [{"role": "user", "content": "Hå"}, {"role": "assistant", "content": "Né"}]
+    template = Template.builtin("chatml")
+    (found, other) = template.segments_batch([{"messages": said}, json.dumps({"messages": said[:1]})], {"for_training": True}, threads=2)
+    text = found.prompt.decode()
+    assert text.endswith("Né<|im_end|>\n") and other.prompt.decode() == text[: len(other.prompt.decode())]
+    labels = found.tokens([(at, at + 1) for at in range(len(text))])
+    assert "".join(c for c, label in zip(text, labels) if label.sampled) == "Né<|im_end|>"
+    assert "".join(c for c, label in zip(text, labels) if label.origin != Origin.TEMPLATE) == "HåNé"
+    assert [label.message for label in labels if label.sampled] == [1] * 12
+    assert found.tokens([(0, len(found.prompt))], in_bytes=True) == [(Origin.MESSAGE, 0, True)]
+    assert found.limit == "" and found.tokens([]) == []
+    for wrong in ([(0, len(text) + 1)], [(-1, 2)]):
+        with pytest.raises(chatparse.InvalidArgumentError, match=r"offsets\[0\]"):
+            found.tokens(wrong)
+    with pytest.raises(TypeError):
+        found.tokens([3])
+    with pytest.raises(chatparse.InvalidArgumentError, match=r"requests\[1\]"):
+        template.segments_batch([{"messages": said}, {}, {}])
 
 
 def test_grammars_of_a_request(params):

@@ -1,7 +1,7 @@
 """The package with tokenizers of transformers; skipped without it."""
 
 import pytest
-from chatparse import MaskPart, Template
+from chatparse import MaskPart, Template, assistant_masks
 
 transformers = pytest.importorskip("transformers")
 tokenizers = pytest.importorskip("tokenizers")
@@ -39,12 +39,41 @@ def test_prompts_are_those_of_transformers(tokenizer):
 def test_labels(tokenizer):
     from masks import IGNORED, labelled
 
-    template = Template.from_tokenizer(tokenizer)
-    ids, labels = labelled(tokenizer, template, {"messages": MESSAGES}, MaskPart.CONTENT)
+    ids, labels = labelled(tokenizer, {"messages": MESSAGES}, MaskPart.CONTENT)
     assert tokenizer.decode([label for label in labels if label != IGNORED]) == "Grått. 🌧Ver så god"
     assert "Takk" in tokenizer.decode(ids) and len(ids) == len(labels)
-    ids, labels = labelled(tokenizer, template, {"messages": MESSAGES})
+    ids, labels = labelled(tokenizer, {"messages": MESSAGES})
     assert tokenizer.eos_token_id in labels
+
+
+TAGGED = """{% for message in messages %}<|{{ message.role }}|>{% if message.role == 'assistant' %}
+{%- generation %}{{ message.content }}<|im_end|>
+{% endgeneration %}{% else %}{{ message.content }}<|im_end|>
+{% endif %}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}{{ note }}"""
+
+
+def test_assistant_masks_are_those_of_transformers(tokenizer):
+    pytest.importorskip("jinja2")
+    tokenizer.chat_template = TAGGED
+    options = {"return_dict": True, "return_assistant_tokens_mask": True}
+    for conversations in (MESSAGES, [MESSAGES, MESSAGES[:2], MESSAGES[:1]]):
+        theirs = tokenizer.apply_chat_template(conversations, note="Å", **options)
+        ours = assistant_masks(tokenizer, conversations, note="Å")
+        assert {name: ours[name] for name in theirs} == dict(theirs)
+    assert 1 in ours["assistant_masks"][0] and 1 not in ours["assistant_masks"][2]
+    # What models wrote is found also where the template does not tell. TRL's templates have more than that.
+    tokenizer.chat_template = TAGGED.replace("generation %}", "if true %}").replace("endif true", "endif")
+    found = assistant_masks(tokenizer, MESSAGES, note="Å", parts=MaskPart.ALL | MaskPart.SPACE)
+    assert found["assistant_masks"] == ours["assistant_masks"][0]
+    exact = assistant_masks(tokenizer, MESSAGES, note="Å")["assistant_masks"]
+    assert sum(found["assistant_masks"]) - sum(exact) == 2
+
+
+def test_what_ran_out_is_a_warning(tokenizer):
+    letters = "".join(map(chr, [*range(0xA840, 0xA872), *range(0xA500, 0xA60C), *range(0xA000, 0xA100)]))
+    with pytest.warns(UserWarning, match=r"conversations\[0\]"):
+        encoded = assistant_masks(tokenizer, [{"role": "user", "content": letters}, *MESSAGES[1:]])
+    assert 1 not in encoded["assistant_masks"]
 
 
 def test_special_tokens_of_an_output(tokenizer):

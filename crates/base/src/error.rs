@@ -82,6 +82,14 @@ impl Error {
         Error { place: Some(Box::new((place, span))), ..Error::new(kind, before + reason + more) }
     }
 
+    /// The same, in front of its message what it is about, e.g. `requests[3]`.
+    pub fn within(self, what: &str) -> Self {
+        let before = what.len() + 2;
+        let moved = |(place, span): (Place, Range<usize>)| Box::new((place, span.start + before..span.end + before));
+        let place = self.place.map(|place| moved(*place));
+        Error { place, ..Error::new(self.kind, format!("{what}: {}", self.message)) }
+    }
+
     /// Shorthand for [`ErrorKind::InvalidArgument`].
     pub fn invalid(message: impl Into<String>) -> Self {
         Error::new(ErrorKind::InvalidArgument, message)

@@ -337,6 +337,17 @@ pub enum IncompleteCalls {
     Content,
 }
 
+/// What the next turn does where the template would change what was sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Append {
+    /// It has the template's prompt from there on.
+    #[default]
+    Template,
+    /// It keeps what was sent, and appends the rest.
+    Always,
+}
+
 /// How output is read that deviates from the template's format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -417,6 +428,8 @@ pub struct Request {
     pub continuation: Continuation,
     /// The text in the prompt for media that the template does not render.
     pub media_marker: String,
+    /// Whether the next turn may change what was sent.
+    pub append: Append,
     /// Extra template variables, which replace the computed ones.
     pub template_kwargs: Map<String, Value>,
     /// How schemas are turned into grammar rules.

@@ -7,8 +7,8 @@ use super::fields::{Fields, choice, wrong};
 use super::known::known_fields;
 use super::read::{Tools, known_tools, message, plain, response_format, tool_choice, tools};
 use super::{
-    BareCalls, CallsInReasoning, Continuation, Dialects, GrammarStyle, IncompleteCalls, Leniency, MalformedArguments,
-    Message, OpeningAgain, ReasoningFormat, Request, RevealedTools, UnknownTools,
+    Append, BareCalls, CallsInReasoning, Continuation, Dialects, GrammarStyle, IncompleteCalls, Leniency,
+    MalformedArguments, Message, OpeningAgain, ReasoningFormat, Request, RevealedTools, UnknownTools,
 };
 use chatparse_base::{Error, Result};
 
@@ -43,9 +43,10 @@ impl Request {
     /// `response_format`, `reasoning_effort`, and these options: `reasoning_format` (default auto), `malformed_arguments`,
     /// `dialects`, `unknown_tools`, `calls_in_reasoning`, `bare_calls`, `opening_again`, `incomplete_calls`,
     /// `enable_thinking` (default true), `json_schema`, `grammar`, `grammar_style`, `add_generation_prompt` (default true),
-    /// `continue_final_message`, `chat_template_kwargs`, `force_pure_content`, `media_marker`, `now` and `plain`
+    /// `append`, `continue_final_message`, `chat_template_kwargs`, `force_pure_content`, `media_marker`, `now` and `plain`
     /// ([`super::PlainConversation`]: the template gets `messages`, `tools`, `documents` and `chat_template_kwargs`
-    /// unchanged, and no other variables), `revealed_tools` and `hosted_tools`. Null counts as missing. Other fields of the
+    /// unchanged, and no other variables), `for_training` (`plain` is true by default, and `add_generation_prompt` false),
+    /// `revealed_tools` and `hosted_tools`. Null counts as missing. Other fields of the
     /// body are ignored, unless they change what the model sees, or the name is nearly that of a field that is read.
     ///
     /// # Errors
@@ -79,7 +80,8 @@ impl Request {
         if messages.is_none() {
             body.required("messages")?;
         }
-        let is_plain = body.flag("plain", false)?;
+        let for_training = body.flag("for_training", false)?;
+        let is_plain = body.flag("plain", for_training)?;
         known_fields(body, &[OPTIONS, THEIRS, if is_plain { &["documents"] } else { &[] }])?;
         let now = match body.get("now") {
             None => None,
@@ -137,7 +139,7 @@ impl Request {
             enable_thinking,
             json_schema,
             grammar: body.text_or_empty("grammar")?,
-            add_generation_prompt: body.flag("add_generation_prompt", true)?,
+            add_generation_prompt: body.flag("add_generation_prompt", !for_training)?,
             continuation: match body.get("continue_final_message") {
                 Some(Value::Bool(true)) => Continuation::Auto,
                 Some(Value::String(part)) if part == "reasoning_content" => Continuation::Reasoning,
@@ -145,6 +147,7 @@ impl Request {
                 _ => Continuation::None,
             },
             media_marker: body.text("media_marker")?.unwrap_or("<__media__>").to_owned(),
+            append: choice(body, "append", APPEND, Default::default())?,
             template_kwargs,
             grammar_style: choice(body, "grammar_style", GRAMMAR_STYLES, Default::default())?,
             force_pure_content: body.flag("force_pure_content", false)?,
@@ -171,12 +174,14 @@ fn parsed(text: &str, what: &str) -> Result<Value> {
 /// The fields that are options of this library and not OpenAI's.
 pub const OPTIONS: &[&str] = &[
     "add_generation_prompt",
+    "append",
     "bare_calls",
     "calls_in_reasoning",
     "chat_template_kwargs",
     "continue_final_message",
     "dialects",
     "enable_thinking",
+    "for_training",
     "force_pure_content",
     "grammar",
     "grammar_style",
@@ -209,6 +214,8 @@ fn thinks(body: &Fields) -> Result<bool> {
         _ => Err(thinking.unknown("type", "\"enabled\", \"adaptive\" or \"disabled\"")),
     }
 }
+
+const APPEND: &[(&str, Append)] = &[("template", Append::Template), ("always", Append::Always)];
 
 const REVEALED_TOOLS: &[(&str, RevealedTools)] =
     &[("inline", RevealedTools::Inline), ("listed", RevealedTools::Listed)];

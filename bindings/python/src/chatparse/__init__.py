@@ -20,10 +20,11 @@ from ._grammar import Grammar, GrammarBuilder
 from ._native import schema_allows_string, version
 from ._stream import Message, Stream
 from ._template import Params, Parser, Segments, Template
+from ._training import assistant_masks
 from ._types import (
     Api, CallOrigin, Delta, DeltaKind, Diagnostic, DiagnosticKind, Dialect, Error, Fidelity, FidelityKind, GrammarStyle, InternalError,
     InvalidArgumentError, LimitError, MaskPart, Match, Media, MessageDelimiter, Origin, Outcome, ParseError, Part, PartKind, Report,
-    Rewrite, RewriteReason, SchemaError, Segment, Span, Tag, TemplateError, ToolCall, Trigger, TriggerKind, ValueKind, Verdict,
+    Rewrite, RewriteReason, SchemaError, Segment, Span, Tag, TemplateError, Token, ToolCall, Trigger, TriggerKind, ValueKind, Verdict,
 )
 
 __version__ = version()
@@ -33,5 +34,5 @@ __all__ = [
     "Fidelity", "FidelityKind", "Grammar", "GrammarBuilder", "GrammarStyle", "InternalError", "InvalidArgumentError", "LimitError",
     "MaskPart", "Match", "Media", "Message", "MessageDelimiter", "Node", "Origin", "Outcome", "Params", "ParseError", "Parser", "Part",
     "PartKind", "Report", "Rewrite", "RewriteReason", "SchemaError", "Segment", "Segments", "Span", "Stream", "Tag", "Template", "TemplateError",
-    "ToolCall", "Tree", "Trigger", "TriggerKind", "ValueKind", "Verdict", "schema_allows_string", "version",
+    "Token", "ToolCall", "Tree", "Trigger", "TriggerKind", "ValueKind", "Verdict", "assistant_masks", "schema_allows_string", "version",
 ]

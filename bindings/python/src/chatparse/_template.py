@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._types import (
-    Dialect, Json, MaskPart, Media, MessageDelimiter, Origin, Report, Rewrite, RewriteReason, Segment, Span, Text, Trigger, TriggerKind, json_text,
+    Dialect, Json, MaskPart, Media, MessageDelimiter, Origin, Report, Rewrite, RewriteReason, Segment, Span, Text, Token, Trigger, TriggerKind, json_str,
+    json_text,
 )
 
 if TYPE_CHECKING:
@@ -98,6 +99,12 @@ class Template(_native.Template):
     def segments(self, request: Json, options: Json | None = None) -> Segments:
         """The prompt of a request, and where each byte of it comes from."""
         return Segments.trace(self, json_text(request), json_text({} if options is None else options))
+
+    def segments_batch(self, requests: Iterable[Json], options: Json | None = None, *, threads: int = 0) -> list[Segments]:
+        """`segments` of each request, on at most this many threads, without the interpreter's lock; 0: on as many as the machine runs at
+        once. The first request that fails raises its error, with its index."""
+        texts = tuple(json_str(request) for request in requests)
+        return Segments.trace_all(self, texts, json_text({} if options is None else options), threads)
 
 
 class Params(_native.Params):
@@ -204,13 +211,18 @@ class Params(_native.Params):
         return self.get_append()
 
     @property
+    def rendered(self) -> str:
+        """The prompt as the template renders the whole conversation; another one where the request says `append: always`."""
+        return self.get_rendered()
+
+    @property
     def short(self) -> bool:
         """Whether `learnt` spared the render of the whole conversation."""
         return self.get_short()
 
     @property
     def rewrite(self) -> Rewrite | None:
-        """Why the template writes anew what was sent behind byte `kept`; None where all of it stands."""
+        """Why the template writes anew what was sent, behind byte `kept` unless the request says `append: always`; None where it does not."""
         reason, words, message = self.get_rewrite()
         return Rewrite(RewriteReason(reason), words, message) if reason else None
 
@@ -288,6 +300,20 @@ class Segments(_native.Segments):
     def segments(self) -> tuple[Segment, ...]:
         """They cover the prompt, in order."""
         return tuple(Segment(begin, end, Origin(origin), index, path) for begin, end, origin, index, path in self.all())
+
+    @property
+    def limit(self) -> str:
+        """What ran out in search of origins and turns; empty where nothing did. If something did, more is UNKNOWN than need be, or turns
+        are missing in masks."""
+        return self.get_limit()
+
+    def tokens(
+        self, offsets: Iterable[tuple[int, int]], parts: MaskPart = MaskPart.ALL, *, last_only: bool = False, in_bytes: bool = False
+    ) -> list[Token]:
+        """What the tokens at these places of the prompt are. Places are in characters, as the `offset_mapping` of a tokenizer of
+        transformers has them, or in bytes. `parts` and `last_only` say what counts as sampled, as for `mask`."""
+        labels = self.get_tokens(offsets, parts | (16 if last_only else 0), not in_bytes)
+        return [Token(Origin(origin), message, sampled) for origin, message, sampled in labels]
 
     def mask(self, parts: MaskPart = MaskPart.ALL, *, last_only: bool = False) -> tuple[Span, ...]:
         """The bytes that models wrote, for training. `last_only`: in the last turn alone. Where the template has `{% generation %}`

@@ -165,6 +165,10 @@ class MaskPart(enum.IntFlag):
     END = 8
     """What ends a turn."""
     ALL = 15
+    PREFILL = 32
+    """What the prompt has already written of a turn, such as the opening of its reasoning."""
+    SPACE = 64
+    """The white space behind the end of a turn."""
 
 
 class PartKind(_Numbers):
@@ -403,6 +407,17 @@ class Segment(NamedTuple):
     """The field of a message, as a JSON pointer; the name of a variable."""
 
 
+class Token(NamedTuple):
+    """What a token of a prompt is."""
+
+    origin: Origin
+    """Whose text it is. TEMPLATE is scaffold, all else the body of something. A token with a byte of a value is never the template's."""
+    message: int | None
+    """Which message it comes from, or in whose turn it is."""
+    sampled: bool
+    """Whether a model wrote a byte of it."""
+
+
 class Media(NamedTuple):
     """A piece of media that a prompt wants."""
 
@@ -453,6 +468,12 @@ class Fidelity(NamedTuple):
     pointer: str
     message: str
     """What stands there instead."""
+
+
+def json_str(value: Any) -> str:
+    """The same as str."""
+    text = json_text(value)
+    return text.decode() if isinstance(text, bytes) else text
 
 
 def json_text(value: Any) -> str | bytes:

@@ -8,6 +8,7 @@ MADE_TEXT(params, json)
 VIEW(params, prompt)
 VIEW(params, generation_prompt)
 VIEW(params, append)
+VIEW(params, rendered)
 VIEW(params, format)
 VIEW(params, end_of_turn)
 VIEW(params, thinking_start_tag)
@@ -106,6 +107,7 @@ static PyMethodDef params_methods[] = {
   VALUE(params, prompt),
   VALUE(params, generation_prompt),
   VALUE(params, append),
+  VALUE(params, rendered),
   VALUE(params, format),
   VALUE(params, end_of_turn),
   VALUE(params, thinking_start_tag),

@@ -74,6 +74,82 @@ static PyObject *segments_trace(PyObject *type, PyObject *arguments) {
   return wrap(type, status, error, made);
 }
 
+static PyObject *segments_trace_all(PyObject *type, PyObject *arguments) {
+  PyObject *template, *requests;
+  Text options;
+  Py_ssize_t threads;
+  if (!PyArg_ParseTuple(arguments, "O!O!O&n", template_type, &template, &PyTuple_Type, &requests, text_from, &options, &threads)) return NULL;
+  const size_t count = (size_t)PyTuple_Size(requests);
+  chat_str *texts = strs_from(requests, 0);
+  chat_segments **made = texts ? PyMem_Calloc(count + 1, sizeof *made) : NULL;
+  PyObject *list = NULL;
+  if (texts && !made) PyErr_NoMemory();
+  if (made) {
+    chat_error *error = NULL;
+    chat_status status;
+    UNLOCKED(chat_segments_batch(HANDLE(template), texts, count, options.data, options.len, (size_t)threads, made, &error));
+    list = status == CHAT_STATUS_OK ? PyList_New((Py_ssize_t)count) : fail(status, error);
+  }
+  for (size_t i = 0; made && i < count; i++) {
+    PyObject *one = list ? wrap(type, CHAT_STATUS_OK, NULL, made[i]) : NULL;
+    if (!one) chat_segments_free(made[i]);
+    if (list && (!one || PyList_SetItem(list, (Py_ssize_t)i, one) < 0)) Py_CLEAR(list);
+  }
+  PyMem_Free(made);
+  PyMem_Free(texts);
+  text_done(&options);
+  return list;
+}
+
+static PyObject *segments_get_limit(PyObject *self, PyObject *none) {
+  (void)none;
+  return str_of(chat_segments_limit(HANDLE(self)));
+}
+
+/* The places of tokens, and behind them room for their labels; NULL with an exception where one is no pair of numbers. */
+static chat_span *places_from(PyObject *list, size_t count) {
+  chat_span *places = PyMem_Calloc(count + 1, sizeof *places + sizeof(chat_segment_token));
+  if (!places) PyErr_NoMemory();
+  for (size_t i = 0; places && i < count; i++) {
+    PyObject *pair = PySequence_Tuple(PyList_GetItem(list, (Py_ssize_t)i));
+    Py_ssize_t begin, end;
+    const int read = pair && PyArg_ParseTuple(pair, "nn;a token's place is two numbers", &begin, &end);
+    Py_XDECREF(pair);
+    if (read) {
+      places[i].begin = (size_t)begin;
+      places[i].end = (size_t)end;
+      continue;
+    }
+    PyMem_Free(places);
+    return NULL;
+  }
+  return places;
+}
+
+static PyObject *segments_get_tokens(PyObject *self, PyObject *arguments) {
+  PyObject *offsets;
+  unsigned parts;
+  int in_chars;
+  if (!PyArg_ParseTuple(arguments, "OIp", &offsets, &parts, &in_chars)) return NULL;
+  PyObject *list = PySequence_List(offsets);
+  const size_t count = list ? (size_t)PyList_Size(list) : 0;
+  chat_span *places = list ? places_from(list, count) : NULL;
+  Py_XDECREF(list);
+  if (!places) return NULL;
+  chat_segment_token *tokens = (chat_segment_token *)(places + count);
+  chat_error *error = NULL;
+  chat_status status;
+  UNLOCKED(chat_segments_tokens(HANDLE(self), parts, places, count, in_chars != 0, tokens, &error));
+  list = status == CHAT_STATUS_OK ? PyList_New((Py_ssize_t)count) : fail(status, error);
+  for (size_t i = 0; list && i < count; i++) {
+    PyObject *message = tokens[i].message == SIZE_MAX ? Py_BuildValue("") : PyLong_FromSize_t(tokens[i].message);
+    PyObject *token = Py_BuildValue("(INN)", (unsigned)tokens[i].origin, message, PyBool_FromLong(tokens[i].sampled));
+    if (!token || PyList_SetItem(list, (Py_ssize_t)i, token) < 0) Py_CLEAR(list);
+  }
+  PyMem_Free(places);
+  return list;
+}
+
 static PyObject *segments_get_prompt(PyObject *self, PyObject *none) {
   (void)none;
   const chat_str prompt = chat_segments_prompt(HANDLE(self));
@@ -112,9 +188,12 @@ static PyObject *segments_get_mask(PyObject *self, PyObject *arguments) {
 
 static PyMethodDef segments_methods[] = {
   MAKES(segments, trace),
+  MAKES(segments, trace_all),
   NO_ARGUMENTS(segments, get_prompt),
   NO_ARGUMENTS(segments, all),
   ARGUMENTS(segments, get_mask),
+  NO_ARGUMENTS(segments, get_limit),
+  ARGUMENTS(segments, get_tokens),
   {NULL, NULL, 0, NULL},
 };
 

@@ -112,7 +112,10 @@ public struct Params: Sendable {
   /// Whether `learnt` spared the render of the whole conversation.
   public var isShort: Bool { handle.use(chat_params_short) }
 
-  /// Why the template writes anew what was sent behind byte `kept`; nil where it does not.
+  /// The prompt as the template renders the whole conversation; another one where the request's option `append` is `always`.
+  public var rendered: String { handle.text(chat_params_rendered) }
+
+  /// Why the template writes anew what was sent, behind byte `kept` unless the option `append` is `always`; nil where it does not.
   public var rewrite: Rewrite? {
     handle.use {
       let rewrite = chat_params_rewrite($0)

@@ -207,6 +207,10 @@ public struct MaskParts: OptionSet, Sendable {
   public static let end = MaskParts(rawValue: 8)
   /// Of the last turn alone.
   public static let lastOnly = MaskParts(rawValue: 16)
+  /// What the prompt has already written of a turn.
+  public static let prefill = MaskParts(rawValue: 32)
+  /// The white space behind the end of a turn.
+  public static let space = MaskParts(rawValue: 64)
   public static let all: MaskParts = [.reasoning, .content, .calls, .end]
 }
 
