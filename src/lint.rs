@@ -29,8 +29,9 @@ pub struct Report {
     /// but it costs a host that keeps the state of its model.
     pub next: Vec<Preserving>,
     /// Texts of a prompt whose origin is unknown, because the template changes values in a way that cannot be followed. A
-    /// host that makes special tokens of the template's text only treats them as a user's text.
-    pub untraced: Vec<String>,
+    /// host that makes special tokens of the template's text only treats them as a user's text. `None` if the template rejects
+    /// the conversation that shows it.
+    pub untraced: Option<Vec<String>>,
     /// How well the template's own response template does, if it has one.
     pub response_template: Option<Described>,
 }
@@ -120,7 +121,7 @@ impl Report {
 
     /// The report as one JSON object: `faults` (their number); `cases`, each with `probe`, `thinking`, `turn`, `outcome` and
     /// its details (`at`, `expected`, `got`, `part` or `error`); `next`, objects of [`Preserving::to_json`]; `untraced`, an
-    /// array of texts; and `response_template`, null or an object with the fields of [`Described`].
+    /// array of texts or null; and `response_template`, null or an object with the fields of [`Described`].
     pub fn to_json(&self) -> Value {
         let cases: Vec<Value> = self.cases.iter().map(Case::to_json).collect();
         let next: Vec<Value> = self.next.iter().map(Preserving::to_json).collect();
@@ -228,8 +229,8 @@ fn described(template: &ChatTemplate) -> Option<Described> {
     })
 }
 
-/// Texts of unknown origin in a conversation with values of all kinds; empty if the template rejects it.
-fn untraced(template: &ChatTemplate) -> Vec<String> {
+/// Texts of unknown origin in a conversation with values of all kinds; `None` if the template rejects it.
+fn untraced(template: &ChatTemplate) -> Option<Vec<String>> {
     let call = json!({"id": "call00001", "type": "function", "function":
         {"name": "look_up", "arguments": {"place": "Porto Alegre", "days": 3, "tags": ["grey", true]}}});
     let tool = json!({"type": "function", "function": {"name": "look_up", "description": "Looks it up.", "parameters":
@@ -243,9 +244,9 @@ fn untraced(template: &ChatTemplate) -> Vec<String> {
         {"role": "assistant", "content": "It rains."},
         {"role": "user", "content": "Still?"},
     ]});
-    let found = Request::from_json(&body).and_then(|request| template.segments(&request)).unwrap_or_default();
+    let found = Request::from_json(&body).and_then(|request| template.segments(&request)).ok()?;
     let unknown = found.segments.iter().filter(|segment| segment.origin == Origin::Unknown);
-    unknown.map(|segment| found.prompt[segment.bytes.clone()].to_owned()).collect()
+    Some(unknown.map(|segment| found.prompt[segment.bytes.clone()].to_owned()).collect())
 }
 
 fn outcome(

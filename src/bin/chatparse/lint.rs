@@ -131,11 +131,12 @@ fn show(linted: &Linted, screen: &mut Screen) -> io::Result<()> {
         for next in &report.next {
             preserving(next, screen)?;
         }
-        match report.untraced.len() {
-            0 => row("whose text", "known for every byte of a prompt", Paint::Plain, screen)?,
-            count => {
-                row("whose text", &format!("unknown in {count} places; the first:"), Paint::Faint, screen)?;
-                named("", Paint::Faint, &report.untraced[0], screen)?;
+        match report.untraced.as_deref() {
+            None => row("whose text", "not tested: the template raises an error", Paint::Faint, screen)?,
+            Some([]) => row("whose text", "known for every byte of a prompt", Paint::Plain, screen)?,
+            Some(unknown @ [first, ..]) => {
+                row("whose text", &format!("unknown in {} places; the first:", unknown.len()), Paint::Faint, screen)?;
+                named("", Paint::Faint, first, screen)?;
             }
         }
     }
