@@ -159,12 +159,7 @@ fn tools() -> Value {
         "slow": {"type": "boolean"},
     });
     let search = json!({"query": {"type": "string"}, "page": {"type": "integer"}});
-    json!([
-        tool("note", note),
-        tool("now", json!({})),
-        tool("find_route", route),
-        tool("web.look-up", search),
-    ])
+    json!([tool("note", note), tool("now", json!({})), tool("find_route", route), tool("web.look-up", search),])
 }
 
 /// The question, with tools.
