@@ -55,6 +55,8 @@ struct Shared {
     candidates: Vec<Reader>,
     /// Whether the candidates are tested before one is chosen.
     prove: bool,
+    /// Those of the model's vocabulary; empty where unknown.
+    special_tokens: Vec<String>,
     choice: OnceLock<Choice>,
     proof: OnceLock<Proof>,
     formats: FormatCache,
@@ -112,7 +114,7 @@ impl ChatTemplate {
     /// # Errors
     /// As [`ChatTemplate::new`].
     pub fn with_options(source: &str, options: &TemplateOptions) -> Result<Self> {
-        let TemplateOptions { name, bos, eos, learn_only, prove, response_template } = options;
+        let TemplateOptions { name, bos, eos, learn_only, prove, response_template, special_tokens } = options;
         let config = Config::read(source, name)?;
         let given = !response_template.is_null();
         let (template, response) = match &config {
@@ -126,15 +128,22 @@ impl ChatTemplate {
         };
         let taught = Taught::new(template, *learn_only);
         let taught = if response.is_null() { taught } else { taught.with_response(response, given)? };
-        Ok(ChatTemplate(Arc::new(Shared {
+        let of_file = config.map(|config| config.special_tokens).unwrap_or_default();
+        let special_tokens = if special_tokens.is_empty() { of_file } else { special_tokens.clone() };
+        Ok(ChatTemplate::taught(taught, *prove, special_tokens))
+    }
+
+    fn taught(taught: Taught, prove: bool, special_tokens: Vec<String>) -> Self {
+        ChatTemplate(Arc::new(Shared {
             candidates: taught.candidates(),
             taught,
-            prove: *prove,
+            prove,
+            special_tokens,
             choice: OnceLock::new(),
             proof: OnceLock::new(),
             formats: FormatCache::default(),
             noted: Mutex::default(),
-        })))
+        }))
     }
 
     /// A built-in template by its name, e.g. `chatml`; [`crate::builtin::names`] lists them.
@@ -151,6 +160,43 @@ impl ChatTemplate {
     /// The text of the token that ends a turn; empty if unknown.
     pub(crate) fn eos(&self) -> &str {
         self.0.taught.template.eos()
+    }
+
+    /// The template's text as its author wrote it.
+    #[cfg(feature = "lint")]
+    pub(crate) fn written(&self) -> &str {
+        self.0.taught.template.written()
+    }
+
+    /// The special tokens of the model's vocabulary; empty where unknown.
+    #[cfg(feature = "lint")]
+    pub(crate) fn special_tokens(&self) -> &[String] {
+        &self.0.special_tokens
+    }
+
+    /// The same template with another source. `prove`: its reader is the best one, not the first.
+    #[cfg(feature = "lint")]
+    pub(crate) fn edited(&self, source: &str, prove: bool) -> Result<Self> {
+        self.changed(source, self.0.taught.template.bos(), self.eos(), prove && self.0.prove)
+    }
+
+    /// The same template with these tokens where it names some and has none.
+    #[cfg(feature = "lint")]
+    pub(crate) fn with_tokens(&self, bos: &str, eos: &str) -> Result<Self> {
+        let lacks = |known: &str, name: &str| known.is_empty() && self.source().contains(name);
+        let (known_bos, known_eos) = (self.0.taught.template.bos(), self.eos());
+        let (no_bos, no_eos) = (lacks(known_bos, "bos_token"), lacks(known_eos, "eos_token"));
+        if !no_bos && !no_eos {
+            return Ok(self.clone());
+        }
+        let (bos, eos) = (if no_bos { bos } else { known_bos }, if no_eos { eos } else { known_eos });
+        self.changed(self.written(), bos, eos, self.0.prove)
+    }
+
+    #[cfg(feature = "lint")]
+    fn changed(&self, source: &str, bos: &str, eos: &str, prove: bool) -> Result<Self> {
+        let taught = Taught::new(Template::new(source, bos, eos)?, self.0.taught.learn_only());
+        Ok(ChatTemplate::taught(taught, prove, self.0.special_tokens.clone()))
     }
 
     /// The template's capabilities. The first call takes a few renders.

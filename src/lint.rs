@@ -5,6 +5,12 @@
 //! its model would have to process the prompt again from the first byte that differs. Whether prompts stay unchanged when
 //! other messages follow is reported separately, for each kind of turn.
 
+mod finding;
+mod marker;
+mod mend;
+mod rules;
+mod skeleton;
+
 use serde_json::Value;
 
 use crate::chat::ChatTemplate;
@@ -12,9 +18,18 @@ use crate::next::{Kind, Preserving};
 use crate::proof::{Exam, Reading, Verdict, shown, with_ids};
 use crate::segments::Origin;
 use chatparse_base::{Error, Result};
+use chatparse_jinja::SourceParts;
 use chatparse_message::{Message, Request};
+use rules::{Facts, Suspect};
+use skeleton::Skeleton;
+
+pub use finding::{Finding, Patch, Rule, Shown};
 
 pub use crate::proof::Thinking;
+
+/// The tokens of a template that names them and was given none, so that places that need them differ from others.
+const BOS: &str = "<|chatparse-bos|>";
+const EOS: &str = "<|chatparse-eos|>";
 
 /// Bytes of text around a difference in the report.
 const CONTEXT: usize = 30;
@@ -25,12 +40,15 @@ const CONTEXT: usize = 30;
 pub struct Report {
     /// Each message with each thinking, in a fixed order.
     pub cases: Vec<Case>,
+    /// What the template says in one place and not in another. Each is a fault.
+    pub findings: Vec<Finding>,
     /// Whether prompts only grow, for each kind of turn, with and without reasoning. If they do not, that is not a fault,
     /// but it costs a host that keeps the state of its model.
     pub next: Vec<Preserving>,
     /// Texts of a prompt whose origin is unknown, because the template changes values in a way that cannot be followed. A
-    /// host that makes special tokens of the template's text only treats them as a user's text.
-    pub untraced: Vec<String>,
+    /// host that makes special tokens of the template's text only treats them as a user's text. `None` if the template rejects
+    /// the conversation that shows it.
+    pub untraced: Option<Vec<String>>,
     /// How well the template's own response template does, if it has one.
     pub response_template: Option<Described>,
 }
@@ -108,19 +126,12 @@ pub struct Difference {
 impl Report {
     /// The cases that the template's author should look at.
     pub fn faults(&self) -> impl Iterator<Item = &Case> {
-        self.cases.iter().filter(|case| match case.outcome {
-            Outcome::Survives | Outcome::Omitted(_) | Outcome::Spaced(_) => false,
-            Outcome::NoTurn(_) => {
-                let mut same = self.cases.iter().filter(|other| other.probe == case.probe);
-                same.all(|other| matches!(other.outcome, Outcome::NoTurn(_)))
-            }
-            _ => true,
-        })
+        faults(&self.cases)
     }
 
-    /// The report as one JSON object: `faults` (their number); `cases`, each with `probe`, `thinking`, `turn`, `outcome` and
+    /// The report as one JSON object: `faults` (their number); `findings`, objects of [`Finding::to_json`]; `cases`, each with `probe`, `thinking`, `turn`, `outcome` and
     /// its details (`at`, `expected`, `got`, `part` or `error`); `next`, objects of [`Preserving::to_json`]; `untraced`, an
-    /// array of texts; and `response_template`, null or an object with the fields of [`Described`].
+    /// array of texts or null; and `response_template`, null or an object with the fields of [`Described`].
     pub fn to_json(&self) -> Value {
         let cases: Vec<Value> = self.cases.iter().map(Case::to_json).collect();
         let next: Vec<Value> = self.next.iter().map(Preserving::to_json).collect();
@@ -136,12 +147,24 @@ impl Report {
         });
         json!({
             "faults": self.faults().count(),
+            "findings": self.findings.iter().map(Finding::to_json).collect::<Vec<_>>(),
             "cases": cases,
             "next": next,
             "untraced": self.untraced,
             "response_template": described,
         })
     }
+}
+
+fn faults(cases: &[Case]) -> impl Iterator<Item = &Case> {
+    cases.iter().filter(|case| match case.outcome {
+        Outcome::Survives | Outcome::Omitted(_) | Outcome::Spaced(_) => false,
+        Outcome::NoTurn(_) => {
+            let mut same = cases.iter().filter(|other| other.probe == case.probe);
+            same.all(|other| matches!(other.outcome, Outcome::NoTurn(_)))
+        }
+        _ => true,
+    })
 }
 
 impl Case {
@@ -195,22 +218,89 @@ impl Outcome {
 
 /// Tests a template with a fixed set of messages, and with small conversations turn by turn.
 pub fn lint(template: &ChatTemplate) -> Report {
-    let (mut exam, mut reading) = template.exam();
-    let mut cases = Vec::new();
-    for probe in 0..exam.probes().len() {
-        for thinking in Thinking::ALL {
-            let mut turn = String::new();
-            let outcome = outcome(&mut exam, &mut reading, probe, thinking, &mut turn);
-            let outcome = outcome.unwrap_or_else(Outcome::Refused);
-            cases.push(Case { probe: exam.probes()[probe].name, thinking, turn, outcome });
-        }
-    }
+    let checked = Checked::of(template);
+    let findings = checked.suspects.iter().map(|suspect| checked.mended(template, suspect)).collect();
     let ways = Kind::ALL.into_iter().flat_map(|kind| [Thinking::Off, Thinking::On].map(|thinking| (kind, thinking)));
     let next = ways.map(|(kind, thinking)| {
         let preserved = template.preserves(kind, thinking);
         Preserving { kind, thinking, preserved }
     });
-    Report { cases, next: next.collect(), untraced: untraced(template), response_template: described(template) }
+    let (next, untraced) = (next.collect(), untraced(template));
+    Report { cases: checked.cases, findings, next, untraced, response_template: described(template) }
+}
+
+/// What is known of a template without any edit.
+struct Checked {
+    cases: Vec<Case>,
+    parts: SourceParts,
+    suspects: Vec<Suspect>,
+}
+
+impl Checked {
+    fn of(template: &ChatTemplate) -> Checked {
+        let (mut exam, mut reading) = template.exam();
+        let mut cases = Vec::new();
+        for probe in 0..exam.probes().len() {
+            for thinking in Thinking::ALL {
+                let mut turn = String::new();
+                let outcome = outcome(&mut exam, &mut reading, probe, thinking, &mut turn);
+                let outcome = outcome.unwrap_or_else(Outcome::Refused);
+                cases.push(Case { probe: exam.probes()[probe].name, thinking, turn, outcome });
+            }
+        }
+        let (parts, suspects) = suspects(template, &cases, &mut exam);
+        Checked { cases, parts, suspects }
+    }
+
+    /// The number of messages that are read back, and of those that are not.
+    fn counts(&self) -> (usize, usize) {
+        let back = self.cases.iter().filter(|case| matches!(case.outcome, Outcome::Survives | Outcome::Spaced(_)));
+        (back.count(), faults(&self.cases).count())
+    }
+
+    /// The finding, with the first edit that mends it and breaks nothing.
+    fn mended(&self, template: &ChatTemplate, suspect: &Suspect) -> Finding {
+        let mut finding = suspect.finding.clone();
+        let ((back, faults), known) = (self.counts(), self.suspects.len());
+        let key = |suspect: &Suspect| (suspect.finding.rule, suspect.finding.subject.clone());
+        let patches = mend::edited(template.written(), &self.parts, &suspect.edits);
+        finding.patch = patches.into_iter().find(|patch| {
+            // Most edits do not help, which the prompt of one conversation shows.
+            let Ok(unproved) = template.edited(&patch.source, false) else { return false };
+            let (_, left) = suspects(&unproved, &[], &mut unproved.exam().0);
+            if left.iter().any(|left| key(left) == key(suspect)) {
+                return false;
+            }
+            let Ok(edited) = template.edited(&patch.source, true) else { return false };
+            let checked = Checked::of(&edited);
+            let (now_back, now_faults) = checked.counts();
+            let mut left = checked.suspects.iter().map(key);
+            checked.suspects.len() < known
+                && now_back >= back
+                && now_faults <= faults
+                && left.all(|left| left != key(suspect) && self.suspects.iter().any(|other| key(other) == left))
+        });
+        if let Some(patch) = &mut finding.patch {
+            patch.diff = mend::diff(template.written(), &patch.source);
+        }
+        finding
+    }
+}
+
+/// What the rules find; without cases, only what one conversation shows.
+fn suspects(template: &ChatTemplate, cases: &[Case], exam: &mut Exam) -> (SourceParts, Vec<Suspect>) {
+    let parts = SourceParts::of(template.written());
+    let skeleton = template.with_tokens(BOS, EOS).and_then(|marked| Skeleton::of(&marked)).ok();
+    let facts = Facts {
+        source: template.written(),
+        parts: &parts,
+        skeleton: skeleton.as_ref(),
+        cases,
+        special: template.special_tokens(),
+        tools: template.caps().tools,
+    };
+    let suspects = rules::suspects(&facts, exam);
+    (parts, suspects)
 }
 
 fn described(template: &ChatTemplate) -> Option<Described> {
@@ -228,8 +318,8 @@ fn described(template: &ChatTemplate) -> Option<Described> {
     })
 }
 
-/// Texts of unknown origin in a conversation with values of all kinds; empty if the template rejects it.
-fn untraced(template: &ChatTemplate) -> Vec<String> {
+/// Texts of unknown origin in a conversation with values of all kinds; `None` if the template rejects it.
+fn untraced(template: &ChatTemplate) -> Option<Vec<String>> {
     let call = json!({"id": "call00001", "type": "function", "function":
         {"name": "look_up", "arguments": {"place": "Porto Alegre", "days": 3, "tags": ["grey", true]}}});
     let tool = json!({"type": "function", "function": {"name": "look_up", "description": "Looks it up.", "parameters":
@@ -243,9 +333,9 @@ fn untraced(template: &ChatTemplate) -> Vec<String> {
         {"role": "assistant", "content": "It rains."},
         {"role": "user", "content": "Still?"},
     ]});
-    let found = Request::from_json(&body).and_then(|request| template.segments(&request)).unwrap_or_default();
+    let found = Request::from_json(&body).and_then(|request| template.segments(&request)).ok()?;
     let unknown = found.segments.iter().filter(|segment| segment.origin == Origin::Unknown);
-    unknown.map(|segment| found.prompt[segment.bytes.clone()].to_owned()).collect()
+    Some(unknown.map(|segment| found.prompt[segment.bytes.clone()].to_owned()).collect())
 }
 
 fn outcome(

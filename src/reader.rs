@@ -197,6 +197,11 @@ impl Taught {
         Ok(self)
     }
 
+    /// Whether only what the template shows is used.
+    pub fn learn_only(&self) -> bool {
+        self.learn_only
+    }
+
     /// The reader by a response template, if there is one.
     pub fn by_response(&self) -> Option<Reader> {
         self.response.as_ref().map(|_| Reader::Response)

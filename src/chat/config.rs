@@ -14,6 +14,8 @@ pub(super) struct Config {
     pub eos: String,
     /// The response template; `Null` if there is none.
     pub response_template: Value,
+    /// The special tokens that the file lists; empty if it lists none.
+    pub special_tokens: Vec<String>,
 }
 
 impl Config {
@@ -50,8 +52,22 @@ impl Config {
             _ => return Err(Error::invalid("the file is a JSON object without a chat_template")),
         };
         let response_template = fields["response_template"].clone();
-        Ok(Some(Config { source, bos: token("bos_token"), eos: token("eos_token"), response_template }))
+        let special_tokens = special_tokens(&fields);
+        Ok(Some(Config { source, bos: token("bos_token"), eos: token("eos_token"), response_template, special_tokens }))
     }
+}
+
+/// The special tokens that a `tokenizer_config.json` lists; empty if it lists none.
+fn special_tokens(fields: &Value) -> Vec<String> {
+    let listed = fields["added_tokens_decoder"].as_object().into_iter().flat_map(|tokens| tokens.values());
+    let more = fields["additional_special_tokens"].as_array().into_iter().flatten();
+    let named = ["bos_token", "eos_token", "pad_token", "unk_token"].map(|name| &fields[name]);
+    let listed: Vec<&Value> = listed.collect();
+    if listed.is_empty() {
+        return Vec::new();
+    }
+    let all = listed.into_iter().chain(more).chain(named);
+    all.filter_map(|token| token.as_str().or_else(|| token["content"].as_str())).map(str::to_owned).collect()
 }
 
 fn of_name(named: &[Value], name: &str) -> Result<String> {
@@ -71,8 +87,13 @@ mod tests {
         let config = r#"{"bos_token": "<s>", "eos_token": {"content": "</s>"}, "chat_template": "{{ bos_token }}"}"#;
         let read = Config::read(config, "").unwrap().unwrap();
         let response_template = Value::Null;
-        let expected =
-            Config { source: "{{ bos_token }}".into(), bos: "<s>".into(), eos: "</s>".into(), response_template };
+        let expected = Config {
+            source: "{{ bos_token }}".into(),
+            bos: "<s>".into(),
+            eos: "</s>".into(),
+            response_template,
+            special_tokens: vec![],
+        };
         assert_eq!(read, expected);
         let alone = Config::read(r#"{"response_template": {"version": 1}}"#, "").unwrap().unwrap();
         assert_eq!((alone.source, alone.response_template), (String::new(), json!({"version": 1})));

@@ -34,6 +34,8 @@ pub struct TemplateOptions {
     /// `tokenizer_config.json`; `Null` for none. It is used unless another reader reads more of what the template renders. With it, the
     /// template may be empty.
     pub response_template: Value,
+    /// The special tokens of the model's vocabulary, for [`lint`](mod@crate::lint), in place of those of a `tokenizer_config.json`.
+    pub special_tokens: Vec<String>,
 }
 
 impl Default for TemplateOptions {
@@ -45,6 +47,7 @@ impl Default for TemplateOptions {
             learn_only: false,
             prove: true,
             response_template: Value::Null,
+            special_tokens: Vec::new(),
         }
     }
 }

@@ -100,6 +100,7 @@ fn all() -> Vec<Probe> {
     let nested = json!({"deep": {"a": {"b": [{"c": null}, [true, "d\"e"]]}, "f": [[], {}, [[0.5]]]}});
     let route =
         json!({"start": "Zürich, Bahnhofplatz 7", "via": ["Olten"], "end": "東京", "most_stops": 12, "slow": true});
+    let (search, last) = (json!({"query": WORD, "page": 2}), json!({"text": "Tea", "count": 70}));
     let special = "\"double\" 'single' \\ back\\n <b> & {curly} [square] `tick`\n\ttab";
     let code = "def f(x):\n    return {'a': [x, \"\\n\"]}\n";
     vec![
@@ -117,6 +118,10 @@ fn all() -> Vec<Probe> {
         )),
         probe("no arguments", "", vec![("now", json!({}))]),
         probe("many arguments", "", vec![("find_route", route)]),
+        probe("a number at the end", "", vec![("note", last.clone())]),
+        probe("a number alone", "", vec![("note", json!({"count": 12}))]),
+        probe("with and without arguments", "", vec![("now", json!({})), ("note", last), ("now", json!({}))]),
+        probe("a name with a dot and a dash", "", vec![("web.look-up", search)]),
         probe("values of all types", "", vec![("note", types)]),
         probe("other values", "", vec![("note", other_types)]),
         probe(LOOK_ALIKES, "", vec![("note", look_alikes)]),
@@ -153,7 +158,8 @@ fn tools() -> Value {
         "most_stops": {"type": "integer"},
         "slow": {"type": "boolean"},
     });
-    json!([tool("note", note), tool("now", json!({})), tool("find_route", route)])
+    let search = json!({"query": {"type": "string"}, "page": {"type": "integer"}});
+    json!([tool("note", note), tool("now", json!({})), tool("find_route", route), tool("web.look-up", search),])
 }
 
 /// The question, with tools.

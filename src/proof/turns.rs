@@ -7,12 +7,14 @@
 
 use std::rc::Rc;
 
+use serde_json::Value;
+
 use super::messages::{self, Probe, THOUGHT_WORD, Thinking, WORD};
 use crate::reader::{Prompts, Reader, Taught};
 use chatparse_base::limits::PROBE_BYTES;
 use chatparse_base::{Error, ErrorKind, Result};
 use chatparse_jinja::Template;
-use chatparse_message::{Message, Request};
+use chatparse_message::{Message, Request, ToolCall};
 
 /// The maximum length of a marker that ends a turn, in bytes.
 const MARKER: usize = 64;
@@ -123,7 +125,7 @@ impl<'t> Exam<'t> {
                 text.clear();
             }
         }
-        let calls = expected.tool_calls.iter().all(|call| turn.contains(&call.name));
+        let calls = expected.tool_calls.iter().all(|call| shows(turn, call));
         if !calls {
             omitted = Some("calls");
         }
@@ -183,6 +185,22 @@ impl<'t> Exam<'t> {
         let ends = ends(&text, end);
         Turn { opening, text, ends }
     }
+}
+
+/// Whether anything of the call shows: its name, in any case, or a value.
+fn shows(turn: &str, call: &ToolCall) -> bool {
+    let is_word = |text: &str, at: usize, len: usize| {
+        let borders = [text[..at].chars().next_back(), text[at + len..].chars().next()];
+        borders.into_iter().flatten().all(|c| !c.is_alphanumeric())
+    };
+    let (lower, name) = (turn.to_lowercase(), call.name.to_lowercase());
+    if turn.contains(&call.name) || lower.match_indices(&name).any(|(at, _)| is_word(&lower, at, name.len())) {
+        return true;
+    }
+    let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
+    let values = arguments.as_object().into_iter().flat_map(|members| members.values());
+    let mut texts = values.filter_map(Value::as_str).filter(|text| !text.is_empty());
+    texts.any(|text| turn.match_indices(text).any(|(at, _)| is_word(turn, at, text.len())))
 }
 
 /// Where the turn begins in a render, if the render begins with the prompt, but for white space that both end with.

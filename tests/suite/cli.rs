@@ -426,7 +426,7 @@ fn inspect_says_who_reads_and_how_well() {
             "{shown}"
         );
     };
-    let back = "  read back  66 of 66\n";
+    let back = "  read back  78 of 78\n";
     reads(
         &run(&["inspect", "wrapped-content", "--evidence"]).succeeded(),
         &["  reader     the learnt turn\n", back, "how it writes\n"],
@@ -579,7 +579,7 @@ fn lint_says_what_is_not_read_back() {
     for part in [
         "json-call\n",
         "  note          no turn: the message does not begin where",
-        "\npassed: no faults in 66 messages; ",
+        "\npassed: no faults in 78 messages; ",
     ] {
         assert!(shown.contains(part), "{part:?} is not in\n{shown}");
     }

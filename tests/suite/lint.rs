@@ -66,6 +66,15 @@ fn quotes_that_are_not_escaped_are_found() {
 }
 
 #[test]
+fn calls_with_another_name_are_not_left_out() {
+    let calls = CALLS.replace("ARGUMENTS", "c.function.arguments | tojson");
+    let upper = template(&calls.replace("c.function.name", "(c.function.name | upper)"), "<|assistant|>");
+    assert!(matches!(outcome(&upper, "no arguments"), Outcome::Lost { .. }));
+    let silent = template("{{- m.content -}}{%- for c in m.tool_calls or [] -%}{%- endfor -%}", "<|assistant|>");
+    assert_eq!(outcome(&silent, "one call"), Outcome::Omitted("calls"));
+}
+
+#[test]
 fn what_is_written_alike_is_told() {
     let calls = CALLS.replace("ARGUMENTS", "c.function.arguments | tojson");
     let template = template(&calls.replace("m.content", "m.content | replace('🎉', '')"), "<|assistant|>");
@@ -94,9 +103,11 @@ fn a_template_that_raises_is_told() {
 #[test]
 fn what_cannot_be_traced_is_told() {
     let calls = CALLS.replace("ARGUMENTS", "c.function.arguments | tojson");
-    assert_eq!(lint(&template(&calls, "<|assistant|>")).untraced, [""; 0]);
+    assert_eq!(lint(&template(&calls, "<|assistant|>")).untraced, Some(vec![]));
     let reversed = template(&calls.replace("m.content", "m.content[::-1]"), "<|assistant|>");
-    assert_eq!(lint(&reversed).untraced, [".sniar tI"]);
+    assert_eq!(lint(&reversed).untraced, Some(vec![".sniar tI".to_owned()]));
+    let raising = template(&(calls + "{{- raise_exception('no') -}}"), "<|assistant|>");
+    assert_eq!(lint(&raising).untraced, None);
 }
 
 #[test]

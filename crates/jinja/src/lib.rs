@@ -51,6 +51,7 @@ pub use request::plain::plain;
 pub use request::prepare::{Prepared, prepare};
 use request::{context, media, offered, prepare};
 use source::generation_prompt::BothPrompts;
+pub use source::texts::{SourceParts, SourceText, place};
 use source::{macros, rewrite};
 
 /// The capabilities of a template, found by trial renders.
@@ -259,6 +260,11 @@ impl Template {
     /// The template's text: with line feeds only, without the last one, and with the patches for known faults.
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// The template's text without those patches: what its author wrote.
+    pub fn written(&self) -> &str {
+        self.unpatched.as_ref().map_or(&self.source, |unpatched| &unpatched.source)
     }
 
     /// Whether the source names `enable_thinking`.

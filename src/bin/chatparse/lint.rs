@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use chatparse::lint::{Described, Difference, Outcome, Report};
+use chatparse::lint::{Described, Difference, Finding, Outcome, Report};
 use chatparse::next::{Preserved, Preserving};
 use serde_json::json;
 
@@ -128,14 +128,18 @@ fn show(linted: &Linted, screen: &mut Screen) -> io::Result<()> {
         for found in causes(report) {
             cause(&found, report, screen)?;
         }
+        for found in &report.findings {
+            finding(found, screen)?;
+        }
         for next in &report.next {
             preserving(next, screen)?;
         }
-        match report.untraced.len() {
-            0 => row("whose text", "known for every byte of a prompt", Paint::Plain, screen)?,
-            count => {
-                row("whose text", &format!("unknown in {count} places; the first:"), Paint::Faint, screen)?;
-                named("", Paint::Faint, &report.untraced[0], screen)?;
+        match report.untraced.as_deref() {
+            None => row("whose text", "not tested: the template raises an error", Paint::Faint, screen)?,
+            Some([]) => row("whose text", "known for every byte of a prompt", Paint::Plain, screen)?,
+            Some(unknown @ [first, ..]) => {
+                row("whose text", &format!("unknown in {} places; the first:", unknown.len()), Paint::Faint, screen)?;
+                named("", Paint::Faint, first, screen)?;
             }
         }
     }
@@ -198,6 +202,31 @@ fn cause(cause: &Cause, report: &Report, screen: &mut Screen) -> io::Result<()> 
         Some(at) => row("  differs at", &format!("byte {at}"), Paint::Plain, screen),
         None => row("  differs at", "no byte: the template writes both alike", Paint::Plain, screen),
     }
+}
+
+/// Prints what is said in one place and not in another, what it does, and the edit that mends it.
+fn finding(found: &Finding, screen: &mut Screen) -> io::Result<()> {
+    row("fault", &format!("{}: {}", found.rule.id(), found.message), Paint::Red, screen)?;
+    row("  so", found.rule.effect(), Paint::Plain, screen)?;
+    let lines: Vec<String> = found.places.iter().map(|place| place.line.to_string()).collect();
+    if !lines.is_empty() {
+        row("  in line", &lines.join(", "), Paint::Plain, screen)?;
+    }
+    for shown in &found.shown {
+        named(&format!("  {}", shown.from), Paint::Plain, &shown.text, screen)?;
+    }
+    if let Some(patch) = &found.patch {
+        for line in patch.diff.lines() {
+            let paint = match line.chars().next() {
+                Some('+') => Paint::Green,
+                Some('-') => Paint::Red,
+                _ => Paint::Faint,
+            };
+            let name = if line.starts_with("@@") { "  edit" } else { "" };
+            named(name, paint, line, screen)?;
+        }
+    }
+    Ok(())
 }
 
 fn preserving(next: &Preserving, screen: &mut Screen) -> io::Result<()> {

@@ -3,3 +3,4 @@
 pub(crate) mod generation_prompt;
 pub(crate) mod macros;
 pub(crate) mod rewrite;
+pub mod texts;

@@ -1,0 +1,164 @@
+//! What a template says that is not so: a finding, and the rule that it breaks.
+
+use serde_json::Value;
+
+use chatparse_base::Place;
+
+/// A rule that a template breaks. Its id does not change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Rule {
+    /// A marker opens in the history and is not closed.
+    UnclosedMarker,
+    /// A marker closes in the history and was not opened.
+    UnopenedMarker,
+    /// The template's brackets in a call do not match.
+    UnbalancedBracket,
+    /// Messages end with a marker, and one kind of messages has no end.
+    MissingEnd,
+    /// The instruction to the model shows another format than the history.
+    OtherInstruction,
+    /// The prompt opens a thought, and the history shows none.
+    UnseenThought,
+    /// The prompt opens the turn in another way than the history.
+    OtherOpening,
+    /// The template takes tools, and shows nothing of a call.
+    HiddenCalls,
+    /// The template writes names of tools in another case.
+    ChangedName,
+    /// The template takes tools, and none of the calls that it writes is read back.
+    UnreadCalls,
+    /// The template writes a special token that the vocabulary does not have.
+    UnknownToken,
+}
+
+impl Rule {
+    /// All rules.
+    pub const ALL: [Rule; 11] = [
+        Rule::UnclosedMarker,
+        Rule::UnopenedMarker,
+        Rule::UnbalancedBracket,
+        Rule::MissingEnd,
+        Rule::OtherInstruction,
+        Rule::UnseenThought,
+        Rule::OtherOpening,
+        Rule::HiddenCalls,
+        Rule::ChangedName,
+        Rule::UnreadCalls,
+        Rule::UnknownToken,
+    ];
+
+    /// A stable lower-case name, e.g. `unclosed-marker`.
+    pub fn id(self) -> &'static str {
+        match self {
+            Rule::UnclosedMarker => "unclosed-marker",
+            Rule::UnopenedMarker => "unopened-marker",
+            Rule::UnbalancedBracket => "unbalanced-bracket",
+            Rule::MissingEnd => "missing-end",
+            Rule::OtherInstruction => "other-instruction",
+            Rule::UnseenThought => "unseen-thought",
+            Rule::OtherOpening => "other-opening",
+            Rule::HiddenCalls => "hidden-calls",
+            Rule::ChangedName => "changed-name",
+            Rule::UnreadCalls => "unread-calls",
+            Rule::UnknownToken => "unknown-token",
+        }
+    }
+
+    /// What breaking it does to users, as a sentence.
+    pub fn effect(self) -> &'static str {
+        match self {
+            Rule::UnclosedMarker | Rule::UnopenedMarker => {
+                "A model that was trained with the pair writes it whole, and is read as if it had left its format; one that \
+                 follows the history never closes it."
+            }
+            Rule::UnbalancedBracket => {
+                "The model sees calls that are no valid text of their notation, and learns from them to write such."
+            }
+            Rule::MissingEnd => {
+                "The model sees turns that do not end, so it may go on where it should stop, and write the next message itself."
+            }
+            Rule::OtherInstruction => {
+                "The model is told one format and shown another: it writes either, and one of them is not read as a call."
+            }
+            Rule::UnseenThought => {
+                "The model thinks in each turn, and sees turns without thoughts: prompts are rewritten from turn to turn, and \
+                 what it should write cannot be learnt from the history."
+            }
+            Rule::OtherOpening => {
+                "The model begins its turn behind a text that no turn of the history begins with, so it answers worse, and \
+                 each next prompt is processed anew."
+            }
+            Rule::HiddenCalls => {
+                "The model sees results of calls that it never made, and calls again, or answers without them."
+            }
+            Rule::ChangedName => {
+                "The model sees calls of tools that no one offers, and calls them: each such call is refused."
+            }
+            Rule::UnreadCalls => "Each call of the model is shown to users as text, and no tool runs.",
+            Rule::UnknownToken => {
+                "The tokenizer splits it into letters: the model sees a text that it was not trained with, and an end that \
+                 is spelt so stops nobody."
+            }
+        }
+    }
+}
+
+/// A part of a render that shows a finding.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Shown {
+    /// Which render it is from, e.g. `history`.
+    pub from: &'static str,
+    /// The part; each value of the request in it may be `…`.
+    pub text: String,
+}
+
+/// A place where a template says what is not so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The rule that is broken.
+    pub rule: Rule,
+    /// What is wrong, as a sentence.
+    pub message: String,
+    /// The marker or word that is concerned; empty if it is the turn as a whole.
+    pub subject: String,
+    /// The places in the template's source where the subject is written; empty where it is not written as such.
+    pub places: Vec<Place>,
+    /// The renders that show it, two of them, or parts of one.
+    pub shown: Vec<Shown>,
+    /// An edit that mends it; `None` if none was found that the renders prove.
+    pub patch: Option<Patch>,
+}
+
+/// An edit of the template's source. With it the finding is gone, and as many messages are read back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Patch {
+    /// The whole source with the edit.
+    pub source: String,
+    /// The edit as a unified diff, without the names of files.
+    pub diff: String,
+}
+
+impl Finding {
+    /// The finding as a JSON object: `rule`, `message`, `subject`, `effect`; `places`, each with `line`, `column` and
+    /// `excerpt`; `shown`, each with `from` and `text`; and `patch`, a unified diff or null.
+    pub fn to_json(&self) -> Value {
+        let places = self
+            .places
+            .iter()
+            .map(|place| json!({"line": place.line, "column": place.column, "excerpt": place.excerpt}));
+        let shown = self.shown.iter().map(|shown| json!({"from": shown.from, "text": shown.text}));
+        json!({
+            "rule": self.rule.id(),
+            "message": self.message,
+            "subject": self.subject,
+            "effect": self.rule.effect(),
+            "places": places.collect::<Vec<_>>(),
+            "shown": shown.collect::<Vec<_>>(),
+            "patch": self.patch.as_ref().map(|patch| &patch.diff),
+        })
+    }
+}
