@@ -152,9 +152,10 @@ fn cells(template: &ChatTemplate, report: &Report, fault: Option<String>) -> Vec
     let reader = if template.reader() == "turn" { "learnt" } else { template.reader() };
     let share = (1000 * proof.read_back).checked_div(proof.cases).unwrap_or(0);
     let back = format!("{} of {}", proof.read_back, proof.cases);
-    let whose = match report.untraced.len() {
-        0 => Cell::new("known", 0),
-        count => Cell::bad(format!("unknown in {count} places"), count),
+    let whose = match report.untraced.as_ref().map(Vec::len) {
+        Some(0) => Cell::new("known", 0),
+        Some(count) => Cell::bad(format!("unknown in {count} places"), count),
+        None => Cell::bad("no prompt", usize::MAX),
     };
     vec![
         Cell::new(reader, 0),
@@ -172,7 +173,7 @@ fn cells(template: &ChatTemplate, report: &Report, fault: Option<String>) -> Vec
             }
             Err(_) => Cell::bad("none", usize::MAX),
         },
-        fault.map_or_else(|| Cell::new("none", 0), |fault| Cell::bad(fault, report.faults().count().max(1))),
+        fault.map_or_else(|| Cell::new("none", 0), |fault| Cell::bad(fault, report.faults().count().max(report.findings.len()).max(1))),
     ]
 }
 
