@@ -104,7 +104,9 @@ impl Kept {
 /// white space around it.
 pub(super) fn changed(text: &str, kept: Option<&Kept>, json: bool, label: &dyn Fn(&str) -> String) -> String {
     if kept.is_none() && !json {
-        return text.chars().map(other).collect();
+        let mut out = String::with_capacity(text.len());
+        out.extend(text.chars().map(other));
+        return out;
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -160,9 +162,14 @@ const ASCII: [u8; 128] = {
 };
 
 /// Another character of the same kind, case and length.
+#[inline]
 fn other(c: char) -> char {
+    if c.is_ascii() { char::from(ASCII[c as usize]) } else { other_beyond(c) }
+}
+
+/// The same for characters beyond ASCII.
+fn other_beyond(c: char) -> char {
     match c {
-        _ if c.is_ascii() => char::from(ASCII[c as usize]),
         // The scripts of labels.
         '\u{a000}'..='\u{a0ff}' | '\u{a500}'..='\u{a60b}' | '\u{a840}'..='\u{a871}' => c,
         _ if stays(c) => c,
@@ -181,7 +188,13 @@ pub(super) fn moved(prompt: &str, changed: &str) -> Option<Vec<Range<usize>>> {
     }
     let mut moved: Vec<Range<usize>> = Vec::new();
     let mut at = 0;
-    for (a, b) in prompt.chars().zip(changed.chars()) {
+    while at < prompt.len() {
+        // Most of it is equal in long stretches, or ASCII.
+        let (a, b) = (prompt.as_bytes()[at], changed.as_bytes()[at]);
+        let (a, b) = match a.is_ascii() && b.is_ascii() {
+            true => (char::from(a), char::from(b)),
+            false => (prompt[at..].chars().next()?, changed.get(at..)?.chars().next()?),
+        };
         let end = at + a.len_utf8();
         if a != b {
             let expected = other(a);

@@ -26,7 +26,7 @@ pub(crate) use batch::in_threads;
 use chatparse_base::Result;
 use chatparse_jinja::Labels;
 use chatparse_learn::analysis::turn::TurnFormat;
-use chatparse_message::{Continuation, Request};
+use chatparse_message::{Continuation, Message, Request};
 pub use tokens::{Offsets, TokenLabel};
 pub use turns::{MaskParts, Turn, TurnPart};
 
@@ -200,10 +200,11 @@ pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request) -> Re
             .plain
             .as_ref()
             .map_or(request.messages.len(), |given| given.messages.as_array().map_or(0, Vec::len));
+        let begun = Begun::of(request);
         let is_open = request.add_generation_prompt || request.continuation != Continuation::None;
         let up_to = |messages: usize, ask: bool| match messages == all && !ask && !is_open {
             true => Some(prompt.clone()),
-            false => render(&taught.template, &until(request, messages, ask)).ok(),
+            false => render(&taught.template, &begun.until(messages, ask)).ok(),
         };
         let is_whole;
         (turns, is_whole) = known.turns(|message| up_to(message, true), |message| up_to(message + 1, false));
@@ -230,14 +231,31 @@ fn answers(request: &Request) -> Vec<usize> {
     (0..roles.len()).filter(|index| roles[*index] == "assistant").collect()
 }
 
-/// The request with its first messages. `ask`: for the model to answer.
-fn until(request: &Request, messages: usize, ask: bool) -> Request {
-    let mut before = request.clone();
-    before.continuation = Continuation::None;
-    before.add_generation_prompt = ask;
-    before.messages.truncate(messages);
-    if let Some(Value::Array(all)) = before.plain.as_mut().map(|given| Arc::make_mut(&mut given.messages)) {
-        all.truncate(messages);
+/// A request, to be cut off behind some of its messages.
+struct Begun {
+    without: Request,
+    messages: Vec<Message>,
+    plain: Arc<Value>,
+}
+
+impl Begun {
+    fn of(request: &Request) -> Begun {
+        let mut without = request.clone();
+        without.continuation = Continuation::None;
+        let messages = std::mem::take(&mut without.messages);
+        let plain = without.plain.as_mut().map(|given| std::mem::take(&mut given.messages)).unwrap_or_default();
+        Begun { without, messages, plain }
     }
-    before
+
+    /// The request with its first messages. `ask`: for the model to answer.
+    fn until(&self, messages: usize, ask: bool) -> Request {
+        let mut before = self.without.clone();
+        before.add_generation_prompt = ask;
+        before.messages = self.messages.iter().take(messages).cloned().collect();
+        if let Some(given) = &mut before.plain {
+            let first = self.plain.as_array().into_iter().flatten().take(messages);
+            given.messages = Arc::new(first.cloned().collect());
+        }
+        before
+    }
 }

@@ -21,6 +21,9 @@ const LETTERS: usize = BASE + 6;
 /// The maximum number of values.
 pub const VALUES: usize = BASE.pow(DIGITS as u32);
 
+/// The first byte of all letters of labels in UTF-8.
+const LEAD: u8 = 0xea;
+
 /// The letters of the labels of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Labels([char; LETTERS]);
@@ -63,9 +66,13 @@ impl Labels {
     pub fn unused_in(texts: &[&str]) -> Option<Labels> {
         // Phags-pa, Vai and Yi: scripts without case.
         let pool = ('\u{a840}'..='\u{a871}').chain('\u{a500}'..='\u{a60b}').chain('\u{a000}'..='\u{a0ff}');
+        let holding =
+            |part: &dyn Fn(&str) -> bool| -> Vec<&str> { texts.iter().copied().filter(|text| part(text)).collect() };
+        let with_letters = holding(&|text| text.as_bytes().contains(&LEAD));
+        let with_escapes = holding(&|text| text.contains("\\u"));
         let mut unused = pool.filter(|letter| {
-            let escape = escape(*letter);
-            texts.iter().all(|text| !text.contains(*letter) && !text.contains(&escape))
+            let is_escaped = |text: &&str| text.contains(&escape(*letter));
+            !with_letters.iter().any(|text| text.contains(*letter)) && !with_escapes.iter().any(is_escaped)
         });
         let mut letters = ['\0'; LETTERS];
         for letter in &mut letters {
@@ -149,8 +156,10 @@ impl Labels {
 
     /// The next letter, with the backslashes of its escape.
     fn find(&self, text: &str) -> Option<Range<usize>> {
-        text.char_indices().find_map(|(at, c)| {
-            if c != '\\' {
+        let places = text.bytes().enumerate().filter(|(_, byte)| matches!(*byte, b'\\' | LEAD));
+        places.into_iter().find_map(|(at, byte)| {
+            if byte == LEAD {
+                let c = text[at..].chars().next()?;
                 return self.0.contains(&c).then(|| at..at + c.len_utf8());
             }
             let letter = self.escaped(text[at..].strip_prefix("\\u")?)?;
