@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::finding::{Finding, Rule, Shown};
 use super::marker::{Marker, closing, is_near, markers, opening};
-use super::skeleton::{ANSWER, CALLS, Skeleton, USER, VALUE};
+use super::skeleton::{ANSWER, CALLS, SYSTEM, Skeleton, USER, VALUE};
 use super::{BOS, Case, EOS, Outcome};
 use crate::proof::{Exam, Thinking};
 use chatparse_jinja::{SourceParts, place};
@@ -52,8 +52,8 @@ pub fn suspects(facts: &Facts, exam: &mut Exam) -> Vec<Suspect> {
         ends(facts, skeleton, &openings, &mut all);
         instruction(facts, skeleton, &mut all);
     }
+    brackets(facts, exam, &mut all);
     if !facts.cases.is_empty() {
-        brackets(facts, &mut all);
         thought(facts, exam, &mut all);
         other_opening(facts, exam, &mut all);
         calls(facts, exam, &mut all);
@@ -262,10 +262,15 @@ fn spaced(skeleton: &Skeleton, opener: &Marker, closer: &str) -> Vec<String> {
 }
 
 /// Brackets in a turn with calls whose values have none.
-fn brackets(facts: &Facts, all: &mut Vec<Suspect>) {
-    let plain = ["one call", "two calls"];
-    let turns = facts.cases.iter().filter(|case| plain.contains(&case.probe) && case.thinking == Thinking::Off);
-    let Some(turn) = turns.map(|case| &case.turn).find(|turn| !turn.is_empty()) else { return };
+fn brackets(facts: &Facts, exam: &mut Exam, all: &mut Vec<Suspect>) {
+    let Some(probe) = (0..exam.probes().len()).find(|&probe| exam.probes()[probe].calls() == 1) else { return };
+    let case = exam.case(probe, Thinking::Off);
+    let Ok(case) = &*case else { return };
+    let Some(begin) = case.begin.filter(|_| !case.mute) else { return };
+    let mut turn = case.rendered[begin..].to_owned();
+    for marker in markers(&turn).into_iter().rev() {
+        turn.replace_range(marker.bytes, "");
+    }
     for (open, close) in [('{', '}'), ('[', ']'), ('(', ')')] {
         let count = |c| turn.matches(c).count();
         let (opened, closed) = (count(open), count(close));
@@ -340,6 +345,9 @@ fn ends(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut Vec<S
     let Some(end) = first(behind_answer, &|marker| !heads(&marker.kind) && !inside(marker)) else { return };
     if has(before_user, &end.1) && !has(behind_user, &end.1) {
         tell("a question", end.clone(), USER);
+    }
+    if has(of_question, &end.1) && !in_system(&end.1) && !opens(&end.1) {
+        tell("a system message", end.clone(), SYSTEM);
     }
     // Behind the results a new turn begins, so the one before has ended.
     let anew = begins.is_some_and(|begins| has(before_answer, &begins.kind));
