@@ -94,6 +94,12 @@ pub fn closing(kind: &str) -> Vec<String> {
     closing
 }
 
+/// Whether the name or the shape of a marker says that another one closes it: `<|tool_call_begin|>`, `<|tool_call>`.
+pub fn says_open(kind: &str) -> bool {
+    let half = kind.starts_with(['<']) && kind[1..].starts_with('|') && !kind.ends_with("|>") && !kind.contains('/');
+    half || !swapped(kind, PAIRS.iter().copied()).is_empty()
+}
+
 /// How a marker of the kind that opens it may look.
 pub fn opening(kind: &str) -> Vec<String> {
     let mut opening: Vec<String> =

@@ -9,7 +9,7 @@ use super::{BOS, EOS};
 use chatparse_jinja::SourceParts;
 
 /// Most edits that are tried for one finding: each is a lint.
-const TRIED: usize = 160;
+const TRIED: usize = 96;
 
 /// Lines around an edit in a diff.
 const CONTEXT: usize = 3;
