@@ -142,7 +142,7 @@ pub fn is_near(a: &str, b: &str) -> bool {
             row[j + 1] = kept.min(row[j] + 1).min(corner + 1);
         }
     }
-    row[b.len()] * 4 <= a.len().max(b.len())
+    row[b.len()] <= 2 && row[b.len()] * 4 <= a.len().max(b.len())
 }
 
 #[cfg(test)]

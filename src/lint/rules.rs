@@ -113,9 +113,12 @@ fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut Vec<
     };
     let closes_tags = facts.parts.texts.iter().any(|text| text.text.contains("</"));
     let of_answer: Vec<Marker> = skeleton.before(ANSWER).into_iter().flat_map(markers).collect();
-    let first_of_calls =
-        behind_user.iter().filter(in_calls).find(|marker| !of_answer.iter().any(|other| other.kind == marker.kind));
-    let first_of_calls = first_of_calls.map(|marker| marker.bytes.clone());
+    let heads: Vec<Marker> = openings.iter().flat_map(|opening| markers(opening)).collect();
+    let is_of_calls = |marker: &&Marker| {
+        let closes = opening(&marker.kind).iter().any(|opening| facts.has(opening));
+        in_calls(marker) && !closes && !of_answer.iter().chain(&heads).any(|other| other.kind == marker.kind)
+    };
+    let first_of_calls = behind_user.iter().find(is_of_calls).map(|marker| marker.bytes.clone());
     for marker in behind_user {
         if marker.is_closing()
             || !open.is_empty() && closes(&open, marker).is_some()
@@ -292,7 +295,8 @@ fn brackets(facts: &Facts, exam: &mut Exam, all: &mut Vec<Suspect>) {
     }
     for (open, close) in [('{', '}'), ('[', ']'), ('(', ')')] {
         // Brackets of markers do not count.
-        let beside = |at: usize| turn[..at].ends_with(['<', '>']) || turn[at + 1..].starts_with(['<', '>']);
+        let beside =
+            |at: usize| open == '[' && (turn[..at].ends_with(['<', '>']) || turn[at + 1..].starts_with(['<', '>']));
         let count = |c: char| turn.match_indices(c).filter(|(at, _)| !beside(*at)).count();
         let (opened, closed) = (count(open), count(close));
         if opened == closed || opened == 0 {

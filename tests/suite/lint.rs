@@ -103,7 +103,7 @@ fn contradictions_are_found_and_mended() {
         ("\"input\": <object>", "\"arguments\": <object>", Rule::OtherInstruction, "\"arguments\"", true),
         ("{{- f.name -}}", "{{- f.name | upper -}}", Rule::ChangedName, "", true),
         ("in m.tool_calls or []", "in []", Rule::HiddenCalls, "", false),
-        ("'<|open|>assistant", "'<|open|>asistant", Rule::OtherOpening, "asistant", true),
+        ("'<|open|>assistant", "'<|open|>asistant", Rule::OtherOpening, "<|open|>asistant", true),
     ] {
         let faulty = WHOLE.replace(right, wrong);
         assert_ne!(faulty, WHOLE, "{right}");
