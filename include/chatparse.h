@@ -340,7 +340,9 @@ CHAT_MUST_USE chat_status chat_template_new(const char *source, size_t source_le
  * - `prove` (boolean, default true): if there are several ways to read the format, render test messages at the first
  *   request and take the way that reads them best. False takes the first way;
  * - `response_template` (object, default null): how the model's output is read, as transformers has it (version 1), in
- *   place of that of a `tokenizer_config.json`. It is the first way; `source` may then be empty.
+ *   place of that of a `tokenizer_config.json`. It is the first way; `source` may then be empty;
+ * - `special_tokens` (array of strings, default empty): those of the vocabulary, for `CHAT_REPORT_LINT`, in place of those of a
+ *   `tokenizer_config.json`.
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for options that are unknown or have the wrong type; otherwise as
  * `chat_template_new`.
@@ -416,11 +418,14 @@ CHAT_MUST_USE chat_status chat_template_proof(const chat_template *template_, si
  *   `why`.
  *
  * `CHAT_REPORT_LINT` has whether the messages that the template renders are read back and rendered again to the same
- * bytes, and whether prompts only grow as a conversation does. `faults` counts the `cases` that need a look. Each case has
+ * bytes, and whether prompts only grow as a conversation does. `findings` lists what the template says in one place and not
+ * in another, each with `rule` (its id, see docs/lint.md), `message`, `subject`, `effect`, `places` (`line`, `column`,
+ * `excerpt`), `shown` (parts of renders: `from`, `text`) and `patch` (a unified diff or null). Each is tried to be mended, which
+ * may take seconds. `faults` counts the `cases` that need a look. Each case has
  * `probe` (the kind of message), `thinking`, `turn` (the template's text), `outcome` (`survives`, `omitted`, `no_turn`,
  * `lost`, `spaced`, `rewritten` or `refused`) and, for some outcomes, `at` (the first byte that differs), `expected`,
  * `got`, `part` or `error`. `next` has, for each kind of turn, whether the bytes that were sent are `preserved`;
- * `untraced` lists texts of a prompt whose origin is unknown. `response_template` is null, or says how well the template's
+ * `untraced` lists texts of a prompt whose origin is unknown, or is null. `response_template` is null, or says how well the template's
  * own one does: `cases`, `read_back`, `reader_reads_back` (with the reader in use), `why`, and `error` if it cannot be read.
  *
  * `CHAT_REPORT_RESPONSE_TEMPLATE` has `response_template`: how outputs are read, as transformers takes it (version 1), or

@@ -29,6 +29,7 @@ use chatparse_stream::Parser;
 use config::Config;
 
 pub use chatparse_learn::format::{Constraint, Delimiter, Thinking};
+pub use config::special_tokens;
 pub use options::TemplateOptions;
 
 /// A compiled chat template. It computes its caps, its analysis and its reader on first use. Immutable; threads may share

@@ -264,9 +264,13 @@ impl Checked {
         let ((back, faults), known) = (self.counts(), self.suspects.len());
         let key = |suspect: &Suspect| (suspect.finding.rule, suspect.finding.subject.clone());
         let patches = mend::edited(template.written(), &self.parts, &suspect.edits);
+        let prompts = skeleton::prompts(template);
         finding.patch = patches.into_iter().find(|patch| {
             // Most edits do not help, which the prompt of one conversation shows.
             let Ok(unproved) = template.edited(&patch.source, false) else { return false };
+            if skeleton::prompts(&unproved) == prompts {
+                return false;
+            }
             let (_, left) = suspects(&unproved, &[], &mut unproved.exam().0);
             if left.iter().any(|left| key(left) == key(suspect)) {
                 return false;

@@ -57,8 +57,8 @@ impl Config {
     }
 }
 
-/// The special tokens that a `tokenizer_config.json` lists; empty if it lists none.
-fn special_tokens(fields: &Value) -> Vec<String> {
+/// The special tokens that a `tokenizer_config.json` lists; empty if it lists none. For [`crate::TemplateOptions::special_tokens`].
+pub fn special_tokens(fields: &Value) -> Vec<String> {
     let listed = fields["added_tokens_decoder"].as_object().into_iter().flat_map(|tokens| tokens.values());
     let more = fields["additional_special_tokens"].as_array().into_iter().flatten();
     let named = ["bos_token", "eos_token", "pad_token", "unk_token"].map(|name| &fields[name]);

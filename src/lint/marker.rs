@@ -94,6 +94,12 @@ pub fn closing(kind: &str) -> Vec<String> {
     closing
 }
 
+/// Whether the name or the shape of a marker says that another one closes it: `<|tool_call_begin|>`, `<|tool_call>`.
+pub fn says_open(kind: &str) -> bool {
+    let half = kind.starts_with(['<']) && kind[1..].starts_with('|') && !kind.ends_with("|>") && !kind.contains('/');
+    half || !swapped(kind, PAIRS.iter().copied()).is_empty()
+}
+
 /// How a marker of the kind that opens it may look.
 pub fn opening(kind: &str) -> Vec<String> {
     let mut opening: Vec<String> =
@@ -136,7 +142,7 @@ pub fn is_near(a: &str, b: &str) -> bool {
             row[j + 1] = kept.min(row[j] + 1).min(corner + 1);
         }
     }
-    row[b.len()] * 4 <= a.len().max(b.len())
+    row[b.len()] <= 2 && row[b.len()] * 4 <= a.len().max(b.len())
 }
 
 #[cfg(test)]

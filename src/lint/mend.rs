@@ -9,7 +9,7 @@ use super::{BOS, EOS};
 use chatparse_jinja::SourceParts;
 
 /// Most edits that are tried for one finding: each is a lint.
-const TRIED: usize = 64;
+const TRIED: usize = 96;
 
 /// Lines around an edit in a diff.
 const CONTEXT: usize = 3;
@@ -76,17 +76,32 @@ fn inserted(source: &str, parts: &SourceParts, text: &str, behind: &str, all: &m
     };
     let mut places: Changes = Vec::new();
     if token.is_none() {
-        for own in &parts.texts {
+        // Not in conditions, which print nothing.
+        let asks = |tag: &Range<usize>| {
+            let said = source[tag.clone()].trim_start_matches(['{', '%', '-', '+', ' ', '\n']);
+            source[tag.clone()].starts_with("{%") && !said.starts_with("set")
+        };
+        let conditions: Vec<&Range<usize>> = parts.tags.iter().filter(|tag| asks(tag)).collect();
+        let within = |at: usize| {
+            conditions[..conditions.partition_point(|tag| tag.start <= at)].last().is_some_and(|tag| at < tag.end)
+        };
+        for own in parts.texts.iter().filter(|own| !own.text.is_empty() && !within(own.bytes(0..0).start)) {
             let trimmed = own.text.trim_end().len();
             let mut within = vec![0, trimmed, own.text.len()];
             // Behind a bracket and in front of a marker, where one text has both.
-            within.extend(own.text.match_indices(['}', ']', ')', '\n', '<']).map(|(at, _)| at).take(8));
+            let short = own.text.len() < 80 && !own.text.trim().is_empty();
+            let borders = own.text.match_indices(['}', ']', ')', '\n', '<']).map(|(at, _)| at);
+            within.extend(borders.take(if short { 4 } else { 0 }));
             within.sort_unstable();
             within.dedup();
             places.extend(within.into_iter().map(|at| (own.bytes(at..at), own.written(text))));
         }
     }
-    for tag in &parts.tags {
+    let prints = |tag: &&Range<usize>| {
+        let said = source[(*tag).clone()].trim_start_matches(['{', '%', '-', '+', ' ', '\n']);
+        source[(*tag).clone()].starts_with("{{") || said.starts_with("end")
+    };
+    for tag in parts.tags.iter().filter(prints) {
         let close = if source[..tag.end].ends_with("-}}") || source[..tag.end].ends_with("-%}") { "-}}" } else { "}}" };
         let said = match token {
             Some(token) => token.to_owned(),

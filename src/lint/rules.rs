@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use super::finding::{Finding, Rule, Shown};
-use super::marker::{Marker, closing, is_near, markers, opening};
-use super::skeleton::{ANSWER, CALLS, Skeleton, USER, VALUE};
+use super::marker::{Marker, closing, is_near, markers, opening, says_open};
+use super::skeleton::{ANSWER, CALLS, SYSTEM, Skeleton, USER, VALUE};
 use super::{BOS, Case, EOS, Outcome};
 use crate::proof::{Exam, Thinking};
 use chatparse_jinja::{SourceParts, place};
@@ -45,15 +45,15 @@ pub struct Facts<'f> {
 pub fn suspects(facts: &Facts, exam: &mut Exam) -> Vec<Suspect> {
     let mut all = Vec::new();
     if let Some(skeleton) = facts.skeleton {
-        pairs(facts, skeleton, &mut all);
         let asked = Thinking::ALL.map(|thinking| exam.asked(thinking));
         let openings = asked.iter().filter_map(|asked| asked.as_ref().as_ref().ok());
         let openings: Vec<String> = openings.map(|asked| asked.prompts.opening.clone()).collect();
+        pairs(facts, skeleton, &openings, &mut all);
         ends(facts, skeleton, &openings, &mut all);
         instruction(facts, skeleton, &mut all);
     }
+    brackets(facts, exam, &mut all);
     if !facts.cases.is_empty() {
-        brackets(facts, &mut all);
         thought(facts, exam, &mut all);
         other_opening(facts, exam, &mut all);
         calls(facts, exam, &mut all);
@@ -96,7 +96,7 @@ impl Facts<'_> {
 }
 
 /// Markers of the history that do not pair.
-fn pairs(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
+fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut Vec<Suspect>) {
     let (Some(user), Some(answer)) = (skeleton.extent(USER), skeleton.extent(ANSWER)) else { return };
     let Some(next) = skeleton.extent(ANSWER + 1) else { return };
     let found = markers(&skeleton.text[..next.start]);
@@ -111,6 +111,14 @@ fn pairs(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
     let in_calls = |marker: &&Marker| {
         turn_of_calls.as_ref().is_some_and(|calls| marker.bytes.start > user.end && marker.bytes.start <= calls.end)
     };
+    let closes_tags = facts.parts.texts.iter().any(|text| text.text.contains("</"));
+    let of_answer: Vec<Marker> = skeleton.before(ANSWER).into_iter().flat_map(markers).collect();
+    let heads: Vec<Marker> = openings.iter().flat_map(|opening| markers(opening)).collect();
+    let is_of_calls = |marker: &&Marker| {
+        let closes = opening(&marker.kind).iter().any(|opening| facts.has(opening));
+        in_calls(marker) && !closes && !of_answer.iter().chain(&heads).any(|other| other.kind == marker.kind)
+    };
+    let first_of_calls = behind_user.iter().find(is_of_calls).map(|marker| marker.bytes.clone());
     for marker in behind_user {
         if marker.is_closing()
             || !open.is_empty() && closes(&open, marker).is_some()
@@ -118,6 +126,11 @@ fn pairs(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
         {
             match closes(&open, marker) {
                 Some(at) => unclosed.extend(open.drain(at..).skip(1)),
+                // A turn may begin inside of a pair, as with reasoning that is never opened.
+                None if turn_of_calls.as_ref().is_some_and(|calls| {
+                    (calls.start..marker.bytes.start).len()
+                        == VALUE.len_utf8() + white(&skeleton.text[calls.start + VALUE.len_utf8()..])
+                }) => {}
                 None if marker.is_closing() && !opening(&marker.kind).iter().any(|open| facts.has(open)) => {
                     let near: Vec<String> = unclosed
                         .iter()
@@ -152,7 +165,10 @@ fn pairs(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
             let meet = |pair: &[&Marker]| !skeleton.text[pair[0].bytes.end..pair[1].bytes.start].contains(VALUE);
             same.len() > skeleton.calls && same.windows(2).any(meet)
         };
-        if paired || twice {
+        // A tag that begins the calls, where the template closes others.
+        let begins = !paired && is_tag && closes_tags && first_of_calls.as_ref() == Some(&marker.bytes);
+        let named = !paired && says_open(&marker.kind) && first_of_calls.as_ref() == Some(&marker.bytes);
+        if paired || twice || begins || named {
             open.push(marker);
         }
     }
@@ -175,10 +191,10 @@ fn pairs(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
         if !told.insert(marker.kind.clone()) {
             continue;
         }
-        let known = closing(&marker.kind)
-            .into_iter()
-            .find(|closing| facts.has(closing))
-            .or_else(|| closing(&marker.kind).into_iter().next());
+        let known = closing(&marker.kind).into_iter().find(|closing| facts.has(closing)).or_else(|| {
+            let all = closing(&marker.kind);
+            if says_open(&marker.kind) { all.into_iter().next_back() } else { all.into_iter().next() }
+        });
         let Some(closer) = known else { continue };
         let again =
             found.iter().filter(|other| other.kind == marker.kind && other.bytes.start > marker.bytes.start).count()
@@ -205,7 +221,8 @@ fn pairs(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
             }
         }
         let opener = &skeleton.text[marker.bytes.clone()];
-        if again && !opener.contains(VALUE) {
+        let heads = openings.iter().any(|opening| markers(opening).iter().any(|other| other.kind == marker.kind));
+        if again && !heads && !opener.contains(VALUE) {
             edits.push(Edit::Replace(vec![(opener.to_owned(), closer.clone())]));
         }
         edits.extend(
@@ -226,6 +243,11 @@ fn pairs(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
 /// The last open marker that this one closes.
 fn closes(open: &[&Marker], marker: &Marker) -> Option<usize> {
     open.iter().rposition(|open| closing(&open.kind).contains(&marker.kind))
+}
+
+/// The white space at the start of a text, in bytes.
+fn white(text: &str) -> usize {
+    text.len() - text.trim_start().len()
 }
 
 /// A marker up to its first value.
@@ -262,12 +284,20 @@ fn spaced(skeleton: &Skeleton, opener: &Marker, closer: &str) -> Vec<String> {
 }
 
 /// Brackets in a turn with calls whose values have none.
-fn brackets(facts: &Facts, all: &mut Vec<Suspect>) {
-    let plain = ["one call", "two calls"];
-    let turns = facts.cases.iter().filter(|case| plain.contains(&case.probe) && case.thinking == Thinking::Off);
-    let Some(turn) = turns.map(|case| &case.turn).find(|turn| !turn.is_empty()) else { return };
+fn brackets(facts: &Facts, exam: &mut Exam, all: &mut Vec<Suspect>) {
+    let Some(probe) = (0..exam.probes().len()).find(|&probe| exam.probes()[probe].calls() == 1) else { return };
+    let case = exam.case(probe, Thinking::Off);
+    let Ok(case) = &*case else { return };
+    let Some(begin) = case.begin.filter(|_| !case.mute) else { return };
+    let mut turn = case.rendered[begin..].to_owned();
+    for marker in markers(&turn).into_iter().rev() {
+        turn.replace_range(marker.bytes, "");
+    }
     for (open, close) in [('{', '}'), ('[', ']'), ('(', ')')] {
-        let count = |c| turn.matches(c).count();
+        // Brackets of markers do not count.
+        let beside =
+            |at: usize| open == '[' && (turn[..at].ends_with(['<', '>']) || turn[at + 1..].starts_with(['<', '>']));
+        let count = |c: char| turn.match_indices(c).filter(|(at, _)| !beside(*at)).count();
         let (opened, closed) = (count(open), count(close));
         if opened == closed || opened == 0 {
             continue;
@@ -340,6 +370,11 @@ fn ends(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut Vec<S
     let Some(end) = first(behind_answer, &|marker| !heads(&marker.kind) && !inside(marker)) else { return };
     if has(before_user, &end.1) && !has(behind_user, &end.1) {
         tell("a question", end.clone(), USER);
+    }
+    // Where what opens the question is in front of it.
+    let headed = markers(behind_answer).last().is_some_and(|last| last.kind != end.1 && heads(&last.kind));
+    if headed && has(of_question, &end.1) && !has(before_user, &end.1) && !opens(&end.1) {
+        tell("a system message", end.clone(), SYSTEM);
     }
     // Behind the results a new turn begins, so the one before has ended.
     let anew = begins.is_some_and(|begins| has(before_answer, &begins.kind));
@@ -633,7 +668,11 @@ fn other_opening(facts: &Facts, exam: &mut Exam, all: &mut Vec<Suspect>) {
         // The prompt's end, and as much of the turn.
         let expected = &prompt[from..];
         let (Some(got), false) = (rendered.get(from..), expected.len() > 200) else { continue };
-        for len in expected.len().saturating_sub(3)..=expected.len() + 3 {
+        let mut lengths: Vec<usize> = (expected.len().saturating_sub(3)..=expected.len() + 3).collect();
+        let same_end =
+            |len: &usize| got.get(..*len).is_some_and(|got| got.chars().next_back() == expected.chars().next_back());
+        lengths.sort_by_key(|len| !same_end(len));
+        for len in lengths {
             let Some(got) = got.get(..len).filter(|got| is_near(got, expected)) else { continue };
             if closing(expected.trim()).contains(&got.trim().to_owned()) {
                 continue;
@@ -686,12 +725,11 @@ fn calls(facts: &Facts, exam: &mut Exam, all: &mut Vec<Suspect>) {
             .as_ref()
             .as_ref()
             .map_or(String::new(), |asked| asked.prompts.prompt.prompt.clone());
-        let turn = calls.first().map(|&call| exam.case(call, Thinking::On));
-        let turn =
-            turn.as_deref().and_then(|case| case.as_ref().ok()).map_or(String::new(), |case| case.rendered.clone());
+        let turn = exam.case(calls.first().copied().unwrap_or(0), Thinking::On);
+        let turn = turn.as_ref().as_ref().map_or(String::new(), |case| case.rendered.clone());
         let end =
             |text: String| text.chars().rev().take(160).collect::<Vec<char>>().into_iter().rev().collect::<String>();
-        let shown = [("prompt", end(prompt)), ("history, after a call", end(turn))];
+        let shown = [("prompt", end(prompt)), ("history", end(turn))];
         let message = "The template takes tools, and shows nothing of a call in the history.".to_owned();
         all.push(facts.suspect(Rule::HiddenCalls, "", message, shown, Vec::new()));
         return;

@@ -13,6 +13,7 @@ use chatparse_message::Request;
 pub const VALUE: char = '\u{fffc}';
 
 /// The indices of the messages in the conversation.
+pub const SYSTEM: usize = 0;
 pub const USER: usize = 1;
 pub const CALLS: usize = 2;
 pub const ANSWER: usize = CALLS + 1;
@@ -97,6 +98,11 @@ impl Skeleton {
         let to = border(part.end.saturating_add(AROUND)).unwrap_or(self.text.len());
         self.text[from..to].replace(VALUE, "…")
     }
+}
+
+/// The prompts of the conversation, with one call and with two, where the template takes them.
+pub fn prompts(template: &ChatTemplate) -> [Option<String>; 2] {
+    [1, 2].map(|calls| template.prompt(&request(calls).ok()?).ok())
 }
 
 fn request(calls: usize) -> Result<Request> {

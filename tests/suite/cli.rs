@@ -647,6 +647,23 @@ fn the_board_has_a_row_for_each_template() {
 }
 
 #[test]
+fn lint_mends_files() {
+    let sound = "{%- for m in messages -%}<|open|>{{ m.role }}:\r\n{{- m.content }}<|close|>\r\n{%- endfor -%}\r\n\
+                 {%- if add_generation_prompt -%}<|open|>assistant:\r\n{%- endif -%}\r\n";
+    let faulty = file("faulty.jinja", sound.replace("assistant:", "asistant:").as_bytes());
+    let found = run(&["lint", &faulty]).failed(1, &["9 of 9"]);
+    assert!(found.contains("  fault         other-opening: ") && found.contains("    edit        @@ -"), "{found}");
+    let mended = run(&["lint", &faulty, "--fix"]).succeeded();
+    assert!(mended.contains("  mended        other-opening, by this edit of the file:\n"), "{mended}");
+    assert_eq!(std::fs::read_to_string(&faulty).unwrap(), sound);
+    assert!(!run(&["lint", &faulty, "--fix"]).succeeded().contains("mended"));
+    run(&["lint", "-", "--fix"]).failed(2, &["standard input cannot be written to"]);
+    run(&["lint", "chatml", "--fix"]).failed(2, &["a built-in template"]);
+    let config = file("fix.json", br#"{"chat_template": "{{ messages }}"}"#);
+    run(&["lint", &config, "--fix"]).failed(2, &["fix.json: --fix writes Jinja files only"]);
+}
+
+#[test]
 fn lint_writes_sarif() {
     let raising =
         file("sarif.jinja", b"{% for m in messages %}{{ m.content }}\n{{ m.content | frobnicate }}{% endfor %}");

@@ -1,8 +1,9 @@
 //! What templates write is read back, and where a template writes something else is reported.
 
-use chatparse::lint::{Outcome, Thinking, lint};
+use chatparse::lint::{Outcome, Rule, Thinking, lint};
 use chatparse::next::{Kind, Preserved};
-use chatparse::{ChatTemplate, builtin};
+use chatparse::{ChatTemplate, TemplateOptions, builtin};
+use serde_json::json;
 
 use crate::turns::source;
 
@@ -21,6 +22,7 @@ fn built_in_templates_are_read_back() {
             .map(|case| (name, case))
             .collect();
         assert!(faults.is_empty(), "{faults:#?}");
+        assert_eq!(report.findings, [], "{name}");
         assert_eq!(report.faults().count() > 0, excepted, "{name} in EXCEPTIONS");
         assert!(report.cases.iter().any(|case| case.outcome == Outcome::Survives), "{name}");
     }
@@ -72,6 +74,74 @@ fn calls_with_another_name_are_not_left_out() {
     assert!(matches!(outcome(&upper, "no arguments"), Outcome::Lost { .. }));
     let silent = template("{{- m.content -}}{%- for c in m.tool_calls or [] -%}{%- endfor -%}", "<|assistant|>");
     assert_eq!(outcome(&silent, "one call"), Outcome::Omitted("calls"));
+}
+
+/// A sound template whose parts contradict themselves once one is replaced.
+const WHOLE: &str = "{%- macro name(f) -%}{{- f.name -}}{%- endmacro -%}\
+    {%- if tools -%}{{- '<|open|>system\\nCall one of\\n' ~ (tools | tojson) ~ '\\nso:\\n<call>\\n{\"tool\": <name>, \"input\": <object>}\\n</call><|close|>' -}}{%- endif -%}\n\
+    {%- for m in messages -%}{{- '<|open|>' ~ m.role ~ '\\n' -}}{%- if m.role == 'assistant' -%}{{- m.content or '' -}}\n\
+    {%- for c in m.tool_calls or [] -%}{{- '<call>\\n{\"tool\": \"' ~ name(c.function) ~ '\", \"input\": ' ~ (c.function.arguments | tojson) ~ '}' -}}\n\
+    {{- '\\n</call>' -}}{%- endfor -%}{{- '<|close|>' -}}\n\
+    {%- else -%}{{- m.content ~ '<|close|>' -}}{%- endif -%}{%- endfor -%}\n\
+    {%- if add_generation_prompt -%}{{- '<|open|>assistant\\n' -}}{%- endif -%}";
+
+#[test]
+fn contradictions_are_found_and_mended() {
+    let of = |source: &str| ChatTemplate::new(source, "", "").expect("the template compiles");
+    let sound = lint(&of(WHOLE));
+    assert_eq!(
+        (sound.findings, sound.cases.iter().filter(|case| case.outcome == Outcome::Survives).count() > 20),
+        (vec![], true)
+    );
+    for (right, wrong, rule, subject, mends) in [
+        ("{{- '\\n</call>' -}}{%- endfor", "{{- '\\n<call>' -}}{%- endfor", Rule::UnclosedMarker, "<call>", true),
+        ("{{- '\\n</call>' -}}{%- endfor", "{%- endfor", Rule::UnclosedMarker, "<call>", true),
+        ("-}}{%- endfor -%}{{- '<|close|>' -}}", "-}}{%- endfor -%}", Rule::UnclosedMarker, "<|open|>", true),
+        ("~ '}' -}}", "-}}", Rule::UnbalancedBracket, "}", true),
+        ("<object>}\\n</call>", "<object>}\\n<call>", Rule::OtherInstruction, "<call>", true),
+        ("so:\\n<call>", "so:\\n<calls>", Rule::OtherInstruction, "<calls>", true),
+        ("\"input\": <object>", "\"arguments\": <object>", Rule::OtherInstruction, "\"arguments\"", true),
+        ("{{- f.name -}}", "{{- f.name | upper -}}", Rule::ChangedName, "", true),
+        ("in m.tool_calls or []", "in []", Rule::HiddenCalls, "", false),
+        ("'<|open|>assistant", "'<|open|>asistant", Rule::OtherOpening, "<|open|>asistant", true),
+    ] {
+        let faulty = WHOLE.replace(right, wrong);
+        assert_ne!(faulty, WHOLE, "{right}");
+        let report = lint(&of(&faulty));
+        let found = report.findings.iter().find(|found| (found.rule, &*found.subject) == (rule, subject));
+        let found = found.unwrap_or_else(|| panic!("{wrong}: {:#?}", report.findings));
+        assert!(found.shown.len() == 2 && found.shown.iter().all(|shown| !shown.text.is_empty()), "{found:#?}");
+        assert_eq!(found.patch.is_some(), mends, "{wrong}: {found:#?}");
+        if let Some(patch) = &found.patch {
+            let mended = lint(&of(&patch.source));
+            assert!(mended.findings.len() < report.findings.len(), "{wrong}: {patch:#?}");
+            assert!(patch.diff.starts_with("@@ -") && patch.diff.contains("\n+"), "{}", patch.diff);
+        }
+    }
+}
+
+#[test]
+fn a_thought_that_only_the_prompt_opens_is_found() {
+    let said = "{%- if '</think>' in m.content -%}{{- m.content.split('</think>')[-1] -}}{%- else -%}{{- m.content -}}{%- endif -%}";
+    let report = lint(&template(said, "<|assistant|><think>\\n"));
+    let found: Vec<_> = report.findings.iter().map(|found| (found.rule, &*found.subject)).collect();
+    assert_eq!(found, [(Rule::UnseenThought, "<think>")]);
+}
+
+#[test]
+fn tokens_that_the_vocabulary_lacks_are_found() {
+    let with = |tokens: &[&str]| {
+        let mut options = TemplateOptions::default();
+        options.special_tokens = tokens.iter().map(|token| (*token).to_owned()).collect();
+        lint(&ChatTemplate::with_options(WHOLE, &options).unwrap()).findings
+    };
+    assert_eq!(with(&["<|open|>", "<|close|>"]), []);
+    let found = with(&["<|open|>", "<|closed|>"]);
+    assert_eq!((found[0].rule, &*found[0].subject), (Rule::UnknownToken, "<|close|>"));
+    assert_eq!(found[0].shown[1].text, "<|closed|>");
+    let config = json!({"chat_template": WHOLE, "added_tokens_decoder": {"1": {"content": "<|open|>"}}}).to_string();
+    let found = lint(&ChatTemplate::new(&config, "", "").unwrap()).findings;
+    assert_eq!(found.iter().map(|found| &*found.subject).collect::<Vec<_>>(), ["<|close|>"]);
 }
 
 #[test]

@@ -30,6 +30,7 @@ complete -c chatparse -n '__fish_seen_subcommand_from inspect' -l eos -x -d 'the
 complete -c chatparse -n '__fish_seen_subcommand_from inspect' -l name -x -d 'which of several templates in a tokenizer_config.json; default: default'
 complete -c chatparse -n '__fish_seen_subcommand_from inspect' -a 'chatml json-call json-nested json-array-ids json-name-key json-bare tag-json tag-json-id tag-arguments tag-invoke tag-parameters wrapped-content ministral-3 llm-jp-harmony gpt-oss harmony-xml muse-glimmer muse-spark functionary-v3.2 kimi-k2 kimi-k3 ling-3 cohere2-moe lfm2 gigachat-3 minimax-m3 deepseek-v3.2 gemma-4 minicpm5 qwen3-coder' -d TEMPLATE
 complete -c chatparse -n '__fish_seen_subcommand_from lint' -l json -d 'the report on each template as one JSON object, with every turn; one object after the other'
+complete -c chatparse -n '__fish_seen_subcommand_from lint' -l fix -d 'write the edits that mend findings to the file, and print them; a Jinja file only, neither standard input nor JSON'
 complete -c chatparse -n '__fish_seen_subcommand_from lint' -l sarif -d 'what was found in SARIF 2.1.0, for code hosts and editors'
 complete -c chatparse -n '__fish_seen_subcommand_from lint' -l learn-only -d 'learn from the template only: use neither the families of templates nor the work-arounds'
 complete -c chatparse -n '__fish_seen_subcommand_from lint' -l bos -x -d 'the token that begins a prompt, e.g. '\''<s>'\'''

@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::args::{Args, Command, Count, Opt, Word};
 use crate::failure::{Failure, Outcome};
 use crate::input;
-use crate::linted::{Linted, Unusable};
+use crate::linted::Linted;
 use crate::screen::Screen;
 use crate::text::{escaped, tamed};
 
@@ -141,7 +141,7 @@ fn row(word: &OsStr, args: &Args) -> Outcome<Row> {
             return Ok(Row { name, written: Vec::new(), cells: vec![Cell::bad(message, 0)] });
         }
     };
-    let linted = Linted { name: name.clone(), found: Ok::<_, Unusable>(lint::lint(&template)) };
+    let linted = Linted { name: name.clone(), found: Ok(lint::lint(&template)), edits: Vec::new() };
     let turn = template.turn(true);
     let cells = linted.found.as_ref().map_or_else(|_| Vec::new(), |report| cells(&template, report, linted.fault()));
     Ok(Row { name, written: turn.written(), cells })
@@ -173,7 +173,10 @@ fn cells(template: &ChatTemplate, report: &Report, fault: Option<String>) -> Vec
             }
             Err(_) => Cell::bad("none", usize::MAX),
         },
-        fault.map_or_else(|| Cell::new("none", 0), |fault| Cell::bad(fault, report.faults().count().max(report.findings.len()).max(1))),
+        fault.map_or_else(
+            || Cell::new("none", 0),
+            |fault| Cell::bad(fault, report.faults().count().max(report.findings.len()).max(1)),
+        ),
     ]
 }
 

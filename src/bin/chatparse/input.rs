@@ -71,6 +71,8 @@ pub struct Source {
     pub text: String,
     bos: &'static str,
     eos: &'static str,
+    /// Those of the vocabulary beside the template; empty where there is none.
+    special_tokens: Vec<String>,
 }
 
 /// The template that the first word names.
@@ -83,9 +85,22 @@ pub fn template(args: &Args) -> Outcome<ChatTemplate> {
 /// The template's text.
 pub fn source(word: &OsStr) -> Outcome<Source> {
     match word.to_str().and_then(builtin::find) {
-        Some(known) => Ok(Source { text: known.source.to_owned(), bos: known.bos, eos: known.eos }),
-        None => Ok(Source { text: template_file(word)?, bos: "", eos: "" }),
+        Some(known) => {
+            let text = known.source.to_owned();
+            Ok(Source { text, bos: known.bos, eos: known.eos, special_tokens: Vec::new() })
+        }
+        None => Ok(Source { text: template_file(word)?, bos: "", eos: "", special_tokens: beside(word) }),
     }
+}
+
+/// The special tokens of the `tokenizer_config.json` beside a `chat_template.jinja`; a file that cannot be read has none.
+fn beside(word: &OsStr) -> Vec<String> {
+    if Path::new(word).file_name().is_none_or(|name| name != "chat_template.jinja") {
+        return Vec::new();
+    }
+    let config = std::fs::read_to_string(Path::new(word).with_file_name("tokenizer_config.json"));
+    let fields: Value = config.ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    chatparse::chat::special_tokens(&fields)
 }
 
 /// Compiles a template with the command's options.
@@ -99,6 +114,7 @@ pub fn compile(source: &Source, args: &Args) -> Outcome<chatparse::Result<ChatTe
     if let Some(file) = args.value(RESPONSE_TEMPLATE.name) {
         options.response_template = json(file.as_ref())?;
     }
+    options.special_tokens.clone_from(&source.special_tokens);
     Ok(ChatTemplate::with_options(&source.text, &options))
 }
 

@@ -32,6 +32,10 @@ together, with the first of them in full.
 
 Places are bytes of the rendered conversation, counted from its start.
 
+Then what the template says in one place and not in another, each a fault with the id of its rule, the renders that show it, what it \
+does to users, and the edit that mends it where one was found: with it, the finding is gone and no fewer messages are read back. \
+--fix writes these edits to the file. docs/lint.md lists the rules.
+
 Then, for a step of a tool loop and for the user's next message, without reasoning in the conversation (off) and with it (on): \
 whether each prompt begins with all that was sent before, so that a server that keeps the state of its model need not process it \
 again. The answer is appends, or rewrites with the place and the reason. Last, whether the origin of every byte of a prompt is \
@@ -47,6 +51,7 @@ Each template gets a verdict, passed or failed.",
         "chatparse lint json-call",
         "chatparse lint templates/*.jinja",
         "chatparse lint model.jinja --json | jq '.cases[] | select(.outcome == \"lost\")'",
+        "chatparse lint model.jinja --fix",
         "chatparse lint templates/*.jinja --sarif > chatparse.sarif",
     ],
     run,
@@ -57,6 +62,11 @@ const OPTIONS: &[Opt] = &[
         name: "--json",
         value: None,
         about: "the report on each template as one JSON object, with every turn; one object after the other",
+    },
+    Opt {
+        name: "--fix",
+        value: None,
+        about: "write the edits that mend findings to the file, and print them; a Jinja file only, neither standard input nor JSON",
     },
     Opt { name: "--sarif", value: None, about: "what was found in SARIF 2.1.0, for code hosts and editors" },
 ];
@@ -110,6 +120,9 @@ fn to_json(linted: &Linted) -> serde_json::Value {
         Err(unusable) => json!({"error": unusable.message}),
     };
     json["template"] = linted.name.as_str().into();
+    if !linted.edits.is_empty() {
+        json["mended"] = linted.edits.iter().map(|(rule, diff)| json!({"rule": rule, "patch": diff})).collect();
+    }
     json
 }
 
@@ -153,6 +166,10 @@ fn show(linted: &Linted, screen: &mut Screen) -> io::Result<()> {
         if !why.is_empty() {
             named("  the first", Paint::Plain, why, screen)?;
         }
+    }
+    for (rule, diff) in &linted.edits {
+        row("mended", &format!("{rule}, by this edit of the file:"), Paint::Green, screen)?;
+        edit("", diff, screen)?;
     }
     match linted.fault() {
         Some(fault) => verdict(&format!("failed: {fault}"), false, screen),
@@ -215,16 +232,18 @@ fn finding(found: &Finding, screen: &mut Screen) -> io::Result<()> {
     for shown in &found.shown {
         named(&format!("  {}", shown.from), Paint::Plain, &shown.text, screen)?;
     }
-    if let Some(patch) = &found.patch {
-        for line in patch.diff.lines() {
-            let paint = match line.chars().next() {
-                Some('+') => Paint::Green,
-                Some('-') => Paint::Red,
-                _ => Paint::Faint,
-            };
-            let name = if line.starts_with("@@") { "  edit" } else { "" };
-            named(name, paint, line, screen)?;
-        }
+    found.patch.as_ref().map_or(Ok(()), |patch| edit("  edit", &patch.diff, screen))
+}
+
+/// Prints a unified diff.
+fn edit(name: &str, diff: &str, screen: &mut Screen) -> io::Result<()> {
+    for line in diff.lines() {
+        let paint = match line.chars().next() {
+            Some('+') => Paint::Green,
+            Some('-') => Paint::Red,
+            _ => Paint::Faint,
+        };
+        named(if line.starts_with("@@") { name } else { "" }, paint, line, screen)?;
     }
     Ok(())
 }

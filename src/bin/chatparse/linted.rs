@@ -1,19 +1,25 @@
 //! A template that was tested by `lint`.
 
 use std::ffi::OsStr;
+use std::{fs, io};
 
-use chatparse::Place;
 use chatparse::lint::{self, Outcome, Report};
+use chatparse::{Place, builtin};
 
 use crate::args::Args;
 use crate::failure::Failure;
-use crate::input;
+use crate::input::{self, Source};
 
 /// The result for one template.
 pub struct Linted {
     pub name: String,
     pub found: Result<Report, Unusable>,
+    /// The edits that were written to the file, as unified diffs, with the rule that each mends.
+    pub edits: Vec<(&'static str, String)>,
 }
+
+/// Most edits of one file: each mends a finding, and none makes another.
+const EDITS: usize = 16;
 
 /// A template that cannot be read.
 pub struct Unusable {
@@ -24,17 +30,55 @@ pub struct Unusable {
 impl Linted {
     pub fn of(word: &OsStr, args: &Args) -> Result<Self, Failure> {
         let name = input::name(word);
+        let fixes = args.flag("--fix");
+        if fixes {
+            can_be_written(word)?;
+        }
         let (failure, place) = match input::source(word) {
             Ok(source) => match input::compile(&source, args)? {
-                Ok(template) => return Ok(Linted { name, found: Ok(lint::lint(&template)) }),
+                Ok(template) => {
+                    let mut linted = Linted { name, found: Ok(lint::lint(&template)), edits: Vec::new() };
+                    if fixes {
+                        linted.fix(word, source, args)?;
+                    }
+                    return Ok(linted);
+                }
                 Err(error) => (input::uncompiled(word, &source, &error), error.place().cloned()),
             },
             Err(failure) => (failure, None),
         };
         match failure {
-            Failure::Failed(message) => Ok(Linted { name, found: Err(Unusable { message, place }) }),
+            Failure::Failed(message) => Ok(Linted { name, found: Err(Unusable { message, place }), edits: Vec::new() }),
             other => Err(other),
         }
+    }
+
+    /// Writes the edits of the findings to the file, one after the other: an edit may mend, or show, another finding.
+    fn fix(&mut self, word: &OsStr, mut source: Source, args: &Args) -> Result<(), Failure> {
+        let original = source.text.clone();
+        while let Ok(report) = &self.found
+            && self.edits.len() < EDITS
+            && let Some((found, patch)) = report.findings.iter().find_map(|found| Some((found, found.patch.as_ref()?)))
+        {
+            self.edits.push((found.rule.id(), patch.diff.clone()));
+            source.text.clone_from(&patch.source);
+            match input::compile(&source, args)? {
+                Ok(template) => self.found = Ok(lint::lint(&template)),
+                Err(error) => return Err(input::uncompiled(word, &source, &error)),
+            }
+        }
+        if self.edits.is_empty() {
+            return Ok(());
+        }
+        // As the file was: its line ends, and its last one.
+        if original.ends_with('\n') {
+            source.text.push('\n');
+        }
+        if original.contains("\r\n") {
+            source.text = source.text.replace('\n', "\r\n");
+        }
+        let failed = |error: io::Error| Failure::Failed(format!("cannot write {}: {error}", self.name));
+        fs::write(word, source.text).map_err(failed)
     }
 
     /// Whether no message is rendered by the template.
@@ -64,4 +108,18 @@ impl Linted {
             (faults, _) => Some(format!("{faults} of {} messages do not survive", report.cases.len())),
         }
     }
+}
+
+/// An error for what `--fix` cannot write to.
+fn can_be_written(word: &OsStr) -> Result<(), Failure> {
+    let name = input::name(word);
+    let why = match word.to_str() {
+        _ if input::is_stdin(word) => "standard input cannot be written to; name a file",
+        Some(known) if builtin::find(known).is_some() => "a built-in template cannot be written to; save it as a file",
+        Some(file) if file.ends_with(".json") => {
+            "--fix writes Jinja files only; apply the edit that lint prints to its chat_template, or save that as a file"
+        }
+        _ => return Ok(()),
+    };
+    Err(Failure::Usage(format!("{name}: {why}")))
 }

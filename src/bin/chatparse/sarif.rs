@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use chatparse::Place;
-use chatparse::lint::Outcome;
+use chatparse::lint::{Outcome, Rule};
 use serde_json::{Value, json};
 
 use crate::causes::causes;
@@ -22,8 +22,9 @@ const RULES: &[(&str, &str)] = &[
 
 /// One run over all templates.
 pub fn log(all: &[Linted]) -> Value {
-    let rules: Vec<Value> =
-        RULES.iter().map(|(id, text)| json!({"id": id, "shortDescription": {"text": text}})).collect();
+    let findings = Rule::ALL.iter().map(|rule| (rule.id(), rule.effect()));
+    let rules = RULES.iter().copied().chain(findings);
+    let rules: Vec<Value> = rules.map(|(id, text)| json!({"id": id, "shortDescription": {"text": text}})).collect();
     let driver = json!({"name": "chatparse", "semanticVersion": env!("CARGO_PKG_VERSION"), "rules": rules});
     let results: Vec<Value> = all.iter().flat_map(results).collect();
     json!({
@@ -61,7 +62,11 @@ fn results(linted: &Linted) -> Vec<Value> {
         let text = format!("{}{error} ({count} of {}: {})", cause.meaning, report.cases.len(), cause.messages(report));
         result(&cause.name.replace(' ', "-"), if cause.is_fault { "error" } else { "note" }, text, place)
     });
-    found.collect()
+    let findings = report.findings.iter().map(|found| {
+        let text = format!("{} {}", found.message, found.rule.effect());
+        result(found.rule.id(), "error", text, found.places.last())
+    });
+    found.chain(findings).collect()
 }
 
 /// A file as a relative or absolute URI; other inputs get a separate scheme.

@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""How well `chatparse lint` finds, and `lint --fix` mends, faults that are planted in templates.
+
+    doctor.py PROGRAM TEMPLATES... [--found 95] [--clean 95] [--mended 60] [--verbose]
+
+TEMPLATES are folders of sound templates, but for those that doctor.txt lists with a reason. Each kind of fault is planted in each template
+where it changes the prompt of a conversation with calls. A fault is found if lint fails with a finding, or with more lost messages, that the
+untouched template has not. It is mended if lint then passes what --fix wrote, as far as it passed the untouched template, and the prompt is
+the untouched template's but for white space, or what that template writes as a turn is read back as the same calls.
+"""
+import argparse, concurrent.futures, json, os, pathlib, re, subprocess, sys, tempfile
+
+HERE = pathlib.Path(__file__).parent
+
+
+def conversation():
+    def call(index, place, days):
+        return {"id": f"call0000{index}", "type": "function",
+                "function": {"name": "look_up", "arguments": {"place": place, "days": days}}}
+    tool = {"type": "function", "function": {"name": "look_up", "description": "Looks it up.", "parameters": {
+        "type": "object", "properties": {"place": {"type": "string"}, "days": {"type": "integer"}}, "required": ["place"]}}}
+    return {"now": 0, "tools": [tool], "parallel_tool_calls": True, "messages": [
+        {"role": "user", "content": "How is the weather?"},
+        {"role": "assistant", "content": "", "reasoning_content": "A tool knows.",
+         "tool_calls": [call(1, "Porto Alegre", 3)]},
+        {"role": "tool", "tool_call_id": "call00001", "name": "look_up", "content": "Rain"},
+        {"role": "assistant", "content": "It rains."},
+        {"role": "user", "content": "Still?"}]}
+
+
+# Each returns the source with a fault, or None. `calls`: the tags of the history's call, as the untouched template renders it.
+def last(source, old, new):
+    at = source.rfind(old)
+    return None if at < 0 else source[:at] + new + source[at + len(old):]
+
+
+def first(source, old, new):
+    at = source.find(old)
+    return None if at < 0 else source[:at] + new + source[at + len(old):]
+
+
+def closers(calls):
+    """The pairs of markers of a call, the outermost first."""
+    words = [("begin", "end"), ("start", "end"), ("START", "END"), ("prefix", "suffix")]
+    found = []
+    for marker in re.findall(r"<[^<>\s]{2,40}>|\[/?[A-Z_]+\]", calls):
+        name = re.sub(r"=.*>", ">", marker)
+        pairs = ["</" + name[1:], name[:1] + "/" + name[1:], re.sub(r"^<\|(.*[^|])>$", r"<\1|>", name)]
+        pairs += [name.replace(a, b) for a, b in words if a in name]
+        for closer in pairs:
+            if closer != marker and closer in calls[calls.find(marker):] and (marker, closer) not in found and "think" not in marker.lower():
+                found.append((marker, closer))
+    return found
+
+
+def swapped_closer(source, facts):
+    return facts["pairs"] and last(source, facts["pairs"][0][1], re.sub(r"=.*>", ">", facts["pairs"][0][0]))
+
+
+def missing_closer(source, facts):
+    return facts["pairs"] and last(source, facts["pairs"][0][1], "")
+
+
+def misspelt_closer(source, facts):
+    if not facts["pairs"]:
+        return None
+    closer = facts["pairs"][0][1]
+    at = max(i for i, c in enumerate(closer) if c.isalpha())
+    return last(source, closer, closer[:at] + closer[at + 1:])
+
+
+def inner_closer(source, facts):
+    """The closer of an inner pair opens it again."""
+    return len(facts["pairs"]) > 1 and last(source, facts["pairs"][-1][1], re.sub(r"=.*>", ">", facts["pairs"][-1][0]))
+
+
+def other_marker(source, facts):
+    """The instruction names another marker for calls."""
+    for opener, closer in facts["pairs"]:
+        if opener in facts["told"] and closer in facts["told"] and source.count(opener) > 1:
+            new = lambda text: re.sub(r"[A-Za-z_▁]+(?=[^A-Za-z]*$)", "function_request", text)
+            head = source.rfind(opener)
+            return source[:head].replace(opener, new(opener)).replace(closer, new(closer)) + source[head:]
+    return None
+
+
+def other_closer(source, facts):
+    """The example of the instruction closes with its opener."""
+    for opener, closer in facts["pairs"]:
+        if opener in facts["told"] and closer in facts["told"] and source.count(closer) > 1:
+            head = source.rfind(closer)
+            return last(source[:head], closer, opener) + source[head:]
+    return None
+
+
+def slip(source, facts):
+    """A slip in the instruction's marker."""
+    for opener, closer in facts["pairs"]:
+        if opener in facts["told"] and source.count(opener) > 1 and len(opener) > 8:
+            return source.replace(opener, opener[:4] + opener[5:], source.count(opener) - 1)
+    return None
+
+
+def other_key(source, facts):
+    """The instruction names another key for the arguments."""
+    for key in ("arguments", "parameters"):
+        for text in (f'"{key}"', f'\\"{key}\\"'):
+            if f'"{key}"' in facts["calls"] and re.search(r'"%s"\s*:\s*[<{a-z]' % key, facts["example"]):
+                at = source.find(text)
+                if 0 <= at < source.rfind(text):
+                    return first(source, text, text.replace(key, "params"))
+    return None
+
+
+def upper_name(source, facts):
+    return re.sub(r"((?:tool_call|tool|tc|call|function|c)(?:\.function)?(?:\.name|\[['\"]name['\"]\]))(?=[^=]{0,12}(?:\}\}|~|\+))",
+                  r"(\1 | upper)", source) if facts["pairs"] or facts["calls"] else None
+
+
+def hidden_calls(source, facts):
+    return re.sub(r"(for\s+\w+\s+in\s+)message(?:\.tool_calls|\[['\"]tool_calls['\"]\])", r"\1[]", source)
+
+
+def missing_end(source, facts):
+    """The end of answers is missing."""
+    return facts["end"] and last(source[:source.rfind("add_generation_prompt")], facts["end"], "") and (
+        last(source[:source.rfind("add_generation_prompt")], facts["end"], "") + source[source.rfind("add_generation_prompt"):])
+
+
+def missing_end_first(source, facts):
+    return facts["end"] and first(source, facts["end"], "")
+
+
+def other_opening(source, facts):
+    at = source.rfind("add_generation_prompt")
+    return at >= 0 and "assistant" in source[at:] and source[:at] + first(source[at:], "assistant", "asistant")
+
+
+def missing_brace(source, facts):
+    if '"name"' not in facts["calls"]:
+        return None
+    for text in ("'}\\n", "}\\n</tool_call", '"}\\n', "'}'", '"}"', "}}</", "}\n</tool_call>"):
+        if text in source:
+            return last(source, text, text.replace("}", "", 1))
+    return None
+
+
+FAULTS = [swapped_closer, missing_closer, misspelt_closer, inner_closer, other_marker, other_closer, slip, other_key, upper_name,
+          hidden_calls, missing_end, missing_end_first, other_opening, missing_brace]
+
+
+class Program:
+    def __init__(self, path, folder):
+        self.path, self.folder = path, folder
+        self.body = folder / "conversation.json"
+        self.body.write_text(json.dumps(conversation()))
+
+    def run(self, *args, text=None):
+        done = subprocess.run([self.path, *map(str, args)], input=text, capture_output=True, text=True, timeout=300)
+        return done.returncode, done.stdout
+
+    def prompt(self, file):
+        status, text = self.run("render", file, self.body)
+        return text if status == 0 else None
+
+    def lint(self, file, *options):
+        status, text = self.run("lint", file, "--json", *options)
+        report = json.loads(text)
+        rules = [(found["rule"], found["subject"]) for found in report.get("findings", [])]
+        return status, rules, report.get("faults", 0), report
+
+
+def facts_of(program, file, report):
+    prompt = program.prompt(file)
+    if not prompt:
+        return None
+    begin = prompt.find("How is the weather?")
+    turn, end = prompt.find("look_up", begin), prompt.find("Rain", begin)
+    if turn < 0 or end < 0:
+        return None
+    answer = prompt[prompt.find("It rains.") + len("It rains."):]
+    mark = re.match(r"\s*(<[^<>]+>)", answer)
+    told = prompt[:begin]
+    calls = prompt[begin + len("How is the weather?"):end]
+    example = "".join(line for line in told.splitlines() if "look_up" not in line)
+    end = mark.group(1) if mark and told.count(mark.group(1)) + prompt[begin:].count(mark.group(1)) > 3 else None
+    turn = next((case["turn"] for case in report["cases"] if case["probe"] == "many arguments" and case["turn"]), "")
+    return {"prompt": prompt, "calls": calls, "pairs": [pair for pair in closers(calls) if pair[0] not in answer and pair[0] not in told[-60:]], "told": told, "example": example, "end": end, "turn": turn}
+
+
+def calls_of(program, file, turn, tools):
+    body = program.folder / f"{os.getpid()}-{abs(hash((str(file), turn)))}.json"
+    body.write_text(json.dumps(tools))
+    status, text = program.run("parse", file, body, "--json", text=turn)
+    body.unlink()
+    try:
+        message = json.loads(text)
+    except ValueError:
+        return None
+    message = message.get("message", message)
+    return [(call["function"]["name"], call["function"]["arguments"]) for call in message.get("tool_calls") or []]
+
+
+TOOLS = {"now": 0, "messages": [{"role": "user", "content": "Hi"}], "tools": [{"type": "function", "function": {
+    "name": "find_route", "description": "A tool.", "parameters": {"type": "object", "properties": {
+        "start": {"type": "string"}, "via": {"type": "array", "items": {"type": "string"}}, "end": {"type": "string"},
+        "most_stops": {"type": "integer"}, "slow": {"type": "boolean"}}}}}]}
+
+
+def examine(program, path, listed, plants):
+    rows = []
+    _, rules, faults, report = program.lint(path)
+    clean = not rules
+    facts = facts_of(program, path, report) if clean else None
+    if plants and facts and path.name not in listed:
+        for plant in FAULTS:
+            source = path.read_text()
+            faulty = plant(source, facts)
+            if not faulty or faulty == source:
+                continue
+            file = program.folder / f"{plant.__name__}-{path.name}"
+            file.write_text(faulty)
+            prompt = program.prompt(file)
+            if prompt is None or prompt == facts["prompt"]:
+                continue
+            status, found, lost, _ = program.lint(file)
+            is_found = status == 1 and (any(rule not in rules for rule in found) or lost > faults)
+            is_mended, status = False, 0
+            if is_found:
+                status, left, lost, _ = program.lint(file, "--fix")
+                same = "".join((program.prompt(file) or "").split()) == "".join(facts["prompt"].split())
+                wanted = calls_of(program, path, facts["turn"], TOOLS)
+                back = wanted and calls_of(program, file, facts["turn"], TOOLS) == wanted
+                is_mended = not left and lost <= faults and bool(same or back and plant not in (missing_end, missing_end_first))
+            rows.append((plant.__name__, is_found, is_mended, [rule for rule, _ in found], lost))
+    return path.name, rules, rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("folders", nargs="+", type=pathlib.Path)
+    for name, least in ("found", 95), ("clean", 95), ("mended", 60):
+        parser.add_argument(f"--{name}", type=float, default=least)
+    parser.add_argument("--every", type=int, default=4, help="faults are planted in each so-many-th template")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--verbose", action="store_true")
+    args = parser.parse_args()
+    missing = [str(folder) for folder in args.folders if not folder.is_dir()]
+    if missing:
+        print(f"skipped: there is no {', '.join(missing)}")
+        return 77
+    lines = (HERE / "doctor.txt").read_text().splitlines()
+    listed = dict(line.split("\t") for line in lines if not line.startswith("#"))
+    files = sorted(file for folder in args.folders for file in folder.glob("*.jinja") if args.only in file.name)
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        program = Program(args.program, pathlib.Path(folder))
+        done = list(pool.map(lambda at: examine(program, files[at], listed, at % args.every == 0), range(len(files))))
+    sound = [(name, rules) for name, rules, _ in done if name not in listed]
+    noisy = [(name, rules) for name, rules in sound if rules]
+    silent = [name for name, rules, _ in done if name in listed and not rules]
+    rows = [(name, *row) for name, _, rows in done for row in rows]
+    for name, rules in noisy:
+        print(f"sound, but: {name}: {', '.join(rule for rule, _ in rules)}")
+    for name in silent:
+        print(f"not found: {name}: {listed[name]}")
+    for name, plant, found, mended, rules, lost in rows:
+        if args.verbose or not found:
+            print(f"{'mended' if mended else 'found' if found else 'not found'}: {plant} in {name}: {', '.join(rules)}, {lost} lost")
+    kinds = sorted({plant for _, plant, *_ in rows})
+    for kind in kinds:
+        of = [row for row in rows if row[1] == kind]
+        print(f"  {kind:20} {len(of):3} planted, {sum(row[2] for row in of):3} found, {sum(row[3] for row in of):3} mended")
+    percent = lambda part, all: 100 * part / max(1, all)
+    figures = {
+        "found": (sum(row[2] for row in rows), len(rows)),
+        "clean": (len(sound) - len(noisy), len(sound)),
+        "mended": (sum(row[3] for row in rows), len(rows)),
+    }
+    failed = bool(silent)
+    for name, (part, all) in figures.items():
+        print(f"{name}: {part} of {all}, {percent(part, all):.1f} %, at least {getattr(args, name):g} %")
+        failed |= percent(part, all) < getattr(args, name)
+    print(f"planted in {len({row[0] for row in rows})} templates")
+    return failed
+
+
+sys.exit(main())
