@@ -111,8 +111,8 @@ fn inserted(source: &str, parts: &SourceParts, text: &str, behind: &str, all: &m
     }
     places.sort_by_key(|(bytes, _)| bytes.start);
     // Behind the last place of what it closes first, then before it, from the end on.
-    let texts = parts.texts.iter().filter(|own| !behind.is_empty() && own.text.contains(behind));
-    let from = texts.last().map_or(0, |own| own.bytes(0..0).start);
+    let mut texts = parts.texts.iter().filter(|own| !behind.is_empty() && own.text.contains(behind));
+    let from = texts.next_back().map_or(0, |own| own.bytes(0..0).start);
     let (before, after): (Changes, Changes) = places.into_iter().partition(|(bytes, _)| bytes.start < from);
     all.extend(after.into_iter().take(TRIED / 2).chain(before.into_iter().rev()).map(|change| vec![change]));
 }

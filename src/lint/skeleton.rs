@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::chat::ChatTemplate;
 use crate::segments::{Origin, Segments};
-use chatparse_base::Result;
+use chatparse_base::{Error, ErrorKind, Result};
 use chatparse_message::Request;
 
 /// Stands for a value: U+FFFC, an object in a text.
@@ -17,6 +17,8 @@ pub const SYSTEM: usize = 0;
 pub const USER: usize = 1;
 pub const CALLS: usize = 2;
 pub const ANSWER: usize = CALLS + 1;
+/// The longest prompt that is looked at: the rules compare its markers with each other.
+const BYTES: usize = 1 << 16;
 /// In place of the index, for all results of calls.
 const RESULT: usize = usize::MAX;
 
@@ -35,7 +37,14 @@ impl Skeleton {
     /// # Errors
     /// Those of the template, for one call as well as for two.
     pub fn of(template: &ChatTemplate) -> Result<Skeleton> {
-        let of_calls = |calls| Ok(Skeleton::new(&template.segments(&request(calls)?)?, calls));
+        let of_calls = |calls| {
+            let segments = template.segments(&request(calls)?)?;
+            if segments.prompt.len() > BYTES {
+                let message = format!("the prompt of a short conversation has {} bytes", segments.prompt.len());
+                return Err(Error::new(ErrorKind::Limit, message));
+            }
+            Ok(Skeleton::new(&segments, calls))
+        };
         of_calls(2).or_else(|_| of_calls(1))
     }
 
