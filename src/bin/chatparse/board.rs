@@ -97,7 +97,11 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     }
     let mut rows = rows(&words, args)?;
     rows.sort_by_cached_key(|row| (row.name.to_lowercase(), row.name.clone()));
-    Ok(if args.flag("--markdown") { markdown(&rows, screen)? } else { screen.write_all(page(&rows).as_bytes())? })
+    match args.flag("--markdown") {
+        true => markdown(&rows, screen)?,
+        false => screen.write_all(page(&rows).as_bytes())?,
+    }
+    Ok(())
 }
 
 fn templates_in(folder: &OsStr) -> Outcome<Vec<OsString>> {
@@ -167,7 +171,7 @@ fn cells(template: &ChatTemplate, report: &Report, fault: Option<String>) -> Vec
         match template.response_template() {
             Ok(written) if written.limits.is_empty() => Cell::new("exact", 0),
             Ok(written) => {
-                let fields: BTreeSet<&str> = written.limits.iter().map(|limit| &*limit.field).collect();
+                let fields: BTreeSet<&str> = written.limits.iter().map(|limit| limit.field).collect();
                 let fields: Vec<&str> = fields.into_iter().collect();
                 Cell::new(format!("but for {}", fields.join(", ")), fields.len())
             }
