@@ -195,6 +195,7 @@ static void finish_flags(const chat_params *params) {
       {"<tool_call>\nno", 0, CHAT_STATUS_OK, CHAT_OUTCOME_RECOVERED, "<tool_call>\nno"},
       {"<tool_call>\nno", CHAT_PARSE_PARTIAL, CHAT_STATUS_OK, CHAT_OUTCOME_RECOVERED, "<tool_call>\nno"},
       {"<tool_call>\nno", CHAT_PARSE_STRICT, CHAT_STATUS_PARSE, CHAT_OUTCOME_RECOVERED, "<tool_call>\nno"},
+      {"Hi <tool_call>\n{\"name\": \"f\", \"arguments\": {", CHAT_PARSE_STRICT, CHAT_STATUS_PARSE, CHAT_OUTCOME_PARTIAL, "Hi "},
       {"<tool_call>\nno", CHAT_PARSE_PARTIAL | CHAT_PARSE_STRICT, CHAT_STATUS_PARSE, CHAT_OUTCOME_RECOVERED, "<tool_call>\nno"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
