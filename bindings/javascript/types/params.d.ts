@@ -34,6 +34,8 @@ export declare class Params extends Handle {
     get additionalStops(): string[];
     /** Texts that the tokeniser must keep whole and the detokeniser must print. */
     get preservedTokens(): string[];
+    /** What the template writes to end the assistant's turn; empty where nothing does, or where that is unknown. */
+    get endOfTurn(): string;
     /** Whether the template knows reasoning. */
     get supportsThinking(): boolean;
     /** What opens reasoning; empty where nothing does. */
