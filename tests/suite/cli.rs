@@ -512,7 +512,8 @@ fn parse_fails_on_what_is_named() {
     parse(&OUTPUT.replace("get_weather", "get_rain"), "calls")
         .failed(3, &["call 1 is of no tool that the request offers"]);
     parse(&OUTPUT.replace("\"Oslo\"", "7"), "calls").failed(3, &["call 1 has arguments"]);
-    let strict = |more: &[&str]| run_with(&[&["parse", "json-call", &request, "--strict"], more].concat(), cut.as_bytes());
+    let strict =
+        |more: &[&str]| run_with(&[&["parse", "json-call", &request, "--strict"], more].concat(), cut.as_bytes());
     strict(&[]).failed(1, &["ends where the template's format does not"]);
     strict(&["--partial"]).succeeded();
     parse(OUTPUT, "partail").failed(2, &["\"partail\"", "did you mean partial?"]);
