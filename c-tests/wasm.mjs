@@ -57,9 +57,9 @@ function work(name, ...args) {
 }
 
 // A function whose result is a text.
-function json(name, handle) {
+function json(name, ...args) {
   flat([]);
-  if (chat[name](handle, base + STRUCT, 0) !== 0) throw new Error(name);
+  if (chat[name](...args, base + STRUCT, 0) !== 0) throw new Error(name);
   return view(STRUCT);
 }
 
