@@ -601,7 +601,8 @@ chat_str chat_params_additional_stop(const chat_params *params, size_t index);
 
 /**
  * Returns what the template writes to end the assistant's turn, e.g. `<|im_end|>`; empty if nothing does, or if it is unknown.
- * If it is no token that ends the output for the engine anyway, it is a stop, too.
+ * If it is no token that ends the output for the engine anyway, it is a stop, too. The first call may learn how the template
+ * writes turns. The view is valid as long as the params.
  */
 chat_str chat_params_end_of_turn(const chat_params *params);
 

@@ -82,9 +82,6 @@ pub struct Params {
     pub preserved_tokens: Vec<String>,
     /// Texts that end the output, in addition to the end-of-turn token.
     pub additional_stops: Vec<String>,
-    /// What the template writes to end the assistant's turn, without outer white space; empty if nothing does, or if it is unknown. If it is
-    /// no token that ends the output for the engine anyway, it is a stop, too.
-    pub end_of_turn: String,
     /// The markers of reasoning; `None` if the template has none.
     pub thinking: Option<Thinking>,
     /// The texts that begin the turns of each role in a prompt.
@@ -92,6 +89,8 @@ pub struct Params {
     /// The parser of the output.
     pub parser: Parser,
     compiled: Arc<CompiledFormat>,
+    template: ChatTemplate,
+    enable_thinking: bool,
 }
 
 impl ChatTemplate {
@@ -378,12 +377,13 @@ impl ChatTemplate {
             constraint: compiled.constraint.clone(),
             preserved_tokens: compiled.preserved_tokens.clone(),
             additional_stops: compiled.additional_stops.clone(),
-            end_of_turn: self.turn(request.enable_thinking).end.head().trim().to_owned(),
             thinking: compiled.thinking.clone(),
             delimiters: compiled.delimiters.clone(),
             parser: compiled.parser.clone(),
             generation_prompt,
             compiled,
+            template: self.clone(),
+            enable_thinking: request.enable_thinking,
         })
     }
 
@@ -403,6 +403,13 @@ impl ChatTemplate {
 }
 
 impl Params {
+    /// What the template writes to end the assistant's turn, without outer white space; empty if nothing does, or if it is
+    /// unknown. If it is no token that ends the output for the engine anyway, it is a stop, too. The first call may learn how
+    /// the template writes turns.
+    pub fn end_of_turn(&self) -> &str {
+        self.template.turn(self.enable_thinking).end.head().trim()
+    }
+
     /// The grammar that constrains the output, as GBNF, with a report on where it departs from the schemas. The text is
     /// empty if the output is unconstrained. A lazy grammar ([`Constraint::Lazy`]) begins at a trigger, others at the
     /// generation prompt. Built by the first call.
@@ -465,7 +472,7 @@ impl Params {
             "thinking_start_tag": thinking.start,
             "thinking_end_tags": thinking.ends,
             "message_delimiters": delimiters,
-            "end_of_turn": self.end_of_turn,
+            "end_of_turn": self.end_of_turn(),
             "media": media,
         })
     }

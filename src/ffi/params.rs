@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::error::chat_error;
 use super::grammar::{self, chat_grammar, chat_trigger};
-use super::guard::guard;
+use super::guard::{answer, guard};
 use super::ptr::{give, item, required};
 use super::status::chat_status;
 use super::template::chat_template;
@@ -334,10 +334,11 @@ pub extern "C" fn chat_params_additional_stop(params: Option<&chat_params>, inde
 }
 
 /// Returns what the template writes to end the assistant's turn, e.g. `<|im_end|>`; empty if nothing does, or if it is unknown.
-/// If it is no token that ends the output for the engine anyway, it is a stop, too.
+/// If it is no token that ends the output for the engine anyway, it is a stop, too. The first call may learn how the template
+/// writes turns. The view is valid as long as the params.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_end_of_turn(params: Option<&chat_params>) -> chat_str {
-    view(params.map(|params| params.params().end_of_turn.as_str()))
+    view(answer(|| params.map(|params| params.params().end_of_turn())))
 }
 
 /// Returns whether the template has reasoning.
