@@ -132,9 +132,10 @@ impl Report {
         faults(&self.cases)
     }
 
-    /// The report as one JSON object: `faults` (their number); `findings`, objects of [`Finding::to_json`]; `cases`, each with `probe`, `thinking`, `turn`, `outcome` and
-    /// its details (`at`, `expected`, `got`, `part` or `error`); `next`, objects of [`Preserving::to_json`]; `untraced`, an
-    /// array of texts or null; and `response_template`, null or an object with the fields of [`Described`].
+    /// The report as one JSON object: `faults` (their number); `findings`, objects of [`Finding::to_json`]; `cases`, each with
+    /// `probe`, `thinking`, `turn`, `outcome` and its details (`at`, `expected`, `got`, `part` or `error`); `next`, objects of
+    /// [`Preserving::to_json`]; `untraced`, an array of texts or null; and `response_template`, null or an object with the fields
+    /// of [`Described`].
     pub fn to_json(&self) -> Value {
         let cases: Vec<Value> = self.cases.iter().map(Case::to_json).collect();
         let next: Vec<Value> = self.next.iter().map(Preserving::to_json).collect();

@@ -436,6 +436,11 @@ fn instruction(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
         false => kind.trim_end_matches('>').to_owned(),
     };
     let unknown = |marker: &&Marker| !in_history.contains(&marker.kind);
+    let other_than = |kind: &str, marker: &Marker, pairs: Vec<(String, String)>| {
+        let message = format!("The instruction says {}, and the history writes {kind}.", marker.kind);
+        let shown = [("instruction", show(marker)), show_calls()];
+        facts.suspect(Rule::OtherInstruction, &marker.kind, message, shown, vec![Edit::Replace(pairs)])
+    };
     let mut reported: Vec<String> = Vec::new();
     // A slip, or another marker where the history has its own.
     for marker in marked.iter().filter(unknown) {
@@ -463,7 +468,6 @@ fn instruction(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
             && !reported.contains(&marker.kind)
         {
             reported.push(marker.kind.clone());
-            let message = format!("The instruction says {}, and the history writes {kind}.", marker.kind);
             let mut pairs = vec![(text_of(marker), as_text(marker, kind))];
             // The partners with the same slip.
             for (from, to) in closing(&marker.kind).into_iter().zip(closing(kind)) {
@@ -472,13 +476,7 @@ fn instruction(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
                     pairs.push((from, to));
                 }
             }
-            all.push(facts.suspect(
-                Rule::OtherInstruction,
-                &marker.kind,
-                message,
-                [("instruction", show(marker)), show_calls()],
-                vec![Edit::Replace(pairs)],
-            ));
+            all.push(other_than(kind, marker, pairs));
         }
     }
     // Another pair around an example.
@@ -499,15 +497,8 @@ fn instruction(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
             let Some(end) = closing(outer).into_iter().find(|end| in_calls.contains(end)) else { continue };
             if shows && !reported.contains(&marker.kind) {
                 reported.push(marker.kind.clone());
-                let message = format!("The instruction says {}, and the history writes {outer}.", marker.kind);
                 let pairs = vec![(text_of(marker), as_text(marker, outer)), (closer.kind.clone(), end)];
-                all.push(facts.suspect(
-                    Rule::OtherInstruction,
-                    &marker.kind,
-                    message,
-                    [("instruction", show(marker)), show_calls()],
-                    vec![Edit::Replace(pairs)],
-                ));
+                all.push(other_than(outer, marker, pairs));
             }
         }
     }
