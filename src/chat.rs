@@ -12,7 +12,7 @@ use crate::format_cache::{CompiledFormat, FormatCache};
 use crate::proof::{self, Choice, Exam, Proof, Reading};
 use crate::reader::{Prompts, Reader, Taught};
 #[cfg(feature = "segments")]
-use crate::segments::{self, Segments};
+use crate::segments::{self, Ordinary, Segments};
 use chatparse_base::Result;
 use chatparse_base::limits;
 use chatparse_grammar::{self as grammar, Begins, Dialect, Grammar, Printed};
@@ -63,6 +63,9 @@ struct Shared {
     formats: FormatCache,
     /// Results of tests of the template, by question.
     noted: Mutex<VecDeque<(String, bool)>>,
+    /// What prompts of ordinary conversations have between their texts.
+    #[cfg(feature = "segments")]
+    ordinary: Ordinary,
 }
 
 /// The prompt and the parser for one request, with what else a host needs. Immutable; threads may share it.
@@ -143,6 +146,8 @@ impl ChatTemplate {
             proof: OnceLock::new(),
             formats: FormatCache::default(),
             noted: Mutex::default(),
+            #[cfg(feature = "segments")]
+            ordinary: Ordinary::default(),
         }))
     }
 
@@ -307,8 +312,8 @@ impl ChatTemplate {
     }
 
     /// The prompt of a request with the origin of each of its bytes: the template, or a message and its field, a tool or a
-    /// variable, and the turns of the assistant. Takes two to five renders, and up to some 160 if the template inspects values,
-    /// so call it only if the result is needed. [`Segments::limit`] says if something ran out: a prompt that has letters of all
+    /// variable, and the turns of the assistant. Takes one render of a conversation of texts, after some
+    /// thirty small ones at the first, else two to five, and up to some 160 if the template inspects values, so call it only if the result is needed. [`Segments::limit`] says if something ran out: a prompt that has letters of all
     /// the scripts that labels are made of (some hundred different ones of Yi, Vai and Phags-pa) is unknown as a whole, and has
     /// no turns.
     ///
@@ -317,7 +322,7 @@ impl ChatTemplate {
     #[cfg(feature = "segments")]
     pub fn segments(&self, request: &Request) -> Result<Segments> {
         let request = &*offered(&self.0.taught.template, request)?;
-        segments::segments(&self.0.taught, self.reader_of(request), request)
+        segments::segments(&self.0.taught, self.reader_of(request), request, &self.0.ordinary)
     }
 
     /// [`ChatTemplate::segments`] of each request, in their order, on at most this many threads; 0: on as many as the machine runs

@@ -36,33 +36,39 @@ pub(super) struct Change<'c> {
 /// What a space becomes where spaces change.
 pub(super) const NO_SPACE: char = 'x';
 
+/// The texts between quotes in a template, trimmed, each once. Code and text are not told apart.
+pub(super) fn literals(source: &str) -> HashSet<String> {
+    let mut all = HashSet::new();
+    for code in source.split(['{', '}']) {
+        let mut rest = code;
+        while let Some(start) = rest.find(['\'', '"']) {
+            let inner = &rest[start + 1..];
+            let Some(end) = inner.find(char::from(rest.as_bytes()[start])) else { break };
+            let text = inner[..end].replace("\\n", "\n");
+            if !text.trim().is_empty() {
+                all.insert(text.trim().to_owned());
+            }
+            rest = &inner[end + 1..];
+        }
+    }
+    all
+}
+
 /// Texts of a template that stay in values, because the template looks for them there, by their first character; the longest
 /// first.
 #[derive(Debug, Default)]
 pub(super) struct Kept(HashMap<char, Vec<String>>);
 
 impl Kept {
-    /// The texts between quotes in a template that are in a value. Code and text are not told apart: what is kept too often is
-    /// still labelled.
+    /// The [`literals`] of a source that are in a value: what is kept too often is still labelled.
     pub fn of<'t>(source: &str, texts: impl Iterator<Item = &'t str>) -> Self {
         let mut all = Kept::default();
-        let mut seen = HashSet::new();
-        for code in source.split(['{', '}']) {
-            let mut rest = code;
-            while let Some(start) = rest.find(['\'', '"']) {
-                let inner = &rest[start + 1..];
-                let Some(end) = inner.find(char::from(rest.as_bytes()[start])) else { break };
-                let text = inner[..end].replace("\\n", "\n");
-                if let Some(first) = text.trim().chars().next()
-                    && seen.insert(text.trim().to_owned())
-                {
-                    all.0.entry(first).or_default().push(text.trim().to_owned());
-                }
-                rest = &inner[end + 1..];
-            }
+        let texts_of_source = literals(source);
+        if texts_of_source.len() > SEGMENT_KEPT {
+            return all;
         }
-        if seen.len() > SEGMENT_KEPT {
-            return Kept::default();
+        for text in texts_of_source {
+            all.0.entry(text.chars().next().unwrap_or_default()).or_default().push(text);
         }
         all.0.values_mut().for_each(|texts| texts.sort_by_cached_key(|text| std::cmp::Reverse(text.len())));
         let mut used: HashSet<String> = HashSet::new();

@@ -11,6 +11,7 @@ mod change;
 mod choice;
 mod json_text;
 mod marking;
+mod ordinary;
 mod places;
 mod tokens;
 mod turns;
@@ -24,10 +25,12 @@ use serde_json::Value;
 use crate::reader::{Reader, Taught};
 pub(crate) use batch::in_threads;
 use chatparse_base::Result;
-use chatparse_jinja::Labels;
+use chatparse_jinja::{Labels, Template};
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_message::{Continuation, Message, Request};
+pub(crate) use ordinary::Ordinary;
 pub use tokens::{Offsets, TokenLabel};
+use turns::Borders;
 pub use turns::{MaskParts, Turn, TurnPart};
 
 /// The origin of a part of a prompt.
@@ -164,53 +167,92 @@ impl Segment {
     }
 }
 
-/// The prompt of `request`, and the origin of each byte. Takes two renders, a third one if a value has outer white space,
-/// and up to some eighty if the template inspects values.
-pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request) -> Result<Segments> {
-    let render = |template, request: &Request| Ok(reader.prompts(taught, template, request, false)?.prompt.prompt);
-    let prompt: String = render(&taught.template, request)?;
-    let texts = [taught.template.source(), taught.template.bos(), taught.template.eos(), &prompt];
-    // Values of the request that are not in the prompt may contain such letters; then a label is damaged or superfluous.
-    let Some(labels) = Labels::unused_in(&texts) else {
-        let segments = vec![Segment { bytes: 0..prompt.len(), origin: Origin::Unknown }];
-        return Ok(Segments { prompt, segments, limit: Some(Limit::Labels), ..Segments::default() });
+/// The prompt of `request`, and the origin of each byte. Takes one render of an ordinary conversation; else two, a third one if
+/// a value has outer white space, two to four of parts for turns, and up to some eighty if the template inspects values.
+pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request, ordinary: &Ordinary) -> Result<Segments> {
+    let asked = Asked { taught, reader };
+    let prompt = asked.render(&taught.template, request)?;
+    let label = |request: &Request| {
+        let prompt = asked.render(&taught.template, request).ok()?;
+        Some(asked.labelled(request, prompt))
     };
-    let labelled = taught.template.labelled(labels);
-    let source = taught.template.source();
-    let found = choice::choose(&prompt, source, labels, request, |request| render(&labelled, request).ok());
-    let mut limit = found.limit;
-    let (segments, generation) = places::segments(&prompt, found);
-    let messages = answers(request);
-    let mut turns = Vec::new();
-    if !messages.is_empty() {
-        let turn = taught.turn(request.enable_thinking);
-        let prefills = [true, false].map(|thinking| prefill(taught.turn(thinking)));
+    if let Some(learnt) = ordinary.learnt(&taught.template, request, label)
+        && let Some((segments, generation)) = learnt.segments(&prompt, request)
+        && let Some(turns) = asked.turns(request, &prompt, &segments, |known| known.turns_of(&learnt.borders))
+    {
+        return Ok(Segments { prompt, segments, generation, turns, limit: None });
+    }
+    Ok(asked.labelled(request, prompt).0)
+}
+
+/// A template that is asked whose text its prompts are.
+struct Asked<'a> {
+    taught: &'a Taught,
+    reader: Reader,
+}
+
+impl Asked<'_> {
+    fn render(&self, template: &Template, request: &Request) -> Result<String> {
+        Ok(self.reader.prompts(self.taught, template, request, false)?.prompt.prompt)
+    }
+
+    /// The segments of a prompt as labels show them, and the borders of its turns.
+    fn labelled(&self, request: &Request, prompt: String) -> (Segments, Borders) {
+        let template = &self.taught.template;
+        let texts = [template.source(), template.bos(), template.eos(), &prompt];
+        // Values of the request that are not in the prompt may contain such letters; then a label is damaged or superfluous.
+        let Some(labels) = Labels::unused_in(&texts) else {
+            let segments = vec![Segment { bytes: 0..prompt.len(), origin: Origin::Unknown }];
+            let found = Segments { prompt, segments, limit: Some(Limit::Labels), ..Segments::default() };
+            return (found, Borders::default());
+        };
+        let labelled = template.labelled(labels);
+        let render = |request: &Request| self.render(&labelled, request).ok();
+        let found = choice::choose(&prompt, template.source(), labels, request, render);
+        let limit = found.limit;
+        let (segments, generation) = places::segments(&prompt, found);
+        let mut borders = Borders::default();
+        let (turns, is_whole) = self.turns(request, &prompt, &segments, |known| {
+            let all = request
+                .plain
+                .as_ref()
+                .map_or(request.messages.len(), |given| given.messages.as_array().map_or(0, Vec::len));
+            let begun = Begun::of(request);
+            let is_open = request.add_generation_prompt || request.continuation != Continuation::None;
+            let up_to = |messages: usize, ask: bool| match messages == all && !ask && !is_open {
+                true => Some(prompt.clone()),
+                false => self.render(template, &begun.until(messages, ask)).ok(),
+            };
+            let (asked, closed) = (|message| up_to(message, true), |message| up_to(message + 1, false));
+            known.turns(&Borders::default(), &mut borders, asked, closed)
+        });
+        let limit = limit.or((!is_whole).then_some(Limit::Turns));
+        (Segments { prompt, segments, generation, turns, limit }, borders)
+    }
+
+    /// Has `find` find the turns of a prompt.
+    fn turns<T>(
+        &self,
+        request: &Request,
+        prompt: &str,
+        segments: &[Segment],
+        find: impl FnOnce(turns::Known) -> T,
+    ) -> T {
+        let messages = answers(request);
+        let turn = self.taught.turn(request.enable_thinking);
+        let prefills = [true, false].map(|thinking| prefill(self.taught.turn(thinking)));
         let stops = turn.stops.iter().map(|stop| stop.trim());
-        let ends: Vec<&str> = [turn.end.head().trim(), taught.template.eos()].into_iter().chain(stops).collect();
-        let known = turns::Known {
-            prompt: &prompt,
-            segments: &segments,
+        let ends: Vec<&str> = [turn.end.head().trim(), self.taught.template.eos()].into_iter().chain(stops).collect();
+        find(turns::Known {
+            prompt,
+            segments,
             messages: &messages,
             opening: &turn.opening,
             prefills: &prefills,
             ends: &ends,
             closers: &turn.calls.iter().map(|form| form.close.head().trim()).collect::<Vec<_>>(),
-        };
-        let all = request
-            .plain
-            .as_ref()
-            .map_or(request.messages.len(), |given| given.messages.as_array().map_or(0, Vec::len));
-        let begun = Begun::of(request);
-        let is_open = request.add_generation_prompt || request.continuation != Continuation::None;
-        let up_to = |messages: usize, ask: bool| match messages == all && !ask && !is_open {
-            true => Some(prompt.clone()),
-            false => render(&taught.template, &begun.until(messages, ask)).ok(),
-        };
-        let is_whole;
-        (turns, is_whole) = known.turns(|message| up_to(message, true), |message| up_to(message + 1, false));
-        limit = limit.or((!is_whole).then_some(Limit::Turns));
+        })
     }
-    Ok(Segments { prompt, segments, generation, turns, limit })
 }
 
 /// The part of the opening that belongs to the reasoning.

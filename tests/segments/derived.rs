@@ -109,6 +109,15 @@ fn request() -> Request {
     Request::from_json_with(&body, &json!({"plain": true})).unwrap()
 }
 
+/// A conversation of texts alone.
+fn texts() -> Request {
+    let contents = [MARKUP.to_owned(), format!("answer{MARKUP}"), "</t>".to_owned()];
+    let roles = ["user", "assistant", "user"];
+    let messages: Value =
+        roles.iter().zip(contents).map(|(role, content)| json!({"role": role, "content": content})).collect();
+    Request::from_json_with(&json!({"messages": messages, "now": 0}), &json!({"plain": true})).unwrap()
+}
+
 /// Whether a character is the template's: `None` where nobody can tell, because both write it.
 fn is_own(c: char) -> Option<bool> {
     let neither = c.is_whitespace() || "\"'\\_{}:,".contains(c);
@@ -139,23 +148,29 @@ fn wrong(template: &ChatTemplate, request: &Request, shown: &str) -> Vec<String>
 fn what_is_cut_from_a_value_is_never_the_templates() {
     let number = |name: &str, usual: u64| std::env::var(name).map_or(usual, |text| text.parse().unwrap());
     let (first, cases) = (number("CHATPARSE_SEED", 1), number("CHATPARSE_CASES", 400));
-    let request = request();
+    let requests = [request(), texts()];
+    let more = ["tool", "note"];
     let (mut tried, mut bad) = (0, Vec::new());
     for seed in first..first + cases {
         let source = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1).template();
         let Ok(template) = ChatTemplate::new(&source, "", "") else { continue };
-        let Ok(shown) = template.prompt(&request) else { continue };
-        tried += 1;
-        let mut faults = wrong(&template, &request, &shown);
-        let template = ChatTemplate::new(&alike(&source), "", "").unwrap();
-        if template.prompt(&request).is_ok_and(|prompt| prompt == alike(&shown)) {
-            faults.extend(wrong(&template, &request, &shown));
+        let same = ChatTemplate::new(&alike(&source), "", "").unwrap();
+        let mut faults = Vec::new();
+        // What a request lacks prints as a text of nobody.
+        let is_whole = |request: &&Request| *request != &requests[1] || !more.iter().any(|name| source.contains(name));
+        for request in requests.iter().filter(is_whole) {
+            let Ok(shown) = template.prompt(request) else { continue };
+            tried += 1;
+            faults.extend(wrong(&template, request, &shown));
+            if same.prompt(request).is_ok_and(|prompt| prompt == alike(&shown)) {
+                faults.extend(wrong(&same, request, &shown));
+            }
         }
         if !faults.is_empty() {
             bad.push(format!("CHATPARSE_SEED={seed} {source}\n    {}", faults.join("\n    ")));
         }
     }
-    println!("{tried} templates, {} wrong", bad.len());
+    println!("{tried} prompts, {} templates wrong", bad.len());
     assert!(tried > 0 && bad.is_empty(), "{}", bad[..bad.len().min(8)].join("\n"));
 }
 

@@ -23,8 +23,16 @@ fn bodies() -> Vec<Value> {
         {"role": "assistant", "content": "Grey."},
         {"role": "user", "content": [{"type": "text", "text": "And tomorrow?"}]},
     ]);
+    let texts = json!([
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "What is the weather?"},
+        {"role": "assistant", "content": "Grey.", "reasoning_content": "I look out."},
+        {"role": "user", "content": "And tomorrow?"},
+        {"role": "assistant", "content": "Blue."},
+    ]);
     let kwargs = json!({"note": "A note", "reasoning_effort": "high", "custom": {"list": ["a b", "c"]}});
     vec![
+        json!({"messages": texts, "now": 1_785_672_000}),
         json!({"messages": messages, "tools": tools, "chat_template_kwargs": kwargs, "now": 1_785_672_000}),
         json!({"messages": [{"role": "user", "content": "Hi", "name": "ann"}, {"role": "critic", "content": "Bad."}], "chat_template_kwargs": kwargs, "now": 1_785_672_000}),
     ]

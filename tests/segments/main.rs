@@ -3,6 +3,7 @@
 mod conversations;
 mod derived;
 mod injection;
+mod ordinary;
 mod tokens;
 mod turns;
 

@@ -103,7 +103,8 @@ fn what_runs_out_is_said() {
     let letters: String =
         ('\u{a840}'..='\u{a871}').chain('\u{a500}'..='\u{a60b}').chain('\u{a000}'..='\u{a0ff}').collect();
     let messages = json!([{"role": "user", "content": letters}, {"role": "assistant", "content": "x"}]);
-    let found = template.segments(&request(&messages, &json!({}))).unwrap();
+    let variable = json!({"chat_template_kwargs": {"note": "mine"}});
+    let found = template.segments(&request(&messages, &variable)).unwrap();
     assert_eq!((found.limit, found.turns.len(), found.segments.len()), (Some(Limit::Labels), 0, 1));
     assert_eq!(found.segments[0].origin, Origin::Unknown);
     // Renders: each value is compared by itself.
