@@ -124,6 +124,7 @@ static void fields(void) {
   CHECK(is(chat_params_preserved_token(NULL, 0), ""));
   CHECK(is(chat_params_additional_stop(NULL, 0), ""));
   CHECK(is(chat_params_end_of_turn(NULL), ""));
+  chat_params_warm(NULL);
   CHECK(is(chat_params_thinking_start_tag(NULL), ""));
   CHECK(is(chat_params_thinking_end_tag(NULL, 0), ""));
   CHECK(is(chat_params_message_delimiter(NULL, 0), ""));

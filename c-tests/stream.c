@@ -268,6 +268,7 @@ int main(void) {
   chunks(params);
   ends(params);
   finish_flags(params);
+  chat_params_warm(params);
   clones(params);
   chat_params_free(params);
   return 0;

@@ -266,6 +266,7 @@ class Params : public detail::Handle<chat_params, chat_params_free> {
   Result<std::string_view> json() const & { return detail::text<std::string_view>(chat_params_json, get()); }
   Result<std::string> json() const && { return detail::text<std::string>(chat_params_json, get()); }
 
+  void warm() const noexcept { chat_params_warm(get()); }
   std::string_view end_of_turn() const & noexcept { return detail::view(chat_params_end_of_turn(get())); }
   std::string end_of_turn() const && { return std::string(detail::view(chat_params_end_of_turn(get()))); }
   bool supports_thinking() const noexcept { return chat_params_supports_thinking(get()); }

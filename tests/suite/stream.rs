@@ -342,6 +342,25 @@ proptest! {
 }
 
 #[test]
+fn what_is_warm_builds_nothing_for_an_output() {
+    for name in builtin::names().step_by(4) {
+        let (params, mut outputs) = learn(name);
+        outputs.extend(
+            ["Well.<tool_call>{\"name\": \"get\"", "</think>[get(1)]", "<|im_end|>\n{\"name\": \"get\"}"]
+                .map(str::to_owned),
+        );
+        params.parser.warm();
+        let warm = params.parser.late_bytes();
+        for output in &outputs {
+            let mut stream = Stream::new(&params.parser);
+            stream.feed(output.as_bytes()).count();
+            stream.finish(false);
+        }
+        assert_eq!(params.parser.late_bytes(), warm, "{name}");
+    }
+}
+
+#[test]
 fn a_rollback_needs_a_checkpoint_and_a_byte_behind_it() {
     let params = &known("chatml").0;
     let mut stream = Stream::new(&params.parser);

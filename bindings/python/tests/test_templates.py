@@ -92,6 +92,7 @@ def test_what_sampler_and_tokenizer_must_know(params):
     assert list(params.preserved_tokens) == everything["preserved_tokens"]
     assert list(params.additional_stops) == everything["additional_stops"]
     assert (params.format, params.supports_thinking) == (everything["format"], everything["supports_thinking"])
+    params.warm()
     assert params.end_of_turn == everything["end_of_turn"] != ""
     assert (params.thinking_start_tag, list(params.thinking_end_tags)) == (everything["thinking_start_tag"], everything["thinking_end_tags"])
     assert [tuple(each) for each in params.message_delimiters] == [

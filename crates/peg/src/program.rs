@@ -125,6 +125,11 @@ pub struct Program {
 }
 
 impl Program {
+    /// Builds what is otherwise built on first use.
+    pub fn warm(&self) {
+        self.markers.iter().for_each(Markers::warm);
+    }
+
     /// Approximate memory use in bytes.
     pub fn bytes(&self) -> usize {
         let Program { ops, literals, sets, markers, repeats, tests, begins, selects, widest: _ } = self;

@@ -31,6 +31,11 @@ impl Markers {
         Markers { texts: texts.to_vec(), spaced, search: OnceLock::new() }
     }
 
+    /// Builds what searches for them.
+    pub fn warm(&self) {
+        self.search();
+    }
+
     /// Finds the first marker, or half marker, in `text` at or after `from`.
     pub fn find(&self, text: &[u8], from: usize) -> Found {
         self.search().find(text, from)

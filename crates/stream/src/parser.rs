@@ -73,6 +73,13 @@ impl Parser {
         &self.program
     }
 
+    /// Builds what streams otherwise build when an output first needs it, such as what reads calls outside of the format: some
+    /// five to ten milliseconds. Call it while the model reads the prompt.
+    pub fn warm(&self) {
+        self.program.warm();
+        self.fallback.warm();
+    }
+
     /// The default budget of a stream.
     pub fn budget(&self) -> Budget {
         self.program.budget()

@@ -85,30 +85,52 @@ impl FallbackConfig {
         origin::of_found(dialect, marked)
     }
 
+    /// Builds what outputs may need in regions of the format and behind it.
+    pub fn warm(&self) {
+        let channels = [Channel::Content, Channel::Reasoning];
+        let regions =
+            channels.into_iter().flat_map(|channel| [true, false].map(|begins| self.scope_of(channel, begins)));
+        let behind =
+            [(false, false), (false, true), (true, false)].map(|(in_call, called)| self.scope_behind(in_call, called));
+        for scope in regions.chain(behind).flatten() {
+            let programs = [self.scout(scope), self.program(scope)];
+            programs.iter().flatten().for_each(|program| program.warm());
+        }
+    }
+
+    /// What is searched for in a region of the format, if the request asks for that. `begins`: only reasoning precedes the region.
+    fn scope_of(&self, channel: Channel, begins: bool) -> Option<Scope> {
+        match (channel, self.leniency.dialects, self.leniency.calls_in_reasoning) {
+            (Channel::Content, Dialects::Always, _) => Some(Scope::Anywhere),
+            (Channel::Content, Dialects::Recover, _) if begins && self.leniency.bare_calls != BareCalls::Off => {
+                Some(Scope::Whole)
+            }
+            (Channel::Reasoning, _, CallsInReasoning::Always) => Some(Scope::Anywhere),
+            (Channel::Reasoning, _, CallsInReasoning::AtEnd) => Some(Scope::AtEnd),
+            _ => None,
+        }
+    }
+
     /// A parser for calls in a region of the format that begins at `at`; `None` if the request does not ask for one.
     /// `begins`: only reasoning precedes the region.
     pub fn in_region(self: &Arc<Self>, channel: Channel, begins: bool, at: usize) -> Option<FallbackParser> {
-        let scope = match (channel, self.leniency.dialects, self.leniency.calls_in_reasoning) {
-            (Channel::Content, Dialects::Always, _) => Scope::Anywhere,
-            (Channel::Content, Dialects::Recover, _) if begins && self.leniency.bare_calls != BareCalls::Off => {
-                Scope::Whole
-            }
-            (Channel::Reasoning, _, CallsInReasoning::Always) => Scope::Anywhere,
-            (Channel::Reasoning, _, CallsInReasoning::AtEnd) => Scope::AtEnd,
-            _ => return None,
-        };
-        FallbackParser::new(Arc::clone(self), channel, scope, at)
+        FallbackParser::new(Arc::clone(self), channel, self.scope_of(channel, begins)?, at)
+    }
+
+    /// What is searched for in text that left the format, if the request asks for that. `in_call`: a call was interrupted there;
+    /// `called`: a call precedes.
+    fn scope_behind(&self, in_call: bool, called: bool) -> Option<Scope> {
+        match (in_call, called) {
+            (true, _) => Some(Scope::InCall),
+            _ if self.leniency.dialects == Dialects::Off => None,
+            (false, true) => Some(Scope::BehindCall),
+            (false, false) => Some(Scope::Anywhere),
+        }
     }
 
     /// A parser for calls in text that left the format at `at`; `None` if the request does not ask for one. `in_call`: a
     /// call was interrupted there. `called`: a call precedes.
     pub fn behind_format(self: &Arc<Self>, at: usize, in_call: bool, called: bool) -> Option<FallbackParser> {
-        let scope = match (in_call, called) {
-            (true, _) => Scope::InCall,
-            (false, true) => Scope::BehindCall,
-            _ => Scope::Anywhere,
-        };
-        let enabled = in_call || self.leniency.dialects != Dialects::Off;
-        enabled.then(|| FallbackParser::new(Arc::clone(self), Channel::Content, scope, at)).flatten()
+        FallbackParser::new(Arc::clone(self), Channel::Content, self.scope_behind(in_call, called)?, at)
     }
 }
