@@ -213,14 +213,11 @@ impl Learnt {
             let text = left.get(skipped);
             for glue in &self.between[spot as usize][text.map_or(Spot::Border, |text| text.spot) as usize] {
                 let Some(rest) = prompt.strip_prefix(&*glue.text) else { continue };
-                let Some(text) = text else {
-                    found = rest.is_empty().then_some((glue, skipped, 0)).or(found);
-                    continue;
-                };
-                let whole = text.text;
-                let shown = [whole, whole.trim()];
-                for shown in &shown[..if shown[0].len() == shown[1].len() { 1 } else { 2 }] {
-                    let fits = rest.strip_prefix(shown).is_some_and(|rest| self.goes_on(rest, text.spot));
+                let whole = text.map_or("", |text| text.text);
+                let trimmed = Some(whole.trim()).filter(|trimmed| trimmed.len() < whole.len());
+                for shown in [whole].into_iter().chain(trimmed) {
+                    let goes_on = |rest: &str| text.map_or(rest.is_empty(), |text| self.goes_on(rest, text.spot));
+                    let fits = rest.strip_prefix(shown).is_some_and(goes_on);
                     if fits && found.replace((glue, skipped, shown.len())).is_some() {
                         return None;
                     }
@@ -239,8 +236,10 @@ impl Learnt {
 
 /// The texts of a request in order, if its conversation is ordinary: nothing but texts, such that each message has one.
 fn texts(request: &Request) -> Option<Vec<Text<'_>>> {
-    let is_ordinary =
-        request.template_kwargs.is_empty() && request.continuation == Continuation::None && !request.force_pure_content;
+    let is_switch = |(name, value): (&String, &Value)| name == "enable_thinking" && value.is_boolean();
+    let is_ordinary = request.template_kwargs.iter().all(is_switch)
+        && request.continuation == Continuation::None
+        && !request.force_pure_content;
     let mut texts = Vec::new();
     let mut message = |index: usize, role: &str, reasoning, content| {
         let spot = match role {

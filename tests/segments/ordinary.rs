@@ -29,7 +29,8 @@ fn bodies() -> Vec<Value> {
     let all = histories.into_iter().chain(plain).flat_map(|body| {
         let asking = with(body.clone(), "add_generation_prompt", json!(false));
         let quick = with(body.clone(), "enable_thinking", json!(false));
-        [with(body.clone(), "for_training", json!(true)), body, asking, quick]
+        let switched = with(body.clone(), "chat_template_kwargs", json!({"enable_thinking": false}));
+        [switched, with(body.clone(), "for_training", json!(true)), body, asking, quick]
     });
     all.collect()
 }
