@@ -17,7 +17,7 @@ use super::turns::Borders;
 use super::{Origin, Segment, Segments};
 use chatparse_base::find::find3;
 use chatparse_base::limits::SEGMENT_LEARNT;
-use chatparse_jinja::Template;
+use chatparse_jinja::{Template, system_clock};
 use chatparse_message::{Continuation, Message, PlainConversation, Request};
 
 /// What is known of a template.
@@ -110,12 +110,8 @@ impl Ordinary {
             switched: !request.template_kwargs.is_empty(),
             ask: request.add_generation_prompt,
             thinks: texts.iter().any(|text| text.spot == Spot::Reasoning),
-            day: request.now.filter(|_| is_dated).map(|now| now.div_euclid(24 * 60 * 60)),
+            day: is_dated.then(|| request.now.or_else(system_clock)).flatten().map(|now| now.div_euclid(24 * 60 * 60)),
         };
-        // Without a time, the day is the system's.
-        if is_dated && options.day.is_none() {
-            return None;
-        }
         let all = || self.learnt.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = all().iter().find(|(known, _)| *known == options) {
             return Some(known.clone());
