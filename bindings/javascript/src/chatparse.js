@@ -16,7 +16,10 @@ import { OUT, Wasm } from "./wasm.js";
 /** @typedef {import("./names.js").Tag} Tag */
 /** @typedef {import("./names.js").TextOrigin} TextOrigin */
 /** @typedef {import("./segments.js").Segment} Segment */
+/** @typedef {import("./segments.js").Token} Token */
 /** @typedef {import("./stream.js").Delta} Delta */
+/** @typedef {import("./template.js").Finding} Finding */
+/** @typedef {import("./template.js").Lint} Lint */
 
 /** @import { AnswerOptions } from "./answer.js" */
 /** @import { Like } from "./expr.js" */

@@ -11,7 +11,10 @@ export type Status = import("./names.js").Status;
 export type Tag = import("./names.js").Tag;
 export type TextOrigin = import("./names.js").TextOrigin;
 export type Segment = import("./segments.js").Segment;
+export type Token = import("./segments.js").Token;
 export type Delta = import("./stream.js").Delta;
+export type Finding = import("./template.js").Finding;
+export type Lint = import("./template.js").Lint;
 import type { AnswerOptions } from "./answer.js";
 import type { Like } from "./expr.js";
 import type { Schema } from "./grammar.js";
@@ -26,7 +29,10 @@ import type { ChatRequest } from "./template.js";
 /** @typedef {import("./names.js").Tag} Tag */
 /** @typedef {import("./names.js").TextOrigin} TextOrigin */
 /** @typedef {import("./segments.js").Segment} Segment */
+/** @typedef {import("./segments.js").Token} Token */
 /** @typedef {import("./stream.js").Delta} Delta */
+/** @typedef {import("./template.js").Finding} Finding */
+/** @typedef {import("./template.js").Lint} Lint */
 /** @import { AnswerOptions } from "./answer.js" */
 /** @import { Like } from "./expr.js" */
 /** @import { Schema } from "./grammar.js" */

@@ -101,6 +101,32 @@ public struct Template: Sendable {
         }
       })
   }
+
+  /// The segments of each request, on at most this many threads; 0: on as many as the machine runs at once. The options hold for all. The
+  /// first request that fails is the error, with its index.
+  public func segmentsBatch(_ requests: [JSON], options: JSON = [:], threads: Int = 0) throws -> [Segments] {
+    let options = options.text
+    var made = [OpaquePointer?](repeating: nil, count: requests.count)
+    do {
+      try handle.use { template in
+        try withViews(requests.map(\.text)) { views in
+          try check {
+            chat_segments_batch(template, views, views.count, options, options.utf8.count, threads, &made, $0)
+          }
+        }
+      }
+    } catch {
+      made.forEach { chat_segments_free($0) }
+      throw error
+    }
+    return try made.map { one in
+      Segments(
+        handle: try Handle(chat_segments_free) { out, _ in
+          out.pointee = one
+          return 0
+        })
+    }
+  }
 }
 
 /// How well a template's messages are read back.
@@ -136,7 +162,41 @@ public struct Proof: Sendable, Hashable, Decodable {
 public struct Lint: Sendable, Hashable, Decodable {
   /// How many of the cases need a look.
   public let faults: Int
+  /// What the template says in one place and not in another.
+  public let findings: [Finding]
   public let cases: [Case]
+
+  /// A place where a template says what is not so.
+  public struct Finding: Sendable, Hashable, Decodable {
+    /// The id of the rule that is broken, such as `unclosed-marker`; `docs/lint.md` lists them.
+    public let rule: String
+    /// What is wrong, and what that does to users.
+    public let message: String
+    public let effect: String
+    /// The marker or word that is concerned; empty where it is the turn as a whole.
+    public let subject: String
+    /// Where the subject stands in the template's source; empty where it does not stand there as such.
+    public let places: [Place]
+    /// The renders that show it, or parts of one.
+    public let shown: [Shown]
+    /// An edit that is proved to mend it, a unified diff; nil where none was found.
+    public let patch: String?
+  }
+
+  /// A place in a template's source, counted from 1.
+  public struct Place: Sendable, Hashable, Decodable {
+    public let line: Int
+    public let column: Int
+    /// The line, or a part of it.
+    public let excerpt: String
+  }
+
+  /// A part of a render.
+  public struct Shown: Sendable, Hashable, Decodable {
+    /// Which render, such as `history`.
+    public let from: String
+    public let text: String
+  }
 
   /// A message that the template rendered.
   public struct Case: Sendable, Hashable, Decodable {
@@ -176,6 +236,36 @@ public struct Segments: Sendable {
       return spans.map { $0.begin..<$0.end }
     }
   }
+
+  /// What the tokens at these places of the prompt are. Places are in characters (Unicode scalars), as tokenizers of transformers give
+  /// them, or in bytes. `parts` says what counts as sampled, as for `mask`.
+  public func tokens(_ offsets: [Range<Int>], _ parts: MaskParts = .all, inBytes: Bool = false) throws -> [Token] {
+    let places = offsets.map(\.span)
+    var labels = [chat_segment_token](repeating: chat_segment_token(), count: places.count)
+    try handle.use { segments in
+      try check {
+        chat_segments_tokens(segments, parts.rawValue, places, places.count, !inBytes, &labels, $0)
+      }
+    }
+    return labels.map {
+      Token(
+        origin: Segment.Origin(rawValue: $0.origin) ?? .unknown, message: index($0.message), sampled: $0.sampled)
+    }
+  }
+
+  /// What ran out in search of origins and turns; empty where nothing did. If something did, more is `unknown` than need be, or turns are
+  /// missing in masks.
+  public var limit: String { handle.text(chat_segments_limit) }
+}
+
+/// What a token of a prompt is.
+public struct Token: Sendable, Hashable {
+  /// Whose text it is; with a byte of a value it is never the template's.
+  public let origin: Segment.Origin
+  /// Which message it comes from, or in whose turn it is; nil for others.
+  public let message: Int?
+  /// Whether a model wrote a byte of it.
+  public let sampled: Bool
 }
 
 /// A part of a prompt from one source.
