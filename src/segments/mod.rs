@@ -186,7 +186,8 @@ pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request) -> Re
         let turn = taught.turn(request.enable_thinking);
         let prefills = [true, false].map(|thinking| prefill(taught.turn(thinking)));
         let stops = turn.stops.iter().map(|stop| stop.trim());
-        let ends: Vec<&str> = [turn.end.head().trim(), taught.template.eos()].into_iter().chain(stops).collect();
+        let told = taught.ends().iter().map(String::as_str);
+        let ends: Vec<&str> = [turn.end.head().trim()].into_iter().chain(told).chain(stops).collect();
         let known = turns::Known {
             prompt: &prompt,
             segments: &segments,

@@ -9,15 +9,17 @@ public struct Template: Sendable {
   /// - Parameters:
   ///   - source: Jinja, or the text of a `tokenizer_config.json` or `chat_template.json` that holds a template.
   ///   - bos: The text of the token that begins a text, and `eos` of the one that ends a turn; where empty, those of the file.
+  ///   - ends: The texts of further tokens that end the model's output, which templates do not see.
   ///   - name: Which of several templates of the file.
   ///   - learnOnly: Whether only what the template's text shows is used: no built-in reader of a family, no work-around.
   ///   - prove: Whether several ways to read the format are tried at the first request; otherwise the first is taken.
   public init(
-    _ source: String, bos: String = "", eos: String = "", name: String = "default", learnOnly: Bool = false,
-    prove: Bool = true
+    _ source: String, bos: String = "", eos: String = "", ends: [String] = [], name: String = "default",
+    learnOnly: Bool = false, prove: Bool = true
   ) throws {
     let options: JSON = [
-      "bos": JSON(bos), "eos": JSON(eos), "name": JSON(name), "learn_only": JSON(learnOnly), "prove": JSON(prove),
+      "bos": JSON(bos), "eos": JSON(eos), "ends": JSON(ends.map { JSON($0) }), "name": JSON(name),
+      "learn_only": JSON(learnOnly), "prove": JSON(prove),
     ]
     handle = try Handle(chat_template_free) {
       chat_template_with_options(source, source.utf8.count, options.text, options.text.utf8.count, $0, $1)

@@ -44,8 +44,8 @@ use chatparse_peg::Arena;
 pub struct FormatSpec<'a> {
     /// The template's text.
     pub source: &'a str,
-    /// The token that ends the model's turn; empty if unknown.
-    pub eos: &'a str,
+    /// The texts of the tokens that end the model's turn, as far as they are told.
+    pub ends: &'a [String],
     /// The end of the prompt that opens the assistant's turn, as rendered.
     pub opening: &'a str,
     /// `opening` and the text so far of a continued message: the parser reads it before the output.
@@ -76,7 +76,7 @@ impl<'a> FormatSpec<'a> {
     pub fn of(request: &'a Request) -> Self {
         FormatSpec {
             source: "",
-            eos: "",
+            ends: &[],
             opening: "",
             prefill: "",
             continuation: Continuation::None,
