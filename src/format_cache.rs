@@ -44,7 +44,8 @@ impl CompiledFormat {
         // Behind a call inside the reasoning, the end of the reasoning is not part of the answer.
         let thoughts = format.thinking.iter().flat_map(|thinking| &thinking.ends);
         let ends = spec.ends.iter().chain(&format.additional_stops).chain(thoughts).cloned();
-        let parser = Parser::with_tools(output, spec.prefill, tools, spec.leniency, ends.collect())?;
+        let parser =
+            Parser::with_tools(output, spec.prefill, tools, format.call_keys.take(), spec.leniency, ends.collect())?;
         let unheld = match format.constraint {
             Constraint::Free if spec.call_required() => Some(NO_CALLS),
             Constraint::Free if !spec.tools().is_empty() => Some(NO_MARKER),

@@ -3,7 +3,7 @@
 use crate::support::{check_streaming, parse};
 use chatparse::message::DiagnosticKind;
 use chatparse::stream::Ended;
-use chatparse::{ChatTemplate, DeltaKind, Params, Request, Status};
+use chatparse::{ChatTemplate, DeltaKind, Params, Parser, Request, Status};
 use serde_json::{Value, json};
 
 fn params(template: &str, more: &Value) -> Params {
@@ -449,4 +449,34 @@ fn a_marker_that_is_only_mentioned_is_text() {
     let output = "Why.<|content|>Docs mention <function=name> together.";
     let message = read(&params, output).message;
     assert_eq!((message.tool_calls.len(), message.content + &message.reasoning_content), (0, output.to_owned()));
+}
+
+/// A model that forgets the wrapper of its calls writes its own keys, or those of others.
+#[test]
+fn bare_calls_have_the_keys_of_the_format_too() {
+    let source = "{%- for m in messages -%}<|{{ m.role }}|>{{ m.content or '' }}{%- for c in m.tool_calls or [] -%}\n```tool\n\
+        {\"tool\": \"{{ c.function.name }}\", \"input\": {{ c.function.arguments | tojson }}}\n```{%- endfor -%}<|end|>\
+        {%- endfor -%}{%- if add_generation_prompt -%}<|assistant|>{%- endif -%}{%- if tools %}{% endif -%}";
+    let template = ChatTemplate::new(source, "", "").unwrap();
+    let body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": [{"type": "function", "function": {"name": "read"}}]});
+    let params = template.params(&Request::from_json(&body).unwrap()).unwrap();
+    let call = |path: &str| ("read", json!({"path": path}));
+    for output in [
+        r#"{"tool": "read", "input": {"path": "a"}}"#,
+        r#"{"input": {"path": "a"}, "tool": "read"}"#,
+        r#"{"name": "read", "arguments": {"path": "a"}}"#,
+        r#"<tool_call>{"tool": "read", "input": {"path": "a"}}</tool_call>"#,
+    ] {
+        check(&params, output, "", &[call("a")]);
+    }
+    let stored = Parser::from_text(&params.parser.to_text()).unwrap();
+    let two = r#"{"tool": "read", "input": {"path": "a"}}, {"tool": "read", "input": {"path": "b"}}"#;
+    assert_eq!(stored.read(two.as_bytes(), false, false).unwrap().message.tool_calls.len(), 2);
+    // Text, as ever: a tool that is not offered, and an object in an answer.
+    for text in [r#"{"tool": "write", "input": {}}"#, r#"So: {"tool": "read", "input": {}}"#] {
+        assert_eq!(read(&params, text).message.content, text);
+    }
+    // Templates whose calls have other keys do not know these.
+    let text = r#"{"tool": "read", "input": {}}"#;
+    assert_eq!(read(&self::params("json-call", &json!({})), text).message.content, text);
 }

@@ -151,6 +151,8 @@ pub struct Format {
     pub thinking: Option<Thinking>,
     /// The texts that begin the turns of each role in a prompt.
     pub delimiters: Vec<Delimiter>,
+    /// The keys of the name and of the arguments, if calls are JSON objects.
+    pub call_keys: Option<[String; 2]>,
 }
 
 impl Format {
@@ -172,6 +174,7 @@ impl Default for Format {
             additional_stops: Vec::new(),
             thinking: None,
             delimiters: Vec::new(),
+            call_keys: None,
         }
     }
 }
