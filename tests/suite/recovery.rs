@@ -1,7 +1,7 @@
 //! Calls in other ways of writing them, in every way to cut the output: where they are read, and where they are not.
 
 use crate::support::{check_streaming, parse};
-use chatparse::message::DiagnosticKind;
+use chatparse::message::{Diagnostic, DiagnosticKind};
 use chatparse::stream::Ended;
 use chatparse::{ChatTemplate, DeltaKind, Params, Parser, Request, Status};
 use serde_json::{Value, json};
@@ -479,4 +479,21 @@ fn bare_calls_have_the_keys_of_the_format_too() {
     // Templates whose calls have other keys do not know these.
     let text = r#"{"tool": "read", "input": {}}"#;
     assert_eq!(read(&self::params("json-call", &json!({})), text).message.content, text);
+}
+
+/// Two meanings of leaving a format: its first unusual byte, and the byte from which on it was given up.
+#[test]
+fn where_an_output_left_its_format() {
+    let params = params("json-call", &json!({}));
+    let unknown = "<tool_call>\n{\"name\": \"none\", \"arguments\": {}}\n</tool_call>";
+    let [at, end] = ["none", "\n</tool_call>"].map(|text| unknown.find(text).unwrap());
+    for (output, given_up) in [(unknown.to_owned(), None), (format!("{unknown}\n<foo>"), Some(end))] {
+        let ended = read(&params, &output);
+        let kind = |kind| move |found: &&Diagnostic| found.kind == kind;
+        let left = ended.diagnostics().iter().find(kind(DiagnosticKind::LeftFormat)).map(|found| found.span.start);
+        assert_eq!((ended.status, ended.left_at, left), (Status::Recovered, Some(at), given_up), "{output}");
+        assert!(
+            ended.diagnostics().iter().any(|found| kind(DiagnosticKind::UnknownTool)(&found) && found.span.start == at)
+        );
+    }
 }
