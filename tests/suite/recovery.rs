@@ -497,3 +497,34 @@ fn where_an_output_left_its_format() {
         );
     }
 }
+
+/// A model that writes YAML as people do, where the template quotes each text.
+#[test]
+fn a_line_without_quotes_is_a_text() {
+    let source = "{%- for m in messages -%}{{- '<|' ~ m.role ~ '|>\n' ~ (m.content or '') -}}{%- for c in m.tool_calls or [] -%}\
+        {{- '\n---call\ntool: ' ~ c.function.name ~ '\nwith:' -}}{%- for k, v in c.function.arguments.items() -%}\
+        {{- '\n  ' ~ k ~ ': ' ~ v | tojson -}}{%- endfor -%}{{- '\n---end' -}}{%- endfor -%}{{- '<|end|>\n' -}}{%- endfor -%}\
+        {%- if add_generation_prompt -%}{{- '<|assistant|>\n' -}}{%- endif -%}{%- if tools -%}{%- endif -%}";
+    let template = ChatTemplate::new(source, "", "").unwrap();
+    let parameters = json!({"type": "object", "properties": {"path": {"type": "string"}, "line": {"type": "integer"}}});
+    let tool = json!({"type": "function", "function": {"name": "read", "parameters": parameters}});
+    let request = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": [tool]});
+    let params = template.params(&Request::from_json(&request).unwrap()).unwrap();
+    for (lines, expected) in [
+        ("path: \"a b\"\n  line: 3", json!({"path": "a b", "line": 3})),
+        ("path: a b\n  line: 3", json!({"path": "a b", "line": 3})),
+        ("line: 3\n  path: a: \"b\", #c", json!({"line": 3, "path": "a: \"b\", #c"})),
+        ("path: 3", json!({"path": "3"})),
+        ("path: \n  line: 3", json!({"path": "", "line": 3})),
+    ] {
+        let output = format!("\n---call\ntool: read\nwith:\n  {lines}\n---end");
+        let ended = read(&params, &output);
+        let arguments: Value = serde_json::from_str(&ended.message.tool_calls[0].arguments).unwrap();
+        assert_eq!((arguments, ended.status), (expected, Status::Complete), "{output}");
+        let wrong = check_streaming(&params.parser, output.as_bytes(), true);
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+    // What is quoted and not closed is no such line.
+    let open = read(&params, "\n---call\ntool: read\nwith:\n  path: \"a\n---end");
+    assert!(!open.calls()[0].complete && open.message.tool_calls[0].arguments.starts_with("{\"path\":\"a"));
+}
