@@ -149,7 +149,7 @@ impl Calling<'_> {
         let name = p.choice(names.map(|key| p.json_member(key, name)));
         let keys = ["arguments", "parameters"].into_iter();
         let keys = keys.chain(own.map(|[_, key]| key).filter(|key| !matches!(*key, "arguments" | "parameters")));
-        let key = p.choice(keys.map(|key| p.marker(&format!("\"{key}\""))));
+        let key = p.choice(keys.map(|key| p.marker(format!("\"{key}\""))));
         let arguments = p.sequence([key, p.space(), p.marker(":"), p.space(), p.any_json_args(), p.space()]);
         let brace = p.marker("}");
         let close = p.tool_close(if after.is_empty() { brace } else { p.choice([brace, p.and(p.marker(after))]) });
