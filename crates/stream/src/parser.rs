@@ -54,8 +54,8 @@ impl Parser {
 
     /// Like [`Parser::new`], for a format whose calls are of these tools: depending on `leniency`, calls are also read
     /// outside of the format, and arguments are checked against the tools' schemas. `call_keys`: the keys of the name and of the
-    /// arguments in the format's calls, if those are JSON objects: so may calls outside of the format be. `ends`: texts that end the model's turn,
-    /// such as the end-of-sequence token; behind calls they are dropped.
+    /// arguments in the format's calls, if those are JSON objects: calls outside of the format may have them, too. `ends`: texts that
+    /// end the model's turn, such as the end-of-sequence token; behind calls they are dropped.
     ///
     /// # Errors
     /// As [`Parser::new`].
