@@ -31,6 +31,7 @@ put libchatparse-dev usr "$tree/include"
 put libchatparse-dev usr/share "$tree/share/cmake"
 put libchatparse-dev usr/share/doc/libchatparse-dev "$tree/share/doc/chatparse/LLAMA.md"
 put chatparse usr/bin "$tree/bin/chatparse"
+put chatparse usr/share/doc/chatparse "$tree"/share/doc/chatparse/{page,templates}.html
 put chatparse usr/share "$tree"/share/{man,bash-completion,fish}
 put chatparse usr/share/zsh/vendor-completions "$tree"/share/zsh/site-functions/*
 gzip -9n "$work"/chatparse/usr/share/man/man1/*

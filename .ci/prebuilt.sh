@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the prebuilt archive of the source release in FOLDER, for this machine's system: .ci/prebuilt.sh FOLDER. The same tarball,
-# compiler and tools give the same bytes, wherever it is built. BUILD_TYPE=Debug tries the script in a fraction of the time.
+# Makes the prebuilt archive of the source release in FOLDER, for this machine's system, with the page that is there:
+# .ci/prebuilt.sh FOLDER. The same tarball, compiler and tools give the same bytes, wherever it is built. BUILD_TYPE=Debug tries the script in a fraction of the time.
 set -euo pipefail
 umask 022
 export LC_ALL=C
@@ -50,6 +50,8 @@ mkdir "$work/members"
 )
 # The tree may be put anywhere.
 sed -i 's|^prefix=.*|prefix=${pcfiledir}/../..|' "$tree/lib/pkgconfig/chatparse.pc"
+install -m 644 "$out/$release.html" "$tree/share/doc/chatparse/page.html"
+"$tree/bin/chatparse" board "$source/templates" >"$tree/share/doc/chatparse/templates.html"
 install -m 644 -t "$tree/share/doc/chatparse" "$source"/{LICENSE,LICENCES.txt,chatparse.cdx.json,CHANGELOG.md}
 
 ! grep -rlF -e "$work" -e "$sysroot" "$tree" || { echo "these say where they were built" >&2 && exit 1; }

@@ -6,7 +6,9 @@ Of each document, in order:
 - a block `console`: runs each line that begins with "$ "; lines behind it are what it prints, where there are any.
 - a block below a line that ends in "`name`:", where the name has an extension and no such file is there: is that file.
 Rust's blocks run with `cargo test --doc`. docs/packaging.md and docs/platforms.md, which take long, have scripts of their own.
+Commands of a language are skipped where it is missing, and once one of them ends with 77: something that it needs is missing.
 """
+import json
 import pathlib
 import re
 import shutil
@@ -14,13 +16,12 @@ import subprocess
 import sys
 import time
 
-DOCUMENTS = ["README.md", *(f"docs/{name}.md" for name in ("c", "cpp", "new-model")),
+DOCUMENTS = ["README.md", *(f"docs/{name}.md" for name in ("c", "cpp", "new-model", "lint", "response-templates")),
              *(f"bindings/{name}/README.md" for name in ("python", "javascript", "go", "zig", "swift"))]
 # Commands that are not run: it is part of them.
 LEFT_OUT = [".ci/test.sh"]
-# Documents that need a program.
-PROGRAMS = {"bindings/javascript/README.md": "node", "bindings/go/README.md": "go", "bindings/zig/README.md": "zig",
-            "bindings/swift/README.md": "swift"}
+# Programs of a language, which may be missing, by the words of its commands.
+LANGUAGES = [("node", "npm", "tsc"), ("go",), ("zig",), ("swift",)]
 # What a reader has: a template, a request, an output of the model, a schema, and a server.
 FILES = {
     "request.json": '{"messages": [{"role": "user", "content": "Is it raining in Oslo?"}], "tools": [{"type": "function", "function": '
@@ -49,20 +50,31 @@ def commands(block):
 class Reader:
     def __init__(self, clone):
         self.clone, self.printed, self.ran = clone, "", 0
+        self.missing = {language for language in LANGUAGES if not shutil.which(language[0])}
 
     def run(self, command):
         if command.split()[0] in LEFT_OUT:
-            return
+            return False
+        words = re.split(r"[\s/]+", command)
+        language = next((language for language in LANGUAGES if any(word in words for word in language)), None)
+        if language in self.missing:
+            print(f"  SKIP: no {language[0]}, or not all that it needs: {command.strip()}", flush=True)
+            return False
         print(f"  $ {command.strip()}", flush=True)
         began = time.monotonic()
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=self.clone, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
+        if done.returncode == 77 and language:
+            print(f"{done.stdout}{done.stderr}  SKIP: {command.strip()}", flush=True)
+            self.missing.add(language)
+            return False
         if done.returncode:
             sys.exit(f"{done.stdout}{done.stderr}\nFAILED ({done.returncode}): {command}")
         took = time.monotonic() - began
         if took > 5:
             print(f"    {took:.0f} s")
         self.printed, self.ran = done.stdout, self.ran + 1
+        return True
 
     def expect(self, printed):
         # Blanks at the ends of lines are not visible.
@@ -77,10 +89,7 @@ class Reader:
         path.write_text(text)
 
     def document(self, name):
-        program = PROGRAMS.get(name)
-        print(name if not program or shutil.which(program) else f"{name}: SKIP: no {program}", flush=True)
-        if program and not shutil.which(program):
-            return
+        print(name, flush=True)
         text = (self.clone / name).read_text()
         files = {}
         for language, block, above in blocks(text):
@@ -94,8 +103,7 @@ class Reader:
                     self.run(command)
             elif language == "console":
                 for command, printed in commands(block):
-                    self.run(command)
-                    if printed.strip():
+                    if self.run(command) and printed.strip():
                         self.expect(printed)
 
 
@@ -106,6 +114,7 @@ def main():
     pathlib.Path("/usr/local/bin/llm-server").chmod(0o755)
     model = next(iter(sorted((reader.clone / "templates").glob("json-call*"))))
     reader.file("model.jinja", model.read_text())
+    reader.file("tokenizer_config.json", json.dumps({"chat_template": model.read_text(), "eos_token": "<|im_end|>"}))
     for name in sys.argv[2:] or DOCUMENTS:
         reader.document(name)
     print(f"{reader.ran} commands passed")

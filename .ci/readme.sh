@@ -34,6 +34,8 @@ for zig in "${XDG_CACHE_HOME:-$HOME/.cache}"/chatparse/zig-*/bin/python; do
 done
 
 export CARGO_HOME=${CARGO_HOME:-$HOME/.cargo} RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup}
+# npm's settings are the reader's own, too.
+export NPM_CONFIG_USERCONFIG=${NPM_CONFIG_USERCONFIG:-$HOME/.npmrc}
 export HOME=$work/home CARGO_INSTALL_ROOT=/usr/local PATH=/usr/local/bin:$PATH
 mkdir "$HOME"
 if [ -n "${WARM:-}" ]; then

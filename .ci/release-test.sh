@@ -33,6 +33,12 @@ echo "The tarball is built and installed without a network, and found by find_pa
 quietly offline "$source/c-tests/consumers/test.sh" tarball "$out/chatparse-$version.tar.gz" "$version" "$work/tarball"
 echo "A project that fetches the tarball builds it without a network"
 
+# documents FOLDER: the page has its module inside, and the board has each of our templates.
+documents() {
+  grep -q 'id="wasm">H4sI' "$1/page.html"
+  for template in templates/*.jinja; do grep -q ">$(basename "$template" .jinja)<" "$1/templates.html"; done
+}
+
 # consume WAY PREFIX: as a project does that uses what is installed there.
 consume() { quietly c-tests/consumers/test.sh "$1" "$2" "$version" "$work/consumer"; }
 
@@ -40,7 +46,9 @@ name=chatparse-$version-$(rustc -vV | sed -n 's/^host: //p')
 tar -xJf "$out/$name.tar.xz" -C "$work"
 for way in find_package component_static pkgconfig pkgconfig_static; do consume "$way" "$work/$name"; done
 "$work/$name/bin/chatparse" --version
-echo "The prebuilt archive is found where it is unpacked, and its program runs"
+documents "$work/$name/share/doc/chatparse"
+cmp "$out/chatparse-$version.html" "$work/$name/share/doc/chatparse/page.html"
+echo "The prebuilt archive is found where it is unpacked, its program runs, and the page and the board are in it"
 
 # A system that has nothing but what the packages say they need.
 root=$work/root
@@ -51,6 +59,7 @@ quietly unshare -r dpkg --root="$root" --install "${debs[@]}"
 consume find_package "$root/usr"
 PKG_CONFIG_PATH=$(dirname "$root"/usr/lib/*/pkgconfig/chatparse.pc) quietly pkg-config --exact-version="$version" chatparse
 "$root/usr/bin/chatparse" --version
+documents "$root/usr/share/doc/chatparse"
 quietly unshare -r dpkg --root="$root" --purge chatparse libchatparse-dev "libchatparse${version%.*}"
 [ -z "$(find "$root" -path "$root/usr/*" -type f)" ] || { echo "the packages leave files behind" >&2 && exit 1; }
 echo "The Debian packages are installed, found, run and removed"

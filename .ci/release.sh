@@ -10,7 +10,11 @@ time=$(git log -1 --format=%ct)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+mkdir -p "$out"
 git archive --prefix="$name/" HEAD | tar -x -C "$work"
+# The page, of a copy of its own: what is built for it is no source, and the standard library's crates are not among those below.
+cp -a "$work/$name" "$work/page"
+(cd "$work/page" && CARGO_TARGET_DIR=$work/wasm node web/build.mjs "$out/$name.html")
 cd "$work/$name"
 mkdir .cargo
 cargo vendor --locked --versioned-dirs vendor >"$work/config" 2>"$work/said" || { cat "$work/said" >&2 && exit 1; }
@@ -18,7 +22,6 @@ mv "$work/config" .cargo/config.toml
 python3 .ci/materials.py LICENCES.txt chatparse.cdx.json
 cd ..
 
-mkdir -p "$out"
 tar --sort=name --mtime="@$time" --owner=0 --group=0 --numeric-owner --mode=go=rX -c "$name" | gzip -9n >"$out/$name.tar.gz"
 cp "$name/LICENCES.txt" "$name/chatparse.cdx.json" "$out"
 

@@ -83,6 +83,7 @@ if [ -n "${1:-}" ]; then
   python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
   python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null || packages+=(python3-dev)
   have npm || packages+=(nodejs npm)
+  have jq || packages+=(jq)
   [ -e /usr/bin/chromium ] || packages+=(chromium)
   have wasm-ld-22 || packages+=(lld-22)
   # A compiler with the source of its standard library, beside the one of rustup.

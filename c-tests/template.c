@@ -56,7 +56,7 @@ static void options(void) {
   const char *source = "{{ bos_token }}|{{ eos_token }}";
   chat_template *template = NULL;
   chat_params *params = NULL;
-  OK(chat_template_with_options(source, strlen(source), TEXT("{\"eos\": \"</s>\", \"prove\": false}"), &template, &error));
+  OK(chat_template_with_options(source, strlen(source), TEXT("{\"eos\": \"</s>\", \"ends\": [\"<eom>\"], \"prove\": false}"), &template, &error));
   OK(chat_params_from_template(template, TEXT(HI_REQUEST), &params, &error));
   CHECK(is(chat_params_prompt(params), "|</s>"));
   chat_params_free(params);
@@ -67,6 +67,7 @@ static void options(void) {
   BAD(chat_template_with_options("", 0, TEXT("[]"), &template, &error));
   BAD(chat_template_with_options("", 0, TEXT(""), &template, &error));
   BAD(chat_template_with_options("", 0, TEXT("{\"bos\": 1}"), &template, &error));
+  BAD(chat_template_with_options("", 0, TEXT("{\"ends\": \"</s>\"}"), &template, &error));
   SAYS(CHAT_STATUS_TEMPLATE, "line 1", chat_template_with_options("{% if %}", 8, TEXT("{}"), &template, &error));
   CHECK(template == NULL);
 }

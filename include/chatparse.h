@@ -335,6 +335,9 @@ CHAT_MUST_USE chat_status chat_template_new(const char *source, size_t source_le
  *
  * - `name` (text, default `default`): which of several named templates of a `tokenizer_config.json`;
  * - `bos`, `eos` (text, default empty): as for `chat_template_new`;
+ * - `ends` (array of strings, default empty): the texts of further tokens that end the model's output, e.g. those of all ids that
+ *   `eos_token_id` of a `generation_config.json` lists. Templates do not see them; masks, the next turn and the reading of
+ *   outputs do;
  * - `learn_only` (boolean, default false): use only what the template's text shows, no built-in reader of a template
  *   family and no work-around;
  * - `prove` (boolean, default true): if there are several ways to read the format, render test messages at the first
@@ -787,7 +790,9 @@ CHAT_MUST_USE chat_status chat_message_diagnostic(const chat_message *message, s
  * Writes the report as a JSON object. The first call writes the text; later ones return the same.
  *
  * - `status`: `complete`, `partial` or `recovered`;
- * - `left_at`: the position of the first byte that does not match the format, or null;
+ * - `left_at`: the position of the first byte that the format does not have, or null if `status` is not `recovered`. A call in
+ *   another format or of an unknown tool counts, also if the format goes on behind it; the diagnostic `left_format` begins where
+ *   the format was given up for good;
  * - `calls`: an object for each call with the booleans `complete`, `known`, `valid`, and `origin`: `format`, `dialect`
  *   or `bare`;
  * - `diagnostics`: an object for each with `kind` (the name in lower case, e.g. `left_format`), `call` (a number, or

@@ -386,6 +386,20 @@ class Template : public detail::Handle<chat_template, chat_template_free> {
     return detail::object<Segments>(
         chat_segments_from_template, get(), request.data(), request.size(), options.data(), options.size());
   }
+  // The same of many requests, on threads (chat_segments_batch). `Texts`: a list of texts.
+  template <class Texts>
+  Result<std::vector<Segments>> segments_batch(
+      const Texts &requests, std::string_view options = "{}", std::size_t threads = 0) const {
+    const detail::Strings texts(requests);
+    std::vector<chat_segments *> made(texts.size());
+    std::vector<Segments> all(texts.size());
+    chat_error *why = nullptr;
+    const chat_status status = chat_segments_batch(
+        get(), texts.data(), texts.size(), options.data(), options.size(), threads, made.data(), &why);
+    for (std::size_t i = 0; i < made.size(); i++) all[i] = Segments(made[i]);
+    if (status != CHAT_STATUS_OK) return detail::failed<std::vector<Segments>>(status, why);
+    return all;
+  }
 };
 
 // One request of an API, and its answer. Its events are those of the last call that made some.

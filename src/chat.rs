@@ -117,7 +117,7 @@ impl ChatTemplate {
     /// # Errors
     /// As [`ChatTemplate::new`].
     pub fn with_options(source: &str, options: &TemplateOptions) -> Result<Self> {
-        let TemplateOptions { name, bos, eos, learn_only, prove, response_template, special_tokens } = options;
+        let TemplateOptions { name, bos, eos, ends, learn_only, prove, response_template, special_tokens } = options;
         let config = Config::read(source, name)?;
         let given = !response_template.is_null();
         let (template, response) = match &config {
@@ -129,7 +129,7 @@ impl ChatTemplate {
             }
             None => (Template::new(source, bos, eos)?, response_template),
         };
-        let taught = Taught::new(template, *learn_only);
+        let taught = Taught::new(template, ends, *learn_only);
         let taught = if response.is_null() { taught } else { taught.with_response(response, given)? };
         let of_file = config.map(|config| config.special_tokens).unwrap_or_default();
         let special_tokens = if special_tokens.is_empty() { of_file } else { special_tokens.clone() };
@@ -162,9 +162,9 @@ impl ChatTemplate {
         self.0.taught.template.source()
     }
 
-    /// The text of the token that ends a turn; empty if unknown.
-    pub(crate) fn eos(&self) -> &str {
-        self.0.taught.template.eos()
+    /// The texts of the tokens that end the model's output, as far as they are told. None is empty.
+    pub(crate) fn ends(&self) -> &[String] {
+        self.0.taught.ends()
     }
 
     /// The template's text as its author wrote it.
@@ -182,14 +182,16 @@ impl ChatTemplate {
     /// The same template with another source. `prove`: its reader is the best one, not the first.
     #[cfg(feature = "lint")]
     pub(crate) fn edited(&self, source: &str, prove: bool) -> Result<Self> {
-        self.changed(source, self.0.taught.template.bos(), self.eos(), prove && self.0.prove)
+        let Taught { template, .. } = &self.0.taught;
+        self.changed(source, template.bos(), template.eos(), prove && self.0.prove)
     }
 
     /// The same template with these tokens where it names some and has none.
     #[cfg(feature = "lint")]
     pub(crate) fn with_tokens(&self, bos: &str, eos: &str) -> Result<Self> {
         let lacks = |known: &str, name: &str| known.is_empty() && self.source().contains(name);
-        let (known_bos, known_eos) = (self.0.taught.template.bos(), self.eos());
+        let Taught { template, .. } = &self.0.taught;
+        let (known_bos, known_eos) = (template.bos(), template.eos());
         let (no_bos, no_eos) = (lacks(known_bos, "bos_token"), lacks(known_eos, "eos_token"));
         if !no_bos && !no_eos {
             return Ok(self.clone());
@@ -200,7 +202,8 @@ impl ChatTemplate {
 
     #[cfg(feature = "lint")]
     fn changed(&self, source: &str, bos: &str, eos: &str, prove: bool) -> Result<Self> {
-        let taught = Taught::new(Template::new(source, bos, eos)?, self.0.taught.learn_only());
+        let taught = &self.0.taught;
+        let taught = Taught::new(Template::new(source, bos, eos)?, taught.ends(), taught.learn_only());
         Ok(ChatTemplate::taught(taught, prove, self.0.special_tokens.clone()))
     }
 
@@ -296,7 +299,7 @@ impl ChatTemplate {
     /// [`crate::ErrorKind::InvalidArgument`] if no response template can say how the calls are written.
     pub fn response_template(&self) -> Result<Written> {
         let turn = |thinking| self.used().turn(&self.0.taught, self.turn(thinking));
-        response::write(&turn(true), &turn(false), self.eos())
+        response::write(&turn(true), &turn(false), self.ends())
     }
 
     /// The prompt alone, for callers that do not parse. It needs no analysis, unless a message is continued, or the template
@@ -368,7 +371,7 @@ impl ChatTemplate {
         let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, continuation, media } = prompts;
         let spec = FormatSpec {
             source: self.source(),
-            eos: self.0.taught.template.eos(),
+            ends: self.ends(),
             opening: &opening,
             prefill: &generation_prompt,
             continuation,

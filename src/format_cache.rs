@@ -43,9 +43,9 @@ impl CompiledFormat {
         let output = std::mem::take(&mut format.output);
         // Behind a call inside the reasoning, the end of the reasoning is not part of the answer.
         let thoughts = format.thinking.iter().flat_map(|thinking| &thinking.ends);
-        let ends =
-            [spec.eos].into_iter().map(str::to_owned).chain(format.additional_stops.iter().chain(thoughts).cloned());
-        let parser = Parser::with_tools(output, spec.prefill, tools, spec.leniency, ends.collect())?;
+        let ends = spec.ends.iter().chain(&format.additional_stops).chain(thoughts).cloned();
+        let parser =
+            Parser::with_tools(output, spec.prefill, tools, format.call_keys.take(), spec.leniency, ends.collect())?;
         let unheld = match format.constraint {
             Constraint::Free if spec.call_required() => Some(NO_CALLS),
             Constraint::Free if !spec.tools().is_empty() => Some(NO_MARKER),
@@ -165,7 +165,7 @@ impl CacheKey {
         let FormatSpec {
             // A cache belongs to one template.
             source: _,
-            eos: _,
+            ends: _,
             opening,
             prefill,
             continuation,
@@ -210,7 +210,7 @@ mod tests {
 
     fn spec<'a>(tools: &'a [Tool], schema: &'a Value) -> FormatSpec<'a> {
         FormatSpec {
-            eos: "",
+            ends: &[],
             source: "",
             opening: "<|assistant|>",
             prefill: "<|assistant|>",

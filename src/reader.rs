@@ -152,6 +152,8 @@ pub(crate) struct Prompts {
 #[derive(Debug)]
 pub(crate) struct Taught {
     pub template: Template,
+    /// The texts of the tokens that end the model's output, as far as they are told. None is empty.
+    ends: Vec<String>,
     /// Uses only what the template shows.
     learn_only: bool,
     /// The turn of a response template.
@@ -173,8 +175,11 @@ struct Response {
 }
 
 impl Taught {
-    pub fn new(template: Template, learn_only: bool) -> Self {
+    /// `ends`: the texts of tokens that end the model's output besides the template's.
+    pub fn new(template: Template, ends: &[String], learn_only: bool) -> Self {
+        let ends = [template.eos()].into_iter().chain(ends.iter().map(String::as_str)).filter(|end| !end.is_empty());
         Taught {
+            ends: ends.map(str::to_owned).collect(),
             template,
             learn_only,
             response: None,
@@ -195,6 +200,10 @@ impl Taught {
             }
         }
         Ok(self)
+    }
+
+    pub fn ends(&self) -> &[String] {
+        &self.ends
     }
 
     /// Whether only what the template shows is used.

@@ -3,8 +3,8 @@
 //
 // A [Template] is made once for each model, [Params] once for each request, and a [Stream] takes the answer in pieces. They hold
 // memory of the C library: Close gives it back, in any order, none needs another; what is not closed is freed some time after it
-// becomes unreachable. Messages and deltas are plain Go values. Templates and params may be in use by any number of goroutines at
-// once, a stream by one at a time.
+// becomes unreachable. Messages and deltas are plain Go values. Templates, params and segments may be in use by any number of
+// goroutines at once, a stream by one at a time.
 //
 // The C library is found with pkg-config.
 package chatparse
@@ -12,6 +12,7 @@ package chatparse
 /*
 #cgo pkg-config: chatparse
 #include <chatparse.h>
+#include <stdlib.h>
 */
 import "C"
 
@@ -19,6 +20,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"strings"
 	"unsafe"
 )
 
@@ -204,6 +206,163 @@ func (t *Template) Params(request string) (*Params, error) {
 	return owned(p, status, failed)
 }
 
+// Segments finds whose text each byte of a request's prompt is. options is a JSON object with options of the host, such as
+// {"for_training": true}; {} where there is none to set.
+func (t *Template) Segments(request, options string) (*Segments, error) {
+	defer runtime.KeepAlive(t)
+	s := &Segments{}
+	var failed *C.chat_error
+	status := C.chat_segments_from_template(t.handle, chars(request), length(request), chars(options), length(options), &s.handle, &failed)
+	return owned(s, status, failed)
+}
+
+// SegmentsBatch makes the segments of each request, on at most this many threads; 0: on as many as the machine runs at once. The
+// options hold for all. The first request that fails is the error, with its index.
+func (t *Template) SegmentsBatch(requests []string, options string, threads int) ([]*Segments, error) {
+	defer runtime.KeepAlive(t)
+	// C must not see a list of Go's texts: they are passed as one text of C's.
+	joined := C.CString(strings.Join(requests, ""))
+	defer C.free(unsafe.Pointer(joined))
+	texts := make([]C.chat_str, len(requests))
+	at := 0
+	for i, request := range requests {
+		texts[i] = C.chat_str{data: (*C.char)(unsafe.Add(unsafe.Pointer(joined), at)), len: length(request)}
+		at += len(request)
+	}
+	handles := make([]*C.chat_segments, len(requests))
+	var failed *C.chat_error
+	status := C.chat_segments_batch(
+		t.handle, first(texts), C.size_t(len(texts)), chars(options), length(options), C.size_t(threads), first(handles), &failed)
+	all := make([]*Segments, len(requests))
+	for i, handle := range handles {
+		all[i], _ = owned(&Segments{handle}, C.CHAT_STATUS_OK, nil)
+	}
+	if status != C.CHAT_STATUS_OK {
+		for _, made := range all {
+			made.Close()
+		}
+		return nil, failure(failed)
+	}
+	return all, nil
+}
+
+// Origin says where a part of a prompt comes from. Take one that you do not know for OriginUnknown.
+type Origin uint32
+
+const (
+	OriginTemplate Origin = C.CHAT_TEXT_ORIGIN_TEMPLATE // The template's own text, special tokens included.
+	OriginMessage  Origin = C.CHAT_TEXT_ORIGIN_MESSAGE
+	OriginTool     Origin = C.CHAT_TEXT_ORIGIN_TOOL
+	OriginVariable Origin = C.CHAT_TEXT_ORIGIN_KWARG   // A template variable that the request sets, or its documents.
+	OriginUnknown  Origin = C.CHAT_TEXT_ORIGIN_UNKNOWN // Never the template's text alone: treat it like a user's.
+)
+
+// Span is a range of bytes or characters.
+type Span struct{ Begin, End int }
+
+// Segment is a part of a prompt that comes from one place.
+type Segment struct {
+	Span   // Its bytes.
+	Origin Origin
+	Index  int    // Which message or tool of the request; 0 for others.
+	Path   string // Of a message: the field, a JSON pointer. Of a variable: its name.
+}
+
+// Token says what a token of a prompt is.
+type Token struct {
+	Origin  Origin // Whose text it is; with a byte of a value it is never the template's.
+	Message int    // Which message it comes from, or in whose turn it is; -1 for others.
+	Sampled bool   // Whether a model wrote a byte of it.
+}
+
+// MaskParts are what of the models' text a mask holds, a sum.
+type MaskParts uint32
+
+const (
+	MaskReasoning MaskParts = C.CHAT_MASK_REASONING
+	MaskContent   MaskParts = C.CHAT_MASK_CONTENT
+	MaskCalls     MaskParts = C.CHAT_MASK_CALLS
+	MaskEnd       MaskParts = C.CHAT_MASK_END       // What ends a turn.
+	MaskLastOnly  MaskParts = C.CHAT_MASK_LAST_ONLY // Of the last turn alone.
+	MaskPrefill   MaskParts = C.CHAT_MASK_PREFILL   // What the prompt has already written of a turn.
+	MaskSpace     MaskParts = C.CHAT_MASK_SPACE     // The white space behind the end of a turn.
+	MaskAll                 = MaskReasoning | MaskContent | MaskCalls | MaskEnd
+)
+
+// Segments is a prompt with the origin of each of its bytes. A tokenizer should encode special tokens only where that is
+// OriginTemplate: then no text of a user becomes one.
+type Segments struct{ handle *C.chat_segments }
+
+// Close frees the segments. Closing again is fine.
+func (s *Segments) Close() error {
+	C.chat_segments_free(s.handle)
+	s.handle = nil
+	return nil
+}
+
+// Prompt is what the template renders.
+func (s *Segments) Prompt() string {
+	defer runtime.KeepAlive(s)
+	return text(C.chat_segments_prompt(s.handle))
+}
+
+// List is the segments in the order of the prompt. They cover it, and none is empty.
+func (s *Segments) List() ([]Segment, error) {
+	defer runtime.KeepAlive(s)
+	list := make([]Segment, C.chat_segments_count(s.handle))
+	for i := range list {
+		var raw C.chat_segment
+		var failed *C.chat_error
+		if status := C.chat_segments_at(s.handle, C.size_t(i), &raw, &failed); status != C.CHAT_STATUS_OK {
+			return nil, failure(failed)
+		}
+		list[i] = Segment{Span{int(raw.begin), int(raw.end)}, Origin(raw.origin), int(raw.index), text(raw.path)}
+	}
+	return list, nil
+}
+
+// Mask is the bytes of the prompt that models wrote, for training.
+func (s *Segments) Mask(parts MaskParts) []Span {
+	defer runtime.KeepAlive(s)
+	raw := make([]C.chat_span, C.chat_segments_mask(s.handle, C.uint32_t(parts), nil, 0))
+	C.chat_segments_mask(s.handle, C.uint32_t(parts), first(raw), C.size_t(len(raw)))
+	spans := make([]Span, len(raw))
+	for i, span := range raw {
+		spans[i] = Span{int(span.begin), int(span.end)}
+	}
+	return spans
+}
+
+// Tokens says what the tokens at these places of the prompt are. Places are in characters if inChars, as tokenizers of transformers
+// give them, else in bytes. parts says what counts as sampled, as for [Segments.Mask].
+func (s *Segments) Tokens(offsets []Span, parts MaskParts, inChars bool) ([]Token, error) {
+	defer runtime.KeepAlive(s)
+	places := make([]C.chat_span, len(offsets))
+	for i, place := range offsets {
+		places[i] = C.chat_span{begin: C.size_t(place.Begin), end: C.size_t(place.End)}
+	}
+	raw := make([]C.chat_segment_token, len(offsets))
+	var failed *C.chat_error
+	status := C.chat_segments_tokens(
+		s.handle, C.uint32_t(parts), first(places), C.size_t(len(places)), C.bool(inChars), first(raw), &failed)
+	if status != C.CHAT_STATUS_OK {
+		return nil, failure(failed)
+	}
+	tokens := make([]Token, len(raw))
+	for i, label := range raw {
+		// None is the largest number, which is -1 as an int.
+		tokens[i] = Token{Origin(label.origin), int(label.message), bool(label.sampled)}
+	}
+	return tokens, nil
+}
+
+// Limit says what ran out in search of origins and turns; empty where nothing did. If something did, more is OriginUnknown than need
+// be, or turns are missing in masks.
+func (s *Segments) Limit() string {
+	defer runtime.KeepAlive(s)
+	return text(C.chat_segments_limit(s.handle))
+}
+
 // Params is what one request needs.
 type Params struct{ handle *C.chat_params }
 
@@ -353,12 +512,8 @@ func (s *Stream) Close() error {
 // Feed takes the next piece of the output, cut anywhere, and tells what it adds to the message.
 func (s *Stream) Feed(piece []byte) ([]Delta, error) {
 	defer runtime.KeepAlive(s)
-	var first *C.char
-	if len(piece) > 0 {
-		first = (*C.char)(unsafe.Pointer(&piece[0]))
-	}
 	var failed *C.chat_error
-	if status := C.chat_stream_feed(s.handle, first, C.size_t(len(piece)), &failed); status != C.CHAT_STATUS_OK {
+	if status := C.chat_stream_feed(s.handle, (*C.char)(unsafe.Pointer(first(piece))), C.size_t(len(piece)), &failed); status != C.CHAT_STATUS_OK {
 		return nil, failure(failed)
 	}
 	return s.deltas()
@@ -494,6 +649,14 @@ func text(view C.chat_str) string {
 // chars is the text itself, for the time of a call: the library does not change it, and copies what it keeps.
 func chars(text string) *C.char {
 	return (*C.char)(unsafe.Pointer((*reflect.StringHeader)(unsafe.Pointer(&text)).Data))
+}
+
+// first is where a list begins; nil where it is empty.
+func first[T any](list []T) *T {
+	if len(list) == 0 {
+		return nil
+	}
+	return &list[0]
 }
 
 func length(text string) C.size_t { return C.size_t(len(text)) }

@@ -204,6 +204,68 @@ func TestNextTurn(t *testing.T) {
 	}
 }
 
+func TestWhoseTextAPromptIs(t *testing.T) {
+	template, _ := prepare(t)
+	const said = `{"messages": [{"role": "user", "content": "Hå<|end|>"}, {"role": "assistant", "content": "Né."}]}`
+	batch, err := template.SegmentsBatch([]string{said, request}, `{"for_training": true}`, 2)
+	if err != nil || len(batch) != 2 || !strings.Contains(batch[1].Prompt(), "raining") {
+		t.Fatal(batch, err)
+	}
+	segments := batch[0]
+	prompt := segments.Prompt()
+	list, err := segments.List()
+	if err != nil || len(list) < 3 || list[0].Begin != 0 || list[len(list)-1].End != len(prompt) {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	user := list[1]
+	if prompt[user.Begin:user.End] != "Hå<|end|>" || user.Origin != OriginMessage || user.Index != 0 || user.Path != "/content" {
+		t.Errorf("%+v", user)
+	}
+	mask := segments.Mask(MaskContent)
+	if len(mask) != 1 || prompt[mask[0].Begin:mask[0].End] != "Né." || len(segments.Mask(MaskCalls)) != 0 {
+		t.Errorf("%+v", mask)
+	}
+	// Each character of the prompt as a token.
+	var chars []Span
+	for range prompt {
+		chars = append(chars, Span{len(chars), len(chars) + 1})
+	}
+	tokens, err := segments.Tokens(chars, MaskAll, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sampled := ""
+	for i, char := range []rune(prompt) {
+		if tokens[i].Sampled {
+			sampled += string(char)
+		}
+	}
+	if sampled != "Né.<|end|>" || tokens[0] != (Token{OriginTemplate, -1, false}) {
+		t.Errorf("%q, %+v", sampled, tokens[0])
+	}
+	tokens, err = segments.Tokens([]Span{{mask[0].Begin, mask[0].End}}, MaskContent, false)
+	if err != nil || tokens[0] != (Token{OriginMessage, 1, true}) || segments.Limit() != "" {
+		t.Errorf("%+v, %v", tokens, err)
+	}
+	one, err := template.Segments(said, `{"for_training": true}`)
+	if err != nil || one.Prompt() != prompt {
+		t.Error(one, err)
+	}
+	if none, err := template.SegmentsBatch(nil, "{}", 0); err != nil || len(none) != 0 {
+		t.Error(none, err)
+	}
+	for words, call := range map[string]func() error{
+		"requests[1]": func() error { _, err := template.SegmentsBatch([]string{said, "{}", said}, "{}", 0); return err },
+		"offsets[0]":  func() error { _, err := segments.Tokens([]Span{{0, len(prompt) + 1}}, MaskAll, false); return err },
+		"plane":       func() error { _, err := template.Segments(said, `{"plane": true}`); return err },
+	} {
+		var failed *Error
+		if err := call(); !errors.As(err, &failed) || failed.Status != StatusInvalidArgument || !strings.Contains(failed.Message, words) {
+			t.Errorf("with %q: %v", words, err)
+		}
+	}
+}
+
 func TestCutOff(t *testing.T) {
 	_, params := prepare(t)
 	message, _, err := read(params, answer[:len(answer)-20], Cut)

@@ -1,11 +1,13 @@
 //! chatparse for Zig: prompts from chat templates, and messages from what the model answers, as it streams in.
 //!
-//! `Template`, `Params`, `Parser`, `Stream` and `Message` hold memory of the C library until their `deinit`, which may come in any order:
-//! none needs another. Slices are borrowed, from a stream until it is fed again, from the others until their `deinit`. A template
-//! and params may be in use by any number of threads at once, a stream by one at a time.
+//! `Template`, `Params`, `Parser`, `Segments`, `Stream` and `Message` hold memory of the C library until their `deinit`, which may come in
+//! any order: none needs another. Slices are borrowed, from a stream until it is fed again, from the others until their `deinit`; those
+//! that were made with an allocator are the caller's. Templates, params and segments may be in use by any number of threads at once, a
+//! stream by one at a time.
 
 const std = @import("std");
 const c = @import("c");
+const Allocator = std.mem.Allocator;
 
 /// Why a call failed; `Diagnostic` has the sentence.
 pub const Error = error{ InvalidArgument, Template, Schema, Limit, Parse, Internal };
@@ -142,7 +144,7 @@ pub const Template = struct {
     /// A report: JSON text. The C header lists the fields.
     pub fn report(self: Template, which: Report) Error![]const u8 {
         var out: c.chat_str = undefined;
-        try check(c.chat_template_report(self.handle, @intFromEnum(which), &out, null));
+        try check(c.chat_template_report(self.handle, @backingInt(which), &out, null));
         return slice(out);
     }
 
@@ -155,6 +157,156 @@ pub const Template = struct {
         var out: ?*c.chat_params = null;
         try check(c.chat_params_from_template(self.handle, request.ptr, request.len, &out, place(fail)));
         return .{ .handle = out.? };
+    }
+
+    /// Finds whose text each byte of a request's prompt is. `options` is a JSON object with options of the host, such as
+    /// `{"for_training": true}`; `{}` where there is none to set.
+    pub fn segments(self: Template, request: []const u8, options: []const u8, fail: ?*Diagnostic) Error!Segments {
+        var out: ?*c.chat_segments = null;
+        const status = c.chat_segments_from_template(self.handle, request.ptr, request.len, options.ptr, options.len, &out, place(fail));
+        try check(status);
+        return .{ .handle = out.? };
+    }
+
+    /// `segments` of each request, on at most this many threads; 0: on as many as the machine runs at once. `options` holds for all. The
+    /// first request that fails is the error, with its index. Each of what is returned has a `deinit`.
+    pub fn segmentsBatch(
+        self: Template,
+        allocator: Allocator,
+        requests: []const []const u8,
+        options: []const u8,
+        threads: usize,
+        fail: ?*Diagnostic,
+    ) (Error || Allocator.Error)![]Segments {
+        const texts = try allocator.alloc(c.chat_str, requests.len);
+        defer allocator.free(texts);
+        for (texts, requests) |*view, request| view.* = .{ .data = request.ptr, .len = request.len };
+        const made = try allocator.alloc(?*c.chat_segments, requests.len);
+        defer allocator.free(made);
+        const all = try allocator.alloc(Segments, requests.len);
+        errdefer allocator.free(all);
+        const status = c.chat_segments_batch(self.handle, texts.ptr, texts.len, options.ptr, options.len, threads, made.ptr, place(fail));
+        errdefer for (made) |one| c.chat_segments_free(one);
+        try check(status);
+        for (all, made) |*one, handle| one.* = .{ .handle = handle.? };
+        return all;
+    }
+};
+
+/// Where a part of a prompt comes from. Take one that has no name for `unknown`.
+pub const Origin = enum(u32) {
+    /// The template's own text, special tokens included.
+    template = c.CHAT_TEXT_ORIGIN_TEMPLATE,
+    message = c.CHAT_TEXT_ORIGIN_MESSAGE,
+    tool = c.CHAT_TEXT_ORIGIN_TOOL,
+    /// A template variable that the request sets, or its documents.
+    variable = c.CHAT_TEXT_ORIGIN_KWARG,
+    /// Never the template's text alone: treat it like a user's.
+    unknown = c.CHAT_TEXT_ORIGIN_UNKNOWN,
+    _,
+};
+
+/// A range of bytes or characters.
+pub const Span = extern struct { begin: usize, end: usize };
+
+/// A part of a prompt that comes from one place.
+pub const Segment = struct {
+    /// Its bytes.
+    span: Span,
+    origin: Origin,
+    /// Which message or tool of the request; 0 for others.
+    index: usize,
+    /// Of a message: the field, a JSON pointer. Of a variable: its name.
+    path: []const u8,
+};
+
+/// What a token of a prompt is.
+pub const Token = extern struct {
+    /// Whose text it is; with a byte of a value it is never the template's.
+    origin: Origin,
+    /// Which message it comes from, or in whose turn it is; `none` for others.
+    message: usize,
+    /// Whether a model wrote a byte of it.
+    sampled: bool,
+
+    pub const none = std.math.maxInt(usize);
+};
+
+/// What of the models' text a mask holds.
+pub const MaskParts = packed struct(u32) {
+    reasoning: bool = true,
+    content: bool = true,
+    calls: bool = true,
+    /// What ends a turn.
+    end: bool = true,
+    /// Of the last turn alone.
+    last_only: bool = false,
+    /// What the prompt has already written of a turn.
+    prefill: bool = false,
+    /// The white space behind the end of a turn.
+    space: bool = false,
+    _: u25 = 0,
+};
+
+/// A prompt with the origin of each of its bytes. A tokenizer should encode special tokens only where that is the template: then no text
+/// of a user becomes one.
+pub const Segments = struct {
+    handle: *c.chat_segments,
+
+    pub fn deinit(self: Segments) void {
+        c.chat_segments_free(self.handle);
+    }
+
+    pub fn prompt(self: Segments) []const u8 {
+        return slice(c.chat_segments_prompt(self.handle));
+    }
+
+    pub fn count(self: Segments) usize {
+        return c.chat_segments_count(self.handle);
+    }
+
+    /// Segment number `index`, in the order of the prompt; null where there is none. They cover the prompt, and none is empty.
+    pub fn at(self: Segments, index: usize) ?Segment {
+        var raw: c.chat_segment = undefined;
+        if (c.chat_segments_at(self.handle, index, &raw, null) != c.CHAT_STATUS_OK) return null;
+        return .{
+            .span = .{ .begin = raw.begin, .end = raw.end },
+            .origin = @fromBackingInt(@intCast(raw.origin)),
+            .index = raw.index,
+            .path = slice(raw.path),
+        };
+    }
+
+    /// The bytes of the prompt that models wrote, for training. The slice is the caller's.
+    pub fn mask(self: Segments, allocator: Allocator, parts: MaskParts) Allocator.Error![]Span {
+        const bits: u32 = @bitCast(parts);
+        const spans = try allocator.alloc(Span, c.chat_segments_mask(self.handle, bits, null, 0));
+        _ = c.chat_segments_mask(self.handle, bits, @ptrCast(spans.ptr), spans.len);
+        return spans;
+    }
+
+    /// What the tokens at these places of the prompt are: places in characters, as tokenizers of transformers give them, or in bytes.
+    /// `parts` says what counts as sampled, as for `mask`. The slice is the caller's.
+    pub fn tokens(
+        self: Segments,
+        allocator: Allocator,
+        offsets: []const Span,
+        unit: enum { chars, bytes },
+        parts: MaskParts,
+        fail: ?*Diagnostic,
+    ) (Error || Allocator.Error)![]Token {
+        const labels = try allocator.alloc(Token, offsets.len);
+        errdefer allocator.free(labels);
+        const places: [*c]const c.chat_span = @ptrCast(offsets.ptr);
+        const out: [*c]c.chat_segment_token = @ptrCast(labels.ptr);
+        try check(c.chat_segments_tokens(self.handle, @bitCast(parts), places, offsets.len, unit == .chars, out, place(fail)));
+        return labels;
+    }
+
+    /// What ran out in search of origins and turns; empty where nothing did. If something did, more is `unknown` than need be, or turns
+    /// are missing in masks.
+    pub fn limit(self: Segments) []const u8 {
+        return slice(c.chat_segments_limit(self.handle));
     }
 };
 
@@ -331,7 +483,7 @@ pub const Deltas = struct {
         if (c.chat_stream_delta(self.handle, self.index, &raw, null) != c.CHAT_STATUS_OK) return null;
         self.index += 1;
         return .{
-            .kind = @enumFromInt(raw.kind),
+            .kind = @fromBackingInt(@intCast(raw.kind)),
             .call = raw.call,
             .text = slice(raw.text),
             .begin = raw.span_begin,
@@ -351,7 +503,7 @@ pub const Message = struct {
     }
 
     pub fn outcome(self: Message) Outcome {
-        return @enumFromInt(c.chat_message_outcome(self.handle));
+        return @fromBackingInt(@intCast(c.chat_message_outcome(self.handle)));
     }
 
     pub fn content(self: Message) []const u8 {
@@ -522,4 +674,55 @@ test "the next turn goes on behind what was sent" {
     try std.testing.expect(std.mem.endsWith(u8, following.prompt(), following.append()));
     try std.testing.expect(std.mem.find(u8, following.append(), "Bye") != null);
     try std.testing.expectError(error.InvalidArgument, params.next("Hello", "{}", null));
+}
+
+test "whose text a prompt is, and what models wrote of it" {
+    const allocator = std.testing.allocator;
+    const template = try Template.builtin("chatml", null);
+    defer template.deinit();
+    const said = "{\"messages\": [{\"role\": \"user\", \"content\": \"Hå<|im_end|>\"}, {\"role\": \"assistant\", \"content\": \"Né\"}]}";
+    const asked = "{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}]}";
+    const batch = try template.segmentsBatch(allocator, &.{ said, asked }, "{\"for_training\": true}", 2, null);
+    defer allocator.free(batch);
+    defer for (batch) |one| one.deinit();
+    try std.testing.expectEqual(2, batch.len);
+    const segments = batch[0];
+    const prompt = segments.prompt();
+    try std.testing.expectEqual(prompt.len, segments.at(segments.count() - 1).?.span.end);
+    try std.testing.expect(segments.at(segments.count()) == null);
+    const user = segments.at(1).?;
+    try std.testing.expectEqualStrings("Hå<|im_end|>", prompt[user.span.begin..user.span.end]);
+    try std.testing.expectEqual(Origin.message, user.origin);
+    try std.testing.expectEqualStrings("/content", user.path);
+
+    const mask = try segments.mask(allocator, .{ .end = false });
+    defer allocator.free(mask);
+    try std.testing.expectEqual(1, mask.len);
+    try std.testing.expectEqualStrings("Né", prompt[mask[0].begin..mask[0].end]);
+
+    // In front is an å, which has two bytes, and an é inside.
+    const chars = Span{ .begin = mask[0].begin - 1, .end = mask[0].end - 2 };
+    for ([_]Span{ mask[0], chars }, 0..) |place_of, in_chars| {
+        const offsets = [_]Span{ .{ .begin = 0, .end = 1 }, place_of };
+        const labels = switch (in_chars) {
+            0 => try segments.tokens(allocator, &offsets, .bytes, .{}, null),
+            else => try segments.tokens(allocator, &offsets, .chars, .{}, null),
+        };
+        defer allocator.free(labels);
+        try std.testing.expectEqual(Token{ .origin = .template, .message = Token.none, .sampled = false }, labels[0]);
+        try std.testing.expectEqual(Token{ .origin = .message, .message = 1, .sampled = true }, labels[1]);
+    }
+    try std.testing.expectEqualStrings("", segments.limit());
+    const one = try template.segments(said, "{\"for_training\": true}", null);
+    defer one.deinit();
+    try std.testing.expectEqualStrings(prompt, one.prompt());
+
+    var fail: Diagnostic = .{};
+    defer fail.deinit();
+    const beyond = [_]Span{.{ .begin = 0, .end = prompt.len + 1 }};
+    try std.testing.expectError(error.InvalidArgument, segments.tokens(allocator, &beyond, .bytes, .{}, &fail));
+    try std.testing.expect(std.mem.find(u8, fail.message(), "offsets[0]") != null);
+    const bad = template.segmentsBatch(allocator, &.{ said, "{}", said }, "{}", 0, &fail);
+    try std.testing.expectError(error.InvalidArgument, bad);
+    try std.testing.expect(std.mem.find(u8, fail.message(), "requests[1]") != null);
 }

@@ -182,6 +182,12 @@ static void segments() {
   CHECK(mask.size() == 1 && trained.prompt().substr(mask[0].begin, mask[0].end - mask[0].begin) == "bc");
   const auto labels = trained.tokens(CHAT_MASK_CONTENT, {{0, 1}, {mask[0].begin, mask[0].end}}, true);
   CHECK(!labels[0].sampled && labels[1].sampled && labels[1].message == 1 && trained.limit().empty());
+
+  const std::string_view both[] = {REQUEST, R"({"messages": [{"role": "user", "content": "a"}]})"};
+  const auto batch = model.segments_batch(both, R"({"for_training": true})", 2);
+  CHECK(batch.size() == 2 && contains(batch[0].prompt(), "Hi <|im_end|>") && contains(batch[1].prompt(), "a<|im_end|>"));
+  throws(CHAT_STATUS_INVALID_ARGUMENT, "requests[1]", [&] { model.segments_batch(std::vector<std::string_view>{REQUEST, "{}"}); });
+  CHECK(model.segments_batch(std::vector<std::string>()).empty());
 }
 
 // A client that gets deltas.

@@ -12,7 +12,11 @@ foreach(target hpp hpp_asan)
   endif()
 endforeach()
 if(VALGRIND)
-  add_test(NAME hpp_valgrind COMMAND ${VALGRIND} --quiet --leak-check=full --error-exitcode=9 $<TARGET_FILE:hpp>)
+  add_test(
+    NAME hpp_valgrind
+    COMMAND ${VALGRIND} --quiet --leak-check=full --error-exitcode=9 --suppressions=${CMAKE_CURRENT_LIST_DIR}/../valgrind.supp
+            $<TARGET_FILE:hpp>
+  )
 endif()
 
 foreach(compiler g++ clang++)

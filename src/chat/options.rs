@@ -25,6 +25,9 @@ pub struct TemplateOptions {
     pub bos: String,
     /// The text of the model's token that ends a turn; empty for none.
     pub eos: String,
+    /// The texts of further tokens that end the model's output, e.g. those of all ids that `eos_token_id` of a
+    /// `generation_config.json` lists. Templates do not see them.
+    pub ends: Vec<String>,
     /// Learn from the template's renders only: use neither the families of templates nor the work-arounds.
     pub learn_only: bool,
     /// If there are several readers for the template, test them on messages that the template renders, and use the best.
@@ -44,6 +47,7 @@ impl Default for TemplateOptions {
             name: String::new(),
             bos: String::new(),
             eos: String::new(),
+            ends: Vec::new(),
             learn_only: false,
             prove: true,
             response_template: Value::Null,

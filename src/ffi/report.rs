@@ -149,7 +149,9 @@ pub extern "C" fn chat_message_diagnostic(
 /// Writes the report as a JSON object. The first call writes the text; later ones return the same.
 ///
 /// - `status`: `complete`, `partial` or `recovered`;
-/// - `left_at`: the position of the first byte that does not match the format, or null;
+/// - `left_at`: the position of the first byte that the format does not have, or null if `status` is not `recovered`. A call in
+///   another format or of an unknown tool counts, also if the format goes on behind it; the diagnostic `left_format` begins where
+///   the format was given up for good;
 /// - `calls`: an object for each call with the booleans `complete`, `known`, `valid`, and `origin`: `format`, `dialect`
 ///   or `bare`;
 /// - `diagnostics`: an object for each with `kind` (the name in lower case, e.g. `left_format`), `call` (a number, or

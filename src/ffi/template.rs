@@ -59,6 +59,9 @@ pub unsafe extern "C" fn chat_template_new(
 ///
 /// - `name` (text, default `default`): which of several named templates of a `tokenizer_config.json`;
 /// - `bos`, `eos` (text, default empty): as for `chat_template_new`;
+/// - `ends` (array of strings, default empty): the texts of further tokens that end the model's output, e.g. those of all ids that
+///   `eos_token_id` of a `generation_config.json` lists. Templates do not see them; masks, the next turn and the reading of
+///   outputs do;
 /// - `learn_only` (boolean, default false): use only what the template's text shows, no built-in reader of a template
 ///   family and no work-around;
 /// - `prove` (boolean, default true): if there are several ways to read the format, render test messages at the first

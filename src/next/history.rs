@@ -51,7 +51,7 @@ pub(super) enum New {
 }
 
 impl New {
-    fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         match self {
             New::Prepared(messages) => messages.len(),
             New::Plain(messages) => messages.len(),

@@ -161,7 +161,9 @@ impl Session {
         };
         let shown = self.shown(output, new, true)?;
         // The end of the turn may have been read as content.
-        let cut = turn::spelt_end(self, &shown, text).unwrap_or(text.len());
+        let stays = self.history.append() == Append::Always;
+        let known = || turn::known_end(self, text).filter(|_| stays);
+        let cut = turn::spelt_end(self, &shown, text).or_else(known).unwrap_or(text.len());
         let shown = if cut < text.len() { self.shown(&output[..cut], new, true)? } else { shown };
         if let Some(end) = turn::end(self, &shown, text, cut) {
             return self.appended(shown, text, end);
@@ -176,7 +178,6 @@ impl Session {
             }
         }
         // Only what stays has to be closed.
-        let stays = self.history.append() == Append::Always;
         let shown = if shown.closed && !stays { self.shown(output, new, false)? } else { shown };
         self.otherwise(shown, new, text, text.len())
     }

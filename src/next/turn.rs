@@ -102,6 +102,7 @@ pub(super) fn end_by_change(session: &Session, shown: &Shown, new: &New, output:
             let said = spelt_ends(session, output).into_iter().map(|cut| &output[..cut]);
             let mut said = [output].into_iter().chain(said);
             let written = said.find_map(|said| written_of(&render[behind..], next, said));
+            let written = written.or_else(|| replaced(session, shown, new, &render[behind..], output));
             return Ok(behind + written.unwrap_or_else(|| spaces_of(&render[behind..], output)));
         }
     }
@@ -153,6 +154,21 @@ fn written_of(behind: &str, next: usize, output: &str) -> Option<usize> {
     Some(inked + spaces_of(&behind[inked..], output))
 }
 
+/// The length of the marker that the template writes behind an earlier turn, where the output has another token that ended it. Such a
+/// marker ends the new messages, too: it does not open them.
+fn replaced(session: &Session, shown: &Shown, new: &New, behind: &str, output: &str) -> Option<usize> {
+    known_end(session, output)?;
+    let text = behind.trim_start();
+    let marker = &text[..=text.find(['>', ']'])?];
+    let asked = shown.render().strip_suffix(&shown.prompts.prompt.generation_prompt)?.trim_end();
+    let last = new.message(new.len().checked_sub(1)?)?.text();
+    let ends_message = asked.ends_with(marker) && !last.trim_end().ends_with(marker);
+    (is_marker(marker) && ends_message).then(|| {
+        let end = behind.len() - text.len() + marker.len();
+        end + spaces_of(&behind[end..], output)
+    })
+}
+
 /// The length of the white space at the start of a text that the output ends with.
 fn spaces_of(text: &str, output: &str) -> usize {
     text.len() - behind_space(text, output).len()
@@ -185,14 +201,22 @@ pub(super) fn spelt_end(session: &Session, shown: &Shown, output: &str) -> Optio
     spelt_ends(session, output).into_iter().rev().find(is_twice)
 }
 
+/// Where the text of a token begins that ended the output, as the host has told, or as the template ends turns.
+pub(super) fn known_end(session: &Session, output: &str) -> Option<usize> {
+    let inked = output.trim_end();
+    let learnt = Some(session.params.end_of_turn()).filter(|end| is_marker(end));
+    let ends = session.template.ends().iter().map(String::as_str).chain(learnt);
+    ends.filter_map(|end| inked.strip_suffix(end)).map(str::len).min()
+}
+
 /// The positions where the text of the tokens that end the output's turn may begin, last one first.
 pub(super) fn spelt_ends(session: &Session, output: &str) -> Vec<usize> {
-    let eos = session.template.eos();
+    let told = session.template.ends();
     let mut ends = Vec::new();
     let mut rest = output;
     while ends.len() < MARKERS {
         rest = rest.trim_end();
-        let token = rest.strip_suffix(eos).filter(|_| !eos.is_empty()).map(str::len);
+        let token = told.iter().filter_map(|end| rest.strip_suffix(end.as_str())).map(str::len).min();
         let marker = || rest.rfind(['<', '[']).filter(|&open| is_marker(&rest[open..]));
         let Some(at) = token.or_else(marker) else { break };
         rest = &rest[..at];

@@ -88,7 +88,8 @@ impl Reading {
         let source = exam.taught.template.source();
         let spec = FormatSpec { source, opening, prefill, ..FormatSpec::of(&asked.request) };
         let format = self.reader.format(exam.taught, &spec);
-        let parser = Parser::with_tools(format.output, prefill, spec.tools().to_vec(), spec.leniency, Vec::new());
+        let (tools, keys) = (spec.tools().to_vec(), format.call_keys);
+        let parser = Parser::with_tools(format.output, prefill, tools, keys, spec.leniency, Vec::new());
         self.parsers.push((thinking, opening.to_owned(), parser.clone()));
         parser
     }

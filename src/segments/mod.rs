@@ -176,7 +176,7 @@ pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request, ordin
         let prompt = asked.render(&taught.template, request).ok()?;
         Some(asked.labelled(request, prompt))
     };
-    if let Some(learnt) = ordinary.learnt(&taught.template, request, label)
+    if let Some(learnt) = ordinary.learnt(taught, request, label)
         && let Some((segments, generation)) = learnt.segments(&prompt, request)
         && let Some(turns) = asked.turns(request, &prompt, &segments, |known| known.turns_of(&learnt.borders))
     {
@@ -242,7 +242,8 @@ impl Asked<'_> {
         let turn = self.taught.turn(request.enable_thinking);
         let prefills = [true, false].map(|thinking| prefill(self.taught.turn(thinking)));
         let stops = turn.stops.iter().map(|stop| stop.trim());
-        let ends: Vec<&str> = [turn.end.head().trim(), self.taught.template.eos()].into_iter().chain(stops).collect();
+        let told = self.taught.ends().iter().map(String::as_str);
+        let ends: Vec<&str> = [turn.end.head().trim()].into_iter().chain(told).chain(stops).collect();
         find(turns::Known {
             prompt,
             segments,

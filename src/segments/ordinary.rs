@@ -15,9 +15,10 @@ use serde_json::Value;
 use super::change::literals;
 use super::turns::Borders;
 use super::{Origin, Segment, Segments};
+use crate::reader::Taught;
 use chatparse_base::find::find3;
 use chatparse_base::limits::SEGMENT_LEARNT;
-use chatparse_jinja::{Template, system_clock};
+use chatparse_jinja::system_clock;
 use chatparse_message::{Continuation, Message, PlainConversation, Request};
 
 /// What is known of a template.
@@ -94,16 +95,16 @@ impl Ordinary {
     /// What is known of such conversations, if this is one. `label`: the segments and the borders of turns, as labels show them.
     pub(super) fn learnt(
         &self,
-        template: &Template,
+        taught: &Taught,
         request: &Request,
         label: impl Fn(&Request) -> Option<(Segments, Borders)>,
     ) -> Option<Arc<Learnt>> {
         let texts = texts(request)?;
-        let markers = self.markers.get_or_init(|| Markers::of(template));
+        let markers = self.markers.get_or_init(|| Markers::of(taught));
         if texts.iter().any(|text| markers.is_in(text.text)) {
             return None;
         }
-        let is_dated = *self.is_dated.get_or_init(|| template.source().contains("strftime_now"));
+        let is_dated = *self.is_dated.get_or_init(|| taught.template.source().contains("strftime_now"));
         let options = Options {
             plain: request.plain.is_some(),
             thinking: request.enable_thinking,
@@ -328,9 +329,10 @@ struct Marker {
 }
 
 impl Markers {
-    fn of(template: &Template) -> Self {
+    fn of(taught: &Taught) -> Self {
         let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | ' ' | '-' | '.');
-        let tokens = [template.bos(), template.eos()].map(str::to_owned);
+        let template = &taught.template;
+        let tokens = taught.ends().iter().map(String::as_str).chain([template.bos()]).map(str::to_owned);
         let mut all: Vec<(u8, Vec<Marker>)> = Vec::new();
         for text in literals(template.source()).into_iter().chain(tokens).filter(|text| text.len() > 1) {
             let Some(at) = text.find(['<', '[', '{', '|']).or_else(|| text.find(|c| !is_word(c))) else { continue };

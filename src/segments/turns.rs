@@ -436,15 +436,24 @@ impl Known<'_> {
         let same = self.border(rest, gap.start..gap.start + same) - gap.start;
         let ended = text[..same].trim_end().len();
         if ended > 0 {
-            return ended;
+            // The last turn of a conversation may lack an end that others have.
+            let behind = text[ended..].trim_start();
+            let more = self.known_end(behind).filter(|end| end.start == 0 && self.known_end(&text[..ended]).is_none());
+            return more.map_or(ended, |end| text.len() - behind.len() + end.end);
         }
-        let known = self.ends.iter().filter(|end| !end.is_empty());
         // Where another marker follows in each case, the first is the end.
         let opens = !self.opening.trim().is_empty() && text.trim_start().starts_with(self.opening.trim());
         let is_marker = |text: &str| text.trim_start().starts_with(['<', '[']);
         let marker = !opens && is_marker(text) && is_marker(rest);
         let marker = || text.find(['>', ']']).filter(|_| marker).map(|at| at + 1);
-        known.filter_map(|end| Some(text.find(end)? + end.len())).next().or_else(marker).unwrap_or(0)
+        self.known_end(text).map(|end| end.end).or_else(marker).unwrap_or(0)
+    }
+
+    /// The first of the known ends in a text.
+    fn known_end(&self, text: &str) -> Option<Range<usize>> {
+        let place = |end: &&str| text.find(*end).map(|at| at..at + end.len());
+        let found = self.ends.iter().filter(|end| !end.is_empty()).filter_map(place);
+        found.min_by_key(|place| (place.start, std::cmp::Reverse(place.end)))
     }
 
     /// The turn, with the text that ends it.
@@ -469,9 +478,8 @@ impl Known<'_> {
             (before, at) = (Some(part), segment.bytes.end);
         }
         let text = &self.prompt[behind.clone()];
-        let known = self.ends.iter().filter(|end| !end.is_empty()).filter_map(|end| text.find(end)).next();
-        let start = match (known, before) {
-            (Some(at), _) => at,
+        let start = match (self.known_end(text), before) {
+            (Some(end), _) => end.start,
             // Behind calls there is their own end.
             (None, Some(TurnPart::Calls)) => text.len(),
             (None, _) => 0,

@@ -1,15 +1,24 @@
 //! Where a turn begins and ends in a prompt, by what small templates write.
 
-use chatparse::{ChatTemplate, MaskParts, Request};
+use chatparse::{ChatTemplate, MaskParts, Request, TemplateOptions};
 use serde_json::{Value, json};
 
 /// The masked texts of a conversation without a generation prompt.
 fn masked(source: &str, eos: &str, messages: &Value) -> Vec<String> {
-    let template = ChatTemplate::new(source, "", eos).unwrap();
+    masked_by(&ChatTemplate::new(source, "", eos).unwrap(), messages)
+}
+
+fn masked_by(template: &ChatTemplate, messages: &Value) -> Vec<String> {
     let body = json!({"messages": messages, "now": 0, "add_generation_prompt": false});
     let request = Request::from_json_with(&body, &json!({"plain": true})).unwrap();
     let found = template.segments(&request).unwrap();
     found.mask(MaskParts::default()).into_iter().map(|bytes| found.prompt[bytes].to_owned()).collect()
+}
+
+/// The masked texts of a conversation without a generation prompt, where these tokens end outputs.
+fn masked_with(source: &str, ends: &Value, messages: &Value) -> Vec<String> {
+    let options = TemplateOptions::from_text(&json!({"ends": ends}).to_string()).unwrap();
+    masked_by(&ChatTemplate::with_options(source, &options).unwrap(), messages)
 }
 
 fn user(text: &str) -> Value {
@@ -30,6 +39,21 @@ fn result() -> Value {
 
 const PLAIN: &str = "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}<|end|>\n{% endfor %}\
     {% if add_generation_prompt %}<|assistant|>\n{% endif %}";
+
+/// The last turn shows no end, and that of a turn with calls is another one than that of an answer.
+#[test]
+fn several_tokens_end_turns() {
+    let source = "{% for m in messages %}{{ m.role }}: {{ m.content }}{% for c in m.tool_calls or [] %}\
+        {{ c.function | tojson }}{% endfor %}{% if not loop.last and m.role == 'assistant' %}\
+        {{ '(eom)' if m.tool_calls else '(eot)' }}{% endif %} {% endfor %}{% if add_generation_prompt %}assistant: {% endif %}";
+    let messages = json!([user("a"), called(), result(), said("b"), user("c"), said("d")]);
+    let call = r#"{"name": "look", "arguments": {"a": "b"}}"#;
+    assert_eq!(masked(source, "(eot)", &messages), [call, "b(eot)", "d"]);
+    let expected = [format!("{call}(eom)"), "b(eot)".to_owned(), "d".to_owned()];
+    assert_eq!(masked_with(source, &json!(["(eot)", "(eom)"]), &messages), expected);
+    // Whichever is named first.
+    assert_eq!(masked_with(source, &json!(["(eom)", "(eot)"]), &messages), expected);
+}
 
 #[test]
 fn a_turn_without_a_value_has_its_end() {

@@ -2,7 +2,7 @@
 
 use chatparse::lint::Thinking;
 use chatparse::next::{Kind, Preserved, Reason};
-use chatparse::{ChatTemplate, ErrorKind, Next, Request, Session, builtin};
+use chatparse::{ChatTemplate, ErrorKind, Next, Request, Session, TemplateOptions, builtin};
 use serde_json::{Value, json};
 
 const TURN: &str = "<|turn|>assistant\n";
@@ -232,6 +232,46 @@ fn always_append_keeps_what_the_template_changes() {
     // Half a character cannot stay.
     let next = always(&template(THOUGHT, "", "")).next(b"caf\xc3", &user()).unwrap();
     assert_eq!(next.append(), format!("\u{fffd}{TO_USER}"));
+}
+
+/// The last turn ends with another token than earlier ones.
+#[test]
+fn a_turn_is_not_ended_twice() {
+    let source = "{%- for m in messages -%}<|start|>{{ m.role }}<|say|>{{ m.content }}\
+        {%- if loop.last and m.role == 'assistant' -%}<|return|>{%- else -%}<|end|>{%- endif -%}{%- endfor -%}\
+        {%- if add_generation_prompt -%}<|start|>assistant<|say|>{%- endif -%}";
+    let to_user = "<|start|>user<|say|>Go on.<|end|><|start|>assistant<|say|>";
+    let always = |source: &str, ends: Value| {
+        let options = TemplateOptions::from_text(&json!({"ends": ends}).to_string()).unwrap();
+        let template = ChatTemplate::with_options(source, &options).unwrap();
+        template.session(request(json!({"append": "always"}))).unwrap()
+    };
+    let learnt = always(source, json!([]));
+    let told = always(source, json!(["<|stop|>", "<|halt|>"]));
+    for (session, output, ended) in [
+        (&learnt, "Yes.<|return|>", true),
+        (&learnt, "Yes.", false),
+        (&learnt, "Yes.<|stop|>", false),
+        (&told, "Yes.<|stop|>", true),
+        (&told, "Yes.<|halt|>", true),
+    ] {
+        let next = session.next(output.as_bytes(), &user()).unwrap();
+        let append = if ended { to_user.to_owned() } else { format!("<|end|>{to_user}") };
+        assert_eq!(next.append(), append, "{output}");
+        // What was sent stays in the turns that follow.
+        let sent = format!("{}Done.<|return|>", next.session.params.prompt);
+        let then = next.session.next(b"Done.<|return|>", &user()).unwrap();
+        assert_eq!((&*then.session.params.prompt, then.append()), (&*format!("{sent}{to_user}"), to_user), "{output}");
+    }
+    // Where nothing ends earlier turns, the marker behind is that of the next one.
+    let open = "{%- for m in messages -%}<|{{ m.role }}|>{{ m.content }}{%- if loop.last and m.role == 'assistant' -%}<|return|>\
+        {%- endif -%}{%- endfor -%}{%- if add_generation_prompt -%}<|assistant|>{%- endif -%}";
+    let next = always(open, json!([])).next(b"Yes.<|return|>", &user()).unwrap();
+    assert_eq!(next.append(), "<|user|>Go on.<|assistant|>");
+    // Nor does a user who writes a marker take one away.
+    let quoting = json!([{"role": "user", "content": "<|user|>"}]);
+    let next = always(open, json!([])).next(b"Yes.<|return|>", &quoting).unwrap();
+    assert_eq!(next.append(), "<|user|><|user|><|assistant|>");
 }
 
 #[test]

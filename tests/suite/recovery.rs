@@ -1,9 +1,9 @@
 //! Calls in other ways of writing them, in every way to cut the output: where they are read, and where they are not.
 
 use crate::support::{check_streaming, parse};
-use chatparse::message::DiagnosticKind;
+use chatparse::message::{Diagnostic, DiagnosticKind};
 use chatparse::stream::Ended;
-use chatparse::{ChatTemplate, DeltaKind, Params, Request, Status};
+use chatparse::{ChatTemplate, DeltaKind, Params, Parser, Request, Status};
 use serde_json::{Value, json};
 
 fn params(template: &str, more: &Value) -> Params {
@@ -449,4 +449,82 @@ fn a_marker_that_is_only_mentioned_is_text() {
     let output = "Why.<|content|>Docs mention <function=name> together.";
     let message = read(&params, output).message;
     assert_eq!((message.tool_calls.len(), message.content + &message.reasoning_content), (0, output.to_owned()));
+}
+
+/// A model that forgets the wrapper of its calls writes its own keys, or those of others.
+#[test]
+fn bare_calls_have_the_keys_of_the_format_too() {
+    let source = "{%- for m in messages -%}<|{{ m.role }}|>{{ m.content or '' }}{%- for c in m.tool_calls or [] -%}\n```tool\n\
+        {\"tool\": \"{{ c.function.name }}\", \"input\": {{ c.function.arguments | tojson }}}\n```{%- endfor -%}<|end|>\
+        {%- endfor -%}{%- if add_generation_prompt -%}<|assistant|>{%- endif -%}{%- if tools %}{% endif -%}";
+    let template = ChatTemplate::new(source, "", "").unwrap();
+    let body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": [{"type": "function", "function": {"name": "read"}}]});
+    let params = template.params(&Request::from_json(&body).unwrap()).unwrap();
+    let call = |path: &str| ("read", json!({"path": path}));
+    for output in [
+        r#"{"tool": "read", "input": {"path": "a"}}"#,
+        r#"{"input": {"path": "a"}, "tool": "read"}"#,
+        r#"{"name": "read", "arguments": {"path": "a"}}"#,
+        r#"<tool_call>{"tool": "read", "input": {"path": "a"}}</tool_call>"#,
+    ] {
+        check(&params, output, "", &[call("a")]);
+    }
+    let stored = Parser::from_text(&params.parser.to_text()).unwrap();
+    let two = r#"{"tool": "read", "input": {"path": "a"}}, {"tool": "read", "input": {"path": "b"}}"#;
+    assert_eq!(stored.read(two.as_bytes(), false, false).unwrap().message.tool_calls.len(), 2);
+    // Text, as ever: a tool that is not offered, and an object in an answer.
+    for text in [r#"{"tool": "write", "input": {}}"#, r#"So: {"tool": "read", "input": {}}"#] {
+        assert_eq!(read(&params, text).message.content, text);
+    }
+    // Templates whose calls have other keys do not know these.
+    let text = r#"{"tool": "read", "input": {}}"#;
+    assert_eq!(read(&self::params("json-call", &json!({})), text).message.content, text);
+}
+
+/// Two meanings of leaving a format: its first unusual byte, and the byte from which on it was given up.
+#[test]
+fn where_an_output_left_its_format() {
+    let params = params("json-call", &json!({}));
+    let unknown = "<tool_call>\n{\"name\": \"none\", \"arguments\": {}}\n</tool_call>";
+    let [at, end] = ["none", "\n</tool_call>"].map(|text| unknown.find(text).unwrap());
+    for (output, given_up) in [(unknown.to_owned(), None), (format!("{unknown}\n<foo>"), Some(end))] {
+        let ended = read(&params, &output);
+        let kind = |kind| move |found: &&Diagnostic| found.kind == kind;
+        let left = ended.diagnostics().iter().find(kind(DiagnosticKind::LeftFormat)).map(|found| found.span.start);
+        assert_eq!((ended.status, ended.left_at, left), (Status::Recovered, Some(at), given_up), "{output}");
+        assert!(
+            ended.diagnostics().iter().any(|found| kind(DiagnosticKind::UnknownTool)(&found) && found.span.start == at)
+        );
+    }
+}
+
+/// A model that writes YAML as people do, where the template quotes each text.
+#[test]
+fn a_line_without_quotes_is_a_text() {
+    let source = "{%- for m in messages -%}{{- '<|' ~ m.role ~ '|>\n' ~ (m.content or '') -}}{%- for c in m.tool_calls or [] -%}\
+        {{- '\n---call\ntool: ' ~ c.function.name ~ '\nwith:' -}}{%- for k, v in c.function.arguments.items() -%}\
+        {{- '\n  ' ~ k ~ ': ' ~ v | tojson -}}{%- endfor -%}{{- '\n---end' -}}{%- endfor -%}{{- '<|end|>\n' -}}{%- endfor -%}\
+        {%- if add_generation_prompt -%}{{- '<|assistant|>\n' -}}{%- endif -%}{%- if tools -%}{%- endif -%}";
+    let template = ChatTemplate::new(source, "", "").unwrap();
+    let parameters = json!({"type": "object", "properties": {"path": {"type": "string"}, "line": {"type": "integer"}}});
+    let tool = json!({"type": "function", "function": {"name": "read", "parameters": parameters}});
+    let request = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": [tool]});
+    let params = template.params(&Request::from_json(&request).unwrap()).unwrap();
+    for (lines, expected) in [
+        ("path: \"a b\"\n  line: 3", json!({"path": "a b", "line": 3})),
+        ("path: a b\n  line: 3", json!({"path": "a b", "line": 3})),
+        ("line: 3\n  path: a: \"b\", #c", json!({"line": 3, "path": "a: \"b\", #c"})),
+        ("path: 3", json!({"path": "3"})),
+        ("path: \n  line: 3", json!({"path": "", "line": 3})),
+    ] {
+        let output = format!("\n---call\ntool: read\nwith:\n  {lines}\n---end");
+        let ended = read(&params, &output);
+        let arguments: Value = serde_json::from_str(&ended.message.tool_calls[0].arguments).unwrap();
+        assert_eq!((arguments, ended.status), (expected, Status::Complete), "{output}");
+        let wrong = check_streaming(&params.parser, output.as_bytes(), true);
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+    // What is quoted and not closed is no such line.
+    let open = read(&params, "\n---call\ntool: read\nwith:\n  path: \"a\n---end");
+    assert!(!open.calls()[0].complete && open.message.tool_calls[0].arguments.starts_with("{\"path\":\"a"));
 }

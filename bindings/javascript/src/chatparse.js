@@ -16,7 +16,10 @@ import { OUT, Wasm } from "./wasm.js";
 /** @typedef {import("./names.js").Tag} Tag */
 /** @typedef {import("./names.js").TextOrigin} TextOrigin */
 /** @typedef {import("./segments.js").Segment} Segment */
+/** @typedef {import("./segments.js").Token} Token */
 /** @typedef {import("./stream.js").Delta} Delta */
+/** @typedef {import("./template.js").Finding} Finding */
+/** @typedef {import("./template.js").Lint} Lint */
 
 /** @import { AnswerOptions } from "./answer.js" */
 /** @import { Like } from "./expr.js" */
@@ -37,11 +40,12 @@ export { Template } from "./template.js";
 export { Tree } from "./tree.js";
 
 /**
- * How a template is to be taken. `bos`, `eos`: the texts of the model's special tokens that templates may refer to. `name`: which of
- * several named templates of a `tokenizer_config.json`. `learn_only`: only what the template shows by itself counts. `prove`, by
+ * How a template is to be taken. `bos`, `eos`: the texts of the model's special tokens that templates may refer to; `ends`: those of
+ * further tokens that end its output. `special_tokens`: those of the vocabulary, for `lint`. `name`: which of several named templates of a
+ * `tokenizer_config.json`. `learn_only`: only what the template shows by itself counts. `prove`, by
  * default true: where there are several ways to read it, what it renders decides. `response_template`: how the model's output is read, as
  * transformers has it; the template may then be empty.
- * @typedef {{ bos?: string, eos?: string, name?: string, learn_only?: boolean, prove?: boolean,
+ * @typedef {{ bos?: string, eos?: string, ends?: string[], special_tokens?: string[], name?: string, learn_only?: boolean, prove?: boolean,
  *   response_template?: object }} TemplateOptions
  */
 

@@ -19,7 +19,8 @@ import { OUT } from "./wasm.js";
  */
 
 /**
- * How well an output fitted its format. `left_at` is the byte where it left it.
+ * How well an output fitted its format. `left_at` is the first byte that the format does not have; the diagnostic
+ * `left_format` begins where the format was given up for good.
  * @typedef {{ status: Status, left_at: number | null, diagnostics: Diagnostic[],
  *   calls: { complete: boolean, known: boolean, valid: boolean, origin: CallOrigin }[] }} Report
  */

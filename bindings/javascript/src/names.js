@@ -117,6 +117,9 @@ export const VERDICTS = { 1: "allowed", 2: "prefix", 3: "refused" };
 export const MASK_PARTS = { reasoning: 1, content: 2, calls: 4, end: 8, prefill: 32, space: 64 };
 export const MASK_LAST_ONLY = 16;
 
+/** The index that stands for none. */
+export const NO_MESSAGE = 0xffffffff;
+
 /**
  * What becomes of a part of an output. A call is `tool_open` with the name inside, then the arguments, then `tool_close`; both may match empty
  * text, and without `tool_close` the call counts as cut off. The arguments are a JSON object (`tool_arguments`), or pairs of name and value:

@@ -1,7 +1,7 @@
 import { Grammar } from "./grammar.js";
 import { Handle } from "./handle.js";
 import { Message } from "./message.js";
-import { DIALECTS, REWRITE_REASONS } from "./names.js";
+import { DIALECTS, NO_MESSAGE, REWRITE_REASONS } from "./names.js";
 import { Parser } from "./parser.js";
 import { Stream, flags } from "./stream.js";
 import { OUT } from "./wasm.js";
@@ -25,8 +25,6 @@ import { OUT } from "./wasm.js";
  * Why a template writes anew what was sent, and at which message of the conversation; null: in the template's own words.
  * @typedef {{ reason: RewriteReason, words: string, message: number | null }} Rewrite
  */
-
-const NO_MESSAGE = 0xffffffff;
 
 /** What one request needs: its prompt, what a sampler and a tokeniser must know, and the parser of the output. */
 export class Params extends Handle {

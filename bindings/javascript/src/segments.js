@@ -1,6 +1,6 @@
 import { Handle } from "./handle.js";
-import { MASK_LAST_ONLY, MASK_PARTS, TEXT_ORIGINS } from "./names.js";
-import { ARGUMENTS_AT } from "./wasm.js";
+import { MASK_LAST_ONLY, MASK_PARTS, NO_MESSAGE, TEXT_ORIGINS } from "./names.js";
+import { Room } from "./wasm.js";
 
 /** @import { Wasm } from "./wasm.js" */
 /** @import { MaskPart, TextOrigin } from "./names.js" */
@@ -12,6 +12,12 @@ import { ARGUMENTS_AT } from "./wasm.js";
  */
 
 /** @typedef {{ begin: number, end: number, text: string }} Masked bytes of a prompt that a model wrote */
+
+/**
+ * What a token is. `origin`: whose text; with a byte of a value it is never the template's. `message`: which one it comes from, or in whose turn
+ * it is; null for others. `sampled`: whether a model wrote a byte of it.
+ * @typedef {{ origin: TextOrigin, message: number | null, sampled: boolean }} Token
+ */
 
 /** A prompt with the origin of each of its bytes. */
 export class Segments extends Handle {
@@ -45,18 +51,54 @@ export class Segments extends Handle {
    */
   mask(parts = ["reasoning", "content", "calls", "end"], { lastOnly = false } = {}) {
     const { wasm, pointer } = this;
-    const kinds = parts.reduce((sum, part) => sum | MASK_PARTS[part], lastOnly ? MASK_LAST_ONLY : 0);
+    const kinds = bits(parts, lastOnly);
     const count = wasm.invoke("chat_segments_mask", [pointer, kinds, 0, 0]);
-    wasm.reserve(ARGUMENTS_AT + 8 * count);
-    const list = wasm.base + ARGUMENTS_AT;
-    wasm.invoke("chat_segments_mask", [pointer, kinds, list, count]);
-    const spans = Array.from({ length: count }, (_, i) => wasm.span(list + 8 * i));
+    const list = new Room(8 * count);
+    wasm.call("chat_segments_mask", pointer, kinds, list, count);
+    const spans = Array.from({ length: count }, (_, i) => wasm.span(list.at + 8 * i));
     const prompt = this.#start();
     return spans.map(({ begin, end }) => ({ begin, end, text: wasm.decode(prompt + begin, end - begin) }));
+  }
+
+  /**
+   * What the tokens at these places of the prompt are, of any tokenizer.
+   * @param {[begin: number, end: number][]} offsets in characters (code points, not JavaScript's units), as tokenizers of transformers give
+   *   them, or in bytes
+   * @param {MaskPart[]} [parts] what counts as sampled, as for `mask`
+   * @param {{ lastOnly?: boolean, inBytes?: boolean }} [options]
+   * @returns {Token[]}
+   */
+  tokens(offsets, parts = ["reasoning", "content", "calls", "end"], { lastOnly = false, inBytes = false } = {}) {
+    const { wasm, pointer } = this;
+    const places = offsets.map(([begin, end]) => /** @type {[number, number]} */ ([begin, end]));
+    const list = new Room(12 * places.length);
+    wasm.work("chat_segments_tokens", pointer, bits(parts, lastOnly), places, inBytes ? 0 : 1, list);
+    return places.map((_, i) => {
+      const at = list.at + 12 * i;
+      const message = wasm.word(at + 4);
+      return {
+        origin: TEXT_ORIGINS[wasm.word(at)] ?? "unknown",
+        message: message === NO_MESSAGE ? null : message,
+        sampled: wasm.bytes[at + 8] !== 0,
+      };
+    });
+  }
+
+  /**
+   * What ran out in search of origins and turns, as a sentence; empty where nothing did. If something did, more is "unknown" than need be, or
+   * turns are missing in masks.
+   */
+  get limit() {
+    return this.wasm.text("chat_segments_limit", this.pointer);
   }
 
   /** Where the prompt lies in memory. */
   #start() {
     return this.wasm.word(this.wasm.struct("chat_segments_prompt", this.pointer));
   }
+}
+
+/** @param {MaskPart[]} parts @param {boolean} lastOnly */
+function bits(parts, lastOnly) {
+  return parts.reduce((sum, part) => sum | MASK_PARTS[part], lastOnly ? MASK_LAST_ONLY : 0);
 }

@@ -1,3 +1,4 @@
+import { ChatError } from "./error.js";
 import { Handle } from "./handle.js";
 import { REPORTS } from "./names.js";
 import { Params } from "./params.js";
@@ -16,11 +17,11 @@ import { OUT } from "./wasm.js";
  * `chatparse.h`. `now` is in Unix seconds; the clock of the platform, unless it is said.
  * @typedef {{ reasoning_format?: "none" | "auto" | "deepseek" | "deepseek-legacy", enable_thinking?: boolean,
  *   add_generation_prompt?: boolean, continue_final_message?: boolean | "content" | "reasoning_content",
- *   chat_template_kwargs?: object, plain?: boolean, json_schema?: object, grammar?: string,
+ *   chat_template_kwargs?: object, plain?: boolean, for_training?: boolean, append?: "template" | "always", json_schema?: object, grammar?: string,
  *   grammar_style?: "faithful" | "llama.cpp", force_pure_content?: boolean, now?: number, media_marker?: string,
  *   malformed_arguments?: "keep" | "empty" | "error", dialects?: "off" | "recover" | "always",
  *   unknown_tools?: "call" | "content", calls_in_reasoning?: "off" | "at_end" | "always",
- *   bare_calls?: "off" | "whole" | "anywhere", incomplete_calls?: "keep" | "drop" | "content",
+ *   bare_calls?: "off" | "whole" | "anywhere", opening_again?: "marker" | "reasoning", incomplete_calls?: "keep" | "drop" | "content",
  *   revealed_tools?: "inline" | "listed", hosted_tools?: "refuse" | "keep" }} RequestOptions
  */
 
@@ -29,6 +30,24 @@ import { OUT } from "./wasm.js";
  * @typedef {{ reader: string, cases: number, read_back: number, with_calls: number, recovered: number, alike: number,
  *   failures: { probe: string, thinking: string, turn: string, expected: string, got: string, why: string }[],
  *   [count: string]: unknown }} Proof
+ */
+
+/**
+ * What a template says that is not so. `rule`: the id of the rule that is broken; `docs/lint.md` lists them. `message`: what is wrong, `effect`:
+ * what that does to users. `subject`: the marker or word that is concerned; empty where it is the turn as a whole. `places`: where it stands in
+ * the source. `shown`: the renders that show it, or parts of one. `patch`: an edit that is proved to mend it, a unified diff.
+ * @typedef {{ rule: string, message: string, effect: string, subject: string, places: { line: number, column: number, excerpt: string }[],
+ *   shown: { from: string, text: string }[], patch: string | null }} Finding
+ */
+
+/**
+ * For authors of templates. `faults` counts the `cases` that need a look; each case is a message that was rendered and read back. `findings`:
+ * what the template says in one place and not in another. `next`: whether prompts only grow, for each kind of turn. `untraced`: texts of a
+ * prompt whose origin is unknown; null where the template rejects the conversation that shows it. `chatparse.h` lists what else there is.
+ * @typedef {{ faults: number, findings: Finding[], untraced: string[] | null,
+ *   cases: { probe: string, thinking: string, turn: string, outcome: string, [detail: string]: unknown }[],
+ *   next: { kind: string, thinking: string, preserved: string, [detail: string]: unknown }[],
+ *   response_template: Record<string, unknown> | null }} Lint
  */
 
 /** A compiled chat template: it renders prompts, and what it shows of the model's format is learnt from it once. */
@@ -75,7 +94,7 @@ export class Template extends Handle {
     return this.#report("proof");
   }
 
-  /** For authors of templates: what is not read back, or is rendered otherwise the second time. @returns {Record<string, any>} */
+  /** For authors of templates: what is not read back, or is rendered otherwise the second time. @returns {Lint} */
   get lint() {
     return this.#report("lint");
   }
@@ -105,6 +124,25 @@ export class Template extends Handle {
    */
   segments(request, options = {}) {
     return new Segments(this.wasm, this.#asked("chat_segments_from_template", request, options));
+  }
+
+  /**
+   * The segments of each request. The first one that fails throws, with its index. An instance has one thread, so that takes as long as one
+   * by one.
+   * @param {ChatRequest[]} requests
+   * @param {RequestOptions} [options] for all of them
+   */
+  segmentsBatch(requests, options = {}) {
+    /** @type {Segments[]} */
+    const all = [];
+    try {
+      for (const request of requests) all.push(this.segments(request, options));
+      return all;
+    } catch (error) {
+      for (const made of all) made.free();
+      if (error instanceof ChatError) error.message = `requests[${all.length}]: ${error.message}`;
+      throw error;
+    }
   }
 
   /** @param {string} name @param {ChatRequest} request @param {RequestOptions} options */

@@ -6,12 +6,23 @@ import { APIS } from "./names.js";
 // returns a struct takes the address for it as its first argument.
 
 /** What a function is passed: a number, a text, bytes, a list, or where to put its result. */
-/** @typedef {number | bigint | string | Uint8Array | ListItem[] | typeof OUT} Argument */
+/** @typedef {number | bigint | string | Uint8Array | ListItem[] | Room | typeof OUT} Argument */
 
 /** A list is all texts, all numbers, or all pairs of numbers. @typedef {string | number | [number, number]} ListItem */
 
 /** Stands for the address of a result. */
 export const OUT = Symbol("out");
+
+/** Stands for the address of a list that a function fills, of a length that is known before. */
+export class Room {
+  /** Where the list is, once the function was called; until the next call. */
+  at = 0;
+
+  /** @param {number} size in bytes */
+  constructor(size) {
+    this.size = size;
+  }
+}
 
 const PAGE = 65536;
 const OUT_AT = 0;
@@ -342,6 +353,8 @@ export class Wasm {
     const moved = [];
     /** @type {number[]} */
     const movedWords = [];
+    /** @type {Room[]} */
+    const rooms = [];
     let used = ARGUMENTS_AT;
     for (const arg of args) {
       if (arg === OUT) {
@@ -352,6 +365,13 @@ export class Wasm {
         moved.push(flat.length);
         flat.push(at, arg.length);
         used = this.#putList(arg, at, movedWords);
+      } else if (arg instanceof Room) {
+        arg.at = Math.ceil(used / 8) * 8;
+        moved.push(flat.length);
+        flat.push(arg.at);
+        rooms.push(arg);
+        used = arg.at + arg.size;
+        this.reserve(used);
       } else if (typeof arg === "string" || typeof arg === "object") {
         const length = this.put(arg, used);
         moved.push(flat.length);
@@ -362,6 +382,7 @@ export class Wasm {
       }
     }
     for (const i of moved) flat[i] = this.base + /** @type {number} */ (flat[i]);
+    for (const room of rooms) room.at += this.base;
     for (const at of movedWords) this.words.setUint32(this.base + at, this.base + this.word(this.base + at), true);
     return /** @type {(number | bigint)[]} */ (flat);
   }

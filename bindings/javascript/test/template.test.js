@@ -92,6 +92,33 @@ test("whose text a prompt is, and what models wrote of it", needsModule, () => {
   assert.deepEqual(segments.mask(["content"]).map(({ text }) => text), ["Jå."]);
   assert.match(segments.mask()[0].text, /^Jå\.<\|im_end\|>/);
   assert.deepEqual(segments.mask(["reasoning"], { lastOnly: true }), []);
+  assert.equal(segments.limit, "");
+});
+
+test("what tokens are, of many requests", needsModule, () => {
+  const said = [{ role: "user", content: "Hå 😀" }, { role: "assistant", content: "Né." }];
+  const template = chat.builtin("chatml");
+  const batch = template.segmentsBatch([{ messages: said }, JSON.stringify({ messages: said.slice(0, 1) })], { for_training: true });
+  const [{ prompt }, first] = batch;
+  assert.ok(prompt.startsWith(first.prompt) && first.prompt.endsWith("😀<|im_end|>\n"));
+  const characters = [...prompt];
+  const labels = batch[0].tokens(characters.map((_, i) => [i, i + 1]));
+  assert.equal(characters.filter((_, i) => labels[i].sampled).join(""), "Né.<|im_end|>");
+  assert.equal(characters.filter((_, i) => labels[i].origin === "message").join(""), "Hå 😀Né.");
+  assert.deepEqual(labels[0], { origin: "template", message: null, sampled: false });
+  const [{ begin, end }] = batch[0].mask(["content"]);
+  assert.deepEqual(batch[0].tokens([[begin, end]], ["content"], { inBytes: true }), [{ origin: "message", message: 1, sampled: true }]);
+  assert.deepEqual(batch[0].tokens([[begin, end]], ["calls"], { inBytes: true })[0].sampled, false);
+  assert.deepEqual(batch[0].tokens([]), []);
+  assert.throws(() => batch[0].tokens([[0, 1], [0, characters.length + 1]]), { kind: "argument", message: /offsets\[1\]/ });
+  assert.throws(() => template.segmentsBatch([{ messages: said }, {}]), { kind: "argument", message: /^requests\[1\]: / });
+});
+
+test("what a template says that is not so", needsModule, () => {
+  const turns = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}<call>{% endfor %}";
+  const { findings } = chat.template(turns + "<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}{# </call> #}").lint;
+  assert.deepEqual(findings.map(({ rule, subject }) => [rule, subject]), [["unclosed-marker", "<call>"]]);
+  assert.match(findings[0].patch ?? "", /<\/call>\{% endfor %\}/);
 });
 
 test("media are listed in the order of the prompt", needsModule, () => {

@@ -11,7 +11,10 @@ export type Status = import("./names.js").Status;
 export type Tag = import("./names.js").Tag;
 export type TextOrigin = import("./names.js").TextOrigin;
 export type Segment = import("./segments.js").Segment;
+export type Token = import("./segments.js").Token;
 export type Delta = import("./stream.js").Delta;
+export type Finding = import("./template.js").Finding;
+export type Lint = import("./template.js").Lint;
 import type { AnswerOptions } from "./answer.js";
 import type { Like } from "./expr.js";
 import type { Schema } from "./grammar.js";
@@ -26,7 +29,10 @@ import type { ChatRequest } from "./template.js";
 /** @typedef {import("./names.js").Tag} Tag */
 /** @typedef {import("./names.js").TextOrigin} TextOrigin */
 /** @typedef {import("./segments.js").Segment} Segment */
+/** @typedef {import("./segments.js").Token} Token */
 /** @typedef {import("./stream.js").Delta} Delta */
+/** @typedef {import("./template.js").Finding} Finding */
+/** @typedef {import("./template.js").Lint} Lint */
 /** @import { AnswerOptions } from "./answer.js" */
 /** @import { Like } from "./expr.js" */
 /** @import { Schema } from "./grammar.js" */
@@ -46,17 +52,20 @@ export { Tree } from "./tree.js";
 export type TemplateOptions = {
     bos?: string;
     eos?: string;
+    ends?: string[];
+    special_tokens?: string[];
     name?: string;
     learn_only?: boolean;
     prove?: boolean;
     response_template?: object;
 };
 /**
- * How a template is to be taken. `bos`, `eos`: the texts of the model's special tokens that templates may refer to. `name`: which of
- * several named templates of a `tokenizer_config.json`. `learn_only`: only what the template shows by itself counts. `prove`, by
+ * How a template is to be taken. `bos`, `eos`: the texts of the model's special tokens that templates may refer to; `ends`: those of
+ * further tokens that end its output. `special_tokens`: those of the vocabulary, for `lint`. `name`: which of several named templates of a
+ * `tokenizer_config.json`. `learn_only`: only what the template shows by itself counts. `prove`, by
  * default true: where there are several ways to read it, what it renders decides. `response_template`: how the model's output is read, as
  * transformers has it; the template may then be empty.
- * @typedef {{ bos?: string, eos?: string, name?: string, learn_only?: boolean, prove?: boolean,
+ * @typedef {{ bos?: string, eos?: string, ends?: string[], special_tokens?: string[], name?: string, learn_only?: boolean, prove?: boolean,
  *   response_template?: object }} TemplateOptions
  */
 /**

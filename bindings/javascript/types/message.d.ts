@@ -64,7 +64,8 @@ export type OpenAIMessage = {
  * @typedef {{ kind: string, call: number | null, span: [number, number], message: string }} Diagnostic
  */
 /**
- * How well an output fitted its format. `left_at` is the byte where it left it.
+ * How well an output fitted its format. `left_at` is the first byte that the format does not have; the diagnostic
+ * `left_format` begins where the format was given up for good.
  * @typedef {{ status: Status, left_at: number | null, diagnostics: Diagnostic[],
  *   calls: { complete: boolean, known: boolean, valid: boolean, origin: CallOrigin }[] }} Report
  */

@@ -91,6 +91,8 @@ export type MaskPart = "reasoning" | "content" | "calls" | "end" | "prefill" | "
 /** @type {Record<MaskPart, number>} */
 export declare const MASK_PARTS: Record<MaskPart, number>;
 export declare const MASK_LAST_ONLY = 16;
+/** The index that stands for none. */
+export declare const NO_MESSAGE = 4294967295;
 export type Tag = keyof typeof TAGS;
 /**
  * What becomes of a part of an output. A call is `tool_open` with the name inside, then the arguments, then `tool_close`; both may match empty

@@ -22,6 +22,22 @@ export type Rewrite = {
     words: string;
     message: number | null;
 };
+/** @import { Wasm } from "./wasm.js" */
+/** @import { End, StreamOptions } from "./stream.js" */
+/** @import { Dialect, RewriteReason } from "./names.js" */
+/**
+ * What makes a lazy grammar start: a text, or a regular expression that is searched for in the output.
+ * @typedef {{ kind: "word" | "pattern", value: string }} Trigger
+ */
+/**
+ * A piece of media that the prompt wants: `text` stands for it there, in the template's own words or as the option `media_marker`;
+ * `source` is the part of the request, number `part` of message `message`.
+ * @typedef {{ kind: string, text: string, source: unknown, message: number, part: number, native: boolean }} Media
+ */
+/**
+ * Why a template writes anew what was sent, and at which message of the conversation; null: in the template's own words.
+ * @typedef {{ reason: RewriteReason, words: string, message: number | null }} Rewrite
+ */
 /** What one request needs: its prompt, what a sampler and a tokeniser must know, and the parser of the output. */
 export declare class Params extends Handle {
     /** What the model is given. */

@@ -12,6 +12,8 @@ export type RequestOptions = {
     continue_final_message?: boolean | "content" | "reasoning_content";
     chat_template_kwargs?: object;
     plain?: boolean;
+    for_training?: boolean;
+    append?: "template" | "always";
     json_schema?: object;
     grammar?: string;
     grammar_style?: "faithful" | "llama.cpp";
@@ -23,6 +25,7 @@ export type RequestOptions = {
     unknown_tools?: "call" | "content";
     calls_in_reasoning?: "off" | "at_end" | "always";
     bare_calls?: "off" | "whole" | "anywhere";
+    opening_again?: "marker" | "reasoning";
     incomplete_calls?: "keep" | "drop" | "content";
     revealed_tools?: "inline" | "listed";
     hosted_tools?: "refuse" | "keep";
@@ -44,6 +47,41 @@ export type Proof = {
     }[];
     [count: string]: unknown;
 };
+export type Finding = {
+    rule: string;
+    message: string;
+    effect: string;
+    subject: string;
+    places: {
+        line: number;
+        column: number;
+        excerpt: string;
+    }[];
+    shown: {
+        from: string;
+        text: string;
+    }[];
+    patch: string | null;
+};
+export type Lint = {
+    faults: number;
+    findings: Finding[];
+    untraced: string[] | null;
+    cases: {
+        probe: string;
+        thinking: string;
+        turn: string;
+        outcome: string;
+        [detail: string]: unknown;
+    }[];
+    next: {
+        kind: string;
+        thinking: string;
+        preserved: string;
+        [detail: string]: unknown;
+    }[];
+    response_template: Record<string, unknown> | null;
+};
 /** @import { Wasm } from "./wasm.js" */
 /**
  * An OpenAI chat-completions body, or its JSON text, which keeps numbers as they are written (1.0 stays 1.0).
@@ -54,11 +92,11 @@ export type Proof = {
  * `chatparse.h`. `now` is in Unix seconds; the clock of the platform, unless it is said.
  * @typedef {{ reasoning_format?: "none" | "auto" | "deepseek" | "deepseek-legacy", enable_thinking?: boolean,
  *   add_generation_prompt?: boolean, continue_final_message?: boolean | "content" | "reasoning_content",
- *   chat_template_kwargs?: object, plain?: boolean, json_schema?: object, grammar?: string,
+ *   chat_template_kwargs?: object, plain?: boolean, for_training?: boolean, append?: "template" | "always", json_schema?: object, grammar?: string,
  *   grammar_style?: "faithful" | "llama.cpp", force_pure_content?: boolean, now?: number, media_marker?: string,
  *   malformed_arguments?: "keep" | "empty" | "error", dialects?: "off" | "recover" | "always",
  *   unknown_tools?: "call" | "content", calls_in_reasoning?: "off" | "at_end" | "always",
- *   bare_calls?: "off" | "whole" | "anywhere", incomplete_calls?: "keep" | "drop" | "content",
+ *   bare_calls?: "off" | "whole" | "anywhere", opening_again?: "marker" | "reasoning", incomplete_calls?: "keep" | "drop" | "content",
  *   revealed_tools?: "inline" | "listed", hosted_tools?: "refuse" | "keep" }} RequestOptions
  */
 /**
@@ -66,6 +104,22 @@ export type Proof = {
  * @typedef {{ reader: string, cases: number, read_back: number, with_calls: number, recovered: number, alike: number,
  *   failures: { probe: string, thinking: string, turn: string, expected: string, got: string, why: string }[],
  *   [count: string]: unknown }} Proof
+ */
+/**
+ * What a template says that is not so. `rule`: the id of the rule that is broken; `docs/lint.md` lists them. `message`: what is wrong, `effect`:
+ * what that does to users. `subject`: the marker or word that is concerned; empty where it is the turn as a whole. `places`: where it stands in
+ * the source. `shown`: the renders that show it, or parts of one. `patch`: an edit that is proved to mend it, a unified diff.
+ * @typedef {{ rule: string, message: string, effect: string, subject: string, places: { line: number, column: number, excerpt: string }[],
+ *   shown: { from: string, text: string }[], patch: string | null }} Finding
+ */
+/**
+ * For authors of templates. `faults` counts the `cases` that need a look; each case is a message that was rendered and read back. `findings`:
+ * what the template says in one place and not in another. `next`: whether prompts only grow, for each kind of turn. `untraced`: texts of a
+ * prompt whose origin is unknown; null where the template rejects the conversation that shows it. `chatparse.h` lists what else there is.
+ * @typedef {{ faults: number, findings: Finding[], untraced: string[] | null,
+ *   cases: { probe: string, thinking: string, turn: string, outcome: string, [detail: string]: unknown }[],
+ *   next: { kind: string, thinking: string, preserved: string, [detail: string]: unknown }[],
+ *   response_template: Record<string, unknown> | null }} Lint
  */
 /** A compiled chat template: it renders prompts, and what it shows of the model's format is learnt from it once. */
 export declare class Template extends Handle {
@@ -91,8 +145,8 @@ export declare class Template extends Handle {
     get turn(): Record<string, string[]>;
     /** How well what the template writes is read back. The first question renders and parses some sixty messages. @returns {Proof} */
     get proof(): Proof;
-    /** For authors of templates: what is not read back, or is rendered otherwise the second time. @returns {Record<string, any>} */
-    get lint(): Record<string, any>;
+    /** For authors of templates: what is not read back, or is rendered otherwise the second time. @returns {Lint} */
+    get lint(): Lint;
     /**
      * How outputs are read, as a `response_template` for transformers, and its `limits`: what may be read otherwise by it. If no response
      * template can say it, that is null, and there is an `error`.
@@ -118,4 +172,11 @@ export declare class Template extends Handle {
      * @param {RequestOptions} [options]
      */
     segments(request: ChatRequest, options?: RequestOptions): Segments;
+    /**
+     * The segments of each request. The first one that fails throws, with its index. An instance has one thread, so that takes as long as one
+     * by one.
+     * @param {ChatRequest[]} requests
+     * @param {RequestOptions} [options] for all of them
+     */
+    segmentsBatch(requests: ChatRequest[], options?: RequestOptions): Segments[];
 }

@@ -1,10 +1,18 @@
-export type Argument = number | bigint | string | Uint8Array | ListItem[] | typeof OUT;
+export type Argument = number | bigint | string | Uint8Array | ListItem[] | Room | typeof OUT;
 export type ListItem = string | number | [number, number];
 /** What a function is passed: a number, a text, bytes, a list, or where to put its result. */
-/** @typedef {number | bigint | string | Uint8Array | ListItem[] | typeof OUT} Argument */
+/** @typedef {number | bigint | string | Uint8Array | ListItem[] | Room | typeof OUT} Argument */
 /** A list is all texts, all numbers, or all pairs of numbers. @typedef {string | number | [number, number]} ListItem */
 /** Stands for the address of a result. */
 export declare const OUT: unique symbol;
+/** Stands for the address of a list that a function fills, of a length that is known before. */
+export declare class Room {
+    size: number;
+    /** Where the list is, once the function was called; until the next call. */
+    at: number;
+    /** @param {number} size in bytes */
+    constructor(size: number);
+}
 export declare const ERROR_AT = 8;
 export declare const STRUCT_AT = 16;
 export declare const ARGUMENTS_AT = 80;

@@ -73,6 +73,8 @@ def test_what_was_learnt_and_proved(template):
 def test_response_templates():
     written = Template.builtin("json-call").response_template()
     assert written["response_template"]["fields"]["tool_calls"]["open"] == "<tool_call>" and not written["limits"]
+    several = Template(Template.builtin("json-call").source, eos="<|im_end|>", ends=["<|halt|>"]).response_template()
+    assert "<|halt|>" in json.dumps(several)
     assert Template("", response_template=written["response_template"]).reader == "response-template"
     with pytest.raises(chatparse.InvalidArgumentError, match=r"response_template\.version"):
         Template("", response_template={"version": 2})

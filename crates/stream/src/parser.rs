@@ -35,6 +35,8 @@ struct Stored {
     leniency: Leniency,
     #[serde(default)]
     ends: Vec<String>,
+    #[serde(default)]
+    call_keys: Option<[String; 2]>,
 }
 
 const VERSION: u32 = 1;
@@ -47,12 +49,13 @@ impl Parser {
     /// [`crate::ErrorKind::InvalidArgument`] if the format refers to a missing rule or is left-recursive,
     /// [`crate::ErrorKind::Limit`] if it is too deep or too long.
     pub fn new(format: Arena, prefill: &str) -> Result<Self> {
-        Parser::with_tools(format, prefill, Vec::new(), Leniency::default(), Vec::new())
+        Parser::with_tools(format, prefill, Vec::new(), None, Leniency::default(), Vec::new())
     }
 
     /// Like [`Parser::new`], for a format whose calls are of these tools: depending on `leniency`, calls are also read
-    /// outside of the format, and arguments are checked against the tools' schemas. `ends`: texts that end the model's turn,
-    /// such as the end-of-sequence token; behind calls they are dropped.
+    /// outside of the format, and arguments are checked against the tools' schemas. `call_keys`: the keys of the name and of the
+    /// arguments in the format's calls, if those are JSON objects: calls outside of the format may have them, too. `ends`: texts that
+    /// end the model's turn, such as the end-of-sequence token; behind calls they are dropped.
     ///
     /// # Errors
     /// As [`Parser::new`].
@@ -60,11 +63,12 @@ impl Parser {
         format: Arena,
         prefill: &str,
         tools: Vec<Tool>,
+        call_keys: Option<[String; 2]>,
         leniency: Leniency,
         ends: Vec<String>,
     ) -> Result<Self> {
         let program = Arc::new(peg::compile(&format)?);
-        let fallback = Arc::new(FallbackConfig::new(Arc::new(format), tools, leniency, ends));
+        let fallback = Arc::new(FallbackConfig::new(Arc::new(format), tools, call_keys, leniency, ends));
         Ok(Parser { program, prefill: prefill.into(), fallback, trees: Arc::default() })
     }
 
@@ -151,6 +155,7 @@ impl Parser {
             tools: self.fallback.tools.clone(),
             leniency: self.fallback.leniency,
             ends: self.fallback.ends.clone(),
+            call_keys: self.fallback.call_keys.clone(),
         };
         serde_json::to_string(&stored).unwrap_or_default()
     }
@@ -169,6 +174,7 @@ impl Parser {
             )));
         }
         let format = Arena::from_json(stored.format)?;
-        Parser::with_tools(format, &stored.prefill, stored.tools, stored.leniency, stored.ends)
+        let Stored { prefill, tools, call_keys, leniency, ends, .. } = stored;
+        Parser::with_tools(format, &prefill, tools, call_keys, leniency, ends)
     }
 }

@@ -65,7 +65,8 @@ pub struct CallReport {
 /// The kind of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiagnosticKind {
-    /// From here on the output did not match the format.
+    /// From here on the output did not match the format, up to its end. What is unusual in front of that has diagnostics of its
+    /// own, so [`crate::Ended::left_at`] may be an earlier byte.
     LeftFormat,
     /// A call in another dialect than the template's, or at another place.
     Dialect,

@@ -22,8 +22,8 @@ class Template(_native.Template):
     """A compiled chat template; make one for each model. What it shows of how its model writes is learnt from it once.
 
     `source` is Jinja, or the text of a `tokenizer_config.json` or `chat_template.json` that holds it; `name` is then which of several
-    templates is meant. `bos` and `eos` are the texts of the model's special tokens. With `learn_only` only what the template shows by
-    itself counts; without `prove` the first way to read its model is taken unproved. `response_template` says how the model's output
+    templates is meant. `bos` and `eos` are the texts of the model's special tokens; `ends` those of further tokens that end its output,
+    which templates do not see. With `learn_only` only what the template shows by itself counts; without `prove` the first way to read its model is taken unproved. `response_template` says how the model's output
     is read, as transformers has it, in place of that of a `tokenizer_config.json`; `source` may then be empty.
     """
 
@@ -35,12 +35,13 @@ class Template(_native.Template):
         *,
         bos: str = "",
         eos: str = "",
+        ends: Iterable[str] = (),
         name: str | None = None,
         learn_only: bool = False,
         prove: bool = True,
         response_template: dict[str, Any] | None = None,
     ) -> Template:
-        options: dict[str, Any] = {"bos": bos, "eos": eos, "learn_only": learn_only, "prove": prove}
+        options: dict[str, Any] = {"bos": bos, "eos": eos, "ends": list(ends), "learn_only": learn_only, "prove": prove}
         options["response_template"] = response_template
         if name is not None:
             options["name"] = name
@@ -83,7 +84,8 @@ class Template(_native.Template):
 
     def lint(self) -> dict[str, Any]:
         """For authors of templates: is what is read back also rendered to the same bytes, and do prompts only grow? `faults` counts the
-        `cases` to look at."""
+        `cases` to look at; `findings` lists what the template says in one place and not in another, each with `rule`, `message`,
+        `subject`, `effect`, `places`, `shown` and `patch`."""
         return _loaded(self.report(Report.LINT))
 
     def response_template(self) -> dict[str, Any]:

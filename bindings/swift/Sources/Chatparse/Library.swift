@@ -69,6 +69,18 @@ extension String {
   }
 }
 
+/// Calls with views of all texts, which end with the call.
+func withViews<Result>(_ texts: [String], _ body: ([chat_str]) throws -> Result) rethrows -> Result {
+  try texts.flatMap { Array($0.utf8) }.withChars { first, _ in
+    var end = 0
+    return try body(
+      texts.map { text in
+        defer { end += text.utf8.count }
+        return chat_str(data: first.map { $0 + end }, len: text.utf8.count)
+      })
+  }
+}
+
 extension Range<Int> {
   var span: chat_span { chat_span(begin: lowerBound, end: upperBound) }
 }

@@ -93,15 +93,7 @@ public final class MessageStream {
 
   /// The texts of the model's special tokens, for `feed(_:specialTokens:)`; before the first piece.
   public func setSpecialTokens(_ tokens: [String]) throws {
-    let bytes = tokens.flatMap { Array($0.utf8) }
-    try bytes.withChars { first, _ in
-      var end = 0
-      let views = tokens.map { token in
-        defer { end += token.utf8.count }
-        return chat_str(data: first.map { $0 + end }, len: token.utf8.count)
-      }
-      try call { chat_stream_set_special_tokens($0, views, views.count, $1) }
-    }
+    try withViews(tokens) { views in try call { chat_stream_set_special_tokens($0, views, views.count, $1) } }
   }
 
   /// Ends the output; the deltas hold the text that could have become a marker.

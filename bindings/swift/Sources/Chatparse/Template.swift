@@ -9,15 +9,17 @@ public struct Template: Sendable {
   /// - Parameters:
   ///   - source: Jinja, or the text of a `tokenizer_config.json` or `chat_template.json` that holds a template.
   ///   - bos: The text of the token that begins a text, and `eos` of the one that ends a turn; where empty, those of the file.
+  ///   - ends: The texts of further tokens that end the model's output, which templates do not see.
   ///   - name: Which of several templates of the file.
   ///   - learnOnly: Whether only what the template's text shows is used: no built-in reader of a family, no work-around.
   ///   - prove: Whether several ways to read the format are tried at the first request; otherwise the first is taken.
   public init(
-    _ source: String, bos: String = "", eos: String = "", name: String = "default", learnOnly: Bool = false,
-    prove: Bool = true
+    _ source: String, bos: String = "", eos: String = "", ends: [String] = [], name: String = "default",
+    learnOnly: Bool = false, prove: Bool = true
   ) throws {
     let options: JSON = [
-      "bos": JSON(bos), "eos": JSON(eos), "name": JSON(name), "learn_only": JSON(learnOnly), "prove": JSON(prove),
+      "bos": JSON(bos), "eos": JSON(eos), "ends": JSON(ends.map { JSON($0) }), "name": JSON(name),
+      "learn_only": JSON(learnOnly), "prove": JSON(prove),
     ]
     handle = try Handle(chat_template_free) {
       chat_template_with_options(source, source.utf8.count, options.text, options.text.utf8.count, $0, $1)
@@ -101,6 +103,32 @@ public struct Template: Sendable {
         }
       })
   }
+
+  /// The segments of each request, on at most this many threads; 0: on as many as the machine runs at once. The options hold for all. The
+  /// first request that fails is the error, with its index.
+  public func segmentsBatch(_ requests: [JSON], options: JSON = [:], threads: Int = 0) throws -> [Segments] {
+    let options = options.text
+    var made = [OpaquePointer?](repeating: nil, count: requests.count)
+    do {
+      try handle.use { template in
+        try withViews(requests.map(\.text)) { views in
+          try check {
+            chat_segments_batch(template, views, views.count, options, options.utf8.count, threads, &made, $0)
+          }
+        }
+      }
+    } catch {
+      made.forEach { chat_segments_free($0) }
+      throw error
+    }
+    return try made.map { one in
+      Segments(
+        handle: try Handle(chat_segments_free) { out, _ in
+          out.pointee = one
+          return 0
+        })
+    }
+  }
 }
 
 /// How well a template's messages are read back.
@@ -136,7 +164,41 @@ public struct Proof: Sendable, Hashable, Decodable {
 public struct Lint: Sendable, Hashable, Decodable {
   /// How many of the cases need a look.
   public let faults: Int
+  /// What the template says in one place and not in another.
+  public let findings: [Finding]
   public let cases: [Case]
+
+  /// A place where a template says what is not so.
+  public struct Finding: Sendable, Hashable, Decodable {
+    /// The id of the rule that is broken, such as `unclosed-marker`; `docs/lint.md` lists them.
+    public let rule: String
+    /// What is wrong, and what that does to users.
+    public let message: String
+    public let effect: String
+    /// The marker or word that is concerned; empty where it is the turn as a whole.
+    public let subject: String
+    /// Where the subject stands in the template's source; empty where it does not stand there as such.
+    public let places: [Place]
+    /// The renders that show it, or parts of one.
+    public let shown: [Shown]
+    /// An edit that is proved to mend it, a unified diff; nil where none was found.
+    public let patch: String?
+  }
+
+  /// A place in a template's source, counted from 1.
+  public struct Place: Sendable, Hashable, Decodable {
+    public let line: Int
+    public let column: Int
+    /// The line, or a part of it.
+    public let excerpt: String
+  }
+
+  /// A part of a render.
+  public struct Shown: Sendable, Hashable, Decodable {
+    /// Which render, such as `history`.
+    public let from: String
+    public let text: String
+  }
 
   /// A message that the template rendered.
   public struct Case: Sendable, Hashable, Decodable {
@@ -176,6 +238,36 @@ public struct Segments: Sendable {
       return spans.map { $0.begin..<$0.end }
     }
   }
+
+  /// What the tokens at these places of the prompt are. Places are in characters (Unicode scalars), as tokenizers of transformers give
+  /// them, or in bytes. `parts` says what counts as sampled, as for `mask`.
+  public func tokens(_ offsets: [Range<Int>], _ parts: MaskParts = .all, inBytes: Bool = false) throws -> [Token] {
+    let places = offsets.map(\.span)
+    var labels = [chat_segment_token](repeating: chat_segment_token(), count: places.count)
+    try handle.use { segments in
+      try check {
+        chat_segments_tokens(segments, parts.rawValue, places, places.count, !inBytes, &labels, $0)
+      }
+    }
+    return labels.map {
+      Token(
+        origin: Segment.Origin(rawValue: $0.origin) ?? .unknown, message: index($0.message), sampled: $0.sampled)
+    }
+  }
+
+  /// What ran out in search of origins and turns; empty where nothing did. If something did, more is `unknown` than need be, or turns are
+  /// missing in masks.
+  public var limit: String { handle.text(chat_segments_limit) }
+}
+
+/// What a token of a prompt is.
+public struct Token: Sendable, Hashable {
+  /// Whose text it is; with a byte of a value it is never the template's.
+  public let origin: Segment.Origin
+  /// Which message it comes from, or in whose turn it is; nil for others.
+  public let message: Int?
+  /// Whether a model wrote a byte of it.
+  public let sampled: Bool
 }
 
 /// A part of a prompt from one source.

@@ -31,7 +31,12 @@ import Testing
     let template = try Template(builtin: "json-call")
     let lint = try template.lint()
     #expect(lint.cases.count > 20 && lint.cases.filter { $0.outcome == "survives" }.count > lint.faults)
-    #expect(lint.cases.allSatisfy { !$0.probe.isEmpty })
+    #expect(lint.cases.allSatisfy { !$0.probe.isEmpty } && lint.findings.isEmpty)
+    let calls = "{% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}<call>{% endfor %}{# </call> #}"
+    let turns = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}\(calls)<|end|>{% endfor %}"
+    let unclosed = try Template(turns + "{% if add_generation_prompt %}<|assistant|>{% endif %}").lint().findings
+    #expect(unclosed.map(\.rule) == ["unclosed-marker"] && unclosed.first?.subject == "<call>")
+    #expect(unclosed.first?.places.first?.line == 1 && unclosed.first?.patch?.contains("</call>{% endfor %}") == true)
     #expect(try template.layout().text.hasPrefix("{"))
   }
 
@@ -61,5 +66,27 @@ import Testing
     #expect(user.index == 0 && prompt[user.span].elementsEqual("Hi".utf8))
     #expect(segments.mask(.content).map { String(decoding: prompt[$0], as: UTF8.self) } == ["Hello"])
     #expect(segments.mask([.calls]).isEmpty && !segments.mask().isEmpty)
+  }
+
+  @Test func tokensAndBatches() throws {
+    let template = try Template(builtin: "chatml")
+    let said: JSON = ["messages": [["role": "user", "content": "Hå"], ["role": "assistant", "content": "Né"]]]
+    let asked: JSON = ["messages": [["role": "user", "content": "a"]]]
+    let batch = try template.segmentsBatch([said, asked], options: ["for_training": true], threads: 2)
+    #expect(batch.map { $0.prompt.hasSuffix("<|im_end|>\n") } == [true, true])
+    let scalars = Array(batch[0].prompt.unicodeScalars)
+    let labels = try batch[0].tokens(scalars.indices.map { $0..<$0 + 1 })
+    let sampled = zip(scalars, labels).filter { $1.sampled }.map { String($0.0) }.joined()
+    #expect(sampled == "Né<|im_end|>")
+    #expect(labels[0].origin == .template && labels[0].message == nil && !labels[0].sampled)
+    let answer = try batch[0].tokens(batch[0].mask(.content), inBytes: true)
+    #expect(answer.count == 1 && answer[0].origin == .message && answer[0].message == 1 && answer[0].sampled)
+    #expect(batch[0].limit.isEmpty)
+
+    let beyond = #expect(throws: ChatparseError.self) { try batch[0].tokens([0..<scalars.count + 1]) }
+    #expect(beyond?.kind == .invalidArgument && beyond?.message.contains("offsets[0]") == true)
+    let second = #expect(throws: ChatparseError.self) { try template.segmentsBatch([said, [:], said]) }
+    #expect(second?.message.contains("requests[1]") == true)
+    #expect(try template.segmentsBatch([]).isEmpty)
   }
 }

@@ -86,6 +86,7 @@ pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &
         additional_stops: layout.additional_stops.clone(),
         thinking: Thinking::of_layout(layout),
         delimiters: Delimiter::of_layout(layout),
+        call_keys: turn.call_keys(),
         ..Format::default()
     }
 }

@@ -44,8 +44,8 @@ use chatparse_peg::Arena;
 pub struct FormatSpec<'a> {
     /// The template's text.
     pub source: &'a str,
-    /// The token that ends the model's turn; empty if unknown.
-    pub eos: &'a str,
+    /// The texts of the tokens that end the model's turn, as far as they are told.
+    pub ends: &'a [String],
     /// The end of the prompt that opens the assistant's turn, as rendered.
     pub opening: &'a str,
     /// `opening` and the text so far of a continued message: the parser reads it before the output.
@@ -76,7 +76,7 @@ impl<'a> FormatSpec<'a> {
     pub fn of(request: &'a Request) -> Self {
         FormatSpec {
             source: "",
-            eos: "",
+            ends: &[],
             opening: "",
             prefill: "",
             continuation: Continuation::None,
@@ -151,6 +151,8 @@ pub struct Format {
     pub thinking: Option<Thinking>,
     /// The texts that begin the turns of each role in a prompt.
     pub delimiters: Vec<Delimiter>,
+    /// The keys of the name and of the arguments, if calls are JSON objects.
+    pub call_keys: Option<[String; 2]>,
 }
 
 impl Format {
@@ -172,6 +174,7 @@ impl Default for Format {
             additional_stops: Vec::new(),
             thinking: None,
             delimiters: Vec::new(),
+            call_keys: None,
         }
     }
 }

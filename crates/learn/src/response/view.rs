@@ -34,7 +34,7 @@ impl Turn<'_> {
     }
 
     /// The texts that end a turn.
-    pub fn ends_of_turn(&self, eos: &str) -> Vec<String> {
+    pub fn ends_of_turn(&self, told: &[String]) -> Vec<String> {
         let behind = self.edges(&[Spot::Content], Spot::End).map(|edge| &edge.glue);
         let mut ends = Vec::new();
         for glue in [&self.turn.end].into_iter().chain(behind) {
@@ -44,7 +44,7 @@ impl Turn<'_> {
             let first = spans.into_iter().next().map(|span| &glue.head()[span]);
             ends.extend(words.into_iter().chain(first).map(str::to_owned));
         }
-        ends.push(eos.to_owned());
+        ends.extend_from_slice(told);
         ends.extend(self.turn.stops.iter().map(|stop| stop.trim().to_owned()));
         distinct(ends)
     }

@@ -26,11 +26,11 @@ impl Written {
     }
 }
 
-/// Writes a turn as a response template: `on` with thinking, `off` without it, where `eos` ends the model's output.
+/// Writes a turn as a response template: `on` with thinking, `off` without it, where `ends` end the model's output.
 ///
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] if the calls of the turn cannot be read by any response template.
-pub fn write(on: &TurnFormat, off: &TurnFormat, eos: &str) -> Result<Written> {
+pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String]) -> Result<Written> {
     let end_of_thought = on.reasoning.as_ref().map_or("", |reasoning| reasoning.close.head().trim());
     let start = on.reasoning.as_ref().map_or("", |reasoning| reasoning.start.trim());
     let mut turn = Turn { turn: on, edges: on.edges.clone(), ends: Vec::new(), limits: Vec::new() };
@@ -39,7 +39,7 @@ pub fn write(on: &TurnFormat, off: &TurnFormat, eos: &str) -> Result<Written> {
             edge.glue = edge.glue.without_start(at + end_of_thought.len());
         }
     }
-    turn.ends = turn.ends_of_turn(eos);
+    turn.ends = turn.ends_of_turn(ends);
     let opening = turn.opening(off, end_of_thought);
     let mut fields = Vec::new();
     let reasoning = turn.reasoning();

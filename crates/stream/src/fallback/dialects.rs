@@ -23,7 +23,7 @@ enum Calls {
     Forms(fn() -> Vec<CallForm>),
     /// In more ways than forms can say: the members of JSON are in any order, and what may be nested in front of the name has
     /// a bound; the parts of Harmony's header are in any order, and any may be missing.
-    Built(fn(&Offer) -> ExprId),
+    Built(fn(&Calling) -> ExprId),
 }
 
 impl Dialect {
@@ -95,14 +95,14 @@ pub(super) fn starts(rows: Rows) -> impl Iterator<Item = &'static str> {
     table(rows).flat_map(|(_, dialect)| dialect.starts.iter().copied())
 }
 
-/// The calls of a group. `unknown`: also calls of tools that are not offered.
-pub(super) fn calls(p: &mut FormatBuilder, tools: &[Tool], unknown: bool, rows: Rows) -> Vec<ExprId> {
+/// The calls of a group.
+pub(super) fn calls(p: &mut FormatBuilder, offer: Offer, rows: Rows) -> Vec<ExprId> {
     let mut calls = Vec::new();
     for (index, dialect) in table(rows) {
         p.dialect = Some(index);
         let call = match dialect.calls {
-            Calls::Forms(forms) => call(p, forms(), tools, unknown),
-            Calls::Built(call) => call(&Offer { p, tools, unknown }),
+            Calls::Forms(forms) => call(p, forms(), offer.tools, offer.unknown),
+            Calls::Built(call) => call(&Calling { p, offer }),
         };
         calls.push(p.sequence([p.and(p.any_of(dialect.starts.iter().copied())), call]));
     }
@@ -110,32 +110,46 @@ pub(super) fn calls(p: &mut FormatBuilder, tools: &[Tool], unknown: bool, rows: 
     calls
 }
 
-/// The tool or tools that a row's calls may name.
-struct Offer<'a> {
-    p: &'a FormatBuilder,
-    tools: &'a [Tool],
-    unknown: bool,
+/// What a request offers to call, and how its template's model writes calls.
+#[derive(Clone, Copy)]
+pub(super) struct Offer<'a> {
+    pub tools: &'a [Tool],
+    /// The keys of the name and of the arguments in the format's calls, if those are JSON objects.
+    pub keys: Option<&'a [String; 2]>,
+    /// Whether tools that are not offered may be called.
+    pub unknown: bool,
 }
 
-impl Offer<'_> {
+/// What the calls of a row are built with.
+struct Calling<'a> {
+    p: &'a FormatBuilder,
+    offer: Offer<'a>,
+}
+
+impl Calling<'_> {
     /// Any of the names.
     fn name(&self) -> ExprId {
-        if self.unknown { self.p.any_tool_name() } else { self.known_name() }
+        if self.offer.unknown { self.p.any_tool_name() } else { self.known_name() }
     }
 
     fn known_name(&self) -> ExprId {
-        self.p.listed_tool_name(self.tools)
+        self.p.listed_tool_name(self.offer.tools)
     }
 
-    /// `{"name": "f", "arguments": {...}}` after `before`: the fields in either order, and `parameters` for `arguments`. The
-    /// last brace is optional in front of `after`.
+    /// `{"name": "f", "arguments": {...}}` after `before`: the fields in either order, and `parameters`, or the keys of the format,
+    /// for these. The last brace is optional in front of `after`.
     fn object(&self, before: ExprId, name: ExprId, after: &str) -> ExprId {
         let p = self.p;
         let comma = || p.sequence([p.space(), p.marker(","), p.space()]);
         let kind = p.optional(p.sequence([p.json_member("type", p.marker("\"function\"")), comma()]));
         let open = p.sequence([before, p.space(), p.tool_open(p.marker("{")), p.space(), kind]);
-        let name = p.json_member("name", p.sequence([p.marker("\""), name, p.marker("\"")]));
-        let key = p.choice([p.marker("\"arguments\""), p.marker("\"parameters\"")]);
+        let own = self.offer.keys.map(|[name, arguments]| [&**name, &**arguments]);
+        let name = p.sequence([p.marker("\""), name, p.marker("\"")]);
+        let names = ["name"].into_iter().chain(own.map(|[name, _]| name).filter(|name| *name != "name"));
+        let name = p.choice(names.map(|key| p.json_member(key, name)));
+        let keys = ["arguments", "parameters"].into_iter();
+        let keys = keys.chain(own.map(|[_, key]| key).filter(|key| !matches!(*key, "arguments" | "parameters")));
+        let key = p.choice(keys.map(|key| p.marker(format!("\"{key}\""))));
         let arguments = p.sequence([key, p.space(), p.marker(":"), p.space(), p.any_json_args(), p.space()]);
         let brace = p.marker("}");
         let close = p.tool_close(if after.is_empty() { brace } else { p.choice([brace, p.and(p.marker(after))]) });
@@ -177,9 +191,9 @@ impl Offer<'_> {
 }
 
 /// `<tool_call>{"name": "f", "arguments": {"x": 1}}</tool_call>`, the dialect of Hermes and Qwen.
-fn json_in_tags(offer: &Offer) -> ExprId {
-    let p = offer.p;
-    p.sequence([offer.object(p.marker(TOOL_CALL[0]), offer.name(), TOOL_CALL[1]), offer.maybe(TOOL_CALL[1])])
+fn json_in_tags(calling: &Calling) -> ExprId {
+    let p = calling.p;
+    p.sequence([calling.object(p.marker(TOOL_CALL[0]), calling.name(), TOOL_CALL[1]), calling.maybe(TOOL_CALL[1])])
 }
 
 /// `<function=f><parameter=x>1</parameter></function>`, the dialect of Qwen3-Coder.
@@ -228,19 +242,19 @@ fn in_block(before_name: &str, behind_name: &str, end: &str) -> CallForm {
 }
 
 /// `function` and a JSON code block: `{"tools": [{"name": "f", "arguments": {"x": 1}}]}`.
-fn deepseek_r1_list(offer: &Offer) -> ExprId {
-    let p = offer.p;
+fn deepseek_r1_list(calling: &Calling) -> ExprId {
+    let p = calling.p;
     let list = p.json_member("tools", p.marker("["));
-    let start = [p.marker("function"), offer.block_start(), p.marker("{"), p.space(), list];
-    let more = p.sequence([p.space(), offer.object(p.marker(","), offer.name(), "")]);
-    let end = [p.space(), p.marker("]"), p.space(), p.marker("}"), offer.maybe("```")];
-    p.sequence([offer.object(p.sequence(start), offer.name(), ""), p.many(more), p.sequence(end)])
+    let start = [p.marker("function"), calling.block_start(), p.marker("{"), p.space(), list];
+    let more = p.sequence([p.space(), calling.object(p.marker(","), calling.name(), "")]);
+    let end = [p.space(), p.marker("]"), p.space(), p.marker("}"), calling.maybe("```")];
+    p.sequence([calling.object(p.sequence(start), calling.name(), ""), p.many(more), p.sequence(end)])
 }
 
 /// `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"x": 1}<|call|>`: the recipient may be before or
 /// behind the channel, and the header may lack parts or have errors that models make.
-fn harmony(offer: &Offer) -> ExprId {
-    let p = offer.p;
+fn harmony(calling: &Calling) -> ExprId {
+    let p = calling.p;
     let one_of = |words: &[&'static str]| p.any_of(words.iter().copied());
     let word = p.sequence([one_of(&["analysis", "commentary", "final"]), p.many(p.marker("?"))]);
     let channel = p.optional(p.sequence([p.marker("<|channel|>"), word]));
@@ -248,11 +262,11 @@ fn harmony(offer: &Offer) -> ExprId {
     let to = [p.optional(p.marker("<|start|>assistant")), channel, p.marker(" to=functions.")];
     let after = [channel, p.space(), kind, p.marker("<|message|>")];
     let close = p.choice([p.marker("<|call|>"), p.marker("<|end|>"), p.and(p.marker("<|start|>")), p.end()]);
-    let head = p.sequence([p.tool_open(p.sequence(to)), offer.name(), p.sequence(after), p.space()]);
+    let head = p.sequence([p.tool_open(p.sequence(to)), calling.name(), p.sequence(after), p.space()]);
     p.sequence([p.atomic(head), p.any_json_args(), p.space(), p.tool_close(close)])
 }
 
 /// `{"name": "f", "arguments": {"x": 1}}` without a marker, for offered tools only.
-fn bare_json(offer: &Offer) -> ExprId {
-    offer.object(offer.p.empty(), offer.known_name(), "")
+fn bare_json(calling: &Calling) -> ExprId {
+    calling.object(calling.p.empty(), calling.known_name(), "")
 }

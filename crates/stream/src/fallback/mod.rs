@@ -25,6 +25,8 @@ pub struct FallbackConfig {
     format: Arc<Arena>,
     /// The tools that are offered. If empty, the parser searches for no calls.
     pub tools: Vec<Tool>,
+    /// The keys of the name and of the arguments in the format's calls, if those are JSON objects.
+    pub call_keys: Option<[String; 2]>,
     /// Which calls are searched for, and where.
     pub leniency: Leniency,
     /// Texts that end the model's turn.
@@ -38,11 +40,18 @@ pub struct FallbackConfig {
 
 impl FallbackConfig {
     /// The configuration for a format and a request. `ends`: the texts that end the model's turn.
-    pub fn new(format: Arc<Arena>, tools: Vec<Tool>, leniency: Leniency, mut ends: Vec<String>) -> Self {
+    pub fn new(
+        format: Arc<Arena>,
+        tools: Vec<Tool>,
+        call_keys: Option<[String; 2]>,
+        leniency: Leniency,
+        mut ends: Vec<String>,
+    ) -> Self {
         ends.retain(|end| !end.trim().is_empty());
         FallbackConfig {
             format,
             tools,
+            call_keys,
             leniency,
             ends,
             programs: Default::default(),
@@ -64,9 +73,7 @@ impl FallbackConfig {
 
     /// The program for calls in `scope`; `None` if there are no calls to search for, or too many tools.
     fn program(&self, scope: Scope) -> Option<Arc<Program>> {
-        self.kept(&self.programs[scope as usize], || {
-            text::text_with_calls(&self.format, &self.tools, self.leniency, &self.ends, scope)
-        })
+        self.kept(&self.programs[scope as usize], || text::text_with_calls(self, scope))
     }
 
     /// The program for text in `scope` up to where a call may begin; `None` if there are no calls to search for.

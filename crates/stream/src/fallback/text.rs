@@ -6,10 +6,11 @@
 
 use std::collections::HashSet;
 
-use super::dialects::{self, Rows};
+use super::FallbackConfig;
+use super::dialects::{self, Offer, Rows};
 use chatparse_learn::format::wrappers::{self, behind, is_marker, wrapped};
 use chatparse_learn::format::{FormatBuilder, Tag};
-use chatparse_message::{BareCalls, Dialects, Leniency, Tool, UnknownTools};
+use chatparse_message::{BareCalls, Dialects, Leniency, UnknownTools};
 use chatparse_peg::{Arena, Expr, ExprId, TagId};
 
 /// Begins each call in a text whose calls count at its end only.
@@ -80,29 +81,25 @@ pub(super) fn text_without_calls(format: &Arena, leniency: Leniency, scope: Scop
     })
 }
 
-/// Text that may contain calls. `format`: the format of the output, whose calls are read too.
-pub(super) fn text_with_calls(
-    format: &Arena,
-    tools: &[Tool],
-    leniency: Leniency,
-    ends: &[String],
-    scope: Scope,
-) -> Arena {
-    let mut p = FormatBuilder::extending(format.clone());
+/// Text that may contain calls. Those of the format are read too.
+pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope) -> Arena {
+    let FallbackConfig { format, tools, call_keys, leniency, ends, .. } = config;
+    let (leniency, offer) = (*leniency, Offer { tools, keys: call_keys.as_ref(), unknown: false });
+    let mut p = FormatBuilder::extending(Arena::clone(format));
     let starts = starts(format, leniency, scope);
     let own = format.trigger_rules().filter(|rule| format.first_texts(rule).is_some());
     let mut calls: Vec<ExprId> = own.map(|rule| p.reference(rule.clone())).collect();
     if leniency.dialects != Dialects::Off {
         let unknown = leniency.unknown_tools == UnknownTools::Call && !scope.is_whole();
-        calls.extend(dialects::calls(&mut p, tools, unknown, Rows::Marked));
+        calls.extend(dialects::calls(&mut p, Offer { unknown, ..offer }, Rows::Marked));
     }
     let mut held = calls.clone();
     let mut bare = Vec::new();
     if leniency.dialects != Dialects::Off {
-        bare = dialects::calls(&mut p, tools, false, Rows::Held);
+        bare = dialects::calls(&mut p, offer, Rows::Held);
         held.extend(&bare);
         if counts_bare(leniency, scope) {
-            calls.extend(dialects::calls(&mut p, tools, false, Rows::Bare));
+            calls.extend(dialects::calls(&mut p, offer, Rows::Bare));
         }
     }
     let (call, held, bare) = (p.choice(calls), p.choice(held), p.choice(bare));

@@ -21,7 +21,9 @@ pub struct Ended {
     pub message: Message,
     /// Whether the output matched the format.
     pub status: Status,
-    /// Where the output left the format, in bytes of the output. A call in another format counts as leaving it.
+    /// The first byte of the output that the format does not have; `None` if the status is not [`Status::Recovered`]. A call in another
+    /// format or of an unknown tool counts, also if the format goes on behind it. [`DiagnosticKind::LeftFormat`] is the byte from
+    /// which on the format was given up.
     pub left_at: Option<usize>,
     records: Vec<CallRecord>,
     sources: Sources,

@@ -110,8 +110,13 @@ impl Parser {
 
     /// The tagged parts of [`Parser::tree`] for the same text, as a message. `None` if the text does not match.
     pub fn tagged(&self, text: &[u8], from: usize, cut: bool) -> Option<Ended> {
-        let config =
-            FallbackConfig::new(Arc::clone(self.fallback().format()), Vec::new(), Leniency::default(), Vec::new());
+        let config = FallbackConfig::new(
+            Arc::clone(self.fallback().format()),
+            Vec::new(),
+            None,
+            Leniency::default(),
+            Vec::new(),
+        );
         let mut machine = Machine::whole(Arc::clone(self.program()), text, from, cut);
         let status = match machine.state() {
             State::Failed | State::Limit => return None,

@@ -121,6 +121,11 @@ pub struct CallForm {
     pub close: Glue,
 }
 
+/// The key of a JSON object that a text ends with, and its colon.
+fn last_key(text: &str) -> Option<&str> {
+    Some(text.trim_end().strip_suffix(':')?.trim_end().strip_suffix('"')?.rsplit_once('"')?.1)
+}
+
 /// A piece of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallPiece {
@@ -294,6 +299,24 @@ impl TurnFormat {
             }
         }
         (open.trim_start(), Glue::default())
+    }
+
+    /// The keys of the name and of the arguments, if calls are JSON objects with both.
+    pub fn call_keys(&self) -> Option<[String; 2]> {
+        let (open, _) = self.call_frame();
+        let of = |form: &CallForm| {
+            let key = |piece: &CallPiece, quote: &str| {
+                let at = form.pieces.iter().position(|other| other == piece)?;
+                let before = match at.checked_sub(1).map(|before| &form.pieces[before]) {
+                    None => &open,
+                    Some(CallPiece::Glue(glue)) => glue,
+                    Some(_) => return None,
+                };
+                last_key(before.literal()?.strip_suffix(quote)?).map(str::to_owned)
+            };
+            Some([key(&CallPiece::Name, "\"")?, key(&CallPiece::Arguments { quoted: false }, "")?])
+        };
+        self.calls.iter().find_map(of).filter(|_| open.head().trim_start().starts_with('{'))
     }
 
     /// Whether the name is the first part of each call, next to its marker.

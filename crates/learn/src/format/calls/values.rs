@@ -183,6 +183,15 @@ impl Values<'_> {
             Encoding::Quoted => p.sequence([rest(slot), self.quoted(glue_of(&slot.close))]),
             _ => p.sequence([rest(slot), raw(slot)]),
         }));
+        // Where nothing but a text may stand, and the line ends with it, a text without its quotes is the rest of the line.
+        let quotes = [('"', '"'), ('\'', '\'')];
+        let lines =
+            texts.iter().filter(|slot| slot.encoding == Encoding::Quoted && slot.close.head().starts_with('\n'));
+        let bare = lines.filter(|_| alone && depth == 0).map(|slot| {
+            let line = [rest(slot), p.not(p.one_of(&quotes)), p.arg_text(p.until_marker(["\n"])), close(slot)];
+            p.tolerated(p.sequence(line))
+        });
+        ways.extend(bare);
         spares.dedup_by(|next, first| (&next.open, &next.close) == (&first.open, &first.close));
         ways.extend(spares.into_iter().map(|slot| p.tolerated(p.sequence([rest(slot), no_json(p, raw(slot))]))));
         let foreign = foreign.iter().filter(|slot| !rest_of(slot).is_blank());
