@@ -12,7 +12,7 @@ mod tokens;
 
 use super::finding::{Finding, Rule, Shown};
 use super::marker::{Marker, closing, markers};
-use super::skeleton::{Change, Skeleton, VALUE, Wanted};
+use super::skeleton::{ANSWER, CALLS, Change, RESULT, SYSTEM, Skeleton, USER, VALUE, Wanted};
 use super::{BOS, Case, EOS, Outcome};
 use crate::proof::{Exam, Thinking};
 use chatparse_jinja::{SourceParts, place};
@@ -157,6 +157,31 @@ fn behind_value(text: &str, from: usize, until: usize) -> Option<usize> {
     let rest = &text[value..until];
     let closed = &rest[..rest.find(|c| !closes(c)).unwrap_or(rest.len())];
     Some(value + closed.trim_end().len())
+}
+
+/// The markers that open messages: the first ones of their openings.
+fn openers(facts: &Facts, skeleton: &Skeleton, openings: &[String]) -> Vec<String> {
+    let text = &skeleton.text;
+    let ends = |marker: &Marker| marker.is_closing() || is_end(facts, marker);
+    // Behind what ends the message before it.
+    let first = |glue: &[Marker]| {
+        glue.iter().rposition(ends).and_then(|last| glue.get(last + 1)).map(|first| first.kind.clone())
+    };
+    let firsts = openings.iter().filter_map(|opening| markers(opening).into_iter().next());
+    let mut openers: Vec<String> = firsts.map(|first| first.kind).collect();
+    let before_user = markers(skeleton.before(USER).unwrap_or_default());
+    // All roles may be opened alike.
+    if before_user.iter().any(|marker| openers.contains(&marker.kind)) {
+        return openers;
+    }
+    let last = || before_user.last().filter(|last| !ends(last)).map(|last| last.kind.clone());
+    openers.extend(first(&before_user).or_else(last));
+    let values = skeleton.values.first().map_or(text.len(), |(at, _)| *at);
+    openers.extend(markers(&text[..values]).into_iter().find(|first| first.kind != BOS).map(|first| first.kind));
+    let results = skeleton.extent(CALLS).zip(skeleton.extent(RESULT));
+    let between = results.and_then(|(calls, results)| text.get(calls.end..results.start)).map(markers);
+    openers.extend(between.and_then(|between| first(&between)));
+    openers
 }
 
 /// A marker with the line break behind it.

@@ -1,7 +1,6 @@
 //! Brackets of a turn with calls whose values have none.
 
 use super::*;
-use crate::lint::skeleton::{CALLS, USER};
 
 /// The brackets of notations.
 const PAIRS: [(char, char); 3] = [('{', '}'), ('[', ']'), ('(', ')')];

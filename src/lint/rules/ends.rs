@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::lint::marker::opening;
-use crate::lint::skeleton::{ANSWER, CALLS, RESULT, SYSTEM, USER};
 
 /// Characters of a text that is a message by itself, without a value.
 const SAID: usize = 20;
@@ -90,24 +89,7 @@ fn closes_own(skeleton: &Skeleton, turn: &Turn, end: &Marker) -> bool {
 fn turns(facts: &Facts, skeleton: &Skeleton, openings: &[String]) -> Vec<Turn> {
     let text = &skeleton.text;
     let found = markers(text);
-    let mut openers: Vec<String> =
-        openings.iter().filter_map(|opening| markers(opening).into_iter().next()).map(|first| first.kind).collect();
-    let is_pair_end = |marker: &&Marker| opening(&marker.kind).iter().any(|opening| facts.has(opening));
-    // What opens a question, and the first text, unless all roles are opened alike.
-    let before_user = skeleton.before(USER).map(markers).unwrap_or_default();
-    if !before_user.iter().any(|marker| openers.contains(&marker.kind)) {
-        openers.extend(before_user.iter().rev().find(|marker| !is_pair_end(marker)).map(|last| last.kind.clone()));
-        openers.extend(found.iter().find(|first| first.kind != BOS).map(|first| first.kind.clone()));
-    }
-    // What opens a result stands behind the end of the calls.
-    let between =
-        skeleton.extent(CALLS).zip(skeleton.extent(RESULT)).filter(|(calls, result)| calls.end < result.start);
-    if let Some((calls, result)) = between {
-        let glue = markers(&text[calls.end..result.start]);
-        let last = glue.iter().rposition(|marker| marker.is_closing() || is_end(facts, marker) || is_pair_end(&marker));
-        let opener = last.and_then(|last| glue.get(last + 1));
-        openers.extend(opener.map(|opener| opener.kind.clone()));
-    }
+    let openers = openers(facts, skeleton, openings);
     let starts = found.iter().filter(|marker| openers.contains(&marker.kind)).map(|marker| marker.bytes.start);
     let starts: Vec<usize> = [0].into_iter().chain(starts).chain([text.len()]).collect();
     let said = |bytes: &std::ops::Range<usize>| {

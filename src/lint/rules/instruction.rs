@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::lint::marker::{is_near, opening};
-use crate::lint::skeleton::{ANSWER, CALLS, USER};
 
 /// What the instruction says of calls, against the calls of the history.
 pub fn instruction(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {

@@ -1,8 +1,7 @@
 //! How the prompt opens a turn, against how turns of the history begin.
 
 use super::*;
-use crate::lint::marker::{is_near, says_open};
-use crate::lint::skeleton::{ANSWER, CALLS, USER};
+use crate::lint::marker::is_near;
 
 /// A thought that the prompt opens, and that no turn shows.
 pub fn thought(facts: &Facts, exam: &mut Exam, all: &mut Vec<Suspect>) {
@@ -93,8 +92,10 @@ pub fn unopened(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &m
         return;
     };
     let opener = tail(opening, &marker);
-    let again = skeleton.before(ANSWER).is_some_and(|before| before.contains(&opener));
-    if !again && !says_open(&marker.kind) {
+    // Answers begin with it as well, or end with what closes it.
+    let glue = |text: Option<&str>| text.map(markers).unwrap_or_default();
+    let again = glue(skeleton.before(ANSWER)).iter().any(|other| other.kind == marker.kind);
+    if !again && !glue(skeleton.behind(ANSWER)).iter().any(|other| closing(&marker.kind).contains(&other.kind)) {
         return;
     }
     let message = format!("The prompt opens no turn, and turns of the history begin with {}.", marker.kind);

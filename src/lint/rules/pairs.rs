@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::lint::marker::{is_near, opening, says_open};
-use crate::lint::skeleton::{ANSWER, CALLS, USER};
 
 /// Markers of the history that do not pair.
 pub fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut Vec<Suspect>) {
@@ -87,7 +86,10 @@ pub fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut 
     // The next question's opening, and what stands behind the last answer.
     unclosed.extend(open.iter().filter(|marker| marker.bytes.start < answer.end));
     unclosed.sort_by_key(|marker| marker.bytes.start);
-    let opens_message = |kind: &str| heads.iter().chain(found[..header].last()).any(|head| head.kind == kind);
+    let openers = openers(facts, skeleton, openings);
+    let opens_message = |kind: &str| {
+        openers.iter().any(|opener| opener == kind) || found[..header].last().is_some_and(|last| last.kind == kind)
+    };
     let mut told = BTreeSet::new();
     for &marker in &unclosed {
         // A message may have another end, as where it is a call.
@@ -128,6 +130,7 @@ pub fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut 
                 && closing(&other.kind).iter().all(|close| !facts.has(close));
             let edit = exchanged(skeleton, behind_user, other, &closer);
             if other.bytes.start > marker.bytes.start
+                && other.kind != marker.kind
                 && unknown
                 && is_near(&other.kind, &closer)
                 && !edits.contains(&edit)
