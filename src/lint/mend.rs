@@ -53,34 +53,41 @@ fn unfiltered(parts: &SourceParts) -> Vec<Changes> {
 /// Each loop over something else, over the calls of the message.
 fn loops(source: &str, parts: &SourceParts) -> Vec<Changes> {
     let word = |c: char| c.is_alphanumeric() || c == '_';
-    // What the source names so, as `message.tool_calls` or `m['tool_calls']`.
-    let mut calls: Vec<&str> = Vec::new();
+    // What the source names so, as `message.tool_calls` or `m['tool_calls']`, or else what a loop has.
+    let mut calls: Vec<String> = Vec::new();
+    let mut variables: Vec<String> = Vec::new();
     for tag in &parts.tags {
         let tag = &source[tag.clone()];
         for (at, _) in tag.match_indices("tool_calls") {
             let name = tag[..at].trim_end_matches(['.', '[', '\'', '"']).trim_end_matches(word).len();
             let end = at + "tool_calls".len();
             let end = end + tag[end..].len() - tag[end..].trim_start_matches(['\'', '"', ']']).len();
-            if at > name + 1 && !calls.contains(&&tag[name..end]) {
-                calls.push(&tag[name..end]);
+            if at > name + 1 {
+                calls.push(tag[name..end].to_owned());
             }
         }
+        if let Some(said) = said(tag).strip_prefix("for ") {
+            variables.push(format!("{}.tool_calls", &said[..said.len() - said.trim_start_matches(word).len()]));
+        }
     }
+    let mut calls: Vec<String> = if calls.is_empty() { variables } else { calls };
+    calls.sort();
+    calls.dedup();
     let mut all = Vec::new();
     for tag in &parts.tags {
         let said = &source[tag.clone()];
-        let Some(over) =
-            said.find(" in ").filter(|_| said[2..].trim_start_matches(['-', '+', ' ']).starts_with("for "))
-        else {
-            continue;
-        };
+        let Some(over) = said.find(" in ").filter(|_| is_loop(said)) else { continue };
         let from = over + " in ".len();
         let to = [" if ", "-%}", "+%}", "%}"].iter().filter_map(|end| said[from..].find(end)).min();
         let to = from + said[from..from + to.unwrap_or(0)].trim_end().len();
-        let others = calls.iter().filter(|calls| said[from..to] != ***calls);
-        all.extend(others.map(|calls| vec![(tag.start + from..tag.start + to, (*calls).to_owned())]));
+        let others = calls.iter().filter(|calls| said[from..to] != **calls);
+        all.extend(others.map(|calls| vec![(tag.start + from..tag.start + to, calls.clone())]));
     }
     all
+}
+
+fn is_loop(tag: &str) -> bool {
+    tag.starts_with("{%") && said(tag).starts_with("for ")
 }
 
 /// Texts of the source for others: each alone, the last ones first, as what turns look like stands behind the instruction. Then
@@ -117,18 +124,21 @@ fn gaps(source: &str, parts: &SourceParts, wanted: &Wanted) -> Vec<Changes> {
     let in_condition = |at: usize| {
         conditions[..conditions.partition_point(|tag| tag.start <= at)].last().is_some_and(|tag| at < tag.end)
     };
+    let printed: Vec<&SourceText> = parts.texts.iter().filter(|text| !in_condition(text.bytes(0..0).start)).collect();
     let mut places: Vec<(usize, Range<usize>, String)> = Vec::new();
-    for text in parts.texts.iter().filter(|text| !in_condition(text.bytes(0..0).start)) {
-        for gap in &gaps {
+    for gap in gaps {
+        for (at, text) in printed.iter().enumerate() {
             // A token is no text of the source.
             if gap.from.is_empty() && [BOS, EOS].contains(&gap.to.trim()) {
                 continue;
             }
-            places.extend(within(text, gap).map(|(score, bytes, written)| (score, text.bytes(bytes), written)));
+            let beside = beside(&printed[..at], &printed[at + 1..], gap);
+            places.extend(within(text, gap, beside).map(|(score, bytes, written)| (score, text.bytes(bytes), written)));
+        }
+        if gap.from.is_empty() {
+            places.extend(behind_tags(source, parts, &printed, gap));
         }
     }
-    let inserts = gaps.iter().filter(|gap| gap.from.is_empty());
-    places.extend(inserts.flat_map(|gap| behind_tags(source, parts, gap)));
     places.sort_by(|a, b| (b.0, b.1.start).cmp(&(a.0, a.1.start)));
     places.dedup();
     let mut all: Vec<Changes> =
@@ -153,8 +163,22 @@ fn said(tag: &str) -> &str {
     tag.trim_start_matches(['{', '%', '-', '+', ' ', '\n'])
 }
 
+/// How many characters the texts before and behind a place of the source share with what is around the gap.
+fn beside(before: &[&SourceText], behind: &[&SourceText], gap: &Gap) -> [usize; 2] {
+    let said = |text: &&&SourceText| !text.text.trim().is_empty();
+    let front = before.iter().rev().take(AROUND).find(said);
+    let front = front.and_then(|text| same(&mut text.text.chars().rev(), &mut gap.before.chars().rev()));
+    let back = behind.iter().take(AROUND).find(said);
+    let back = back.and_then(|text| same(&mut text.text.chars(), &mut gap.behind.chars()));
+    [front.unwrap_or(0), back.unwrap_or(0)]
+}
+
 /// The places of a text that may be the gap: how many characters around are the same, the bytes, and what is written for them.
-fn within<'t>(text: &'t SourceText, gap: &'t Gap) -> impl Iterator<Item = (usize, Range<usize>, String)> + 't {
+fn within<'t>(
+    text: &'t SourceText,
+    gap: &'t Gap,
+    beside: [usize; 2],
+) -> impl Iterator<Item = (usize, Range<usize>, String)> + 't {
     let own = &*text.text;
     // White space between tags is of the source, not of the prompt.
     let blank = !own.is_empty() && own.trim().is_empty();
@@ -165,8 +189,10 @@ fn within<'t>(text: &'t SourceText, gap: &'t Gap) -> impl Iterator<Item = (usize
     let places = starts.filter_map(move |at| {
         let behind = own[at..].strip_prefix(&*gap.from)?;
         let (before, end) = (&own[..at], own.len() - behind.len());
-        let front = same(&mut before.chars().rev(), &mut gap.before.chars().rev())?;
-        let back = same(&mut behind.chars(), &mut gap.behind.chars())?;
+        let mut front = same(&mut before.chars().rev(), &mut gap.before.chars().rev())?;
+        let mut back = same(&mut behind.chars(), &mut gap.behind.chars())?;
+        front += if before.is_empty() { beside[0] } else { 0 };
+        back += if behind.is_empty() { beside[1] } else { 0 };
         if !gap.from.is_empty() {
             return Some((2 * (front + back) + 1, at..end, text.written(&gap.to)));
         }
@@ -203,7 +229,12 @@ fn same(own: &mut dyn Iterator<Item = char>, there: &mut dyn Iterator<Item = cha
 }
 
 /// A tag of its own for what is missing, behind each tag that prints or ends something.
-fn behind_tags(source: &str, parts: &SourceParts, gap: &Gap) -> Vec<(usize, Range<usize>, String)> {
+fn behind_tags(
+    source: &str,
+    parts: &SourceParts,
+    printed: &[&SourceText],
+    gap: &Gap,
+) -> Vec<(usize, Range<usize>, String)> {
     let token = match gap.to.trim() {
         EOS => Some("eos_token"),
         BOS => Some("bos_token"),
@@ -217,14 +248,11 @@ fn behind_tags(source: &str, parts: &SourceParts, gap: &Gap) -> Vec<(usize, Rang
         Some(token) => token.to_owned(),
         None => format!("'{}'", gap.to.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n")),
     };
-    let texts: Vec<&SourceText> = parts.texts.iter().filter(|text| !text.text.trim().is_empty()).collect();
     let places = parts.tags.iter().filter(prints).map(|tag| {
         let close = if source[..tag.end].ends_with("-}}") || source[..tag.end].ends_with("-%}") { "-}}" } else { "}}" };
-        let next = texts.partition_point(|text| text.bytes(0..0).start < tag.end);
-        let front =
-            texts[..next].last().and_then(|text| same(&mut text.text.chars().rev(), &mut gap.before.chars().rev()));
-        let back = texts.get(next).and_then(|text| same(&mut text.text.chars(), &mut gap.behind.chars()));
-        (front.unwrap_or(0) + back.unwrap_or(0), tag.end..tag.end, format!("{{{{- {said} {close}"))
+        let next = printed.partition_point(|text| text.bytes(0..0).start < tag.end);
+        let [front, back] = beside(&printed[..next], &printed[next..], gap);
+        (2 * (front + back), tag.end..tag.end, format!("{{{{- {said} {close}"))
     });
     places.collect()
 }

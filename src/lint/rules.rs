@@ -11,7 +11,7 @@ mod pairs;
 mod tokens;
 
 use super::finding::{Finding, Rule, Shown};
-use super::marker::{Marker, closing, markers};
+use super::marker::{Marker, closing, markers, opening};
 use super::skeleton::{ANSWER, CALLS, Change, RESULT, SYSTEM, Skeleton, USER, VALUE, Wanted};
 use super::{BOS, Case, EOS, Outcome};
 use crate::proof::{Exam, Thinking};
@@ -131,22 +131,24 @@ fn spaced(skeleton: &Skeleton, opener: &Marker, closer: &str) -> String {
     of_known.max_by_key(String::len).unwrap_or_else(mirrored)
 }
 
-/// Where a marker should be closed: in front of what closes something around it, opens the same again or ends the turn.
-fn closing_place(facts: &Facts, text: &str, found: &[Marker], marker: &Marker, until: usize) -> usize {
+/// Where a marker should be closed: in front of what closes something around it, opens the same again or ends the turn; from
+/// `flat` on also in front of what opens something.
+fn closing_place(facts: &Facts, text: &str, found: &[Marker], marker: &Marker, flat: usize) -> usize {
     let mut open: Vec<&Marker> = Vec::new();
     let behind = &found[found.partition_point(|other| other.bytes.start <= marker.bytes.start)..];
-    let stops = behind.iter().take_while(|other| other.bytes.start < until).find(|other| {
-        let pairs = closing(&other.kind).iter().any(|closing| facts.has(closing));
-        match closes(&open, other) {
-            Some(at) => open.truncate(at),
-            None if other.kind == marker.kind || other.is_closing() || !pairs => {
-                return other.kind == marker.kind || other.is_closing() || is_end(facts, other);
-            }
-            None => open.push(other),
+    let mut place = text.len();
+    for other in behind {
+        let opens = closing(&other.kind).iter().any(|closing| facts.has(closing));
+        let ends = || opening(&other.kind).iter().any(|opening| facts.has(opening)) || is_end(facts, other);
+        if let Some(at) = closes(&open, other) {
+            open.truncate(at);
+        } else if opens && other.kind != marker.kind && other.bytes.start < flat {
+            open.push(other);
+        } else if opens || other.kind == marker.kind || other.is_closing() || ends() {
+            place = other.bytes.start;
+            break;
         }
-        false
-    });
-    let place = stops.map_or(until, |other| other.bytes.start);
+    }
     marker.bytes.end.max(text[..place].trim_end().len())
 }
 

@@ -69,7 +69,7 @@ fn unclosed(skeleton: &Skeleton, open: char, close: char) -> Vec<Change> {
                 }
             }
             None if PAIRS.iter().any(|(open, _)| *open == c) => {
-                if c == open && stack.last() == Some(&open) && before.ends_with(',') {
+                if c == open && stack.last() == Some(&open) && before.ends_with([',', VALUE]) {
                     let before = before.trim_end_matches(',').len();
                     stack.pop();
                     changes.push(Change { bytes: before..before, text: close.to_string() });

@@ -1,7 +1,7 @@
 //! What the instruction says of calls, against the calls of the history.
 
 use super::*;
-use crate::lint::marker::{is_near, opening};
+use crate::lint::marker::is_near;
 
 /// What the instruction says of calls, against the calls of the history.
 pub fn instruction(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
@@ -149,7 +149,7 @@ pub fn instruction(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
         }
         reported.push(marker.kind.clone());
         let message = format!("The example in the instruction does not close {}, and the history does.", marker.kind);
-        let place = closing_place(facts, told, &marked, marker, told.len());
+        let place = closing_place(facts, told, &marked, marker, usize::MAX);
         let missing = Change { bytes: place..place, text: spaced(skeleton, marker, &closer) };
         let swapped = again.map(|again| Change { bytes: again.bytes.clone(), text: closer.clone() });
         let edits = swapped.into_iter().chain([missing]).map(|change| Edit::Prompt(skeleton.with(vec![change])));

@@ -47,9 +47,12 @@ pub fn other_opening(facts: &Facts, exam: &mut Exam, all: &mut Vec<Suspect>) {
         let expected = &prompt[from..];
         let (Some(got), false) = (rendered.get(from..), expected.len() > 200) else { continue };
         let mut lengths: Vec<usize> = (expected.len().saturating_sub(3)..=expected.len() + 3).collect();
-        let same_end =
-            |len: &usize| got.get(..*len).is_some_and(|got| got.chars().next_back() == expected.chars().next_back());
-        lengths.sort_by_key(|len| !same_end(len));
+        // Those first that end alike.
+        let same_end = |len: usize| {
+            let got = got.as_bytes().get(..len).unwrap_or_default();
+            got.iter().rev().zip(expected.as_bytes().iter().rev()).take_while(|(a, b)| a == b).count()
+        };
+        lengths.sort_by_key(|len| std::cmp::Reverse(same_end(*len)));
         for len in lengths {
             let Some(got) = got.get(..len).filter(|got| is_near(got, expected)) else { continue };
             if closing(expected.trim()).contains(&got.trim().to_owned()) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::lint::marker::{is_near, opening, says_open};
+use crate::lint::marker::{is_near, says_open};
 
 /// Markers of the history that do not pair.
 pub fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut Vec<Suspect>) {
@@ -144,32 +144,30 @@ pub fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut 
             let changes = changes.map(|other| Change { bytes: other.bytes.clone(), text: closer.clone() });
             edits.push(Edit::Prompt(skeleton.with(changes.collect())));
         }
-        // It is missing: in front of what comes next, or behind the last value.
-        let all_of_kind = unclosed.iter().filter(|other| other.kind == marker.kind && other.bytes.start < next.start);
-        let all_of_kind: Vec<&Marker> = all_of_kind.copied().collect();
+        // It is missing: in front of what comes next, or behind the last value. Where questions lack it, so does the last one.
+        let same = |all: &[&Marker]| all.iter().copied().filter(|other| other.kind == marker.kind).cloned().collect();
+        let (of_kind, of_last): (Vec<Marker>, Vec<Marker>) = (same(&unclosed), same(&open));
         let text = spaced(skeleton, marker, &closer);
-        let calls_end = turn_of_calls.as_ref().map_or(0, |calls| calls.end);
-        let there = |marker: &Marker| closing_place(facts, &skeleton.text, &found, marker, next.start);
+        let all_found = markers(&skeleton.text);
+        let flat = |marker: &Marker| {
+            turn_of_calls.as_ref().filter(|_| in_calls(&marker)).map_or(usize::MAX, |calls| calls.end)
+        };
+        let there = |marker: &Marker| closing_place(facts, &skeleton.text, &all_found, marker, flat(marker));
         let by_value = |marker: &Marker| {
             let end = there(marker);
             // The results of calls are values as well.
-            let results = &skeleton.text[calls_end.min(end)..end];
-            let until = if in_calls(&marker) {
-                end - results.len() + results.find(VALUE).unwrap_or(results.len())
-            } else {
-                end
-            };
-            behind_value(&skeleton.text, marker.bytes.end.min(until), until).unwrap_or(end)
+            let calls_end = flat(marker).clamp(marker.bytes.end, end);
+            let until = skeleton.text[calls_end..end].find(VALUE).map_or(end, |at| calls_end + at);
+            behind_value(&skeleton.text, marker.bytes.end, until).unwrap_or(end)
         };
-        let places: [Vec<usize>; 2] = [
-            all_of_kind.iter().map(|marker| by_value(marker)).collect(),
-            all_of_kind.iter().map(|marker| there(marker)).collect(),
-        ];
-        for places in places {
-            let changes = places.into_iter().map(|at| Change { bytes: at..at, text: text.clone() });
-            let edit = Edit::Prompt(skeleton.with(changes.collect()));
-            if !edits.contains(&edit) {
-                edits.push(edit);
+        let last = of_last.iter().filter(|last| last.bytes.start > answer.end);
+        for markers in [of_kind.clone(), of_kind.iter().chain(last).cloned().collect()] {
+            for places in [markers.iter().map(by_value).collect::<Vec<usize>>(), markers.iter().map(there).collect()] {
+                let changes = places.into_iter().map(|at| Change { bytes: at..at, text: text.clone() });
+                let edit = Edit::Prompt(skeleton.with(changes.collect()));
+                if !edits.contains(&edit) {
+                    edits.push(edit);
+                }
             }
         }
         let paired = facts.parts.texts.iter().find(|text| text.text.contains(&*closer));
