@@ -106,6 +106,14 @@ pub enum Outcome {
         /// What was parsed.
         got: String,
     },
+    /// The parsed message differs, but the template writes both alike, so no reader can tell which one was meant: the expected
+    /// and the parsed one, as JSON. Not a fault.
+    Alike {
+        /// The message.
+        expected: String,
+        /// What was parsed.
+        got: String,
+    },
     /// The parsed message has additional white space around a text, and so renders to other bytes; without it, the render is
     /// the same. Not a fault, but a host that needs the same bytes must trim.
     Spaced(Difference),
@@ -163,7 +171,7 @@ impl Report {
 
 fn faults(cases: &[Case]) -> impl Iterator<Item = &Case> {
     cases.iter().filter(|case| match case.outcome {
-        Outcome::Survives | Outcome::Omitted(_) | Outcome::Spaced(_) => false,
+        Outcome::Survives | Outcome::Omitted(_) | Outcome::Spaced(_) | Outcome::Alike { .. } => false,
         Outcome::NoTurn(_) => {
             let mut same = cases.iter().filter(|other| other.probe == case.probe);
             same.all(|other| matches!(other.outcome, Outcome::NoTurn(_)))
@@ -190,6 +198,9 @@ impl Case {
                 (json["at"], json["expected"], json["got"]) =
                     ((*at).into(), expected.as_str().into(), got.as_str().into());
             }
+            Outcome::Alike { expected, got } => {
+                (json["expected"], json["got"]) = (expected.as_str().into(), got.as_str().into());
+            }
             Outcome::Lost { at, expected, got } => {
                 (json["at"], json["expected"], json["got"]) =
                     ((*at).into(), expected.as_str().into(), got.as_str().into());
@@ -214,6 +225,7 @@ impl Outcome {
             Outcome::Omitted(_) => "omitted",
             Outcome::NoTurn(_) => "no_turn",
             Outcome::Lost { .. } => "lost",
+            Outcome::Alike { .. } => "alike",
             Outcome::Spaced(_) => "spaced",
             Outcome::Rewritten(_) => "rewritten",
             Outcome::Refused(_) => "refused",
@@ -377,14 +389,17 @@ fn outcome(
     *turn = read.turn;
     let got = &read.got.message;
     let render = |got: &Message| exam.render(&asked.request, &with_ids(got, &case.whole));
+    let shown = |message: &Message| shown(message).to_string();
+    if read.verdict == Verdict::Alike {
+        return Ok(Outcome::Alike { expected: shown(&case.expected), got: shown(got) });
+    }
     if read.verdict != Verdict::Same {
         // Arguments that were cut off are not JSON.
         let at = match render(got) {
             Ok(again) => difference(rendered, &again).map(|difference| difference.at),
             Err(_) => Some(prompt.len() + read.got.left_at.unwrap_or(0)),
         };
-        let [expected, got] = [&case.whole, got].map(|message| shown(message).to_string());
-        return Ok(Outcome::Lost { at, expected, got });
+        return Ok(Outcome::Lost { at, expected: shown(&case.whole), got: shown(got) });
     }
     let Some(changed) = difference(rendered, &render(got)?) else {
         return Ok(case.omitted.map_or(Outcome::Survives, Outcome::Omitted));

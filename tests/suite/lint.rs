@@ -102,7 +102,7 @@ fn contradictions_are_found_and_mended() {
         ("so:\\n<call>", "so:\\n<calls>", Rule::OtherInstruction, "<calls>", true),
         ("\"input\": <object>", "\"arguments\": <object>", Rule::OtherInstruction, "\"arguments\"", true),
         ("{{- f.name -}}", "{{- f.name | upper -}}", Rule::ChangedName, "", true),
-        ("in m.tool_calls or []", "in []", Rule::HiddenCalls, "", false),
+        ("in m.tool_calls or []", "in m.calls", Rule::HiddenCalls, "", true),
         ("'<|open|>assistant", "'<|open|>asistant", Rule::OtherOpening, "<|open|>asistant", true),
     ] {
         let faulty = WHOLE.replace(right, wrong);
@@ -148,8 +148,10 @@ fn tokens_that_the_vocabulary_lacks_are_found() {
 fn what_is_written_alike_is_told() {
     let calls = CALLS.replace("ARGUMENTS", "c.function.arguments | tojson");
     let template = template(&calls.replace("m.content", "m.content | replace('🎉', '')"), "<|assistant|>");
-    let Outcome::Lost { at, expected, got } = outcome(&template, "content in unicode") else { panic!() };
-    assert_eq!((at, expected.replace("🎉", "")), (None, got));
+    let Outcome::Alike { expected, got } = outcome(&template, "content in unicode") else { panic!() };
+    assert_ne!(expected, got);
+    assert_eq!(expected.replace("🎉", ""), got);
+    assert_eq!(lint(&template).faults().count(), 0, "nothing that a reader could do");
 }
 
 #[test]

@@ -55,7 +55,11 @@ pub fn calls(facts: &Facts, exam: &mut Exam, all: &mut Vec<Suspect>) {
     let back = cases.iter().any(|case| {
         matches!(
             case.outcome,
-            Outcome::Survives | Outcome::Spaced(_) | Outcome::Rewritten(_) | Outcome::Omitted("content" | "reasoning")
+            Outcome::Survives
+                | Outcome::Spaced(_)
+                | Outcome::Alike { .. }
+                | Outcome::Rewritten(_)
+                | Outcome::Omitted("content" | "reasoning")
         )
     });
     let lost = cases.iter().find(|case| matches!(case.outcome, Outcome::Lost { .. }));
