@@ -133,7 +133,11 @@ fn gaps(source: &str, parts: &SourceParts, wanted: &Wanted) -> Vec<Changes> {
                 continue;
             }
             let beside = beside(&printed[..at], &printed[at + 1..], gap);
-            places.extend(within(text, gap, beside).map(|(score, bytes, written)| (score, text.bytes(bytes), written)));
+            places.extend(within(text, gap, beside).map(|(score, bytes, written)| {
+                // A text that is there is a stronger sign than texts beside a tag.
+                let sign = if score > 0 { 4 * AROUND } else { 0 };
+                (sign + score, text.bytes(bytes), written)
+            }));
         }
         if gap.from.is_empty() {
             places.extend(behind_tags(source, parts, &printed, gap));

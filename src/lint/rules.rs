@@ -132,7 +132,7 @@ fn spaced(skeleton: &Skeleton, opener: &Marker, closer: &str) -> String {
 }
 
 /// Where a marker should be closed: in front of what closes something around it, opens the same again or ends the turn; from
-/// `flat` on also in front of what opens something.
+/// `flat` on in front of any marker that closes nothing inside of it.
 fn closing_place(facts: &Facts, text: &str, found: &[Marker], marker: &Marker, flat: usize) -> usize {
     let mut open: Vec<&Marker> = Vec::new();
     let behind = &found[found.partition_point(|other| other.bytes.start <= marker.bytes.start)..];
@@ -144,7 +144,7 @@ fn closing_place(facts: &Facts, text: &str, found: &[Marker], marker: &Marker, f
             open.truncate(at);
         } else if opens && other.kind != marker.kind && other.bytes.start < flat {
             open.push(other);
-        } else if opens || other.kind == marker.kind || other.is_closing() || ends() {
+        } else if opens || other.bytes.start >= flat || other.kind == marker.kind || other.is_closing() || ends() {
             place = other.bytes.start;
             break;
         }

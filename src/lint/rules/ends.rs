@@ -42,7 +42,9 @@ pub fn ends(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut V
     // What most messages end with comes first.
     kinds.sort_by_key(|kind| turns.iter().filter(|turn| !has(turn, kind)).count());
     for kind in kinds {
-        let (with, without): (Vec<&Turn>, Vec<&Turn>) = turns.iter().partition(|turn| has(turn, kind));
+        let (with, mut without): (Vec<&Turn>, Vec<&Turn>) = turns.iter().partition(|turn| has(turn, kind));
+        // It may end in another way.
+        without.retain(|turn| !turn.tail.iter().any(|end| is_end(facts, end) && !closes_own(skeleton, turn, end)));
         let of = |turn: &&Turn| role(turn.message).0;
         let Some(own) = without.first().map(of) else { continue };
         let others: Vec<usize> = with.iter().map(of).filter(|role| *role != own).collect();
@@ -57,11 +59,7 @@ pub fn ends(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut V
         } else {
             continue;
         };
-        // It may end in another way.
-        let lacks = |turn: &&&Turn| {
-            of(turn) == own && !turn.tail.iter().any(|end| is_end(facts, end) && !closes_own(skeleton, turn, end))
-        };
-        let lacking: Vec<&&Turn> = without.iter().filter(lacks).collect();
+        let lacking: Vec<&&Turn> = without.iter().filter(|turn| of(turn) == own).collect();
         let Some(first) = lacking.first() else { continue };
         let known = with.iter().find_map(|turn| turn.tail.iter().find(|end| end.kind == kind));
         let Some(known) = known else { continue };

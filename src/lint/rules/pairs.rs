@@ -28,7 +28,7 @@ pub fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut 
         let closes = opening(&marker.kind).iter().any(|opening| facts.has(opening));
         in_calls(marker) && !closes && !of_answer.iter().chain(&heads).any(|other| other.kind == marker.kind)
     };
-    let first_of_calls = behind_user.iter().find(is_of_calls).map(|marker| marker.bytes.clone());
+    let first_of_calls = behind_user.iter().find(is_of_calls).map(|marker| &marker.kind);
     for marker in behind_user {
         if marker.is_closing()
             || !open.is_empty() && closes(&open, marker).is_some()
@@ -76,10 +76,19 @@ pub fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut 
             let meet = |pair: &[&Marker]| !skeleton.text[pair[0].bytes.end..pair[1].bytes.start].contains(VALUE);
             same.len() > skeleton.shape.calls && same.windows(2).any(meet)
         };
+        // A marker that stands behind a value in one place, as what closes, and in another does not.
+        let both = !paired && (is_tag || says_open(&marker.kind)) && in_calls(&marker) && {
+            let near = |other: &&Marker| {
+                let (before, behind) = (&skeleton.text[..other.bytes.start], &skeleton.text[other.bytes.end..]);
+                (before.trim_end().ends_with(VALUE), behind.trim_start().starts_with(VALUE))
+            };
+            let same = || behind_user.iter().filter(in_calls).filter(|other| other.kind == marker.kind);
+            same().any(|other| near(&other) == (true, false)) && same().any(|other| !near(&other).0)
+        };
         // A tag that begins the calls, where the template closes others.
-        let begins = !paired && is_tag && closes_tags && first_of_calls.as_ref() == Some(&marker.bytes);
-        let named = !paired && says_open(&marker.kind) && first_of_calls.as_ref() == Some(&marker.bytes);
-        if paired || twice || begins || named {
+        let begins = !paired && is_tag && closes_tags && first_of_calls == Some(&marker.kind) && in_calls(&marker);
+        let named = !paired && says_open(&marker.kind) && first_of_calls == Some(&marker.kind) && in_calls(&marker);
+        if paired || twice || both || begins || named {
             open.push(marker);
         }
     }
@@ -87,9 +96,11 @@ pub fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut 
     unclosed.extend(open.iter().filter(|marker| marker.bytes.start < answer.end));
     unclosed.sort_by_key(|marker| marker.bytes.start);
     let openers = openers(facts, skeleton, openings);
-    let opens_message = |kind: &str| {
+    let heads = |kind: &str| {
         openers.iter().any(|opener| opener == kind) || found[..header].last().is_some_and(|last| last.kind == kind)
     };
+    let opens_message =
+        |kind: &str| heads(kind) && !behind_user.iter().any(|other| other.kind == kind && is_of_calls(&other));
     let mut told = BTreeSet::new();
     for &marker in &unclosed {
         // A message may have another end, as where it is a call.
@@ -150,7 +161,7 @@ pub fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut 
         let text = spaced(skeleton, marker, &closer);
         let all_found = markers(&skeleton.text);
         let flat = |marker: &Marker| {
-            turn_of_calls.as_ref().filter(|_| in_calls(&marker)).map_or(usize::MAX, |calls| calls.end)
+            turn_of_calls.as_ref().filter(|_| is_of_calls(&marker)).map_or(usize::MAX, |calls| calls.end)
         };
         let there = |marker: &Marker| closing_place(facts, &skeleton.text, &all_found, marker, flat(marker));
         let by_value = |marker: &Marker| {
@@ -162,7 +173,7 @@ pub fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut 
         };
         let last = of_last.iter().filter(|last| last.bytes.start > answer.end);
         for markers in [of_kind.clone(), of_kind.iter().chain(last).cloned().collect()] {
-            for places in [markers.iter().map(by_value).collect::<Vec<usize>>(), markers.iter().map(there).collect()] {
+            for places in [markers.iter().map(there).collect::<Vec<usize>>(), markers.iter().map(by_value).collect()] {
                 let changes = places.into_iter().map(|at| Change { bytes: at..at, text: text.clone() });
                 let edit = Edit::Prompt(skeleton.with(changes.collect()));
                 if !edits.contains(&edit) {
