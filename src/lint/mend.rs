@@ -3,6 +3,7 @@
 //! Where a rule says what the prompt should be, an edit has to be where the source writes the texts around the fault: a text of
 //! the source may stand there if its part in front of the edit is what the prompt has in front of it, and so behind.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::rules::Edit;
@@ -143,7 +144,7 @@ fn gaps(source: &str, parts: &SourceParts, wanted: &Wanted) -> Vec<Changes> {
             places.extend(behind_tags(source, parts, &printed, gap));
         }
     }
-    places.sort_by(|a, b| (b.0, b.1.start).cmp(&(a.0, a.1.start)));
+    places.sort_by_key(|(score, bytes, _)| Reverse((*score, bytes.start)));
     places.dedup();
     let mut all: Vec<Changes> =
         places.iter().map(|(_, bytes, text)| vec![(bytes.clone(), text.clone())]).take(TRIED_OF_ONE).collect();

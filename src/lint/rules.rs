@@ -11,8 +11,8 @@ mod pairs;
 mod tokens;
 
 use super::finding::{Finding, Rule, Shown};
-use super::marker::{Marker, closing, markers, opening};
-use super::skeleton::{ANSWER, CALLS, Change, RESULT, SYSTEM, Skeleton, USER, VALUE, Wanted};
+use super::marker::{Marker, VALUE, closing, markers, opening};
+use super::skeleton::{ANSWER, CALLS, Change, RESULT, SYSTEM, Skeleton, USER, Wanted};
 use super::{BOS, Case, EOS, Outcome};
 use crate::proof::{Exam, Thinking};
 use chatparse_jinja::{SourceParts, place};

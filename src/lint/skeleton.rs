@@ -4,15 +4,12 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::marker::{Marker, markers};
+use super::marker::{Marker, VALUE, markers};
 use super::{BOS, EOS};
 use crate::chat::ChatTemplate;
 use crate::segments::{Origin, Segments};
 use chatparse_base::{Error, ErrorKind, Result};
 use chatparse_message::Request;
-
-/// Stands for a value: U+FFFC, an object in a text.
-pub const VALUE: char = '\u{fffc}';
 
 /// The indices of the messages in the conversation.
 pub const SYSTEM: usize = 0;

@@ -94,13 +94,19 @@ pub fn unopened(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &m
     else {
         return;
     };
-    let opener = tail(opening, &marker);
     // Answers begin with it as well, or end with what closes it.
-    let glue = |text: Option<&str>| text.map(markers).unwrap_or_default();
-    let again = glue(skeleton.before(ANSWER)).iter().any(|other| other.kind == marker.kind);
-    if !again && !glue(skeleton.behind(ANSWER)).iter().any(|other| closing(&marker.kind).contains(&other.kind)) {
-        return;
-    }
+    let before = skeleton.before(ANSWER).unwrap_or_default();
+    let again = markers(before).into_iter().rfind(|other| other.kind == marker.kind);
+    let behind = skeleton.behind(ANSWER).map(markers).unwrap_or_default();
+    let opener = match again {
+        Some(again) => {
+            let answer = &before[again.bytes.start..];
+            let pairs = opening[marker.bytes.start..].chars().zip(answer.chars());
+            pairs.take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
+        }
+        None if behind.iter().any(|other| closing(&marker.kind).contains(&other.kind)) => tail(opening, &marker),
+        None => return,
+    };
     let message = format!("The prompt opens no turn, and turns of the history begin with {}.", marker.kind);
     let shown = [("prompt", skeleton.shown(last)), ("history", skeleton.shown(user.start..calls.end))];
     let at = skeleton.text.len();
