@@ -22,6 +22,9 @@ type Changes = Vec<(Range<usize>, String)>;
 pub fn edited<'e>(source: &str, parts: &SourceParts, edits: &'e [Edit]) -> Vec<(String, &'e Edit)> {
     let mut sources: Vec<(String, &Edit)> = Vec::new();
     for edit in edits {
+        if sources.len() >= TRIED {
+            break;
+        }
         let all = match edit {
             Edit::Prompt(wanted) => gaps(source, parts, wanted),
             Edit::Replace(pairs) => replaced(parts, pairs),

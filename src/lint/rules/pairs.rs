@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::lint::marker::{is_near, says_open};
 
+/// Most markers that are taken for another one with a slip.
+const SLIPS: usize = 4;
+
 /// Markers of the history that do not pair.
 pub fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut Vec<Suspect>) {
     let (Some(user), Some(answer)) = (skeleton.extent(USER), skeleton.extent(ANSWER)) else { return };
@@ -46,7 +49,8 @@ pub fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut 
                         .iter()
                         .chain(&open)
                         .flat_map(|open| closing(&open.kind))
-                        .filter(|closing| is_near(closing, &marker.kind));
+                        .filter(|closing| is_near(closing, &marker.kind))
+                        .take(SLIPS);
                     let mut edits: Vec<Edit> =
                         near.map(|near| exchanged(skeleton, behind_user, marker, &near)).collect();
                     if let Some(opening) = opening(&marker.kind).into_iter().next() {
@@ -134,21 +138,18 @@ pub fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut 
             ),
             false => format!("{} opens in the history and is not closed.", marker.kind),
         };
-        let mut edits = Vec::new();
+        let mut edits: Vec<Edit> = Vec::new();
         // A closer with a slip in it.
-        for other in behind_user {
-            let unknown = !opening(&other.kind).iter().any(|open| facts.has(open))
-                && closing(&other.kind).iter().all(|close| !facts.has(close));
-            let edit = exchanged(skeleton, behind_user, other, &closer);
-            if other.bytes.start > marker.bytes.start
+        let near = |other: &&Marker| {
+            other.bytes.start > marker.bytes.start
                 && other.kind != marker.kind
-                && unknown
                 && is_near(&other.kind, &closer)
-                && !edits.contains(&edit)
-            {
-                edits.push(edit);
-            }
-        }
+                && opening(&other.kind).iter().chain(&closing(&other.kind)).all(|kind| !facts.has(kind))
+        };
+        let mut kinds = BTreeSet::new();
+        let slips =
+            behind_user.iter().filter(|other| kinds.len() < SLIPS && near(other) && kinds.insert(other.kind.clone()));
+        edits.extend(slips.map(|other| exchanged(skeleton, behind_user, other, &closer)));
         // Every other one closes.
         if again && !opens_message(&marker.kind) {
             let changes = same.iter().skip(1).step_by(2);
