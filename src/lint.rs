@@ -5,6 +5,7 @@
 //! its model would have to process the prompt again from the first byte that differs. Whether prompts stay unchanged when
 //! other messages follow is reported separately, for each kind of turn.
 
+mod diff;
 mod finding;
 mod marker;
 mod mend;
@@ -20,7 +21,7 @@ use crate::segments::Origin;
 use chatparse_base::{Error, Result};
 use chatparse_jinja::SourceParts;
 use chatparse_message::{Message, Request};
-use rules::{Facts, Suspect};
+use rules::{Edit, Facts, Suspect};
 use skeleton::Skeleton;
 
 pub use finding::{Finding, Patch, Rule, Shown};
@@ -105,6 +106,14 @@ pub enum Outcome {
         /// What was parsed.
         got: String,
     },
+    /// The parsed message differs, but the template writes both alike, so no reader can tell which one was meant: the expected
+    /// and the parsed one, as JSON. Not a fault.
+    Alike {
+        /// The message.
+        expected: String,
+        /// What was parsed.
+        got: String,
+    },
     /// The parsed message has additional white space around a text, and so renders to other bytes; without it, the render is
     /// the same. Not a fault, but a host that needs the same bytes must trim.
     Spaced(Difference),
@@ -162,7 +171,7 @@ impl Report {
 
 fn faults(cases: &[Case]) -> impl Iterator<Item = &Case> {
     cases.iter().filter(|case| match case.outcome {
-        Outcome::Survives | Outcome::Omitted(_) | Outcome::Spaced(_) => false,
+        Outcome::Survives | Outcome::Omitted(_) | Outcome::Spaced(_) | Outcome::Alike { .. } => false,
         Outcome::NoTurn(_) => {
             let mut same = cases.iter().filter(|other| other.probe == case.probe);
             same.all(|other| matches!(other.outcome, Outcome::NoTurn(_)))
@@ -189,6 +198,9 @@ impl Case {
                 (json["at"], json["expected"], json["got"]) =
                     ((*at).into(), expected.as_str().into(), got.as_str().into());
             }
+            Outcome::Alike { expected, got } => {
+                (json["expected"], json["got"]) = (expected.as_str().into(), got.as_str().into());
+            }
             Outcome::Lost { at, expected, got } => {
                 (json["at"], json["expected"], json["got"]) =
                     ((*at).into(), expected.as_str().into(), got.as_str().into());
@@ -213,6 +225,7 @@ impl Outcome {
             Outcome::Omitted(_) => "omitted",
             Outcome::NoTurn(_) => "no_turn",
             Outcome::Lost { .. } => "lost",
+            Outcome::Alike { .. } => "alike",
             Outcome::Spaced(_) => "spaced",
             Outcome::Rewritten(_) => "rewritten",
             Outcome::Refused(_) => "refused",
@@ -269,19 +282,25 @@ impl Checked {
         let mut finding = suspect.finding.clone();
         let ((back, faults), known) = (self.counts(), self.suspects.len());
         let key = |suspect: &Suspect| (suspect.finding.rule, suspect.finding.subject.clone());
-        let patches = mend::edited(template.written(), &self.parts, &suspect.edits);
         let prompts = skeleton::prompts(template);
-        finding.patch = patches.into_iter().find(|patch| {
+        let shows = |prompts: &[Option<String>]| prompts.iter().flatten().any(|text| text.contains(skeleton::ARGUMENT));
+        let sources = mend::edited(template.written(), &self.parts, &suspect.edits);
+        let mended = sources.into_iter().find(|(source, edit)| {
             // Most edits do not help, which the prompt of one conversation shows.
-            let Ok(unproved) = template.edited(&patch.source, false) else { return false };
-            if skeleton::prompts(&unproved) == prompts {
+            let Ok(unproved) = template.edited(source, false) else { return false };
+            let helps = match edit {
+                Edit::Prompt(wanted) => wanted.is_of(&unproved),
+                Edit::Loop => !shows(&prompts) && shows(&skeleton::prompts(&unproved)),
+                Edit::Replace(_) | Edit::Unfilter => skeleton::prompts(&unproved) != prompts,
+            };
+            if !helps {
                 return false;
             }
             let (_, left) = suspects(&unproved, &[], &mut unproved.exam().0);
             if left.iter().any(|left| key(left) == key(suspect)) {
                 return false;
             }
-            let Ok(edited) = template.edited(&patch.source, true) else { return false };
+            let Ok(edited) = template.edited(source, true) else { return false };
             let checked = Checked::of(&edited);
             let (now_back, now_faults) = checked.counts();
             let mut left = checked.suspects.iter().map(key);
@@ -290,9 +309,7 @@ impl Checked {
                 && now_faults <= faults
                 && left.all(|left| left != key(suspect) && self.suspects.iter().any(|other| key(other) == left))
         });
-        if let Some(patch) = &mut finding.patch {
-            patch.diff = mend::diff(template.written(), &patch.source);
-        }
+        finding.patch = mended.map(|(source, _)| Patch { diff: diff::diff(template.written(), &source), source });
         finding
     }
 }
@@ -300,11 +317,14 @@ impl Checked {
 /// What the rules find; without cases, only what one conversation shows.
 fn suspects(template: &ChatTemplate, cases: &[Case], exam: &mut Exam) -> (SourceParts, Vec<Suspect>) {
     let parts = SourceParts::of(template.written());
-    let skeleton = template.with_tokens(BOS, EOS).and_then(|marked| Skeleton::of(&marked)).ok();
+    let marked = template.with_tokens(BOS, EOS);
+    let skeleton = marked.as_ref().ok().and_then(|marked| Skeleton::of(marked).ok());
+    let bare = marked.ok().zip(skeleton.as_ref()).and_then(|(marked, skeleton)| skeleton.without_system(&marked));
     let facts = Facts {
         source: template.written(),
         parts: &parts,
         skeleton: skeleton.as_ref(),
+        bare: bare.as_ref(),
         cases,
         special: template.special_tokens(),
         tools: template.caps().tools,
@@ -369,14 +389,17 @@ fn outcome(
     *turn = read.turn;
     let got = &read.got.message;
     let render = |got: &Message| exam.render(&asked.request, &with_ids(got, &case.whole));
+    let shown = |message: &Message| shown(message).to_string();
+    if read.verdict == Verdict::Alike {
+        return Ok(Outcome::Alike { expected: shown(&case.expected), got: shown(got) });
+    }
     if read.verdict != Verdict::Same {
         // Arguments that were cut off are not JSON.
         let at = match render(got) {
             Ok(again) => difference(rendered, &again).map(|difference| difference.at),
             Err(_) => Some(prompt.len() + read.got.left_at.unwrap_or(0)),
         };
-        let [expected, got] = [&case.whole, got].map(|message| shown(message).to_string());
-        return Ok(Outcome::Lost { at, expected, got });
+        return Ok(Outcome::Lost { at, expected: shown(&case.whole), got: shown(got) });
     }
     let Some(changed) = difference(rendered, &render(got)?) else {
         return Ok(case.omitted.map_or(Outcome::Survives, Outcome::Omitted));

@@ -243,7 +243,7 @@ fn kind_of(report: u32) -> Result<ReportKind> {
 /// `excerpt`), `shown` (parts of renders: `from`, `text`) and `patch` (a unified diff or null). Each is tried to be mended, which
 /// may take seconds. `faults` counts the `cases` that need a look. Each case has
 /// `probe` (the kind of message), `thinking`, `turn` (the template's text), `outcome` (`survives`, `omitted`, `no_turn`,
-/// `lost`, `spaced`, `rewritten` or `refused`) and, for some outcomes, `at` (the first byte that differs), `expected`,
+/// `lost`, `alike`, `spaced`, `rewritten` or `refused`) and, for some outcomes, `at` (the first byte that differs), `expected`,
 /// `got`, `part` or `error`. `next` has, for each kind of turn, whether the bytes that were sent are `preserved`;
 /// `untraced` lists texts of a prompt whose origin is unknown, or is null. `response_template` is null, or says how well the template's
 /// own one does: `cases`, `read_back`, `reader_reads_back` (with the reader in use), `why`, and `error` if it cannot be read.

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::skeleton::VALUE;
+/// Stands for a value in a text: U+FFFC, an object.
+pub const VALUE: char = '\u{fffc}';
 
 /// Most bytes of a marker.
 const BYTES: usize = 80;

@@ -1,54 +1,103 @@
-//! Edits that may mend a template, and the proof of one: with it the finding is gone, nothing new is found, and no fewer messages
-//! are read back.
+//! Edits that may mend a template, likely ones first. Whether one does is for renders to say.
+//!
+//! Where a rule says what the prompt should be, an edit has to be where the source writes the texts around the fault: a text of
+//! the source may stand there if its part in front of the edit is what the prompt has in front of it, and so behind.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
-use super::finding::Patch;
 use super::rules::Edit;
+use super::skeleton::{AROUND, Gap, Wanted};
 use super::{BOS, EOS};
-use chatparse_jinja::SourceParts;
+use chatparse_jinja::{SourceParts, SourceText};
 
-/// Most edits that are tried for one finding: each is a lint.
+/// Most sources that are tried for one finding: each is a few renders. And most of them for one of its edits.
 const TRIED: usize = 96;
-
-/// Lines around an edit in a diff.
-const CONTEXT: usize = 3;
+const TRIED_OF_ONE: usize = 40;
 
 /// Texts for ranges of a source, in order.
 type Changes = Vec<(Range<usize>, String)>;
 
-/// The edited sources, likely ones first.
-pub fn edited(source: &str, parts: &SourceParts, edits: &[Edit]) -> Vec<Patch> {
-    let mut all: Vec<Changes> = Vec::new();
+/// The edited sources, each with the edit that it tries, likely ones first.
+pub fn edited<'e>(source: &str, parts: &SourceParts, edits: &'e [Edit]) -> Vec<(String, &'e Edit)> {
+    let mut sources: Vec<(String, &Edit)> = Vec::new();
     for edit in edits {
-        match edit {
-            Edit::Replace(pairs) => replaced(parts, pairs, &mut all),
-            Edit::Insert { text, behind } => inserted(source, parts, text, behind, &mut all),
-            Edit::Unfilter => {
-                let cases = ["upper", "lower", "title", "capitalize"];
-                let filters = parts.filters.iter().filter(|(name, _)| cases.contains(&&**name));
-                all.extend(filters.map(|(_, bytes)| vec![(bytes.clone(), String::new())]));
+        if sources.len() >= TRIED {
+            break;
+        }
+        let all = match edit {
+            Edit::Prompt(wanted) => gaps(source, parts, wanted),
+            Edit::Replace(pairs) => replaced(parts, pairs),
+            Edit::Unfilter => unfiltered(parts),
+            Edit::Loop => loops(source, parts),
+        };
+        for changes in all.into_iter().take(TRIED_OF_ONE) {
+            let mut mended = source.to_owned();
+            for (bytes, text) in changes.iter().rev() {
+                mended.replace_range(bytes.clone(), text);
+            }
+            if mended != source && sources.iter().all(|(known, of)| *known != mended || *of != edit) {
+                sources.push((mended, edit));
             }
         }
     }
-    let mut patches: Vec<Patch> = Vec::new();
-    for changes in all {
-        if patches.len() == TRIED {
-            break;
-        }
-        let mut mended = source.to_owned();
-        for (bytes, text) in changes.iter().rev() {
-            mended.replace_range(bytes.clone(), text);
-        }
-        if mended != source && !patches.iter().any(|patch| patch.source == mended) {
-            patches.push(Patch { source: mended, diff: String::new() });
-        }
-    }
-    patches
+    sources.truncate(TRIED);
+    sources
 }
 
-fn replaced(parts: &SourceParts, pairs: &[(String, String)], all: &mut Vec<Changes>) {
-    let mut everywhere = Changes::new();
+/// Each filter that changes the case of a text, and all of them.
+fn unfiltered(parts: &SourceParts) -> Vec<Changes> {
+    let cases = ["upper", "lower", "title", "capitalize"];
+    let filters = parts.filters.iter().filter(|(name, _)| cases.contains(&&**name));
+    let all: Changes = filters.map(|(_, bytes)| (bytes.clone(), String::new())).collect();
+    let each = all.iter().map(|change| vec![change.clone()]);
+    each.chain([all.clone()]).collect()
+}
+
+/// Each loop over something else, over the calls of the message.
+fn loops(source: &str, parts: &SourceParts) -> Vec<Changes> {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    // What the source names so, as `message.tool_calls` or `m['tool_calls']`, or else what a loop has.
+    let mut calls: Vec<String> = Vec::new();
+    let mut variables: Vec<String> = Vec::new();
+    for tag in &parts.tags {
+        let tag = &source[tag.clone()];
+        for (at, _) in tag.match_indices("tool_calls") {
+            let name = tag[..at].trim_end_matches(['.', '[', '\'', '"']).trim_end_matches(word).len();
+            let end = at + "tool_calls".len();
+            let end = end + tag[end..].len() - tag[end..].trim_start_matches(['\'', '"', ']']).len();
+            if at > name + 1 {
+                calls.push(tag[name..end].to_owned());
+            }
+        }
+        if let Some(said) = said(tag).strip_prefix("for ") {
+            variables.push(format!("{}.tool_calls", &said[..said.len() - said.trim_start_matches(word).len()]));
+        }
+    }
+    let mut calls: Vec<String> = if calls.is_empty() { variables } else { calls };
+    calls.sort();
+    calls.dedup();
+    let mut all = Vec::new();
+    for tag in &parts.tags {
+        let said = &source[tag.clone()];
+        let Some(over) = said.find(" in ").filter(|_| is_loop(said)) else { continue };
+        let from = over + " in ".len();
+        let to = [" if ", "-%}", "+%}", "%}"].iter().filter_map(|end| said[from..].find(end)).min();
+        let to = from + said[from..from + to.unwrap_or(0)].trim_end().len();
+        let others = calls.iter().filter(|calls| said[from..to] != **calls);
+        all.extend(others.map(|calls| vec![(tag.start + from..tag.start + to, calls.clone())]));
+    }
+    all
+}
+
+fn is_loop(tag: &str) -> bool {
+    tag.starts_with("{%") && said(tag).starts_with("for ")
+}
+
+/// Texts of the source for others: each alone, the last ones first, as what turns look like stands behind the instruction. Then
+/// several.
+fn replaced(parts: &SourceParts, pairs: &[(String, String)]) -> Vec<Changes> {
+    let (mut all, mut everywhere) = (Vec::new(), Changes::new());
     for (from, to) in pairs.iter().filter(|(from, _)| !from.is_empty()) {
         for text in &parts.texts {
             let found = text.text.match_indices(&**from);
@@ -56,133 +105,162 @@ fn replaced(parts: &SourceParts, pairs: &[(String, String)], all: &mut Vec<Chang
         }
     }
     everywhere.sort_by_key(|(bytes, _)| bytes.start);
-    let apart = everywhere.windows(2).all(|pair| pair[0].0.end <= pair[1].0.start);
-    // Each alone, the last ones first: what turns look like stands behind the instruction. Then several.
     if pairs.len() == 1 {
         all.extend(everywhere.iter().rev().map(|change| vec![change.clone()]));
     }
+    let apart = everywhere.windows(2).all(|pair| pair[0].0.end <= pair[1].0.start);
     if apart && everywhere.len() > 1 {
-        // Every other one, where a marker opens and closes.
-        all.push(everywhere.iter().skip(1).step_by(2).cloned().collect());
-        all.push(everywhere);
+        all.insert(all.len().min(TRIED_OF_ONE / 2), everywhere);
     }
+    all
 }
 
-fn inserted(source: &str, parts: &SourceParts, text: &str, behind: &str, all: &mut Vec<Changes>) {
-    let token = match text.trim() {
+/// Where the source may write what is to change: each place alone, those first whose texts are also around it in the prompt; and
+/// all of them.
+fn gaps(source: &str, parts: &SourceParts, wanted: &Wanted) -> Vec<Changes> {
+    let mut gaps: Vec<&Gap> = Vec::new();
+    for gap in &wanted.changes {
+        if gaps.len() < 4 && !gaps.contains(&gap) {
+            gaps.push(gap);
+        }
+    }
+    let conditions: Vec<&Range<usize>> = parts.tags.iter().filter(|tag| asks(&source[(*tag).clone()])).collect();
+    let in_condition = |at: usize| {
+        conditions[..conditions.partition_point(|tag| tag.start <= at)].last().is_some_and(|tag| at < tag.end)
+    };
+    let printed: Vec<&SourceText> = parts.texts.iter().filter(|text| !in_condition(text.bytes(0..0).start)).collect();
+    let mut places: Vec<(usize, Range<usize>, String)> = Vec::new();
+    for gap in gaps {
+        for (at, text) in printed.iter().enumerate() {
+            // A token is no text of the source.
+            if gap.from.is_empty() && [BOS, EOS].contains(&gap.to.trim()) {
+                continue;
+            }
+            let beside = beside(&printed[..at], &printed[at + 1..], gap);
+            places.extend(within(text, gap, beside).map(|(score, bytes, written)| {
+                // A text that is there is a stronger sign than texts beside a tag.
+                let sign = if score > 0 { 4 * AROUND } else { 0 };
+                (sign + score, text.bytes(bytes), written)
+            }));
+        }
+        if gap.from.is_empty() {
+            places.extend(behind_tags(source, parts, &printed, gap));
+        }
+    }
+    places.sort_by_key(|(score, bytes, _)| Reverse((*score, bytes.start)));
+    places.dedup();
+    let mut all: Vec<Changes> =
+        places.iter().map(|(_, bytes, text)| vec![(bytes.clone(), text.clone())]).take(TRIED_OF_ONE).collect();
+    // All at once: where several texts are to change, or one that the source writes at several places.
+    let mut several: Changes =
+        places.into_iter().filter(|place| !place.1.is_empty()).map(|(_, bytes, text)| (bytes, text)).collect();
+    several.sort_by_key(|(bytes, _)| bytes.start);
+    several.dedup();
+    if several.len() > 1 && several.windows(2).all(|pair| pair[0].0.end <= pair[1].0.start) {
+        all.insert(0, several);
+    }
+    all
+}
+
+/// Whether a tag asks or loops, and prints nothing.
+fn asks(tag: &str) -> bool {
+    tag.starts_with("{%") && !said(tag).starts_with("set")
+}
+
+fn said(tag: &str) -> &str {
+    tag.trim_start_matches(['{', '%', '-', '+', ' ', '\n'])
+}
+
+/// How many characters the texts before and behind a place of the source share with what is around the gap.
+fn beside(before: &[&SourceText], behind: &[&SourceText], gap: &Gap) -> [usize; 2] {
+    let said = |text: &&&SourceText| !text.text.trim().is_empty();
+    let front = before.iter().rev().take(AROUND).find(said);
+    let front = front.and_then(|text| same(&mut text.text.chars().rev(), &mut gap.before.chars().rev()));
+    let back = behind.iter().take(AROUND).find(said);
+    let back = back.and_then(|text| same(&mut text.text.chars(), &mut gap.behind.chars()));
+    [front.unwrap_or(0), back.unwrap_or(0)]
+}
+
+/// The places of a text that may be the gap: how many characters around are the same, the bytes, and what is written for them.
+fn within<'t>(
+    text: &'t SourceText,
+    gap: &'t Gap,
+    beside: [usize; 2],
+) -> impl Iterator<Item = (usize, Range<usize>, String)> + 't {
+    let own = &*text.text;
+    // White space between tags is of the source, not of the prompt.
+    let blank = !own.is_empty() && own.trim().is_empty();
+    // Inside of white space are no other places than at its ends.
+    let white = |c: Option<char>| c.is_some_and(char::is_whitespace);
+    let starts = own.char_indices().map(|(at, _)| at).chain([own.len()]).filter(move |_| !blank || text.is_quoted());
+    let starts = starts.filter(move |&at| !white(own[..at].chars().next_back()) || !white(own[at..].chars().next()));
+    let places = starts.filter_map(move |at| {
+        let behind = own[at..].strip_prefix(&*gap.from)?;
+        let (before, end) = (&own[..at], own.len() - behind.len());
+        let mut front = same(&mut before.chars().rev(), &mut gap.before.chars().rev())?;
+        let mut back = same(&mut behind.chars(), &mut gap.behind.chars())?;
+        front += if before.is_empty() { beside[0] } else { 0 };
+        back += if behind.is_empty() { beside[1] } else { 0 };
+        if !gap.from.is_empty() {
+            return Some((2 * (front + back) + 1, at..end, text.written(&gap.to)));
+        }
+        // With the white space that is there.
+        let (mut to, mut score) = (&*gap.to, 2 * (front + back));
+        let (lead, trail) = (&to[..to.len() - to.trim_start().len()], &to[to.trim_end().len()..]);
+        if !lead.is_empty() && before.ends_with(lead) {
+            to = to.trim_start();
+            score += 1;
+        }
+        if !trail.is_empty() && behind.starts_with(trail) {
+            to = to.trim_end();
+            score += 1;
+        }
+        Some((score, at..end, text.written(to)))
+    });
+    places.take(TRIED_OF_ONE)
+}
+
+/// The number of characters that two texts share from their beginning on, but for white space, if that is all of one of them.
+fn same(own: &mut dyn Iterator<Item = char>, there: &mut dyn Iterator<Item = char>) -> Option<usize> {
+    let dense = |c: &char| !c.is_whitespace();
+    let (mut own, mut there) = (own.filter(dense), there.filter(dense));
+    for count in 0..AROUND {
+        match (own.next(), there.next()) {
+            (None, _) => return Some(count),
+            // A value stands there, and the source goes on.
+            (Some(_), None) => return None,
+            (Some(a), Some(b)) if a != b => return None,
+            _ => {}
+        }
+    }
+    Some(AROUND)
+}
+
+/// A tag of its own for what is missing, behind each tag that prints or ends something.
+fn behind_tags(
+    source: &str,
+    parts: &SourceParts,
+    printed: &[&SourceText],
+    gap: &Gap,
+) -> Vec<(usize, Range<usize>, String)> {
+    let token = match gap.to.trim() {
         EOS => Some("eos_token"),
         BOS => Some("bos_token"),
         _ => None,
     };
-    let mut places: Changes = Vec::new();
-    if token.is_none() {
-        // Not in conditions, which print nothing.
-        let asks = |tag: &Range<usize>| {
-            let said = source[tag.clone()].trim_start_matches(['{', '%', '-', '+', ' ', '\n']);
-            source[tag.clone()].starts_with("{%") && !said.starts_with("set")
-        };
-        let conditions: Vec<&Range<usize>> = parts.tags.iter().filter(|tag| asks(tag)).collect();
-        let within = |at: usize| {
-            conditions[..conditions.partition_point(|tag| tag.start <= at)].last().is_some_and(|tag| at < tag.end)
-        };
-        for own in parts.texts.iter().filter(|own| !own.text.is_empty() && !within(own.bytes(0..0).start)) {
-            let trimmed = own.text.trim_end().len();
-            let mut within = vec![0, trimmed, own.text.len()];
-            // Behind a bracket and in front of a marker, where one text has both.
-            let short = own.text.len() < 80 && !own.text.trim().is_empty();
-            let borders = own.text.match_indices(['}', ']', ')', '\n', '<']).map(|(at, _)| at);
-            within.extend(borders.take(if short { 4 } else { 0 }));
-            within.sort_unstable();
-            within.dedup();
-            places.extend(within.into_iter().map(|at| (own.bytes(at..at), own.written(text))));
-        }
-    }
     let prints = |tag: &&Range<usize>| {
-        let said = source[(*tag).clone()].trim_start_matches(['{', '%', '-', '+', ' ', '\n']);
-        source[(*tag).clone()].starts_with("{{") || said.starts_with("end")
+        let tag = &source[(*tag).clone()];
+        tag.starts_with("{{") || said(tag).starts_with("end")
     };
-    for tag in parts.tags.iter().filter(prints) {
+    let said = match token {
+        Some(token) => token.to_owned(),
+        None => format!("'{}'", gap.to.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n")),
+    };
+    let places = parts.tags.iter().filter(prints).map(|tag| {
         let close = if source[..tag.end].ends_with("-}}") || source[..tag.end].ends_with("-%}") { "-}}" } else { "}}" };
-        let said = match token {
-            Some(token) => token.to_owned(),
-            None => format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n")),
-        };
-        places.push((tag.end..tag.end, format!("{{{{- {said} {close}")));
-    }
-    places.sort_by_key(|(bytes, _)| bytes.start);
-    // Behind the last place of what it closes first, then before it, from the end on.
-    let mut texts = parts.texts.iter().filter(|own| !behind.is_empty() && own.text.contains(behind));
-    let from = texts.next_back().map_or(0, |own| own.bytes(0..0).start);
-    let (before, after): (Changes, Changes) = places.into_iter().partition(|(bytes, _)| bytes.start < from);
-    all.extend(after.into_iter().take(TRIED / 2).chain(before.into_iter().rev()).map(|change| vec![change]));
-}
-
-/// The difference of two texts as a unified diff, without the names of files: one hunk for each group of lines that differ.
-pub fn diff(old: &str, new: &str) -> String {
-    let (a, b): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let head = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
-    let most = a.len().min(b.len()) - head;
-    let tail = a.iter().rev().zip(b.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
-    // Edits keep the number of lines, mostly: then equal lines between them are context.
-    let (from, to_a, to_b) = (head, a.len() - tail, b.len() - tail);
-    let mut lines: Vec<(char, &str)> = Vec::new();
-    if to_a - from == to_b - from {
-        for at in from..to_a {
-            match a[at] == b[at] {
-                true => lines.push((' ', a[at])),
-                false => lines.extend([('-', a[at]), ('+', b[at])]),
-            }
-        }
-    } else {
-        lines.extend(a[from..to_a].iter().map(|line| ('-', *line)));
-        lines.extend(b[from..to_b].iter().map(|line| ('+', *line)));
-    }
-    let first = from.saturating_sub(CONTEXT);
-    let mut all: Vec<(char, &str)> = a[first..from].iter().map(|line| (' ', *line)).collect();
-    all.extend(lines);
-    all.extend(a[to_a..a.len().min(to_a + CONTEXT)].iter().map(|line| (' ', *line)));
-    hunks(&all, first)
-}
-
-/// Lines with their marks, as hunks: a longer stretch without an edit is left out.
-fn hunks(lines: &[(char, &str)], first: usize) -> String {
-    let is_near = |at: usize| {
-        let around = at.saturating_sub(CONTEXT)..(at + CONTEXT + 1).min(lines.len());
-        lines[around].iter().any(|(mark, _)| *mark != ' ')
-    };
-    let (mut text, mut at) = (String::new(), 0);
-    let (mut old, mut new) = (first, first);
-    while at < lines.len() {
-        let end = (at..lines.len()).find(|&line| !is_near(line)).unwrap_or(lines.len());
-        let hunk = &lines[at..end];
-        let count = |other: char| hunk.iter().filter(|(mark, _)| *mark != other).count();
-        let (of_old, of_new) = (count('+'), count('-'));
-        if !hunk.is_empty() {
-            text.push_str(&format!("@@ -{},{of_old} +{},{of_new} @@\n", old + 1, new + 1));
-            hunk.iter().for_each(|(mark, line)| text.push_str(&format!("{mark}{line}\n")));
-        }
-        (old, new) = (old + of_old, new + of_new);
-        let next = (end..lines.len()).find(|&line| is_near(line)).unwrap_or(lines.len());
-        (old, new) = (old + next - end, new + next - end);
-        at = next;
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn diffs_of_single_lines() {
-        let old: Vec<String> = (1..=20).map(|line| format!("line {line}")).collect();
-        let mut new = old.clone();
-        new[4] = "five".into();
-        new[15] = "sixteen".into();
-        let expected = "@@ -2,7 +2,7 @@\n line 2\n line 3\n line 4\n-line 5\n+five\n line 6\n line 7\n line 8\n@@ -13,7 +13,7 @@\n line 13\n \
-                        line 14\n line 15\n-line 16\n+sixteen\n line 17\n line 18\n line 19\n";
-        assert_eq!(diff(&old.join("\n"), &new.join("\n")), expected);
-        assert_eq!(diff("a\nb", "a\nb\nc"), "@@ -1,2 +1,3 @@\n a\n b\n+c\n");
-        assert_eq!(diff("a", "b"), "@@ -1,1 +1,1 @@\n-a\n+b\n");
-    }
+        let next = printed.partition_point(|text| text.bytes(0..0).start < tag.end);
+        let [front, back] = beside(&printed[..next], &printed[next..], gap);
+        (2 * (front + back), tag.end..tag.end, format!("{{{{- {said} {close}"))
+    });
+    places.collect()
 }

@@ -4,13 +4,12 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use super::marker::{Marker, VALUE, markers};
+use super::{BOS, EOS};
 use crate::chat::ChatTemplate;
 use crate::segments::{Origin, Segments};
 use chatparse_base::{Error, ErrorKind, Result};
 use chatparse_message::Request;
-
-/// Stands for a value: U+FFFC, an object in a text.
-pub const VALUE: char = '\u{fffc}';
 
 /// The indices of the messages in the conversation.
 pub const SYSTEM: usize = 0;
@@ -19,16 +18,71 @@ pub const CALLS: usize = 2;
 pub const ANSWER: usize = CALLS + 1;
 /// The longest prompt that is looked at: the rules compare its markers with each other.
 const BYTES: usize = 1 << 16;
+/// Characters around a change that tell where it is.
+pub const AROUND: usize = 40;
 /// In place of the index, for all results of calls.
-const RESULT: usize = usize::MAX;
+pub const RESULT: usize = usize::MAX;
+const QUESTION: &str = "How is the weather?";
+/// A value of a call.
+pub const ARGUMENT: &str = "Porto Alegre";
+
+/// Which conversation a prompt is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// With a system message. Without it, the other messages keep their indices.
+    pub system: bool,
+    /// The number of calls in the turn with calls.
+    pub calls: usize,
+}
 
 /// A prompt with a character for each value.
 pub struct Skeleton {
     pub text: String,
     /// The place of each value in `text`, and its message; `None` for tools and the like.
     pub values: Vec<(usize, Option<usize>)>,
-    /// The number of calls in the turn with calls.
-    pub calls: usize,
+    pub shape: Shape,
+    prompt: String,
+    /// Where segments begin, in `text` and in `prompt`.
+    places: Vec<(usize, usize)>,
+}
+
+/// A text of a skeleton that should be another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub bytes: Range<usize>,
+    pub text: String,
+}
+
+/// A prompt as it should be, up to white space, and what is to change for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    shape: Shape,
+    prompt: String,
+    pub changes: Vec<Gap>,
+}
+
+/// A change, and the template's text around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    pub from: String,
+    pub to: String,
+    /// What the template writes in front of it and behind it, up to the next value: the nearest characters, without white
+    /// space.
+    pub before: String,
+    pub behind: String,
+}
+
+impl Wanted {
+    /// Whether the template writes this prompt.
+    pub fn is_of(&self, template: &ChatTemplate) -> bool {
+        let marked = template.with_tokens(BOS, EOS);
+        marked.is_ok_and(|marked| prompt(&marked, self.shape).is_some_and(|prompt| dense(&prompt) == self.prompt))
+    }
+}
+
+/// A text without its white space.
+pub fn dense(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
 impl Skeleton {
@@ -37,34 +91,52 @@ impl Skeleton {
     /// # Errors
     /// Those of the template, for one call as well as for two.
     pub fn of(template: &ChatTemplate) -> Result<Skeleton> {
-        let of_calls = |calls| {
-            let segments = template.segments(&request(calls)?)?;
-            if segments.prompt.len() > BYTES {
-                let message = format!("the prompt of a short conversation has {} bytes", segments.prompt.len());
-                return Err(Error::new(ErrorKind::Limit, message));
-            }
-            Ok(Skeleton::new(&segments, calls))
-        };
-        of_calls(2).or_else(|_| of_calls(1))
+        Skeleton::shaped(template, Shape { system: true, calls: 2 })
+            .or_else(|_| Skeleton::shaped(template, Shape { system: true, calls: 1 }))
     }
 
-    fn new(segments: &Segments, calls: usize) -> Skeleton {
-        let (mut text, mut values) = (String::new(), Vec::new());
+    /// The same without the system message, if the template writes a marker in front of the question that it does not
+    /// write behind a system message.
+    pub fn without_system(&self, template: &ChatTemplate) -> Option<Skeleton> {
+        let shape = Shape { system: false, ..self.shape };
+        let prompt = prompt(template, shape)?;
+        let told = &prompt[..prompt.find(QUESTION)?];
+        let known = markers(&self.text);
+        let is_new = |marker: &Marker| known.iter().all(|known| known.kind != marker.kind);
+        let new = told.len() <= BYTES && markers(told).iter().any(is_new);
+        Skeleton::shaped(template, shape).ok().filter(|_| new)
+    }
+
+    fn shaped(template: &ChatTemplate, shape: Shape) -> Result<Skeleton> {
+        let segments = template.segments(&request(shape)?)?;
+        if segments.prompt.len() > BYTES {
+            let message = format!("the prompt of a short conversation has {} bytes", segments.prompt.len());
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        Ok(Skeleton::new(segments, shape))
+    }
+
+    fn new(segments: Segments, shape: Shape) -> Skeleton {
+        let (mut text, mut values, mut places) = (String::new(), Vec::new(), Vec::new());
+        let (calls, skipped) = (shape.calls, usize::from(!shape.system));
         // Results may name the tool that was called: that is no part of the turn with calls.
-        let turn = segments.turns.iter().find(|turn| turn.message == CALLS);
+        let turn = segments.turns.iter().find(|turn| turn.message + skipped == CALLS);
         let end = turn.and_then(|turn| turn.parts.last()).map_or(usize::MAX, |(_, bytes)| bytes.end);
         for segment in &segments.segments {
+            places.push((text.len(), segment.bytes.start));
+            let index = match &segment.origin {
+                Origin::Message { index, .. } => index + skipped,
+                _ => 0,
+            };
             let message = match &segment.origin {
                 Origin::Template => {
                     text.push_str(&segments.prompt[segment.bytes.clone()]);
                     continue;
                 }
                 // The results stand between the calls and the answer, and are not counted.
-                Origin::Message { index, .. } if *index > CALLS + calls => Some(index - calls),
-                Origin::Message { index, .. } if *index > CALLS || *index == CALLS && segment.bytes.start >= end => {
-                    Some(RESULT)
-                }
-                Origin::Message { index, .. } => Some(*index),
+                Origin::Message { .. } if index > CALLS + calls => Some(index - calls),
+                Origin::Message { .. } if index > CALLS || index == CALLS && segment.bytes.start >= end => Some(RESULT),
+                Origin::Message { .. } => Some(index),
                 // What the template changes stands by what it does not.
                 Origin::Unknown => values.last().and_then(|(_, message): &(usize, Option<usize>)| *message),
                 _ => None,
@@ -72,7 +144,40 @@ impl Skeleton {
             values.push((text.len(), message));
             text.push(VALUE);
         }
-        Skeleton { text, values, calls }
+        places.push((text.len(), segments.prompt.len()));
+        Skeleton { text, values, shape, prompt: segments.prompt, places }
+    }
+
+    /// The prompt with these changes of the template's texts, in order.
+    pub fn with(&self, changes: Vec<Change>) -> Wanted {
+        // Where a text and a value meet, both are told.
+        let there = |at: usize| {
+            let (text, prompt) = self.places[self.places.partition_point(|(text, _)| *text <= at).max(1) - 1];
+            prompt + (at - text)
+        };
+        let mut prompt = self.prompt.clone();
+        let mut gaps = Vec::new();
+        for Change { bytes, text } in changes.into_iter().rev() {
+            let from = &self.text[bytes.clone()];
+            let near = |c: &char| !c.is_whitespace();
+            let before = self.text[..bytes.start].chars().rev().take_while(|c| *c != VALUE).filter(near).take(AROUND);
+            let before: Vec<char> = before.collect();
+            let behind = self.text[bytes.end..].chars().take_while(|c| *c != VALUE).filter(near).take(AROUND);
+            // The end of the last byte, as a value may follow.
+            let end = if from.is_empty() { there(bytes.start) } else { there(bytes.start) + from.len() };
+            if from.contains(VALUE) || !prompt.is_char_boundary(there(bytes.start)) || !prompt.is_char_boundary(end) {
+                continue;
+            }
+            prompt.replace_range(there(bytes.start)..end, &text);
+            gaps.push(Gap {
+                from: from.to_owned(),
+                to: text,
+                before: before.iter().rev().collect(),
+                behind: behind.collect(),
+            });
+        }
+        gaps.reverse();
+        Wanted { shape: self.shape, prompt: dense(&prompt), changes: gaps }
     }
 
     /// The places of a message's values.
@@ -111,10 +216,14 @@ impl Skeleton {
 
 /// The prompts of the conversation, with one call and with two, where the template takes them.
 pub fn prompts(template: &ChatTemplate) -> [Option<String>; 2] {
-    [1, 2].map(|calls| template.prompt(&request(calls).ok()?).ok())
+    [1, 2].map(|calls| prompt(template, Shape { system: true, calls }))
 }
 
-fn request(calls: usize) -> Result<Request> {
+fn prompt(template: &ChatTemplate, shape: Shape) -> Option<String> {
+    template.prompt(&request(shape).ok()?).ok()
+}
+
+fn request(Shape { system, calls }: Shape) -> Result<Request> {
     let call = |id: &str, place: &str, days: i64| {
         let arguments = json!({"place": place, "days": days});
         json!({"id": id, "type": "function", "function": {"name": "look_up", "arguments": arguments}})
@@ -123,14 +232,15 @@ fn request(calls: usize) -> Result<Request> {
     let tool = json!({"type": "function", "function": {"name": "look_up", "description": "Looks it up.", "parameters":
         {"type": "object", "properties": {"place": {"type": "string", "description": "Where"}, "days": {"type": "integer"}},
         "required": ["place"]}}});
-    let all = [("call00001", call("call00001", "Porto Alegre", 3)), ("call00002", call("call00002", "Mumbai", 41))];
+    let all = [("call00001", call("call00001", ARGUMENT, 3)), ("call00002", call("call00002", "Mumbai", 41))];
     let results = ["Rain, they say", "Dry as dust"];
-    let mut messages = vec![
-        json!({"role": "system", "content": "Be brief."}),
-        json!({"role": "user", "content": "How is the weather?"}),
+    let mut messages: Vec<Value> =
+        system.then(|| json!({"role": "system", "content": "Be brief."})).into_iter().collect();
+    messages.extend([
+        json!({"role": "user", "content": QUESTION}),
         json!({"role": "assistant", "content": "", "reasoning_content": "A tool knows.",
             "tool_calls": all[..calls].iter().map(|(_, call)| call.clone()).collect::<Vec<Value>>()}),
-    ];
+    ]);
     messages.extend(all[..calls].iter().zip(results).map(|((id, _), text)| result(id, text)));
     messages.push(json!({"role": "assistant", "content": "It rains."}));
     messages.push(json!({"role": "user", "content": "Still?"}));

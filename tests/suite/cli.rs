@@ -668,6 +668,24 @@ fn lint_mends_files() {
 }
 
 #[test]
+fn lint_knows_the_vocabulary_beside_a_template() {
+    let source = "{%- for m in messages -%}<|open|>{{ m.role }}:{{ m.content }}<|close|>{%- endfor -%}\
+                  {%- if add_generation_prompt -%}<|open|>assistant:{%- endif -%}";
+    let template = file("vocabulary/chat_template.jinja", source.as_bytes());
+    let config = |last: &str| {
+        let tokens = json!({"7": {"content": "<|open|>"}, "8": {"content": last}});
+        file("vocabulary/tokenizer_config.json", json!({"added_tokens_decoder": tokens}).to_string().as_bytes())
+    };
+    config("<|close|>");
+    run(&["lint", &template]).succeeded();
+    config("<|closed|>");
+    let shown = run(&["lint", &template]).failed(1, &["unknown-token"]);
+    assert!(shown.contains("The template writes <|close|>, and the"), "{shown}");
+    // Only beside a template of that name.
+    run(&["lint", &file("vocabulary/other.jinja", source.as_bytes())]).succeeded();
+}
+
+#[test]
 fn lint_writes_sarif() {
     let raising =
         file("sarif.jinja", b"{% for m in messages %}{{ m.content }}\n{{ m.content | frobnicate }}{% endfor %}");

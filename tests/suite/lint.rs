@@ -2,7 +2,7 @@
 
 use chatparse::lint::{Outcome, Rule, Thinking, lint};
 use chatparse::next::{Kind, Preserved};
-use chatparse::{ChatTemplate, TemplateOptions, builtin};
+use chatparse::{ChatTemplate, Request, TemplateOptions, builtin};
 use serde_json::json;
 
 use crate::turns::source;
@@ -85,6 +85,23 @@ const WHOLE: &str = "{%- macro name(f) -%}{{- f.name -}}{%- endmacro -%}\
     {%- else -%}{{- m.content ~ '<|close|>' -}}{%- endif -%}{%- endfor -%}\n\
     {%- if add_generation_prompt -%}{{- '<|open|>assistant\\n' -}}{%- endif -%}";
 
+/// The prompt of a tool loop, without white space.
+fn prompt_of(source: &str) -> String {
+    let call =
+        |id: &str| json!({"id": id, "type": "function", "function": {"name": "note", "arguments": {"text": "Fig"}}});
+    let body = json!({"tools": [{"type": "function", "function": {"name": "note", "parameters": {"type": "object"}}}], "messages": [
+        {"role": "user", "content": "Well?"},
+        {"role": "assistant", "content": "", "tool_calls": [call("call00001"), call("call00002")]},
+        {"role": "tool", "tool_call_id": "call00001", "content": "Done"},
+        {"role": "tool", "tool_call_id": "call00002", "content": "Done"},
+        {"role": "assistant", "content": "There."},
+        {"role": "user", "content": "Good"},
+    ]});
+    let template = ChatTemplate::new(source, "", "").expect("the template compiles");
+    let prompt = template.prompt(&Request::from_json(&body).unwrap()).unwrap();
+    prompt.split_whitespace().collect()
+}
+
 #[test]
 fn contradictions_are_found_and_mended() {
     let of = |source: &str| ChatTemplate::new(source, "", "").expect("the template compiles");
@@ -102,8 +119,11 @@ fn contradictions_are_found_and_mended() {
         ("so:\\n<call>", "so:\\n<calls>", Rule::OtherInstruction, "<calls>", true),
         ("\"input\": <object>", "\"arguments\": <object>", Rule::OtherInstruction, "\"arguments\"", true),
         ("{{- f.name -}}", "{{- f.name | upper -}}", Rule::ChangedName, "", true),
-        ("in m.tool_calls or []", "in []", Rule::HiddenCalls, "", false),
+        ("in m.tool_calls or []", "in m.calls", Rule::HiddenCalls, "", true),
         ("'<|open|>assistant", "'<|open|>asistant", Rule::OtherOpening, "<|open|>asistant", true),
+        ("'<|open|>assistant\\n'", "''", Rule::OtherOpening, "<|open|>", true),
+        ("</call><|close|>", "</call>", Rule::MissingEnd, "<|close|>", true),
+        ("'\\n</call>'", "'\\n</cal>'", Rule::UnclosedMarker, "<call>", true),
     ] {
         let faulty = WHOLE.replace(right, wrong);
         assert_ne!(faulty, WHOLE, "{right}");
@@ -115,9 +135,20 @@ fn contradictions_are_found_and_mended() {
         if let Some(patch) = &found.patch {
             let mended = lint(&of(&patch.source));
             assert!(mended.findings.len() < report.findings.len(), "{wrong}: {patch:#?}");
+            assert_eq!(prompt_of(&patch.source), prompt_of(WHOLE), "{wrong}: {}", patch.diff);
             assert!(patch.diff.starts_with("@@ -") && patch.diff.contains("\n+"), "{}", patch.diff);
         }
     }
+}
+
+#[test]
+fn a_pair_that_the_instruction_names_is_closed() {
+    let named = |pair: &str| WHOLE.replace("so:\\n<call>", &format!("in {pair}, so:\\n<call>"));
+    let of = |pair| lint(&ChatTemplate::new(&named(pair), "", "").unwrap()).findings;
+    assert_eq!(of("<call>...</call>"), []);
+    let found = of("<call>...<call>");
+    assert_eq!((found[0].rule, &*found[0].subject), (Rule::OtherInstruction, "<call>"));
+    assert_eq!(found[0].patch.as_ref().map(|patch| &*patch.source), Some(&*named("<call>...</call>")));
 }
 
 #[test]
@@ -148,8 +179,10 @@ fn tokens_that_the_vocabulary_lacks_are_found() {
 fn what_is_written_alike_is_told() {
     let calls = CALLS.replace("ARGUMENTS", "c.function.arguments | tojson");
     let template = template(&calls.replace("m.content", "m.content | replace('🎉', '')"), "<|assistant|>");
-    let Outcome::Lost { at, expected, got } = outcome(&template, "content in unicode") else { panic!() };
-    assert_eq!((at, expected.replace("🎉", "")), (None, got));
+    let Outcome::Alike { expected, got } = outcome(&template, "content in unicode") else { panic!() };
+    assert_ne!(expected, got);
+    assert_eq!(expected.replace("🎉", ""), got);
+    assert_eq!(lint(&template).faults().count(), 0, "nothing that a reader could do");
 }
 
 #[test]

@@ -69,6 +69,12 @@ fn cause(outcome: &Outcome) -> Option<(&'static str, String, String)> {
             let fields = differing(expected, got).join(", ");
             ("lost", format!("another message is read than was written; it differs in {fields}"), fields)
         }
+        Outcome::Alike { expected, got } => {
+            let fields = differing(expected, got).join(", ");
+            let meaning =
+                format!("the template writes another message alike, and that one is read; they differ in {fields}");
+            ("alike", meaning, fields)
+        }
         Outcome::Spaced(difference) => (
             "spaced",
             "a text is read with white space around it; trim texts before you render them again".to_owned(),

@@ -28,6 +28,7 @@ together, with the first of them in full.
   refused     the template raises an error: a fault
   no turn     the message does not begin where the prompt ends: a fault if that is the case with all thinking
   spaced      it comes back with white space around a text, which renders to other bytes; without it, to the same: a note
+  alike       another message comes back, and the template writes both alike: a note
   omitted     the template leaves out a part of the message: a note
 
 Places are bytes of the rendered conversation, counted from its start.
@@ -207,7 +208,7 @@ fn cause(cause: &Cause, report: &Report, screen: &mut Screen) -> io::Result<()> 
             row("  error", &format!("{line}{}", error.reason()), Paint::Red, screen)?;
             return error.place().map_or(Ok(()), |place| named("  there", Paint::Plain, &place.excerpt, screen));
         }
-        Outcome::Survives | Outcome::Omitted(_) => return Ok(()),
+        Outcome::Survives | Outcome::Omitted(_) | Outcome::Alike { .. } => return Ok(()),
     };
     row("  the first", &format!("{} ({})", case.probe, case.thinking.name()), Paint::Plain, screen)?;
     if !case.turn.is_empty() {

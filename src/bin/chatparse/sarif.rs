@@ -17,6 +17,7 @@ const RULES: &[(&str, &str)] = &[
     ("rewritten", "The message is read, but renders to other bytes."),
     ("no-turn", "The message does not begin where the prompt ends."),
     ("spaced", "A text is read with white space around it."),
+    ("alike", "The template writes another message alike, and that one is read."),
     ("omitted", "The template leaves a part of the message out."),
 ];
 

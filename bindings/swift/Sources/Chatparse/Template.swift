@@ -208,7 +208,7 @@ public struct Lint: Sendable, Hashable, Decodable {
     public let thinking: String
     /// The template's text.
     public let turn: String
-    /// `survives`, `omitted`, `no_turn`, `lost`, `spaced`, `rewritten` or `refused`.
+    /// `survives`, `omitted`, `no_turn`, `lost`, `alike`, `spaced`, `rewritten` or `refused`.
     public let outcome: String
   }
 }

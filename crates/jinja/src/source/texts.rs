@@ -18,6 +18,11 @@ pub struct SourceText {
 }
 
 impl SourceText {
+    /// Whether it is a text in quotes.
+    pub fn is_quoted(&self) -> bool {
+        self.quote.is_some()
+    }
+
     /// Where a part of the text is in the source.
     pub fn bytes(&self, part: Range<usize>) -> Range<usize> {
         self.places[part.start]..self.places[part.end]

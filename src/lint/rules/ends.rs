@@ -1,0 +1,114 @@
+//! How messages end: where those of all others end with a marker, those of one role do too.
+
+use super::*;
+use crate::lint::marker::opening;
+
+/// Characters of a text that is a message by itself, without a value.
+const SAID: usize = 20;
+
+/// A part of the prompt from what opens a message to what opens the next one.
+struct Turn {
+    bytes: std::ops::Range<usize>,
+    /// The last message in it.
+    message: usize,
+    /// The markers behind its last value.
+    tail: Vec<Marker>,
+}
+
+/// The role of calls and answers.
+const ASSISTANT: usize = 1;
+
+/// Whose message it is.
+fn role(message: usize) -> (usize, &'static str) {
+    match message {
+        SYSTEM => (0, "a system message"),
+        CALLS => (ASSISTANT, "a turn with calls"),
+        ANSWER => (ASSISTANT, "an answer"),
+        RESULT => (2, "a result"),
+        _ => (3, "a question"),
+    }
+}
+
+/// Messages without the end that others have.
+pub fn ends(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut Vec<Suspect>) {
+    let turns = turns(facts, skeleton, openings);
+    let has = |turn: &Turn, kind: &str| turn.tail.iter().any(|marker| marker.kind == kind);
+    let mut kinds: Vec<&str> = Vec::new();
+    for marker in turns.iter().flat_map(|turn| &turn.tail) {
+        if !kinds.contains(&&*marker.kind) {
+            kinds.push(&marker.kind);
+        }
+    }
+    // What most messages end with comes first.
+    kinds.sort_by_key(|kind| turns.iter().filter(|turn| !has(turn, kind)).count());
+    for kind in kinds {
+        let (with, mut without): (Vec<&Turn>, Vec<&Turn>) = turns.iter().partition(|turn| has(turn, kind));
+        // It may end in another way.
+        without.retain(|turn| !turn.tail.iter().any(|end| is_end(facts, end) && !closes_own(skeleton, turn, end)));
+        let of = |turn: &&Turn| role(turn.message).0;
+        let Some(own) = without.first().map(of) else { continue };
+        let others: Vec<usize> = with.iter().map(of).filter(|role| *role != own).collect();
+        let own = if without.iter().all(|turn| of(turn) == own) && others.iter().any(|role| *role != others[0]) {
+            own
+        } else if with
+            .iter()
+            .all(|turn| of(turn) == ASSISTANT && turn.tail.iter().any(|end| end.kind == kind && is_end(facts, end)))
+        {
+            // Of turns of the model alone, what ends by its name.
+            ASSISTANT
+        } else {
+            continue;
+        };
+        let lacking: Vec<&&Turn> = without.iter().filter(|turn| of(turn) == own).collect();
+        let Some(first) = lacking.first() else { continue };
+        let known = with.iter().find_map(|turn| turn.tail.iter().find(|end| end.kind == kind));
+        let Some(known) = known else { continue };
+        let end = tail(&skeleton.text, known);
+        let changes = lacking.iter().map(|turn| {
+            let at = turn.bytes.start + skeleton.text[turn.bytes.clone()].trim_end().len();
+            Change { bytes: at..at, text: end.clone() }
+        });
+        let edits = vec![Edit::Prompt(skeleton.with(changes.collect()))];
+        let message = format!("Messages end with {kind}, and {} does not.", role(first.message).1);
+        let shown = [
+            ("history", skeleton.shown(first.bytes.end..first.bytes.end)),
+            ("elsewhere", skeleton.shown(known.bytes.clone())),
+        ];
+        return all.push(facts.suspect(Rule::MissingEnd, kind, message, shown, edits));
+    }
+}
+
+/// Whether a marker closes another one of the same turn.
+fn closes_own(skeleton: &Skeleton, turn: &Turn, end: &Marker) -> bool {
+    let kinds = opening(&end.kind);
+    markers(&skeleton.text[turn.bytes.clone()]).iter().skip(1).any(|marker| kinds.contains(&marker.kind))
+}
+
+fn turns(facts: &Facts, skeleton: &Skeleton, openings: &[String]) -> Vec<Turn> {
+    let text = &skeleton.text;
+    let found = markers(text);
+    let openers = openers(facts, skeleton, openings);
+    let starts = found.iter().filter(|marker| openers.contains(&marker.kind)).map(|marker| marker.bytes.start);
+    let starts: Vec<usize> = [0].into_iter().chain(starts).chain([text.len()]).collect();
+    let said = |bytes: &std::ops::Range<usize>| {
+        let mut said = text[bytes.clone()].to_owned();
+        markers(&said).into_iter().rev().for_each(|marker| said.replace_range(marker.bytes, ""));
+        said.trim().chars().count() > SAID
+    };
+    let last_value = skeleton.values.last().map_or(0, |(at, _)| *at);
+    let turns = starts.windows(2).map(|pair| pair[0]..pair[1]).filter(|bytes| bytes.start <= last_value);
+    let turns = turns.filter_map(|bytes| {
+        let value = skeleton.values.iter().rfind(|(at, _)| bytes.contains(at));
+        let from = match value {
+            Some((at, _)) => at + VALUE.len_utf8(),
+            None if said(&bytes) => bytes.start,
+            None => return None,
+        };
+        let tail = found
+            .iter()
+            .filter(|marker| (from..bytes.end).contains(&marker.bytes.start) && !openers.contains(&marker.kind));
+        let message = value.and_then(|(_, message)| *message).unwrap_or(SYSTEM);
+        Some(Turn { message, tail: tail.cloned().collect(), bytes })
+    });
+    turns.collect()
+}

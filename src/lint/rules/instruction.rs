@@ -1,0 +1,236 @@
+//! What the instruction says of calls, against the calls of the history.
+
+use super::*;
+use crate::lint::marker::is_near;
+
+/// What the instruction says of calls, against the calls of the history.
+pub fn instruction(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
+    let (Some(user), Some(calls)) = (skeleton.extent(USER), skeleton.extent(CALLS)) else { return };
+    let told = &skeleton.text[..user.start];
+    let history = &skeleton.text[user.start..];
+    let calls_end = calls.end + skeleton.behind(CALLS).map_or(0, str::len);
+    let of_calls = &skeleton.text[user.end..calls_end];
+    let results = calls.end - user.end;
+    let kinds = |text: &str| markers(text).into_iter().map(|marker| marker.kind).collect::<Vec<String>>();
+    let (in_history, in_told) = (kinds(history), kinds(told));
+    let of_answer: Vec<String> =
+        skeleton.before(ANSWER).into_iter().chain(skeleton.behind(ANSWER)).flat_map(kinds).collect();
+    let mut in_calls = kinds(&of_calls[..results]);
+    // Behind the last value, only what closes.
+    let closers = kinds(&of_calls[results..]).into_iter();
+    in_calls.extend(
+        closers.filter(|kind| opening(kind).iter().any(|opening| in_calls.contains(opening))).collect::<Vec<_>>(),
+    );
+    in_calls.retain(|kind| !of_answer.contains(kind));
+    let mut marked = markers(told);
+    marked.retain(|marker| ![BOS, EOS].contains(&&*marker.kind));
+    let show = |marker: &Marker| skeleton.shown(marker.bytes.clone());
+    let show_calls = || ("history", skeleton.shown(calls.clone()));
+    let text_of = |marker: &Marker| {
+        let text = &told[marker.bytes.clone()];
+        if text == marker.kind { text.to_owned() } else { marker.kind.trim_end_matches('>').to_owned() }
+    };
+    let as_text = |marker: &Marker, kind: &str| match told[marker.bytes.clone()] == *marker.kind {
+        true => kind.to_owned(),
+        false => kind.trim_end_matches('>').to_owned(),
+    };
+    let unknown = |marker: &&Marker| !in_history.contains(&marker.kind);
+    let other_than = |kind: &str, marker: &Marker, pairs: Vec<(String, String)>| {
+        let message = format!("The instruction says {}, and the history writes {kind}.", marker.kind);
+        let shown = [("instruction", show(marker)), show_calls()];
+        // In the instruction only.
+        let found = pairs.into_iter().flat_map(|(from, to)| {
+            let found = told.match_indices(&*from).map(move |(at, from)| (at..at + from.len(), to.clone()));
+            found.collect::<Vec<_>>()
+        });
+        let mut changes: Vec<Change> = found.map(|(bytes, text)| Change { bytes, text }).collect();
+        changes.sort_by_key(|change| change.bytes.start);
+        changes.dedup_by(|next, change| next.bytes.start < change.bytes.end);
+        facts.suspect(Rule::OtherInstruction, &marker.kind, message, shown, vec![Edit::Prompt(skeleton.with(changes))])
+    };
+    let mut reported: Vec<String> = Vec::new();
+    // A slip, or another marker where the history has its own.
+    for marker in marked.iter().filter(unknown) {
+        let partner = |kind: &String| {
+            closing(kind)
+                .iter()
+                .chain(&opening(kind))
+                .any(|other| in_told.contains(other) && in_history.contains(other))
+        };
+        let missing: Vec<&String> = in_calls.iter().filter(|kind| !in_told.contains(kind)).collect();
+        let near = missing.iter().find(|kind| is_near(kind, &marker.kind));
+        // The partner of a marker that stands there, if this one is of no pair.
+        let lonely = closing(&marker.kind).iter().chain(&opening(&marker.kind)).all(|other| !in_told.contains(other));
+        let shape = |kind: &str| (kind.starts_with("</"), kind.contains(['|', '｜']), kind.starts_with('['));
+        let placed = |kind: &String| match closing(kind).iter().find(|closing| in_told.contains(closing)) {
+            // The closer stands behind it, and nothing else opens there.
+            Some(closer) => told[marker.bytes.end..].find(&**closer).is_some_and(|at| {
+                !told[marker.bytes.end..][..at].contains(['\n', '<']) || in_calls.first() == Some(kind)
+            }),
+            None => marker.is_closing(),
+        };
+        let half =
+            missing.iter().find(|kind| partner(kind) && lonely && shape(kind) == shape(&marker.kind) && placed(kind));
+        if let Some(kind) = near.or(half)
+            && !reported.contains(&marker.kind)
+        {
+            reported.push(marker.kind.clone());
+            let mut pairs = vec![(text_of(marker), as_text(marker, kind))];
+            // The partners with the same slip.
+            for (from, to) in closing(&marker.kind).into_iter().zip(closing(kind)) {
+                if in_told.contains(&from) && !in_history.contains(&from) && in_history.contains(&to) {
+                    reported.push(from.clone());
+                    pairs.push((from, to));
+                }
+            }
+            all.push(other_than(kind, marker, pairs));
+        }
+    }
+    // Another pair around an example.
+    let outer = in_calls.iter().find(|kind| closing(kind).iter().any(|closing| in_calls.contains(closing)));
+    if let Some(outer) = outer.filter(|outer| !in_told.contains(outer)) {
+        let keys = keys(of_calls);
+        for marker in marked.iter().filter(unknown) {
+            let Some(closer) = marked.iter().rev().find(|other| {
+                closing(&marker.kind).contains(&other.kind) && unknown(other) && other.bytes.start > marker.bytes.end
+            }) else {
+                continue;
+            };
+            let inside = &told[marker.bytes.end..closer.bytes.start];
+            let shows = kinds(inside).iter().any(|kind| in_calls.contains(kind))
+                || !keys.is_empty()
+                    && keys.iter().all(|key| inside.contains(&format!("\"{key}\"")))
+                    && !inside.contains(VALUE);
+            let Some(end) = closing(outer).into_iter().find(|end| in_calls.contains(end)) else { continue };
+            if shows && !reported.contains(&marker.kind) {
+                reported.push(marker.kind.clone());
+                let pairs = vec![(text_of(marker), as_text(marker, outer)), (closer.kind.clone(), end)];
+                all.push(other_than(outer, marker, pairs));
+            }
+        }
+    }
+    // An example that does not end as the history does.
+    let mut open: Vec<(&Marker, bool)> = Vec::new();
+    for marker in marked.iter().filter(|marker| in_calls.contains(&marker.kind)) {
+        let opens: Vec<&Marker> = open.iter().map(|(marker, _)| *marker).collect();
+        match closes(&opens, marker) {
+            Some(at) => open.truncate(at),
+            None if closing(&marker.kind).iter().any(|closing| in_calls.contains(closing)) => {
+                // In prose, a marker may be named alone.
+                let in_prose = told[..marker.bytes.start].ends_with([' ', '`', '"', '\'', '“', '('])
+                    || told[marker.bytes.end..].starts_with([' ', '`', '"', '\'', '”', ',', '.', ')']);
+                open.push((marker, in_prose));
+            }
+            None => {}
+        }
+    }
+    // A pair with nothing in it, as in prose.
+    let is_empty = |pair: &&[Marker]| {
+        let inside = &told[pair[0].bytes.end..pair[1].bytes.start];
+        pair[0].kind == pair[1].kind && inside.trim_matches(['.', '…', ' ', '\n']).is_empty()
+    };
+    let empty: Vec<&Marker> = marked.windows(2).filter(is_empty).map(|pair| &pair[0]).collect();
+    for marker in empty.iter().copied().chain(open.iter().filter(|(_, in_prose)| !in_prose).map(|(marker, _)| *marker))
+    {
+        if reported.contains(&marker.kind) {
+            continue;
+        }
+        let Some(closer) = closing(&marker.kind).into_iter().find(|closing| in_calls.contains(closing)) else {
+            continue;
+        };
+        let again = marked.iter().find(|other| other.kind == marker.kind && other.bytes.start > marker.bytes.start);
+        if again.is_none()
+            && !in_told.contains(&closer)
+            && open.len() == 1
+            && !told[marker.bytes.end..].contains(&in_calls[0])
+            && !in_told.iter().any(|kind| kind.starts_with("</") && in_calls.contains(kind))
+        {
+            continue;
+        }
+        reported.push(marker.kind.clone());
+        let message = format!("The example in the instruction does not close {}, and the history does.", marker.kind);
+        let place = closing_place(facts, told, &marked, marker, usize::MAX);
+        let missing = Change { bytes: place..place, text: spaced(skeleton, marker, &closer) };
+        let swapped = again.map(|again| Change { bytes: again.bytes.clone(), text: closer.clone() });
+        let edits = swapped.into_iter().chain([missing]).map(|change| Edit::Prompt(skeleton.with(vec![change])));
+        let edits = edits.collect();
+        all.push(facts.suspect(
+            Rule::OtherInstruction,
+            &marker.kind,
+            message,
+            [("instruction", show(marker)), show_calls()],
+            edits,
+        ));
+    }
+    other_keys(facts, skeleton, told, of_calls, all);
+    listed(facts, skeleton, told, of_calls, all);
+}
+
+/// The keys of JSON objects that the template writes by itself.
+fn keys(text: &str) -> Vec<String> {
+    let mut keys = Vec::new();
+    let parts: Vec<&str> = text.split('"').collect();
+    for pair in parts.windows(2).skip(1) {
+        let (key, behind) = (pair[0], pair[1]);
+        let named = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+        if named
+            && behind.trim_start().starts_with(':')
+            && !matches!(key, "place" | "days")
+            && !keys.iter().any(|known| known == key)
+        {
+            keys.push(key.to_owned());
+        }
+    }
+    keys
+}
+
+/// An example object of the instruction that has other keys than the calls.
+fn other_keys(facts: &Facts, skeleton: &Skeleton, told: &str, of_calls: &str, all: &mut Vec<Suspect>) {
+    let of_history = keys(of_calls);
+    if of_history.len() < 2 {
+        return;
+    }
+    // Objects of one line, without values of the request.
+    for line in told.lines().filter(|line| line.contains('{') && !line.contains(VALUE)) {
+        let shown = keys(line);
+        let known = of_history.iter().filter(|key| shown.contains(key)).count();
+        let mut missing = of_history.iter().filter(|key| !shown.contains(key));
+        let mut other = shown.iter().filter(|key| !of_history.contains(key));
+        let (Some(missing), Some(other), None, true) = (missing.next(), other.next(), missing.next(), known > 0) else {
+            continue;
+        };
+        if line.contains("\"properties\"") || line.contains("\"type\"") {
+            continue;
+        }
+        let message =
+            format!("The instruction names the key \"{other}\", and the calls of the history have \"{missing}\".");
+        let at = skeleton.text.find(line).unwrap_or(0);
+        let shown = [("instruction", skeleton.shown(at..at + line.len())), ("history", of_calls.replace(VALUE, "…"))];
+        let (wrong, right) = (format!("\"{other}\""), format!("\"{missing}\""));
+        let changes = line
+            .match_indices(&wrong)
+            .map(|(from, wrong)| Change { bytes: at + from..at + from + wrong.len(), text: right.clone() });
+        let edits = vec![Edit::Prompt(skeleton.with(changes.collect()))];
+        all.push(facts.suspect(Rule::OtherInstruction, &format!("\"{other}\""), message, shown, edits));
+        return;
+    }
+}
+
+/// An instruction that shows calls in a list, `[f(x=1)]`, and calls that are in none.
+fn listed(facts: &Facts, skeleton: &Skeleton, told: &str, of_calls: &str, all: &mut Vec<Suspect>) {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let example = told.match_indices('[').find(|(at, _)| {
+        let name = &told[at + 1..];
+        let behind = name.trim_start_matches(word);
+        let argument = behind.strip_prefix('(').map(|inside| inside.trim_start_matches(word));
+        behind.len() < name.len() && argument.is_some_and(|argument| argument.starts_with('='))
+    });
+    let Some((at, _)) = example else { return };
+    if !of_calls.contains(&format!("[{VALUE}(")) {
+        let message = "The instruction shows calls in a list, as in [f(x=1)], and the history writes them otherwise.";
+        let shown = [("instruction", skeleton.shown(at..at + 1)), ("history", of_calls.replace(VALUE, "…"))];
+        let mut suspect = facts.suspect(Rule::OtherInstruction, "", message.to_owned(), shown, Vec::new());
+        suspect.finding.subject = "[".into();
+        all.push(suspect);
+    }
+}
