@@ -1,5 +1,6 @@
 //! What a template writes by itself: a prompt whose values are one character each.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use serde_json::Value;
@@ -18,6 +19,9 @@ pub const CALLS: usize = 2;
 pub const ANSWER: usize = CALLS + 1;
 /// The longest prompt that is looked at: the rules compare its markers with each other.
 const BYTES: usize = 1 << 16;
+/// The most markers that it may have, and the most different ones. Real ones have some forty kinds.
+const MARKERS: usize = 1_000;
+const KINDS: usize = 64;
 /// Characters around a change that tell where it is.
 pub const AROUND: usize = 40;
 /// In place of the index, for all results of calls.
@@ -109,9 +113,15 @@ impl Skeleton {
 
     fn shaped(template: &ChatTemplate, shape: Shape) -> Result<Skeleton> {
         let segments = template.segments(&request(shape)?)?;
+        let limit =
+            |what: String| Error::new(ErrorKind::Limit, format!("the prompt of a short conversation has {what}"));
         if segments.prompt.len() > BYTES {
-            let message = format!("the prompt of a short conversation has {} bytes", segments.prompt.len());
-            return Err(Error::new(ErrorKind::Limit, message));
+            return Err(limit(format!("{} bytes", segments.prompt.len())));
+        }
+        let found = markers(&segments.prompt);
+        let kinds: BTreeSet<&str> = found.iter().map(|marker| &*marker.kind).collect();
+        if found.len() > MARKERS || kinds.len() > KINDS {
+            return Err(limit(format!("{} markers of {} kinds", found.len(), kinds.len())));
         }
         Ok(Skeleton::new(segments, shape))
     }
