@@ -72,7 +72,8 @@ def test_assistant_masks_are_those_of_transformers(tokenizer):
 def test_what_ran_out_is_a_warning(tokenizer):
     letters = "".join(map(chr, [*range(0xA840, 0xA872), *range(0xA500, 0xA60C), *range(0xA000, 0xA100)]))
     with pytest.warns(UserWarning, match=r"conversations\[0\]"):
-        encoded = assistant_masks(tokenizer, [{"role": "user", "content": letters}, *MESSAGES[1:]])
+        # With a variable, labels tell whose text it is.
+        encoded = assistant_masks(tokenizer, [{"role": "user", "content": letters}, *MESSAGES[1:]], note="Å")
     assert 1 not in encoded["assistant_masks"]
 
 
