@@ -315,10 +315,10 @@ impl ChatTemplate {
     }
 
     /// The prompt of a request with the origin of each of its bytes: the template, or a message and its field, a tool or a
-    /// variable, and the turns of the assistant. Takes one render of a conversation of texts, after some
-    /// thirty small ones at the first, else two to five, and up to some 160 if the template inspects values, so call it only if the result is needed. [`Segments::limit`] says if something ran out: a prompt that has letters of all
-    /// the scripts that labels are made of (some hundred different ones of Yi, Vai and Phags-pa) is unknown as a whole, and has
-    /// no turns.
+    /// variable, and the turns of the assistant. Takes one render of a conversation of texts, after some thirty small ones at the
+    /// first; else two to five, and up to some 160 if the template inspects values, so call it only if the result is needed.
+    /// [`Segments::limit`] says if something ran out: a prompt that has letters of all the scripts that labels are made of (some
+    /// hundred different ones of Yi, Vai and Phags-pa) may be unknown as a whole, and have no turns.
     ///
     /// # Errors
     /// As [`ChatTemplate::params`].

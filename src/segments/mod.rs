@@ -4,7 +4,8 @@
 //! in each of its characters (`change`). Without its labels, that render must be as long as the prompt. Then the labels locate
 //! each value, and a stretch that is the same in both is the template's. If the template inspects a value, a label or a
 //! change may make another prompt: such values are found (`choice`) and labelled in another way, changed one by one, or
-//! not at all. The range that depends on such a value is unknown.
+//! not at all. The range that depends on such a value is unknown. The prompt of a conversation of texts alone is compared with what
+//! is learnt of the template instead (`ordinary`).
 
 mod batch;
 mod change;

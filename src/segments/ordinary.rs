@@ -201,7 +201,8 @@ impl Learnt {
         Some((segments, blocks))
     }
 
-    /// The glue at the start of a prompt's rest, how many texts are not shown behind it, and how much of the next one is, if only one way fits.
+    /// The glue at the start of a prompt's rest, how many texts are not shown behind it, and how much of the next one is, if only
+    /// one way fits.
     fn next(&self, prompt: &str, spot: Spot, left: &[Text]) -> Option<(&Glue, usize, usize)> {
         let mut found = None;
         // A template may leave reasoning out.
