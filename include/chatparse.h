@@ -610,7 +610,7 @@ chat_str chat_params_additional_stop(const chat_params *params, size_t index);
 chat_str chat_params_end_of_turn(const chat_params *params);
 
 /**
- * Builds what streams otherwise build when an output first needs it, such as what reads calls outside of the format: some five to ten
+ * Builds what streams otherwise build when an output first needs it, such as what reads calls outside of the format: some
  * milliseconds. Call it while the model reads the prompt, if no piece of an output may wait for that; afterwards the first stream takes no
  * longer than others. The streams and parsers of all params that share the format profit. Thread-safe; NULL does nothing.
  */

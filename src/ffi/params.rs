@@ -341,7 +341,7 @@ pub extern "C" fn chat_params_end_of_turn(params: Option<&chat_params>) -> chat_
     view(answer(|| params.map(|params| params.params().end_of_turn())))
 }
 
-/// Builds what streams otherwise build when an output first needs it, such as what reads calls outside of the format: some five to ten
+/// Builds what streams otherwise build when an output first needs it, such as what reads calls outside of the format: some
 /// milliseconds. Call it while the model reads the prompt, if no piece of an output may wait for that; afterwards the first stream takes no
 /// longer than others. The streams and parsers of all params that share the format profit. Thread-safe; NULL does nothing.
 #[unsafe(no_mangle)]

@@ -177,8 +177,9 @@ pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request, ordin
         let prompt = asked.render(&taught.template, request).ok()?;
         Some(asked.labelled(request, prompt))
     };
-    if let Some(learnt) = ordinary.learnt(taught, request, label)
-        && let Some((segments, generation)) = learnt.segments(&prompt, request)
+    if let Some(texts) = ordinary::texts(request)
+        && let Some(learnt) = ordinary.learnt(taught, request, &texts, label)
+        && let Some((segments, generation)) = learnt.segments(&prompt, &texts)
         && let Some(turns) = asked.turns(request, &prompt, &segments, |known| known.turns_of(&learnt.borders))
     {
         return Ok(Segments { prompt, segments, generation, turns, limit: None });

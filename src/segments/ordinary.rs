@@ -75,7 +75,7 @@ struct Glue {
 }
 
 /// A text of a request.
-struct Text<'r> {
+pub(super) struct Text<'r> {
     message: usize,
     spot: Spot,
     text: &'r str,
@@ -92,14 +92,14 @@ const CONTENT: &str = "/content";
 const REASONING: &str = "/reasoning_content";
 
 impl Ordinary {
-    /// What is known of such conversations, if this is one. `label`: the segments and the borders of turns, as labels show them.
+    /// What is known of such conversations, if none of the request's texts has a marker. `label`: the segments and the borders of turns, as labels show them.
     pub(super) fn learnt(
         &self,
         taught: &Taught,
         request: &Request,
+        texts: &[Text],
         label: impl Fn(&Request) -> Option<(Segments, Borders)>,
     ) -> Option<Arc<Learnt>> {
-        let texts = texts(request)?;
         let markers = self.markers.get_or_init(|| Markers::of(taught));
         if texts.iter().any(|text| markers.is_in(text.text)) {
             return None;
@@ -178,8 +178,7 @@ impl Learnt {
     }
 
     /// The segments of a prompt, and its `{% generation %}` blocks, if all of it is known.
-    pub fn segments(&self, prompt: &str, request: &Request) -> Option<(Vec<Segment>, Vec<Range<usize>>)> {
-        let texts = texts(request)?;
+    pub fn segments(&self, prompt: &str, texts: &[Text]) -> Option<(Vec<Segment>, Vec<Range<usize>>)> {
         let mut segments = Vec::with_capacity(2 * texts.len() + 1);
         let mut blocks = Vec::new();
         let mut push = |bytes: Range<usize>, origin: Origin| {
@@ -187,7 +186,7 @@ impl Learnt {
                 segments.push(Segment { bytes, origin });
             }
         };
-        let (mut at, mut spot, mut left) = (0, Spot::Border, &texts[..]);
+        let (mut at, mut spot, mut left) = (0, Spot::Border, texts);
         loop {
             let (glue, skipped, length) = self.next(&prompt[at..], spot, left)?;
             blocks.extend(glue.blocks.iter().map(|block| at + block));
@@ -233,7 +232,7 @@ impl Learnt {
 }
 
 /// The texts of a request in order, if its conversation is ordinary: nothing but texts, such that each message has one.
-fn texts(request: &Request) -> Option<Vec<Text<'_>>> {
+pub(super) fn texts(request: &Request) -> Option<Vec<Text<'_>>> {
     let is_switch = |(name, value): (&String, &Value)| name == "enable_thinking" && value.is_boolean();
     let is_ordinary = request.template_kwargs.iter().all(is_switch)
         && request.continuation == Continuation::None

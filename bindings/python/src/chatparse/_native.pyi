@@ -39,7 +39,7 @@ class Params:
     def json(self) -> str:
         """All of it as JSON text."""
     def warm(self) -> None:
-        """Builds what streams otherwise build when an output first needs it: some five to ten milliseconds, while the model reads the
+        """Builds what streams otherwise build when an output first needs it: some milliseconds, while the model reads the
         prompt."""
     def get_prompt(self) -> str: ...
     def get_generation_prompt(self) -> str: ...

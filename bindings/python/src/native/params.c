@@ -114,7 +114,7 @@ static PyMethodDef params_methods[] = {
   MAKES(params, follow),
   {"json", params_json, METH_NOARGS, "json()\n--\n\nAll of it as JSON text."},
   {"warm", params_warm, METH_NOARGS,
-   "warm()\n--\n\nBuilds what streams otherwise build when an output first needs it: some five to ten milliseconds, while the model reads the prompt."},
+   "warm()\n--\n\nBuilds what streams otherwise build when an output first needs it: some milliseconds, while the model reads the prompt."},
   VALUE(params, prompt),
   VALUE(params, generation_prompt),
   VALUE(params, append),
