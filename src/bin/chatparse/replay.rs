@@ -40,6 +40,8 @@ A scenario has `id`, `template` (a file) or `template_source`, `bos`, `eos` and 
   learn_only         true: use neither the families of templates nor the work-arounds
   response_template  a response template that the outputs are read by
   plain              true: the template gets the request unchanged
+  defaults           \"library\": what the request does not say has the library's default, not llama.cpp's
+  faithful           true: the grammar holds what the schemas say, and `params.report` says where not
   want_segments      true: the origin of each byte of the prompt, and what want_mask gives
   want_mask          true: in `mask` the bytes of the prompt that models wrote
 
@@ -125,16 +127,16 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Val
     }
     let template = templates.of(scenario)?;
     let mut options = json!({"plain": scenario["plain"] == true});
-    // A missing field of a recorded request has llama.cpp's default.
-    if scenario["request"]["reasoning_format"].is_null() {
+    let recorded = scenario["defaults"] != "library";
+    if recorded && scenario["request"]["reasoning_format"].is_null() {
         options["reasoning_format"] = "none".into();
     }
     let request = Request::from_json_with(&scenario["request"], &options);
     let mut request = request.map_err(|error| error.to_string())?;
-    if scenario["request"]["parallel_tool_calls"].is_null() {
+    if recorded && scenario["request"]["parallel_tool_calls"].is_null() {
         request.parallel_tool_calls = false;
     }
-    if scenario["faithful"] != true {
+    if recorded && scenario["faithful"] != true {
         request.grammar_style = GrammarStyle::LlamaCpp;
     }
     let params = template.params(&request).map_err(|error| error.to_string())?;
