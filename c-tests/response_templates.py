@@ -26,7 +26,7 @@ import re
 import subprocess
 import sys
 
-VERSION = "5.23.0"
+VERSION = "5.24.0"
 SKIPPED = 77
 
 

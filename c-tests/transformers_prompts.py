@@ -20,7 +20,7 @@ import re
 import subprocess
 import sys
 
-VERSION = "5.23.0"
+VERSION = "5.24.0"
 SKIPPED = 77
 NOW = 1785672000  # 2026-08-02 12:00:00 UTC
 BOS, EOS = "<s>", "</s>"
