@@ -22,7 +22,7 @@ SECTIONS = [
      ["CHAT_PARSE", "chat_parse_partial", "chat_message", "chat_outcome", "chat_origin", "chat_diagnostic", "chat_part", "CHAT_SPANS"]),
     ("Streaming", "a message while the model writes it", ["chat_stream", "chat_delta"]),
     ("The next turn", "the prompt of the next request, with the model's cache kept",
-     ["CHAT_CONTINUE", "chat_params_continue", "chat_params_kept", "chat_params_append", "chat_params_rendered", "chat_params_short",
+     ["chat_params_continue", "chat_params_kept", "chat_params_append", "chat_params_rendered",
       "chat_params_rewrite", "chat_reason", "chat_rewrite"]),
     ("Segments", "which bytes of a prompt come from the template, and training masks",
      ["CHAT_MASK", "chat_segment", "chat_segments", "chat_text_origin"]),

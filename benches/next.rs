@@ -2,8 +2,7 @@
 //!
 //! For the built-in templates, and those of the folder, by default `../shared/templates`, where it is there: microseconds for
 //! the prompt behind the answer to a conversation of 3, 31 and 301 messages, when the user goes on: rendered anew of all
-//! messages (`ChatTemplate::params`), by `Session::next`, and by `Session::next_learnt`, with the ratios of the last two to
-//! the first. A template that writes anew what was sent is left out; `*` marks those that no short conversation tells.
+//! messages (`ChatTemplate::params`), and by `Session::next`, with the ratio. A template that writes anew what was sent is left out.
 
 mod support;
 
@@ -19,26 +18,23 @@ const SIZES: [usize; 3] = [3, 31, 301];
 
 fn main() {
     let builtins = builtin::BUILTINS.iter().map(|b| (b.name.to_owned(), b.source.to_owned()));
-    println!("microseconds for 3, 31 and 301 messages: anew; next, and times anew; learnt, and times anew");
-    let mut all: Vec<[[f64; 3]; 3]> = Vec::new();
+    println!("microseconds for 3, 31 and 301 messages: anew; next, and times anew");
+    let mut all: Vec<[[f64; 2]; 3]> = Vec::new();
     for (name, source) in builtins.chain(files()) {
-        let rows: Option<Vec<_>> = SIZES.into_iter().map(|size| row(&source, size)).collect();
+        let rows: Option<Vec<[f64; 2]>> = SIZES.into_iter().map(|size| row(&source, size)).collect();
         let Some(rows) = rows else { continue };
-        let short = rows.iter().all(|(_, short)| *short);
-        let rows: [[f64; 3]; 3] = std::array::from_fn(|size| rows[size].0);
-        println!("{}   {name}{}", line(&rows), if short { "" } else { " *" });
-        if short {
-            all.push(rows);
-        }
+        let rows = std::array::from_fn(|size| rows[size]);
+        println!("{}   {name}", line(&rows));
+        all.push(rows);
     }
     let medians = std::array::from_fn(|size| {
         std::array::from_fn(|column| median(all.iter().map(|rows| rows[size][column]).collect()))
     });
-    println!("{}   median of the {} that a short conversation tells", line(&medians), all.len());
+    println!("{}   median of {}", line(&medians), all.len());
 }
 
-/// The times for a conversation of so many messages, and whether a short one told.
-fn row(source: &str, size: usize) -> Option<([f64; 3], bool)> {
+/// The times for a conversation of so many messages.
+fn row(source: &str, size: usize) -> Option<[f64; 2]> {
     let template = ChatTemplate::new(source, "<s>", "</s>").ok()?;
     let messages: Vec<Value> = (0..size).map(message).collect();
     let request = |messages: &[Value]| {
@@ -49,22 +45,17 @@ fn row(source: &str, size: usize) -> Option<([f64; 3], bool)> {
     let answer = json!({"role": "assistant", "content": output});
     let whole = request(&[&messages, &[answer, new[0].clone()][..]].concat());
     let session: Session = template.session(request(&messages)).ok()?;
-    let next = session.next(output.as_bytes(), &new).ok()?;
-    let learnt = session.next_learnt(output.as_bytes(), &new).ok()?;
-    if next.rewrite.is_some() || next.session.params.prompt != learnt.session.params.prompt {
-        return None;
-    }
+    session.next(output.as_bytes(), &new).ok().filter(|next| next.rewrite.is_none())?;
     template.params(&whole).ok()?;
-    let mut best = [f64::INFINITY; 3];
+    let mut best = [f64::INFINITY; 2];
     for _ in 0..ROUNDS {
         let times = [
             time(|| template.params(&whole).unwrap().prompt.len()),
             time(|| session.next(output.as_bytes(), &new).unwrap().kept),
-            time(|| session.next_learnt(output.as_bytes(), &new).unwrap().kept),
         ];
         best.iter_mut().zip(times).for_each(|(best, time)| *best = best.min(time));
     }
-    Some((best, learnt.short))
+    Some(best)
 }
 
 fn message(index: usize) -> Value {
@@ -78,9 +69,7 @@ fn time(run: impl FnOnce() -> usize) -> f64 {
     start.elapsed().as_secs_f64() * 1e6
 }
 
-fn line(rows: &[[f64; 3]; 3]) -> String {
-    let columns = |[anew, next, learnt]: &[f64; 3]| {
-        format!("{anew:>8.0} {next:>8.0} {:>5.2} {learnt:>8.0} {:>5.2}", next / anew, learnt / anew)
-    };
+fn line(rows: &[[f64; 2]; 3]) -> String {
+    let columns = |[anew, next]: &[f64; 2]| format!("{anew:>8.0} {next:>8.0} {:>5.2}", next / anew);
     rows.iter().map(columns).collect::<Vec<_>>().join("   ")
 }

@@ -29,7 +29,7 @@ static void handles(void) {
   BAD(chat_params_from_template(NULL, TEXT("{}"), &params, &error));
   BAD(chat_params_from_template_with(NULL, TEXT("{}"), TEXT("{}"), &params, &error));
   BAD(chat_params_continue(NULL, TEXT(""), TEXT("[]"), 0, &params, &error));
-  CHECK(chat_params_kept(NULL) == 0 && !chat_params_short(NULL) && chat_params_append(NULL).len == 0 && chat_params_rendered(NULL).len == 0);
+  CHECK(chat_params_kept(NULL) == 0 && chat_params_append(NULL).len == 0 && chat_params_rendered(NULL).len == 0);
   CHECK(chat_params_rewrite(NULL).reason == CHAT_REASON_NONE && chat_params_rewrite(NULL).words.len == 0);
   BAD(chat_params_media(NULL, 0, &media, &error));
   CHECK(chat_params_media_count(NULL) == 0);

@@ -1004,14 +1004,6 @@ CHAT_MUST_USE chat_status chat_stream_feed_marked(chat_stream *stream, const cha
 /* == The next turn ================================================================================================= */
 
 /**
- * Flag of `chat_params_continue`: if the library has found that the template writes the next turn from the system
- * message, the last user message and the new messages alone, it renders only these, and the cost does not grow with
- * the conversation. It tests this once for each template, with some hundred renders of conversations of about thirty
- * messages; a template whose output depends on more messages than that is not noticed.
- */
-#define CHAT_CONTINUE_LEARNT 1
-
-/**
  * Why a template renders a part of the earlier prompt and output differently. Later versions may add reasons: treat
  * unknown ones as `CHAT_REASON_CHANGED`.
  */
@@ -1049,8 +1041,8 @@ typedef struct {
  * stays instead, except for half a character at the end of `output`; what ends the turn and all behind it is as the
  * template writes it, and `chat_params_rendered` has what the template would have written.
  *
- * `flags` is 0 or `CHAT_CONTINUE_LEARNT`. With 0, the library renders and compares the whole conversation: no change
- * goes unnoticed. The template's clock is that of the first request. The new params hold the whole prompt; `params`
+ * `flags` is 0; no other value is known yet. The library renders and compares the whole conversation, so no change goes
+ * unnoticed. The template's clock is that of the first request. The new params hold the whole prompt; `params`
  * can be continued with another output.
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the path of the field, for wrong messages; `CHAT_STATUS_TEMPLATE` if
@@ -1074,9 +1066,6 @@ chat_str chat_params_append(const chat_params *params);
  * was not written as the template writes it, or where `append: always` kept what the template would change.
  */
 chat_str chat_params_rendered(const chat_params *params);
-
-/** Returns whether `CHAT_CONTINUE_LEARNT` avoided the render of the whole conversation. */
-bool chat_params_short(const chat_params *params);
 
 /**
  * Returns why the template changes the earlier prompt and output; `chat_params_kept` is the position of the first

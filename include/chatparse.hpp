@@ -302,7 +302,6 @@ class Params : public detail::Handle<chat_params, chat_params_free> {
   std::string_view rendered() const & noexcept { return detail::view(chat_params_rendered(get())); }
   std::string rendered() const && { return std::string(detail::view(chat_params_rendered(get()))); }
   Rewrite rewrite() const noexcept { return Rewrite(chat_params_rewrite(get())); }
-  bool short_render() const noexcept { return chat_params_short(get()); }
 };
 
 // A prompt and whose text it is: a list of segments, in its order.

@@ -3,8 +3,7 @@
 mod config;
 mod options;
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
@@ -61,8 +60,6 @@ struct Shared {
     choice: OnceLock<Choice>,
     proof: OnceLock<Proof>,
     formats: FormatCache,
-    /// Results of tests of the template, by question.
-    noted: Mutex<VecDeque<(String, bool)>>,
     /// What prompts of ordinary conversations have between their texts.
     #[cfg(feature = "segments")]
     ordinary: Ordinary,
@@ -145,7 +142,6 @@ impl ChatTemplate {
             choice: OnceLock::new(),
             proof: OnceLock::new(),
             formats: FormatCache::default(),
-            noted: Mutex::default(),
             #[cfg(feature = "segments")]
             ordinary: Ordinary::default(),
         }))
@@ -268,19 +264,6 @@ impl ChatTemplate {
         (Exam::new(&self.0.taught, self.used()), Reading::new(self.used()))
     }
 
-    /// The result of a test of the template: runs `ask` for a new `question`, and caches the result.
-    pub(crate) fn noted(&self, question: String, ask: impl FnOnce() -> bool) -> bool {
-        let noted = || self.0.noted.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, answer)) = noted().iter().find(|(known, _)| *known == question) {
-            return *answer;
-        }
-        let answer = ask();
-        let mut noted = noted();
-        noted.push_front((question, answer));
-        noted.truncate(limits::NOTED_ANSWERS);
-        answer
-    }
-
     /// Tests how well [`ChatTemplate::reader`] reads the messages that the template renders. The first call takes some sixty
     /// renders.
     pub fn proof(&self) -> &Proof {
@@ -348,15 +331,6 @@ impl ChatTemplate {
     /// The prompt of the request, in parts.
     pub(crate) fn prompts(&self, request: &Request) -> Result<Prompts> {
         self.reader_of(request).prompts(&self.0.taught, &self.0.taught.template, request, true)
-    }
-
-    /// Renders prompts of short conversations for tests of the template.
-    pub(crate) fn probe(&self) -> impl Fn(&Request) -> Result<String> {
-        let template = self.0.taught.template.probing();
-        move |request| {
-            let prompts = self.reader_of(request).prompts(&self.0.taught, &template, request, false)?;
-            Ok(prompts.prompt.prompt)
-        }
     }
 
     /// No reader is necessary if all output is content.

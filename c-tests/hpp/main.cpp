@@ -332,10 +332,10 @@ static void own_formats() {
 static void next_turn() {
   const auto first = params();
   const std::string sent = std::string(first.prompt()) + std::string(OUTPUT);
-  const auto next = first.next(OUTPUT, R"([{"role": "tool", "content": "2"}])", CHAT_CONTINUE_LEARNT);
+  const auto next = first.next(OUTPUT, R"([{"role": "tool", "content": "2"}])");
   CHECK(next.kept() == sent.size() && sent + std::string(next.append()) == next.prompt());
   CHECK(next.rewrite().reason == CHAT_REASON_NONE && !next.rewrite().message);
-  CHECK(first.kept() == 0 && !first.short_render() && first.append() == first.prompt());
+  CHECK(first.kept() == 0 && first.append() == first.prompt());
 
   // A template that leaves earlier answers out.
   const auto model = Template::compile("{% for m in messages %}{% if m.role == 'user' %}<u>{{ m.content }}{% endif %}{% endfor %}<a>");

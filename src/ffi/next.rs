@@ -14,12 +14,6 @@ use super::text::{bytes, chat_str, utf8, view};
 use crate::next::{Next, Reason};
 use chatparse_base::Error;
 
-/// Flag of `chat_params_continue`: if the library has found that the template writes the next turn from the system
-/// message, the last user message and the new messages alone, it renders only these, and the cost does not grow with
-/// the conversation. It tests this once for each template, with some hundred renders of conversations of about thirty
-/// messages; a template whose output depends on more messages than that is not noticed.
-pub const CHAT_CONTINUE_LEARNT: u32 = 1;
-
 /// Makes the params of the next turn without a change to what the model has already read, if the template allows it, so
 /// a server's key-value cache stays valid. Send `chat_params_append` of the new params after the prompt of `params` and
 /// `output`.
@@ -35,8 +29,8 @@ pub const CHAT_CONTINUE_LEARNT: u32 = 1;
 /// stays instead, except for half a character at the end of `output`; what ends the turn and all behind it is as the
 /// template writes it, and `chat_params_rendered` has what the template would have written.
 ///
-/// `flags` is 0 or `CHAT_CONTINUE_LEARNT`. With 0, the library renders and compares the whole conversation: no change
-/// goes unnoticed. The template's clock is that of the first request. The new params hold the whole prompt; `params`
+/// `flags` is 0; no other value is known yet. The library renders and compares the whole conversation, so no change goes
+/// unnoticed. The template's clock is that of the first request. The new params hold the whole prompt; `params`
 /// can be continued with another output.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the path of the field, for wrong messages; `CHAT_STATUS_TEMPLATE` if
@@ -59,13 +53,12 @@ pub unsafe extern "C" fn chat_params_continue(
             unsafe { (bytes(output, output_len, "output")?, utf8(messages, messages_len, "messages")?) };
         let messages: Value = serde_json::from_str(messages)
             .map_err(|error| Error::invalid(format!("the messages are not JSON: {error}")))?;
-        let Next { session, kept, rewrite, short, .. } = match flags {
-            0 => params.session.next(output, &messages)?,
-            CHAT_CONTINUE_LEARNT => params.session.next_learnt(output, &messages)?,
-            unknown => return Err(Error::invalid(format!("flags: {unknown:#x} is unknown"))),
-        };
+        if flags != 0 {
+            return Err(Error::invalid(format!("flags: {flags:#x} is unknown")));
+        }
+        let Next { session, kept, rewrite, .. } = params.session.next(output, &messages)?;
         let mut params = chat_params::new(session);
-        params.next = Some(Continued { kept, rewrite, short });
+        params.next = Some(Continued { kept, rewrite });
         out.write(give(params));
         Ok(())
     })
@@ -89,12 +82,6 @@ pub extern "C" fn chat_params_append(params: Option<&chat_params>) -> chat_str {
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_rendered(params: Option<&chat_params>) -> chat_str {
     view(params.map(|params| params.session.rendered()))
-}
-
-/// Returns whether `CHAT_CONTINUE_LEARNT` avoided the render of the whole conversation.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_short(params: Option<&chat_params>) -> bool {
-    params.and_then(|params| params.next.as_ref()).is_some_and(|next| next.short)
 }
 
 /// Why a template renders a part of the earlier prompt and output differently. Later versions may add reasons: treat

@@ -42,7 +42,6 @@ pub(super) struct Session {
 pub(super) struct Continued {
     pub kept: usize,
     pub rewrite: Option<Rewrite>,
-    pub short: bool,
 }
 
 impl chat_params {

@@ -1,6 +1,6 @@
 //! The messages of a conversation, in shared pieces, so that a longer conversation shares the messages of a shorter one.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -14,32 +14,7 @@ pub(super) struct History {
     /// The request without its messages.
     request: Arc<Request>,
     /// The messages, by turn.
-    turns: Vec<Arc<Turn>>,
-}
-
-/// Messages that were added together.
-#[derive(Debug)]
-pub(super) struct Turn {
-    messages: New,
-    ordinary: OnceLock<bool>,
-}
-
-impl Turn {
-    fn new(messages: New) -> Arc<Turn> {
-        Arc::new(Turn { messages, ordinary: OnceLock::new() })
-    }
-
-    pub fn messages(&self) -> &New {
-        &self.messages
-    }
-
-    /// Whether `ask` holds for all of the messages. Evaluated once.
-    pub fn is_ordinary(&self, ask: impl Fn(&Message) -> bool) -> bool {
-        *self.ordinary.get_or_init(|| match &self.messages {
-            New::Prepared(messages) => messages.iter().all(ask),
-            New::Plain(_) => false,
-        })
-    }
+    turns: Vec<Arc<New>>,
 }
 
 /// New messages, in the form of the request.
@@ -97,7 +72,7 @@ impl History {
             }
             request.add_generation_prompt = true;
         }
-        History { request: Arc::new(request), turns: vec![Turn::new(messages)] }
+        History { request: Arc::new(request), turns: vec![Arc::new(messages)] }
     }
 
     pub fn append(&self) -> Append {
@@ -120,7 +95,7 @@ impl History {
             New::Plain(new) => New::Plain([plain(message, caps)].into_iter().chain(new.iter().cloned()).collect()),
         };
         let mut history = self.clone();
-        history.turns.push(Turn::new(turn));
+        history.turns.push(Arc::new(turn));
         history
     }
 
@@ -137,7 +112,7 @@ impl History {
         let mut request = Request::clone(&self.request);
         let mut all = Vec::new();
         for turn in &self.turns {
-            match &turn.messages {
+            match &**turn {
                 New::Prepared(messages) => request.messages.extend(messages.iter().cloned()),
                 New::Plain(messages) => all.extend(messages.iter().cloned()),
             }
@@ -148,42 +123,14 @@ impl History {
         request
     }
 
-    /// The messages, by turn.
-    pub fn turns(&self) -> impl DoubleEndedIterator<Item = &Turn> {
-        self.turns.iter().map(|turn| &**turn)
-    }
-
-    /// Whether any message has reasoning.
-    pub fn thinks(&self) -> bool {
-        self.turns().any(|turn| match &turn.messages {
-            New::Prepared(messages) => messages.iter().any(|message| !message.reasoning_content.is_empty()),
-            New::Plain(_) => true,
-        })
-    }
-
-    /// The first system message, if there is one, and the last user message.
-    pub fn short(&self) -> Option<History> {
-        fn prepared(turn: &Turn) -> &[Message] {
-            match &turn.messages {
-                New::Prepared(messages) => messages,
-                New::Plain(_) => &[],
-            }
-        }
-        let lead = prepared(self.turns.first()?).first().filter(|first| first.role != "user").cloned();
-        let user = |turn| prepared(turn).iter().rev().find(|message| message.role == "user");
-        let query = self.turns().rev().find_map(user)?.clone();
-        let messages = lead.into_iter().chain([query]).collect();
-        Some(History { request: Arc::clone(&self.request), turns: vec![Turn::new(New::Prepared(messages))] })
-    }
-
     /// The number of messages.
     pub fn len(&self) -> usize {
-        self.turns.iter().map(|turn| turn.messages.len()).sum()
+        self.turns.iter().map(|turn| turn.len()).sum()
     }
 
     /// The messages in order; `None` for a message of a plain request that cannot be read.
     pub fn messages(&self) -> impl Iterator<Item = Option<Message>> {
-        self.turns.iter().flat_map(|turn| (0..turn.messages.len()).map(|index| turn.messages.message(index)))
+        self.turns.iter().flat_map(|turn| (0..turn.len()).map(|index| turn.message(index)))
     }
 }
 

@@ -14,13 +14,11 @@
 //! - `turn` finds the end of the turn in the render. The output stays as it was written.
 //! - `rewrite` finds the reason if that is impossible, and the message concerned. [`Append::Always`] appends all the same: what is
 //!   behind the turn is told by a render in which the turn says something else.
-//! - `short` renders a short conversation instead, if that is known to give the same result.
 //! - `preserve` finds out with small conversations whether a template keeps prefixes in general.
 
 mod history;
 mod preserve;
 mod rewrite;
-mod short;
 mod turn;
 
 use serde_json::Value;
@@ -82,8 +80,6 @@ pub struct Next {
     /// Why the template does not keep all bytes; `None` if it does. With [`Append::Always`] they stay all the same, and
     /// [`Session::rendered`] is what the template writes.
     pub rewrite: Option<Rewrite>,
-    /// Whether only a short conversation was rendered: see [`Session::next_learnt`].
-    pub short: bool,
     /// The parsed output: the message that was rendered.
     pub message: Message,
 }
@@ -129,28 +125,7 @@ impl Session {
     /// [`crate::ErrorKind::InvalidArgument`] with the name of the field if `messages` are invalid; otherwise as
     /// [`ChatTemplate::params`].
     pub fn next(&self, output: &[u8], messages: &Value) -> Result<Next> {
-        self.next_whole(output, &self.history.read(messages)?)
-    }
-
-    /// Like [`Session::next`], at a cost that does not depend on the length of the conversation, except for copies of the
-    /// prompt: it renders only the system message, the last user message and what is new. It does so if the template was
-    /// found to append the same text in long conversations as in such a short one, and if this conversation has the
-    /// structure of the tested ones and no markers of the template in its texts; otherwise it does the same as
-    /// [`Session::next`]. [`Next::short`] is set accordingly. The first call for a template, or for other variables, takes
-    /// some sixty short renders. The test does not detect a template that changes only after many more messages than were
-    /// tested: [`Session::next`] is certain, this is learnt.
-    ///
-    /// # Errors
-    /// As [`Session::next`].
-    pub fn next_learnt(&self, output: &[u8], messages: &Value) -> Result<Next> {
-        let new = self.history.read(messages)?;
-        match short::next(self, output, &new) {
-            Some(next) => Ok(next),
-            None => self.next_whole(output, &new),
-        }
-    }
-
-    fn next_whole(&self, output: &[u8], new: &New) -> Result<Next> {
+        let new = &self.history.read(messages)?;
         // A model that was stopped inside of a character has written half of it.
         let text = match std::str::from_utf8(output) {
             Ok(text) => text,
@@ -236,7 +211,7 @@ impl Session {
         }
         let prompt = [&self.params.prompt, output, behind].concat();
         let message = shown.message.clone();
-        Ok(Next { session: self.with(shown, prompt, turns)?, kept, rewrite: None, short: false, message })
+        Ok(Next { session: self.with(shown, prompt, turns)?, kept, rewrite: None, message })
     }
 
     /// Where the template changes what was sent; the output is text up to `valid`.
@@ -280,7 +255,7 @@ impl Session {
         turns: Vec<Turn>,
     ) -> Result<Next> {
         let message = shown.message.clone();
-        Ok(Next { session: self.with(shown, prompt, turns)?, kept, rewrite: Some(rewrite), short: false, message })
+        Ok(Next { session: self.with(shown, prompt, turns)?, kept, rewrite: Some(rewrite), message })
     }
 
     fn with(&self, shown: Shown, prompt: String, turns: Vec<Turn>) -> Result<Session> {

@@ -291,7 +291,6 @@ fn all_ways_to_ask() {
     let to_tool = "<|end|>\n<|turn|>tool\nR<|end|>\n<|turn|>assistant\n";
     let next = appends(&plain, br#"<call>{"name": "f",  "arguments": {"a": 1}}</call>"#, &result, to_tool);
     appends(&next.session, b"Yes.", &user(), TO_USER);
-    assert!(!next.session.next_learnt(b"Yes.", &user()).unwrap().short);
     // Several choices of one request go on by themselves.
     let first = session(&template);
     appends(&first, b"One.", &user(), TO_USER);
@@ -308,51 +307,6 @@ fn all_ways_to_ask() {
 
 fn template_with_clock() -> ChatTemplate {
     template(THOUGHT, "{%- if loop.first -%}{{- strftime_now('%Y-%m-%d %H:%M:%S') -}}{%- endif -%}", "")
-}
-
-/// A conversation of many rounds, each by a short conversation where `short` says so.
-fn rounds(template: &ChatTemplate, short: bool) {
-    let mut whole = session(template);
-    for index in 0..4 {
-        for (output, new) in [
-            (
-                format!("<call>{{\"name\":\"f\", \"arguments\": {{\"a\":{index}}}}}</call>"),
-                json!([{"role": "tool", "content": "R"}]),
-            ),
-            ("It rains.".to_owned(), user()),
-        ] {
-            let learnt = whole.next_learnt(output.as_bytes(), &new).unwrap();
-            assert_eq!(learnt.short, short, "{index} {output}");
-            let next = whole.next(output.as_bytes(), &new).unwrap();
-            assert_eq!(learnt.session.params.to_json(), next.session.params.to_json());
-            assert_eq!((learnt.kept, learnt.rewrite, learnt.message), (next.kept, next.rewrite, next.message));
-            // Either may go on.
-            whole = if index % 2 == 0 { learnt.session } else { next.session };
-        }
-    }
-}
-
-#[test]
-fn a_short_conversation_tells_where_it_may() {
-    rounds(&template(THOUGHT, "", ""), true);
-    rounds(&template(THOUGHT, "{{- loop.index -}}", ""), false);
-    rounds(&template(THOUGHT, "{%- if loop.index > 20 -%}{{- '!' -}}{%- endif -%}", ""), false);
-    // What the template writes may mean something to it in a text.
-    let session = session(&template(THOUGHT, "", ""));
-    let quoted = json!([{"role": "user", "content": "What is <|end|>?"}]);
-    let next = session.next_learnt(b"Yes.", &quoted).unwrap();
-    assert!(!next.short && !next.session.next_learnt(b"Yes.", &user()).unwrap().short);
-    // A template may refuse a short conversation.
-    let refusing =
-        template(THOUGHT, "{%- if messages | length < 4 -%}{{- raise_exception('too short') -}}{%- endif -%}", "");
-    let said = |role: &str| json!({"role": role, "content": "Well."});
-    let messages = ["user", "assistant", "user", "assistant", "user"].map(said);
-    let long = json!({"messages": messages});
-    let next = refusing.session(request(long)).unwrap().next_learnt(b"Yes.", &user()).unwrap();
-    assert_eq!((next.short, next.append()), (false, TO_USER));
-    let odd = json!([{"role": "user", "content": "One"}, {"role": "user", "content": "Two"}]);
-    let next = session.next_learnt(b"Yes.", &odd).unwrap();
-    assert!(!next.short && !next.session.next_learnt(b"Yes.", &user()).unwrap().short);
 }
 
 #[test]

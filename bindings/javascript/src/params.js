@@ -144,13 +144,10 @@ export class Params extends Handle {
    * params behind the first `kept` bytes of what was sent.
    * @param {string | Uint8Array} output what the model wrote
    * @param {object[]} messages what follows: results of tools, or what the user says
-   * @param {{ learnt?: boolean }} [options] `learnt`: where the template was found to allow it, the whole conversation is not
-   *   rendered again
    */
-  next(output, messages, { learnt = false } = {}) {
+  next(output, messages) {
     const text = JSON.stringify(messages);
-    const flag = learnt ? 1 : 0;
-    return new Params(this.wasm, this.wasm.work("chat_params_continue", this.pointer, output, text, flag, OUT));
+    return new Params(this.wasm, this.wasm.work("chat_params_continue", this.pointer, output, text, 0, OUT));
   }
 
   /** How many bytes stand of what was sent before `next`, prompt and output. */

@@ -65,13 +65,11 @@ test("numbers of a JSON text stay as they are written", needsModule, () => {
 test("the next turn goes on behind what was sent", needsModule, () => {
   const params = chat.builtin("json-call").params(REQUEST);
   const output = PIECES.join("");
-  for (const learnt of [false, true]) {
-    const next = params.next(output, [{ role: "tool", content: "Rain, é." }], { learnt });
-    assert.equal(next.rewrite, null);
-    assert.equal(next.kept, new TextEncoder().encode(params.prompt + output).length);
-    assert.equal(next.prompt, params.prompt + output + next.append);
-    assert.equal(next.parse("It rains.").content, "It rains.");
-  }
+  const after = params.next(output, [{ role: "tool", content: "Rain, é." }]);
+  assert.equal(after.rewrite, null);
+  assert.equal(after.kept, new TextEncoder().encode(params.prompt + output).length);
+  assert.equal(after.prompt, params.prompt + output + after.append);
+  assert.equal(after.parse("It rains.").content, "It rains.");
   const forgets = chat.template(
     "{% for m in messages %}<{{ m.role }}>{% if loop.last and m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}" +
       "{{ m.content }}<end>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}",

@@ -88,12 +88,8 @@ export declare class Params extends Handle {
      * params behind the first `kept` bytes of what was sent.
      * @param {string | Uint8Array} output what the model wrote
      * @param {object[]} messages what follows: results of tools, or what the user says
-     * @param {{ learnt?: boolean }} [options] `learnt`: where the template was found to allow it, the whole conversation is not
-     *   rendered again
      */
-    next(output: string | Uint8Array, messages: object[], { learnt }?: {
-        learnt?: boolean;
-    }): Params;
+    next(output: string | Uint8Array, messages: object[]): Params;
     /** How many bytes stand of what was sent before `next`, prompt and output. */
     get kept(): number;
     /** What to send behind these. */

@@ -114,14 +114,12 @@ def test_options_and_media():
 
 def test_next_turn(params):
     output = "".join(PIECES)
-    assert (params.kept, params.append, params.rewrite, params.short) == (0, params.prompt, None, False)
-    for learnt in (False, True):
-        following = params.next(output, [{"role": "tool", "content": "Rain."}], learnt=learnt)
-        assert (following.kept, following.rewrite) == (len((params.prompt + output).encode()), None)
-        assert following.prompt == params.prompt + output + following.append
-        assert "Rain." in following.append
-        assert following.parse("It rains.").content == "It rains."
-        assert following.short in (False, learnt)
+    assert (params.kept, params.append, params.rewrite) == (0, params.prompt, None)
+    following = params.next(output, [{"role": "tool", "content": "Rain."}])
+    assert (following.kept, following.rewrite) == (len((params.prompt + output).encode()), None)
+    assert following.prompt == params.prompt + output + following.append
+    assert "Rain." in following.append
+    assert following.parse("It rains.").content == "It rains."
     with pytest.raises(chatparse.Error):
         params.next(output, [7])
 

@@ -218,9 +218,6 @@ pub const PARSE_WORK_PER_ALTERNATIVE: u64 = 8;
 /// Work that the parser may do in addition, once.
 pub const PARSE_WORK_BASE: u64 = 1_000_000;
 
-/// Maximum number of test results that a template caches, each for one set of its variables.
-pub const NOTED_ANSWERS: usize = 64;
-
 /// Maximum number of compiled formats that a template caches, each for one set of tools and options.
 pub const CACHED_FORMATS: usize = 16;
 

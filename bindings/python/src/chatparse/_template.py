@@ -196,11 +196,10 @@ class Params(_native.Params):
         """All of the params as plain values: prompt, grammar and triggers, stops, preserved tokens."""
         return _loaded(self.json())
 
-    def next(self, output: Text, messages: Sequence[Mapping[str, Any]] | str | bytes, *, learnt: bool = False) -> Params:
+    def next(self, output: Text, messages: Sequence[Mapping[str, Any]] | str | bytes) -> Params:
         """The next turn: goes on behind an output with new messages, so that nothing that was sent is written anew. `append` of the new
-        params is what to send behind what stands. `learnt`: a short conversation may tell, where the template was found to write
-        the same in long ones; the cost then does not grow with the conversation."""
-        return Params.follow(self, output, json_text(messages), int(learnt))
+        params is what to send behind what stands."""
+        return Params.follow(self, output, json_text(messages))
 
     @property
     def kept(self) -> int:
@@ -216,11 +215,6 @@ class Params(_native.Params):
     def rendered(self) -> str:
         """The prompt as the template renders the whole conversation; another one where the request says `append: always`."""
         return self.get_rendered()
-
-    @property
-    def short(self) -> bool:
-        """Whether `learnt` spared the render of the whole conversation."""
-        return self.get_short()
 
     @property
     def rewrite(self) -> Rewrite | None:

@@ -33,13 +33,12 @@ static PyObject *params_render(PyObject *type, PyObject *arguments) {
 static PyObject *params_follow(PyObject *type, PyObject *arguments) {
   PyObject *before;
   Text output, messages;
-  unsigned flags;
-  if (!PyArg_ParseTuple(arguments, "O!O&O&I", params_type, &before, text_from, &output, text_from, &messages, &flags)) return NULL;
+  if (!PyArg_ParseTuple(arguments, "O!O&O&", params_type, &before, text_from, &output, text_from, &messages)) return NULL;
   chat_params *made = NULL;
   chat_error *error = NULL;
   chat_status status;
   UNLOCKED(chat_params_continue(
-    HANDLE(before), output.data, output.len, messages.data, messages.len, flags, &made, &error));
+    HANDLE(before), output.data, output.len, messages.data, messages.len, 0, &made, &error));
   text_done(&output);
   text_done(&messages);
   return wrap(type, status, error, made);
@@ -86,11 +85,6 @@ static PyObject *params_kept(PyObject *self, PyObject *none) {
   return PyLong_FromSize_t(chat_params_kept(HANDLE(self)));
 }
 
-static PyObject *params_short(PyObject *self, PyObject *none) {
-  (void)none;
-  return PyBool_FromLong(chat_params_short(HANDLE(self)));
-}
-
 static PyObject *params_rewrite(PyObject *self, PyObject *none) {
   (void)none;
   const chat_rewrite rewrite = chat_params_rewrite(HANDLE(self));
@@ -131,7 +125,6 @@ static PyMethodDef params_methods[] = {
   VALUE(params, grammar_lazy),
   VALUE(params, supports_thinking),
   VALUE(params, kept),
-  VALUE(params, short),
   VALUE(params, rewrite),
   {NULL, NULL, 0, NULL},
 };

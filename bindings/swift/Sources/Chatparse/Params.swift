@@ -89,15 +89,13 @@ public struct Params: Sendable {
   /// - Parameters:
   ///   - output: What the model wrote after this prompt.
   ///   - messages: An array of messages: results of tools, or the user's.
-  ///   - learnt: Whether a short conversation may tell, where the template was found to write the same in long ones. The cost then does
-  ///     not grow with the conversation.
-  public func next(output: some OutputPiece, messages: JSON, learnt: Bool = false) throws -> Params {
+  public func next(output: some OutputPiece, messages: JSON) throws -> Params {
     let messages = messages.text
     return Params(
       handle: try handle.use { params in
         try output.withChars { output, count in
           try Handle(chat_params_free) {
-            chat_params_continue(params, output, count, messages, messages.utf8.count, learnt ? 1 : 0, $0, $1)
+            chat_params_continue(params, output, count, messages, messages.utf8.count, 0, $0, $1)
           }
         }
       })
@@ -108,9 +106,6 @@ public struct Params: Sendable {
 
   /// The prompt behind these.
   public var appended: String { handle.text(chat_params_append) }
-
-  /// Whether `learnt` spared the render of the whole conversation.
-  public var isShort: Bool { handle.use(chat_params_short) }
 
   /// The prompt as the template renders the whole conversation; another one where the request's option `append` is `always`.
   public var rendered: String { handle.text(chat_params_rendered) }
