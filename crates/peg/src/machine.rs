@@ -26,6 +26,8 @@ pub enum State {
     Waiting,
     /// The program has accepted. It ignores the output from this position on.
     Accepted(usize),
+    /// About to go back behind what was visible: the next call does it.
+    Undoing,
     /// The output does not match, whatever follows.
     Failed,
     /// The run exceeded its budget of work or its stack. Whether the output matches is unknown.
@@ -90,9 +92,11 @@ pub struct Machine {
     visible_end: usize,
     /// One more than the position of the furthest byte looked at.
     furthest: usize,
-    /// Whether going back behind a visible capture is a failure, and the number of visible captures.
+    /// Whether going back behind a visible capture is a failure.
     committed: bool,
+    /// The number of captures that were visible when the furthest byte was looked at, and how far they reached.
     shown: usize,
+    shown_end: usize,
     /// Captures below this index are unchanged since the last call of [`Machine::take_kept`].
     kept: usize,
     work: u64,
@@ -140,6 +144,7 @@ impl Machine {
             furthest: start,
             committed: false,
             shown: 0,
+            shown_end: 0,
             kept: 0,
             work: 0,
             searches: Searches::default(),
@@ -161,8 +166,23 @@ impl Machine {
 
     /// Runs as far as `output` decides. `output` is the whole output so far; it must begin with what was passed before.
     pub fn feed(&mut self, output: &[u8]) -> State {
-        if self.state == State::Waiting {
-            self.resume(output);
+        while self.feed_to_undo(output) == State::Undoing {}
+        self.state
+    }
+
+    /// Like `feed`, but stops in front of going back behind what was visible. Whether it was does not depend on how the output
+    /// is cut, so a caller that reads it then reads the same of any pieces.
+    pub fn feed_to_undo(&mut self, output: &[u8]) -> State {
+        match self.state {
+            State::Waiting => self.resume(output),
+            State::Undoing => {
+                (self.state, self.shown, self.shown_end) = (State::Waiting, 0, 0);
+                let flow = self.fail(output, Eof::NeedMore);
+                if self.proceed(flow, output.len()) {
+                    self.run(output, Eof::NeedMore);
+                }
+            }
+            _ => {}
         }
         self.state
     }
@@ -174,7 +194,7 @@ impl Machine {
         match self.state {
             State::Accepted(end) => end == output.len(),
             State::Failed | State::Limit => false,
-            State::Waiting => {
+            State::Waiting | State::Undoing => {
                 let mut trial = self.clone();
                 trial.run(output, Eof::End);
                 let in_place = || trial.captures.from(read).iter().all(|capture| !capture.opens || capture.pos >= from);
@@ -244,13 +264,20 @@ impl Machine {
 
     /// Goes back to the last alternative, if one is left.
     fn fail(&mut self, output: &[u8], eof: Eof) -> Flow {
-        while let Some(frame) = self.pop() {
+        while let Some(&frame) = self.stack.last() {
             if matches!(frame.kind, Kind::Return | Kind::Atomic | Kind::And) {
+                self.pop();
                 continue;
             }
-            if (frame.captures as usize) < self.shown {
+            let behind = (frame.captures as usize) < self.shown;
+            if self.committed && behind {
                 break;
             }
+            if eof == Eof::NeedMore && !self.committed && (behind || frame.pos < self.shown_end) {
+                self.state = State::Undoing;
+                return Flow::Stop;
+            }
+            self.pop();
             self.truncate_captures(frame.captures);
             self.pos = frame.pos;
             if frame.kind != Kind::Repeat {
@@ -297,11 +324,16 @@ impl Machine {
         if matches!(flow, Flow::Fail) {
             flow = self.fail(output, eof);
         }
+        self.proceed(flow, output.len())
+    }
+
+    #[inline(always)]
+    fn proceed(&mut self, flow: Flow, length: usize) -> bool {
         match flow {
             Flow::Go => {}
             Flow::Wait(end) => {
                 self.visible_end = end;
-                self.examine(output.len());
+                self.examine_to(length, end.min(length.saturating_sub(1)));
                 return false;
             }
             Flow::Fail | Flow::Stop => return false,
@@ -324,7 +356,7 @@ impl Machine {
                 let same = known + common_prefix(&literal[known..], &rest[known..]);
                 if same == literal.len() {
                     self.pos += same;
-                    self.examine(self.pos);
+                    self.examine_to(self.pos, self.pos.saturating_sub(1));
                 } else if same == rest.len() {
                     if eof == Eof::End {
                         return Flow::Fail;
@@ -333,7 +365,7 @@ impl Machine {
                     return Flow::Wait(len);
                 } else {
                     self.work += same as u64;
-                    self.examine(self.pos + same + 1);
+                    self.examine_to(self.pos + same + 1, self.pos + same);
                     return Flow::Fail;
                 }
             }
@@ -472,11 +504,15 @@ impl Machine {
     }
 
     fn examine(&mut self, end: usize) {
+        self.examine_to(end, self.pos);
+    }
+
+    /// Notes that the bytes up to `end` were looked at, and up to where text was visible while the last of them was missing.
+    fn examine_to(&mut self, end: usize, visible: usize) {
         if end > self.furthest {
             self.furthest = end;
-            if self.committed {
-                self.shown = self.visible_count();
-            }
+            self.shown = self.visible_count();
+            self.shown_end = if self.looking == NONE { visible } else { self.stack[self.looking as usize].pos };
         }
     }
 }

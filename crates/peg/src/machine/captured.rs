@@ -1,11 +1,14 @@
 //! What a reader of the captures needs: the visible ones, those taken back, and those that may be taken back.
 
-use super::{Frame, Kind, Machine, NONE};
+use super::{Frame, Kind, Machine, NONE, State};
 use crate::capture::Visible;
 
 impl Machine {
     /// The captures that are visible now.
     pub fn visible(&self) -> Visible<'_> {
+        if self.state == State::Undoing {
+            return Visible { captures: &self.captures, count: self.shown, end: self.shown_end };
+        }
         let end = if self.looking == NONE { self.visible_end } else { self.stack[self.looking as usize].pos };
         Visible { captures: &self.captures, count: self.visible_count(), end }
     }

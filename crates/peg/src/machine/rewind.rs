@@ -57,6 +57,12 @@ impl Rewindable {
         }
     }
 
+    /// The same where the machine is about to go back: its caller has read what was visible in front of the byte that it
+    /// looked at last.
+    pub fn set_read_to_undo(&mut self) {
+        self.read_to = self.read_to.max(self.machine.furthest() - 1);
+    }
+
     #[cold]
     fn copy(&mut self) {
         self.earlier.clone_from(&self.machine);

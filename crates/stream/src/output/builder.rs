@@ -281,6 +281,13 @@ impl MessageBuilder {
         self.begun > 0
     }
 
+    /// Whether text that was shown is undone and not confirmed again.
+    pub fn is_taken_back(&self) -> bool {
+        let arguments = self.begun.checked_sub(1).and_then(|index| self.calls.get(index)).map(|call| &call.arguments);
+        let texts = [&self.reasoning, &self.content].into_iter().chain(arguments);
+        self.begun < self.calls.len() || !texts.into_iter().all(PieceTable::is_confirmed)
+    }
+
     /// Whether an event contradicted text that is visible.
     pub fn contradicted(&self) -> bool {
         self.contradicted

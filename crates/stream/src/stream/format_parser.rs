@@ -170,6 +170,11 @@ impl FormatParser {
         self.reader.in_call()
     }
 
+    /// The position up to which the output was read.
+    pub fn read_to(&self) -> usize {
+        self.run.read_to()
+    }
+
     /// Everything before this position is in the message or is markup.
     pub fn covered(&self) -> usize {
         self.reader.covered()
@@ -182,7 +187,7 @@ impl FormatParser {
 
     /// Runs the machine over more of the output.
     pub fn feed(&mut self, output: &[u8]) -> State {
-        self.run.machine.feed(output)
+        self.run.machine.feed_to_undo(output)
     }
 
     /// Ends the run because the model has ended the output. Returns whether all of it matches.
@@ -227,6 +232,20 @@ impl FormatParser {
     /// little work.
     #[inline(always)]
     pub fn read(&mut self, written: &mut Written, output: Parsed<'_>) -> bool {
+        let fits = self.read_visible(written, output);
+        self.run.set_read_to(output.len());
+        fits
+    }
+
+    /// Reads what the machine is about to take back. Returns `false` if that contradicts the message so far.
+    #[cold]
+    pub fn read_undone(&mut self, written: &mut Written, output: Parsed<'_>) -> bool {
+        self.run.set_read_to_undo();
+        self.read_visible(written, output.to(self.run.read_to()))
+    }
+
+    #[inline(always)]
+    fn read_visible(&mut self, written: &mut Written, output: Parsed<'_>) -> bool {
         let kept = self.run.machine.take_kept();
         if kept < self.reader.captures_read() && !self.undo(kept, written, output.raw) {
             return false;
@@ -236,7 +255,6 @@ impl FormatParser {
             self.read_captures(written, output);
         }
         self.reader.read_text(end, output.raw, &mut Routed { written, output });
-        self.run.set_read_to(output.len());
         !written.builder.contradicted()
     }
 

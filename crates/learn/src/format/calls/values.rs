@@ -174,7 +174,7 @@ impl Values<'_> {
         // A text printed between quotes is a literal of Python if its first backslash is in front of a quote.
         if let (true, Some(after), Some(close), Some(slot)) = (self.python, self.after, &bare_close, texts.first()) {
             let start = p.arg_json(p.sequence([p.literal(QUOTE), p.until_marker([QUOTE, "\\"])]));
-            let rest = p.arg_json(p.sequence([p.string_body(b'"'), p.literal(QUOTE)]));
+            let rest = p.arg_json(p.sequence([p.python_body(p.string_body(b'"')), p.literal(QUOTE)]));
             let followed = p.and(p.sequence([p.space(), after]));
             let escaped = p.sequence([p.and(p.literal("\\\"")), rest, p.arg_close(glue_of(close)), followed]);
             ways.push(p.tolerated(p.sequence([start, p.choice([p.atomic(escaped), raw(slot)])])));
@@ -232,7 +232,8 @@ impl Values<'_> {
             let close = p.arg_close(p.sequence([sign, end]));
             let inner = p.sequence([p.not(p.sequence([sign, p.space(), after])), sign]);
             let printed = p.arg_text(p.many(p.choice([inner, p.until_marker([&*quote.to_string()])])));
-            let line = p.arg_json(p.sequence([sign, p.string_line(quote as u8)]));
+            let line = p.string_line(quote as u8);
+            let line = p.arg_json(p.sequence([sign, if self.python { p.python_body(line) } else { line }]));
             let ends = p.choice([p.one_of(&[(',', ','), (')', ')')]), p.end()]);
             let closes = if self.python { p.and(p.sequence([sign, p.space(), ends])) } else { p.empty() };
             let usual = p.sequence([closes, close]);
