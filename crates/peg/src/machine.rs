@@ -457,11 +457,9 @@ impl Machine {
             }
             Op::RepeatEnd(next) => {
                 let frame = self.stack.last_mut().expect("a repetition runs above its frame");
+                // A round that read nothing is none.
                 if frame.pos == self.pos {
-                    let frame = *frame;
-                    self.pop();
-                    self.truncate_captures(frame.captures);
-                    return self.leave_repeat(frame, output, eof);
+                    return Flow::Fail;
                 }
                 frame.count = frame.count.saturating_add(1);
                 self.ip = next;

@@ -135,7 +135,7 @@ impl Values<'_> {
             if !begin.head().starts_with(json) {
                 let json = p.sequence([rest(slot), p.and(p.literal(json)), member.python(p), p.space(), close(slot)]);
                 // What may still be text is not shown before it ends.
-                ways.push(p.tolerated(if texts.is_empty() { json } else { p.atomic(json) }));
+                ways.push(p.tolerated(p.atomic(json)));
             }
         }
         if let Some(slot) = of(ValueKind::Null).next().or(others.first().copied()).filter(|_| types.has(Types::NULL)) {
