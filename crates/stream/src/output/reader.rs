@@ -169,8 +169,8 @@ impl CaptureReader {
             Tag::Reasoning => sink.event(Event::Begin(Channel::Reasoning, pos)),
             _ => {}
         }
-        // The markup in front of arguments is done with.
-        if tag.streams() {
+        // The markup in front of arguments and of their items is done with.
+        if tag.streams() || matches!(tag, Tag::Array | Tag::Object) {
             self.cover(pos);
         }
         if let Some(outer) = self.state.region.replace((tag, pos)) {

@@ -146,13 +146,15 @@ pub(super) struct FormatParser {
     reader: CaptureReader,
     /// The outermost first. Some may be outdated.
     snapshots: Vec<Snapshot>,
+    /// `in_call` and `covered` in front of what contradicted the message: nothing of that is in it.
+    fitted: Option<(bool, usize)>,
 }
 
 impl FormatParser {
     /// Makes a parser of a text that begins with `prefill` bytes of the prompt.
     pub fn new(program: &Arc<Program>, prefill: usize) -> Self {
         let run = Rewindable::new(Machine::new(Arc::clone(program), 0));
-        FormatParser { run, reader: CaptureReader::new(prefill), snapshots: Vec::new() }
+        FormatParser { run, reader: CaptureReader::new(prefill), snapshots: Vec::new(), fitted: None }
     }
 
     /// Sets the budget for the rest of the run.
@@ -167,7 +169,7 @@ impl FormatParser {
 
     /// Whether a call is visible and not finished.
     pub fn in_call(&self) -> bool {
-        self.reader.in_call()
+        self.fitted.map_or_else(|| self.reader.in_call(), |(in_call, _)| in_call)
     }
 
     /// The position up to which the output was read.
@@ -177,7 +179,7 @@ impl FormatParser {
 
     /// Everything before this position is in the message or is markup.
     pub fn covered(&self) -> usize {
-        self.reader.covered()
+        self.fitted.map_or_else(|| self.reader.covered(), |(_, covered)| covered)
     }
 
     /// Whether the budget ended the run.
@@ -246,6 +248,7 @@ impl FormatParser {
 
     #[inline(always)]
     fn read_visible(&mut self, written: &mut Written, output: Parsed<'_>) -> bool {
+        let fitted = (self.reader.in_call(), self.reader.covered());
         let kept = self.run.machine.take_kept();
         if kept < self.reader.captures_read() && !self.undo(kept, written, output.raw) {
             return false;
@@ -255,7 +258,11 @@ impl FormatParser {
             self.read_captures(written, output);
         }
         self.reader.read_text(end, output.raw, &mut Routed { written, output });
-        !written.builder.contradicted()
+        let contradicted = written.builder.contradicted();
+        if contradicted {
+            self.fitted = Some(fitted);
+        }
+        !contradicted
     }
 
     #[inline(never)]

@@ -3,7 +3,7 @@
 use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue};
 use super::super::tag::Tag;
-use super::members::{Member, members, no_json, shown, sign};
+use super::members::{Member, members, name_quotes, no_json, perhaps_quoted, shown, sign};
 use crate::analysis::turn::{Container, Encoding, Glue, Nested, Slot, ValueKind};
 use chatparse_grammar::schema::Types;
 use chatparse_message::Tool;
@@ -194,8 +194,8 @@ impl Values<'_> {
         ways.extend(bare);
         spares.dedup_by(|next, first| (&next.open, &next.close) == (&first.open, &first.close));
         ways.extend(spares.into_iter().map(|slot| p.tolerated(p.sequence([rest(slot), no_json(p, raw(slot))]))));
-        let foreign = foreign.iter().filter(|slot| !rest_of(slot).is_blank());
-        ways.extend(foreign.map(|slot| p.tolerated(p.sequence([rest(slot), raw(slot)]))));
+        let others = foreign.iter().filter(|slot| !rest_of(slot).is_blank());
+        ways.extend(others.map(|slot| p.tolerated(p.sequence([rest(slot), raw(slot)]))));
         // Without the attribute that tells the type.
         let mut attributes = used.iter().map(|slot| behind_attribute(&rest_of(slot)));
         if let Some(Some(behind)) = attributes.next().filter(|first| attributes.all(|other| other == *first)) {
@@ -209,6 +209,9 @@ impl Values<'_> {
         if texts.iter().chain(&spare).any(|slot| quoted(&slot)) {
             let quote = p.and(p.one_of(&[('"', '"'), ('\'', '\'')]));
             ways.push(p.tolerated(p.sequence([p.space(), quote, p.arg_json(p.python_string())])));
+            // An item or a member without the template's quotes.
+            let bare = foreign.iter().find(|slot| depth > 0 && rest_of(slot).is_blank());
+            ways.extend(bare.map(|slot| no_json(p, p.sequence([p.not(quote), raw(slot)]))));
         }
         ways.extend(bare_close.map(|close| {
             let value = if self.python { p.arg_printed() } else { p.arg_json(p.python()) };
@@ -291,7 +294,8 @@ impl Values<'_> {
                 let prefix = format!("{}-", member.rule);
                 let known = members(&member.schema, &prefix).map(|inner| {
                     let (opens, value) = self.value(container, &inner, depth);
-                    let name = [p.arg_name(inner.name), glue(p, &opens, Some(self.tool), inner.name)];
+                    let name = perhaps_quoted(p, p.arg_name(inner.name), &opens, &container.slots);
+                    let name = [name, glue(p, &opens, Some(self.tool), inner.name)];
                     let name = [between(&container.each)].into_iter().chain(name);
                     p.sequence([p.atomic(p.sequence(name.collect::<Vec<_>>())), value])
                 });
@@ -304,17 +308,23 @@ impl Values<'_> {
                 let signs: Option<Vec<char>> = signs.map(|sign| sign.parse().ok()).collect();
                 let name = match signs {
                     _ if ends.is_empty() => p.other_name(),
-                    None => p.until_marker(ends),
+                    None => p.until_marker(ends.iter().cloned()),
                     // In a grammar, too, no name begins like the end of the object.
                     Some(signs) => {
                         let signs: Vec<(char, char)> = signs.iter().map(|&sign| (sign, sign)).collect();
-                        p.optional(p.sequence([p.none_of(&signs), p.until_marker(ends)]))
+                        p.optional(p.sequence([p.none_of(&signs), p.until_marker(ends.iter().cloned())]))
                     }
                 };
                 // The end of the object may look like a name.
                 let closes = [p.not(end), text::no_closer(p, &container.each, &container.close.and(&slot.close))];
                 let opens = glue(p, &opens, Some(self.tool), FormatBuilder::ANY);
-                let member = [between(&container.each), p.key(name), opens, value];
+                let quoted = name_quotes(&container.slots).filter(|_| ends.iter().any(|end| end.starts_with(':')));
+                let quoted = quoted.map(|quote| {
+                    let (sign, text) = (p.literal(quote), p.key(p.until_marker([quote, "\n"])));
+                    p.tolerated(p.atomic(p.sequence([sign, text, sign, p.and(opens)])))
+                });
+                let name = p.choice(quoted.chain([p.key(name)]).collect::<Vec<_>>());
+                let member = [between(&container.each), name, opens, value];
                 ways.push(p.sequence(closes.into_iter().chain(member).collect::<Vec<_>>()));
                 p.choice(ways)
             }
