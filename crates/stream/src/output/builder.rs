@@ -267,8 +267,8 @@ impl MessageBuilder {
     pub fn settle(&mut self) {
         self.contradicted = false;
         self.begun = self.calls.len();
-        self.reasoning.settle();
-        self.content.settle();
+        let arguments = self.calls.iter_mut().map(|call| &mut call.arguments);
+        [&mut self.reasoning, &mut self.content].into_iter().chain(arguments).for_each(PieceTable::settle);
     }
 
     /// Whether the message has neither content nor calls.

@@ -297,7 +297,7 @@ impl Values<'_> {
                     let name = perhaps_quoted(p, p.arg_name(inner.name), &opens, &container.slots);
                     let name = [name, glue(p, &opens, Some(self.tool), inner.name)];
                     let name = [between(&container.each)].into_iter().chain(name);
-                    p.sequence([p.atomic(p.sequence(name.collect::<Vec<_>>())), value])
+                    p.sequence([p.atomic(p.sequence(name.collect::<Vec<_>>())), p.markup_ends(), value])
                 });
                 let mut ways: Vec<ExprId> = known.collect();
                 let any = Member { rule: format!("{}-any", member.rule), ..Member::any() };
@@ -324,7 +324,7 @@ impl Values<'_> {
                     p.tolerated(p.atomic(p.sequence([sign, text, sign, p.and(opens)])))
                 });
                 let name = p.choice(quoted.chain([p.key(name)]).collect::<Vec<_>>());
-                let member = [between(&container.each), name, opens, value];
+                let member = [between(&container.each), name, opens, p.markup_ends(), value];
                 ways.push(p.sequence(closes.into_iter().chain(member).collect::<Vec<_>>()));
                 p.choice(ways)
             }
