@@ -35,7 +35,8 @@
 //!
 //! **Going back.** A failure restores the last alternative, as in every PEG, and cuts the log back to its length at that
 //! time. [`Machine::take_kept`] returns how many of the captures are unchanged, and [`Machine::restore_points`] the captures
-//! to which the machine may still go back, so that a reader can save its state there. A reader drops what it has read
+//! to which the machine may still go back, so that a reader can save its state there. [`Machine::feed_to_undo`] stops in front of
+//! going back behind what was visible, so that a reader reads the same of any pieces. A reader drops what it has read
 //! ([`Machine::forget`]). If no alternative is left the output does not match, and [`Machine::furthest`] is the length of
 //! the shortest prefix that does not. That depends on the bytes, not on their chunks, so a caller can start a fallback
 //! there. [`Rewindable`] returns what was visible just before.
