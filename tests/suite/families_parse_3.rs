@@ -270,7 +270,6 @@ fn minimax_m3_elements() {
         (call("<filter><n>-1.5</n></filter>"), found(json!({"filter": {"n": -1.5}}))),
         (call("<filter>12</filter>"), found(json!({"filter": 12}))),
         (call("<filter>[\"a\", \"b\"]</filter>"), found(json!({"filter": ["a", "b"]}))),
-        (call("<filter>[draft] see</filter>"), found(json!({"filter": "[draft] see"}))),
         (call("<free><a>[1, 2</a></free>"), found(json!({"free": {"a": "[1, 2"}}))),
         (call("<any>a b</any>"), found(json!({"any": "a b"}))),
         (call("<any>{\"a\": [1]}</any>"), found(json!({"any": {"a": [1]}}))),
@@ -388,7 +387,7 @@ fn gemma_4_notation_and_stray_markers() {
             "<turn|><|tool_call>call:find{limit:1}<tool_call|><|tool_response>\
             <|tool_call>call:find{limit:<|\"|>b<|\"|>}<tool_call|>Text"
                 .to_owned(),
-            message("", "<turn|>Text", &[("find", json!({"limit": 1})), ("find", json!({"limit": "b"}))]),
+            message("", "<turn|><|tool_response>Text", &[("find", json!({"limit": 1})), ("find", json!({"limit": "b"}))]),
         ),
     ];
     let check =

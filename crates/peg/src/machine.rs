@@ -2,7 +2,6 @@
 
 mod budget;
 mod captured;
-mod rewind;
 mod scan;
 mod select;
 mod test;
@@ -10,7 +9,6 @@ mod test;
 use std::sync::Arc;
 
 pub use budget::Budget;
-pub use rewind::Rewindable;
 
 use super::capture::{Capture, CaptureLog};
 use super::program::{Op, Program};
@@ -70,6 +68,7 @@ const NONE: u32 = u32::MAX;
 
 /// A run over one output. The caller keeps the output and passes it to each call. A clone forks the run; it costs as much as
 /// the run's stack and captures.
+#[derive(Clone)]
 pub struct Machine {
     program: Arc<Program>,
     /// The position where the run began. It counts as the start of the text.
@@ -94,33 +93,14 @@ pub struct Machine {
     furthest: usize,
     /// Whether going back behind a visible capture is a failure.
     committed: bool,
-    /// The number of captures that were visible when the furthest byte was looked at, and how far they reached.
-    shown: usize,
-    shown_end: usize,
+    /// The number of captures that were visible while the furthest byte was missing, and how far they reached; `None` once the
+    /// run has gone back behind them.
+    shown: Option<(usize, usize)>,
     /// Captures below this index are unchanged since the last call of [`Machine::take_kept`].
     kept: usize,
     work: u64,
     budget: Budget,
     searches: Searches,
-}
-
-impl Clone for Machine {
-    fn clone(&self) -> Self {
-        Machine {
-            program: Arc::clone(&self.program),
-            stack: self.stack.clone(),
-            captures: self.captures.clone(),
-            ..*self
-        }
-    }
-
-    /// Reuses the memory of `self`.
-    fn clone_from(&mut self, other: &Self) {
-        let (mut stack, mut captures) = (std::mem::take(&mut self.stack), std::mem::take(&mut self.captures));
-        stack.clone_from(&other.stack);
-        captures.clone_from(&other.captures);
-        *self = Machine { program: Arc::clone(&other.program), stack, captures, ..*other };
-    }
 }
 
 impl Machine {
@@ -143,8 +123,7 @@ impl Machine {
             visible_end: start,
             furthest: start,
             committed: false,
-            shown: 0,
-            shown_end: 0,
+            shown: None,
             kept: 0,
             work: 0,
             searches: Searches::default(),
@@ -176,7 +155,7 @@ impl Machine {
         match self.state {
             State::Waiting => self.resume(output),
             State::Undoing => {
-                (self.state, self.shown, self.shown_end) = (State::Waiting, 0, 0);
+                (self.state, self.shown) = (State::Waiting, None);
                 let flow = self.fail(output, Eof::NeedMore);
                 if self.proceed(flow, output.len()) {
                     self.run(output, Eof::NeedMore);
@@ -269,13 +248,15 @@ impl Machine {
                 self.pop();
                 continue;
             }
-            let behind = (frame.captures as usize) < self.shown;
-            if self.committed && behind {
-                break;
-            }
-            if eof == Eof::NeedMore && !self.committed && (behind || frame.pos < self.shown_end) {
-                self.state = State::Undoing;
-                return Flow::Stop;
+            if let Some((shown, reach)) = self.shown {
+                let behind = (frame.captures as usize) < shown;
+                if self.committed && behind {
+                    break;
+                }
+                if eof == Eof::NeedMore && !self.committed && (behind || frame.pos < reach) {
+                    self.state = State::Undoing;
+                    return Flow::Stop;
+                }
             }
             self.pop();
             self.truncate_captures(frame.captures);
@@ -509,8 +490,8 @@ impl Machine {
     fn examine_to(&mut self, end: usize, visible: usize) {
         if end > self.furthest {
             self.furthest = end;
-            self.shown = self.visible_count();
-            self.shown_end = if self.looking == NONE { visible } else { self.stack[self.looking as usize].pos };
+            let reach = if self.looking == NONE { visible } else { self.stack[self.looking as usize].pos };
+            self.shown = Some((self.visible_count(), reach));
         }
     }
 }
