@@ -387,7 +387,11 @@ fn gemma_4_notation_and_stray_markers() {
             "<turn|><|tool_call>call:find{limit:1}<tool_call|><|tool_response>\
             <|tool_call>call:find{limit:<|\"|>b<|\"|>}<tool_call|>Text"
                 .to_owned(),
-            message("", "<turn|><|tool_response>Text", &[("find", json!({"limit": 1})), ("find", json!({"limit": "b"}))]),
+            message(
+                "",
+                "<turn|><|tool_response>Text",
+                &[("find", json!({"limit": 1})), ("find", json!({"limit": "b"}))],
+            ),
         ),
     ];
     let check =

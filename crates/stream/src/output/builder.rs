@@ -111,13 +111,26 @@ impl MessageBuilder {
         self.clear_deltas();
     }
 
+    /// Whether this text, if it grows, stands in the place of a call that was shown and undone.
+    fn replaces_call(&self, text: &PieceTable) -> bool {
+        self.begun < self.calls.len() && text.is_confirmed()
+    }
+
     fn content(&mut self, text: Text<'_>, span: Range<usize>) {
+        if self.replaces_call(&self.content) {
+            self.contradicted = true;
+            return;
+        }
         let from = self.delta_text.len();
         let new = self.content.append(text, (!self.without_deltas).then_some(&mut self.delta_text));
         self.report(DeltaKind::Content, 0, new, from, span);
     }
 
     fn reasoning(&mut self, text: Text<'_>, span: Range<usize>) {
+        if self.replaces_call(&self.reasoning) {
+            self.contradicted = true;
+            return;
+        }
         let from = self.delta_text.len();
         let shows = self.reasoning_shows || !text.is_blank();
         let new = if shows {
