@@ -213,7 +213,7 @@ chat_expr chat_expr_class(chat_expr_builder *builder, const char *text, size_t t
 
 /**
  * Matches the inside of a quoted string up to `quote` (ASCII), without it: text with JSON's escapes, and with `quote`
- * after a backslash.
+ * after a backslash. Any other escape ends it.
  */
 chat_expr chat_expr_string_body(chat_expr_builder *builder, char quote);
 

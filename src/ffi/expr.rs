@@ -278,7 +278,7 @@ pub unsafe extern "C" fn chat_expr_class(
 }
 
 /// Matches the inside of a quoted string up to `quote` (ASCII), without it: text with JSON's escapes, and with `quote`
-/// after a backslash.
+/// after a backslash. Any other escape ends it.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_expr_string_body(builder: Option<&mut chat_expr_builder>, quote: c_char) -> chat_expr {
     add(builder, "chat_expr_string_body", |formats| match u8::try_from(quote) {

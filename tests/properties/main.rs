@@ -67,6 +67,12 @@ fn outputs() {
     run(200, cases::feed::case);
 }
 
+/// Learning what each template writes takes longer than its outputs do.
+#[test]
+fn outputs_of_templates_beside() {
+    run_some(200, 100, cases::feed::case_beside);
+}
+
 #[test]
 fn bodies() {
     run(120, cases::bodies::case);

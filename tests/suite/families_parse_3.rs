@@ -270,6 +270,7 @@ fn minimax_m3_elements() {
         (call("<filter><n>-1.5</n></filter>"), found(json!({"filter": {"n": -1.5}}))),
         (call("<filter>12</filter>"), found(json!({"filter": 12}))),
         (call("<filter>[\"a\", \"b\"]</filter>"), found(json!({"filter": ["a", "b"]}))),
+        (call("<free><a>[1, 2</a></free>"), found(json!({"free": {"a": "[1, 2"}}))),
         (call("<any>a b</any>"), found(json!({"any": "a b"}))),
         (call("<any>{\"a\": [1]}</any>"), found(json!({"any": {"a": [1]}}))),
         (call("<any><a><item>1</item><item>x</item></a></any>"), found(json!({"any": {"a": [1, "x"]}}))),
@@ -356,11 +357,106 @@ fn gemma_4_notation_and_stray_markers() {
             found(json!({"any": {"a b": "x", "ü": ["y", "{z}"]}}))
         }),
         ("<|tool_call>call:find{flag:false}", found(json!({"flag": false}))),
+        // Names between quotes, and texts without them.
+        (
+            "<|tool_call>call:find{any:{\"a\": <|\"|>x<|\"|>, 'b':1,<|\"|>c:d<|\"|>:2,e\"f:3},<|\"|>limit<|\"|>:4,'flag':true}",
+            { found(json!({"any": {"a": "x", "b": 1, "c:d": 2, "e\"f": 3}, "limit": 4, "flag": true})) },
+        ),
+        (
+            "<|tool_call>call:write{text:<|\"|><|\"|>,options:{\"deep\":{<|\"|>n<|\"|>:1},tags:[a, <|\"|>b<|\"|>, c d]}}<tool_call|>",
+            message(
+                "",
+                "",
+                &[("write", json!({"text": "", "options": {"deep": {"n": 1}, "tags": ["a", "b", "c d"]}}))],
+            ),
+        ),
         ("<|channel><|channel>thought\nHm.<channel|>Well<channel|>.<|channel>thought\n<channel|>", {
             message("Hm.", "<|channel>Well.", &[])
         }),
     ];
     check_all("gemma-4", source("gemma-4"), &rows);
+
+    // What shows of a member without a name stays, whatever stands behind it; and behind the format, a call is one.
+    let argument = "<|tool_call>call:write{text:<|\"|>a<|\"|>,options:";
+    let rows = [
+        (
+            format!("{argument}{{:\"\"|"),
+            message("", "", &[("write", json!("{\"text\":\"a\",\"options\":{\"\":\"\"|"))]),
+        ),
+        (
+            "<turn|><|tool_call>call:find{limit:1}<tool_call|><|tool_response>\
+            <|tool_call>call:find{limit:<|\"|>b<|\"|>}<tool_call|>Text"
+                .to_owned(),
+            message(
+                "",
+                "<turn|><|tool_response>Text",
+                &[("find", json!({"limit": 1})), ("find", json!({"limit": "b"}))],
+            ),
+        ),
+    ];
+    let check =
+        |(output, expected): &(String, Value)| check(source("gemma-4"), json!({}), output, expected, Status::Recovered);
+    report(rows.iter().filter_map(check).collect());
+}
+
+/// Where a tag stands twice, in the place of another or not at all, what is in front of a value is no part of it.
+#[test]
+fn tags_around_the_names_of_arguments() {
+    let value = "<arg_value>5</arg_value>";
+    let names = [
+        "<arg_key>city</arg_key>",
+        "<arg_key>city</arg_key></arg_key>",
+        "<arg_key><arg_key>city</arg_key>",
+        "<arg_key>\n<arg_key>city</arg_key>\n</arg_key>\n",
+        "<arg_key>city",
+        "<arg_key>city</arg_key></arg_value>",
+    ];
+    let (mut failures, days) = (Vec::new(), "<arg_key>days</arg_key></arg_key><arg_value>3</arg_value>");
+    for (template, thought) in [("tag-arguments", ""), ("ling-3", "</think>")] {
+        let mut check = |call: &str, expected: &[(&str, Value)], status| {
+            let output = format!("{thought}<tool_call>{call}</tool_call>");
+            let wrong = check(source(template), json!({}), &output, &message("", "", expected), status);
+            failures.extend(wrong.map(|wrong| format!("{template}: {wrong}")));
+        };
+        let call = |name: &str, arguments: &str| match template {
+            "ling-3" => format!("{name}{arguments}"),
+            _ => format!("{name}\n{arguments}"),
+        };
+        for name in names {
+            let known = call("get_weather", &format!("{name}{value}{days}"));
+            check(&known, &[("get_weather", json!({"city": "5", "days": 3}))], Status::Complete);
+            let unlisted = call("now", &format!("{name}{value}"));
+            check(&unlisted, &[("now", json!({"city": 5}))], Status::Complete);
+        }
+        // Without a value there is none: the next name is not it.
+        let none = call("get_weather", &format!("<arg_key>city</arg_key>{days}"));
+        let rest = format!("{{\"city\":</arg_key>{days}");
+        check(&none, &[("get_weather", json!(rest))], Status::Recovered);
+    }
+    report(failures);
+}
+
+/// Escapes that JSON does not have are Python's: the backslash is one.
+#[test]
+fn backslashes_in_strings_of_python() {
+    let printed = "{% for m in messages %}<|{{ m.role }}|>{{ m.content or '' }}{% if m.tool_calls %}[\
+        {%- for c in m.tool_calls %}{{ c.function.name }}({% for k, v in c.function.arguments.items() %}{{ k }}=\
+        {{- '%s' | format(v) }}{% if not loop.last %}, {% endif %}{% endfor %}){% if not loop.last %}, {% endif %}\
+        {%- endfor %}]{% endif %}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}";
+    let mut failures = Vec::new();
+    for (source, around) in [(source("lfm2"), ["<|tool_call_start|>", "<|tool_call_end|>"]), (printed, ["", ""])] {
+        for (string, text) in [
+            (r#""C:\Users\x""#, r"C:\Users\x"),
+            (r#""re.match('\d+', s)""#, r"re.match('\d+', s)"),
+            (r"'a\.b \'c\' \\ \n'", "a\\.b 'c' \\ \n"),
+            (r#""say \"hi\", it\'s \é\u00e9\u12 \(""#, "say \"hi\", it's \\é\u{e9}\\u12 \\("),
+        ] {
+            let output = format!("{}[write(text={string}), now()]{}", around[0], around[1]);
+            let expected = message("", "", &[("write", json!({"text": text})), ("now", json!({}))]);
+            failures.extend(check(source, json!({}), &output, &expected, Status::Complete));
+        }
+    }
+    report(failures);
 }
 
 #[test]

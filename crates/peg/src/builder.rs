@@ -198,7 +198,7 @@ impl Builder {
         self.add(Expr::Char(CharSet { ranges: ranges.into(), negated: true }))
     }
 
-    /// The inside of a quoted string: up to this delimiter, with JSON's backslash escapes.
+    /// The inside of a quoted string: up to this delimiter, or an escape that JSON does not have.
     pub fn string_body(&self, delimiter: u8) -> ExprId {
         self.add(Expr::StringBody(delimiter))
     }

@@ -14,23 +14,11 @@ pub struct Capture {
 }
 
 /// Numbered captures. The first ones may have been dropped.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct CaptureLog {
     entries: Vec<Capture>,
     /// The number of the first entry that is kept.
     base: usize,
-}
-
-impl Clone for CaptureLog {
-    fn clone(&self) -> Self {
-        CaptureLog { entries: self.entries.clone(), ..*self }
-    }
-
-    /// Reuses the memory of `self`.
-    fn clone_from(&mut self, other: &Self) {
-        self.entries.clone_from(&other.entries);
-        self.base = other.base;
-    }
 }
 
 impl CaptureLog {

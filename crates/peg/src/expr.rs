@@ -152,7 +152,7 @@ pub enum Expr {
     Space,
     /// One character of this set.
     Char(CharSet),
-    /// The inside of a string, with JSON's backslash escapes, up to this delimiter.
+    /// The inside of a string, with JSON's backslash escapes, up to this delimiter or an escape that JSON does not have.
     StringBody(u8),
     /// Like [`Expr::StringBody`], but ends at the first line break at the latest. A grammar has the whole body.
     StringLine(u8),

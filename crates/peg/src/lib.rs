@@ -35,10 +35,11 @@
 //!
 //! **Going back.** A failure restores the last alternative, as in every PEG, and cuts the log back to its length at that
 //! time. [`Machine::take_kept`] returns how many of the captures are unchanged, and [`Machine::restore_points`] the captures
-//! to which the machine may still go back, so that a reader can save its state there. A reader drops what it has read
+//! to which the machine may still go back, so that a reader can save its state there. [`Machine::feed_to_undo`] stops in front of
+//! going back behind what was visible, so that a reader reads the same of any pieces. A reader drops what it has read
 //! ([`Machine::forget`]). If no alternative is left the output does not match, and [`Machine::furthest`] is the length of
 //! the shortest prefix that does not. That depends on the bytes, not on their chunks, so a caller can start a fallback
-//! there. [`Rewindable`] returns what was visible just before.
+//! there; [`Machine::visible`] is then what was visible just before.
 //!
 //! **The end.** [`Machine::finish`] runs the rest of the program with the end of the output as a fact: half a marker is text
 //! then, half a literal is a mismatch. If that fails, [`Machine::cut`] accepts the captures so far.
@@ -75,7 +76,7 @@ pub use chatparse_base::{Error, ErrorKind, Result};
 pub use compile::{Region, compile};
 pub use expr::{Annotated, Arena, CharSet, Children, Expr, ExprId, SchemaRef, TagId};
 pub use find::find;
-pub use machine::{Budget, Machine, Rewindable, State};
+pub use machine::{Budget, Machine, State};
 pub use program::Program;
 pub use tree::{Node, Outcome, Tree, TreeParser};
 pub use utf8::{incomplete_tail, lossy};

@@ -2,7 +2,6 @@
 
 mod budget;
 mod captured;
-mod rewind;
 mod scan;
 mod select;
 mod test;
@@ -10,7 +9,6 @@ mod test;
 use std::sync::Arc;
 
 pub use budget::Budget;
-pub use rewind::Rewindable;
 
 use super::capture::{Capture, CaptureLog};
 use super::program::{Op, Program};
@@ -26,6 +24,8 @@ pub enum State {
     Waiting,
     /// The program has accepted. It ignores the output from this position on.
     Accepted(usize),
+    /// About to go back behind what was visible: the next call does it.
+    Undoing,
     /// The output does not match, whatever follows.
     Failed,
     /// The run exceeded its budget of work or its stack. Whether the output matches is unknown.
@@ -68,6 +68,7 @@ const NONE: u32 = u32::MAX;
 
 /// A run over one output. The caller keeps the output and passes it to each call. A clone forks the run; it costs as much as
 /// the run's stack and captures.
+#[derive(Clone)]
 pub struct Machine {
     program: Arc<Program>,
     /// The position where the run began. It counts as the start of the text.
@@ -90,33 +91,16 @@ pub struct Machine {
     visible_end: usize,
     /// One more than the position of the furthest byte looked at.
     furthest: usize,
-    /// Whether going back behind a visible capture is a failure, and the number of visible captures.
+    /// Whether going back behind a visible capture is a failure.
     committed: bool,
-    shown: usize,
+    /// The number of captures that were visible while the furthest byte was missing, and how far they reached; `None` once the
+    /// run has gone back behind them.
+    shown: Option<(usize, usize)>,
     /// Captures below this index are unchanged since the last call of [`Machine::take_kept`].
     kept: usize,
     work: u64,
     budget: Budget,
     searches: Searches,
-}
-
-impl Clone for Machine {
-    fn clone(&self) -> Self {
-        Machine {
-            program: Arc::clone(&self.program),
-            stack: self.stack.clone(),
-            captures: self.captures.clone(),
-            ..*self
-        }
-    }
-
-    /// Reuses the memory of `self`.
-    fn clone_from(&mut self, other: &Self) {
-        let (mut stack, mut captures) = (std::mem::take(&mut self.stack), std::mem::take(&mut self.captures));
-        stack.clone_from(&other.stack);
-        captures.clone_from(&other.captures);
-        *self = Machine { program: Arc::clone(&other.program), stack, captures, ..*other };
-    }
 }
 
 impl Machine {
@@ -139,7 +123,7 @@ impl Machine {
             visible_end: start,
             furthest: start,
             committed: false,
-            shown: 0,
+            shown: None,
             kept: 0,
             work: 0,
             searches: Searches::default(),
@@ -161,8 +145,23 @@ impl Machine {
 
     /// Runs as far as `output` decides. `output` is the whole output so far; it must begin with what was passed before.
     pub fn feed(&mut self, output: &[u8]) -> State {
-        if self.state == State::Waiting {
-            self.resume(output);
+        while self.feed_to_undo(output) == State::Undoing {}
+        self.state
+    }
+
+    /// Like `feed`, but stops in front of going back behind what was visible. Whether it was does not depend on how the output
+    /// is cut, so a caller that reads it then reads the same of any pieces.
+    pub fn feed_to_undo(&mut self, output: &[u8]) -> State {
+        match self.state {
+            State::Waiting => self.resume(output),
+            State::Undoing => {
+                (self.state, self.shown) = (State::Waiting, None);
+                let flow = self.fail(output, Eof::NeedMore);
+                if self.proceed(flow, output.len()) {
+                    self.run(output, Eof::NeedMore);
+                }
+            }
+            _ => {}
         }
         self.state
     }
@@ -174,7 +173,7 @@ impl Machine {
         match self.state {
             State::Accepted(end) => end == output.len(),
             State::Failed | State::Limit => false,
-            State::Waiting => {
+            State::Waiting | State::Undoing => {
                 let mut trial = self.clone();
                 trial.run(output, Eof::End);
                 let in_place = || trial.captures.from(read).iter().all(|capture| !capture.opens || capture.pos >= from);
@@ -244,13 +243,22 @@ impl Machine {
 
     /// Goes back to the last alternative, if one is left.
     fn fail(&mut self, output: &[u8], eof: Eof) -> Flow {
-        while let Some(frame) = self.pop() {
+        while let Some(&frame) = self.stack.last() {
             if matches!(frame.kind, Kind::Return | Kind::Atomic | Kind::And) {
+                self.pop();
                 continue;
             }
-            if (frame.captures as usize) < self.shown {
-                break;
+            if let Some((shown, reach)) = self.shown {
+                let behind = (frame.captures as usize) < shown;
+                if self.committed && behind {
+                    break;
+                }
+                if eof == Eof::NeedMore && !self.committed && (behind || frame.pos < reach) {
+                    self.state = State::Undoing;
+                    return Flow::Stop;
+                }
             }
+            self.pop();
             self.truncate_captures(frame.captures);
             self.pos = frame.pos;
             if frame.kind != Kind::Repeat {
@@ -297,11 +305,16 @@ impl Machine {
         if matches!(flow, Flow::Fail) {
             flow = self.fail(output, eof);
         }
+        self.proceed(flow, output.len())
+    }
+
+    #[inline(always)]
+    fn proceed(&mut self, flow: Flow, length: usize) -> bool {
         match flow {
             Flow::Go => {}
             Flow::Wait(end) => {
                 self.visible_end = end;
-                self.examine(output.len());
+                self.examine_to(length, end.min(length.saturating_sub(1)));
                 return false;
             }
             Flow::Fail | Flow::Stop => return false,
@@ -324,7 +337,7 @@ impl Machine {
                 let same = known + common_prefix(&literal[known..], &rest[known..]);
                 if same == literal.len() {
                     self.pos += same;
-                    self.examine(self.pos);
+                    self.examine_to(self.pos, self.pos.saturating_sub(1));
                 } else if same == rest.len() {
                     if eof == Eof::End {
                         return Flow::Fail;
@@ -333,7 +346,7 @@ impl Machine {
                     return Flow::Wait(len);
                 } else {
                     self.work += same as u64;
-                    self.examine(self.pos + same + 1);
+                    self.examine_to(self.pos + same + 1, self.pos + same);
                     return Flow::Fail;
                 }
             }
@@ -425,11 +438,9 @@ impl Machine {
             }
             Op::RepeatEnd(next) => {
                 let frame = self.stack.last_mut().expect("a repetition runs above its frame");
+                // A round that read nothing is none.
                 if frame.pos == self.pos {
-                    let frame = *frame;
-                    self.pop();
-                    self.truncate_captures(frame.captures);
-                    return self.leave_repeat(frame, output, eof);
+                    return Flow::Fail;
                 }
                 frame.count = frame.count.saturating_add(1);
                 self.ip = next;
@@ -472,11 +483,15 @@ impl Machine {
     }
 
     fn examine(&mut self, end: usize) {
+        self.examine_to(end, self.pos);
+    }
+
+    /// Notes that the bytes up to `end` were looked at, and up to where text was visible while the last of them was missing.
+    fn examine_to(&mut self, end: usize, visible: usize) {
         if end > self.furthest {
             self.furthest = end;
-            if self.committed {
-                self.shown = self.visible_count();
-            }
+            let reach = if self.looking == NONE { visible } else { self.stack[self.looking as usize].pos };
+            self.shown = Some((self.visible_count(), reach));
         }
     }
 }

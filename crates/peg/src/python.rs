@@ -64,10 +64,17 @@ impl Builder {
         self.rule(value, self.choice(others.into_iter().chain(words)))
     }
 
+    /// The inside of a string, of which `body` is what JSON has: a backslash in front of any other character is one itself.
+    pub fn python_body(&self, body: ExprId) -> ExprId {
+        let more = self.many(self.sequence([self.literal("\\"), body]));
+        self.sequence([body, self.tolerated(more)])
+    }
+
     /// A string in double or single quotes.
     pub fn python_string(&self) -> ExprId {
         let quoted = |quote: &str| {
-            self.sequence([self.literal(quote), self.string_body(quote.as_bytes()[0]), self.literal(quote)])
+            let body = self.python_body(self.string_body(quote.as_bytes()[0]));
+            self.sequence([self.literal(quote), body, self.literal(quote)])
         };
         self.choice([quoted("\""), quoted("'")])
     }
@@ -78,7 +85,7 @@ impl Builder {
         let inner = inner.into();
         let ends = self.sequence([self.space(), self.choice([self.one_of(AFTER_STRING), self.end()])]);
         let quoted = |quote: &str| {
-            let (sign, body) = (self.literal(quote), self.string_body(quote.as_bytes()[0]));
+            let (sign, body) = (self.literal(quote), self.python_body(self.string_body(quote.as_bytes()[0])));
             let text = self.sequence([self.not(self.sequence([sign, ends])), self.tag(inner, sign), body]);
             self.sequence([sign, body, self.tolerated(self.many(text)), sign])
         };

@@ -87,7 +87,7 @@ impl TreeParser {
         let visible = machine.visible();
         let (outcome, end) = match machine.state() {
             State::Accepted(end) => (Outcome::Matched, end),
-            State::Waiting => (Outcome::Partial, visible.end),
+            State::Waiting | State::Undoing => (Outcome::Partial, visible.end),
             State::Failed | State::Limit => {
                 let end = machine.furthest().saturating_sub(1).clamp(from, text.len());
                 return Ok(Tree { outcome: Outcome::Failed, end, nodes: Vec::new() });

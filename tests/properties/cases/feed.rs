@@ -14,8 +14,24 @@ const CANARIES: [&str; 3] = ["q7x31", "w8z42", "k5v19"];
 pub fn case(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let known = known(choices.below(known::templates()), choices.below(known::REQUESTS));
+    any_output(&known, &mut choices, true);
+}
+
+/// The same for the templates beside the repository. What their formats leave out on purpose is not known, so no canaries are
+/// looked for.
+#[allow(dead_code, reason = "fuzzing needs none of these templates")]
+pub fn case_beside(bytes: &[u8]) {
+    let mut choices = Choices::new(bytes);
+    if known::beside() > 0
+        && let Some(known) = known::known_beside(choices.below(known::beside()), choices.below(known::REQUESTS))
+    {
+        any_output(&known, &mut choices, false);
+    }
+}
+
+fn any_output(known: &Known, choices: &mut Choices, canaries: bool) {
     let cut_off = choices.once_in(4);
-    let (output, placed) = output(&known, &mut choices);
+    let (output, placed) = output(known, choices);
     let mut name = format!("{}, cut off: {cut_off}", known.name);
     let mut stream = Stream::new(&known.params.parser);
     if choices.once_in(4) {
@@ -23,12 +39,12 @@ pub fn case(bytes: &[u8]) {
         stream.set_budget(budget);
         name = format!("{name}, {budget:?}");
     }
-    let ended = check(&stream, &name, &output, cut_off, &mut choices);
-    for (canary, at) in placed {
+    let ended = check(&stream, &name, &output, cut_off, choices);
+    for (canary, at) in placed.into_iter().filter(|_| canaries) {
         // The beginning of a call at the end of an output that was cut off.
         let unfinished = (cut_off || ended.1.status == Status::Partial) && at + canary.len() > ended.0;
         assert!(
-            unfinished || holds(&ended.1, canary) || left_out(&known, &output[..at]) || in_token(&output, at),
+            unfinished || holds(&ended.1, canary) || left_out(known, &output[..at]) || in_token(&output, at),
             "{name}: {canary} of {:?} is lost in {:?}",
             String::from_utf8_lossy(&output),
             ended.1
@@ -91,6 +107,13 @@ fn output(known: &Known, choices: &mut Choices) -> (Vec<u8>, Vec<(&'static str, 
         2 => {
             let first = choices.pick(&known.outputs).clone();
             [&first, choices.pick(&known.outputs).as_slice()].concat()
+        }
+        // The end of what another format has.
+        3 => {
+            let other = super::known::known(choices.below(known::templates()), 0);
+            let (first, second) = (choices.pick(&known.outputs), choices.pick(&other.outputs));
+            let (to, from) = (choices.below(first.len() + 1), choices.below(second.len() + 1));
+            [&first[..to], &second[from..]].concat()
         }
         _ => choices.pick(&known.outputs).clone(),
     };

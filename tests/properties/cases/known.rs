@@ -1,12 +1,14 @@
 //! The built-in templates with requests of every kind: their parsers, and outputs that fit them.
 
 use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use chatparse::chat::Constraint;
 use chatparse::grammar::Recogniser;
 use chatparse::internals::grammar::Walk;
-use chatparse::{ChatTemplate, Params, Request, builtin};
+use chatparse::{ChatTemplate, Error, Params, Request, builtin};
 use serde_json::{Value, json};
 
 /// One template with one request.
@@ -36,6 +38,11 @@ pub fn tools() -> Value {
             "mode": {"enum": ["fast", "slow", 3]}}})
         ),
         tool("get_all", json!({})),
+        tool(
+            "run",
+            json!({"type": "object", "properties": {"code": {"type": "string"}, "opts": {"type": "object", "properties": {
+            "a": {"type": "array"}, "o": {"type": "object"}, "s": {"type": "string"}}}}})
+        ),
         tool("put", json!({"properties": {"a": {}, "b": {"type": "number"}}, "required": ["b", "a"]})),
     ])
 }
@@ -87,6 +94,17 @@ pub fn messages() -> Vec<Value> {
         message("Grüße, <b>you</b>! 😀", "", vec![]),
         message("Done.", "Let me see: 1 < 2.", vec![]),
         message("", "Why", vec![call("get", get), call("get_all", "{}")]),
+        message(
+            "",
+            "",
+            vec![
+                call(
+                    "run",
+                    r#"{"code": "re.match('\\d+', \"C:\\\\Users\")", "opts": {"a": ["[x] y", 2], "o": {}, "s": "[z]"}}"#,
+                ),
+                call("get", r#"{"key": "b"}"#),
+            ],
+        ),
         message("First.", "", vec![call("put", r#"{"a": ["x", {"y": "z"}], "b": 1.5e3}"#)]),
     ]
 }
@@ -106,6 +124,13 @@ const PIECES: &[&str] = &[
     "'",
     "\\",
     "\\u00",
+    "\\d",
+    "\\U",
+    "C:\\Program Files",
+    "\\'",
+    "{:\"\"",
+    "[x] y",
+    "<|tool_response>",
     ":",
     ",",
     " ",
@@ -154,11 +179,12 @@ fn pieces(params: &Params) -> Vec<String> {
     pieces
 }
 
-fn learn(template: &ChatTemplate, name: &str, number: usize) -> Known {
+/// Fails where the template refuses the request.
+fn learn(template: &ChatTemplate, name: &str, number: usize) -> Result<Known, Error> {
     let body = request(number);
     let name = format!("{name}, request {number}");
     let read = |body: &Value| Request::from_json(body).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let params = template.params(&read(&body)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let params = template.params(&read(&body))?;
     let mut outputs = Vec::new();
     for message in messages() {
         let mut body = body.clone();
@@ -185,7 +211,7 @@ fn learn(template: &ChatTemplate, name: &str, number: usize) -> Known {
     outputs.retain(|output| !output.is_empty());
     outputs.push(b"Hello there.".to_vec());
     let pieces = pieces(&params);
-    Known { name, params, outputs, pieces }
+    Ok(Known { name, params, outputs, pieces })
 }
 
 static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| builtin::names().collect());
@@ -207,8 +233,40 @@ pub fn known(template_number: usize, request: usize) -> Arc<Known> {
     type Kept = Mutex<HashMap<(usize, usize), Arc<Known>>>;
     static KNOWN: LazyLock<Kept> = LazyLock::new(Mutex::default);
     let mut all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = all
-        .entry((template_number, request))
-        .or_insert_with(|| Arc::new(learn(template(template_number), NAMES[template_number], request)));
+    let known = all.entry((template_number, request)).or_insert_with(|| {
+        let name = NAMES[template_number];
+        let known = learn(template(template_number), name, request);
+        Arc::new(known.unwrap_or_else(|error| panic!("{name}, request {request}: {error}")))
+    });
     Arc::clone(known)
+}
+
+/// The templates of real models, where they lie beside the repository.
+static BESIDE: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
+    let folders = ["templates", "templates-wild"].map(|folder| fs::read_dir(shared.join(folder)));
+    let files = folders.into_iter().flatten().flatten().flatten().map(|entry| entry.path());
+    let mut all: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|end| end == "jinja")).collect();
+    all.sort();
+    all
+});
+
+/// How many of those there are.
+pub fn beside() -> usize {
+    BESIDE.len()
+}
+
+/// One of them with a request; `None` if it refuses that.
+pub fn known_beside(number: usize, request: usize) -> Option<Arc<Known>> {
+    type Kept = Mutex<HashMap<(usize, usize), Option<Arc<Known>>>>;
+    static KNOWN: LazyLock<Kept> = LazyLock::new(Mutex::default);
+    let mut all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = all.entry((number, request)).or_insert_with(|| {
+        let path = &BESIDE[number];
+        let source = fs::read_to_string(path).expect("the template is text");
+        let template = ChatTemplate::new(&source, "<BOS>", "<EOS>").expect("the template compiles");
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        learn(&template, &name, request).ok().map(Arc::new)
+    });
+    known.clone()
 }

@@ -1,11 +1,16 @@
 //! What a reader of the captures needs: the visible ones, those taken back, and those that may be taken back.
 
-use super::{Frame, Kind, Machine, NONE};
+use super::{Frame, Kind, Machine, NONE, State};
 use crate::capture::Visible;
 
 impl Machine {
-    /// The captures that are visible now.
+    /// The captures that are visible now. If the run is about to go back, or does not go on: those that were, while the furthest
+    /// byte that it has looked at was missing.
     pub fn visible(&self) -> Visible<'_> {
+        let over = matches!(self.state, State::Undoing | State::Failed | State::Limit);
+        if let Some((count, end)) = self.shown.filter(|_| over) {
+            return Visible { captures: &self.captures, count, end };
+        }
         let end = if self.looking == NONE { self.visible_end } else { self.stack[self.looking as usize].pos };
         Visible { captures: &self.captures, count: self.visible_count(), end }
     }
@@ -30,9 +35,9 @@ impl Machine {
         self.stack.iter().rev().take_while(near).filter(counts).map(|frame| frame.captures as usize)
     }
 
-    /// Approximate size of a clone in bytes.
-    pub(super) fn held(&self) -> usize {
-        size_of_val(self.stack.as_slice()) + size_of_val(self.captures.from(0))
+    /// Whether a run that does not go on still has what was visible, because it has not gone back behind that.
+    pub fn has_shown(&self) -> bool {
+        self.shown.is_some()
     }
 
     /// Drops the captures in front of number `read`. If the run goes back behind them, it numbers the new ones from there.

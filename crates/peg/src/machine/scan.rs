@@ -35,8 +35,14 @@ impl Machine {
 
     pub(super) fn character(&mut self, output: &[u8]) -> Decoded {
         let decoded = decode(&output[self.pos..]);
-        if let Decoded::Char(_, length) | Decoded::Broken(length) = decoded {
-            self.examine(self.pos + length);
+        match decoded {
+            Decoded::Char(_, length) => self.examine(self.pos + length),
+            // What begins a character is broken by the byte behind it.
+            Decoded::Broken(length) => {
+                let half = incomplete_tail(&output[self.pos..self.pos + length]) > 0;
+                self.examine(self.pos + length + usize::from(half));
+            }
+            Decoded::Incomplete => {}
         }
         decoded
     }
@@ -59,14 +65,16 @@ impl Machine {
                     let digits = &digits[..digits.len().min(4)];
                     if let Some(bad) = digits.iter().position(|digit| !digit.is_ascii_hexdigit()) {
                         self.examine(self.pos + 3 + bad);
-                        return Flow::Fail;
+                        self.ip += 1;
+                        return Flow::Go;
                     }
                     if digits.len() == 4 { 6 } else { 0 }
                 }
                 Some(other) if ESCAPED[usize::from(*other)] | (*other == ends[0]) => 2,
                 Some(_) => {
                     self.examine(self.pos + 2);
-                    return Flow::Fail;
+                    self.ip += 1;
+                    return Flow::Go;
                 }
                 None => 0,
             };
@@ -99,7 +107,7 @@ impl Machine {
         let found = self.program.markers[index as usize].find(output, from);
         let to = match found {
             Found::Whole(start, end) => {
-                self.examine(end);
+                self.examine_to(end, start.min(end.saturating_sub(1)));
                 start
             }
             Found::Half(start) if eof != Eof::End => start,

@@ -13,7 +13,7 @@ impl Machine {
         let (first, others) = match found {
             Found::Choice { first, others, looked } => {
                 if looked > 0 {
-                    self.examine(self.pos + looked);
+                    self.examine_to(self.pos + looked, self.pos + looked - 1);
                 }
                 (first, others)
             }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::FallbackConfig;
 use super::text::{CANDIDATE, Scope};
 use crate::output::{CallFlags, CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text};
-use chatparse_peg::{Budget, Machine, Program, Rewindable, State, incomplete_tail};
+use chatparse_peg::{Budget, Machine, Program, State, incomplete_tail};
 
 /// What ended a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,11 @@ pub struct FallbackParser {
     scouts: bool,
     /// The position where its machine began.
     start: usize,
-    run: Rewindable,
+    machine: Machine,
+    /// The position up to which the text was read.
+    read_to: usize,
+    /// Work of machines before this one, and of other parsers.
+    work: u64,
     reader: CaptureReader,
     prose: Prose,
     /// If calls count at the end only: where the calls begin that currently end the text.
@@ -136,14 +140,16 @@ impl FallbackParser {
         // Behind a call, another one or its rest may come at once.
         let scouts = !matches!(scope, Scope::BehindCall | Scope::InCall | Scope::Only);
         let program = if scouts { config.scout(scope) } else { config.program(scope) }?;
-        let run = Rewindable::new(Machine::committed(Arc::clone(&program), at));
+        let machine = Machine::committed(Arc::clone(&program), at);
         Some(FallbackParser {
             config,
             program,
             scope,
             scouts,
             start: at,
-            run,
+            machine,
+            read_to: at,
+            work: 0,
             reader: CaptureReader::new(at),
             prose: Prose { channel, shown: at, known: at },
             candidates: None,
@@ -154,13 +160,13 @@ impl FallbackParser {
 
     /// Sets the budget for the rest of the run.
     pub fn with_budget(mut self, budget: Budget) -> Self {
-        self.run.set_budget(budget);
+        self.machine.set_budget(budget);
         self
     }
 
     /// Whether everything read so far is in the message and everything that follows is plain text.
     pub fn is_text(&self) -> bool {
-        self.gave_up && self.prose.shown == self.run.read_to()
+        self.gave_up && self.prose.shown == self.read_to
     }
 
     /// The part of the message that the text belongs to.
@@ -170,7 +176,7 @@ impl FallbackParser {
 
     /// The position up to which the text was read.
     pub fn read_to(&self) -> usize {
-        self.run.read_to()
+        self.read_to
     }
 
     /// The position where the budget ended the search for calls.
@@ -180,7 +186,7 @@ impl FallbackParser {
 
     /// The work so far.
     pub fn work(&self) -> u64 {
-        self.run.work()
+        self.work + self.machine.work()
     }
 
     /// Reads up to `to`, which must be at the border of a character.
@@ -191,7 +197,7 @@ impl FallbackParser {
         }
         if self.gave_up {
             self.prose.show(to, output.raw, builder);
-            self.run.set_read_to(to);
+            self.read_to = to;
         }
     }
 
@@ -202,7 +208,7 @@ impl FallbackParser {
             _ if self.gave_up => self.prose.show(raw.len(), raw, builder),
             (scope, End::Cut) if !scope.waits_for_end() => {}
             (scope, _) if !scope.waits_for_end() => self.close_anywhere(output, builder),
-            (_, End::Output) if self.run.machine.finish(output.seen, self.reader.captures_read(), 0) => {
+            (_, End::Output) if self.machine.finish(output.seen, self.reader.captures_read(), 0) => {
                 self.note_candidates(raw, builder);
                 match self.candidates {
                     Some(from) => self.read_candidates(from, output, builder),
@@ -216,13 +222,13 @@ impl FallbackParser {
 
     fn close_anywhere(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
         let raw = output.raw;
-        let whole = self.run.machine.finish(output.seen, self.reader.captures_read(), 0);
+        let whole = self.machine.finish(output.seen, self.reader.captures_read(), 0);
         if whole {
             self.read(raw, builder);
         }
         self.prose.show(self.prose.known, raw, builder);
         let rest = self.reader.covered();
-        if self.run.machine.state() == State::Limit {
+        if self.machine.state() == State::Limit {
             self.limit = Some(rest);
         }
         // White space behind incomplete arguments is dropped.
@@ -234,15 +240,15 @@ impl FallbackParser {
     }
 
     fn advance(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
-        self.run.machine.feed(output.seen);
-        while matches!(self.run.machine.state(), State::Failed | State::Limit) && !self.gave_up {
+        self.machine.feed(output.seen);
+        while matches!(self.machine.state(), State::Failed | State::Limit) && !self.gave_up {
             self.start_anew(output, builder);
         }
         if !self.gave_up {
             self.read(output.raw, builder);
-            self.run.set_read_to(output.len());
+            self.read_to = output.len();
             // Something else stands where calls would begin.
-            self.gave_up = self.scouts && matches!(self.run.machine.state(), State::Accepted(_));
+            self.gave_up = self.scouts && matches!(self.machine.state(), State::Accepted(_));
         }
     }
 
@@ -251,14 +257,14 @@ impl FallbackParser {
             return self.note_candidates(output, builder);
         }
         let mut found = Found { prose: &mut self.prose, config: &self.config, output, builder };
-        self.reader.read_all(&mut self.run.machine, output, &mut found);
+        self.reader.read_all(&mut self.machine, output, &mut found);
     }
 
     /// Called where a call may begin, or is interrupted. Keeps what was visible before the byte that did not match.
     fn start_anew(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
-        let limit = self.run.machine.state() == State::Limit;
-        let fits = self.run.rewind(output.seen);
-        self.read(&output.raw[..fits], builder);
+        let limit = self.machine.state() == State::Limit;
+        self.read_to = self.machine.furthest().saturating_sub(1).clamp(self.read_to, output.len());
+        self.read(&output.raw[..self.read_to], builder);
         let covered = self.reader.covered();
         let program = match std::mem::take(&mut self.scouts) {
             _ if limit => None,
@@ -279,18 +285,19 @@ impl FallbackParser {
             return;
         };
         // A budget that was set counts for all of the run.
-        let set = Some(self.run.machine.budget()).filter(|budget| *budget != self.program.budget());
-        let (budget, spent) = (set.unwrap_or(program.budget()), self.run.machine.overdraft());
-        self.run.replace(Machine::committed(Arc::clone(&program), covered).with_budget(budget, spent));
+        let set = Some(self.machine.budget()).filter(|budget| *budget != self.program.budget());
+        let (budget, spent) = (set.unwrap_or(program.budget()), self.machine.overdraft());
+        self.work += self.machine.work() - spent;
+        self.machine = Machine::committed(Arc::clone(&program), covered).with_budget(budget, spent);
         (self.program, self.start, self.reader) = (program, covered, CaptureReader::new(covered));
-        self.run.machine.feed(output.seen);
+        self.machine.feed(output.seen);
     }
 
     /// Records where the calls begin that no text follows.
     fn note_candidates(&mut self, output: &[u8], builder: &mut MessageBuilder) {
         let at_once = self.scope == Scope::Whole;
-        self.run.machine.take_kept();
-        let visible = self.run.machine.visible();
+        self.machine.take_kept();
+        let visible = self.machine.visible();
         for capture in visible.from(self.reader.captures_read()) {
             if capture.tag == CANDIDATE {
                 self.candidates = self.candidates.or(Some(capture.pos));
@@ -301,17 +308,17 @@ impl FallbackParser {
         }
         let mut noted = Noted { prose: &mut self.prose, candidates: &mut self.candidates, at_once, output, builder };
         self.reader.read_text(visible.end, output, &mut noted);
-        self.run.machine.forget(self.reader.captures_read());
+        self.machine.forget(self.reader.captures_read());
     }
 
     fn read_candidates(&mut self, from: usize, output: Parsed<'_>, builder: &mut MessageBuilder) {
         let scope = if self.scope == Scope::Whole { Scope::Only } else { Scope::Anywhere };
         let parser = FallbackParser::new(Arc::clone(&self.config), self.prose.channel, scope, from);
         if let Some(parser) = parser {
-            let mut parser = parser.with_budget(self.run.machine.budget());
+            let mut parser = parser.with_budget(self.machine.budget());
             parser.feed(output.len(), output, builder);
             parser.close(End::Output, output, builder);
-            self.run.add_work(parser.work());
+            self.work += parser.work();
         }
     }
 }

@@ -111,13 +111,26 @@ impl MessageBuilder {
         self.clear_deltas();
     }
 
+    /// Whether this text, if it grows, stands in the place of a call that was shown and undone.
+    fn replaces_call(&self, text: &PieceTable) -> bool {
+        self.begun < self.calls.len() && text.is_confirmed()
+    }
+
     fn content(&mut self, text: Text<'_>, span: Range<usize>) {
+        if self.replaces_call(&self.content) {
+            self.contradicted = true;
+            return;
+        }
         let from = self.delta_text.len();
         let new = self.content.append(text, (!self.without_deltas).then_some(&mut self.delta_text));
         self.report(DeltaKind::Content, 0, new, from, span);
     }
 
     fn reasoning(&mut self, text: Text<'_>, span: Range<usize>) {
+        if self.replaces_call(&self.reasoning) {
+            self.contradicted = true;
+            return;
+        }
         let from = self.delta_text.len();
         let shows = self.reasoning_shows || !text.is_blank();
         let new = if shows {
@@ -267,8 +280,8 @@ impl MessageBuilder {
     pub fn settle(&mut self) {
         self.contradicted = false;
         self.begun = self.calls.len();
-        self.reasoning.settle();
-        self.content.settle();
+        let arguments = self.calls.iter_mut().map(|call| &mut call.arguments);
+        [&mut self.reasoning, &mut self.content].into_iter().chain(arguments).for_each(PieceTable::settle);
     }
 
     /// Whether the message has neither content nor calls.
@@ -279,6 +292,13 @@ impl MessageBuilder {
     /// Whether it has calls.
     pub fn has_calls(&self) -> bool {
         self.begun > 0
+    }
+
+    /// Whether text that was shown is undone and not confirmed again.
+    pub fn is_taken_back(&self) -> bool {
+        let arguments = self.begun.checked_sub(1).and_then(|index| self.calls.get(index)).map(|call| &call.arguments);
+        let texts = [&self.reasoning, &self.content].into_iter().chain(arguments);
+        self.begun < self.calls.len() || !texts.into_iter().all(PieceTable::is_confirmed)
     }
 
     /// Whether an event contradicted text that is visible.

@@ -7,8 +7,9 @@ use chatparse_base::json_string::push_quoted;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Literal {
     quote: Option<char>,
-    /// The last character was a backslash inside a string.
-    escaped: bool,
+    /// The characters of an escape inside a string that is not whole: a backslash, `u`, digits.
+    escape: [char; 5],
+    held: usize,
     /// The last character was part of a word.
     in_word: bool,
     /// The Python word that is being read, and how much of it was read.
@@ -33,9 +34,9 @@ impl Literal {
         self.quote.take().is_some()
     }
 
-    /// Whether a backslash waits for the character behind it.
-    pub fn is_escaping(&self) -> bool {
-        self.escaped
+    /// How many bytes of an escape wait for those behind them.
+    pub fn held(&self) -> usize {
+        self.held
     }
 
     /// Whether a string is open.
@@ -44,16 +45,29 @@ impl Literal {
     }
 
     fn inside(&mut self, c: char, quote: char, json: &mut String) {
-        if self.escaped {
-            self.escaped = false;
+        if self.held > 0 {
+            let held = std::mem::take(&mut self.held);
             match c {
-                '\'' if quote == '\'' => json.push('\''),
-                _ => json.extend(['\\', c]),
+                '"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't' if held == 1 => json.extend(['\\', c]),
+                '\'' if held == 1 => json.push(c),
+                _ if held == 1 && c == 'u' || held > 1 && c.is_ascii_hexdigit() => {
+                    if held == 5 {
+                        json.extend(self.escape.iter().chain([&c]));
+                    } else {
+                        (self.escape[held], self.held) = (c, held + 1);
+                    }
+                }
+                // Of an escape that JSON does not have, the backslash is one.
+                _ => {
+                    json.push('\\');
+                    json.extend(&self.escape[..held]);
+                    self.inside(c, quote, json);
+                }
             }
             return;
         }
         match c {
-            '\\' => self.escaped = true,
+            '\\' => (self.escape[0], self.held) = (c, 1),
             _ if c == quote => {
                 self.quote = None;
                 json.push('"');
@@ -100,6 +114,7 @@ mod tests {
         for (python, json) in [
             ("{'a': True, \"b\": [None, False]}", "{\"a\": true, \"b\": [null, false]}"),
             (r#"'it\'s "so"\n'"#, r#""it's \"so\"\n""#),
+            (r#"['\d\u00e9', "\'\u00\é\U"]"#, r#"["\\d\u00e9", "'\\u00\\é\\U"]"#),
             (r#"{"a": "True \" 'x'", "b": 1.5e3}"#, r#"{"a": "True \" 'x'", "b": 1.5e3}"#),
             ("[true, null, xTrue]", "[true, null, xTrue]"),
             ("['a\n\tb',\n1]", "[\"a\\n\\tb\",\n1]"),

@@ -169,8 +169,8 @@ impl CaptureReader {
             Tag::Reasoning => sink.event(Event::Begin(Channel::Reasoning, pos)),
             _ => {}
         }
-        // The markup in front of arguments is done with.
-        if tag.streams() {
+        // The markup in front of arguments and of their items is done with.
+        if tag.streams() || matches!(tag, Tag::Array | Tag::Object) {
             self.cover(pos);
         }
         if let Some(outer) = self.state.region.replace((tag, pos)) {
@@ -346,10 +346,10 @@ impl CaptureReader {
                 }
                 let mut json = std::mem::take(&mut self.scratch);
                 json.clear();
-                // A backslash shows with the character behind it.
-                let start = from - usize::from(self.state.call.literal.is_escaping());
+                // An escape shows when it is whole.
+                let start = from - self.state.call.literal.held();
                 self.state.call.literal.feed(&lossy(bytes), &mut json);
-                let end = to - usize::from(self.state.call.literal.is_escaping());
+                let end = to - self.state.call.literal.held();
                 let as_read = json.as_bytes() == bytes;
                 let text = if as_read { Text::Raw(bytes, from) } else { Text::Owned(&json) };
                 if !json.is_empty() {

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use crate::fallback::{End, FallbackConfig, FallbackParser};
 use crate::output::{BuilderMark, CaptureReader, Event, MessageBuilder, Parsed, ReaderMark, Sink};
 use chatparse_learn::format::Tag;
-use chatparse_peg::{Budget, Capture, Machine, Program, Rewindable, State, Visible};
+use chatparse_peg::{Budget, Capture, Machine, Program, State, Visible};
 
 /// The state that both parsers write to.
 #[derive(Clone)]
@@ -142,57 +142,66 @@ fn restore_points(machine: &Machine, from: usize, to: usize) -> RestorePoints {
 
 #[derive(Clone)]
 pub(super) struct FormatParser {
-    run: Rewindable,
+    machine: Machine,
+    /// The position up to which the output was read.
+    read_to: usize,
     reader: CaptureReader,
     /// The outermost first. Some may be outdated.
     snapshots: Vec<Snapshot>,
+    /// `in_call` and `covered` in front of what contradicted the message: nothing of that is in it.
+    fitted: Option<(bool, usize)>,
 }
 
 impl FormatParser {
     /// Makes a parser of a text that begins with `prefill` bytes of the prompt.
     pub fn new(program: &Arc<Program>, prefill: usize) -> Self {
-        let run = Rewindable::new(Machine::new(Arc::clone(program), 0));
-        FormatParser { run, reader: CaptureReader::new(prefill), snapshots: Vec::new() }
+        let machine = Machine::new(Arc::clone(program), 0);
+        FormatParser { machine, read_to: 0, reader: CaptureReader::new(prefill), snapshots: Vec::new(), fitted: None }
     }
 
     /// Sets the budget for the rest of the run.
     pub fn set_budget(&mut self, budget: Budget) {
-        self.run.set_budget(budget);
+        self.machine.set_budget(budget);
     }
 
     /// The work so far.
     pub fn work(&self) -> u64 {
-        self.run.work()
+        self.machine.work()
     }
 
     /// Whether a call is visible and not finished.
     pub fn in_call(&self) -> bool {
-        self.reader.in_call()
+        self.fitted.map_or_else(|| self.reader.in_call(), |(in_call, _)| in_call)
+    }
+
+    /// The position up to which the output was read.
+    pub fn read_to(&self) -> usize {
+        self.read_to
     }
 
     /// Everything before this position is in the message or is markup.
     pub fn covered(&self) -> usize {
-        self.reader.covered()
+        self.fitted.map_or_else(|| self.reader.covered(), |(_, covered)| covered)
     }
 
     /// Whether the budget ended the run.
     pub fn is_over_budget(&self) -> bool {
-        self.run.machine.state() == State::Limit
+        self.machine.state() == State::Limit
     }
 
     /// Runs the machine over more of the output.
     pub fn feed(&mut self, output: &[u8]) -> State {
-        self.run.machine.feed(output)
+        self.machine.feed_to_undo(output)
     }
 
     /// Ends the run because the model has ended the output. Returns whether all of it matches.
     pub fn finish(&mut self, output: &[u8], prefill: usize) -> bool {
-        self.run.machine.finish(output, self.reader.captures_read(), prefill)
+        self.machine.finish(output, self.reader.captures_read(), prefill)
     }
 
     /// Ends the run because the output was cut off. Returns whether it is the beginning of a match.
     pub fn cut(&mut self, output: &[u8]) -> bool {
-        self.run.machine.cut(output)
+        self.machine.cut(output)
     }
 
     /// Whether a text of the message with at least one byte has begun and is not visible, or half of a call's name is at the end,
@@ -206,13 +215,13 @@ impl FormatParser {
             return true;
         }
         let begins = |capture: &Capture| capture.opens && capture.pos < length;
-        let mut hidden = self.run.machine.visible().hidden().iter().filter(|capture| begins(capture));
+        let mut hidden = self.machine.visible().hidden().iter().filter(|capture| begins(capture));
         hidden.any(|capture| Tag::from_id(capture.tag).is_some_and(Tag::is_text))
     }
 
     /// Reads a value of an argument that waits for its end, e.g. a number, because no more output comes.
     pub fn read_held_value(&mut self, written: &mut Written, output: Parsed<'_>) {
-        let visible = self.run.machine.visible();
+        let visible = self.machine.visible();
         let is_value = |capture: &Capture| matches!(Tag::from_id(capture.tag), Some(Tag::ArgJson | Tag::ArgText));
         if !self.in_call() || !visible.hidden().first().is_some_and(is_value) {
             return;
@@ -227,23 +236,41 @@ impl FormatParser {
     /// little work.
     #[inline(always)]
     pub fn read(&mut self, written: &mut Written, output: Parsed<'_>) -> bool {
-        let kept = self.run.machine.take_kept();
+        let fits = self.read_visible(written, output);
+        self.read_to = output.len();
+        fits
+    }
+
+    /// Reads what the machine is about to take back. Returns `false` if that contradicts the message so far.
+    #[cold]
+    pub fn read_undone(&mut self, written: &mut Written, output: Parsed<'_>) -> bool {
+        self.read_to = self.read_to.max(self.machine.furthest() - 1);
+        self.read_visible(written, output.to(self.read_to))
+    }
+
+    #[inline(always)]
+    fn read_visible(&mut self, written: &mut Written, output: Parsed<'_>) -> bool {
+        let fitted = (self.reader.in_call(), self.reader.covered());
+        let kept = self.machine.take_kept();
         if kept < self.reader.captures_read() && !self.undo(kept, written, output.raw) {
             return false;
         }
-        let Visible { count, end, .. } = self.run.machine.visible();
+        let Visible { count, end, .. } = self.machine.visible();
         if self.reader.captures_read() < count {
             self.read_captures(written, output);
         }
         self.reader.read_text(end, output.raw, &mut Routed { written, output });
-        self.run.set_read_to(output.len());
-        !written.builder.contradicted()
+        let contradicted = written.builder.contradicted();
+        if contradicted {
+            self.fitted = Some(fitted);
+        }
+        !contradicted
     }
 
     #[inline(never)]
     fn read_captures(&mut self, written: &mut Written, output: Parsed<'_>) {
-        let (read, visible) = (self.reader.captures_read(), self.run.machine.visible());
-        let mut points = restore_points(&self.run.machine, read, visible.count);
+        let (read, visible) = (self.reader.captures_read(), self.machine.visible());
+        let mut points = restore_points(&self.machine, read, visible.count);
         let needed = |snapshot: &Snapshot| points.below.is_some_and(|below| snapshot.reader.captures_read() <= below);
         while self.snapshots.pop_if(|snapshot| !needed(snapshot)).is_some() {}
         self.reader.keep(self.snapshots.last().map(|snapshot| &snapshot.reader));
@@ -259,7 +286,7 @@ impl FormatParser {
             }
             self.reader.read(capture, output.raw, &mut Routed { written, output });
         }
-        self.run.machine.forget(self.reader.captures_read());
+        self.machine.forget(self.reader.captures_read());
     }
 
     /// Undoes what was read after the first `kept` captures.
@@ -276,10 +303,11 @@ impl FormatParser {
     }
 
     /// Called when the output does not match any more. Restores what was visible just before the first byte that does not
-    /// match, so that the result does not depend on how the output was cut. The machine runs again over the last bytes for
-    /// this.
+    /// match, so that the result does not depend on how the output was cut.
     pub fn leave(&mut self, written: &mut Written, output: Parsed<'_>) {
-        let fits = self.run.rewind(output.seen);
-        self.read(written, output.to(fits));
+        if self.machine.has_shown() {
+            let fits = self.machine.furthest().saturating_sub(1).clamp(self.read_to, output.len());
+            self.read(written, output.to(fits));
+        }
     }
 }

@@ -120,7 +120,7 @@ impl Parser {
         let mut machine = Machine::whole(Arc::clone(self.program()), text, from, cut);
         let status = match machine.state() {
             State::Failed | State::Limit => return None,
-            State::Waiting => Status::Partial,
+            State::Waiting | State::Undoing => Status::Partial,
             State::Accepted(_) => Status::Complete,
         };
         let mut builder = MessageBuilder::new(0);
@@ -415,19 +415,37 @@ impl Progress {
         if self.left.is_some() {
             return false;
         }
-        let state = self.format.feed(output.seen);
-        let at = match state {
-            State::Failed | State::Limit => {
-                self.limit = state == State::Limit;
-                self.format.leave(written, output);
-                self.format.covered()
-            }
-            _ if !self.format.read(written, output) => self.format.covered(),
-            State::Accepted(end) if end < output.len() => end,
-            _ => return true,
-        };
-        self.leave_at(at, written, output);
-        false
+        let mut undone = false;
+        loop {
+            // While text that was taken back waits to be confirmed, the first byte that contradicts it counts.
+            let waits = undone || written.builder.is_taken_back();
+            let to = if waits { output.len().min(self.format.read_to() + 1) } else { output.len() };
+            let part = output.to(to);
+            let state = self.format.feed(part.seen);
+            let at = match state {
+                State::Failed | State::Limit => {
+                    self.limit = state == State::Limit;
+                    self.format.leave(written, part);
+                    self.format.covered()
+                }
+                State::Undoing => {
+                    undone = true;
+                    if self.format.read_undone(written, part) {
+                        continue;
+                    }
+                    self.format.covered()
+                }
+                _ if !self.format.read(written, part) => self.format.covered(),
+                State::Accepted(end) if end < output.len() => end,
+                _ if to < output.len() => {
+                    undone = false;
+                    continue;
+                }
+                _ => return true,
+            };
+            self.leave_at(at, written, output);
+            return false;
+        }
     }
 
     /// Ends the format's parser. Returns whether the output matched, unless it has left the format.

@@ -2,7 +2,7 @@
 
 use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue, is_strong};
-use super::members::{Member, members, unlisted_name};
+use super::members::{Member, members, perhaps_quoted, unlisted_name};
 use super::values::{Values, unquoted};
 use crate::analysis::turn::{Encoding, Glue, Members, Slot, ValueKind};
 use crate::format::wrappers::is_marker;
@@ -19,6 +19,11 @@ fn befores(members: &Members) -> Vec<&Glue> {
         }
     }
     befores
+}
+
+/// The whole of this glue, if that is a tag.
+fn tag(glue: &Glue) -> Option<&str> {
+    Some(glue.head().trim()).filter(|tag| is_marker(tag) && glue.is_literal())
 }
 
 impl Members {
@@ -105,12 +110,16 @@ impl Arguments<'_> {
             // The name is certain behind the marker that closes it.
             let close = opens.up_to_first_marker();
             let rest = opens.strip_prefix(&close).unwrap_or_default();
-            let named = p.arg_name(member.name);
-            let named = match close.head().starts_with([':', '=']) {
-                true => p.choice([named, p.tolerated(p.sequence([p.literal("\""), named, p.literal("\"")]))]),
-                false => named,
-            };
-            let name = p.sequence([between(before), p.tolerated(p.space()), named, between(&close)]);
+            let named = perhaps_quoted(p, p.arg_name(member.name), &close, &self.members.slots);
+            // A tag of the glue that stands there twice is glue, too, and the tag behind a name may be left out.
+            let [next, name_close, open] = [&self.members.next, &close, &rest].map(tag);
+            let again = |tag: &str| p.tolerated(p.many(p.sequence([p.space(), p.marker(tag)])));
+            let left_out = name_close.and(open).map(|open| p.tolerated(p.and(p.sequence([p.space(), p.marker(open)]))));
+            let ends = p.choice([between(&close)].into_iter().chain(left_out));
+            let ends = [ends].into_iter().chain(name_close.map(again));
+            let opens_again = next.map(again).into_iter();
+            let name = opens_again.chain([between(before), p.tolerated(p.space()), named]).chain(ends);
+            let name = p.sequence(name.collect::<Vec<_>>());
             let all = FormatBuilder::is_any(member.name);
             let opens = self.opens.iter().take(if all { 1 } else { self.opens.len() });
             let mut named = opens.map(|open| p.sequence([*open, name]));
@@ -118,8 +127,14 @@ impl Arguments<'_> {
             let usual = named.next();
             let name = p.choice(usual.into_iter().chain(named.map(|other| p.tolerated(other))).collect::<Vec<_>>());
             // A marker between name and value may be missing.
-            let left_out = is_marker(rest.head().trim()).then(|| p.tolerated(p.space()));
-            let rest = p.choice([between(&rest)].into_iter().chain(left_out).collect::<Vec<_>>());
+            let left_out = open.map(|_| {
+                let no_name = next.map_or_else(|| p.empty(), |next| p.not(p.marker(next)));
+                p.tolerated(p.sequence([p.space(), no_name]))
+            });
+            let value_close = Glue::common_start(self.members.slots.iter().map(|(_, slot)| &slot.close));
+            let closed = tag(&value_close).zip(open).map(|(close, _)| [p.space(), p.marker(close), between(&rest)]);
+            let closed = closed.map(|ways| p.tolerated(p.sequence(ways)));
+            let rest = p.choice([between(&rest)].into_iter().chain(closed).chain(left_out).collect::<Vec<_>>());
             Some(p.sequence([p.atomic(name), rest, p.markup_ends(), value]))
         });
         p.choice(ways.collect::<Vec<_>>())

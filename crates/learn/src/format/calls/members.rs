@@ -1,6 +1,8 @@
 //! Members of an object that are written one by one: a call's arguments, and objects inside them.
 
 use super::super::builder::FormatBuilder;
+use super::super::glue::is_strong;
+use crate::analysis::turn::{Glue, Slot, ValueKind};
 use serde_json::Value;
 
 use chatparse_grammar::schema::{self, Types};
@@ -51,6 +53,22 @@ pub(super) fn members<'a>(object: &'a SchemaRef, prefix: &str) -> impl Iterator<
 pub(super) fn unlisted_name(p: &FormatBuilder, prefix: &str, object: &SchemaRef) -> String {
     let names: Vec<&str> = schema::members(object.get()).map(|(name, ..)| name).collect();
     p.any_name_but(&format!("listed-{prefix}"), &names)
+}
+
+/// A name in front of this glue, and the same between quotes, or between what the template puts around texts.
+pub(super) fn perhaps_quoted(p: &FormatBuilder, name: ExprId, close: &Glue, slots: &[(ValueKind, Slot)]) -> ExprId {
+    if !close.head().starts_with([':', '=']) {
+        return name;
+    }
+    let quoted = name_quotes(slots).map(|quote| p.tolerated(p.sequence([p.literal(quote), name, p.literal(quote)])));
+    p.choice([name].into_iter().chain(quoted))
+}
+
+/// What models put around names.
+pub(super) fn name_quotes(slots: &[(ValueKind, Slot)]) -> impl Iterator<Item = &str> {
+    let texts = slots.iter().filter(|(kind, _)| *kind == ValueKind::Text).map(|(_, slot)| slot);
+    let marks = texts.filter(|slot| is_strong(&slot.close) && slot.open.strip_suffix(&slot.close).is_some());
+    ["\"", "'"].into_iter().chain(marks.map(|slot| slot.close.head()))
 }
 
 /// Text, unless [`shown`] matches here: a list or an object that was visible cannot be read again as text.

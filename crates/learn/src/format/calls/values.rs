@@ -3,7 +3,7 @@
 use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue};
 use super::super::tag::Tag;
-use super::members::{Member, members, no_json, shown, sign};
+use super::members::{Member, members, name_quotes, no_json, perhaps_quoted, shown, sign};
 use crate::analysis::turn::{Container, Encoding, Glue, Nested, Slot, ValueKind};
 use chatparse_grammar::schema::Types;
 use chatparse_message::Tool;
@@ -135,7 +135,7 @@ impl Values<'_> {
             if !begin.head().starts_with(json) {
                 let json = p.sequence([rest(slot), p.and(p.literal(json)), member.python(p), p.space(), close(slot)]);
                 // What may still be text is not shown before it ends.
-                ways.push(p.tolerated(if texts.is_empty() { json } else { p.atomic(json) }));
+                ways.push(p.tolerated(p.atomic(json)));
             }
         }
         if let Some(slot) = of(ValueKind::Null).next().or(others.first().copied()).filter(|_| types.has(Types::NULL)) {
@@ -174,7 +174,7 @@ impl Values<'_> {
         // A text printed between quotes is a literal of Python if its first backslash is in front of a quote.
         if let (true, Some(after), Some(close), Some(slot)) = (self.python, self.after, &bare_close, texts.first()) {
             let start = p.arg_json(p.sequence([p.literal(QUOTE), p.until_marker([QUOTE, "\\"])]));
-            let rest = p.arg_json(p.sequence([p.string_body(b'"'), p.literal(QUOTE)]));
+            let rest = p.arg_json(p.sequence([p.python_body(p.string_body(b'"')), p.literal(QUOTE)]));
             let followed = p.and(p.sequence([p.space(), after]));
             let escaped = p.sequence([p.and(p.literal("\\\"")), rest, p.arg_close(glue_of(close)), followed]);
             ways.push(p.tolerated(p.sequence([start, p.choice([p.atomic(escaped), raw(slot)])])));
@@ -194,8 +194,8 @@ impl Values<'_> {
         ways.extend(bare);
         spares.dedup_by(|next, first| (&next.open, &next.close) == (&first.open, &first.close));
         ways.extend(spares.into_iter().map(|slot| p.tolerated(p.sequence([rest(slot), no_json(p, raw(slot))]))));
-        let foreign = foreign.iter().filter(|slot| !rest_of(slot).is_blank());
-        ways.extend(foreign.map(|slot| p.tolerated(p.sequence([rest(slot), raw(slot)]))));
+        let others = foreign.iter().filter(|slot| !rest_of(slot).is_blank());
+        ways.extend(others.map(|slot| p.tolerated(p.sequence([rest(slot), raw(slot)]))));
         // Without the attribute that tells the type.
         let mut attributes = used.iter().map(|slot| behind_attribute(&rest_of(slot)));
         if let Some(Some(behind)) = attributes.next().filter(|first| attributes.all(|other| other == *first)) {
@@ -209,6 +209,9 @@ impl Values<'_> {
         if texts.iter().chain(&spare).any(|slot| quoted(&slot)) {
             let quote = p.and(p.one_of(&[('"', '"'), ('\'', '\'')]));
             ways.push(p.tolerated(p.sequence([p.space(), quote, p.arg_json(p.python_string())])));
+            // An item or a member without the template's quotes.
+            let bare = foreign.iter().find(|slot| depth > 0 && rest_of(slot).is_blank());
+            ways.extend(bare.map(|slot| no_json(p, p.sequence([p.not(quote), raw(slot)]))));
         }
         ways.extend(bare_close.map(|close| {
             let value = if self.python { p.arg_printed() } else { p.arg_json(p.python()) };
@@ -232,7 +235,8 @@ impl Values<'_> {
             let close = p.arg_close(p.sequence([sign, end]));
             let inner = p.sequence([p.not(p.sequence([sign, p.space(), after])), sign]);
             let printed = p.arg_text(p.many(p.choice([inner, p.until_marker([&*quote.to_string()])])));
-            let line = p.arg_json(p.sequence([sign, p.string_line(quote as u8)]));
+            let line = p.string_line(quote as u8);
+            let line = p.arg_json(p.sequence([sign, if self.python { p.python_body(line) } else { line }]));
             let ends = p.choice([p.one_of(&[(',', ','), (')', ')')]), p.end()]);
             let closes = if self.python { p.and(p.sequence([sign, p.space(), ends])) } else { p.empty() };
             let usual = p.sequence([closes, close]);
@@ -290,9 +294,10 @@ impl Values<'_> {
                 let prefix = format!("{}-", member.rule);
                 let known = members(&member.schema, &prefix).map(|inner| {
                     let (opens, value) = self.value(container, &inner, depth);
-                    let name = [p.arg_name(inner.name), glue(p, &opens, Some(self.tool), inner.name)];
+                    let name = perhaps_quoted(p, p.arg_name(inner.name), &opens, &container.slots);
+                    let name = [name, glue(p, &opens, Some(self.tool), inner.name)];
                     let name = [between(&container.each)].into_iter().chain(name);
-                    p.sequence([p.atomic(p.sequence(name.collect::<Vec<_>>())), value])
+                    p.sequence([p.atomic(p.sequence(name.collect::<Vec<_>>())), p.markup_ends(), value])
                 });
                 let mut ways: Vec<ExprId> = known.collect();
                 let any = Member { rule: format!("{}-any", member.rule), ..Member::any() };
@@ -303,17 +308,23 @@ impl Values<'_> {
                 let signs: Option<Vec<char>> = signs.map(|sign| sign.parse().ok()).collect();
                 let name = match signs {
                     _ if ends.is_empty() => p.other_name(),
-                    None => p.until_marker(ends),
+                    None => p.until_marker(ends.iter().cloned()),
                     // In a grammar, too, no name begins like the end of the object.
                     Some(signs) => {
                         let signs: Vec<(char, char)> = signs.iter().map(|&sign| (sign, sign)).collect();
-                        p.optional(p.sequence([p.none_of(&signs), p.until_marker(ends)]))
+                        p.optional(p.sequence([p.none_of(&signs), p.until_marker(ends.iter().cloned())]))
                     }
                 };
                 // The end of the object may look like a name.
                 let closes = [p.not(end), text::no_closer(p, &container.each, &container.close.and(&slot.close))];
                 let opens = glue(p, &opens, Some(self.tool), FormatBuilder::ANY);
-                let member = [between(&container.each), p.key(name), opens, value];
+                let quoted = name_quotes(&container.slots).filter(|_| ends.iter().any(|end| end.starts_with(':')));
+                let quoted = quoted.map(|quote| {
+                    let (sign, text) = (p.literal(quote), p.key(p.until_marker([quote, "\n"])));
+                    p.tolerated(p.atomic(p.sequence([sign, text, sign, p.and(opens)])))
+                });
+                let name = p.choice(quoted.chain([p.key(name)]).collect::<Vec<_>>());
+                let member = [between(&container.each), name, opens, p.markup_ends(), value];
                 ways.push(p.sequence(closes.into_iter().chain(member).collect::<Vec<_>>()));
                 p.choice(ways)
             }
