@@ -99,7 +99,7 @@ impl<'t> Exam<'t> {
             return Rc::clone(case);
         }
         let case = Rc::new(match &*self.asked(thinking) {
-            Ok(asked) => self.new_case(asked, self.probes[probe].message(thinking)),
+            Ok(asked) => self.new_case(asked, self.probes[probe].message(&self.taught.template, thinking)),
             Err(error) => Err(error.clone()),
         });
         self.cases[probe][thinking as usize].insert(case).clone()

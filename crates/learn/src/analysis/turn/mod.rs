@@ -359,7 +359,7 @@ fn closing_tag(opening: &str, end: &Glue) -> Option<String> {
 /// The parts of a turn and the glue between them. Returns `None` if the renders are ambiguous.
 fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     let texts = texts(sampler);
-    let see = |sample: &Sample| sampler.turn(sample).and_then(|turn| walk(&turn, sample, &sampler.marks, texts));
+    let see = |sample: &Sample| sampler.turn(sample).and_then(|turn| walk(&turn, sample, sampler, texts));
     // A template may reject a second call, or leave it out.
     let two = || Sample { calls: vec![SampleCall::default(); 2], ..Sample::default() };
     let parallel = see(&shape(false, false, &[TWO, ONE])).or_else(|| see(&two())).is_some();
@@ -493,7 +493,7 @@ fn texts(sampler: &Sampler) -> Texts {
     }
     match turn(Words::default().call(ONE)) {
         Some((turn, sample)) => {
-            let walk = walk(&turn, &sample, &sampler.marks, texts);
+            let walk = walk(&turn, &sample, sampler, texts);
             let is_key = |part: &parts::Found| part.token == parts::Token::Key;
             texts.one_by_one = walk.is_some_and(|walk| walk.parts.iter().any(is_key));
         }
