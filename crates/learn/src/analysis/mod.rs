@@ -50,6 +50,8 @@ pub use layout::{
     ReasoningMode, ToolFormat, ToolsLayout,
 };
 
+pub(crate) use view::NAME;
+
 use serde_json::Value;
 
 use turn::TurnFormat;

@@ -15,7 +15,7 @@ use super::{
 use chatparse_base::limits::TURN_END_PIECES;
 
 /// The words of the call that is written out.
-const NAME: &str = "FF_name_FF";
+pub(crate) const NAME: &str = "FF_name_FF";
 const ARGUMENT: &str = "AA_argument_AA";
 /// The id in llama.cpp's probes, which its layout keeps where an id follows the marker of a call at once.
 const ID: &str = "call00001";
@@ -76,8 +76,9 @@ impl Layout {
         ];
         let mut tokens: Vec<String> = Vec::new();
         for marker in markers {
-            // The model writes another id.
+            // The model writes another id, and another name.
             let marker = if call_id.example.is_empty() { marker.clone() } else { marker.replace(&call_id.example, "") };
+            let marker = marker.replace(NAME, "");
             let marker = trim(&marker);
             if !marker.is_empty() && !tokens.iter().any(|token| token == marker) {
                 tokens.push(marker.into());

@@ -12,7 +12,7 @@ use super::glue::{any_space, behind_json, glue, is_strong, split_space};
 use super::thought::Thought;
 use super::{Constraint, Delimiter, Format, FormatSpec, Thinking};
 use crate::analysis::turn::{Edge, Glue, Spot, TurnFormat};
-use crate::analysis::{Layout, ToolFormat};
+use crate::analysis::{Layout, NAME, ToolFormat};
 use chatparse_grammar::Trigger;
 use chatparse_message::Continuation;
 use chatparse_peg::ExprId;
@@ -459,6 +459,11 @@ impl<'a> Writer<'a> {
         let marker = self.marker();
         if !self.callable || marker.is_empty() {
             return Constraint::Free;
+        }
+        // The marker may have the tool's name in front, which stands wherever a call begins.
+        if marker.contains(NAME) {
+            let words = self.spec.tools().iter().map(|tool| Trigger::word(marker.replace(NAME, &tool.name)));
+            return Constraint::Lazy(words.collect());
         }
         // The marker may depend on what is called.
         let mut words = vec![marker.to_owned()];
