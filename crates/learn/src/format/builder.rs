@@ -25,6 +25,8 @@ pub struct FormatBuilder {
     spellings: &'static [(&'static str, &'static str)],
     /// Names are written with XML entities.
     entities: bool,
+    /// Texts in quotes have line breaks as they are, beside escapes.
+    pub raw_lines: bool,
     /// The row of the table of dialects that calls belong to: it marks their names, and keeps their rules apart.
     pub dialect: Option<usize>,
     /// Texts of the template that are expressions already.

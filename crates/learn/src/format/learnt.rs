@@ -62,7 +62,8 @@ impl Tolerances {
 
 /// The format of a template that writes turns like this, for one request. `layout` is the view of the turn with thinking on.
 pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &FormatSpec) -> Format {
-    let p = FormatBuilder::writing(tolerances.spellings, tolerances.entities);
+    let mut p = FormatBuilder::writing(tolerances.spellings, tolerances.entities);
+    p.raw_lines = turn.raw_lines;
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
     // A continued message is behind the turn's opening, and has reasoning of its own in place of what the opening has.
     let start = turn.reasoning.as_ref().map_or(layout.reasoning.start.trim(), |reasoning| &reasoning.start);

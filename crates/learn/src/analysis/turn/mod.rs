@@ -62,6 +62,8 @@ pub struct TurnFormat {
     pub stops: Vec<String>,
     /// Whether texts of [`Encoding::Quoted`] are in single quotes, as Python prints them.
     pub single_quotes: bool,
+    /// Whether they have line breaks as they are, beside escapes.
+    pub raw_lines: bool,
 }
 
 /// What opens messages, e.g. `<|im_start|>user`; empty where unknown.
@@ -406,8 +408,9 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     if let Some(behind) = behind {
         calls.add_nested(|| nested::learn(sampler, &behind));
     }
-    let single_quotes = texts.single_quotes;
-    let mut turn = TurnFormat { reasoning, edges, calls: calls.forms, end, single_quotes, ..TurnFormat::default() };
+    let Texts { single_quotes, raw_lines, .. } = texts;
+    let turn = TurnFormat { reasoning, edges, calls: calls.forms, end, ..TurnFormat::default() };
+    let mut turn = TurnFormat { single_quotes, raw_lines, ..turn };
     prefix::join(&mut turn);
     Some(turn)
 }
@@ -486,9 +489,10 @@ fn texts(sampler: &Sampler) -> Texts {
         let quoted = span.as_ref().and_then(|span| literal::read(turn.get(span.start.checked_sub(1)?..)?));
         let marked = sampler.marks.mark(SPECIAL);
         texts.single_quotes = span.as_ref().is_some_and(|span| turn[..span.start].ends_with('\''));
-        let escaped = span.is_some_and(|span| turn[span] != marked);
-        if escaped && quoted.is_some_and(|(text, _)| text == marked) {
+        let span = span.map_or("", |span| &turn[span]);
+        if !span.is_empty() && span != marked && quoted.is_some_and(|(text, _)| text == marked) {
             texts.encoding = Encoding::Quoted;
+            texts.raw_lines = span.contains('\n');
         }
     }
     match turn(Words::default().call(ONE)) {

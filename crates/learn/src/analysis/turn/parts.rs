@@ -69,6 +69,8 @@ pub(super) struct Texts {
     pub encoding: Encoding,
     /// Whether its quotes are single ones.
     pub single_quotes: bool,
+    /// Whether a line break in it is not escaped.
+    pub raw_lines: bool,
     /// Each with its name, so that braces without names are text of the template.
     pub one_by_one: bool,
     /// What marks do to a text changes the call, e.g. its length in front of it.

@@ -223,6 +223,9 @@ impl Values<'_> {
     /// backslash is a backslash, and a quote closes the text only in front of what may follow an argument.
     fn quoted(&self, end: ExprId) -> ExprId {
         let p = self.p;
+        if p.raw_lines {
+            return p.sequence([p.arg_json(p.python_string()), p.arg_close(end)]);
+        }
         let Some(after) = self.after else {
             let text = if self.python { p.printed_string(Tag::ArgText) } else { p.python_string() };
             return p.sequence([p.arg_json(text), p.arg_close(end)]);
