@@ -377,7 +377,10 @@ impl Template {
     fn render_twice(&self, conversation: &Conversation) -> Result<(String, String)> {
         let prompt = self.render(conversation)?;
         let other = !conversation.add_generation_prompt;
-        Ok((prompt, self.render(&Conversation { add_generation_prompt: other, ..conversation.clone() })?))
+        let other = self.render(&Conversation { add_generation_prompt: other, ..conversation.clone() });
+        // A prompt that asks for no answer needs no opening of one.
+        let other = if conversation.add_generation_prompt { other? } else { other.unwrap_or_else(|_| prompt.clone()) };
+        Ok((prompt, other))
     }
 }
 

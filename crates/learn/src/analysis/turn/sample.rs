@@ -209,6 +209,12 @@ impl<'t> Sampler<'t> {
         };
         sampler.bare = sampler.render(Vec::new(), false)?;
         sampler.prompt = sampler.render(Vec::new(), true)?;
+        // What ends a conversation that asks for no answer is in front of none.
+        let eos = template.eos();
+        let open = sampler.bare.trim_end().strip_suffix(eos).filter(|open| !eos.is_empty() && open.contains(QUESTION));
+        if let Some(open) = open.filter(|open| !sampler.prompt.starts_with(&*sampler.bare) && sampler.prompt.starts_with(open)) {
+            sampler.bare = open.to_owned();
+        }
         // The opening follows the question. If the prompt is not an addition to it, the opening is unknown.
         sampler.opening = sampler.prompt.strip_prefix(&*sampler.bare).unwrap_or_default().to_owned();
         for reasoning in ReasoningIn::ALL.into_iter().filter(|reasoning| reasoning.is_named(template.source())) {

@@ -393,10 +393,10 @@ impl Call<'_> {
         };
         let end = |close: &Glue| {
             // The call is complete behind the first mark of its end.
-            let mark = close.marker_spans().first().map_or(close.head().len(), |first| {
-                let ends_arguments = close.head()[..first.start].trim_end().ends_with(['}', ')']);
-                if ends_arguments { first.start } else { first.end }
-            });
+            let first = close.marker_spans().first().cloned().unwrap_or(close.head().len()..close.head().len());
+            let braces = close.up_to(first.start);
+            let ends_arguments = braces.head().trim_end().ends_with(['}', ')']);
+            let mark = if ends_arguments { first.start } else { first.end };
             let (close, rest) = if is_json || !close.is_literal() {
                 (close.clone(), Glue::default())
             } else {
@@ -422,7 +422,10 @@ impl Call<'_> {
             let ends = text::heads(self.wrapper_close).pop().into_iter().chain(next);
             let ends = ends.map(|end| p.and(p.sequence([p.space(), p.marker(end)])));
             // A model may leave the end of its last call to the end of its output.
-            let left_out = (members_last || is_json).then(|| p.sequence([p.space(), p.end()]));
+            let left_out = (members_last || is_json).then(|| {
+                let closed = (is_json && ends_arguments).then(|| text::behind_json(p, &braces, Some(self.tool)));
+                p.sequence([p.choice(closed.into_iter().chain([p.empty()])), p.space(), p.end()])
+            });
             let whole = p.sequence([p.tool_close(close), rest]);
             let others = ends.chain(left_out).map(|end| p.tolerated(p.tool_close(end)));
             p.choice([whole].into_iter().chain(others.collect::<Vec<_>>()))
