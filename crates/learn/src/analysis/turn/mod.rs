@@ -40,7 +40,7 @@ use chatparse_jinja::Template;
 pub use glue::COUNTER;
 pub use glue::{Glue, GluePiece};
 use parts::{Texts, walk};
-use sample::{SPECIAL, Sample, SampleCall, Sampler, Words};
+use sample::{QUESTION, SPECIAL, Sample, SampleCall, Sampler, Words};
 
 /// How a template writes an assistant's turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -396,8 +396,13 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     let opening = Glue::from(&*sampler.opening);
     let next =
         opening.marker_spans().get(1).map_or(&*sampler.opening, |second| &sampler.opening[..second.start]).trim();
+    // Where the prompt always opens a turn, its last marker is the opening.
+    let asked = sampler.bare().rsplit_once(QUESTION).filter(|_| next.is_empty());
+    let opens = Glue::last_marker(asked.map_or("", |(_, behind)| behind));
     for last in paths.iter_mut().filter_map(|path| path.glue.last_mut()) {
-        if let Some(at) = last.head().find(next).filter(|_| !next.is_empty()) {
+        let at = |opening: &str| last.head().find(opening).filter(|_| !opening.is_empty());
+        let shown = at(opens).filter(|at| !last.up_to(*at).is_blank());
+        if let Some(at) = at(next).or(shown) {
             *last = last.up_to(at);
         }
     }
