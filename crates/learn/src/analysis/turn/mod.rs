@@ -396,9 +396,11 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     let opening = Glue::from(&*sampler.opening);
     let next =
         opening.marker_spans().get(1).map_or(&*sampler.opening, |second| &sampler.opening[..second.start]).trim();
-    // Where the prompt always opens a turn, its last marker is the opening.
+    // Where the prompt always opens a turn, its last marker is the opening. What ends all turns is their end.
     let asked = sampler.bare().rsplit_once(QUESTION).filter(|_| next.is_empty());
     let opens = Glue::last_marker(asked.map_or("", |(_, behind)| behind));
+    let mut lasts = paths.iter().filter_map(|path| path.glue.last());
+    let opens = if lasts.all(|last| last.head().contains(opens)) { "" } else { opens };
     for last in paths.iter_mut().filter_map(|path| path.glue.last_mut()) {
         let at = |opening: &str| last.head().find(opening).filter(|_| !opening.is_empty());
         let shown = at(opens).filter(|at| !last.up_to(*at).is_blank());
