@@ -28,6 +28,7 @@ pub(crate) struct CompiledFormat {
 }
 
 const NO_CALLS: &str = "the template writes no calls, so no grammar can ask for one";
+const NO_SCHEMA: &str = "llama.cpp has no grammar for the schema of a response with this template; \"grammar_style\": \"faithful\" asks for one";
 const NO_MARKER: &str = "no text marks where a call begins, so no grammar holds the calls; \"tool_choice\": \"required\" asks for one that does";
 
 impl Deref for CompiledFormat {
@@ -44,7 +45,13 @@ impl CompiledFormat {
         let output = std::mem::take(&mut format.output);
         let is_name = |node: &Expr| matches!(node, Expr::Tag(tag, _) if *tag == Tag::ToolName.into());
         let writes_calls = output.nodes().iter().any(is_name);
+        let structured = spec.response_schema().is_some();
         let held = match &mut format.constraint {
+            // llama.cpp has no grammar for the schema of a response in some families.
+            constraint @ Constraint::Free if structured && spec.grammar_style == GrammarStyle::Faithful => {
+                *constraint = Constraint::Strict(Vec::new());
+                true
+            }
             Constraint::Free => false,
             Constraint::Strict(_) => writes_calls || spec.response_object().is_some(),
             Constraint::Lazy(triggers) => {
@@ -54,6 +61,7 @@ impl CompiledFormat {
         };
         let unheld = match spec.tools() {
             _ if held => None,
+            _ if structured => Some(NO_SCHEMA),
             [] => None,
             _ if writes_calls => Some(NO_MARKER),
             _ => Some(NO_CALLS),

@@ -66,7 +66,8 @@ impl Probe {
         // Nine letters and digits, because some templates require that.
         let id = |name: &str, index| template.call_id(&format!("proof{index:04}"), name, index);
         let calls = self.calls.iter().enumerate();
-        let calls = calls.map(|(index, (name, arguments))| ToolCall::new(*name, arguments.to_string(), id(name, index)));
+        let calls =
+            calls.map(|(index, (name, arguments))| ToolCall::new(*name, arguments.to_string(), id(name, index)));
         message.tool_calls = calls.collect();
         message
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::written::all;
 
 /// Words of our own that no template writes.
-const OURS: [&str; 4] = ["FF_name", "AA_argument", "call00001", "functions.fnal"];
+const OURS: [&str; 2] = ["FF_name", "AA_argument"];
 
 fn bodies() -> Vec<(&'static str, Value)> {
     let parameters = json!({"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]});
@@ -35,12 +35,13 @@ fn told(template: &ChatTemplate, asked: &str, body: &Value) -> Option<String> {
     // A template may refuse tools.
     let params = template.params(&request).ok()?;
     let (grammar, triggers) = (params.grammar(), params.constraint.triggers());
-    let texts = || triggers.iter().map(|trigger| &trigger.value).chain(&params.preserved_tokens);
-    if let Some(text) = texts().find(|text| text.trim().is_empty() || OURS.iter().any(|ours| text.contains(ours))) {
+    let mut texts = triggers.iter().map(|trigger| &trigger.value).chain(&params.preserved_tokens);
+    if let Some(text) = texts.find(|text| text.trim().is_empty() || OURS.iter().any(|ours| text.contains(ours))) {
         return Some(format!("the trigger or token {text:?}"));
     }
     if params.constraint == Constraint::Free {
-        let reason = grammar.text.is_empty() && !grammar.report.is_empty() && asked != "schema";
+        let reason = grammar.text.is_empty() && !grammar.report.is_empty();
+        let reason = reason && (asked != "schema" || body["grammar_style"] == "llama.cpp");
         return (!reason).then(|| format!("no grammar, and {:?}", grammar.report));
     }
     if params.constraint.is_lazy() && triggers.is_empty() {
@@ -50,7 +51,9 @@ fn told(template: &ChatTemplate, asked: &str, body: &Value) -> Option<String> {
     let begin = if params.constraint.is_lazy() { "" } else { &*params.generation_prompt };
     match Recogniser::new(&grammar.text) {
         Err(error) => Some(format!("{error}\n{}", grammar.text)),
-        Ok(recogniser) if recogniser.accepts(begin) => Some(format!("a grammar that asks for nothing\n{}", grammar.text)),
+        Ok(recogniser) if recogniser.accepts(begin) => {
+            Some(format!("a grammar that asks for nothing\n{}", grammar.text))
+        }
         Ok(_) => None,
     }
 }
@@ -59,7 +62,8 @@ fn told(template: &ChatTemplate, asked: &str, body: &Value) -> Option<String> {
 fn a_grammar_asks_for_something_or_the_report_says_why_there_is_none() {
     let own = builtin::BUILTINS.iter().map(|one| (one.name, ChatTemplate::new(one.source, "<BOS>", "<EOS>").unwrap()));
     let own: Vec<_> = own.collect();
-    let all = all().iter().map(|loaded| (&*loaded.name, &loaded.template)).chain(own.iter().map(|(name, one)| (*name, one)));
+    let all =
+        all().iter().map(|loaded| (&*loaded.name, &loaded.template)).chain(own.iter().map(|(name, one)| (*name, one)));
     let mut wrong = Vec::new();
     for (name, template) in all {
         for style in ["faithful", "llama.cpp"] {

@@ -109,7 +109,8 @@ text! {
 #[test]
 fn members_of_calls_in_any_order() {
     let shape = Shape::new(include_str!("templates/whole_calls.jinja"), "</turn>\n");
-    let members = [r#""type": "function""#, r#""function": {"name": "plan", "arguments": {"title": "Tea"}}"#, r#""id": "k1""#];
+    let members =
+        [r#""type": "function""#, r#""function": {"name": "plan", "arguments": {"title": "Tea"}}"#, r#""id": "k1""#];
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         let call = format!("<use>{{{}}}</use>", order.map(|index| members[index]).join(", "));
         for learn_only in [true, false] {

@@ -123,7 +123,8 @@ impl Finder<'_> {
     fn call(&mut self, index: usize, call: &SampleCall, from: usize, next: usize) -> Option<usize> {
         let name = SampleCall::name(index);
         let at = from + self.turn[from..].find(name)?;
-        let id = self.turn[from..].find(&self.ids[index]).map(|start| from + start..from + start + self.ids[index].len());
+        let id =
+            self.turn[from..].find(&self.ids[index]).map(|start| from + start..from + start + self.ids[index].len());
         let named = id.clone().filter(|id| id.contains(&at));
         let mut end = match named.clone() {
             Some(id) => self.add(Token::NamedId, Some(index), id),

@@ -212,7 +212,9 @@ impl<'t> Sampler<'t> {
         // What ends a conversation that asks for no answer is in front of none.
         let eos = template.eos();
         let open = sampler.bare.trim_end().strip_suffix(eos).filter(|open| !eos.is_empty() && open.contains(QUESTION));
-        if let Some(open) = open.filter(|open| !sampler.prompt.starts_with(&*sampler.bare) && sampler.prompt.starts_with(open)) {
+        if let Some(open) =
+            open.filter(|open| !sampler.prompt.starts_with(&*sampler.bare) && sampler.prompt.starts_with(open))
+        {
             sampler.bare = open.to_owned();
         }
         // The opening follows the question. If the prompt is not an addition to it, the opening is unknown.

@@ -122,7 +122,9 @@ impl Members {
                 (_, piece) => pieces.push(piece),
             }
         }
-        let (Some(CallPiece::Glue(close)), CallPiece::Glue(open)) = (pieces.pop(), pieces.remove(0)) else { return None };
+        let (Some(CallPiece::Glue(close)), CallPiece::Glue(open)) = (pieces.pop(), pieces.remove(0)) else {
+            return None;
+        };
         Some((open, CallForm { pieces, close }))
     }
 }
