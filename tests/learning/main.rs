@@ -98,6 +98,7 @@ whole! {
     named_ids: new("</turn>\n", ids: true, named_ids: true);
     whole_calls: new("</turn>\n", ids: true);
     escapes_in_lines: new("</turn>\n", python: true);
+    bare_none: new("</turn>\n", barred: &[Kind::Null]);
     ends_unasked: new("<|eot|></s>", eos: "</s>");
 }
 

@@ -50,8 +50,6 @@ pub use layout::{
     ReasoningMode, ToolFormat, ToolsLayout,
 };
 
-pub(crate) use view::NAME;
-
 use serde_json::Value;
 
 use turn::TurnFormat;

@@ -15,7 +15,7 @@ use super::{
 use chatparse_base::limits::TURN_END_PIECES;
 
 /// The words of the call that is written out.
-pub(crate) const NAME: &str = "FF_name_FF";
+const NAME: &str = "FF_name_FF";
 const ARGUMENT: &str = "AA_argument_AA";
 /// The id in llama.cpp's probes, which its layout keeps where an id follows the marker of a call at once.
 const ID: &str = "call00001";
@@ -34,6 +34,11 @@ impl Layout {
         };
         if let Some(form) = turn.calls.first() {
             view.calls(form, &mut layout);
+            // A name in front of it is no part of a marker.
+            let tools = &mut layout.tools;
+            for marker in [&mut tools.section_start, &mut tools.per_call_start] {
+                *marker = marker.strip_prefix(NAME).unwrap_or(marker).into();
+            }
         }
         if layout.tools.format != ToolFormat::None {
             layout.tools.turn_end = view.turn_end();
@@ -76,9 +81,8 @@ impl Layout {
         ];
         let mut tokens: Vec<String> = Vec::new();
         for marker in markers {
-            // The model writes another id, and another name.
+            // The model writes another id.
             let marker = if call_id.example.is_empty() { marker.clone() } else { marker.replace(&call_id.example, "") };
-            let marker = marker.replace(NAME, "");
             let marker = trim(&marker);
             if !marker.is_empty() && !tokens.iter().any(|token| token == marker) {
                 tokens.push(marker.into());

@@ -312,8 +312,10 @@ impl FormatBuilder {
     }
 
     /// Null in front of what closes the value: the word `null` or `None`, or an empty value if the types allow no text.
-    pub fn null(&self, types: Types, close: ExprId) -> ExprId {
+    /// `bare`: no text can stand there without quotes, so `none` is no text.
+    pub fn null(&self, types: Types, bare: bool, close: ExprId) -> ExprId {
         let mut words = vec![self.literal("null"), self.literal("None")];
+        words.extend(bare.then(|| self.literal("none")));
         if !types.has(Types::STRING) {
             words.push(self.empty());
         }

@@ -12,7 +12,7 @@ use super::glue::{any_space, behind_json, glue, is_strong, split_space};
 use super::thought::Thought;
 use super::{Constraint, Delimiter, Format, FormatSpec, Thinking};
 use crate::analysis::turn::{Edge, Glue, Spot, TurnFormat};
-use crate::analysis::{Layout, NAME, ToolFormat};
+use crate::analysis::{Layout, ToolFormat};
 use chatparse_grammar::Trigger;
 use chatparse_message::Continuation;
 use chatparse_peg::ExprId;
@@ -461,9 +461,10 @@ impl<'a> Writer<'a> {
         if !self.callable || marker.is_empty() {
             return Constraint::Free;
         }
-        // The marker may have the tool's name in front, which stands wherever a call begins.
-        if marker.contains(NAME) {
-            let words = self.spec.tools().iter().map(|tool| Trigger::word(marker.replace(NAME, &tool.name)));
+        // The marker may stand behind the name that each call begins with.
+        let behind = self.edges(self.before_calls(), Spot::Call).all(|edge| !edge.glue.head().contains(marker));
+        if behind && self.tolerances.calls_from.is_empty() && self.turn.calls_begin_with_names() {
+            let words = self.spec.tools().iter().map(|tool| Trigger::word(format!("{}{marker}", tool.name)));
             return Constraint::Lazy(words.collect());
         }
         // The marker may depend on what is called.

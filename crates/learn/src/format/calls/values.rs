@@ -139,7 +139,8 @@ impl Values<'_> {
             }
         }
         if let Some(slot) = of(ValueKind::Null).next().or(others.first().copied()).filter(|_| types.has(Types::NULL)) {
-            ways.push(p.tolerated(p.sequence([rest(slot), p.null(types, close(slot))])));
+            let bare = texts.iter().all(|text| text.encoding == Encoding::Quoted || text.open != slot.open);
+            ways.push(p.tolerated(p.sequence([rest(slot), p.null(types, bare, close(slot))])));
         }
         let mut spares: Vec<&Slot> = spare.into_iter().collect();
         for slot in others {
