@@ -10,8 +10,9 @@ use serde_json::Value;
 use chatparse_base::Result;
 use chatparse_base::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES};
 use chatparse_grammar::{Fidelity, Grammar};
-use chatparse_learn::format::{Constraint, Format, FormatSpec};
+use chatparse_learn::format::{Constraint, Format, FormatSpec, Tag};
 use chatparse_message::{GrammarStyle, Tool};
+use chatparse_peg::Expr;
 use chatparse_stream::Parser;
 
 /// A compiled format.
@@ -27,6 +28,7 @@ pub(crate) struct CompiledFormat {
 }
 
 const NO_CALLS: &str = "the template writes no calls, so no grammar can ask for one";
+const NO_SCHEMA: &str = "llama.cpp has no grammar for the schema of a response with this template; \"grammar_style\": \"faithful\" asks for one";
 const NO_MARKER: &str = "no text marks where a call begins, so no grammar holds the calls; \"tool_choice\": \"required\" asks for one that does";
 
 impl Deref for CompiledFormat {
@@ -41,16 +43,37 @@ impl CompiledFormat {
     /// Compiles `format`. `tools`: the tools whose calls may also be read outside of the format.
     pub fn new(mut format: Format, spec: &FormatSpec, tools: Vec<Tool>) -> Result<CompiledFormat> {
         let output = std::mem::take(&mut format.output);
+        let is_name = |node: &Expr| matches!(node, Expr::Tag(tag, _) if *tag == Tag::ToolName.into());
+        let writes_calls = output.nodes().iter().any(is_name);
+        let structured = spec.response_schema().is_some();
+        let held = match &mut format.constraint {
+            // llama.cpp has no grammar for the schema of a response in some families.
+            constraint @ Constraint::Free if structured && spec.grammar_style == GrammarStyle::Faithful => {
+                *constraint = Constraint::Strict(Vec::new());
+                true
+            }
+            Constraint::Free => false,
+            Constraint::Strict(_) => writes_calls || spec.response_object().is_some(),
+            Constraint::Lazy(triggers) => {
+                triggers.retain(|trigger| !trigger.value.trim().is_empty());
+                !triggers.is_empty() && output.trigger_rules().next().is_some()
+            }
+        };
+        let unheld = match spec.tools() {
+            _ if held => None,
+            _ if structured => Some(NO_SCHEMA),
+            [] => None,
+            _ if writes_calls => Some(NO_MARKER),
+            _ => Some(NO_CALLS),
+        };
+        if !held {
+            format.constraint = Constraint::Free;
+        }
         // Behind a call inside the reasoning, the end of the reasoning is not part of the answer.
         let thoughts = format.thinking.iter().flat_map(|thinking| &thinking.ends);
         let ends = spec.ends.iter().chain(&format.additional_stops).chain(thoughts).cloned();
         let parser =
             Parser::with_tools(output, spec.prefill, tools, format.call_keys.take(), spec.leniency, ends.collect())?;
-        let unheld = match format.constraint {
-            Constraint::Free if spec.call_required() => Some(NO_CALLS),
-            Constraint::Free if !spec.tools().is_empty() => Some(NO_MARKER),
-            _ => None,
-        };
         Ok(CompiledFormat { format, parser, unheld, style: spec.grammar_style, grammar: OnceLock::new() })
     }
 

@@ -58,15 +58,16 @@ impl Probe {
     }
 
     /// The message, with reasoning for [`Thinking::On`].
-    pub fn message(&self, thinking: Thinking) -> Message {
+    pub fn message(&self, template: &Template, thinking: Thinking) -> Message {
         let mut message = Message::new("assistant", self.content);
         if thinking == Thinking::On {
             message.reasoning_content = THOUGHT.to_owned();
         }
         // Nine letters and digits, because some templates require that.
-        let id = |index| format!("proof{index:04}");
+        let id = |name: &str, index| template.call_id(&format!("proof{index:04}"), name, index);
         let calls = self.calls.iter().enumerate();
-        let calls = calls.map(|(index, (name, arguments))| ToolCall::new(*name, arguments.to_string(), id(index)));
+        let calls =
+            calls.map(|(index, (name, arguments))| ToolCall::new(*name, arguments.to_string(), id(name, index)));
         message.tool_calls = calls.collect();
         message
     }

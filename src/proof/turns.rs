@@ -99,7 +99,7 @@ impl<'t> Exam<'t> {
             return Rc::clone(case);
         }
         let case = Rc::new(match &*self.asked(thinking) {
-            Ok(asked) => self.new_case(asked, self.probes[probe].message(thinking)),
+            Ok(asked) => self.new_case(asked, self.probes[probe].message(&self.taught.template, thinking)),
             Err(error) => Err(error.clone()),
         });
         self.cases[probe][thinking as usize].insert(case).clone()
@@ -177,10 +177,13 @@ impl<'t> Exam<'t> {
         let beside = other(calls == 0).or_else(|| other(calls > 0)).map(|beside| self.case(beside, thinking));
         let beside = beside.as_deref().and_then(|case| case.as_ref().ok()).map(|case| case.rendered.as_str());
         let shared = beside.map(|beside| shared_end(&text, beside));
+        // A template may open the next turn, as each prompt does.
+        let asked = self.asked(thinking);
+        let opened = asked.as_ref().as_ref().map_or(0, |asked| shared_end(&text, &asked.prompts.prompt.prompt));
         let end = match shared {
             // The end of calls must be read with the calls.
             Some(shared) if calls > 0 => shared,
-            shared => shared.unwrap_or(0).max(last_marker(&text)),
+            shared => shared.unwrap_or(0).max(last_marker(&text)).max(opened),
         };
         let ends = ends(&text, end);
         Turn { opening, text, ends }

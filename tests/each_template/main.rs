@@ -6,6 +6,7 @@ mod broken;
 #[path = "../properties/cases/choices.rs"]
 #[allow(dead_code, reason = "the properties of random input use the rest")]
 mod choices;
+mod held;
 mod marked;
 mod mutated;
 mod quoted;

@@ -17,6 +17,10 @@ pub struct Shape {
     pub thinks: bool,
     /// Whether it shows the ids of calls.
     pub ids: bool,
+    /// Whether nothing but the id tells the name of a call.
+    pub named_ids: bool,
+    /// The token that ends a turn.
+    pub eos: &'static str,
     /// Whether arguments that are null are not written.
     pub drops_nulls: bool,
     /// What it writes so that nobody could read it back.
@@ -38,6 +42,8 @@ impl Shape {
             end,
             thinks: false,
             ids: false,
+            named_ids: false,
+            eos: "",
             drops_nulls: false,
             lost: &[],
             barred: &[],
@@ -54,7 +60,12 @@ impl Shape {
     fn template(&self, learn_only: bool) -> ChatTemplate {
         let mut options = TemplateOptions::default();
         options.learn_only = learn_only;
+        options.eos = self.eos.into();
         ChatTemplate::with_options(self.source, &options).expect("the template compiles")
+    }
+
+    fn id(&self, index: usize, name: &str) -> String {
+        if self.named_ids { format!("functions.{name}:{index}") } else { id(index) }
     }
 
     fn body(&self, tool_choice: &str) -> Value {
@@ -81,7 +92,11 @@ impl Shape {
     /// The text of a turn behind the prompt, without its end.
     fn write(&self, template: &ChatTemplate, prompt: &str, said: &Said) -> String {
         let mut body = self.body("auto");
-        body["messages"].as_array_mut().unwrap().push(said.message());
+        let mut message = said.message();
+        for (index, call) in message["tool_calls"].as_array_mut().into_iter().flatten().enumerate() {
+            call["id"] = self.id(index, said.calls[index].0).into();
+        }
+        body["messages"].as_array_mut().unwrap().push(message);
         body["add_generation_prompt"] = json!(false);
         let whole = params(template, &body).prompt;
         let output = whole.strip_prefix(prompt).unwrap_or_else(|| panic!("{prompt:?} is not in front of {whole:?}"));
@@ -94,7 +109,7 @@ impl Shape {
     /// What a turn is when it is read.
     fn expected(&self, said: &Said) -> Value {
         let call = |(index, (name, arguments)): (usize, &(&str, Value))| {
-            let id = if self.ids { id(index) } else { String::new() };
+            let id = if self.ids { self.id(index, name) } else { String::new() };
             let arguments = if self.drops_nulls { without_nulls(arguments) } else { arguments.clone() };
             json!({"name": name, "arguments": arguments, "id": id})
         };
@@ -134,6 +149,23 @@ impl Shape {
                     "{output:?}\n  at once {message}, {status:?}\n  by byte {bytewise}, {bytewise_status:?}"
                 ));
             }
+        }
+        wrong
+    }
+
+    /// What is wrong with how one call is read and allowed that is written so, and with its end.
+    pub fn refuses(&self, call: &str, learn_only: bool) -> Vec<String> {
+        let template = self.template(learn_only);
+        let [auto, required] = ["auto", "required"].map(|choice| self.params(&template, choice));
+        let mut wrong = Vec::new();
+        for size in [1, call.len()] {
+            let (message, status) = read(&auto, call.as_bytes(), size);
+            if message["calls"][0]["arguments"] != json!({"title": "Tea"}) || status != Status::Complete {
+                wrong.push(format!("{call:?}\n  is read as {message}, {status:?}"));
+            }
+        }
+        if !ends(&recogniser(&required), &format!("{}{call}", required.generation_prompt)) {
+            wrong.push(format!("the grammar refuses {call:?}"));
         }
         wrong
     }

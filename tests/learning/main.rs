@@ -95,11 +95,37 @@ whole! {
     block_yaml: new("</turn>\n", lost: &ARRAYS);
     python_objects: that_thinks("</turn>\n", python: true);
     one_call: that_thinks("</turn>\n");
+    named_ids: new("</turn>\n", ids: true, named_ids: true);
+    whole_calls: new("</turn>\n", ids: true);
+    escapes_in_lines: new("</turn>\n", python: true);
+    bare_none: new("</turn>\n", barred: &[Kind::Null]);
+    ends_unasked: new("<|eot|></s>", eos: "</s>");
 }
 
 text! {
     values_by_length: "</turn>\n", "The length of each value stands in front of it: no expression counts.";
     names_behind_values: "</turn>\n", "The name of an argument stands behind its value, but an argument is a name and then a value.";
+}
+
+#[test]
+fn members_of_calls_in_any_order() {
+    let shape = Shape::new(include_str!("templates/whole_calls.jinja"), "</turn>\n");
+    let members =
+        [r#""type": "function""#, r#""function": {"name": "plan", "arguments": {"title": "Tea"}}"#, r#""id": "k1""#];
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let call = format!("<use>{{{}}}</use>", order.map(|index| members[index]).join(", "));
+        for learn_only in [true, false] {
+            assert_none(shape.refuses(&call, learn_only));
+        }
+    }
+}
+
+#[test]
+fn a_prompt_that_always_opens_a_turn() {
+    let shape = Shape::new(include_str!("templates/opens_always.jinja"), "<|close|>\n");
+    for learn_only in [true, false] {
+        assert_none(shape.refuses("<use>\nplan\n{\"title\": \"Tea\"}\n</use>", learn_only));
+    }
 }
 
 #[test]

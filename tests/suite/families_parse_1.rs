@@ -186,6 +186,7 @@ fn what_models_write() {
     let get = |n: i64| [("get", json!({"key": "a", "n": n}))];
     let cases = [
         ("gpt-oss", "<|channel|>commentary<|message|>Hello", message("", "Hello", &[])),
+        ("gpt-oss", "<|message|>Hello", message("", "Hello", &[])),
         ("gpt-oss", "<|channel|>analysis<|message|>Why", message("Why", "", &[])),
         (
             "gpt-oss",

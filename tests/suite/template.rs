@@ -525,3 +525,14 @@ fn long_integers_in_arguments_are_kept() {
     let prompt = chatparse::ChatTemplate::new(source, "", "").unwrap().prompt(&request).unwrap();
     assert!(prompt.contains("a=12345678901234567890123;12345678901234567890124;True"), "{prompt}");
 }
+
+#[test]
+fn a_prompt_without_a_generation_prompt_needs_no_render_with_one() {
+    let source = "{%- if add_generation_prompt -%}{{ raise_exception('no') }}{%- else -%}B{%- endif -%}";
+    let template = chatparse::ChatTemplate::new(source, "", "").unwrap();
+    let body = json!({"messages": [{"role": "user", "content": "Hi"}]});
+    let mut request = chatparse::Request::from_json(&body).unwrap();
+    assert!(template.params(&request).is_err());
+    request.add_generation_prompt = false;
+    assert_eq!(template.params(&request).unwrap().prompt, "B");
+}

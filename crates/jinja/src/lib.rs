@@ -145,6 +145,9 @@ pub struct Conversation {
     pub now: Option<i64>,
 }
 
+/// What an id with the name and the number of its call has in front of them, as models write it.
+pub const NAMED_ID: [&str; 2] = ["functions.", ":"];
+
 /// A compiled template, its special tokens and its caps. Immutable; threads may share it.
 #[derive(Clone)]
 pub struct Template {
@@ -157,6 +160,7 @@ pub struct Template {
     ways: prepare::Ways,
     caps: OnceLock<Caps>,
     shows_any_arguments: OnceLock<bool>,
+    named_by_id: OnceLock<bool>,
     reasoning_in: OnceLock<prepare::ReasoningIn>,
     media: OnceLock<media::Shown>,
     namespaces: OnceLock<String>,
@@ -222,6 +226,7 @@ impl Template {
             unpatched,
             caps: OnceLock::new(),
             shows_any_arguments: OnceLock::new(),
+            named_by_id: OnceLock::new(),
             reasoning_in: OnceLock::new(),
             media: OnceLock::new(),
             namespaces: OnceLock::new(),
@@ -297,6 +302,13 @@ impl Template {
         *self.shows_any_arguments.get_or_init(|| caps::shows_any_arguments(self.trials(), self.caps()))
     }
 
+    /// The id of a call of our own, of the form that the model's have. Where a template writes a call's id and not its name, the
+    /// id has the name and the number of the call.
+    pub fn call_id(&self, plain: &str, name: &str, index: usize) -> String {
+        let named = self.named_by_id.get_or_init(|| caps::named_by_id(self.trials(), self.caps()));
+        if *named { format!("{}{name}{}{index}", NAMED_ID[0], NAMED_ID[1]) } else { plain.to_owned() }
+    }
+
     /// The text that the template writes for media.
     fn media(&self) -> &media::Shown {
         self.media.get_or_init(|| media::shown(self.trials()))
@@ -365,7 +377,10 @@ impl Template {
     fn render_twice(&self, conversation: &Conversation) -> Result<(String, String)> {
         let prompt = self.render(conversation)?;
         let other = !conversation.add_generation_prompt;
-        Ok((prompt, self.render(&Conversation { add_generation_prompt: other, ..conversation.clone() })?))
+        let other = self.render(&Conversation { add_generation_prompt: other, ..conversation.clone() });
+        // A prompt that asks for no answer needs no opening of one.
+        let other = if conversation.add_generation_prompt { other? } else { other.unwrap_or_else(|_| prompt.clone()) };
+        Ok((prompt, other))
     }
 }
 

@@ -191,6 +191,14 @@ pub(crate) fn shows_any_arguments(engine: &Engine, caps: &Caps) -> bool {
     Trial::new(engine, exchange(&json!(BROKEN), 1, caps), with_tool(), None).shows(BROKEN)
 }
 
+/// Whether a call's id is rendered, and its name is not.
+pub(crate) fn named_by_id(engine: &Engine, caps: &Caps) -> bool {
+    let arguments = if caps.object_arguments { json!({}) } else { json!("{}") };
+    let mut call = exchange(&arguments, 1, caps)[1].take();
+    call["tool_calls"][0]["function"]["name"] = json!("tool_of_call");
+    prompt_with(engine, &call).is_some_and(|prompt| prompt.contains("call00001") && !prompt.contains("tool_of_call"))
+}
+
 /// The prompt for these messages, if the template renders them.
 pub(crate) fn prompt_of(engine: &Engine, messages: Json) -> Option<String> {
     Trial::new(engine, messages, json!({"add_generation_prompt": false}), None).output

@@ -34,6 +34,11 @@ impl Layout {
         };
         if let Some(form) = turn.calls.first() {
             view.calls(form, &mut layout);
+            // A name in front of it is no part of a marker.
+            let tools = &mut layout.tools;
+            for marker in [&mut tools.section_start, &mut tools.per_call_start] {
+                *marker = marker.strip_prefix(NAME).unwrap_or(marker).into();
+            }
         }
         if layout.tools.format != ToolFormat::None {
             layout.tools.turn_end = view.turn_end();

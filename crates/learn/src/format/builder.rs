@@ -25,6 +25,8 @@ pub struct FormatBuilder {
     spellings: &'static [(&'static str, &'static str)],
     /// Names are written with XML entities.
     entities: bool,
+    /// Texts in quotes have line breaks as they are, beside escapes.
+    pub raw_lines: bool,
     /// The row of the table of dialects that calls belong to: it marks their names, and keeps their rules apart.
     pub dialect: Option<usize>,
     /// Texts of the template that are expressions already.
@@ -310,8 +312,10 @@ impl FormatBuilder {
     }
 
     /// Null in front of what closes the value: the word `null` or `None`, or an empty value if the types allow no text.
-    pub fn null(&self, types: Types, close: ExprId) -> ExprId {
+    /// `bare`: no text can stand there without quotes, so `none` is no text.
+    pub fn null(&self, types: Types, bare: bool, close: ExprId) -> ExprId {
         let mut words = vec![self.literal("null"), self.literal("None")];
+        words.extend(bare.then(|| self.literal("none")));
         if !types.has(Types::STRING) {
             words.push(self.empty());
         }

@@ -170,7 +170,9 @@ impl Harmony<'_> {
 
     fn answer(&self) -> ExprId {
         let p = self.p;
-        p.sequence([self.first_header(), self.final_header(), p.answer(self.p.until_marker([END, RETURN]))])
+        // A template may write no channel in front of an answer.
+        let header = p.choice([self.final_header(), p.tolerated(self.message())]);
+        p.sequence([self.first_header(), header, p.answer(self.p.until_marker([END, RETURN]))])
     }
 
     /// The turn's last message, with or without its end.

@@ -62,7 +62,8 @@ impl Tolerances {
 
 /// The format of a template that writes turns like this, for one request. `layout` is the view of the turn with thinking on.
 pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &FormatSpec) -> Format {
-    let p = FormatBuilder::writing(tolerances.spellings, tolerances.entities);
+    let mut p = FormatBuilder::writing(tolerances.spellings, tolerances.entities);
+    p.raw_lines = turn.raw_lines;
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
     // A continued message is behind the turn's opening, and has reasoning of its own in place of what the opening has.
     let start = turn.reasoning.as_ref().map_or(layout.reasoning.start.trim(), |reasoning| &reasoning.start);
@@ -459,6 +460,12 @@ impl<'a> Writer<'a> {
         let marker = self.marker();
         if !self.callable || marker.is_empty() {
             return Constraint::Free;
+        }
+        // The marker may stand behind the name that each call begins with.
+        let behind = self.edges(self.before_calls(), Spot::Call).all(|edge| !edge.glue.head().contains(marker));
+        if behind && self.tolerances.calls_from.is_empty() && self.turn.calls_begin_with_names() {
+            let words = self.spec.tools().iter().map(|tool| Trigger::word(format!("{}{marker}", tool.name)));
+            return Constraint::Lazy(words.collect());
         }
         // The marker may depend on what is called.
         let mut words = vec![marker.to_owned()];

@@ -6,9 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::glue::Glue;
+use super::glue::{COUNTER, Glue};
 use super::parts::{Found, Token, Walk};
 use super::{CallForm, CallPiece, Encoding, Members, Nested, Slot, ValueKind};
+use chatparse_jinja::NAMED_ID;
 
 /// More forms of a call than any template has.
 const MOST_FORMS: usize = 6;
@@ -99,7 +100,7 @@ impl Calls {
         for path in paths {
             for (at, three) in path.parts.windows(3).enumerate() {
                 let within = three.iter().all(|part| part.call == three[0].call);
-                if let (true, Token::Name | Token::Id, Token::Key, Token::Value(kind)) =
+                if let (true, Token::Name | Token::Id | Token::NamedId, Token::Key, Token::Value(kind)) =
                     (within, three[0].token, three[1].token, three[2].token)
                 {
                     firsts.entry(kind).or_default().insert(&path.glue[at + 1]);
@@ -233,6 +234,12 @@ impl Calls {
                 Token::Id => {
                     between(&mut pieces);
                     pieces.push(CallPiece::Id);
+                }
+                Token::NamedId => {
+                    between(&mut pieces);
+                    let [before, behind] = NAMED_ID.map(Glue::from);
+                    let behind = behind.and(&Glue::from(&*COUNTER.to_string()));
+                    pieces.push(CallPiece::NamedId { before, behind });
                 }
                 Token::Arguments { quoted } => {
                     between(&mut pieces);

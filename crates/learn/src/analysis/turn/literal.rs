@@ -118,6 +118,8 @@ impl LiteralReader<'_> {
                     break;
                 }
                 '"' => json.push_str("\\\""),
+                // Templates escape quotes and not line breaks.
+                '\n' => json.push_str("\\n"),
                 '\0'..' ' => return None,
                 _ => json.push(c),
             }
@@ -139,7 +141,7 @@ mod tests {
         let (value, length) = read(text).unwrap();
         assert_eq!(value, json!({"a": [1, -2.5, true, null], "b": {"c": "it's \"x\"", "d": [null, false]}}));
         assert_eq!(&text[length..], " and more");
-        for broken in ["", "{", "[1", "{'a'}", "'a", "nul", "\"a\nb\""] {
+        for broken in ["", "{", "[1", "{'a'}", "'a", "nul", "\"a\tb\""] {
             assert_eq!(read(broken), None, "{broken}");
         }
         assert_eq!(read(&"[".repeat(100_000)), None);

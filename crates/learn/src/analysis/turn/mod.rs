@@ -40,7 +40,7 @@ use chatparse_jinja::Template;
 pub use glue::COUNTER;
 pub use glue::{Glue, GluePiece};
 use parts::{Texts, walk};
-use sample::{SPECIAL, Sample, SampleCall, Sampler, Words};
+use sample::{QUESTION, SPECIAL, Sample, SampleCall, Sampler, Words};
 
 /// How a template writes an assistant's turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,6 +62,8 @@ pub struct TurnFormat {
     pub stops: Vec<String>,
     /// Whether texts of [`Encoding::Quoted`] are in single quotes, as Python prints them.
     pub single_quotes: bool,
+    /// Whether they have line breaks as they are, beside escapes.
+    pub raw_lines: bool,
 }
 
 /// What opens messages, e.g. `<|im_start|>user`; empty where unknown.
@@ -359,7 +361,7 @@ fn closing_tag(opening: &str, end: &Glue) -> Option<String> {
 /// The parts of a turn and the glue between them. Returns `None` if the renders are ambiguous.
 fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     let texts = texts(sampler);
-    let see = |sample: &Sample| sampler.turn(sample).and_then(|turn| walk(&turn, sample, &sampler.marks, texts));
+    let see = |sample: &Sample| sampler.turn(sample).and_then(|turn| walk(&turn, sample, sampler, texts));
     // A template may reject a second call, or leave it out.
     let two = || Sample { calls: vec![SampleCall::default(); 2], ..Sample::default() };
     let parallel = see(&shape(false, false, &[TWO, ONE])).or_else(|| see(&two())).is_some();
@@ -394,8 +396,15 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     let opening = Glue::from(&*sampler.opening);
     let next =
         opening.marker_spans().get(1).map_or(&*sampler.opening, |second| &sampler.opening[..second.start]).trim();
+    // Where the prompt always opens a turn, its last marker is the opening. What ends all turns is their end.
+    let asked = sampler.bare().rsplit_once(QUESTION).filter(|_| next.is_empty());
+    let opens = Glue::last_marker(asked.map_or("", |(_, behind)| behind));
+    let mut lasts = paths.iter().filter_map(|path| path.glue.last());
+    let opens = if lasts.all(|last| last.head().contains(opens)) { "" } else { opens };
     for last in paths.iter_mut().filter_map(|path| path.glue.last_mut()) {
-        if let Some(at) = last.head().find(next).filter(|_| !next.is_empty()) {
+        let at = |opening: &str| last.head().find(opening).filter(|_| !opening.is_empty());
+        let shown = at(opens).filter(|at| !last.up_to(*at).is_blank());
+        if let Some(at) = at(next).or(shown) {
             *last = last.up_to(at);
         }
     }
@@ -406,8 +415,9 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     if let Some(behind) = behind {
         calls.add_nested(|| nested::learn(sampler, &behind));
     }
-    let single_quotes = texts.single_quotes;
-    let mut turn = TurnFormat { reasoning, edges, calls: calls.forms, end, single_quotes, ..TurnFormat::default() };
+    let Texts { single_quotes, raw_lines, .. } = texts;
+    let turn = TurnFormat { reasoning, edges, calls: calls.forms, end, ..TurnFormat::default() };
+    let mut turn = TurnFormat { single_quotes, raw_lines, ..turn };
     prefix::join(&mut turn);
     Some(turn)
 }
@@ -486,14 +496,15 @@ fn texts(sampler: &Sampler) -> Texts {
         let quoted = span.as_ref().and_then(|span| literal::read(turn.get(span.start.checked_sub(1)?..)?));
         let marked = sampler.marks.mark(SPECIAL);
         texts.single_quotes = span.as_ref().is_some_and(|span| turn[..span.start].ends_with('\''));
-        let escaped = span.is_some_and(|span| turn[span] != marked);
-        if escaped && quoted.is_some_and(|(text, _)| text == marked) {
+        let span = span.map_or("", |span| &turn[span]);
+        if !span.is_empty() && span != marked && quoted.is_some_and(|(text, _)| text == marked) {
             texts.encoding = Encoding::Quoted;
+            texts.raw_lines = span.contains('\n');
         }
     }
     match turn(Words::default().call(ONE)) {
         Some((turn, sample)) => {
-            let walk = walk(&turn, &sample, &sampler.marks, texts);
+            let walk = walk(&turn, &sample, sampler, texts);
             let is_key = |part: &parts::Found| part.token == parts::Token::Key;
             texts.one_by_one = walk.is_some_and(|walk| walk.parts.iter().any(is_key));
         }

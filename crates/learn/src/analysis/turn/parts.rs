@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::glue::{Echoes, Glue};
 use super::literal;
-use super::sample::{IDS, REPLY, Sample, SampleCall, THOUGHT};
+use super::sample::{REPLY, Sample, SampleCall, Sampler, THOUGHT};
 use super::{Encoding, ValueKind};
 use chatparse_base::limits::VALUE_STARTS;
 use chatparse_jinja::Marks;
@@ -17,6 +17,8 @@ pub(super) enum Token {
     Reasoning,
     Content,
     Id,
+    /// An id with the name in it.
+    NamedId,
     Name,
     /// All arguments of a call as one value: an object, or a quoted string with its text.
     Arguments {
@@ -67,6 +69,8 @@ pub(super) struct Texts {
     pub encoding: Encoding,
     /// Whether its quotes are single ones.
     pub single_quotes: bool,
+    /// Whether a line break in it is not escaped.
+    pub raw_lines: bool,
     /// Each with its name, so that braces without names are text of the template.
     pub one_by_one: bool,
     /// What marks do to a text changes the call, e.g. its length in front of it.
@@ -74,8 +78,9 @@ pub(super) struct Texts {
 }
 
 /// Splits a turn. Returns `None` if a part cannot be separated from the text around it.
-pub(super) fn walk(turn: &str, sample: &Sample, marks: &Marks, texts: Texts) -> Option<Walk> {
-    let mut finder = Finder { turn, marks, texts, parts: Vec::new() };
+pub(super) fn walk(turn: &str, sample: &Sample, sampler: &Sampler, texts: Texts) -> Option<Walk> {
+    let ids = (0..sample.calls.len()).map(|index| SampleCall::id(sampler.template, index)).collect();
+    let mut finder = Finder { turn, marks: &sampler.marks, ids, texts, parts: Vec::new() };
     if sample.thinks {
         finder.text(Token::Reasoning, THOUGHT);
     }
@@ -93,6 +98,7 @@ pub(super) fn walk(turn: &str, sample: &Sample, marks: &Marks, texts: Texts) -> 
 struct Finder<'a> {
     turn: &'a str,
     marks: &'a Marks,
+    ids: Vec<String>,
     texts: Texts,
     parts: Vec<Found>,
 }
@@ -117,10 +123,15 @@ impl Finder<'_> {
     fn call(&mut self, index: usize, call: &SampleCall, from: usize, next: usize) -> Option<usize> {
         let name = SampleCall::name(index);
         let at = from + self.turn[from..].find(name)?;
-        let mut end = self.add(Token::Name, Some(index), at..at + name.len());
-        if let Some(at) = self.turn[from..].find(IDS[index]) {
-            let at = from + at;
-            end = end.max(self.add(Token::Id, Some(index), at..at + IDS[index].len()));
+        let id =
+            self.turn[from..].find(&self.ids[index]).map(|start| from + start..from + start + self.ids[index].len());
+        let named = id.clone().filter(|id| id.contains(&at));
+        let mut end = match named.clone() {
+            Some(id) => self.add(Token::NamedId, Some(index), id),
+            None => self.add(Token::Name, Some(index), at..at + name.len()),
+        };
+        if let Some(id) = id.filter(|_| named.is_none()) {
+            end = end.max(self.add(Token::Id, Some(index), id));
         }
         let from = if call.arguments.is_empty() { at + name.len() } else { from };
         let object = || self.object(&call.object(), from, next);
@@ -232,6 +243,7 @@ impl Finder<'_> {
             let text = &self.turn[part.span.clone()];
             match part.token {
                 Token::Name => name = text,
+                Token::NamedId => name = SampleCall::name(calls[1]),
                 Token::Key => key = text,
                 _ => {}
             }
@@ -248,7 +260,7 @@ impl Finder<'_> {
     fn gap(&self, span: Range<usize>, name: &str, key: &str, calls: [usize; 2]) -> Option<Gap> {
         let text = self.turn.get(span)?;
         // A second occurrence of a value is not glue.
-        let ours = self.marks.in_text(text) || IDS.iter().any(|id| text.contains(id));
+        let ours = self.marks.in_text(text) || self.ids.iter().any(|id| text.contains(id));
         let gap = Gap { text: text.to_owned(), name: name.to_owned(), key: key.to_owned(), calls };
         (!ours).then_some(gap)
     }

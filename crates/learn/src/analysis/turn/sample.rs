@@ -22,9 +22,9 @@ pub(in crate::analysis) const REPLY: &str = "Blimzy trunfle";
 pub(super) const SPECIAL: &str = "pebb\"l'u\\g <b> & {c}\nend";
 
 /// The names of the tools. No name is part of another one, or of any other word here.
-pub(in crate::analysis) const TOOLS: [&str; 4] = ["fnalphq", "gnbetuq", "hngammuq", "jndeltoq"];
+const TOOLS: [&str; 4] = ["fnalphq", "gnbetuq", "hngammuq", "jndeltoq"];
 /// The ids of the calls. Nine letters and digits, because some templates require that.
-pub(in crate::analysis) const IDS: [&str; 4] = ["idq000711", "idw000722", "ide000733", "idr000744"];
+const IDS: [&str; 4] = ["idq000711", "idw000722", "ide000733", "idr000744"];
 
 /// The names of the arguments by kind. A sample uses them in order, so that each occurs once.
 const KEYS: [(ValueKind, [&str; 6]); 7] = [
@@ -58,6 +58,11 @@ impl SampleCall {
     /// The name of the tool in a sample's call number `index`.
     pub fn name(index: usize) -> &'static str {
         TOOLS[index]
+    }
+
+    /// The id of a sample's call number `index`.
+    pub fn id(template: &Template, index: usize) -> String {
+        template.call_id(IDS[index], TOOLS[index], index)
     }
 
     /// The arguments as one object.
@@ -144,7 +149,7 @@ fn render(
 /// Renders turns with one template, with thinking on or off.
 #[derive(Clone)]
 pub(in crate::analysis) struct Sampler<'t> {
-    template: &'t Template,
+    pub template: &'t Template,
     pub marks: Marks,
     pub thinking: bool,
     tools: Arc<Value>,
@@ -204,6 +209,14 @@ impl<'t> Sampler<'t> {
         };
         sampler.bare = sampler.render(Vec::new(), false)?;
         sampler.prompt = sampler.render(Vec::new(), true)?;
+        // What ends a conversation that asks for no answer is in front of none.
+        let eos = template.eos();
+        let open = sampler.bare.trim_end().strip_suffix(eos).filter(|open| !eos.is_empty() && open.contains(QUESTION));
+        if let Some(open) =
+            open.filter(|open| !sampler.prompt.starts_with(&*sampler.bare) && sampler.prompt.starts_with(open))
+        {
+            sampler.bare = open.to_owned();
+        }
         // The opening follows the question. If the prompt is not an addition to it, the opening is unknown.
         sampler.opening = sampler.prompt.strip_prefix(&*sampler.bare).unwrap_or_default().to_owned();
         for reasoning in ReasoningIn::ALL.into_iter().filter(|reasoning| reasoning.is_named(template.source())) {
@@ -365,7 +378,7 @@ impl<'t> Sampler<'t> {
             let arguments = if marked { self.marks.mark_all(&arguments) } else { arguments };
             let arguments = if caps.object_arguments { arguments } else { arguments.to_string().into() };
             let function = json!({"name": SampleCall::name(index), "arguments": arguments});
-            json!({"id": IDS[index], "type": "function", "function": function})
+            json!({"type": "function", "function": function, "id": SampleCall::id(self.template, index)})
         });
         if !sample.calls.is_empty() {
             message["tool_calls"] = calls.collect();

@@ -1,6 +1,7 @@
 //! Calls as the analysis learnt them: parts in order, with glue between them.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 
 use serde_json::Value;
 
@@ -10,10 +11,11 @@ use super::super::glue::{self as text, glue, is_strong};
 use super::arguments::Arguments;
 use super::ids::{generated_id, is_member, named_id, opening, quoted_id};
 use super::members::unlisted_name;
+use super::order;
 use crate::analysis::turn::{CallForm, CallPiece, Glue, GluePiece, Members, Spot, TurnFormat};
 use crate::format::wrappers::is_marker;
 use chatparse_grammar::schema;
-use chatparse_message::Tool;
+use chatparse_message::{GrammarStyle, Tool};
 use chatparse_peg::{ExprId, SchemaRef};
 
 /// The texts that end the content in front of a call with this glue.
@@ -64,28 +66,36 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     let renamed = renamed(turn);
     let inner = inner_opening(renamed.as_ref().map_or(&open, |(first, _)| first));
     let inner = inner.as_ref();
-    let of = |rule: &str, turn: &TurnFormat| {
-        let (shared, open, wrapper_close) = (&Shared::default(), &open, &wrapper_close);
-        let call = |tool: &Tool| Call { p, turn, tool, shared, behind, open, wrapper_close, inner }.expr();
+    let objects = RefCell::default();
+    let of = |rule: &str, turn: &TurnFormat, open: &Glue| {
+        let (shared, objects, wrapper_close) = (&Shared::default(), &objects, &wrapper_close);
+        let call = |tool: &Tool| Call { p, turn, tool, shared, objects, behind, open, wrapper_close, inner }.expr();
         if marked { p.any_tool(rule, spec, &call) } else { p.known_tool(rule, spec.tools(), &call) }
     };
-    let (tool, renamed) = (of("tool", turn), renamed.map(|(first, turn)| (first, of("renamed", &turn))));
+    let (tool, renamed) = (of("tool", turn, &open), renamed.map(|(first, turn)| (first, of("renamed", &turn, &open))));
     if let Some(inner) = inner {
         p.rule(INNER, p.sequence([glue(p, inner, None, ""), renamed.as_ref().map_or(tool, |(_, call)| *call)]));
     }
     // Where a call has the name twice, the second one counts.
     let renamed = renamed.map(|(first, call)| p.tolerated(p.sequence([glue(p, &first, None, ""), call])));
     let calls = p.choice([tool].into_iter().chain(renamed));
-    match generated_id(&open) {
+    if let Some(id) = generated_id(&open) {
         // The id is in the opening.
-        Some(id) => p.sequence([p.tool_open(p.empty()), opening(p, id), calls]),
-        None => {
-            let open = quoted_id(turn, &open).unwrap_or(open.clone());
-            let mut firsts = turn.edges.iter().filter(|edge| edge.to == Spot::Call && edge.from != Spot::Call);
-            let ends_text = firsts.all(|edge| is_strong(&edge.glue));
-            p.sequence([if ends_text { glue(p, &open, None, "") } else { text::as_written(p, &open) }, calls])
-        }
+        return p.sequence([p.tool_open(p.empty()), opening(p, id), calls]);
     }
+    let mut firsts = turn.edges.iter().filter(|edge| edge.to == Spot::Call && edge.from != Spot::Call);
+    let ends_text = firsts.all(|edge| is_strong(&edge.glue));
+    let opened = |turn: &TurnFormat, open: &Glue, calls: ExprId| {
+        let open = quoted_id(turn, open).unwrap_or(open.clone());
+        p.sequence([if ends_text { glue(p, &open, None, "") } else { text::as_written(p, &open) }, calls])
+    };
+    let others = order::others(turn, &open, &wrapper_close);
+    let others = others.iter().enumerate().map(|(nth, (open, turn))| {
+        let call = opened(turn, open, of(&format!("tool-in-order-{nth}"), turn, open));
+        // llama.cpp's grammars have the learnt order.
+        if spec.grammar_style == GrammarStyle::Faithful { call } else { p.tolerated(call) }
+    });
+    p.choice([opened(turn, &open, calls)].into_iter().chain(others).collect::<Vec<_>>())
 }
 
 /// The rule for a further call in the wrapper of the one before.
@@ -146,6 +156,8 @@ struct Call<'a> {
     turn: &'a TurnFormat,
     tool: &'a Tool,
     shared: &'a Shared,
+    /// The arguments of each tool as one object, by its name.
+    objects: &'a RefCell<HashMap<String, ExprId>>,
     behind: ExprId,
     /// The opening of each call.
     open: &'a Glue,
@@ -381,10 +393,10 @@ impl Call<'_> {
         };
         let end = |close: &Glue| {
             // The call is complete behind the first mark of its end.
-            let mark = close.marker_spans().first().map_or(close.head().len(), |first| {
-                let ends_arguments = close.head()[..first.start].trim_end().ends_with(['}', ')']);
-                if ends_arguments { first.start } else { first.end }
-            });
+            let first = close.marker_spans().first().cloned().unwrap_or(close.head().len()..close.head().len());
+            let braces = close.up_to(first.start);
+            let ends_arguments = braces.head().trim_end().ends_with(['}', ')']);
+            let mark = if ends_arguments { first.start } else { first.end };
             let (close, rest) = if is_json || !close.is_literal() {
                 (close.clone(), Glue::default())
             } else {
@@ -410,7 +422,10 @@ impl Call<'_> {
             let ends = text::heads(self.wrapper_close).pop().into_iter().chain(next);
             let ends = ends.map(|end| p.and(p.sequence([p.space(), p.marker(end)])));
             // A model may leave the end of its last call to the end of its output.
-            let left_out = (members_last || is_json).then(|| p.sequence([p.space(), p.end()]));
+            let left_out = (members_last || is_json).then(|| {
+                let closed = (is_json && ends_arguments).then(|| text::behind_json(p, &braces, Some(self.tool)));
+                p.sequence([p.choice(closed.into_iter().chain([p.empty()])), p.space(), p.end()])
+            });
             let whole = p.sequence([p.tool_close(close), rest]);
             let others = ends.chain(left_out).map(|end| p.tolerated(p.tool_close(end)));
             p.choice([whole].into_iter().chain(others.collect::<Vec<_>>()))
@@ -457,7 +472,9 @@ impl Call<'_> {
             CallPiece::NamedId { before, behind } => named_id(p, before, &self.tool.name, behind),
             CallPiece::Arguments { quoted: true } => p.quoted_args(),
             CallPiece::Arguments { .. } if self.tool.name == FormatBuilder::ANY => p.any_json_args(),
-            CallPiece::Arguments { .. } => p.json_args(self.tool),
+            CallPiece::Arguments { .. } => {
+                *self.objects.borrow_mut().entry(self.tool.name.clone()).or_insert_with(|| p.json_args(self.tool))
+            }
             CallPiece::Members(members) => {
                 self.members(members, &members.in_front(), form.unwrap_or(&CallForm::default()))
             }

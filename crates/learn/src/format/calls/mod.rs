@@ -5,6 +5,7 @@ pub mod described;
 mod ids;
 pub(super) mod learnt;
 mod members;
+mod order;
 mod values;
 
 pub use described::described;

@@ -139,7 +139,8 @@ impl Values<'_> {
             }
         }
         if let Some(slot) = of(ValueKind::Null).next().or(others.first().copied()).filter(|_| types.has(Types::NULL)) {
-            ways.push(p.tolerated(p.sequence([rest(slot), p.null(types, close(slot))])));
+            let bare = texts.iter().all(|text| text.encoding == Encoding::Quoted || text.open != slot.open);
+            ways.push(p.tolerated(p.sequence([rest(slot), p.null(types, bare, close(slot))])));
         }
         let mut spares: Vec<&Slot> = spare.into_iter().collect();
         for slot in others {
@@ -226,6 +227,9 @@ impl Values<'_> {
     /// backslash is a backslash, and a quote closes the text only in front of what may follow an argument.
     fn quoted(&self, end: ExprId) -> ExprId {
         let p = self.p;
+        if p.raw_lines {
+            return p.sequence([p.arg_json(p.python_string()), p.arg_close(end)]);
+        }
         let Some(after) = self.after else {
             let text = if self.python { p.printed_string(Tag::ArgText) } else { p.python_string() };
             return p.sequence([p.arg_json(text), p.arg_close(end)]);

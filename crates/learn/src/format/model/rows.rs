@@ -97,7 +97,7 @@ pub(super) const KIMI_K2: Family = Family {
                 reasoning(turn, "<think>", "</think>");
                 let before = Glue::from("functions.");
                 for edge in turn.edges.iter_mut().filter(|edge| edge.to == Spot::Call) {
-                    edge.glue = edge.glue.strip_suffix(&before).unwrap_or_default();
+                    edge.glue = edge.glue.strip_suffix(&before).unwrap_or_else(|| edge.glue.clone());
                 }
                 for form in &mut turn.calls {
                     if let [CallPiece::Name, CallPiece::Glue(glue), ..] = &form.pieces[..]

@@ -1,0 +1,77 @@
+//! What a request is told of its grammar: one that asks for something, or why there is none.
+
+use chatparse::chat::Constraint;
+use chatparse::grammar::Recogniser;
+use chatparse::{ChatTemplate, Request, builtin};
+use serde_json::{Value, json};
+
+use crate::written::all;
+
+/// Words of our own that no template writes.
+const OURS: [&str; 2] = ["FF_name", "AA_argument"];
+
+fn bodies() -> Vec<(&'static str, Value)> {
+    let parameters = json!({"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]});
+    let tool = |name: &str| json!({"type": "function", "function": {"name": name, "parameters": parameters}});
+    let body = |more: Value| {
+        let mut body = json!({"messages": [{"role": "user", "content": "Hi"}], "now": 0});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    };
+    let tools = json!([tool("get"), tool("get_all")]);
+    let named = json!({"type": "function", "function": {"name": "get"}});
+    vec![
+        ("auto", body(json!({"tools": tools}))),
+        ("required", body(json!({"tools": tools, "tool_choice": "required"}))),
+        ("named", body(json!({"tools": tools, "tool_choice": named}))),
+        ("parallel", body(json!({"tools": tools, "parallel_tool_calls": true}))),
+        ("schema", body(json!({"response_format": {"type": "json_schema", "json_schema": {"schema": parameters}}}))),
+    ]
+}
+
+/// What is wrong with what this request is told.
+fn told(template: &ChatTemplate, asked: &str, body: &Value) -> Option<String> {
+    let request = Request::from_json(body).expect("the body is a request");
+    // A template may refuse tools.
+    let params = template.params(&request).ok()?;
+    let (grammar, triggers) = (params.grammar(), params.constraint.triggers());
+    let mut texts = triggers.iter().map(|trigger| &trigger.value).chain(&params.preserved_tokens);
+    if let Some(text) = texts.find(|text| text.trim().is_empty() || OURS.iter().any(|ours| text.contains(ours))) {
+        return Some(format!("the trigger or token {text:?}"));
+    }
+    if params.constraint == Constraint::Free {
+        let reason = grammar.text.is_empty() && !grammar.report.is_empty();
+        let reason = reason && (asked != "schema" || body["grammar_style"] == "llama.cpp");
+        return (!reason).then(|| format!("no grammar, and {:?}", grammar.report));
+    }
+    if params.constraint.is_lazy() && triggers.is_empty() {
+        return Some("a grammar that nothing triggers".to_owned());
+    }
+    // What a lazy grammar constrains begins with its trigger, and any other behind the prompt's end.
+    let begin = if params.constraint.is_lazy() { "" } else { &*params.generation_prompt };
+    match Recogniser::new(&grammar.text) {
+        Err(error) => Some(format!("{error}\n{}", grammar.text)),
+        Ok(recogniser) if recogniser.accepts(begin) => {
+            Some(format!("a grammar that asks for nothing\n{}", grammar.text))
+        }
+        Ok(_) => None,
+    }
+}
+
+#[test]
+fn a_grammar_asks_for_something_or_the_report_says_why_there_is_none() {
+    let own = builtin::BUILTINS.iter().map(|one| (one.name, ChatTemplate::new(one.source, "<BOS>", "<EOS>").unwrap()));
+    let own: Vec<_> = own.collect();
+    let all =
+        all().iter().map(|loaded| (&*loaded.name, &loaded.template)).chain(own.iter().map(|(name, one)| (*name, one)));
+    let mut wrong = Vec::new();
+    for (name, template) in all {
+        for style in ["faithful", "llama.cpp"] {
+            for (asked, mut body) in bodies() {
+                body["grammar_style"] = style.into();
+                wrong.extend(told(template, asked, &body).map(|wrong| format!("{name}, {asked}, {style}: {wrong}")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}\n{}", wrong.len(), wrong.join("\n"));
+}
