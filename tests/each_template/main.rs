@@ -86,6 +86,11 @@ fn damaged_outputs_do_not_depend_on_their_pieces() {
 }
 
 #[test]
+fn markers_of_other_formats_behind_calls_are_kept_or_call() {
+    run(|_, written, _| mutated::check_behind(written));
+}
+
+#[test]
 fn what_is_quoted_is_no_call() {
     run(|_, written, cases| quoted::check(written, cases));
 }

@@ -132,6 +132,8 @@ public struct Diagnostic: Sendable, Hashable {
     case duplicateArgument
     /// The parser used up its budget: the rest is content.
     case limit
+    /// The output ends inside of the reasoning.
+    case unfinishedReasoning
   }
 }
 

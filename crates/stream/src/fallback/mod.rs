@@ -96,7 +96,7 @@ impl FallbackConfig {
     pub fn warm(&self) {
         let channels = [Channel::Content, Channel::Reasoning];
         let regions =
-            channels.into_iter().flat_map(|channel| [true, false].map(|begins| self.scope_of(channel, begins)));
+            channels.into_iter().flat_map(|channel| [true, false].map(|begins| self.scope_of(channel, begins, false)));
         let behind =
             [(false, false), (false, true), (true, false)].map(|(in_call, called)| self.scope_behind(in_call, called));
         for scope in regions.chain(behind).flatten() {
@@ -106,9 +106,11 @@ impl FallbackConfig {
     }
 
     /// What is searched for in a region of the format, if the request asks for that. `begins`: only reasoning precedes the region.
-    fn scope_of(&self, channel: Channel, begins: bool) -> Option<Scope> {
+    /// `called`: a call precedes it, so the text may go on with one.
+    fn scope_of(&self, channel: Channel, begins: bool, called: bool) -> Option<Scope> {
         match (channel, self.leniency.dialects, self.leniency.calls_in_reasoning) {
             (Channel::Content, Dialects::Always, _) => Some(Scope::Anywhere),
+            (Channel::Content, Dialects::Recover, _) if called => Some(Scope::Anywhere),
             (Channel::Content, Dialects::Recover, _) if begins && self.leniency.bare_calls != BareCalls::Off => {
                 Some(Scope::Whole)
             }
@@ -119,9 +121,15 @@ impl FallbackConfig {
     }
 
     /// A parser for calls in a region of the format that begins at `at`; `None` if the request does not ask for one.
-    /// `begins`: only reasoning precedes the region.
-    pub fn in_region(self: &Arc<Self>, channel: Channel, begins: bool, at: usize) -> Option<FallbackParser> {
-        FallbackParser::new(Arc::clone(self), channel, self.scope_of(channel, begins)?, at)
+    /// `begins`: only reasoning precedes the region; `called`: a call does.
+    pub fn in_region(
+        self: &Arc<Self>,
+        channel: Channel,
+        begins: bool,
+        called: bool,
+        at: usize,
+    ) -> Option<FallbackParser> {
+        FallbackParser::new(Arc::clone(self), channel, self.scope_of(channel, begins, called)?, at)
     }
 
     /// What is searched for in text that left the format, if the request asks for that. `in_call`: a call was interrupted there;

@@ -104,9 +104,10 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope) -> Arena {
     }
     let (call, held, bare) = (p.choice(calls), p.choice(held), p.choice(bare));
     let closing = p.with_arena(closing_markers);
-    let ends: Vec<&str> = ends.iter().chain(&closing).map(String::as_str).collect();
+    let own = closing_markers(format);
+    let [own, ends] = [&own, &closing].map(|more| ends.iter().chain(more).map(String::as_str).collect::<Vec<_>>());
     let openings: Vec<&str> = starts.iter().map(String::as_str).filter(|start| is_marker(start)).collect();
-    let behind = behind(&p, &ends, &openings);
+    let (behind_own, behind) = (behind(&p, &own, &openings, false), behind(&p, &ends, &openings, true));
     if scope.is_whole() {
         let calls = p.some(p.sequence([p.space(), wrapped(&p, call, held), behind]));
         let all = p.sequence([p.tag(CANDIDATE, p.empty()), calls, p.space(), p.end()]);
@@ -122,7 +123,7 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope) -> Arena {
             let closing = p.any_of(ends.iter().map(|end| end.trim()));
             let bare = p.some(p.sequence([p.space(), p.optional(separator), p.space(), bare]));
             let bare = p.atomic(p.sequence([bare, p.space(), p.and(closing)]));
-            p.sequence([p.optional(bare), behind, p.optional(next)])
+            p.sequence([p.optional(bare), behind_own, p.optional(next)])
         }
         Scope::InCall => p.sequence([rest_of_call(&p, &starts, closing), behind]),
         _ => p.empty(),
