@@ -116,8 +116,30 @@ fn so_do_those_of_an_output_in_disorder() {
 
 /// Pieces of arguments, many of which are not JSON where they stand.
 const PIECES: [&str; 24] = [
-    "{", "}", "[", "]", ",", ":", "\"", "\\", "\\'", "\\d", "\\n", "\\u00e9", "\\ud83d", "\\ude00", "\n", "\u{1}", "é", "None", "true", "-1.5e3", "01",
-    "\"key\": ", "\"a\"", " ",
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    "\"",
+    "\\",
+    "\\'",
+    "\\d",
+    "\\n",
+    "\\u00e9",
+    "\\ud83d",
+    "\\ude00",
+    "\n",
+    "\u{1}",
+    "é",
+    "None",
+    "true",
+    "-1.5e3",
+    "01",
+    "\"key\": ",
+    "\"a\"",
+    " ",
 ];
 
 #[test]

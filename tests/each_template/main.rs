@@ -87,7 +87,7 @@ fn damaged_outputs_do_not_depend_on_their_pieces() {
 
 #[test]
 fn markers_of_other_formats_behind_calls_are_kept_or_call() {
-    run(|_, written, _| mutated::check_behind(written));
+    run(|loaded, written, _| mutated::check_behind(loaded.template.source(), written));
 }
 
 #[test]

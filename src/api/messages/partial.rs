@@ -37,12 +37,20 @@ enum At {
     #[default]
     Start,
     /// A member, or the end of the object if it is the first one.
-    Key { first: bool },
+    Key {
+        first: bool,
+    },
     Colon,
     /// A value, or the end of the array if it is the first one.
-    Value { first: bool },
-    Text { key: bool },
-    Escape { key: bool },
+    Value {
+        first: bool,
+    },
+    Text {
+        key: bool,
+    },
+    Escape {
+        key: bool,
+    },
     Word,
     /// A comma, or the end of the object or array.
     After,
@@ -130,7 +138,8 @@ impl Prefix {
             (At::Escape { key }, _) => {
                 let escape = &self.held[self.from..];
                 // Half a pair of surrogates is no text.
-                let pair = matches!(escape.as_bytes(), [_, _, b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', ..]);
+                let pair =
+                    matches!(escape.as_bytes(), [_, _, b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', ..]);
                 match escape.starts_with("\\u") && escape.len() < if pair { 12 } else { 6 } {
                     true => (At::Escape { key }, false),
                     false => {
@@ -158,14 +167,18 @@ mod tests {
         for at in 0..text.len() {
             all += &prefix.push(text.get(at..at + 1).unwrap_or_default());
             let closed = all.clone() + &prefix.clone().close();
-            assert!(all.is_empty() || serde_json::from_str::<Map<String, Value>>(&closed).is_ok(), "{text:?}: {closed:?}");
+            assert!(
+                all.is_empty() || serde_json::from_str::<Map<String, Value>>(&closed).is_ok(),
+                "{text:?}: {closed:?}"
+            );
         }
         all + &prefix.close()
     }
 
     #[test]
     fn what_is_sent_is_a_beginning_of_the_object() {
-        let text = r#"{"a": [1, {"b": "x\"\\\ud83d\ude00"}, -25.5], "c": {"d": null, "e": true}, "f": "}", "g": [], "h": {}}"#;
+        let text =
+            r#"{"a": [1, {"b": "x\"\\\ud83d\ude00"}, -25.5], "c": {"d": null, "e": true}, "f": "}", "g": [], "h": {}}"#;
         assert_eq!(serde_json::from_str::<Value>(&sent(text)).unwrap(), serde_json::from_str::<Value>(text).unwrap());
         for (end, closed) in [
             ("[1", r#"{"a":[]}"#),

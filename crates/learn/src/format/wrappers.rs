@@ -91,7 +91,7 @@ fn fence(p: &FormatBuilder) -> ExprId {
 
 /// `<|name|>`, `[NAME]`, or a token of DeepSeek that is spelled out without its bars. `closes`: behind calls, where the token
 /// opens nothing.
-fn special(p: &FormatBuilder, closes: bool) -> ExprId {
+pub fn special(p: &FormatBuilder, closes: bool) -> ExprId {
     let any = accounts::word(p, 2, &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁'), ('0', '9')]);
     let between =
         |left: &str, right: &str| p.sequence([p.literal(left), p.optional(p.literal("/")), any, p.literal(right)]);

@@ -461,8 +461,10 @@ impl Progress {
         }
         self.covered = written.close_fallback(End::Region, self.covered, output);
         if !self.limit {
-            let (in_call, called) = (self.format.in_call(), written.builder.has_calls());
-            let parser = written.config.behind_format(self.covered, in_call, called);
+            let prefill = written.builder.prefill();
+            let before = written.builder.calls().map(|call| call.begin + prefill..call.span.start + prefill);
+            let before = before.map(|markup| output.raw.get(markup).unwrap_or_default());
+            let parser = written.config.behind_format(self.covered, self.format.in_call(), before);
             written.set_fallback(parser);
         }
     }
