@@ -698,8 +698,9 @@ CHAT_ENUM(chat_origin) {
 CHAT_ENUM(chat_outcome) {
   CHAT_OUTCOME_NONE = 0,      /**< There is no message: the handle is NULL or unusable. */
   CHAT_OUTCOME_COMPLETE = 1,  /**< The whole output matches. */
-  CHAT_OUTCOME_PARTIAL = 2,   /**< The output was cut off, or is not complete yet. The arguments of an unfinished call
-                                   are a prefix of JSON text. */
+  CHAT_OUTCOME_PARTIAL = 2,   /**< The output was cut off, is not complete yet, or ended where the format does not, as
+                                   inside of the reasoning. The arguments of an unfinished call are a prefix of JSON
+                                   text. */
   CHAT_OUTCOME_RECOVERED = 3, /**< The output does not match. No text is lost: calls in another format are calls, all
                                    else is content. `chat_message_diagnostic` has what and where. */
 };

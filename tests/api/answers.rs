@@ -150,7 +150,7 @@ fn arguments_that_are_not_json_are_json_for_clients_of_messages() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % count
     };
-    for _ in 0..600 {
+    for _ in 0..300 {
         let mut arguments = r#"{"key": "it is", "n": 12, "more": [{"x": null}, "\\"]}"#.to_owned();
         for _ in 0..1 + below(3) {
             let at = (0..=below(arguments.len() + 1)).rev().find(|at| arguments.is_char_boundary(*at)).unwrap_or(0);
@@ -158,7 +158,42 @@ fn arguments_that_are_not_json_are_json_for_clients_of_messages() {
         }
         let output = format!("<tool_call>\n{{\"name\": \"get\", \"arguments\": {arguments}}}\n</tool_call>");
         check(&output, &params, output.as_bytes(), &stop(), &options());
+        let cut = below(output.len());
+        check(&output, &params, &output.as_bytes()[..cut], &length(), &options());
     }
+}
+
+#[test]
+fn inputs_of_messages_end_with_the_first_byte_that_is_not_json() {
+    let text = r#"{"a": [1, {"b": "x\"\\\ud83d\ude00"}, -25.5], "c": {"d": null, "e": true}, "f": "}", "g": []}"#;
+    let cut = |behind: &str| &text[..text.find(behind).unwrap() + behind.len()];
+    let deep = format!("{{\"a\": {}", "[".repeat(10_000));
+    let cases = [
+        (text, text),
+        (cut("[1"), r#"{"a": []}"#),
+        (cut("[1,"), r#"{"a": [1]}"#),
+        (cut("{\"b\":"), r#"{"a": [1, {}]}"#),
+        (cut("\"x"), r#"{"a": [1, {"b": "x"}]}"#),
+        (cut("d83d"), r#"{"a": [1, {"b": "x\"\\"}]}"#),
+        (cut("\"c\""), r#"{"a": [1, {"b": "x\"\\😀"}, -25.5]}"#),
+        (r#"{"code": "it\'s"}"#, r#"{"code": "it"}"#),
+        (r#"{"a": 1, "b": None}"#, r#"{"a": 1}"#),
+        ("{\"a\": \"x\ny\"}", r#"{"a": "x\ny"}"#),
+        (r#"{"a": "say "hi" now"}"#, r#"{"a": "say "}"#),
+        (r#"{"a": "\ud83d", "b": 1}"#, r#"{"a": ""}"#),
+        (r#"{"a": 01}"#, "{}"),
+        ("{a: 1}", "{}"),
+        ("{\"a\": [}", r#"{"a": []}"#),
+    ];
+    let params = builtin("json-call");
+    let input = |arguments: &str| {
+        let output = format!("<tool_call>\n{{\"name\": \"get\", \"arguments\": {arguments}");
+        body(Api::Messages, &params, &output, &length())["content"][0]["input"].clone()
+    };
+    for (arguments, expected) in cases {
+        assert_eq!(input(arguments), serde_json::from_str::<Value>(expected).unwrap(), "{arguments}");
+    }
+    assert!(input(&deep)["a"].is_array());
 }
 
 #[test]
