@@ -670,18 +670,19 @@ void chat_params_free(chat_params *params);
 
 /** The kinds of diagnostic. Later versions may add some: treat unknown ones as remarks. */
 CHAT_ENUM(chat_diagnostic_kind) {
-  CHAT_DIAGNOSTIC_KIND_LEFT_FORMAT = 1,        /**< From this byte on, the output does not match the format. */
-  CHAT_DIAGNOSTIC_KIND_DIALECT = 2,            /**< A call in another format than the template's, or in another
-                                                    place. */
-  CHAT_DIAGNOSTIC_KIND_CALL_IN_REASONING = 3,  /**< A call inside reasoning that was not closed. */
-  CHAT_DIAGNOSTIC_KIND_UNFINISHED_CALL = 4,    /**< A call without its end. */
-  CHAT_DIAGNOSTIC_KIND_UNKNOWN_TOOL = 5,       /**< A call of a tool that the request does not offer. */
-  CHAT_DIAGNOSTIC_KIND_INVALID_ARGUMENTS = 6,  /**< Arguments that are not a JSON object, or violate the tool's
-                                                    schema. */
-  CHAT_DIAGNOSTIC_KIND_DUPLICATE_ARGUMENT = 7, /**< An argument that occurs more than once. JSON readers take the last
-                                                    one. */
-  CHAT_DIAGNOSTIC_KIND_LIMIT = 8,              /**< The parser used up its budget here: the rest of the output is
-                                                    content. */
+  CHAT_DIAGNOSTIC_KIND_LEFT_FORMAT = 1,          /**< From this byte on, the output does not match the format. */
+  CHAT_DIAGNOSTIC_KIND_DIALECT = 2,              /**< A call in another format than the template's, or in another
+                                                      place. */
+  CHAT_DIAGNOSTIC_KIND_CALL_IN_REASONING = 3,    /**< A call inside reasoning that was not closed. */
+  CHAT_DIAGNOSTIC_KIND_UNFINISHED_CALL = 4,      /**< A call without its end. */
+  CHAT_DIAGNOSTIC_KIND_UNKNOWN_TOOL = 5,         /**< A call of a tool that the request does not offer. */
+  CHAT_DIAGNOSTIC_KIND_INVALID_ARGUMENTS = 6,    /**< Arguments that are not a JSON object, or violate the tool's
+                                                      schema. */
+  CHAT_DIAGNOSTIC_KIND_DUPLICATE_ARGUMENT = 7,   /**< An argument that occurs more than once. JSON readers take the last
+                                                      one. */
+  CHAT_DIAGNOSTIC_KIND_LIMIT = 8,                /**< The parser used up its budget here: the rest of the output is
+                                                      content. */
+  CHAT_DIAGNOSTIC_KIND_UNFINISHED_REASONING = 9, /**< The output ends inside of the reasoning. */
 };
 
 /** How the output marks a call as a call. Text that a model only quotes may look like a bare call. */
@@ -697,8 +698,9 @@ CHAT_ENUM(chat_origin) {
 CHAT_ENUM(chat_outcome) {
   CHAT_OUTCOME_NONE = 0,      /**< There is no message: the handle is NULL or unusable. */
   CHAT_OUTCOME_COMPLETE = 1,  /**< The whole output matches. */
-  CHAT_OUTCOME_PARTIAL = 2,   /**< The output was cut off, or is not complete yet. The arguments of an unfinished call
-                                   are a prefix of JSON text. */
+  CHAT_OUTCOME_PARTIAL = 2,   /**< The output was cut off, is not complete yet, or ended where the format does not, as
+                                   inside of the reasoning. The arguments of an unfinished call are a prefix of JSON
+                                   text. */
   CHAT_OUTCOME_RECOVERED = 3, /**< The output does not match. No text is lost: calls in another format are calls, all
                                    else is content. `chat_message_diagnostic` has what and where. */
 };

@@ -87,7 +87,7 @@ type Outcome uint32
 
 const (
 	Complete  Outcome = C.CHAT_OUTCOME_COMPLETE  // The whole output matched.
-	Partial   Outcome = C.CHAT_OUTCOME_PARTIAL   // It was cut off, or is still coming.
+	Partial   Outcome = C.CHAT_OUTCOME_PARTIAL   // It was cut off, is still coming, or ended inside of the reasoning.
 	Recovered Outcome = C.CHAT_OUTCOME_RECOVERED // It left the format; what fits nowhere is content.
 )
 

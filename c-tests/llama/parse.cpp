@@ -119,6 +119,8 @@ static void misfits() {
     const auto behind = parse("</think><tool_call><function=weather>{}</function></tool_call> and more", false, parser);
     CHECK(behind.tool_calls.size() == 1 && behind.content.find("and more") != std::string::npos);
 #endif
+    // Reasoning without an end is whole for llama.cpp.
+    CHECK(parse("Hm", false, parser).reasoning_content == "Hm");
     // And the next answer is parsed as if nothing had been.
     CHECK(parse("</think>Hi", false, parser).content == "Hi");
 }

@@ -41,9 +41,10 @@ extern "C" {
  * the library makes from the options. An id that the model writes after the arguments counts only in answers that are
  * not streamed.
  *
- * Calls that are cut off stay as far as they came, and the finish reason reports it. The body of Messages, which
- * cannot hold half an object, has their complete members; arguments that are not a JSON object are `{}` there. Calls
- * of OpenAI's custom tools have their text, which is streamed in one piece once it is complete.
+ * Calls that are cut off stay as far as they came, and the finish reason reports it. Clients of Messages read JSON, so
+ * there the arguments are a beginning of a JSON object at any time: they end with the first byte that is not JSON, what
+ * is open there is closed, and control characters in texts are escaped. Calls of OpenAI's custom tools have their text,
+ * which is streamed in one piece once it is complete.
  */
 
 /** One request to a server's API, and its answer in the form of that API: events or a body. One thread at a time. */

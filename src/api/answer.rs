@@ -21,8 +21,9 @@ use chatparse_stream::Ended;
 ///
 /// **Calls that are cut off** are in the answer as far as they were written, as a client of a streamed answer has received
 /// them. The finish reason is `length` or the like, also where the host says that the model ended its turn inside of a call, and
-/// `incomplete_calls` has the ids of calls without an end; Responses has the status of each item. In Messages, whose body cannot hold half an object, such calls have
-/// their complete members; arguments that are not a JSON object are `{}` there.
+/// `incomplete_calls` has the ids of calls without an end; Responses has the status of each item. In Messages, whose clients read JSON, the
+/// arguments are a beginning of a JSON object at any time: they end with the first byte that is not JSON, what is open there is closed,
+/// and control characters in texts are escaped. The body has the same object.
 ///
 /// **Calls of custom tools** have a text instead of arguments. It is sent in one piece, once it is complete. Calls of tools that
 /// Responses knows by their type, such as `apply_patch`, are items of their own there, which are sent with their end.
@@ -38,6 +39,7 @@ pub struct Answer {
     items: Items,
     chat: chat::Writer,
     responses: responses::Writer,
+    messages: messages::Prefix,
     stage: Stage,
 }
 
@@ -61,7 +63,8 @@ impl Answer {
         let special = called::Special::of(api, &options.request);
         let items = Items::new(&options, special, prefill);
         let chat = if api == Api::ChatCompletions { chat::Writer::new(&options) } else { chat::Writer::default() };
-        Answer { api, options, items, chat, responses: responses::Writer::default(), stage: Stage::New }
+        let (responses, messages) = Default::default();
+        Answer { api, options, items, chat, responses, messages, stage: Stage::New }
     }
 
     /// The API of the answer.
@@ -158,7 +161,7 @@ impl Answer {
         match self.api {
             Api::ChatCompletions => self.chat.steps(&self.options, &self.items, steps),
             Api::Responses => self.responses.steps(&self.items, steps),
-            Api::Messages => messages::steps(&self.items, steps),
+            Api::Messages => messages::steps(&mut self.messages, &self.items, steps),
         }
     }
 

@@ -30,6 +30,8 @@ pub enum chat_diagnostic_kind {
     DuplicateArgument = 7,
     /// The parser used up its budget here: the rest of the output is content.
     Limit = 8,
+    /// The output ends inside of the reasoning.
+    UnfinishedReasoning = 9,
 }
 
 impl From<DiagnosticKind> for chat_diagnostic_kind {
@@ -43,6 +45,7 @@ impl From<DiagnosticKind> for chat_diagnostic_kind {
             DiagnosticKind::InvalidArguments => chat_diagnostic_kind::InvalidArguments,
             DiagnosticKind::DuplicateArgument => chat_diagnostic_kind::DuplicateArgument,
             DiagnosticKind::Limit => chat_diagnostic_kind::Limit,
+            DiagnosticKind::UnfinishedReasoning => chat_diagnostic_kind::UnfinishedReasoning,
         }
     }
 }

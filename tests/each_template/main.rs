@@ -87,6 +87,11 @@ fn damaged_outputs_do_not_depend_on_their_pieces() {
 }
 
 #[test]
+fn markers_of_other_formats_behind_calls_are_kept_or_call() {
+    run(|loaded, written, _| mutated::check_behind(loaded.template.source(), written));
+}
+
+#[test]
 fn what_is_quoted_is_no_call() {
     run(|_, written, cases| quoted::check(written, cases));
 }

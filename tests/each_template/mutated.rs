@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::broken::runs;
 use super::choices::Choices;
 use super::shown::feed;
-use super::written::Written;
+use super::written::{Written, calls};
 
 /// Values where an object or another value is due.
 const OTHERS: [&str; 7] = ["[1, 2]", "\"text\"", "12", "null", "true", "{}", "{\"x\": [\"y\"]}"];
@@ -93,4 +93,110 @@ fn look(written: &Written, output: &str) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// What calls of other formats begin and end with.
+const MARKERS: [&str; 30] = [
+    "<tool_call>",
+    "</tool_call>",
+    "<function=",
+    "</function>",
+    "<function_calls>",
+    "</function_calls>",
+    "<invoke name=\"",
+    "</invoke>",
+    "<|tool_calls_section_begin|>",
+    "<|tool_calls_section_end|>",
+    "<|tool_call_begin|>",
+    "<|tool_call_end|>",
+    "<｜tool▁calls▁begin｜>",
+    "<｜tool▁calls▁end｜>",
+    "<｜tool▁call▁begin｜>",
+    "<tool▁calls▁begin>",
+    "function<",
+    "function\n```json",
+    "<|channel|>",
+    "<|start|>assistant",
+    "[TOOL_CALLS]",
+    "[/TOOL_CALLS]",
+    "<|python_tag|>",
+    "<|eom_id|>",
+    "<tools>",
+    "</tools>",
+    "[TOOL]",
+    "[/ACTION]",
+    "```json",
+    "{",
+];
+
+/// A call that other formats write so; `@` stands for JSON.
+const CALLS: [&str; 12] = [
+    "[TOOL_CALLS][@]",
+    "[TOOL_CALLS][@][/TOOL_CALLS]",
+    "<|python_tag|>@",
+    "<tool_call>\n@\n</tool_call>",
+    "<tools>@</tools>",
+    "<|tool_call|>[@]<|/tool_call|>",
+    "<function=send_mail>\n<parameter=qk4body>\nqz9z\n</parameter>\n</function>",
+    "<function_calls><invoke name=\"send_mail\"><parameter name=\"qk4body\">qz9z</parameter></invoke></function_calls>",
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.send_mail:0<|tool_call_argument_begin|>{\"qk4body\": \"qz9z\"}<|tool_call_end|>\
+     <|tool_calls_section_end|>",
+    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>send_mail\n```json\n{\"qk4body\": \"qz9z\"}\n```<｜tool▁call▁end｜>\
+     <｜tool▁calls▁end｜>",
+    "<|channel|>commentary to=functions.send_mail<|message|>{\"qk4body\": \"qz9z\"}<|call|>",
+    "function<send_mail>\n```json\n{\"qk4body\": \"qz9z\"}\n```",
+];
+
+/// What of another format's markers behind the calls of the template is in no field, and which of another format's calls are not
+/// read there; and how many were looked at.
+pub fn check_behind(source: &str, written: &Written) -> (Vec<String>, usize) {
+    let own = written.output.as_str();
+    let json = "{\"name\": \"send_mail\", \"arguments\": {\"qk4body\": \"qz9z\"}}";
+    let mut wrong = Vec::new();
+    let mut stream = Stream::new(&written.params.parser);
+    let _ = stream.feed(own.as_bytes());
+    if stream.so_far().ends_in_call() {
+        // The call goes on up to its end, which is that of the turn.
+        return (wrong, 0);
+    }
+    let mut look = |more: &str, is_wrong: &dyn Fn(&chatparse::stream::Ended) -> bool| {
+        for space in ["", "\n"] {
+            let output = format!("{own}{space}{more}");
+            let read = |size: usize| feed(Stream::new(&written.params.parser), output.as_bytes().chunks(size), false);
+            match (read(1), read(output.len())) {
+                (Ok((_, bytes)), Ok((_, whole))) if bytes != whole => {
+                    wrong.push(format!("{output:?}: {bytes:?}\n {whole:?}"))
+                }
+                (Ok((_, ended)), Ok(_)) if is_wrong(&ended) => {
+                    wrong.push(format!("{space:?} {more:?}: {:?}", ended.message))
+                }
+                (Ok(_), Ok(_)) => {}
+                (bytes, whole) => wrong.extend([bytes.err(), whole.err()].into_iter().flatten()),
+            }
+        }
+    };
+    for marker in MARKERS {
+        // What closes calls or turns of the template may be written twice.
+        if source.contains(marker) || own.contains(&marker.replacen('/', "", 1)) {
+            continue;
+        }
+        for text in ["", " hello"] {
+            look(&format!("{marker}{text}"), &|ended| {
+                let message = &ended.message;
+                let arguments = message.tool_calls.iter().map(|call| call.arguments.as_str());
+                let fields = [message.content.as_str(), &message.reasoning_content].into_iter().chain(arguments);
+                let kept = fields.clone().any(|field| field.contains(marker));
+                !kept || message.tool_calls.len() != written.calls.len()
+            });
+        }
+    }
+    let another = ("send_mail".to_owned(), serde_json::json!({"qk4body": "qz9z"}));
+    // `<function=` may begin calls of the template with other arguments.
+    for call in CALLS.iter().filter(|call| !(call.starts_with("<function=") && own.contains("<function="))) {
+        look(&call.replace('@', json), &|ended| {
+            let calls = calls(&ended.message);
+            calls.len() != written.calls.len() + 1 || calls.last() != Some(&another)
+        });
+    }
+    (wrong, 4 * MARKERS.len() + 2 * CALLS.len())
 }

@@ -243,9 +243,11 @@ fn what_models_write() {
             message("", "", &[("get", json!({"key": "a", "n": 1})), ("get_all", json!({}))]),
         ),
     ];
-    let cases = cases
-        .iter()
-        .flat_map(|(family, output, expected)| check(family, &json!({}), output, expected, Status::Complete));
+    let cases = cases.iter().flat_map(|(family, output, expected)| {
+        // Reasoning without an end.
+        let status = if output.ends_with("Why") { Status::Partial } else { Status::Complete };
+        check(family, &json!({}), output, expected, status)
+    });
     report(&cases.collect::<Vec<_>>());
 }
 

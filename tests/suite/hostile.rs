@@ -104,10 +104,10 @@ fn bytes_that_are_no_text() {
         let params = params(name);
         let (message, status) = params.parser.parse(b"a\xFF\xFEb\x00c\xE6\x80", false, false).unwrap();
         let text = message.reasoning_content + &message.content;
-        // An output that breaks off inside its reasoning is partial, and so is its last character.
-        let expected =
-            if status == Status::Partial { "a\u{FFFD}\u{FFFD}b\0c" } else { "a\u{FFFD}\u{FFFD}b\0c\u{FFFD}" };
-        assert_eq!(text, expected, "{name}");
+        // Where the format needs more, the last character may, too.
+        let all = "a\u{FFFD}\u{FFFD}b\0c\u{FFFD}";
+        let whole = text == all || status == Status::Partial && all.strip_suffix('\u{FFFD}') == Some(&*text);
+        assert!(whole, "{name}: {text:?}");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use chatparse::message::{Diagnostic, DiagnosticKind};
 use chatparse::stream::Ended;
 use chatparse::{Delta, DeltaKind, Message, Status, Stream};
 
@@ -110,13 +111,22 @@ pub fn feed<'a>(
 ) -> Result<(Vec<Shown>, Ended), String> {
     let mut shown = Shown::default();
     let mut states = Vec::new();
+    let mut length = 0;
     for piece in pieces {
+        length += piece.len();
         shown.add(stream.feed(piece))?;
         states.push(shown.clone());
     }
     let ended = stream.finish(cut_off);
     shown.add(stream.deltas())?;
     account(&ended)?;
+    if length > 0 && ended.spans(DeltaKind::Reasoning, 0).last().is_some_and(|span| span.end == length) {
+        let found = |found: &Diagnostic| found.kind == DiagnosticKind::UnfinishedReasoning;
+        if ended.status == Status::Complete || ended.status == Status::Partial && !ended.diagnostics().iter().any(found)
+        {
+            return Err(format!("it ends in reasoning, and does not say so: {ended:?}"));
+        }
+    }
     if ended.status == Status::Complete && shown.ended.len() < shown.calls.len() {
         return Err(format!("complete, but a call has no end: {shown:?}"));
     }

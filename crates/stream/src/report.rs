@@ -7,7 +7,8 @@ use std::ops::Range;
 pub enum Status {
     /// The whole output matched.
     Complete,
-    /// The output was cut off, or ended at a place where the format does not: the message has what was read.
+    /// The output was cut off, or ended at a place where the format does not, as inside of the reasoning: the message has what
+    /// was read.
     Partial,
     /// The output left the format. The rest was read as content and as calls in known dialects.
     Recovered,
@@ -82,6 +83,8 @@ pub enum DiagnosticKind {
     DuplicateArgument,
     /// The parser's budget was used up here: the rest of the output is content.
     Limit,
+    /// The output ends inside of the reasoning.
+    UnfinishedReasoning,
 }
 
 impl DiagnosticKind {
@@ -96,6 +99,7 @@ impl DiagnosticKind {
             DiagnosticKind::InvalidArguments => "invalid_arguments",
             DiagnosticKind::DuplicateArgument => "duplicate_argument",
             DiagnosticKind::Limit => "limit",
+            DiagnosticKind::UnfinishedReasoning => "unfinished_reasoning",
         }
     }
 }

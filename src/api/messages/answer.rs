@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::partial;
+use super::partial::{Prefix, object};
 use crate::api::items::{Items, Part, Step};
 use crate::api::wire::{AnswerOptions, Event, Finish, Reason, Usage};
 use chatparse_message::Message;
@@ -17,23 +17,36 @@ pub(in crate::api) fn ping() -> Vec<Event> {
     vec![event("ping", json!({}))]
 }
 
-pub(in crate::api) fn steps(items: &Items, steps: &[Step]) -> Vec<Event> {
-    let events = steps.iter().map(|step| match step {
-        Step::Begin(index) => {
-            let block = block(items, *index, "");
-            event("content_block_start", json!({"index": index, "content_block": block}))
+/// Writes the events of steps. `sent`: what was sent of the open call's arguments.
+pub(in crate::api) fn steps(sent: &mut Prefix, items: &Items, steps: &[Step]) -> Vec<Event> {
+    let mut events = Vec::new();
+    for step in steps {
+        let (index, delta) = match step {
+            Step::Begin(index) => {
+                let block = block(items, *index, "");
+                events.push(event("content_block_start", json!({"index": index, "content_block": block})));
+                continue;
+            }
+            Step::Text(index, text) => match items.items[*index].part {
+                Part::Reasoning => (index, json!({"type": "thinking_delta", "thinking": text})),
+                Part::Content => (index, json!({"type": "text_delta", "text": text})),
+                Part::Call(_) => (index, input(&sent.push(text))),
+            },
+            // Closes the arguments that are open; of a text, nothing is.
+            Step::End(index) => (index, input(&sent.close())),
+        };
+        if delta["partial_json"] != "" {
+            events.push(event("content_block_delta", json!({"index": index, "delta": delta})));
         }
-        Step::Text(index, text) => {
-            let delta = match items.items[*index].part {
-                Part::Reasoning => json!({"type": "thinking_delta", "thinking": text}),
-                Part::Content => json!({"type": "text_delta", "text": text}),
-                Part::Call(_) => json!({"type": "input_json_delta", "partial_json": text}),
-            };
-            event("content_block_delta", json!({"index": index, "delta": delta}))
+        if matches!(step, Step::End(_)) {
+            events.push(event("content_block_stop", json!({"index": index})));
         }
-        Step::End(index) => event("content_block_stop", json!({"index": index})),
-    });
-    events.collect()
+    }
+    events
+}
+
+fn input(json: &str) -> Value {
+    json!({"type": "input_json_delta", "partial_json": json})
 }
 
 pub(in crate::api) fn finish(items: &Items, finish: &Finish) -> Vec<Event> {
@@ -53,7 +66,7 @@ pub(in crate::api) fn body(options: &AnswerOptions, items: &Items, said: &Messag
     message
 }
 
-/// Names the calls without an end, of which a block cannot show more than whole members.
+/// Names the calls without an end, whose blocks are closed where they broke off.
 fn set_incomplete(items: &Items, of: &mut Value) {
     let incomplete = items.incomplete_calls();
     if !incomplete.is_empty() {
@@ -69,7 +82,7 @@ fn block(items: &Items, index: usize, text: &str) -> Value {
         Part::Call(call) => {
             let head = &items.calls[call];
             let mut block = json!({"type": "tool_use", "id": head.id, "name": head.tool.name});
-            block["input"] = partial::object(text).into();
+            block["input"] = object(text).into();
             if !head.tool.namespace.is_empty() {
                 block["namespace"] = head.tool.namespace.as_str().into();
             }

@@ -5,5 +5,5 @@ mod partial;
 mod request;
 
 pub(super) use answer::{begin, body, finish, ping, steps};
-pub(super) use partial::object;
+pub(super) use partial::{Prefix, object};
 pub(super) use request::{prefill, to_chat};

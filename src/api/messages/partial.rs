@@ -1,107 +1,158 @@
-//! Reads the complete members of a JSON object that was cut off.
+//! Sends arguments as what clients of the Messages API read: at any time the beginning of a JSON object.
 
 use serde_json::{Map, Value};
 
-/// The object in `text`; if it was cut off, up to the last complete value. Anything else gives an empty object, because the
-/// API has no place for it.
+use chatparse_base::json_string::push_quoted_char;
+use chatparse_base::limits::JSON_DEPTH;
+
+/// The longest number or word that is sent: Python's readers refuse numbers of more than 4,300 digits.
+const WORD: usize = 4000;
+
+/// The object in arguments, as a client has received it: up to the first byte that is not JSON, or up to the end. A text value
+/// that has no end is closed there; what else has none is left out.
 pub(in crate::api) fn object(text: &str) -> Map<String, Value> {
-    let whole = serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&closed(text)?).ok());
-    match whole {
-        Some(Value::Object(map)) => map,
-        _ => Map::new(),
-    }
+    let mut prefix = Prefix::default();
+    let json = prefix.push(text) + &prefix.close();
+    serde_json::from_str(&json).unwrap_or_default()
 }
 
-/// The text up to the last position where closing the open brackets gives JSON, with those closed.
-fn closed(text: &str) -> Option<String> {
-    let mut open = Vec::new();
-    // Where the text can end, and the number of open brackets there.
-    let mut end = None;
-    // The last token is a key, or may be one.
-    let mut key = false;
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        let next = at + 1;
-        match bytes[at] {
-            b'{' | b'[' => {
-                open.push(if bytes[at] == b'{' { b'}' } else { b']' });
-                key = bytes[at] == b'{';
-                end = Some((next, open.len()));
-            }
-            b'}' | b']' => {
-                open.pop();
-                key = false;
-                end = Some((next, open.len()));
-            }
-            b',' => key = open.last() == Some(&b'}'),
-            b':' => key = false,
-            b'"' => {
-                let Some(length) = string_length(&bytes[next..]) else { break };
-                at = next + length;
-                if !key {
-                    end = Some((at + 1, open.len()));
+/// What was sent of one object. It is sent only as far as closing brackets make JSON of it, so names of members wait for their
+/// values, numbers and words for their ends. Control characters in texts are escaped.
+#[derive(Clone, Debug, Default)]
+pub(in crate::api) struct Prefix {
+    at: At,
+    /// What closes the open objects and arrays.
+    open: Vec<char>,
+    /// What was read and is not sent.
+    held: String,
+    /// Where in it a word or an escape begins.
+    from: usize,
+    /// What was sent ends inside of a text.
+    in_text: bool,
+}
+
+/// What may follow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum At {
+    #[default]
+    Start,
+    /// A member, or the end of the object if it is the first one.
+    Key {
+        first: bool,
+    },
+    Colon,
+    /// A value, or the end of the array if it is the first one.
+    Value {
+        first: bool,
+    },
+    Text {
+        key: bool,
+    },
+    Escape {
+        key: bool,
+    },
+    Word,
+    /// A comma, or the end of the object or array.
+    After,
+    /// Nothing: the object is whole, or is not JSON from here on.
+    End,
+}
+
+impl Prefix {
+    /// Reads more of the arguments, and returns what to send. Its cost is linear in the new text.
+    pub fn push(&mut self, text: &str) -> String {
+        let mut out = String::new();
+        for c in text.chars() {
+            if self.at == At::Word && (matches!(c, ',' | ']' | '}') || is_space(c)) {
+                self.at = At::After;
+                match serde_json::from_str::<Value>(&self.held[self.from..]) {
+                    Ok(_) => out.push_str(&std::mem::take(&mut self.held)),
+                    Err(_) => self.at = At::End,
                 }
             }
-            byte if byte.is_ascii_whitespace() => {}
-            // A number or a word is complete if something follows it.
-            _ => {
-                let rest = &bytes[at..];
-                let length =
-                    rest.iter().position(|byte| matches!(byte, b',' | b'}' | b']') || byte.is_ascii_whitespace());
-                let Some(length) = length else { break };
-                at += length - 1;
-                end = Some((at + 1, open.len()));
+            match self.next(c) {
+                Some((at, sends)) => {
+                    self.at = at;
+                    if sends {
+                        out.push_str(&std::mem::take(&mut self.held));
+                    }
+                }
+                None => self.at = At::End,
             }
         }
-        at += 1;
+        out
     }
-    let (end, depth) = end?;
-    let mut closed = text.get(..end)?.to_owned();
-    closed.extend(open.get(..depth)?.iter().rev().map(|byte| char::from(*byte)));
-    Some(closed)
+
+    /// Ends the object, and returns what closes it.
+    pub fn close(&mut self) -> String {
+        let Prefix { open, in_text, .. } = std::mem::take(self);
+        in_text.then_some('"').into_iter().chain(open.into_iter().rev()).collect()
+    }
+
+    /// What may follow the next character, and whether what was read can be sent with it; `None` if it is not JSON.
+    fn next(&mut self, c: char) -> Option<(At, bool)> {
+        let is_in_text = matches!(self.at, At::Text { .. } | At::Escape { .. });
+        if !is_in_text && is_space(c) {
+            return Some((self.at, false));
+        }
+        if matches!(self.at, At::Text { .. }) && c < ' ' {
+            push_quoted_char(c, &mut self.held);
+        } else {
+            self.held.push(c);
+        }
+        let length = self.held.len();
+        Some(match (self.at, c) {
+            (At::Start, '{') | (At::Value { .. }, '{' | '[') if self.open.len() + 2 < JSON_DEPTH => {
+                self.open.push(if c == '{' { '}' } else { ']' });
+                (if c == '{' { At::Key { first: true } } else { At::Value { first: true } }, true)
+            }
+            (At::Key { .. }, '"') => (At::Text { key: true }, false),
+            (At::Colon, ':') => (At::Value { first: false }, false),
+            (At::Value { .. }, '"') => {
+                self.in_text = true;
+                (At::Text { key: false }, true)
+            }
+            (At::Value { .. }, '-' | '0'..='9' | 'a'..='z') => {
+                self.from = length - 1;
+                (At::Word, false)
+            }
+            (At::Word, _) if length - self.from < WORD => (At::Word, false),
+            (At::After, ',') if self.open.last() == Some(&'}') => (At::Key { first: false }, false),
+            (At::After, ',') => (At::Value { first: false }, false),
+            (At::After | At::Key { first: true } | At::Value { first: true }, '}' | ']')
+                if self.open.last() == Some(&c) =>
+            {
+                self.open.pop();
+                (if self.open.is_empty() { At::End } else { At::After }, true)
+            }
+            (At::Text { key }, '\\') => {
+                self.from = length - 1;
+                (At::Escape { key }, false)
+            }
+            (At::Text { key: true }, '"') => (At::Colon, false),
+            (At::Text { key: false }, '"') => {
+                self.in_text = false;
+                (At::After, true)
+            }
+            (At::Text { key }, _) => (At::Text { key }, !key),
+            (At::Escape { key }, _) => {
+                let escape = &self.held[self.from..];
+                // Half a pair of surrogates is no text.
+                let pair =
+                    matches!(escape.as_bytes(), [_, _, b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', ..]);
+                match escape.starts_with("\\u") && escape.len() < if pair { 12 } else { 6 } {
+                    true => (At::Escape { key }, false),
+                    false => {
+                        serde_json::from_str::<String>(&format!("\"{escape}\"")).ok()?;
+                        (At::Text { key }, !key)
+                    }
+                }
+            }
+            _ => return None,
+        })
+    }
 }
 
-/// The length up to the quote that closes a string, if there is one.
-fn string_length(bytes: &[u8]) -> Option<usize> {
-    let mut escaped = false;
-    bytes.iter().position(|byte| {
-        let ends = *byte == b'"' && !escaped;
-        escaped = *byte == b'\\' && !escaped;
-        ends
-    })
-}
-
-#[cfg(test)]
-mod tests {
-
-    use super::*;
-
-    #[test]
-    fn of_an_object_that_breaks_off_its_whole_members_stay() {
-        let text = r#"{"a": [1, {"b": "x\"\\"}, -25.5], "c": {"d": null, "e": true}, "f": "}"}"#;
-        let seen: Vec<Value> = (0..=text.len()).map(|end| Value::Object(object(&text[..end]))).collect();
-        assert_eq!(seen.last(), Some(&serde_json::from_str(text).unwrap()));
-        let at = |part: &str| seen[text.find(part).unwrap() + part.len()].clone();
-        assert_eq!(at("{"), json!({}));
-        assert_eq!(at("[1"), json!({"a": []}));
-        assert_eq!(at("[1,"), json!({"a": [1]}));
-        assert_eq!(at("{\"b\":"), json!({"a": [1, {}]}));
-        assert_eq!(at("\\\\\"}"), json!({"a": [1, {"b": "x\"\\"}]}));
-        assert_eq!(at("\"c\""), json!({"a": [1, {"b": "x\"\\"}, -25.5]}));
-        assert_eq!(at("tru")["c"], json!({"d": null}));
-        assert_eq!(at("\"f\"")["c"], json!({"d": null, "e": true}));
-        // With more text, members never disappear.
-        for pair in seen.windows(2) {
-            assert!(pair[0].to_string().len() <= pair[1].to_string().len(), "{} {}", pair[0], pair[1]);
-        }
-    }
-
-    #[test]
-    fn what_is_no_object_is_an_empty_one() {
-        let deep = "[".repeat(100_000);
-        for text in ["", "7", "[1]", "\"a\"", "{\"a\": 1}}", "}", "]{", "{]", "{\"a\" 1,", deep.as_str()] {
-            assert_eq!(object(text), Map::new(), "{text:.20}");
-        }
-    }
+fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\n' | '\r' | '\t')
 }

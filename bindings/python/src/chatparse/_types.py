@@ -192,6 +192,7 @@ class DiagnosticKind(_Numbers):
     INVALID_ARGUMENTS = 6
     DUPLICATE_ARGUMENT = 7
     LIMIT = 8
+    UNFINISHED_REASONING = 9
 
 
 class RewriteReason(_Named):

@@ -6,7 +6,7 @@ public enum Outcome: UInt32, Sendable {
   case none = 0
   /// The whole output matches.
   case complete
-  /// The output was cut off, or is still coming.
+  /// The output was cut off, is still coming, or ended inside of the reasoning.
   case partial
   /// The output does not match. No text is lost: calls in another format are calls, all else is content.
   case recovered
@@ -132,6 +132,8 @@ public struct Diagnostic: Sendable, Hashable {
     case duplicateArgument
     /// The parser used up its budget: the rest is content.
     case limit
+    /// The output ends inside of the reasoning.
+    case unfinishedReasoning
   }
 }
 

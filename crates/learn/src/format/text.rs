@@ -148,6 +148,9 @@ impl Writer<'_> {
     pub(super) fn last_text(&self, marks: Vec<String>) -> ExprId {
         let p = self.p;
         let text = p.until_marker(self.marks_of_end().into_iter().chain(heads(&self.turn.end)).chain(marks));
-        p.sequence([p.content(text), self.close(&[Spot::Content])])
+        // What the request does not allow is no call.
+        let is_text = self.tolerances.allowed_calls && !self.spec.parallel();
+        let text = if is_text { p.answer(text) } else { p.content(text) };
+        p.sequence([text, self.close(&[Spot::Content])])
     }
 }

@@ -45,7 +45,7 @@ fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId) -> ExprId {
     p.choice([
         inner,
         within(fence(p), p.literal("```")),
-        holding(marked, special(p), special(p)),
+        holding(marked, special(p, false), special(p, true)),
         holding(marked, tag(p, "<"), tag(p, "</")),
         within(p.literal("["), p.literal("]")),
     ])
@@ -55,7 +55,7 @@ fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId) -> ExprId {
 /// other texts that end it.
 pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String]) -> ExprId {
     let stops = || calls.iter().chain(ends).cloned();
-    let wrapper = p.choice([fence(p), special(p), tag(p, "<")]);
+    let wrapper = p.choice([fence(p), special(p, false), tag(p, "<")]);
     let wrappers = p.repeat(p.sequence([wrapper, p.space()]), 1, Some(2));
     let held = p.sequence([wrappers, p.and(p.any_of(calls))]);
     let starts = || stops().chain(STARTS.map(str::to_owned));
@@ -65,16 +65,22 @@ pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String]) 
     p.choice([p.tolerated(p.sequence([text, p.optional(held)])), p.content(p.until_marker(stops()))])
 }
 
-/// Closers behind calls that nothing has opened, and ends of the turn. `ends`: the texts that end calls and turns;
-/// `openings`: the texts that begin calls.
-pub fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str]) -> ExprId {
-    let any = p.choice([p.any_of(ends.iter().map(|end| end.trim())), special(p), tag(p, "</")]);
+/// Closers behind calls, and ends of the turn. `ends`: the texts that end calls and turns; `openings`: the texts that begin
+/// calls. `foreign`: the calls are of another format, so what looks like a closer may be theirs, and a token at the end of
+/// the output the end of their turn.
+pub fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str], foreign: bool) -> ExprId {
+    let known = p.any_of(ends.iter().map(|end| end.trim()));
+    let any = || {
+        let last = p.sequence([special(p, true), p.and(p.sequence([p.space(), p.end()]))]);
+        p.choice([known, tag(p, "</"), in_brackets(p, "[/"), last])
+    };
     // A bracket only together with the marker behind it.
     let bracket = p.optional(p.sequence([p.one_of(&[(']', ']'), ('}', '}'), (')', ')')]), p.space()]));
     let next = p.any_of(openings.iter().map(|opening| opening.trim()));
     let line = p.choice([p.end(), p.and(p.literal("\n"))]);
     let fence = p.sequence([p.literal("```"), line]);
-    p.many(p.sequence([p.space(), bracket, p.not(next), p.choice([fence, any])]))
+    let closer = p.choice([fence, if foreign { any() } else { known }]);
+    p.many(p.sequence([p.space(), bracket, p.not(next), closer]))
 }
 
 /// The opening of a code fence.
@@ -83,14 +89,23 @@ fn fence(p: &FormatBuilder) -> ExprId {
     p.sequence([p.literal("```"), language])
 }
 
-/// `<|name|>`, `[NAME]`, or a token of DeepSeek that is spelled out without its bars.
-fn special(p: &FormatBuilder) -> ExprId {
+/// `<|name|>`, `[NAME]`, or a token of DeepSeek that is spelled out without its bars. `closes`: behind calls, where the token
+/// opens nothing.
+pub fn special(p: &FormatBuilder, closes: bool) -> ExprId {
     let any = accounts::word(p, 2, &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁'), ('0', '9')]);
-    let upper = p.choice(NAMES.map(|name| p.literal(name.to_uppercase())));
-    let upper = p.sequence([p.literal("["), p.optional(p.literal("/")), upper, p.literal("]")]);
     let between =
         |left: &str, right: &str| p.sequence([p.literal(left), p.optional(p.literal("/")), any, p.literal(right)]);
-    p.choice([between("<|", "|>"), between("<｜", "｜>"), between("<tool▁", ">"), upper])
+    let token = p.choice([between("<|", "|>"), between("<｜", "｜>"), between("<tool▁", ">")]);
+    let opens = p.sequence([p.space(), p.one_of(&[('{', '{'), ('[', '[')])]);
+    match closes {
+        true => p.choice([p.sequence([token, p.not(opens)]), in_brackets(p, "[/")]),
+        false => p.choice([token, in_brackets(p, "[")]),
+    }
+}
+
+/// `[NAME]` or `[/NAME]`.
+fn in_brackets(p: &FormatBuilder, open: &str) -> ExprId {
+    p.sequence([p.literal(open), p.choice(NAMES.map(|name| p.literal(name.to_uppercase()))), p.literal("]")])
 }
 
 /// A tag.

@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 use crate::output::Channel;
 use crate::report::CallOrigin;
 use chatparse_message::{BareCalls, CallsInReasoning, Dialects, Leniency, Tool};
-use chatparse_peg::{self as peg, Arena, Program};
+use chatparse_peg::{self as peg, Arena, Program, lossy};
 use text::Scope;
 
 pub(crate) use dialects::name as dialect_name;
@@ -88,17 +88,20 @@ impl FallbackConfig {
 
     /// The origin of a call outside of the format. `dialect`: its row of the table.
     fn origin(&self, dialect: Option<u16>) -> CallOrigin {
-        let marked = || *self.marked.get_or_init(|| origin::is_marked(&self.format, &self.tools));
-        origin::of_found(dialect, marked)
+        origin::of_found(dialect, || self.is_marked())
+    }
+
+    fn is_marked(&self) -> bool {
+        *self.marked.get_or_init(|| origin::is_marked(&self.format, &self.tools))
     }
 
     /// Builds what outputs may need in regions of the format and behind it.
     pub fn warm(&self) {
         let channels = [Channel::Content, Channel::Reasoning];
         let regions =
-            channels.into_iter().flat_map(|channel| [true, false].map(|begins| self.scope_of(channel, begins)));
-        let behind =
-            [(false, false), (false, true), (true, false)].map(|(in_call, called)| self.scope_behind(in_call, called));
+            channels.into_iter().flat_map(|channel| [true, false].map(|begins| self.scope_of(channel, begins, false)));
+        let behind = [(false, false), (false, true), (true, false)]
+            .map(|(in_call, called)| self.scope_behind(in_call, called, false));
         for scope in regions.chain(behind).flatten() {
             let programs = [self.scout(scope), self.program(scope)];
             programs.iter().flatten().for_each(|program| program.warm());
@@ -106,9 +109,11 @@ impl FallbackConfig {
     }
 
     /// What is searched for in a region of the format, if the request asks for that. `begins`: only reasoning precedes the region.
-    fn scope_of(&self, channel: Channel, begins: bool) -> Option<Scope> {
+    /// `called`: a call precedes it, so the text may go on with one.
+    fn scope_of(&self, channel: Channel, begins: bool, called: bool) -> Option<Scope> {
         match (channel, self.leniency.dialects, self.leniency.calls_in_reasoning) {
             (Channel::Content, Dialects::Always, _) => Some(Scope::Anywhere),
+            (Channel::Content, Dialects::Recover, _) if called => Some(Scope::Anywhere),
             (Channel::Content, Dialects::Recover, _) if begins && self.leniency.bare_calls != BareCalls::Off => {
                 Some(Scope::Whole)
             }
@@ -119,25 +124,41 @@ impl FallbackConfig {
     }
 
     /// A parser for calls in a region of the format that begins at `at`; `None` if the request does not ask for one.
-    /// `begins`: only reasoning precedes the region.
-    pub fn in_region(self: &Arc<Self>, channel: Channel, begins: bool, at: usize) -> Option<FallbackParser> {
-        FallbackParser::new(Arc::clone(self), channel, self.scope_of(channel, begins)?, at)
+    /// `begins`: only reasoning precedes the region; `called`: a call does.
+    pub fn in_region(
+        self: &Arc<Self>,
+        channel: Channel,
+        begins: bool,
+        called: bool,
+        at: usize,
+    ) -> Option<FallbackParser> {
+        FallbackParser::new(Arc::clone(self), channel, self.scope_of(channel, begins, called)?, at)
     }
 
     /// What is searched for in text that left the format, if the request asks for that. `in_call`: a call was interrupted there;
-    /// `called`: a call precedes.
-    fn scope_behind(&self, in_call: bool, called: bool) -> Option<Scope> {
+    /// `called`: a call precedes; `wrapped`: in a wrapper.
+    fn scope_behind(&self, in_call: bool, called: bool, wrapped: bool) -> Option<Scope> {
         match (in_call, called) {
             (true, _) => Some(Scope::InCall),
             _ if self.leniency.dialects == Dialects::Off => None,
+            (false, true) if wrapped => Some(Scope::BehindWrapped),
             (false, true) => Some(Scope::BehindCall),
             (false, false) => Some(Scope::Anywhere),
         }
     }
 
     /// A parser for calls in text that left the format at `at`; `None` if the request does not ask for one. `in_call`: a
-    /// call was interrupted there. `called`: a call precedes.
-    pub fn behind_format(self: &Arc<Self>, at: usize, in_call: bool, called: bool) -> Option<FallbackParser> {
-        FallbackParser::new(Arc::clone(self), Channel::Content, self.scope_behind(in_call, called)?, at)
+    /// call was interrupted there. `before`: the markup in front of each call that precedes.
+    pub fn behind_format<'a>(
+        self: &Arc<Self>,
+        at: usize,
+        in_call: bool,
+        before: impl Iterator<Item = &'a [u8]>,
+    ) -> Option<FallbackParser> {
+        let mut before = before.peekable();
+        let called = before.peek().is_some();
+        // Where calls have a marker, the markup is theirs, and a wrapper is text.
+        let wrapped = !self.is_marked() && before.any(|markup| text::has_wrapper(&lossy(markup)));
+        FallbackParser::new(Arc::clone(self), Channel::Content, self.scope_behind(in_call, called, wrapped)?, at)
     }
 }

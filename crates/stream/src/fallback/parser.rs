@@ -138,7 +138,7 @@ impl FallbackParser {
     /// Returns `None` if there are no calls to search for.
     pub(super) fn new(config: Arc<FallbackConfig>, channel: Channel, scope: Scope, at: usize) -> Option<Self> {
         // Behind a call, another one or its rest may come at once.
-        let scouts = !matches!(scope, Scope::BehindCall | Scope::InCall | Scope::Only);
+        let scouts = !matches!(scope, Scope::BehindCall | Scope::BehindWrapped | Scope::InCall | Scope::Only);
         let program = if scouts { config.scout(scope) } else { config.program(scope) }?;
         let machine = Machine::committed(Arc::clone(&program), at);
         Some(FallbackParser {

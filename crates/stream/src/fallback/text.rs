@@ -21,8 +21,10 @@ pub(super) const CANDIDATE: TagId = TagId(0x7FF);
 pub(crate) enum Scope {
     /// Anywhere: text, call, text.
     Anywhere,
-    /// Like `Anywhere`, behind a call whose wrapper may still be open.
+    /// Like `Anywhere`, behind a call.
     BehindCall,
+    /// Like `Anywhere`, behind a call in a wrapper that the format does not have.
+    BehindWrapped,
     /// Like `Anywhere`, behind an interrupted call: its rest comes first, up to a marker that can close it or begin another.
     InCall,
     /// At the end only, and only if the text ends with calls. Each begins with the tag [`CANDIDATE`].
@@ -49,11 +51,27 @@ impl Scope {
 
 /// The texts that calls, and wrappers around them, begin with.
 fn starts(format: &Arena, leniency: Leniency, scope: Scope) -> Vec<String> {
-    let own = format.trigger_rules().filter_map(|rule| format.first_texts(rule)).flatten();
     let (dialects, bare) = (leniency.dialects != Dialects::Off, counts_bare(leniency, scope));
     let marked = dialects.then(|| dialects::starts(Rows::Marked)).into_iter().flatten();
     let bare = (dialects && bare).then(|| dialects::starts(Rows::Bare)).into_iter().flatten();
-    own.chain(marked.chain(bare).map(str::to_owned)).collect()
+    own_starts(format).chain(marked.chain(bare).map(str::to_owned)).collect()
+}
+
+/// The texts that calls of the format begin with.
+fn own_starts(format: &Arena) -> impl Iterator<Item = String> {
+    format.trigger_rules().filter_map(|rule| format.first_texts(rule)).flatten()
+}
+
+/// Whether the markup in front of a call without a marker has one.
+pub(super) fn has_wrapper(markup: &str) -> bool {
+    markup.split('{').next().is_some_and(|before| before.contains("```") || is_marker(before))
+}
+
+/// What closes the marker at the beginning of a text: `[/NAME]` for `[NAME]`.
+fn counterpart(start: &str) -> Option<String> {
+    let marker = start.trim().split_inclusive(['>', ']']).next().filter(|text| text.ends_with(['>', ']']))?;
+    let name = marker.find(|c: char| !matches!(c, '<' | '[' | '|' | '｜')).filter(|at| *at > 0)?;
+    Some(format!("{}/{}", &marker[..name], &marker[name..]))
 }
 
 /// Whether calls without a marker count.
@@ -104,9 +122,12 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope) -> Arena {
     }
     let (call, held, bare) = (p.choice(calls), p.choice(held), p.choice(bare));
     let closing = p.with_arena(closing_markers);
-    let ends: Vec<&str> = ends.iter().chain(&closing).map(String::as_str).collect();
+    let own: Vec<String> =
+        closing_markers(format).into_iter().chain(own_starts(format).filter_map(|start| counterpart(&start))).collect();
+    let [own, ends] = [&own, &closing].map(|more| ends.iter().chain(more).map(String::as_str).collect::<Vec<_>>());
     let openings: Vec<&str> = starts.iter().map(String::as_str).filter(|start| is_marker(start)).collect();
-    let behind = behind(&p, &ends, &openings);
+    let behind_own = behind(&p, &own, &openings, false);
+    let behind = behind(&p, &ends, &openings, true);
     if scope.is_whole() {
         let calls = p.some(p.sequence([p.space(), wrapped(&p, call, held), behind]));
         let all = p.sequence([p.tag(CANDIDATE, p.empty()), calls, p.space(), p.end()]);
@@ -115,14 +136,18 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope) -> Arena {
     }
     let before = match scope {
         // A call that continues the row of the previous one.
-        Scope::BehindCall => {
+        Scope::BehindCall | Scope::BehindWrapped => {
             let separator = wrappers::separator(&p);
             let next = p.sequence([p.space(), separator, p.space(), wrapped(&p, call, held), behind]);
             // Bare calls in the same wrapper count only if something closes it.
             let closing = p.any_of(ends.iter().map(|end| end.trim()));
             let bare = p.some(p.sequence([p.space(), p.optional(separator), p.space(), bare]));
             let bare = p.atomic(p.sequence([bare, p.space(), p.and(closing)]));
-            p.sequence([p.optional(bare), behind, p.optional(next)])
+            let close = match scope {
+                Scope::BehindCall => behind_own,
+                _ => p.sequence([p.optional(p.sequence([p.space(), wrappers::special(&p, true)])), behind]),
+            };
+            p.sequence([p.optional(bare), close, p.optional(next)])
         }
         Scope::InCall => p.sequence([rest_of_call(&p, &starts, closing), behind]),
         _ => p.empty(),

@@ -46,6 +46,8 @@ struct ReaderState {
     flags: CallFlags,
     /// Where the id is, if it preceded the name of its call.
     id: Range<usize>,
+    /// The bounds of the last reasoning; its end is `usize::MAX` while it is open.
+    reasoning: Option<(usize, usize)>,
 }
 
 /// A state to which the reader can be reset.
@@ -111,6 +113,11 @@ impl CaptureReader {
         self.state.read
     }
 
+    /// Where the reasoning begins that a text of this length ends with.
+    pub fn last_reasoning(&self, length: usize) -> Option<usize> {
+        self.state.reasoning.filter(|(_, end)| *end >= length).map(|(from, _)| from)
+    }
+
     /// Saves the state, for [`CaptureReader::restore`].
     pub fn mark(&self) -> ReaderMark {
         ReaderMark {
@@ -166,7 +173,10 @@ impl CaptureReader {
             Tag::Entities => self.state.call.names = Names::Entities,
             Tag::Escaped => self.state.call.names = Names::Escaped,
             Tag::Content => sink.event(Event::Begin(Channel::Content, pos)),
-            Tag::Reasoning => sink.event(Event::Begin(Channel::Reasoning, pos)),
+            Tag::Reasoning => {
+                self.state.reasoning = Some((pos, usize::MAX));
+                sink.event(Event::Begin(Channel::Reasoning, pos));
+            }
             _ => {}
         }
         // The markup in front of arguments and of their items is done with.
@@ -189,6 +199,7 @@ impl CaptureReader {
                 self.markup(":", pos, sink);
             }
             Tag::Content | Tag::Reasoning => {
+                self.state.reasoning = self.state.reasoning.map(|(from, end)| (from, end.min(pos)));
                 self.text(pos, output, true, sink);
                 sink.event(Event::End(pos));
             }

@@ -32,6 +32,7 @@ pub struct Ended {
     /// The output behind the format; the range's end is where the parser's budget was used up.
     left: Option<Range<usize>>,
     limit: Option<Range<usize>>,
+    reasoning: Option<Range<usize>>,
     /// The calls without an end that are not calls of the message, as the request asks.
     settled: Vec<Range<usize>>,
     config: Arc<FallbackConfig>,
@@ -45,11 +46,12 @@ pub(super) struct Accounts {
     pub unbooked: usize,
 }
 
-/// The position at which the format's parser stopped.
+/// The position at which the format's parser stopped, or the reasoning that the output ends with.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Left {
     pub format: Option<Range<usize>>,
     pub limit: Option<Range<usize>>,
+    pub reasoning: Option<Range<usize>>,
 }
 
 impl Ended {
@@ -62,10 +64,14 @@ impl Ended {
         left: Left,
     ) -> Self {
         let mut records: Vec<CallRecord> = builder.calls().collect();
-        let Left { format: left, limit } = left;
+        let Left { format: left, limit, reasoning } = left;
         let behind = [&left, &limit].into_iter().flatten().map(|left| left.start);
         let left_at = behind.chain(output::first_unusual(&records)).min();
-        let status = if left_at.is_some() { Status::Recovered } else { status };
+        let status = match left_at {
+            Some(_) => Status::Recovered,
+            None if reasoning.is_some() => Status::Partial,
+            None => status,
+        };
         let (mut message, mut places, prefill) = (builder.message(output), builder.places(), builder.prefill());
         let settled = output::settle(incomplete, &mut message, &mut records, &mut places, output, prefill);
         Ended {
@@ -78,6 +84,7 @@ impl Ended {
             structure: OnceLock::new(),
             left,
             limit,
+            reasoning,
             settled,
             config,
             report: OnceLock::new(),
@@ -140,6 +147,7 @@ impl Ended {
             let found = [
                 of_output(DiagnosticKind::LeftFormat, &self.left, left),
                 of_output(DiagnosticKind::Limit, &self.limit, limit),
+                of_output(DiagnosticKind::UnfinishedReasoning, &self.reasoning, "the reasoning has no end"),
             ];
             let settled = self.settled.iter().map(|span| Diagnostic {
                 kind: DiagnosticKind::UnfinishedCall,

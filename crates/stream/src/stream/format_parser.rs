@@ -91,7 +91,7 @@ impl Sink for Routed<'_> {
         match event {
             Event::Begin(channel, at) => {
                 let begins = written.builder.is_blank();
-                let parser = written.config.in_region(channel, begins, at);
+                let parser = written.config.in_region(channel, begins, written.builder.has_calls(), at);
                 written.set_fallback(parser);
             }
             Event::Text(channel, text, span) => match &mut written.fallback {
@@ -182,6 +182,11 @@ impl FormatParser {
     /// Everything before this position is in the message or is markup.
     pub fn covered(&self) -> usize {
         self.fitted.map_or_else(|| self.reader.covered(), |(_, covered)| covered)
+    }
+
+    /// Where the reasoning begins that an output of this length ends with.
+    pub fn last_reasoning(&self, length: usize) -> Option<usize> {
+        self.reader.last_reasoning(length)
     }
 
     /// Whether the budget ended the run.

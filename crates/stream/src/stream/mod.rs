@@ -307,9 +307,10 @@ impl Stream {
     fn ended(&self, status: Status) -> Ended {
         let prefill = self.prefill();
         let behind = |at: Option<usize>| at.map(|at| at.saturating_sub(prefill)..self.output.len() - prefill);
+        let reasoning = behind(self.at.format.last_reasoning(self.output.len())).filter(|_| self.at.left.is_none());
         let left = match self.at.limit {
-            false => Left { format: behind(self.at.left), limit: behind(self.written.limit) },
-            true => Left { format: None, limit: behind(self.at.left) },
+            false => Left { format: behind(self.at.left), limit: behind(self.written.limit), reasoning },
+            true => Left { limit: behind(self.at.left), ..Left::default() },
         };
         let config = Arc::clone(&self.written.config);
         let incomplete = config.leniency.incomplete_calls;
@@ -478,8 +479,10 @@ impl Progress {
         }
         self.covered = written.close_fallback(End::Region, self.covered, output);
         if !self.limit {
-            let (in_call, called) = (self.format.in_call(), written.builder.has_calls());
-            let parser = written.config.behind_format(self.covered, in_call, called);
+            let prefill = written.builder.prefill();
+            let before = written.builder.calls().map(|call| call.begin + prefill..call.span.start + prefill);
+            let before = before.map(|markup| output.raw.get(markup).unwrap_or_default());
+            let parser = written.config.behind_format(self.covered, self.format.in_call(), before);
             written.set_fallback(parser);
         }
     }

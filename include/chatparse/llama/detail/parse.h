@@ -25,6 +25,18 @@ inline void log_diagnostics(const chat_message * message, bool warn) {
     }
 }
 
+// Whether an output ends inside of its reasoning. For llama.cpp it is whole.
+inline bool ends_in_reasoning(const chat_message * message) {
+    bool ends = false;
+    for (size_t i = 0; i < chat_message_diagnostic_count(message); i++) {
+        chat_diagnostic found;
+        chat_error *    error = nullptr;
+        check(chat_message_diagnostic(message, i, &found, &error), error);
+        ends = ends || found.kind == CHAT_DIAGNOSTIC_KIND_UNFINISHED_REASONING;
+    }
+    return ends && chat_message_outcome(message) == CHAT_OUTCOME_PARTIAL;
+}
+
 // Where an output has special tokens.
 struct token_spans {
     std::vector<chat_span> spans;
@@ -191,17 +203,22 @@ class live_parse {
 #endif
         chat_error *      error  = nullptr;
         const chat_status status = chat_stream_finish(stream_.get(), flags, &error);
+        std::string       why;
         if (status == CHAT_STATUS_PARSE) {
-            const std::string why = to_string(chat_error_message(error));
+            why = to_string(chat_error_message(error));
             chat_error_free(error);
-            throw std::runtime_error("The model produced output that does not match the expected " +
-                                     std::string(common_chat_format_name(format)) + " format: " + why);
+            error = nullptr;
+        } else {
+            check(status, error);
         }
-        check(status, error);
-        add_deltas();
         chat_message * handle = nullptr;
         check(chat_stream_message(stream_.get(), &handle, &error), error);
         const std::unique_ptr<chat_message, void (*)(chat_message *)> message(handle, chat_message_free);
+        if (status == CHAT_STATUS_PARSE && !ends_in_reasoning(handle)) {
+            throw std::runtime_error("The model produced output that does not match the expected " +
+                                     std::string(common_chat_format_name(format)) + " format: " + why);
+        }
+        add_deltas();
         const bool left_format = chat_stream_outcome(stream_.get()) == CHAT_OUTCOME_RECOVERED;
         log_diagnostics(handle, left_format);
         if (left_format) {
