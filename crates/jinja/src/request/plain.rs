@@ -4,12 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::request::continued::{cut, mark};
 use crate::{Conversation, Template, shared, system_clock};
 use chatparse_base::{Error, Result};
 use chatparse_message::{Continuation, PlainConversation, REASONING, Request};
-
-/// Follows the text that the model continues, with a blank by which trimming is detected.
-const MARK: &str = "THE_CONTINUED_MESSAGE_ENDS_HERE";
 
 /// The prompt of `request` with the conversation `given`, and the generation prompt if `asked` is set, which may take a
 /// second render.
@@ -49,18 +47,12 @@ fn continued(template: &Template, conversation: Conversation, continuation: Cont
     let last = messages.as_array_mut().and_then(|messages| messages.last_mut()).and_then(Value::as_object_mut);
     let last = last.ok_or_else(|| Error::invalid("continue_final_message: there is no message"))?;
     let texts = last.iter_mut().filter(|(name, _)| fields.contains(&name.as_str()));
-    if texts.map(|(_, text)| mark(text)).sum::<usize>() == 0 {
+    if texts.map(|(_, text)| mark_content(text)).sum::<usize>() == 0 {
         return Err(Error::invalid(format!("continue_final_message: the last message has no {} of text", fields[0])));
     }
-    let mut prompt = template.render(&Conversation { messages: messages.into(), ..conversation.clone() })?;
-    let Some(end) = prompt.rfind(MARK) else {
-        return Err(Error::invalid("continue_final_message: the template does not show the end of the last message"));
-    };
-    let keeps_blanks = prompt[end + MARK.len()..].starts_with(' ');
-    prompt.truncate(end);
-    if !keeps_blanks {
-        prompt.truncate(prompt.trim_end().len());
-    }
+    let prompt = template.render(&Conversation { messages: messages.into(), ..conversation.clone() })?;
+    let unseen = || Error::invalid("continue_final_message: the template does not show the end of the last message");
+    let prompt = cut(prompt).ok_or_else(unseen)?;
     let before = conversation.messages.as_array().map_or(&[][..], |messages| &messages[..messages.len() - 1]);
     let messages = Value::from(before.to_vec()).into();
     let before = Conversation { messages, add_generation_prompt: true, ..conversation };
@@ -74,15 +66,14 @@ fn continued(template: &Template, conversation: Conversation, continuation: Cont
 }
 
 /// Appends the mark to a text, or to the last text part. Returns the number of marks.
-fn mark(content: &mut Value) -> usize {
+fn mark_content(content: &mut Value) -> usize {
     let text = match content {
         Value::Array(parts) => parts.iter_mut().rev().find_map(|part| part.get_mut("text")),
         text => Some(text),
     };
     match text {
         Some(Value::String(text)) => {
-            text.push_str(MARK);
-            text.push(' ');
+            mark(text);
             1
         }
         _ => 0,
