@@ -168,6 +168,7 @@ impl Reader {
             Continuation::Reasoning => Continuation::Reasoning,
             _ => request.continuation,
         };
+        let part = if opening { part } else { Continuation::None };
         let prompts = self.begun(taught, Prompt { prompt, generation_prompt }, part, Some(last));
         Some(Prompts { media, ..prompts })
     }
@@ -184,23 +185,28 @@ impl Reader {
     }
 
     /// The request as the template gets it: with the tools that the model knows by now, and with the reasoning of a message
-    /// that is continued apart from its content, where turns show it.
+    /// that is continued apart from its content, where the template shows it so.
     pub(crate) fn asked<'r>(
         self,
         taught: &Taught,
         template: &Template,
         request: &'r Request,
     ) -> Result<Cow<'r, Request>> {
-        let mut request = offered(template, request)?;
+        let request = offered(template, request)?;
         let last = request.messages.last().filter(|_| request.compat == Compat::Off);
         let apart = last.and_then(|last| self.thought_apart(taught, last, request.continuation));
-        let shown = || self.turn(taught, taught.turn(true)).reasoning.as_ref().is_some_and(|reasoning| reasoning.shown);
-        if let Some((apart, part)) = apart.filter(|_| shown()) {
-            let request = request.to_mut();
-            request.continuation = part;
-            request.messages.last_mut().into_iter().for_each(|last| last.clone_from(&apart));
-        }
-        Ok(request)
+        let Some((mut apart, part)) = apart else { return Ok(request) };
+        let prompt_of = |last: &Message| {
+            let mut split = Request::clone(&request);
+            (*split.messages.last_mut()?, split.continuation) = (last.clone(), part);
+            Some((self.whole(taught, template, &split, false)?.prompt.prompt, split))
+        };
+        let shown = prompt_of(&apart);
+        let thought = std::mem::take(&mut apart.reasoning_content);
+        let shown = shown.filter(|(prompt, _)| {
+            thought.is_empty() || prompt_of(&apart).is_none_or(|(without, _)| without != *prompt)
+        });
+        Ok(shown.map_or(request.clone(), |(_, split)| Cow::Owned(split)))
     }
 
     /// The message with the reasoning apart that its content begins with, between the template's markers, and the part that goes

@@ -202,10 +202,13 @@ impl<'a> Writer<'a> {
         let (p, prefill) = (self.p, self.spec.prefill);
         let Some((from, to)) = begun.reasoning else { return vec![p.literal(self.opening)] };
         let reads = self.reads_thoughts() && self.thought.is_some();
-        // Reasoning that is not separated has its marker.
-        let start = self.thought.map_or("", |thought| &*thought.start);
-        let marked = prefill[..from].trim_end().strip_suffix(start).filter(|_| !reads && !start.is_empty());
-        let front = marked.map_or(from, str::len);
+        // Reasoning that is not separated has its marker, and what is none to the template is all content.
+        let before = prefill[..from].trim_end();
+        let apart = match self.thought {
+            None => before.starts_with(&self.turn.opening).then_some(self.turn.opening.len()),
+            Some(thought) => before.strip_suffix(&*thought.start).filter(|_| !thought.start.is_empty()).map(str::len),
+        };
+        let front = apart.filter(|_| !reads).unwrap_or(from);
         let mut steps = vec![p.literal(&prefill[..front])];
         match begun.content {
             None => steps.push(self.reasoning()),
