@@ -402,7 +402,14 @@ impl ChatTemplate {
             if let Some(schema) = spec.response_schema() {
                 grammar::from_json_schema_as(schema, spec.grammar_style)?;
             }
-            Ok(if pure_content { Format::content_only(spec.begun_content().map_or(spec.front(), |text| spec.prefill.strip_suffix(text).unwrap_or_default())) } else { reader.format(&self.0.taught, spec) })
+            Ok(if pure_content {
+                Format::content_only(
+                    spec.begun_content()
+                        .map_or(spec.front(), |text| spec.prefill.strip_suffix(text).unwrap_or_default()),
+                )
+            } else {
+                reader.format(&self.0.taught, spec)
+            })
         };
         if pure_content {
             return CompiledFormat::new(make()?, spec, Vec::new()).map(Arc::new);

@@ -104,7 +104,8 @@ impl Reader {
             let (prompt, generation_prompt) = plain(template, request, given, opening)?;
             let last = given.messages.as_array().and_then(|messages| messages.last());
             let last = last.and_then(|last| Message::from_json(last).ok()).unwrap_or_default();
-            let part = if request.continuation == Continuation::Auto { Continuation::Content } else { request.continuation };
+            let part =
+                if request.continuation == Continuation::Auto { Continuation::Content } else { request.continuation };
             return Ok(self.begun(taught, Prompt { prompt, generation_prompt }, part, Some(&last)));
         }
         let continues = request.continuation != Continuation::None && request.compat == Compat::Off;
@@ -211,12 +212,7 @@ impl Reader {
 
     /// The message with the reasoning apart that its content begins with, between the template's markers, and the part that goes
     /// on: reasoning that is not closed, unless the request says the content.
-    fn thought_apart(
-        self,
-        taught: &Taught,
-        message: &Message,
-        part: Continuation,
-    ) -> Option<(Message, Continuation)> {
+    fn thought_apart(self, taught: &Taught, message: &Message, part: Continuation) -> Option<(Message, Continuation)> {
         let text = message.parts.first().map_or(&message.content, |part| &part.text).trim_start();
         let continues = matches!(part, Continuation::Auto | Continuation::Content) && message.role == "assistant";
         if !continues || text.is_empty() || !message.reasoning_content.is_empty() {

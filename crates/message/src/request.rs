@@ -137,7 +137,12 @@ impl Request {
                 unknown_tools: choice(body, "unknown_tools", UNKNOWN_TOOLS, Default::default())?,
                 calls_in_reasoning: choice(body, "calls_in_reasoning", CALLS_IN_REASONING, Default::default())?,
                 bare_calls: choice(body, "bare_calls", BARE_CALLS, Default::default())?,
-                opening_again: choice(body, "opening_again", OPENING_AGAIN, compat.choose(OpeningAgain::Marker, OpeningAgain::Reasoning))?,
+                opening_again: choice(
+                    body,
+                    "opening_again",
+                    OPENING_AGAIN,
+                    compat.choose(OpeningAgain::Marker, OpeningAgain::Reasoning),
+                )?,
                 incomplete_calls: choice(body, "incomplete_calls", INCOMPLETE_CALLS, Default::default())?,
             },
             enable_thinking,
@@ -154,7 +159,12 @@ impl Request {
             media_marker: body.text("media_marker")?.unwrap_or("<__media__>").to_owned(),
             append: choice(body, "append", APPEND, Default::default())?,
             template_kwargs,
-            grammar_style: choice(body, "grammar_style", GRAMMAR_STYLES, compat.choose(GrammarStyle::Faithful, GrammarStyle::LlamaCpp))?,
+            grammar_style: choice(
+                body,
+                "grammar_style",
+                GRAMMAR_STYLES,
+                compat.choose(GrammarStyle::Faithful, GrammarStyle::LlamaCpp),
+            )?,
             force_pure_content: body.flag("force_pure_content", false)?,
             now,
         })
