@@ -4,7 +4,7 @@
 //! template's candidates is used, by what they read back.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
@@ -100,24 +100,22 @@ impl Reader {
         opening: bool,
     ) -> Result<Prompts> {
         let request = &*self.asked(taught, template, request)?;
-        if let Some(given) = &request.plain {
-            let (prompt, generation_prompt) = plain(template, request, given, opening)?;
-            let last = given.messages.as_array().and_then(|messages| messages.last());
-            let last = last.and_then(|last| Message::from_json(last).ok()).unwrap_or_default();
-            let part =
-                if request.continuation == Continuation::Auto { Continuation::Content } else { request.continuation };
-            return Ok(self.begun(taught, Prompt { prompt, generation_prompt }, part, Some(&last)));
+        if request.continuation != Continuation::None && (request.compat == Compat::Off || request.plain.is_some()) {
+            match self.whole(taught, template, request, opening) {
+                // What the template does not show of a message follows the generation prompt.
+                Err(_) if request.plain.is_none() => {}
+                whole => return whole,
+            }
         }
-        let continues = request.continuation != Continuation::None && request.compat == Compat::Off;
-        // What the template does not show of a message follows the generation prompt.
-        if let Some(whole) = if continues { self.whole(taught, template, request, opening) } else { None } {
-            return Ok(whole);
+        if request.plain.is_some() {
+            let (prompt, media) = self.render(template, request, opening)?;
+            return Ok(Prompts { opening: prompt.generation_prompt.clone(), prompt, begun: None, media });
         }
         let prepared = prepare(template, request)?;
         // A continued message follows the opening.
         let opening = opening || prepared.continued.is_some();
         let input = PromptInput { template, prepared: &prepared, request, opening };
-        let prompt = self.render(&input)?;
+        let prompt = self.render_prepared(&input)?;
         if let Reader::Family(Family { prompt: Some(_), .. }) = self {
             let prompts = self.begun(taught, prompt, prepared.continuation, prepared.continued.as_ref());
             return Ok(Prompts { media: prepared.media, ..prompts });
@@ -136,42 +134,52 @@ impl Reader {
         Ok(Prompts { opening, media: prepared.media, ..prompts })
     }
 
-    fn render(self, input: &PromptInput) -> Result<Prompt> {
+    fn render_prepared(self, input: &PromptInput) -> Result<Prompt> {
         match self {
             Reader::Family(Family { prompt: Some(prompt), .. }) => prompt(input),
             _ => prompt::plain(input),
         }
     }
 
-    /// The prompt that ends where the template ends the text of the last message; `None` if it does not show it.
-    fn whole(self, taught: &Taught, template: &Template, request: &Request, opening: bool) -> Option<Prompts> {
-        let render = |request: &Request, opening: bool| {
-            let prepared = prepare(template, request).ok()?;
-            let prompt = self.render(&PromptInput { template, prepared: &prepared, request, opening }).ok()?;
-            Some((prompt, prepared.media))
-        };
-        let (prompt, media) = render(&whole(request)?, false)?;
-        let prompt = cut(prompt.prompt)?;
-        let (last, before) = request.messages.split_last()?;
-        let mut generation_prompt = String::new();
-        if opening {
-            let mut earlier = request.clone();
-            (earlier.messages, earlier.continuation) = (before.to_vec(), Continuation::None);
-            earlier.add_generation_prompt = true;
-            // If the earlier turns cannot be rendered alone, the beginning of this one is unknown.
-            let begins = render(&earlier, true).map_or(prompt.len(), |(opened, _)| {
-                let earlier = opened.prompt.strip_suffix(&*opened.generation_prompt);
-                shared(earlier.unwrap_or(&opened.prompt), &prompt)
-            });
-            generation_prompt = prompt[begins..].to_owned();
+    fn render(self, template: &Template, request: &Request, opening: bool) -> Result<(Prompt, Vec<Media>)> {
+        if let Some(given) = &request.plain {
+            let (prompt, generation_prompt) = plain(template, request, given, opening)?;
+            return Ok((Prompt { prompt, generation_prompt }, Vec::new()));
         }
-        let part = match resolve(request.continuation, Some(&last.with_reasoning_apart())) {
-            Continuation::Reasoning => Continuation::Reasoning,
-            _ => request.continuation,
+        let prepared = prepare(template, request)?;
+        let prompt = self.render_prepared(&PromptInput { template, prepared: &prepared, request, opening })?;
+        Ok((prompt, prepared.media))
+    }
+
+    /// The prompt that ends where the template ends the text of the last message; an error if it does not show it.
+    fn whole(self, taught: &Taught, template: &Template, request: &Request, opening: bool) -> Result<Prompts> {
+        let (prompt, media) = self.render(template, &whole(request)?, false)?;
+        let unseen = "continue_final_message: the template does not show the end of the last message";
+        let prompt = cut(prompt.prompt).ok_or_else(|| Error::invalid(unseen))?;
+        if !opening {
+            let prompt = Prompt { prompt, generation_prompt: String::new() };
+            return Ok(Prompts { prompt, opening: String::new(), begun: None, media });
+        }
+        let mut earlier = request.clone();
+        (earlier.continuation, earlier.add_generation_prompt) = (Continuation::None, true);
+        let last = match &mut earlier.plain {
+            None => earlier.messages.pop(),
+            Some(given) => {
+                let last = Arc::make_mut(&mut given.messages).as_array_mut().and_then(Vec::pop);
+                last.and_then(|last| Message::from_json(&last).ok())
+            }
         };
-        let part = if opening { part } else { Continuation::None };
-        let prompts = self.begun(taught, Prompt { prompt, generation_prompt }, part, Some(last));
-        Some(Prompts { media, ..prompts })
+        let last = last.unwrap_or_default();
+        // If the earlier turns cannot be rendered alone, the beginning of this one is unknown.
+        let begins = self.render(template, &earlier, true).map_or(prompt.len(), |(opened, _)| {
+            let earlier = opened.prompt.strip_suffix(&*opened.generation_prompt);
+            shared(earlier.unwrap_or(&opened.prompt), &prompt)
+        });
+        let generation_prompt = prompt[begins..].to_owned();
+        let in_thought = resolve(request.continuation, Some(&last.with_reasoning_apart())) == Continuation::Reasoning;
+        let part = if in_thought && request.plain.is_none() { Continuation::Reasoning } else { request.continuation };
+        let prompts = self.begun(taught, Prompt { prompt, generation_prompt }, part, Some(&last));
+        Ok(Prompts { media, ..prompts })
     }
 
     /// A prompt that may have begun a message.
@@ -200,7 +208,7 @@ impl Reader {
         let prompt_of = |last: &Message| {
             let mut split = Request::clone(&request);
             (*split.messages.last_mut()?, split.continuation) = (last.clone(), part);
-            Some((self.whole(taught, template, &split, false)?.prompt.prompt, split))
+            Some((self.whole(taught, template, &split, false).ok()?.prompt.prompt, split))
         };
         let shown = prompt_of(&apart);
         let thought = std::mem::take(&mut apart.reasoning_content);
