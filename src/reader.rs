@@ -117,7 +117,7 @@ impl Reader {
         let input = PromptInput { template, prepared: &prepared, request, opening };
         let prompt = self.render_prepared(&input)?;
         if let Reader::Family(Family { prompt: Some(_), .. }) = self {
-            let prompts = self.begun(taught, prompt, prepared.continuation, prepared.continued.as_ref());
+            let prompts = self.begun(None, prompt, prepared.continuation, prepared.continued.as_ref());
             return Ok(Prompts { media: prepared.media, ..prompts });
         }
         let opening = prompt.generation_prompt.clone();
@@ -130,7 +130,7 @@ impl Reader {
             let turn = self.turn(taught, taught.turn_behind(&opening, request.enable_thinking));
             thought::continued_prompt(&turn, layout, &opening, thought, content.as_deref())
         });
-        let prompts = self.begun(taught, prompt, prepared.continuation, prepared.continued.as_ref());
+        let prompts = self.begun(None, prompt, prepared.continuation, prepared.continued.as_ref());
         Ok(Prompts { opening, media: prepared.media, ..prompts })
     }
 
@@ -178,15 +178,16 @@ impl Reader {
         let generation_prompt = prompt[begins..].to_owned();
         let in_thought = resolve(request.continuation, Some(&last.with_reasoning_apart())) == Continuation::Reasoning;
         let part = if in_thought && request.plain.is_none() { Continuation::Reasoning } else { request.continuation };
+        let taught = Some(taught).filter(|_| !request.force_pure_content);
         let prompts = self.begun(taught, Prompt { prompt, generation_prompt }, part, Some(&last));
         Ok(Prompts { media, ..prompts })
     }
 
-    /// A prompt that may have begun a message.
-    fn begun(self, taught: &Taught, prompt: Prompt, part: Continuation, message: Option<&Message>) -> Prompts {
+    /// A prompt that may have begun a message. `taught`: its content may begin with reasoning.
+    fn begun(self, taught: Option<&Taught>, prompt: Prompt, part: Continuation, message: Option<&Message>) -> Prompts {
         let message = message.filter(|_| part != Continuation::None);
         let begun = message.map(|message| {
-            let apart = self.thought_apart(taught, message, part);
+            let apart = taught.and_then(|taught| self.thought_apart(taught, message, part));
             let (message, part) = apart.as_ref().map_or((message, part), |(message, part)| (message, *part));
             Begun::find(&prompt.generation_prompt, message, part)
         });
@@ -202,7 +203,8 @@ impl Reader {
         request: &'r Request,
     ) -> Result<Cow<'r, Request>> {
         let request = offered(template, request)?;
-        let last = request.messages.last().filter(|_| request.compat == Compat::Off);
+        let splits = request.compat == Compat::Off && !request.force_pure_content;
+        let last = request.messages.last().filter(|_| splits);
         let apart = last.and_then(|last| self.thought_apart(taught, last, request.continuation));
         let Some((mut apart, part)) = apart else { return Ok(request) };
         let prompt_of = |last: &Message| {

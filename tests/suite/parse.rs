@@ -409,6 +409,46 @@ fn a_message_is_continued() {
     }
 }
 
+/// What the history writes in front of a message is in the prompt, and not what a new turn would begin with.
+#[test]
+fn a_continued_message_is_rendered_with_the_conversation() {
+    let source = "{% for m in messages %}### {{ m.role }}:\n{% if m.reasoning_content %}<think>\n{{ m.reasoning_content }}\n</think>\n\n{% endif %}\
+        {{ m.content|trim }}\n\n{% endfor %}{% if add_generation_prompt %}### assistant:\n\n<think>\n{% endif %}";
+    let template = ChatTemplate::new(source, "", "").unwrap();
+    let read = |last: Value, more: Value, output: &str| {
+        let mut body = json!({"messages": [{"role": "user", "content": "Hi"}, last], "continue_final_message": true});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let params = params(&template, &body);
+        let (message, status) = params.parser.parse(output.as_bytes(), false, true).unwrap();
+        assert_eq!(status, Status::Complete, "{message:?}");
+        let shown = params.prompt.strip_prefix("### user:\nHi\n\n").unwrap().to_owned();
+        (shown, message.reasoning_content, message.content)
+    };
+    let said = |text: &str| json!({"role": "assistant", "content": text});
+    let thought = json!({"role": "assistant", "content": "", "reasoning_content": "Hm"});
+    let none = || json!({});
+    let is = |shown: &str, reasoning: &str, content: &str| (shown.to_owned(), reasoning.to_owned(), content.to_owned());
+    let whole = is("### assistant:\nIt is", "", "It is four.");
+    assert_eq!(read(said("It is"), none(), " four."), whole);
+    assert_eq!(read(said("It is "), none(), " four."), whole);
+    assert_eq!(read(said("It is"), json!({"plain": true}), " four."), whole);
+    assert_eq!(
+        read(json!({"role": "assistant", "content": [{"type": "text", "text": "It is"}]}), none(), " four."),
+        whole
+    );
+    let block = is("### assistant:\n<think>\nHm\n</think>\n\nIt is", "Hm", "It is four.");
+    assert_eq!(read(said("<think>\nHm\n</think>\n\nIt is"), none(), " four."), block);
+    let kept = is(&block.0, "", "<think>\nHm\n</think>\n\nIt is four.");
+    assert_eq!(read(said("<think>\nHm\n</think>\n\nIt is"), json!({"reasoning_format": "none"}), " four."), kept);
+    let goes_on = is("### assistant:\n<think>\nHm", "Hm, so.", "");
+    assert_eq!(read(thought, none(), ", so."), goes_on);
+    assert_eq!(read(said("<think>\nHm"), none(), ", so."), goes_on);
+    assert_eq!(read(said(""), none(), "Four."), is("### assistant:\n", "", "Four."));
+    let llama_cpp = json!({"compat": "llama.cpp", "reasoning_format": "auto"});
+    let (prompt, _, content) = read(said("It is"), llama_cpp, " four.");
+    assert!(prompt.starts_with("### assistant:\n\n<think>\n") && content == "It is four.", "{prompt:?}: {content:?}");
+}
+
 #[test]
 fn a_thought_is_continued() {
     let mut report = Report::default();

@@ -16,6 +16,13 @@ fn mark(text: &mut String) {
     text.push(' ');
 }
 
+/// Of an empty text nothing is trimmed: what is in front is the template's.
+fn mark_text(text: &mut String) {
+    let is_empty = text.trim().is_empty();
+    mark(text);
+    text.push_str(if is_empty { MARK } else { "" });
+}
+
 /// The request with its last message as one of the history, marked where the model continues it.
 ///
 /// # Errors
@@ -39,9 +46,9 @@ pub fn whole(request: &Request) -> Result<Request> {
     let last = whole.messages.last_mut().ok_or_else(missing)?;
     if resolve(part, Some(&last.with_reasoning_apart())) == Continuation::Reasoning {
         *last = last.with_reasoning_apart().into_owned();
-        mark(&mut last.reasoning_content);
+        mark_text(&mut last.reasoning_content);
     } else if last.parts.is_empty() {
-        mark(&mut last.content);
+        mark_text(&mut last.content);
     } else {
         // Behind media or a thought, the content goes on with a new text.
         if last.parts.last().is_some_and(|part| part.kind != "text") {
@@ -49,7 +56,7 @@ pub fn whole(request: &Request) -> Result<Request> {
             text.kind = "text".into();
             last.parts.push(text);
         }
-        last.parts.last_mut().into_iter().for_each(|part| mark(&mut part.text));
+        last.parts.last_mut().into_iter().for_each(|part| mark_text(&mut part.text));
     }
     Ok(whole)
 }
@@ -66,7 +73,7 @@ fn last_text(content: &mut Value) -> Option<&mut String> {
 /// The render up to the mark; without the white space in front of it if the template trims text. `None` if it does not show
 /// the mark.
 pub fn cut(mut prompt: String) -> Option<String> {
-    let end = prompt.rfind(MARK)?;
+    let end = prompt.rfind(&format!("{MARK} {MARK}")).or_else(|| prompt.rfind(MARK))?;
     let keeps_blanks = prompt[end + MARK.len()..].starts_with(' ');
     prompt.truncate(end);
     if !keeps_blanks {
