@@ -5,6 +5,7 @@
 use std::sync::LazyLock;
 
 use crate::support::{check_streaming, parse};
+use chatparse::grammar::Recogniser;
 use chatparse::internals::format::family_of;
 use chatparse::{ChatTemplate, Params, Parser, Request, Status, builtin};
 use proptest::prelude::*;
@@ -447,6 +448,22 @@ fn a_continued_message_is_rendered_with_the_conversation() {
     let llama_cpp = json!({"compat": "llama.cpp", "reasoning_format": "auto"});
     let (prompt, _, content) = read(said("It is"), llama_cpp, " four.");
     assert!(prompt.starts_with("### assistant:\n\n<think>\n") && content == "It is four.", "{prompt:?}: {content:?}");
+}
+
+/// No sampler sees a marker that the prompt has, so the grammar holds from there on.
+#[test]
+fn a_call_that_the_prompt_has_begun_is_held() {
+    let template = ChatTemplate::builtin("json-call").unwrap();
+    let mut body = body(json!({"continue_final_message": true, "tools": tools()}));
+    let begun = "So:<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Os";
+    body["messages"].as_array_mut().unwrap().push(json!({"role": "assistant", "content": begun}));
+    let params = params(&template, &body);
+    assert!(params.prompt.ends_with(begun) && !params.constraint.is_lazy());
+    let grammar = Recogniser::new(&params.grammar().text).unwrap();
+    let held = |output: &str| grammar.accepts(&format!("{}{output}", params.parser.prefill()));
+    assert!(held("lo\"}}\n</tool_call>") && !held("lo\"}}") && !held(" and so on."));
+    let (message, _) = params.parser.parse(b"lo\"}}\n</tool_call>", false, true).unwrap();
+    assert_eq!((&*message.content, &*message.tool_calls[0].arguments), ("So:", "{\"city\": \"Oslo\"}"));
 }
 
 #[test]
