@@ -142,7 +142,7 @@ fn own_block(template: &ChatTemplate, thinking: bool) -> Result<(), String> {
     let own = own.map_err(|error| error.to_string())?;
     let ended = own.parser.read(REST.as_bytes(), false, false).expect("it is not strict");
     let all = format!("{BEGUN}{REST}");
-    match (own.prompt == apart.prompt, &*ended.message.content == all, &*ended.message.reasoning_content) {
+    match (own.prompt == apart.prompt, ended.message.content == all, &*ended.message.reasoning_content) {
         (true, true, THOUGHT) => Ok(()),
         _ => Err(format!("own block: {:?} for {:?}: {:?}", own.prompt, apart.prompt, ended.message)),
     }
