@@ -265,8 +265,11 @@ mod tests {
         let different = [
             FormatSpec { opening: "", prefill: "", ..first },
             FormatSpec { opening: "", ..first },
-            FormatSpec { prefill: "<|assistant|>Yes", ..first },
-            FormatSpec { begun: Some(Begun { reasoning: None, content: Some(0) }), ..first },
+            FormatSpec {
+                prefill: "<|assistant|>Yes",
+                begun: Some(Begun { reasoning: None, content: Some(13) }),
+                ..first
+            },
             FormatSpec { offered: &[], ..first },
             FormatSpec { grammar_style: GrammarStyle::LlamaCpp, ..first },
             FormatSpec { tool_choice: ToolChoice::Required, ..first },
