@@ -323,29 +323,16 @@ static char *written(yyjson_val *value, size_t *len) {
   return text;
 }
 
-// The body of a recorded request, which is the caller's. Where it does not say, llama.cpp asks for one call.
-static char *body_of(yyjson_val *request, size_t *len) {
-  yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-  yyjson_mut_val *body = yyjson_val_mut_copy(doc, request);
-  if (yyjson_mut_is_obj(body) && yyjson_obj_get(request, "parallel_tool_calls") == NULL) {
-    yyjson_mut_obj_add_bool(doc, body, "parallel_tool_calls", false);
-  }
-  char *text = yyjson_mut_val_write(body, YYJSON_WRITE_NOFLAG, len);
-  yyjson_mut_doc_free(doc);
-  CHECK(text != NULL);
-  return text;
-}
-
 static bool add_params(yyjson_mut_doc *doc, yyjson_mut_val *object, const chat_template *chat, yyjson_val *scenario,
                        buffer *why) {
   yyjson_val *request = yyjson_obj_get(scenario, "request");
   // A field that a recorded request does not have means what it means to llama.cpp.
   char options[128];
   snprintf(options, sizeof options, "{\"plain\":%s%s%s}", yyjson_is_true(yyjson_obj_get(scenario, "plain")) ? "true" : "false",
-           yyjson_is_true(yyjson_obj_get(scenario, "faithful")) ? "" : ",\"grammar_style\":\"llama.cpp\"",
-           yyjson_obj_get(request, "reasoning_format") != NULL ? "" : ",\"reasoning_format\":\"none\"");
+           yyjson_equals_str(yyjson_obj_get(scenario, "defaults"), "library") ? "" : ",\"compat\":\"llama.cpp\"",
+           yyjson_is_true(yyjson_obj_get(scenario, "faithful")) ? ",\"grammar_style\":\"faithful\"" : "");
   size_t len = 0;
-  char *text = request != NULL ? body_of(request, &len) : NULL;
+  char *text = request != NULL ? written(request, &len) : NULL;
   const chat_str body = text != NULL ? (chat_str){text, len} : text_at("null");
   chat_params *params = NULL;
   chat_error *error = NULL;

@@ -307,8 +307,9 @@ impl ChatTemplate {
     /// As [`ChatTemplate::params`].
     #[cfg(feature = "segments")]
     pub fn segments(&self, request: &Request) -> Result<Segments> {
-        let request = &*offered(&self.0.taught.template, request)?;
-        segments::segments(&self.0.taught, self.reader_of(request), request, &self.0.ordinary)
+        let reader = self.reader_of(request);
+        let request = &*reader.asked(&self.0.taught, &self.0.taught.template, request)?;
+        segments::segments(&self.0.taught, reader, request, &self.0.ordinary)
     }
 
     /// [`ChatTemplate::segments`] of each request, in their order, on at most this many threads; 0: on as many as the machine runs
@@ -342,13 +343,13 @@ impl ChatTemplate {
     pub(crate) fn params_of(&self, request: &Request, prompts: Prompts) -> Result<Params> {
         let request = &*offered(&self.0.taught.template, request)?;
         let reader = self.reader_of(request);
-        let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, continuation, media } = prompts;
+        let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, begun, media } = prompts;
         let spec = FormatSpec {
             source: self.source(),
             ends: self.ends(),
             opening: &opening,
             prefill: &generation_prompt,
-            continuation,
+            begun,
             ..FormatSpec::of(request)
         };
         let compiled = self.compiled(reader, &spec, request.force_pure_content)?;
@@ -375,7 +376,14 @@ impl ChatTemplate {
             if let Some(schema) = spec.response_schema() {
                 grammar::from_json_schema_as(schema, spec.grammar_style)?;
             }
-            Ok(if pure_content { Format::content_only(spec.opening) } else { reader.format(&self.0.taught, spec) })
+            Ok(if pure_content {
+                Format::content_only(
+                    spec.begun_content()
+                        .map_or(spec.front(), |text| spec.prefill.strip_suffix(text).unwrap_or_default()),
+                )
+            } else {
+                reader.format(&self.0.taught, spec)
+            })
         };
         if pure_content {
             return CompiledFormat::new(make()?, spec, Vec::new()).map(Arc::new);

@@ -126,7 +126,7 @@ impl FormatCache {
     pub fn get_or_make(&self, spec: &FormatSpec, make: impl FnOnce() -> Result<Format>) -> Result<Arc<CompiledFormat>> {
         let compile = || CompiledFormat::new(make()?, spec, spec.tools().to_vec()).map(Arc::new);
         // A prefilled message hardly occurs twice.
-        if spec.prefill != spec.opening {
+        if spec.begun.is_some() {
             return compile();
         }
         let key = CacheKey::of(spec);
@@ -191,7 +191,8 @@ impl CacheKey {
             ends: _,
             opening,
             prefill,
-            continuation,
+            // A begun message is not kept.
+            begun: _,
             offered,
             tool_choice,
             parallel_tool_calls,
@@ -204,7 +205,7 @@ impl CacheKey {
         /// The usual length, for two small tools.
         const USUAL: usize = 2 << 10;
         let mut key = Vec::with_capacity(USUAL);
-        key.extend([continuation as u8, tool_choice as u8, reasoning_format as u8]);
+        key.extend([tool_choice as u8, reasoning_format as u8]);
         key.extend([u8::from(parallel_tool_calls), u8::from(enable_thinking), grammar_style as u8]);
         serde_json::to_writer(&mut key, &(leniency, opening, prefill, json_schema, offered))
             .expect("all of it can be written");
@@ -229,7 +230,8 @@ fn bytes(value: &Value) -> usize {
 mod tests {
 
     use super::*;
-    use chatparse_message::{Continuation, Dialects, Leniency, ReasoningFormat, ToolChoice};
+    use chatparse_learn::format::Begun;
+    use chatparse_message::{Dialects, Leniency, ReasoningFormat, ToolChoice};
 
     fn spec<'a>(tools: &'a [Tool], schema: &'a Value) -> FormatSpec<'a> {
         FormatSpec {
@@ -237,7 +239,7 @@ mod tests {
             source: "",
             opening: "<|assistant|>",
             prefill: "<|assistant|>",
-            continuation: Continuation::None,
+            begun: None,
             offered: tools,
             tool_choice: ToolChoice::Auto,
             parallel_tool_calls: false,
@@ -286,8 +288,11 @@ mod tests {
         let different = [
             FormatSpec { opening: "", prefill: "", ..first },
             FormatSpec { opening: "", ..first },
-            FormatSpec { prefill: "<|assistant|>Yes", ..first },
-            FormatSpec { continuation: Continuation::Content, ..first },
+            FormatSpec {
+                prefill: "<|assistant|>Yes",
+                begun: Some(Begun { reasoning: None, content: Some(13) }),
+                ..first
+            },
             FormatSpec { offered: &[], ..first },
             FormatSpec { grammar_style: GrammarStyle::LlamaCpp, ..first },
             FormatSpec { tool_choice: ToolChoice::Required, ..first },

@@ -2,7 +2,7 @@
 
 #[doc(inline)]
 pub use chatparse_message::{
-    Append, BareCalls, CallsInReasoning, Continuation, Dialects, GrammarStyle, IncompleteCalls, Leniency,
+    Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, GrammarStyle, IncompleteCalls, Leniency,
     MalformedArguments, Media, Message, OpeningAgain, Part, PlainConversation, ReasoningFormat, Request, Tool,
     ToolCall, ToolChoice, UnknownTools,
 };

@@ -4,19 +4,19 @@
 //! template's candidates is used, by what they read back.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
 use chatparse_base::{Error, Result};
-use chatparse_jinja::{Template, offered, plain, prepare};
+use chatparse_jinja::{Template, cut, offered, plain, prepare, resolve, shared, whole};
 use chatparse_learn::analysis::turn::{self, Spot, TurnFormat};
 use chatparse_learn::analysis::{Analysis, Layout};
 use chatparse_learn::format::{
-    Family, Format, FormatSpec, Prompt, PromptInput, Way, family_of, learnt, prompt, thought,
+    Begun, Family, Format, FormatSpec, Prompt, PromptInput, Way, family_of, learnt, prompt, thought,
 };
 use chatparse_learn::response::ResponseTemplate;
-use chatparse_message::{Continuation, Media, Request};
+use chatparse_message::{Compat, Continuation, Media, Message, Request};
 
 /// A way to read the output of a template's model.
 #[derive(Clone, Copy, Debug)]
@@ -99,33 +99,30 @@ impl Reader {
         request: &Request,
         opening: bool,
     ) -> Result<Prompts> {
-        let request = &*offered(template, request)?;
-        if let Some(given) = &request.plain {
-            let (prompt, generation_prompt) = plain(template, request, given, opening)?;
-            let opening = generation_prompt.clone();
-            let continuation = match request.continuation {
-                Continuation::Auto => Continuation::Content,
-                continuation => continuation,
-            };
-            let prompt = Prompt { prompt, generation_prompt };
-            return Ok(Prompts { prompt, opening, continuation, media: Vec::new() });
+        let request = &*self.asked(taught, template, request)?;
+        if request.continuation != Continuation::None && (request.compat == Compat::Off || request.plain.is_some()) {
+            match self.whole(taught, template, request, opening) {
+                // What the template does not show of a message follows the generation prompt.
+                Err(_) if request.plain.is_none() => {}
+                whole => return whole,
+            }
+        }
+        if request.plain.is_some() {
+            let (prompt, media) = self.render(template, request, opening)?;
+            return Ok(Prompts { opening: prompt.generation_prompt.clone(), prompt, begun: None, media });
         }
         let prepared = prepare(template, request)?;
         // A continued message follows the opening.
         let opening = opening || prepared.continued.is_some();
         let input = PromptInput { template, prepared: &prepared, request, opening };
-        let continuation = if prepared.continued.is_some() { prepared.continuation } else { Continuation::None };
-        let same = |prompt: Prompt| {
-            let opening = prompt.generation_prompt.clone();
-            Prompts { prompt, opening, continuation, media: prepared.media.clone() }
-        };
-        if let Reader::Family(Family { prompt: Some(prompt), .. }) = self {
-            return prompt(&input).map(same);
+        let prompt = self.render_prepared(&input)?;
+        if let Reader::Family(Family { prompt: Some(_), .. }) = self {
+            let prompts = self.begun(None, prompt, prepared.continuation, prepared.continued.as_ref());
+            return Ok(Prompts { media: prepared.media, ..prompts });
         }
-        let Prompts { prompt, opening, media, .. } = same(prompt::plain(&input)?);
-        let opening = prompt::opening_of_content(&input, &prompt).unwrap_or(opening);
+        let opening = prompt.generation_prompt.clone();
         if request.force_pure_content {
-            return Ok(Prompts { prompt, opening, continuation, media });
+            return Ok(Prompts { prompt, opening, begun: None, media: prepared.media });
         }
         let prompt = prompt.continued_with(&input, |message, in_content| {
             let content = in_content.then(|| message.text());
@@ -133,7 +130,113 @@ impl Reader {
             let turn = self.turn(taught, taught.turn_behind(&opening, request.enable_thinking));
             thought::continued_prompt(&turn, layout, &opening, thought, content.as_deref())
         });
-        Ok(Prompts { prompt, opening, continuation, media })
+        let prompts = self.begun(None, prompt, prepared.continuation, prepared.continued.as_ref());
+        Ok(Prompts { opening, media: prepared.media, ..prompts })
+    }
+
+    fn render_prepared(self, input: &PromptInput) -> Result<Prompt> {
+        match self {
+            Reader::Family(Family { prompt: Some(prompt), .. }) => prompt(input),
+            _ => prompt::plain(input),
+        }
+    }
+
+    fn render(self, template: &Template, request: &Request, opening: bool) -> Result<(Prompt, Vec<Media>)> {
+        if let Some(given) = &request.plain {
+            let (prompt, generation_prompt) = plain(template, request, given, opening)?;
+            return Ok((Prompt { prompt, generation_prompt }, Vec::new()));
+        }
+        let prepared = prepare(template, request)?;
+        let prompt = self.render_prepared(&PromptInput { template, prepared: &prepared, request, opening })?;
+        Ok((prompt, prepared.media))
+    }
+
+    /// The prompt that ends where the template ends the text of the last message; an error if it does not show it.
+    fn whole(self, taught: &Taught, template: &Template, request: &Request, opening: bool) -> Result<Prompts> {
+        let (prompt, media) = self.render(template, &whole(request)?, false)?;
+        let unseen = "continue_final_message: the template does not show the end of the last message";
+        let prompt = cut(prompt.prompt).ok_or_else(|| Error::invalid(unseen))?;
+        if !opening {
+            let prompt = Prompt { prompt, generation_prompt: String::new() };
+            return Ok(Prompts { prompt, opening: String::new(), begun: None, media });
+        }
+        let mut earlier = request.clone();
+        (earlier.continuation, earlier.add_generation_prompt) = (Continuation::None, true);
+        let last = match &mut earlier.plain {
+            None => earlier.messages.pop(),
+            Some(given) => {
+                let last = Arc::make_mut(&mut given.messages).as_array_mut().and_then(Vec::pop);
+                last.and_then(|last| Message::from_json(&last).ok())
+            }
+        };
+        let last = last.unwrap_or_default();
+        // If the earlier turns cannot be rendered alone, the beginning of this one is unknown.
+        let begins = self.render(template, &earlier, true).map_or(prompt.len(), |(opened, _)| {
+            let earlier = opened.prompt.strip_suffix(&*opened.generation_prompt);
+            shared(earlier.unwrap_or(&opened.prompt), &prompt)
+        });
+        let generation_prompt = prompt[begins..].to_owned();
+        let in_thought = resolve(request.continuation, Some(&last.with_reasoning_apart())) == Continuation::Reasoning;
+        let part = if in_thought && request.plain.is_none() { Continuation::Reasoning } else { request.continuation };
+        let taught = Some(taught).filter(|_| !request.force_pure_content);
+        let prompts = self.begun(taught, Prompt { prompt, generation_prompt }, part, Some(&last));
+        Ok(Prompts { media, ..prompts })
+    }
+
+    /// A prompt that may have begun a message. `taught`: its content may begin with reasoning.
+    fn begun(self, taught: Option<&Taught>, prompt: Prompt, part: Continuation, message: Option<&Message>) -> Prompts {
+        let message = message.filter(|_| part != Continuation::None);
+        let begun = message.map(|message| {
+            let apart = taught.and_then(|taught| self.thought_apart(taught, message, part));
+            let (message, part) = apart.as_ref().map_or((message, part), |(message, part)| (message, *part));
+            Begun::find(&prompt.generation_prompt, message, part)
+        });
+        Prompts { opening: prompt.generation_prompt.clone(), prompt, begun, media: Vec::new() }
+    }
+
+    /// The request as the template gets it: with the tools that the model knows by now, and with the reasoning of a message
+    /// that is continued apart from its content, where the template shows it so.
+    pub(crate) fn asked<'r>(
+        self,
+        taught: &Taught,
+        template: &Template,
+        request: &'r Request,
+    ) -> Result<Cow<'r, Request>> {
+        let request = offered(template, request)?;
+        let splits = request.compat == Compat::Off && !request.force_pure_content;
+        let last = request.messages.last().filter(|_| splits);
+        let apart = last.and_then(|last| self.thought_apart(taught, last, request.continuation));
+        let Some((mut apart, part)) = apart else { return Ok(request) };
+        let prompt_of = |last: &Message| {
+            let mut split = Request::clone(&request);
+            (*split.messages.last_mut()?, split.continuation) = (last.clone(), part);
+            Some((self.whole(taught, template, &split, false).ok()?.prompt.prompt, split))
+        };
+        let shown = prompt_of(&apart);
+        let thought = std::mem::take(&mut apart.reasoning_content);
+        let shown = shown.filter(|(prompt, _)| {
+            thought.is_empty() || prompt_of(&apart).is_none_or(|(without, _)| without != *prompt)
+        });
+        Ok(shown.map_or(request.clone(), |(_, split)| Cow::Owned(split)))
+    }
+
+    /// The message with the reasoning apart that its content begins with, between the template's markers, and the part that goes
+    /// on: reasoning that is not closed, unless the request says the content.
+    fn thought_apart(self, taught: &Taught, message: &Message, part: Continuation) -> Option<(Message, Continuation)> {
+        let text = message.parts.first().map_or(&message.content, |part| &part.text).trim_start();
+        let continues = matches!(part, Continuation::Auto | Continuation::Content) && message.role == "assistant";
+        if !continues || text.is_empty() || !message.reasoning_content.is_empty() {
+            return None;
+        }
+        let (thought, content) = thought::split(&self.turn(taught, taught.turn(true)), self.layout(taught), text)?;
+        let mut apart = message.clone();
+        apart.reasoning_content = thought.to_owned();
+        *apart.parts.first_mut().map_or(&mut apart.content, |part| &mut part.text) =
+            content.unwrap_or_default().to_owned();
+        match content {
+            Some(_) => Some((apart, Continuation::Content)),
+            None => Some((apart, Continuation::Reasoning)).filter(|_| part == Continuation::Auto),
+        }
     }
 }
 
@@ -141,9 +244,10 @@ impl Reader {
 #[derive(Debug)]
 pub(crate) struct Prompts {
     pub prompt: Prompt,
-    /// The opening of the assistant's turn, without a continued message.
+    /// The opening of the assistant's turn, without a continued message where that is known.
     pub opening: String,
-    pub continuation: Continuation,
+    /// What it has of a message that the model continues.
+    pub begun: Option<Begun>,
     /// The media in the prompt, in order.
     pub media: Vec<Media>,
 }

@@ -238,14 +238,14 @@ impl Items {
     fn text<'a>(&mut self, part: Part, mut text: &'a str, steps: &mut Vec<Step<'a>>) {
         if part == Part::Content && self.skipped < self.prefill.len() {
             let left = &self.prefill.as_bytes()[self.skipped..];
-            let known = text.len().min(left.len());
-            if text.as_bytes()[..known] == left[..known] {
-                text = &text[known..];
-                self.skipped += known;
-                self.content += known;
-            } else {
-                self.skipped = self.prefill.len();
+            let same = text.bytes().zip(left).take_while(|(shown, begun)| shown == *begun).count();
+            // Templates trim what the client has begun.
+            let is_trimmed = left[same..].is_ascii() && left[same..].trim_ascii().is_empty();
+            if same == text.len() || is_trimmed {
+                text = &text[same..];
+                self.content += same;
             }
+            self.skipped = if text.is_empty() { self.skipped + same } else { self.prefill.len() };
         }
         if text.is_empty() {
             return;

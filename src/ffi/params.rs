@@ -93,8 +93,12 @@ impl chat_params {
 ///
 /// - `reasoning_format`: `none` leaves reasoning in the content; `auto` (default), `deepseek` and `deepseek-legacy`
 ///   separate it;
-/// - `enable_thinking`, `add_generation_prompt` (default true); `continue_final_message`: true, `content` or
-///   `reasoning_content`; `chat_template_kwargs`: an object of further template variables;
+/// - `enable_thinking`, `add_generation_prompt` (default true); `chat_template_kwargs`: an object of further template variables;
+/// - `continue_final_message`: true, `content` or `reasoning_content`: the prompt ends where the template ends that text of the
+///   last message, as in transformers; the parsed message has what the prompt has of it;
+/// - `compat`: `off` (default), or `llama.cpp`: what other options mean that are not said, as in llama.cpp's own request
+///   (`reasoning_format`: `none`, `parallel_tool_calls`: false, `grammar_style`: `llama.cpp`, `opening_again`: `reasoning`),
+///   and a continued message follows the generation prompt;
 /// - `plain` (default false): the template gets `messages`, `tools`, `documents` and `chat_template_kwargs` unchanged,
 ///   in any form, and no other variable, as in transformers;
 /// - `for_training` (default false): the defaults of `plain` and `add_generation_prompt` are true and false, for segments and

@@ -355,21 +355,25 @@ fn usage_comes_where_a_client_asks_for_it() {
 
 #[test]
 fn what_the_client_wrote_of_the_answer_is_not_sent_back() {
-    let request = json!({"max_tokens": 9, "messages": [
-        {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "The best answer is ("},
-    ]});
-    let template = ChatTemplate::builtin("chatml").unwrap();
-    let chat = Request::from_json(&Api::Messages.request(&request).unwrap()).unwrap();
-    let params = template.params(&chat).unwrap();
-    assert!(params.prompt.ends_with("The best answer is ("));
-    let options = with(|options| options.request = request);
-    for piece in [1, 9] {
-        let mut answer = Answer::new(Api::Messages, options.clone());
-        let (events, ended) = streamed(&mut answer, &params, b"A), for sure.", piece, &stop());
-        let body = answer.body(&ended, &stop());
-        assert_eq!(body["content"], json!([{"type": "text", "text": "A), for sure."}]));
-        assert_eq!(put_together(Api::Messages, &events), body);
-        assert_eq!(Answer::new(Api::Messages, options.clone()).body(&ended, &stop()), body);
+    let trims = "{% for m in messages %}<{{ m.role }}>{{ m.content|trim }}</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+    let templates = [ChatTemplate::builtin("chatml").unwrap(), ChatTemplate::new(trims, "", "").unwrap()];
+    for (template, begun) in
+        templates.iter().flat_map(|one| [(one, "The best answer is ("), (one, "The best (answer)  ")])
+    {
+        let messages = json!([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": begun}]);
+        let request = json!({"max_tokens": 9, "messages": messages});
+        let chat = Request::from_json(&Api::Messages.request(&request).unwrap()).unwrap();
+        let params = template.params(&chat).unwrap();
+        assert!(params.prompt.ends_with(begun) || params.prompt.ends_with(begun.trim_end()));
+        let options = with(|options| options.request = request);
+        for piece in [1, 9] {
+            let mut answer = Answer::new(Api::Messages, options.clone());
+            let (events, ended) = streamed(&mut answer, &params, b"A), for sure.", piece, &stop());
+            let body = answer.body(&ended, &stop());
+            assert_eq!(body["content"], json!([{"type": "text", "text": "A), for sure."}]), "{begun}");
+            assert_eq!(put_together(Api::Messages, &events), body);
+            assert_eq!(Answer::new(Api::Messages, options.clone()).body(&ended, &stop()), body);
+        }
     }
 }
 

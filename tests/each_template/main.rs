@@ -2,6 +2,7 @@
 //! many outputs of each kind a template has, `CHATPARSE_SEED` which.
 
 mod alike;
+mod begun;
 mod broken;
 #[path = "../properties/cases/choices.rs"]
 #[allow(dead_code, reason = "the properties of random input use the rest")]
@@ -17,6 +18,7 @@ mod written;
 
 use std::env;
 
+use chatparse::ChatTemplate;
 use choices::Choices;
 use written::{Loaded, Written, all};
 
@@ -100,6 +102,19 @@ fn what_is_quoted_is_no_call() {
 fn what_begins_alike_is_told_apart() {
     // Each is rendered with its own request, which takes longer.
     run(|loaded, written, cases| alike::check(&loaded.template, written, cases.div_ceil(5)));
+}
+
+#[test]
+fn a_continued_message_is_a_beginning_of_the_whole() {
+    let builtin = chatparse::builtin::names().filter_map(|name| Some((name.to_owned(), ChatTemplate::builtin(name)?)));
+    let beside = all().iter().map(|loaded| (loaded.name.clone(), loaded.template.clone()));
+    let (mut wrong, mut looked) = (Vec::new(), 0);
+    for (name, template) in builtin.chain(beside) {
+        let (found, count) = begun::check(&template);
+        wrong.extend(found.into_iter().map(|found| format!("{name}: {found}")));
+        looked += count;
+    }
+    assert!(wrong.is_empty(), "{} of {looked} requests:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[test]

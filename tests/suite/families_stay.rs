@@ -124,6 +124,7 @@ fn hidden() -> Vec<Hidden> {
             more: json!({
                 "messages": [{"role": "user", "content": "Well?"}, {"role": "assistant", "reasoning_content": "Hm.", "content": "So"}],
                 "continue_final_message": true,
+                "compat": "llama.cpp",
             }),
             ..told("laguna", "")
         },

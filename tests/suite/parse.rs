@@ -5,6 +5,7 @@
 use std::sync::LazyLock;
 
 use crate::support::{check_streaming, parse};
+use chatparse::grammar::Recogniser;
 use chatparse::internals::format::family_of;
 use chatparse::{ChatTemplate, Params, Parser, Request, Status, builtin};
 use proptest::prelude::*;
@@ -407,6 +408,62 @@ fn a_message_is_continued() {
         let output = if style.template == "wrapped-content" { " a time.</response>" } else { " a time." };
         report.check(style.template, &params, output, &expected);
     }
+}
+
+/// What the history writes in front of a message is in the prompt, and not what a new turn would begin with.
+#[test]
+fn a_continued_message_is_rendered_with_the_conversation() {
+    let source = "{% for m in messages %}### {{ m.role }}:\n{% if m.reasoning_content %}<think>\n{{ m.reasoning_content }}\n</think>\n\n{% endif %}\
+        {{ m.content|trim }}\n\n{% endfor %}{% if add_generation_prompt %}### assistant:\n\n<think>\n{% endif %}";
+    let template = ChatTemplate::new(source, "", "").unwrap();
+    let read = |last: Value, more: Value, output: &str| {
+        let mut body = json!({"messages": [{"role": "user", "content": "Hi"}, last], "continue_final_message": true});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let params = params(&template, &body);
+        let (message, status) = params.parser.parse(output.as_bytes(), false, true).unwrap();
+        assert_eq!(status, Status::Complete, "{message:?}");
+        let shown = params.prompt.strip_prefix("### user:\nHi\n\n").unwrap().to_owned();
+        (shown, message.reasoning_content, message.content)
+    };
+    let said = |text: &str| json!({"role": "assistant", "content": text});
+    let thought = json!({"role": "assistant", "content": "", "reasoning_content": "Hm"});
+    let none = || json!({});
+    let is = |shown: &str, reasoning: &str, content: &str| (shown.to_owned(), reasoning.to_owned(), content.to_owned());
+    let whole = is("### assistant:\nIt is", "", "It is four.");
+    assert_eq!(read(said("It is"), none(), " four."), whole);
+    assert_eq!(read(said("It is "), none(), " four."), whole);
+    assert_eq!(read(said("It is"), json!({"plain": true}), " four."), whole);
+    assert_eq!(
+        read(json!({"role": "assistant", "content": [{"type": "text", "text": "It is"}]}), none(), " four."),
+        whole
+    );
+    let block = is("### assistant:\n<think>\nHm\n</think>\n\nIt is", "Hm", "It is four.");
+    assert_eq!(read(said("<think>\nHm\n</think>\n\nIt is"), none(), " four."), block);
+    let kept = is(&block.0, "", "<think>\nHm\n</think>\n\nIt is four.");
+    assert_eq!(read(said("<think>\nHm\n</think>\n\nIt is"), json!({"reasoning_format": "none"}), " four."), kept);
+    let goes_on = is("### assistant:\n<think>\nHm", "Hm, so.", "");
+    assert_eq!(read(thought, none(), ", so."), goes_on);
+    assert_eq!(read(said("<think>\nHm"), none(), ", so."), goes_on);
+    assert_eq!(read(said(""), none(), "Four."), is("### assistant:\n", "", "Four."));
+    let llama_cpp = json!({"compat": "llama.cpp", "reasoning_format": "auto"});
+    let (prompt, _, content) = read(said("It is"), llama_cpp, " four.");
+    assert!(prompt.starts_with("### assistant:\n\n<think>\n") && content == "It is four.", "{prompt:?}: {content:?}");
+}
+
+/// No sampler sees a marker that the prompt has, so the grammar holds from there on.
+#[test]
+fn a_call_that_the_prompt_has_begun_is_held() {
+    let template = ChatTemplate::builtin("json-call").unwrap();
+    let mut body = body(json!({"continue_final_message": true, "tools": tools()}));
+    let begun = "So:<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Os";
+    body["messages"].as_array_mut().unwrap().push(json!({"role": "assistant", "content": begun}));
+    let params = params(&template, &body);
+    assert!(params.prompt.ends_with(begun) && !params.constraint.is_lazy());
+    let grammar = Recogniser::new(&params.grammar().text).unwrap();
+    let held = |output: &str| grammar.accepts(&format!("{}{output}", params.parser.prefill()));
+    assert!(held("lo\"}}\n</tool_call>") && !held("lo\"}}") && !held(" and so on."));
+    let (message, _) = params.parser.parse(b"lo\"}}\n</tool_call>", false, true).unwrap();
+    assert_eq!((&*message.content, &*message.tool_calls[0].arguments), ("So:", "{\"city\": \"Oslo\"}"));
 }
 
 #[test]

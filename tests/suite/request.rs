@@ -2,7 +2,9 @@
 
 use chatparse::grammar::Recogniser;
 use chatparse::internals::template::{Prepared, Template, prepare};
-use chatparse::message::{Continuation, MalformedArguments, Message, ReasoningFormat, Request, ToolChoice};
+use chatparse::message::{
+    Continuation, GrammarStyle, MalformedArguments, Message, ReasoningFormat, Request, ToolChoice,
+};
 use chatparse::{Error, ErrorKind};
 use serde_json::{Value, json};
 
@@ -411,6 +413,21 @@ fn malformed_arguments_in_every_builtin_template() {
         assert_eq!(prompt("{", "empty"), prompt("{}", "keep"), "{name}");
         assert_eq!(prompt("{", "error").unwrap_err().kind(), ErrorKind::InvalidArgument, "{name}");
     }
+}
+
+/// An option that is said counts all the same.
+#[test]
+fn compat_says_what_others_mean() {
+    let read = |more: Value| {
+        let mut body = json!({"messages": [], "compat": "llama.cpp"});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let request = Request::from_json(&body).unwrap();
+        (request.reasoning_format, request.parallel_tool_calls, request.grammar_style)
+    };
+    assert_eq!(read(json!({})), (ReasoningFormat::None, false, GrammarStyle::LlamaCpp));
+    let said = json!({"reasoning_format": "auto", "parallel_tool_calls": true, "grammar_style": "faithful"});
+    assert_eq!(read(said), (ReasoningFormat::Auto, true, GrammarStyle::Faithful));
+    assert!(Request::from_json(&json!({"messages": [], "compat": "vllm"})).is_err());
 }
 
 #[test]

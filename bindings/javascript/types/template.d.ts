@@ -10,6 +10,7 @@ export type RequestOptions = {
     enable_thinking?: boolean;
     add_generation_prompt?: boolean;
     continue_final_message?: boolean | "content" | "reasoning_content";
+    compat?: "off" | "llama.cpp";
     chat_template_kwargs?: object;
     plain?: boolean;
     for_training?: boolean;
@@ -91,7 +92,7 @@ export type Lint = {
  * The host's options; each counts before the body's field of that name. All of them are described at `chat_params_from_template` in
  * `chatparse.h`. `now` is in Unix seconds; the clock of the platform, unless it is said.
  * @typedef {{ reasoning_format?: "none" | "auto" | "deepseek" | "deepseek-legacy", enable_thinking?: boolean,
- *   add_generation_prompt?: boolean, continue_final_message?: boolean | "content" | "reasoning_content",
+ *   add_generation_prompt?: boolean, continue_final_message?: boolean | "content" | "reasoning_content", compat?: "off" | "llama.cpp",
  *   chat_template_kwargs?: object, plain?: boolean, for_training?: boolean, append?: "template" | "always", json_schema?: object, grammar?: string,
  *   grammar_style?: "faithful" | "llama.cpp", force_pure_content?: boolean, now?: number, media_marker?: string,
  *   malformed_arguments?: "keep" | "empty" | "error", dialects?: "off" | "recover" | "always",

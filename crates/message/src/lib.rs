@@ -243,6 +243,25 @@ pub enum Continuation {
     Content,
 }
 
+/// Whose ways count where the library's own differ on purpose, and what options mean that a request does not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Compat {
+    /// The library's. A continued message is rendered with the conversation, as transformers does it.
+    #[default]
+    Off,
+    /// llama.cpp's. A continued message follows the generation prompt. Reasoning stays in the content, a grammar has one call,
+    /// schemas become its text, and reasoning that opens again is reasoning.
+    LlamaCpp,
+}
+
+impl Compat {
+    /// What these ways take of the two.
+    fn choose<T>(self, ours: T, llama_cpp: T) -> T {
+        if self == Compat::LlamaCpp { llama_cpp } else { ours }
+    }
+}
+
 /// What a prompt has for arguments of an earlier call that are not a JSON object. Models sometimes write such, and hosts
 /// keep them in the history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -426,6 +445,8 @@ pub struct Request {
     pub add_generation_prompt: bool,
     /// Whether and where to continue the last message instead of starting one.
     pub continuation: Continuation,
+    /// Whose ways count.
+    pub compat: Compat,
     /// The text in the prompt for media that the template does not render.
     pub media_marker: String,
     /// Whether the next turn may change what was sent.

@@ -7,7 +7,7 @@ use super::fields::{Fields, choice, wrong};
 use super::known::known_fields;
 use super::read::{Tools, known_tools, message, plain, response_format, tool_choice, tools};
 use super::{
-    Append, BareCalls, CallsInReasoning, Continuation, Dialects, GrammarStyle, IncompleteCalls, Leniency,
+    Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, GrammarStyle, IncompleteCalls, Leniency,
     MalformedArguments, Message, OpeningAgain, ReasoningFormat, Request, RevealedTools, UnknownTools,
 };
 use chatparse_base::{Error, Result};
@@ -43,7 +43,7 @@ impl Request {
     /// `response_format`, `reasoning_effort`, and these options: `reasoning_format` (default auto), `malformed_arguments`,
     /// `dialects`, `unknown_tools`, `calls_in_reasoning`, `bare_calls`, `opening_again`, `incomplete_calls`,
     /// `enable_thinking` (default true), `json_schema`, `grammar`, `grammar_style`, `add_generation_prompt` (default true),
-    /// `append`, `continue_final_message`, `chat_template_kwargs`, `force_pure_content`, `media_marker`, `now` and `plain`
+    /// `append`, `compat`, `continue_final_message`, `chat_template_kwargs`, `force_pure_content`, `media_marker`, `now` and `plain`
     /// ([`super::PlainConversation`]: the template gets `messages`, `tools`, `documents` and `chat_template_kwargs`
     /// unchanged, and no other variables), `for_training` (`plain` is true by default, and `add_generation_prompt` false),
     /// `revealed_tools` and `hosted_tools`. Null counts as missing. Other fields of the
@@ -100,6 +100,7 @@ impl Request {
             let keeps_hosted = choice(body, "hosted_tools", HOSTED_TOOLS, false)?;
             (messages?, tools(body, keeps_hosted)?, None)
         };
+        let compat = choice(body, "compat", COMPAT, Default::default())?;
         let switch = thinks(body)?;
         let mut enable_thinking = body.flag("enable_thinking", switch)?;
         if plain.is_some() {
@@ -125,15 +126,23 @@ impl Request {
             allowed_tools,
             revealed_tools: choice(body, "revealed_tools", REVEALED_TOOLS, Default::default())?,
             hosted_tools: hosted,
-            parallel_tool_calls: body.flag("parallel_tool_calls", true)?,
-            reasoning_format: choice(body, "reasoning_format", REASONING_FORMATS, ReasoningFormat::Auto)?,
+            parallel_tool_calls: body.flag("parallel_tool_calls", compat.choose(true, false))?,
+            reasoning_format: {
+                let default = compat.choose(ReasoningFormat::Auto, ReasoningFormat::None);
+                choice(body, "reasoning_format", REASONING_FORMATS, default)?
+            },
             malformed_arguments: choice(body, "malformed_arguments", MALFORMED_ARGUMENTS, Default::default())?,
             leniency: Leniency {
                 dialects: choice(body, "dialects", DIALECTS, Default::default())?,
                 unknown_tools: choice(body, "unknown_tools", UNKNOWN_TOOLS, Default::default())?,
                 calls_in_reasoning: choice(body, "calls_in_reasoning", CALLS_IN_REASONING, Default::default())?,
                 bare_calls: choice(body, "bare_calls", BARE_CALLS, Default::default())?,
-                opening_again: choice(body, "opening_again", OPENING_AGAIN, Default::default())?,
+                opening_again: choice(
+                    body,
+                    "opening_again",
+                    OPENING_AGAIN,
+                    compat.choose(OpeningAgain::Marker, OpeningAgain::Reasoning),
+                )?,
                 incomplete_calls: choice(body, "incomplete_calls", INCOMPLETE_CALLS, Default::default())?,
             },
             enable_thinking,
@@ -146,10 +155,16 @@ impl Request {
                 Some(Value::String(part)) if part == "content" => Continuation::Content,
                 _ => Continuation::None,
             },
+            compat,
             media_marker: body.text("media_marker")?.unwrap_or("<__media__>").to_owned(),
             append: choice(body, "append", APPEND, Default::default())?,
             template_kwargs,
-            grammar_style: choice(body, "grammar_style", GRAMMAR_STYLES, Default::default())?,
+            grammar_style: choice(
+                body,
+                "grammar_style",
+                GRAMMAR_STYLES,
+                compat.choose(GrammarStyle::Faithful, GrammarStyle::LlamaCpp),
+            )?,
             force_pure_content: body.flag("force_pure_content", false)?,
             now,
         })
@@ -178,6 +193,7 @@ pub const OPTIONS: &[&str] = &[
     "bare_calls",
     "calls_in_reasoning",
     "chat_template_kwargs",
+    "compat",
     "continue_final_message",
     "dialects",
     "enable_thinking",
@@ -214,6 +230,8 @@ fn thinks(body: &Fields) -> Result<bool> {
         _ => Err(thinking.unknown("type", "\"enabled\", \"adaptive\" or \"disabled\"")),
     }
 }
+
+const COMPAT: &[(&str, Compat)] = &[("off", Compat::Off), ("llama.cpp", Compat::LlamaCpp)];
 
 const APPEND: &[(&str, Append)] = &[("template", Append::Template), ("always", Append::Always)];
 

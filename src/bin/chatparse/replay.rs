@@ -128,17 +128,13 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Val
     let template = templates.of(scenario)?;
     let mut options = json!({"plain": scenario["plain"] == true});
     let recorded = scenario["defaults"] != "library";
-    if recorded && scenario["request"]["reasoning_format"].is_null() {
-        options["reasoning_format"] = "none".into();
+    if recorded {
+        options["compat"] = "llama.cpp".into();
     }
-    let request = Request::from_json_with(&scenario["request"], &options);
-    let mut request = request.map_err(|error| error.to_string())?;
-    if recorded && scenario["request"]["parallel_tool_calls"].is_null() {
-        request.parallel_tool_calls = false;
+    if scenario["faithful"] == true {
+        options["grammar_style"] = "faithful".into();
     }
-    if recorded && scenario["faithful"] != true {
-        request.grammar_style = GrammarStyle::LlamaCpp;
-    }
+    let request = Request::from_json_with(&scenario["request"], &options).map_err(|error| error.to_string())?;
     let params = template.params(&request).map_err(|error| error.to_string())?;
     let mut fields = Map::new();
     fields.insert("params".into(), params.to_json());

@@ -1,6 +1,7 @@
 //! Requests as what a template sees: as llama.cpp prepares them, or as transformers shows them.
 
 pub(crate) mod context;
+pub(crate) mod continued;
 pub(crate) mod media;
 pub(crate) mod messages;
 pub(crate) mod offered;

@@ -157,7 +157,7 @@ pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
 }
 
 /// A message with reasoning only is continued there, any other in its content.
-fn resolve(continuation: Continuation, last: Option<&Message>) -> Continuation {
+pub fn resolve(continuation: Continuation, last: Option<&Message>) -> Continuation {
     match (continuation, last) {
         (Continuation::Auto, Some(message))
             if !message.reasoning_content.is_empty() && message.content.is_empty() && message.parts.is_empty() =>

@@ -3,7 +3,7 @@
 use super::accounts;
 use super::builder::FormatBuilder;
 use super::tag::Tag;
-use super::{Delimiter, Format, FormatSpec, Thinking};
+use super::{Begun, Delimiter, Format, FormatSpec, Thinking};
 use chatparse_grammar::Trigger;
 use chatparse_message::Tool;
 use chatparse_peg::{Arena, ExprId};
@@ -88,8 +88,39 @@ impl Harmony<'_> {
         let last = p.sequence([start, last]);
         // If neither a call nor a structured response is required, any message may end the turn.
         let last = if must { last } else { p.choice([last, p.end()]) };
-        let root = p.sequence([p.many(p.sequence([start, first])), last]);
+        let rest = p.sequence([p.many(p.sequence([start, first])), last]);
+        let root = match spec.begun {
+            None => rest,
+            Some(begun) => self.continued(begun, rest, must),
+        };
         p.finish(root)
+    }
+
+    /// The messages of the turn that the prompt has begun, with what ends the last of them and the `rest`. `must`: there is more, or
+    /// a structured response.
+    fn continued(&self, begun: Begun, rest: ExprId, must: bool) -> ExprId {
+        let (p, spec) = (self.p, self.spec);
+        let tag = if spec.extract_reasoning() { Tag::Reasoning } else { Tag::Content };
+        let mut steps = vec![p.literal(spec.front())];
+        if let (Some((from, to)), Some(content)) = (begun.reasoning, begun.content) {
+            steps.extend([p.tag(tag, p.literal(&spec.prefill[from..to])), p.literal(&spec.prefill[to..content])]);
+        }
+        let rest = if must { rest } else { p.choice([rest, p.end()]) };
+        match (begun.content, spec.response_object()) {
+            (Some(_), Some(schema)) => {
+                let value = p.content(p.schema(p.json(), "response-format-schema", schema.clone(), false));
+                steps.push(self.ended(value, &[END]));
+            }
+            (Some(_), None) => {
+                let whole = p.sequence([p.content(p.until_marker([END, RETURN, START])), p.optional(p.marker(RETURN))]);
+                let goes_on = p.sequence([p.any_of([END]), rest]);
+                let left_out = p.tolerated(p.sequence([p.and(p.marker(START)), rest]));
+                let end = if must { None } else { Some(p.sequence([p.tolerated(p.space()), p.end()])) };
+                steps.extend([whole, p.choice([goes_on, left_out].into_iter().chain(end))]);
+            }
+            (None, _) => steps.extend([p.closed(tag, END, START), rest]),
+        }
+        p.sequence(steps)
     }
 
     /// A special token, with the spaces after it.

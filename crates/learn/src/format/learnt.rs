@@ -10,11 +10,10 @@ use super::builder::FormatBuilder;
 use super::calls::learnt as calls;
 use super::glue::{any_space, behind_json, glue, is_strong, split_space};
 use super::thought::Thought;
-use super::{Constraint, Delimiter, Format, FormatSpec, Thinking};
+use super::{Begun, Constraint, Delimiter, Format, FormatSpec, Thinking};
 use crate::analysis::turn::{Edge, Glue, Spot, TurnFormat};
 use crate::analysis::{Layout, ToolFormat};
 use chatparse_grammar::Trigger;
-use chatparse_message::Continuation;
 use chatparse_peg::ExprId;
 
 /// How a model deviates from what its template writes, where not all models do.
@@ -65,17 +64,11 @@ pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &
     let mut p = FormatBuilder::writing(tolerances.spellings, tolerances.entities);
     p.raw_lines = turn.raw_lines;
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
-    // A continued message is behind the turn's opening, and has reasoning of its own in place of what the opening has.
-    let start = turn.reasoning.as_ref().map_or(layout.reasoning.start.trim(), |reasoning| &reasoning.start);
-    let own = || spec.opening.starts_with(&turn.opening).then_some(turn.opening.len()).filter(|length| *length > 0);
-    let opening = match spec.continuation {
-        Continuation::None => spec.opening,
-        _ => {
-            let reasoning = spec.opening.rfind(start).filter(|_| !start.is_empty());
-            &spec.opening[..reasoning.or_else(own).unwrap_or(spec.opening.len())]
-        }
-    };
-    let thought = Thought::of(turn, layout, opening);
+    let opening = spec.front();
+    let mut thought = Thought::of(turn, layout, opening);
+    if let (Some(Begun { content: None, .. }), Some(thought)) = (spec.begun, &mut thought) {
+        thought.open = Glue::default();
+    }
     let thought = thought.as_ref();
     let writer = Writer { opening, callable, thought, tolerances, ..Writer::new(&p, turn, layout, spec) };
     let root = writer.output();
@@ -159,10 +152,17 @@ impl<'a> Writer<'a> {
 
     fn output(&self) -> ExprId {
         let (p, spec) = (self.p, self.spec);
-        let before = self.thought.map(|thought| thought.before_message(self.opening, self.reads_thoughts()));
-        let mut steps = vec![p.literal(before.unwrap_or(self.opening)), self.reasoning()];
+        let mut steps = match spec.begun {
+            Some(begun) => self.begun(begun),
+            None => {
+                let before = self.thought.map(|thought| thought.before_message(self.opening, self.reads_thoughts()));
+                vec![p.literal(before.unwrap_or(self.opening)), self.reasoning()]
+            }
+        };
+        let begun = spec.begun_content();
         if let Some(schema) = spec.response_schema() {
-            let wrapped = self.edges(self.begin(), Spot::Content).filter(|edge| !edge.glue.is_blank());
+            let wrapped = self.edges(self.begin(), Spot::Content);
+            let wrapped = wrapped.filter(|edge| !edge.glue.is_blank() && begun.is_none());
             let open =
                 p.choice(wrapped.map(|edge| glue(p, &edge.glue, None, "")).chain([p.empty()]).collect::<Vec<_>>());
             steps.extend([open, p.response(schema), self.close(&[Spot::Content])]);
@@ -171,7 +171,7 @@ impl<'a> Writer<'a> {
             let close = self.close(&[Spot::Content]);
             let ways = if self.callable { self.ways_of_calls() } else { Vec::new() };
             let (at_once, marked) = ways.into_iter().partition::<Vec<_>, _>(|(at_once, _)| *at_once);
-            let begins_turn = !at_once.is_empty();
+            let begins_turn = !at_once.is_empty() && begun.is_none_or(|text| text.trim().is_empty());
             let [at_once, marked] =
                 [at_once, marked].map(|ways| p.choice(ways.into_iter().map(|(_, way)| way).collect::<Vec<_>>()));
             let behind = match self.callable {
@@ -195,6 +195,30 @@ impl<'a> Writer<'a> {
         }
         steps.extend([self.end(), p.end()]);
         p.sequence(steps)
+    }
+
+    /// A message that the prompt has begun: the template's text in front of it, its reasoning, and its content so far, which the
+    /// content's own step reads.
+    fn begun(&self, begun: Begun) -> Vec<ExprId> {
+        let (p, prefill) = (self.p, self.spec.prefill);
+        let Some((from, to)) = begun.reasoning else { return vec![p.literal(self.opening)] };
+        let reads = self.reads_thoughts() && self.thought.is_some();
+        // Reasoning that is not separated has its marker, and what is none to the template is all content.
+        let before = prefill[..from].trim_end();
+        let apart = match self.thought {
+            None => before.starts_with(&self.turn.opening).then_some(self.turn.opening.len()),
+            Some(thought) => before.strip_suffix(&*thought.start).filter(|_| !thought.start.is_empty()).map(str::len),
+        };
+        let front = apart.filter(|_| !reads).unwrap_or(from);
+        let mut steps = vec![p.literal(&prefill[..front])];
+        match begun.content {
+            None => steps.push(self.reasoning()),
+            Some(content) if reads => {
+                steps.extend([self.thought_text(p.literal(&prefill[from..to])), p.literal(&prefill[to..content])]);
+            }
+            Some(content) => steps.push(p.content(p.literal(&prefill[front..content]))),
+        }
+        steps
     }
 
     /// Nothing, in a grammar. The parser never takes it.
@@ -466,6 +490,10 @@ impl<'a> Writer<'a> {
         if behind && self.tolerances.calls_from.is_empty() && self.turn.calls_begin_with_names() {
             let words = self.spec.tools().iter().map(|tool| Trigger::word(format!("{}{marker}", tool.name)));
             return Constraint::Lazy(words.collect());
+        }
+        // What the prompt has opened no sampler sees.
+        if self.spec.begun_content().is_some_and(|text| text.contains(marker)) {
+            return Constraint::Strict(Vec::new());
         }
         // The marker may depend on what is called.
         let mut words = vec![marker.to_owned()];

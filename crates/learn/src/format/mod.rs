@@ -36,7 +36,7 @@ pub use tag::Tag;
 
 use crate::analysis::{Layout, ReasoningLayout, ReasoningMode};
 use chatparse_grammar::Trigger;
-use chatparse_message::{Continuation, GrammarStyle, Leniency, ReasoningFormat, Request, Tool, ToolChoice};
+use chatparse_message::{Continuation, GrammarStyle, Leniency, Message, ReasoningFormat, Request, Tool, ToolChoice};
 use chatparse_peg::Arena;
 
 /// Everything that a format may depend on, so that equal specs give equal formats.
@@ -50,9 +50,8 @@ pub struct FormatSpec<'a> {
     pub opening: &'a str,
     /// `opening` and the text so far of a continued message: the parser reads it before the output.
     pub prefill: &'a str,
-    /// The part of the message that the model continues; never [`Continuation::Auto`], and `None` if no message is
-    /// continued.
-    pub continuation: Continuation,
+    /// What the prefill has of a message that the model continues; `None` if it begins one.
+    pub begun: Option<Begun>,
     /// The tools that the request offers, even if calls are not allowed: see [`FormatSpec::tools`].
     pub offered: &'a [Tool],
     /// Whether calls are allowed, required or forbidden.
@@ -79,7 +78,7 @@ impl<'a> FormatSpec<'a> {
             ends: &[],
             opening: "",
             prefill: "",
-            continuation: Continuation::None,
+            begun: None,
             offered: request.allowed_tools.as_deref().unwrap_or(&request.tools),
             tool_choice: request.tool_choice,
             parallel_tool_calls: request.parallel_tool_calls,
@@ -89,6 +88,16 @@ impl<'a> FormatSpec<'a> {
             leniency: request.leniency,
             grammar_style: request.grammar_style,
         }
+    }
+
+    /// The template's text in front of the message.
+    pub fn front(&self) -> &'a str {
+        self.begun.map_or(self.opening, |begun| &self.prefill[..begun.front()])
+    }
+
+    /// What the prefill has of the content that the model continues.
+    pub fn begun_content(&self) -> Option<&'a str> {
+        self.begun?.content.map(|at| &self.prefill[at..])
     }
 
     /// The tools that may be called; empty if calls are not allowed.
@@ -132,6 +141,48 @@ impl<'a> FormatSpec<'a> {
             Constraint::Free
         }
     }
+}
+
+/// Where the prefill has the texts of a message that the model continues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// Its reasoning, if it is there: from, to.
+    pub reasoning: Option<(usize, usize)>,
+    /// Its content, up to the end; `None` if the model continues the reasoning.
+    pub content: Option<usize>,
+}
+
+impl Begun {
+    /// Finds the texts of `message`, whose `part` the model continues, in front of the prefill's end. A text that the template
+    /// changes is part of the template's: the message has only what follows.
+    pub fn find(prefill: &str, message: &Message, part: Continuation) -> Begun {
+        let thought = message.reasoning_content.trim();
+        if part == Continuation::Reasoning {
+            let from = before(prefill, &message.reasoning_content).unwrap_or(prefill.len());
+            return Begun { reasoning: Some((from, prefill.len())), content: None };
+        }
+        let texts = message.parts.iter().rev().take_while(|part| part.kind == "text").map(|part| &*part.text);
+        let texts: Vec<&str> = if message.parts.is_empty() { vec![&message.content] } else { texts.collect() };
+        let mut from = prefill.len();
+        for text in texts {
+            let rest = &prefill[..from];
+            let Some(at) = before(rest, text).or_else(|| before(rest.trim_end(), text)) else { break };
+            from = at;
+        }
+        let reasoning = prefill[..from].rfind(thought).filter(|_| !thought.is_empty());
+        Begun { reasoning: reasoning.map(|at| (at, at + thought.len())), content: Some(from) }
+    }
+
+    fn front(&self) -> usize {
+        self.reasoning.map(|(from, _)| from).or(self.content).unwrap_or_default()
+    }
+}
+
+/// Where a text begins that ends here, with or without the white space around it.
+fn before(rest: &str, text: &str) -> Option<usize> {
+    let ways = [text, text.trim_end(), text.trim_start(), text.trim()];
+    let at = |text: &str| rest.strip_suffix(text).map(str::len);
+    if text.trim().is_empty() { Some(rest.len()) } else { ways.into_iter().find_map(at) }
 }
 
 /// The description of an output, and what a host needs with it.

@@ -43,28 +43,6 @@ pub fn render(input: &PromptInput, conversation: &Conversation) -> Result<Prompt
     Ok(Prompt { prompt, generation_prompt })
 }
 
-/// The opening of a turn whose content is continued, with the white space that the template puts in front of content. `None`
-/// if the opening already ends with it, or if the template writes more than white space there.
-pub fn opening_of_content(input: &PromptInput, prompt: &Prompt) -> Option<String> {
-    const CONTENT: &str = "CONTINUED_CONTENT";
-    let message = input.prepared.continued.as_ref().filter(|message| message.reasoning_content.is_empty())?;
-    let opening = prompt.generation_prompt.trim_end();
-    if opening.is_empty() || input.prepared.continuation != Continuation::Content {
-        return None;
-    }
-    let conversation = &input.prepared.conversation;
-    let content = input.template.caps().content(CONTENT);
-    let mut messages = Value::clone(&conversation.messages);
-    let mut shown = json!({"role": message.role, "content": content});
-    input.template.caps().complete(&mut shown);
-    messages.as_array_mut()?.push(shown);
-    let conversation = Conversation { messages: messages.into(), ..conversation.clone() };
-    let shown = input.template.render(&conversation).ok()?;
-    let space = shown[..shown.rfind(CONTENT)?].strip_prefix(prompt.prompt.as_str())?.strip_prefix(opening)?;
-    let is_other = space.trim().is_empty() && prompt.generation_prompt[opening.len()..] != *space;
-    is_other.then(|| format!("{opening}{space}"))
-}
-
 /// [`plain`] after `change` was applied to each message.
 pub fn render_changed(input: &PromptInput, change: impl Fn(&mut Value)) -> Result<Prompt> {
     let conversation = &input.prepared.conversation;

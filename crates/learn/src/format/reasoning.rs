@@ -4,7 +4,6 @@ use super::glue::{glue, heads, is_strong, split_space};
 use super::learnt::Writer;
 use super::thought::Thought;
 use crate::analysis::turn::{Glue, Spot};
-use chatparse_message::Continuation;
 use chatparse_peg::ExprId;
 
 impl Writer<'_> {
@@ -28,8 +27,7 @@ impl Writer<'_> {
             }
             true => rest,
             false => {
-                let space = if self.spec.continuation == Continuation::None { p.empty() } else { p.space() };
-                let opened = p.sequence([glue(p, &thought.open, None, ""), space, rest]);
+                let opened = p.sequence([glue(p, &thought.open, None, ""), rest]);
                 let closed =
                     closer.filter(|closer| !self.begins_with(closer)).map(|closer| p.tolerated(p.marker(closer)));
                 p.optional(p.choice([opened].into_iter().chain(closed)))
@@ -74,8 +72,12 @@ impl Writer<'_> {
             }
             _ => (p.until_marker(ends), p.choice([closed].into_iter().chain(end))),
         };
-        let text = if self.spec.extract_reasoning() { p.reasoning(text) } else { p.content(text) };
-        p.sequence([text, close])
+        p.sequence([self.thought_text(text), close])
+    }
+
+    /// Text of the reasoning, or of the content if it is not separated.
+    pub(super) fn thought_text(&self, text: ExprId) -> ExprId {
+        if self.spec.extract_reasoning() { self.p.reasoning(text) } else { self.p.content(text) }
     }
 
     /// Whether reasoning is read as a part of its own.

@@ -89,7 +89,8 @@ impl Writer<'_> {
 
     pub(super) fn content(&self) -> ExprId {
         let p = self.p;
-        if self.thought.is_some() && !self.reads_thoughts() {
+        let begun = self.spec.begun_content().is_some();
+        if self.thought.is_some() && !self.reads_thoughts() && !begun {
             // The marker of content is none of the content's, whatever reasoning is in front.
             let end = self.thought.map_or("", |thought| thought.close.head().trim());
             let marked = self.edges(&[Spot::Prompt, Spot::Reasoning], Spot::Content).map(|edge| &edge.glue);
@@ -131,6 +132,9 @@ impl Writer<'_> {
         };
         let (blank, marked): (Vec<&Edge>, Vec<&Edge>) =
             self.edges(self.begin(), Spot::Content).partition(|edge| edge.glue.is_blank());
+        if begun {
+            return if marked.is_empty() { text } else { marked_text };
+        }
         let mut ways: Vec<ExprId> =
             marked.iter().map(|edge| p.sequence([glue(p, &edge.glue, None, ""), marked_text])).collect();
         let mut spaces: Vec<&str> = blank.iter().map(|edge| edge.glue.head()).collect();

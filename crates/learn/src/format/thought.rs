@@ -51,7 +51,19 @@ impl Thought {
     }
 }
 
-/// The end of the prompt when the model continues a message.
+/// The reasoning that a content begins with, between the markers of reasoning, and the content behind it; `None` if the reasoning is
+/// not closed.
+pub fn split<'t>(turn: &TurnFormat, layout: &Layout, text: &'t str) -> Option<(&'t str, Option<&'t str>)> {
+    let Thought { start, close, .. } = Thought::of(turn, layout, "")?;
+    let close = close.head().trim();
+    let inside = text.strip_prefix(start.trim()).filter(|_| !start.trim().is_empty() && !close.is_empty())?;
+    Some(match inside.split_once(close) {
+        Some((thought, content)) => (thought.trim(), Some(content.trim_start())),
+        None => (inside.trim_start(), None),
+    })
+}
+
+/// The end of the prompt when the model continues a message, as llama.cpp writes it: behind the opening.
 pub fn continued_prompt(
     turn: &TurnFormat,
     layout: &Layout,

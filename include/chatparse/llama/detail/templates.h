@@ -93,7 +93,7 @@ inline std::string request_json(const common_chat_templates_inputs & inputs, con
     request["now"]                   = wall_clock(inputs.now);
     request["grammar"]               = inputs.grammar;
     request["grammar_style"]         = STYLE_NAME;
-    request["opening_again"]         = "reasoning";
+    request["compat"]                = "llama.cpp";
     if (!inputs.json_schema.empty()) {
         request["json_schema"] = common_json::parse(inputs.json_schema);
     }
