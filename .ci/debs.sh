@@ -42,7 +42,7 @@ strip --remove-section=.comment --remove-section=.note "$work/chatparse/usr/bin/
 
 # depends PACKAGE FILE: the packages that have the libraries which the file of this package needs.
 depends() {
-  (cd "$work" && dpkg-shlibdeps -O -S"$work/$1" "$work/$1/$2" 2>/dev/null) | sed 's/^shlibs:Depends=//'
+  (cd "$work" && dpkg-shlibdeps -O -S"$work/$1" "$work/$1/$2" 2>said || { cat said >&2 && return 1; }) | sed 's/^shlibs:Depends=//'
 }
 mkdir "$work/debian"
 echo "Source: chatparse" >"$work/debian/control"
@@ -87,8 +87,11 @@ END
 mkdir -p "$work/$package/DEBIAN"
 echo "libchatparse ${soname#*.so.} $package (>= $version)" >"$work/$package/DEBIAN/shlibs"
 echo "activate-noawait ldconfig" >"$work/$package/DEBIAN/triggers"
+# Assigned first: a failure inside of an argument would go unseen.
+library_needs=$(depends "$package" "usr/lib/$multiarch/$soname")
+program_needs=$(depends chatparse usr/bin/chatparse)
 build "$package" "chat templates of language models, shared library" "Section: libs" "Multi-Arch: same" \
-  "Depends: $(depends "$package" "usr/lib/$multiarch/$soname")"
+  "Depends: $library_needs"
 build libchatparse-dev "chat templates of language models, development files" "Section: libdevel" "Multi-Arch: same" \
   "Depends: $package (= $revision)"
-build chatparse "chat templates of language models, command line" "Section: utils" "Depends: $(depends chatparse usr/bin/chatparse)"
+build chatparse "chat templates of language models, command line" "Section: utils" "Depends: $program_needs"

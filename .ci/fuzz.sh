@@ -33,6 +33,10 @@ export RUSTC_BOOTSTRAP=1
 cargo fuzz build
 for target in "${targets[@]}"; do
   printf '\n== fuzz %s, %s seconds\n' "$target" "$seconds"
+  # Another failure than a finding, of the build, say, has none of these lines.
   cargo fuzz run "$target" -- "-max_total_time=$seconds" -timeout=30 -rss_limit_mb=4096 -max_len=4096 -print_final_stats=1 2>&1 |
-    grep -E 'SUMMARY|panicked|ERROR|DONE|stat::|Test unit|Running|seeds'
+    tee target/said.txt | grep -E 'SUMMARY|panicked|ERROR|DONE|stat::|Test unit|Running|seeds' || {
+    tail -n 20 target/said.txt >&2
+    exit 1
+  }
 done

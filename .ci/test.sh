@@ -90,6 +90,7 @@ step 3 "C tests" c_tests
 if [ "$all" ]; then
   step 1 "lints, without the C functions" cargo clippy --quiet --workspace -- -D warnings
   step 2 "JavaScript" javascript
+  step 2 "sizes that are told" .ci/size.sh target/stage/lib/libchatparse.so
 fi
 
 printf '\nAll checks passed in %d:%02d: format, lints, Rust tests, C header, C library installed and tested%s. Skipped: %s.\n' \

@@ -157,7 +157,7 @@ static void *all(void *unused) {
 int main(void) {
   pthread_t thread;
   pthread_attr_t small;
-  CHECK(pthread_attr_init(&small) == 0 && pthread_attr_setstacksize(&small, (size_t)1 << 20) == 0);
+  CHECK(pthread_attr_init(&small) == 0 && pthread_attr_setstacksize(&small, (size_t)128 << 10) == 0);
   CHECK(pthread_create(&thread, &small, all, NULL) == 0 && pthread_join(thread, NULL) == 0);
   pthread_attr_destroy(&small);
   return 0;

@@ -214,8 +214,7 @@ static void outputs_and_texts(void) {
   BAD(chat_template_with_options(TEXT("a"), TEXT("{}"), NULL, &error));
   BAD(chat_template_with_options(NULL, 1, TEXT("{}"), &template, &error));
   BAD(chat_template_with_options(TEXT("a"), NULL, 1, &template, &error));
-  OK(chat_template_new(NULL, 0, NULL, 0, NULL, 0, &template, &error));
-  chat_template_free(template);
+  BAD(chat_template_new(NULL, 0, NULL, 0, NULL, 0, &template, &error));
 
   chat_str text;
   OK(chat_template_builtin(TEXT("chatml"), &template, &error));

@@ -49,6 +49,10 @@
  * without const needs it alone. So templates, params, parsers, trees, grammars, segments, messages and errors can be
  * shared; a stream, an answer and a builder belong to one thread at a time.
  *
+ * Stack. No call needs more than 128 KiB of the caller's stack, whatever templates, requests and schemas hold. What nests deeply,
+ * and a template while it is compiled, is worked on by a thread of the library with 1 MiB, which ends before the call
+ * does. WebAssembly has no threads: there all is on the program's own stack, of 1 MiB.
+ *
  * Texts. A pointer and a length in bytes. They may hold NUL and need none at the end. NULL with length 0 is an empty
  * text. A model's output may be any bytes; all other input must be UTF-8. Texts of the library are UTF-8, with U+FFFD
  * for other bytes of the output.
@@ -339,7 +343,7 @@ CHAT_MUST_USE chat_status chat_template_new(const char *source, size_t source_le
  *   `eos_token_id` of a `generation_config.json` lists. Templates do not see them; masks, the next turn and the reading of
  *   outputs do;
  * - `learn_only` (boolean, default false): use only what the template's text shows, no built-in reader of a template
- *   family and no work-around;
+ *   family;
  * - `prove` (boolean, default true): if there are several ways to read the format, render test messages at the first
  *   request and take the way that reads them best. False takes the first way;
  * - `response_template` (object, default null): how the model's output is read, as transformers has it (version 1), in

@@ -103,7 +103,7 @@ impl ChatTemplate {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Template`] for a syntax error, [`crate::ErrorKind::Limit`] if the source is too long,
-    /// [`crate::ErrorKind::InvalidArgument`] for a JSON object without a template, or a response template that cannot be read.
+    /// [`crate::ErrorKind::InvalidArgument`] for an empty source, a JSON object without a template, or a response template that cannot be read.
     pub fn new(source: &str, bos: &str, eos: &str) -> Result<Self> {
         let options = TemplateOptions { bos: bos.to_owned(), eos: eos.to_owned(), ..TemplateOptions::default() };
         ChatTemplate::with_options(source, &options)

@@ -387,6 +387,16 @@ fn source_files() -> Vec<Source> {
     paths.into_iter().map(source).collect()
 }
 
+/// Where a machine has no linker of a distribution's, a script takes that of the compiler, and does not end.
+#[test]
+#[cfg(unix)]
+fn scripts_go_on_where_there_is_no_linker() {
+    let script = ". .ci/compiler.sh; compgen() { return 1; }; linker=$(wasm_linker); echo \"<$linker>\"";
+    let out = std::process::Command::new("bash").args(["-euo", "pipefail", "-c", script]).current_dir(root()).output();
+    let Ok(out) = out else { return eprintln!("skipped: no bash") };
+    assert_eq!(String::from_utf8_lossy(&out.stdout), "<>\n", "{}", String::from_utf8_lossy(&out.stderr));
+}
+
 /// Knowledge of templates has a reason, or it goes.
 #[test]
 fn families_say_why_they_stay() {

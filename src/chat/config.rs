@@ -25,6 +25,9 @@ impl Config {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] where there is no template in it, or none of that name, and for the name of a file.
     pub fn read(text: &str, name: &str) -> Result<Option<Config>> {
+        if text.is_empty() {
+            return Err(Error::invalid("the template is empty"));
+        }
         // A prompt that never changes is hardly ever meant.
         let is_line = !text.contains(['{', '\n']) && text.len() < 4096;
         if is_line && [".jinja", ".jinja2", ".j2", ".json"].iter().any(|end| text.ends_with(end)) {
@@ -39,7 +42,7 @@ impl Config {
             let message = format!("the file has {} bytes, more than {}", text.len(), limits::CONFIG_BYTES);
             return Err(Error::new(ErrorKind::Limit, message));
         }
-        let Ok(fields) = serde_json::from_str::<Value>(text) else { return Ok(None) };
+        let Ok(fields) = chatparse_base::json::from_text::<Value>(text) else { return Ok(None) };
         let token = |name: &str| {
             let token = &fields[name];
             let text = token.as_str().or_else(|| token["content"].as_str());

@@ -28,7 +28,7 @@ pub struct TemplateOptions {
     /// The texts of further tokens that end the model's output, e.g. those of all ids that `eos_token_id` of a
     /// `generation_config.json` lists. Templates do not see them.
     pub ends: Vec<String>,
-    /// Learn from the template's renders only: use neither the families of templates nor the work-arounds.
+    /// Learn from the template's renders only: use no knowledge of families of templates.
     pub learn_only: bool,
     /// If there are several readers for the template, test them on messages that the template renders, and use the best.
     /// Otherwise the first is used, and a proof is made on request only. On by default.
@@ -63,7 +63,7 @@ impl TemplateOptions {
     /// [`crate::ErrorKind::InvalidArgument`] for another shape, and for an unknown field.
     pub fn from_text(text: &str) -> Result<Self> {
         // Parsed as an object first, because serde would accept an array of values.
-        let fields = serde_json::from_str::<Map<String, Value>>(text);
+        let fields = chatparse_base::json::from_text::<Map<String, Value>>(text);
         let options = fields.and_then(|fields| serde_json::from_value(fields.into()));
         options.map_err(|error| Error::invalid(format!("options: {error}")))
     }

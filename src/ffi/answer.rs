@@ -86,7 +86,7 @@ struct AnswerState {
 
 impl chat_answer {
     fn new(api: Api, request: &str, options: &str) -> Result<Self> {
-        let body: Value = serde_json::from_str(request)
+        let body: Value = chatparse_base::json::from_text(request)
             .map_err(|error| Error::invalid(format!("the request is not JSON: {error}")))?;
         let chat = api.request(&body)?.to_string();
         let options = AnswerOptions { request: body, ..AnswerOptions::from_json(&object(options, "options")?)? };
@@ -112,7 +112,7 @@ impl chat_answer {
 /// JSON text, or nothing for an empty object.
 fn object(text: &str, name: &str) -> Result<Value> {
     let text = if text.is_empty() { "{}" } else { text };
-    serde_json::from_str(text).map_err(|error| Error::invalid(format!("{name}: not JSON: {error}")))
+    chatparse_base::json::from_text(text).map_err(|error| Error::invalid(format!("{name}: not JSON: {error}")))
 }
 
 /// One event of a streamed answer.

@@ -63,7 +63,7 @@ pub unsafe extern "C" fn chat_template_new(
 ///   `eos_token_id` of a `generation_config.json` lists. Templates do not see them; masks, the next turn and the reading of
 ///   outputs do;
 /// - `learn_only` (boolean, default false): use only what the template's text shows, no built-in reader of a template
-///   family and no work-around;
+///   family;
 /// - `prove` (boolean, default true): if there are several ways to read the format, render test messages at the first
 ///   request and take the way that reads them best. False takes the first way;
 /// - `response_template` (object, default null): how the model's output is read, as transformers has it (version 1), in

@@ -22,6 +22,30 @@ fn messages(source: &str, messages: Value) -> Value {
 }
 
 #[test]
+fn what_json_lacks_is_named() {
+    for (word, value) in [("NaN", "NaN"), ("Infinity", "Infinity")] {
+        let error = Request::from_text(&format!(r#"{{"messages": [], "now": {value}}}"#)).unwrap_err();
+        let said = format!("the request is not JSON: JSON has no {word}: expected value at line 1 column 24");
+        assert_eq!(error.message(), said);
+    }
+    assert_eq!(Request::from_text("").unwrap_err().kind(), ErrorKind::InvalidArgument);
+}
+
+#[test]
+fn the_way_that_tools_are_revealed_can_be_set() {
+    use chatparse::message::RevealedTools;
+    let mut request = Request::from_json(&json!({"messages": []})).unwrap();
+    request.revealed_tools = RevealedTools::Listed;
+    assert_eq!(request.revealed_tools, RevealedTools::Listed);
+}
+
+#[test]
+fn an_empty_template_is_refused() {
+    let error = chatparse::ChatTemplate::new("", "", "").unwrap_err();
+    assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidArgument, "the template is empty"));
+}
+
+#[test]
 fn a_bare_request_has_defaults() {
     let request = Request::from_json(&json!({"messages": [], "unknown": 1, "grammar": null})).unwrap();
     assert_eq!(request.tool_choice, ToolChoice::Auto);

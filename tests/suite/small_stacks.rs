@@ -90,6 +90,80 @@ fn templates() {
     });
 }
 
+/// What threads of musl have. Unoptimised code has frames many times the size.
+const SMALLEST: usize = if cfg!(debug_assertions) { 1 << 20 } else { 128 << 10 };
+
+/// A template whose macros follow a value as deep as it is, as many templates print schemas and arguments.
+const FOLLOWS: &str = "{% macro show(v) %}{% if v is mapping %}{% for k in v %}{{ k }}:{{ show(v[k]) }}{% endfor %}\
+    {% elif v is string %}{{ v }}{% else %}{% for i in v %}{{ show(i) }}{% endfor %}{% endif %}{% endmacro %}\
+    {% for t in tools or [] %}{{ show(t.function.parameters) }}{% endfor %}{% for m in messages %}<{{ m.role }}>{{ m.content }}\
+    {% for c in m.tool_calls or [] %}[{{ c.function.name }}]{{ show(c.function.arguments) }}{% endfor %}{% endfor %}";
+
+#[test]
+fn the_smallest_threads() {
+    let plain = r#"{"messages": [{"role": "user", "content": "Hi"}]}"#.to_owned();
+    let mut cases = vec![
+        ("macro", "{% macro a(n) %}{{ a(n+1) }}{% endmacro %}{{ a(1) }}".to_owned(), plain.clone()),
+        (
+            "macro and filters",
+            "{% macro a(n) %}{% for i in [1] %}{{ ('x' ~ a(n+1))|trim }}{% endfor %}{% endmacro %}{{ a(1) }}"
+                .to_owned(),
+            plain.clone(),
+        ),
+        (
+            "callers",
+            "{% macro a(n) %}{% call a(n+1) %}{% endcall %}{% endmacro %}{% call a(1) %}{% endcall %}".to_owned(),
+            plain.clone(),
+        ),
+    ];
+    for depth in [30, 60, 110, 140, 3_000] {
+        let schema = around(r#"{"type":"array","items":"#, r#"{"type":"string"}"#, "}", depth);
+        let tools = format!(r#"[{{"type":"function","function":{{"name":"f","parameters":{schema}}}}}]"#);
+        let arguments = Value::from(around("[", "1", "]", depth));
+        let call = format!(r#"{{"id":"1","type":"function","function":{{"name":"f","arguments":{arguments}}}}}"#);
+        let calls = format!(r#"[{{"role":"assistant","content":"","tool_calls":[{call}]}}]"#);
+        cases.extend([
+            ("schema", FOLLOWS.to_owned(), format!(r#"{{"messages":[],"tools":{tools}}}"#)),
+            ("arguments", FOLLOWS.to_owned(), format!(r#"{{"messages":{calls}}}"#)),
+            ("arguments as text", "{{ messages }}{{ tools|tojson }}".to_owned(), {
+                let text = Value::from(around(r#"{"a":"#, "1", "}", depth));
+                let call = format!(r#"{{"id":"1","type":"function","function":{{"name":"f","arguments":{text}}}}}"#);
+                format!(r#"{{"messages":[{{"role":"assistant","content":"","tool_calls":[{call}]}}],"tools":{tools}}}"#)
+            }),
+            ("brackets", format!("{{{{ {} }}}}", around("[", "1", "]", depth)), plain.clone()),
+            ("maps", format!("{{{{ {} }}}}", around("{'a':", "1", "}", depth)), plain.clone()),
+        ]);
+        for (open, close) in [
+            ("{% if 1 %}", "{% endif %}"),
+            ("{% set a %}", "{% endset %}"),
+            ("{% filter trim %}", "{% endfilter %}"),
+            ("{% macro m() %}", "{% endmacro %}"),
+        ] {
+            cases.push(("blocks", around(open, "x", close, depth), plain.clone()));
+        }
+    }
+    let cases: Vec<_> = cases.into_iter().map(|(name, source, text)| (name, (source, text))).collect();
+    each(SMALLEST, &cases, |(source, text)| {
+        let (Ok(template), Ok(request)) = (ChatTemplate::new(source, "", ""), Request::from_text(text)) else { return };
+        let Ok(params) = template.params(&request) else { return };
+        drop(params.parser.parse(b"<user>[f]{", false, false));
+        params.grammar();
+    });
+}
+
+/// Depth costs no answer: what needed more than the caller's stack is rendered.
+#[test]
+fn deep_values_are_rendered_on_the_smallest_threads() {
+    let schema = around(r#"{"a":"#, r#""deep""#, "}", 60);
+    let tools = format!(r#"[{{"type":"function","function":{{"name":"f","parameters":{schema}}}}}]"#);
+    let text = format!(r#"{{"messages":[{{"role":"user","content":"Hi"}}],"tools":{tools}}}"#);
+    each(SMALLEST, &[("deep", text)], |text| {
+        let template = ChatTemplate::new(FOLLOWS, "", "").unwrap();
+        let prompt = template.params(&Request::from_text(text).unwrap()).unwrap().prompt;
+        assert!(prompt.contains("a:deep<user>Hi"), "{prompt}");
+    });
+}
+
 #[test]
 fn requests_and_texts() {
     let nested = |depth: usize| around("[", "", "]", depth);

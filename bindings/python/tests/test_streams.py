@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import copy
 import gc
 import pickle
 import threading
@@ -295,3 +296,12 @@ def test_memory_comes_back(template, params):
         use()
     # Any of these, if it leaked, would take 30 MB.
     assert resident() - before < 20_000_000
+
+
+def test_what_is_immutable_is_its_own_copy_and_says_what_to_send(params: Params) -> None:
+    message = params.parse("Hi")
+    for each, other in ((message, "to_dict"), (params, "parser")):
+        assert copy.copy(each) is each and copy.deepcopy([each])[0] is each
+        with pytest.raises(TypeError, match=other):
+            pickle.dumps(each)
+    assert pickle.loads(pickle.dumps(params.parser())).parse("Hi") == message

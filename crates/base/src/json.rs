@@ -2,6 +2,7 @@
 //! each field, some 200 bytes; this one calls functions that are compiled once.
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Map;
 pub use serde_json::Value;
 
@@ -40,6 +41,40 @@ macro_rules! json {
         $crate::json::Value::Object(object)
     }};
     ($value:expr) => { $crate::json::value(&$value) };
+}
+
+/// Nesting up to which JSON is read on the caller's stack: serde_json takes some 1.1 KiB for a level.
+const SHALLOW: usize = 48;
+
+/// Reads JSON text as serde_json does, up to its 128 levels, on a stack that is deep enough.
+///
+/// # Errors
+/// Those of serde_json; and where the text nests deeply and there is no thread for that.
+pub fn from_text<T: DeserializeOwned + Send>(text: &str) -> serde_json::Result<T> {
+    if !nests(text.as_bytes(), SHALLOW) {
+        return serde_json::from_str(text);
+    }
+    crate::stack::deep(|| Ok(serde_json::from_str(text))).unwrap_or_else(|error| Err(serde::de::Error::custom(error)))
+}
+
+/// Whether brackets outside of strings nest deeper than `most`.
+fn nests(text: &[u8], most: usize) -> bool {
+    // Mostly there are fewer.
+    if memchr::memchr2_iter(b'[', b'{', text).nth(most).is_none() {
+        return false;
+    }
+    let (mut depth, mut inside, mut escaped) = (0_usize, false, false);
+    text.iter().any(|byte| {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = inside,
+            b'"' => inside = !inside,
+            b'[' | b'{' if !inside => depth += 1,
+            b']' | b'}' if !inside => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > most
+    })
 }
 
 /// An empty list.

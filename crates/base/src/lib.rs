@@ -10,5 +10,6 @@ pub mod json;
 pub mod json_string;
 pub mod limits;
 pub mod sort;
+pub mod stack;
 
 pub use error::{Error, ErrorKind, Place, Result};

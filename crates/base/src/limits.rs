@@ -1,4 +1,4 @@
-//! Every limit on the cost of input, in time, memory and stack (1 MiB), in one place. Input is untrusted: reaching a limit
+//! Every limit on the cost of input, in time, memory and stack (128 KiB of the caller's), in one place. Input is untrusted: reaching a limit
 //! gives an error, a status or a less exact result, as documented for each, and never a hang.
 //!
 //! Numbers that only affect presentation (e.g. the length of a quoted text) are defined where they are used.
@@ -69,6 +69,10 @@ pub const RENDER_BYTES: usize = 256 << 20;
 
 /// Maximum nesting of one render: a loop or condition takes one level, a macro call about six.
 pub const RENDER_DEPTH: usize = 500;
+
+/// Nesting up to which a render uses the caller's stack, at most 700 bytes for a level. A render that nests deeper runs again, on a
+/// stack of its own.
+pub const SHALLOW_DEPTH: usize = 64;
 
 /// Maximum nesting of lists and maps that a render builds. Twice that of requests, so that a template can wrap values.
 pub const VALUE_DEPTH: usize = 2 * JSON_DEPTH;

@@ -28,9 +28,10 @@ use crate::source::generation_prompt;
 use crate::source::macros;
 use crate::source::rewrite::{Rewritten, excerpt, line_and_column, shortened};
 use chatparse_base::limits::{
-    LEARNING_WORK, PROBE_FUEL, PROBE_WORK, PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL, RENDER_WORK, STEP_WORK,
+    LEARNING_WORK, PROBE_FUEL, PROBE_WORK, PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL, RENDER_WORK, SHALLOW_DEPTH,
+    STEP_WORK,
 };
-use chatparse_base::{Error, ErrorKind, Place, Result};
+use chatparse_base::{Error, ErrorKind, Place, Result, stack};
 
 /// Filters that only the source pass inserts.
 const OPERATORS: &[(&str, Call)] = &[
@@ -172,8 +173,21 @@ impl Engine {
         self.env.add_global(LABELS, Value::from(labels.text()));
     }
 
-    /// Renders the template.
-    pub(crate) fn render(&self, context: Value) -> Result<String> {
+    /// Renders the template, on the caller's stack where that will do. The context is made anew for each try, because a template may
+    /// change its values.
+    pub(crate) fn render(&self, context: impl Fn() -> Result<Value> + Sync) -> Result<String> {
+        match self.write(context()?, Prompt::default()) {
+            Err(error) if is_too_deep(error.message()) => stack::deep(|| {
+                let mut deep = self.clone();
+                deep.env.set_recursion_limit(RENDER_DEPTH);
+                deep.write(context()?, Prompt::default())
+            }),
+            rendered => rendered,
+        }
+    }
+
+    /// Renders a short probe.
+    pub(crate) fn try_with(&self, context: Value) -> Result<String> {
         self.write(context, Prompt::default())
     }
 
@@ -190,7 +204,9 @@ impl Engine {
         let meter = Meter::start(max_work);
         let rendered = self.run(context, &mut prompt, &meter);
         if let Some(learning) = &self.learning {
-            learning.spend(&rendered, budget::spent());
+            // It is tried again with a deeper stack.
+            let again = self.env.recursion_limit() < RENDER_DEPTH;
+            learning.spend(&rendered, budget::spent(), again);
         }
         rendered?;
         String::from_utf8(prompt.text).map_err(|_| Error::new(ErrorKind::Internal, "a rendered prompt is not UTF-8"))
@@ -226,12 +242,13 @@ impl Learning {
         }
     }
 
-    /// Counts a render that took this work besides its steps.
-    fn spend(&self, rendered: &Result<u64>, work: u64) {
+    /// Counts a render that took this work besides its steps. `again`: one that nests too deeply is no end yet.
+    fn spend(&self, rendered: &Result<u64>, work: u64, again: bool) {
         let steps = match rendered {
             Ok(steps) => *steps,
             Err(error) => {
-                self.over.fetch_or(error.kind() == ErrorKind::Limit, Memory::Relaxed);
+                let is_last = error.kind() == ErrorKind::Limit && !(again && is_too_deep(error.message()));
+                self.over.fetch_or(is_last, Memory::Relaxed);
                 // It is not known how many it was.
                 PROBE_FUEL / 16
             }
@@ -264,7 +281,7 @@ fn empty() -> Environment<'static> {
     env.set_debug(false);
     env.set_undefined_behavior(UndefinedBehavior::Chainable);
     env.set_fuel(Some(RENDER_FUEL));
-    env.set_recursion_limit(RENDER_DEPTH);
+    env.set_recursion_limit(SHALLOW_DEPTH);
     env.set_formatter(format);
     env.set_unknown_method_callback(methods::call);
     for &(name, code) in filters::FILTERS.iter().chain(list_filters::FILTERS) {
@@ -349,12 +366,17 @@ fn format(out: &mut Output, _: &mut State, value: &Value) -> std::result::Result
 /// The maximum length of an error's text: a template may raise one with any value in it.
 const ERROR_CHARS: usize = 4_000;
 
+/// Whether an error is that a render nests too deeply; the engine has no other sign of it.
+fn is_too_deep(error: &str) -> bool {
+    error.contains("recursion limit")
+}
+
 /// Converts the engine's error: adds the line, and the column of the tag if it is on that line. An error that the template
 /// raised itself is used as it is.
 fn failure(error: &minijinja::Error, origin: &Origin) -> Error {
     let kind = match error.kind() {
         EngineErrorKind::OutOfFuel | EngineErrorKind::WriteFailure => ErrorKind::Limit,
-        _ if error.detail().is_some_and(|detail| detail.contains("recursion limit")) => ErrorKind::Limit,
+        _ if error.detail().is_some_and(is_too_deep) => ErrorKind::Limit,
         _ => ErrorKind::Template,
     };
     let raised = error.detail().and_then(|detail| detail.strip_prefix(RAISED));

@@ -38,6 +38,7 @@ use serde_json::{Map, Value};
 
 use chatparse_base::find::char_border_before;
 use chatparse_base::limits::TEMPLATE_BYTES;
+use chatparse_base::stack;
 use chatparse_message::text_part;
 
 pub use chatparse_base::{Error, ErrorKind, Result};
@@ -211,6 +212,11 @@ impl Template {
                 format!("the template has {} bytes, more than {TEMPLATE_BYTES}", source.len()),
             ));
         }
+        stack::deep(|| Template::compile(source, bos, eos))
+    }
+
+    /// As [`Template::new`]; recurses as deeply as the source nests.
+    fn compile(source: &str, bos: &str, eos: &str) -> Result<Template> {
         let whole = rewrite::normalize(source);
         let source = rewrite::patched(&whole);
         let callers = macros::callers(&whole);
@@ -254,7 +260,7 @@ impl Template {
         };
         let unpatched = self.unpatched.as_ref().map(|unpatched| {
             let Unpatched { source, compiled } = &**unpatched;
-            let compiled = compiled.get_or_init(|| Compiled::new(source, &[]));
+            let compiled = compiled.get_or_init(|| stack::deep(|| Compiled::new(source, &[])));
             Arc::new(Unpatched {
                 source: source.clone(),
                 compiled: compiled.as_ref().map(show).map_err(Error::clone).into(),
@@ -336,13 +342,13 @@ impl Template {
     /// [`ErrorKind::Template`] with the line where the template raises or fails, [`ErrorKind::Limit`] where it
     /// takes too many steps, recurses too deeply or builds too much text.
     pub fn render(&self, conversation: &Conversation) -> Result<String> {
-        self.compiled(conversation)?.engine.render(self.context(conversation)?.value())
+        self.compiled(conversation)?.engine.render(|| Ok(self.context(conversation)?.value()))
     }
 
     fn compiled(&self, conversation: &Conversation) -> Result<&Compiled> {
         match &self.unpatched {
             Some(unpatched) if conversation.plain => {
-                let compiled = unpatched.compiled.get_or_init(|| Compiled::new(&unpatched.source, &[]));
+                let compiled = unpatched.compiled.get_or_init(|| stack::deep(|| Compiled::new(&unpatched.source, &[])));
                 compiled.as_ref().map_err(Clone::clone)
             }
             _ => Ok(&self.compiled),

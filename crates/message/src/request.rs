@@ -10,6 +10,7 @@ use super::{
     Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, GrammarStyle, IncompleteCalls, Leniency,
     MalformedArguments, Message, OpeningAgain, ReasoningFormat, Request, RevealedTools, UnknownTools,
 };
+use chatparse_base::json::from_text;
 use chatparse_base::{Error, Result};
 
 impl Request {
@@ -32,7 +33,7 @@ impl Request {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if a text is not JSON; otherwise as [`Request::from_json_with`].
     pub fn from_text_with(body: &str, options: &str) -> Result<Request> {
-        match serde_json::from_str(body) {
+        match from_text(body) {
             Ok(Body { rest, messages }) => Request::read_with(&rest, messages, &parsed(options, "options")?),
             // Parsing it as generic JSON gives a better error.
             Err(_) => Request::from_json_with(&parsed(body, "request")?, &parsed(options, "options")?),
@@ -183,7 +184,14 @@ pub fn messages_from_json(messages: &Value) -> Result<Vec<Message>> {
 }
 
 fn parsed(text: &str, what: &str) -> Result<Value> {
-    serde_json::from_str(text).map_err(|error| Error::invalid(format!("the {what} is not JSON: {error}")))
+    from_text(text).map_err(|error| {
+        // What other languages print for numbers that JSON does not have.
+        let line = text.split('\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
+        let rest = line.get(error.column().saturating_sub(1)..).unwrap_or_default();
+        let no_number = ["NaN", "Infinity"].into_iter().find(|word| rest.starts_with(word));
+        let why = no_number.map_or(String::new(), |word| format!("JSON has no {word}: "));
+        Error::invalid(format!("the {what} is not JSON: {why}{error}"))
+    })
 }
 
 /// The fields that are options of this library and not OpenAI's.

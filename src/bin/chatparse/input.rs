@@ -40,7 +40,7 @@ pub const TEMPLATE_OPTIONS: &[Opt] = &[
 pub const LEARN_ONLY: Opt = Opt {
     name: "--learn-only",
     value: None,
-    about: "learn from the template only: use neither the families of templates nor the work-arounds",
+    about: "learn from the template only: use no knowledge of families of templates",
 };
 
 /// For the same commands.

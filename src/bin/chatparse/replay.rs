@@ -37,7 +37,7 @@ A scenario has `id`, `template` (a file) or `template_source`, `bos`, `eos` and 
   timeline           false: without the deltas of each step of an output
   strict             true: an output that does not match the template's format is an error
   want_caps          true: the template's capabilities
-  learn_only         true: use neither the families of templates nor the work-arounds
+  learn_only         true: use no knowledge of families of templates
   response_template  a response template that the outputs are read by
   plain              true: the template gets the request unchanged
   defaults           \"library\": what the request does not say has the library's default, not llama.cpp's

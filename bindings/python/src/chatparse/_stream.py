@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 from . import _native
 from ._types import (
@@ -13,9 +13,19 @@ from ._types import (
 
 
 class Message(_native.Message):
-    """What a model said. `Stream.message` and `Params.parse` make them. Immutable; threads may share them."""
+    """What a model said. `Stream.message` and `Params.parse` make them. Immutable; threads may share them, and a copy is the same object.
+    Another process gets `to_dict()` and `report()`, or the output and the parser."""
 
     __slots__ = ()
+
+    def __copy__(self) -> Message:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Message:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Message cannot be pickled: send to_dict() and report(), or the output and the Parser")
 
     @property
     def outcome(self) -> Outcome:

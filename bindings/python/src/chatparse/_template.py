@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import _native
 from ._types import (
@@ -111,9 +111,19 @@ class Template(_native.Template):
 
 class Params(_native.Params):
     """What one request needs: its prompt, what sampler and tokenizer must know, and the parser of the output. `Template.params` and
-    `next` make them. Immutable; threads may share them."""
+    `next` make them. Immutable; threads may share them, and a copy is the same object. Another process gets `to_dict()` and the
+    parser, which can be pickled."""
 
     __slots__ = ()
+
+    def __copy__(self) -> Params:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Params:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Params cannot be pickled: send to_dict() and the parser, or the request")
 
     def __repr__(self) -> str:
         return f"<chatparse.Params format={self.format!r}, a prompt of {len(self.prompt)} characters>"

@@ -11,7 +11,7 @@ public struct Template: Sendable {
   ///   - bos: The text of the token that begins a text, and `eos` of the one that ends a turn; where empty, those of the file.
   ///   - ends: The texts of further tokens that end the model's output, which templates do not see.
   ///   - name: Which of several templates of the file.
-  ///   - learnOnly: Whether only what the template's text shows is used: no built-in reader of a family, no work-around.
+  ///   - learnOnly: Whether only what the template's text shows is used: no built-in reader of a family.
   ///   - prove: Whether several ways to read the format are tried at the first request; otherwise the first is taken.
   public init(
     _ source: String, bos: String = "", eos: String = "", ends: [String] = [], name: String = "default",

@@ -26,7 +26,7 @@ use chatparse_base::{Error, ErrorKind};
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] where it is no JSON, or nested too deep.
 pub fn from_text(text: &str) -> Result<Value, Error> {
-    serde_json::from_str(text).map_err(|error| Error::invalid(format!("the schema cannot be read: {error}")))
+    chatparse_base::json::from_text(text).map_err(|error| Error::invalid(format!("the schema cannot be read: {error}")))
 }
 
 /// An error about the schema at `pointer`.

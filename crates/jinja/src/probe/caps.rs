@@ -29,7 +29,7 @@ impl Trial {
             variables.extend(more);
         }
         let context = traced(&Json::Object(variables), Some(Trace::root(&usage)));
-        let output = context.ok().and_then(|context| engine.render(context).ok());
+        let output = context.ok().and_then(|context| engine.try_with(context).ok());
         Trial { output, usage }
     }
 

@@ -65,7 +65,7 @@ fn build(json: &Json, trace: Option<Trace>, labels: Option<&Labels>, inside: boo
                 Value::from_object(Text { text: text.clone(), trace: trace.clone() })
             }
             (_, Some((labels, (json, number)))) => {
-                let json = serde_json::from_str(json).map_err(|_| ErrorKind::InvalidOperation)?;
+                let json = chatparse_base::json::from_text(json).map_err(|_| ErrorKind::InvalidOperation)?;
                 Value::from_object(Scalar::new(from_json(&json)?, number, *labels))
             }
             _ => Value::from(text.as_str()),

@@ -286,7 +286,7 @@ fn fit_arguments(message: &mut Value, index: usize, template: &Template, policy:
     for (call_index, call) in calls.into_iter().flatten().enumerate() {
         let arguments = &mut call["function"]["arguments"];
         let Some(text) = arguments.as_str() else { continue };
-        let read = serde_json::from_str::<Value>(text);
+        let read = chatparse_base::json::from_text::<Value>(text);
         let caps = template.caps();
         let empty = match (&read, policy) {
             (Ok(Value::Object(_)), _) => false,
