@@ -113,7 +113,10 @@ impl Arguments<'_> {
             let named = perhaps_quoted(p, p.arg_name(member.name), &close, &self.members.slots);
             // A tag of the glue that stands there twice is glue, too, and the tag behind a name may be left out.
             let [next, name_close, open] = [&self.members.next, &close, &rest].map(tag);
-            let again = |tag: &str| p.tolerated(p.many(p.sequence([p.space(), p.marker(tag)])));
+            let again = |tag: &str| {
+                let all = || p.tolerated(p.many(p.sequence([p.space(), p.marker(tag)])));
+                p.shared(&format!("again {tag}"), all)
+            };
             let left_out = name_close.and(open).map(|open| p.tolerated(p.and(p.sequence([p.space(), p.marker(open)]))));
             let ends = p.choice([between(&close)].into_iter().chain(left_out));
             let ends = [ends].into_iter().chain(name_close.map(again));
