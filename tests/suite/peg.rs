@@ -187,11 +187,14 @@ fn naive(arena: &Arena, id: ExprId, text: &[u8], at: usize, log: &mut Vec<Captur
                     b'\\' => {
                         at += match *text.get(at + 1)? {
                             b'u' => {
-                                let digits = text.get(at + 2..at + 6)?;
-                                digits.iter().all(u8::is_ascii_hexdigit).then_some(6)?
+                                let digits = &text[at + 2..text.len().min(at + 6)];
+                                if !digits.iter().all(u8::is_ascii_hexdigit) {
+                                    return Some(at);
+                                }
+                                (digits.len() == 4).then_some(6)?
                             }
                             b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => 2,
-                            _ => return None,
+                            _ => return Some(at),
                         }
                     }
                     _ => at += 1,

@@ -87,6 +87,7 @@ impl Sink for MessageBuilder {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Begin(..) | Event::End(..) => {}
+            Event::Text(channel, ..) if self.replaces_call(channel) => self.contradicted = true,
             Event::Text(Channel::Content, text, span) => self.content(text, span),
             Event::Text(Channel::Reasoning, text, span) => self.reasoning(text, span),
             Event::Call { name, early, flags, span } => self.call(name, &early, flags, span),
@@ -111,26 +112,19 @@ impl MessageBuilder {
         self.clear_deltas();
     }
 
-    /// Whether this text, if it grows, stands in the place of a call that was shown and undone.
-    fn replaces_call(&self, text: &PieceTable) -> bool {
+    /// Whether new text stands in the place of a call that was shown and undone.
+    fn replaces_call(&self, channel: Channel) -> bool {
+        let text = if channel == Channel::Content { &self.content } else { &self.reasoning };
         self.begun < self.calls.len() && text.is_confirmed()
     }
 
     fn content(&mut self, text: Text<'_>, span: Range<usize>) {
-        if self.replaces_call(&self.content) {
-            self.contradicted = true;
-            return;
-        }
         let from = self.delta_text.len();
         let new = self.content.append(text, (!self.without_deltas).then_some(&mut self.delta_text));
         self.report(DeltaKind::Content, 0, new, from, span);
     }
 
     fn reasoning(&mut self, text: Text<'_>, span: Range<usize>) {
-        if self.replaces_call(&self.reasoning) {
-            self.contradicted = true;
-            return;
-        }
         let from = self.delta_text.len();
         let shows = self.reasoning_shows || !text.is_blank();
         let new = if shows {

@@ -113,12 +113,14 @@ impl Arguments<'_> {
             let named = perhaps_quoted(p, p.arg_name(member.name), &close, &self.members.slots);
             // A tag of the glue that stands there twice is glue, too, and the tag behind a name may be left out.
             let [next, name_close, open] = [&self.members.next, &close, &rest].map(tag);
-            let again = |tag: &str| p.tolerated(p.many(p.sequence([p.space(), p.marker(tag)])));
+            let again = |tag: &str| {
+                let all = || p.tolerated(p.many(p.sequence([p.space(), p.marker(tag)])));
+                p.shared(&format!("again {tag}"), all)
+            };
             let left_out = name_close.and(open).map(|open| p.tolerated(p.and(p.sequence([p.space(), p.marker(open)]))));
             let ends = p.choice([between(&close)].into_iter().chain(left_out));
-            let ends = [ends].into_iter().chain(name_close.map(again));
             let opens_again = next.map(again).into_iter();
-            let name = opens_again.chain([between(before), p.tolerated(p.space()), named]).chain(ends);
+            let name = opens_again.chain([between(before), p.tolerated(p.space()), named, ends]);
             let name = p.sequence(name.collect::<Vec<_>>());
             let all = FormatBuilder::is_any(member.name);
             let opens = self.opens.iter().take(if all { 1 } else { self.opens.len() });
@@ -135,7 +137,8 @@ impl Arguments<'_> {
             let closed = tag(&value_close).zip(open).map(|(close, _)| [p.space(), p.marker(close), between(&rest)]);
             let closed = closed.map(|ways| p.tolerated(p.sequence(ways)));
             let rest = p.choice([between(&rest)].into_iter().chain(closed).chain(left_out).collect::<Vec<_>>());
-            Some(p.sequence([p.atomic(name), rest, p.markup_ends(), value]))
+            let ends_again = name_close.map_or_else(|| p.empty(), again);
+            Some(p.sequence([p.atomic(name), ends_again, rest, p.markup_ends(), value]))
         });
         p.choice(ways.collect::<Vec<_>>())
     }
