@@ -486,7 +486,9 @@ impl<'a> Writer<'a> {
             return Constraint::Free;
         }
         // The marker may stand behind the name that each call begins with.
-        let behind = self.edges(self.before_calls(), Spot::Call).all(|edge| !edge.glue.head().contains(marker));
+        let behind = self
+            .edges(self.before_calls(), Spot::Call)
+            .all(|edge| edge.glue.literal().is_some_and(|text| !text.contains(marker)));
         if behind && self.tolerances.calls_from.is_empty() && self.turn.calls_begin_with_names() {
             let words = self.spec.tools().iter().map(|tool| Trigger::word(format!("{}{marker}", tool.name)));
             return Constraint::Lazy(words.collect());
