@@ -1137,8 +1137,8 @@ typedef struct {
 
 /**
  * Renders the prompt of a request and finds the source of each byte. The prompt is that of
- * `chat_params_from_template`. Takes one render of a conversation of texts, after some thirty small ones at the first; else two
- * to five, and up to some 160 if the template inspects values. `request` and `options` are as for
+ * `chat_params_from_template`. Takes two
+ * to five renders, and up to some 160 if the template inspects values. `request` and `options` are as for
  * `chat_params_from_template_with`; `options` may be NULL.
  *
  * Errors: as `chat_params_from_template_with`.

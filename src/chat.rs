@@ -11,7 +11,7 @@ use crate::format_cache::{CompiledFormat, FormatCache};
 use crate::proof::{self, Choice, Exam, Proof, Reading};
 use crate::reader::{Prompts, Reader, Taught};
 #[cfg(feature = "segments")]
-use crate::segments::{self, Ordinary, Segments};
+use crate::segments::{self, Segments};
 use chatparse_base::Result;
 use chatparse_base::limits;
 use chatparse_grammar::{self as grammar, Begins, Dialect, Grammar, Printed};
@@ -60,9 +60,6 @@ struct Shared {
     choice: OnceLock<Choice>,
     proof: OnceLock<Proof>,
     formats: FormatCache,
-    /// What prompts of ordinary conversations have between their texts.
-    #[cfg(feature = "segments")]
-    ordinary: Ordinary,
 }
 
 /// The prompt and the parser for one request, with what else a host needs. Immutable; threads may share it.
@@ -142,8 +139,6 @@ impl ChatTemplate {
             choice: OnceLock::new(),
             proof: OnceLock::new(),
             formats: FormatCache::default(),
-            #[cfg(feature = "segments")]
-            ordinary: Ordinary::default(),
         }))
     }
 
@@ -298,8 +293,7 @@ impl ChatTemplate {
     }
 
     /// The prompt of a request with the origin of each of its bytes: the template, or a message and its field, a tool or a
-    /// variable, and the turns of the assistant. Takes one render of a conversation of texts, after some thirty small ones at the
-    /// first; else two to five, and up to some 160 if the template inspects values, so call it only if the result is needed.
+    /// variable, and the turns of the assistant. Takes two to five renders, and up to some 160 if the template inspects values, so call it only if the result is needed.
     /// [`Segments::limit`] says if something ran out: a prompt that has letters of all the scripts that labels are made of (some
     /// hundred different ones of Yi, Vai and Phags-pa) may be unknown as a whole, and have no turns.
     ///
@@ -309,7 +303,7 @@ impl ChatTemplate {
     pub fn segments(&self, request: &Request) -> Result<Segments> {
         let reader = self.reader_of(request);
         let request = &*reader.asked(&self.0.taught, &self.0.taught.template, request)?;
-        segments::segments(&self.0.taught, reader, request, &self.0.ordinary)
+        segments::segments(&self.0.taught, reader, request)
     }
 
     /// [`ChatTemplate::segments`] of each request, in their order, on at most this many threads; 0: on as many as the machine runs

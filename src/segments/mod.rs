@@ -4,15 +4,13 @@
 //! in each of its characters (`change`). Without its labels, that render must be as long as the prompt. Then the labels locate
 //! each value, and a stretch that is the same in both is the template's. If the template inspects a value, a label or a
 //! change may make another prompt: such values are found (`choice`) and labelled in another way, changed one by one, or
-//! not at all. The range that depends on such a value is unknown. The prompt of a conversation of texts alone is compared with what
-//! is learnt of the template instead (`ordinary`).
+//! not at all. The range that depends on such a value is unknown.
 
 mod batch;
 mod change;
 mod choice;
 mod json_text;
 mod marking;
-mod ordinary;
 mod places;
 mod tokens;
 mod turns;
@@ -29,9 +27,7 @@ use chatparse_base::Result;
 use chatparse_jinja::{Labels, Template};
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_message::{Continuation, Message, Request};
-pub(crate) use ordinary::Ordinary;
 pub use tokens::{Offsets, TokenLabel};
-use turns::Borders;
 pub use turns::{MaskParts, Turn, TurnPart};
 
 /// The origin of a part of a prompt.
@@ -168,23 +164,12 @@ impl Segment {
     }
 }
 
-/// The prompt of `request`, and the origin of each byte. Takes one render of an ordinary conversation; else two, a third one if
+/// The prompt of `request`, and the origin of each byte. Takes two renders, a third one if
 /// a value has outer white space, two to four of parts for turns, and up to some eighty if the template inspects values.
-pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request, ordinary: &Ordinary) -> Result<Segments> {
+pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request) -> Result<Segments> {
     let asked = Asked { taught, reader };
     let prompt = asked.render(&taught.template, request)?;
-    let label = |request: &Request| {
-        let prompt = asked.render(&taught.template, request).ok()?;
-        Some(asked.labelled(request, prompt))
-    };
-    if let Some(texts) = ordinary::texts(request)
-        && let Some(learnt) = ordinary.learnt(taught, request, &texts, label)
-        && let Some((segments, generation)) = learnt.segments(&prompt, &texts)
-        && let Some(turns) = asked.turns(request, &prompt, &segments, |known| known.turns_of(&learnt.borders))
-    {
-        return Ok(Segments { prompt, segments, generation, turns, limit: None });
-    }
-    Ok(asked.labelled(request, prompt).0)
+    Ok(asked.labelled(request, prompt))
 }
 
 /// A template that is asked whose text its prompts are.
@@ -198,22 +183,20 @@ impl Asked<'_> {
         Ok(self.reader.prompts(self.taught, template, request, false)?.prompt.prompt)
     }
 
-    /// The segments of a prompt as labels show them, and the borders of its turns.
-    fn labelled(&self, request: &Request, prompt: String) -> (Segments, Borders) {
+    /// The segments of a prompt as labels show them.
+    fn labelled(&self, request: &Request, prompt: String) -> Segments {
         let template = &self.taught.template;
         let texts = [template.source(), template.bos(), template.eos(), &prompt];
         // Values of the request that are not in the prompt may contain such letters; then a label is damaged or superfluous.
         let Some(labels) = Labels::unused_in(&texts) else {
             let segments = vec![Segment { bytes: 0..prompt.len(), origin: Origin::Unknown }];
-            let found = Segments { prompt, segments, limit: Some(Limit::Labels), ..Segments::default() };
-            return (found, Borders::default());
+            return Segments { prompt, segments, limit: Some(Limit::Labels), ..Segments::default() };
         };
         let labelled = template.labelled(labels);
         let render = |request: &Request| self.render(&labelled, request).ok();
         let found = choice::choose(&prompt, template.source(), labels, request, render);
         let limit = found.limit;
         let (segments, generation) = places::segments(&prompt, found);
-        let mut borders = Borders::default();
         let (turns, is_whole) = self.turns(request, &prompt, &segments, |known| {
             let all = request
                 .plain
@@ -226,10 +209,10 @@ impl Asked<'_> {
                 false => self.render(template, &begun.until(messages, ask)).ok(),
             };
             let (asked, closed) = (|message| up_to(message, true), |message| up_to(message + 1, false));
-            known.turns(&Borders::default(), &mut borders, asked, closed)
+            known.turns(asked, closed)
         });
         let limit = limit.or((!is_whole).then_some(Limit::Turns));
-        (Segments { prompt, segments, generation, turns, limit }, borders)
+        Segments { prompt, segments, generation, turns, limit }
     }
 
     /// Has `find` find the turns of a prompt.

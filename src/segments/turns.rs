@@ -153,39 +153,12 @@ pub(super) struct Known<'k> {
     pub closers: &'k [&'k str],
 }
 
-/// Where turns begin and end, as the template's text around their values tells; `None` where it does not.
-#[derive(Debug, Default)]
-pub(super) struct Borders {
-    begins: HashMap<String, Option<usize>>,
-    /// By the text behind the last value, in the prompt's midst and at its end.
-    ends: [HashMap<String, Option<usize>>; 2],
-}
-
-impl Borders {
-    /// Adds those of another prompt. What is another border there is none.
-    pub fn add(&mut self, other: Borders) {
-        let [midst, last] = other.ends;
-        let [own_midst, own_last] = &mut self.ends;
-        for (all, more) in [(&mut self.begins, other.begins), (own_midst, midst), (own_last, last)] {
-            for (text, border) in more {
-                all.entry(text).and_modify(|known| *known = known.filter(|_| *known == border)).or_insert(border);
-            }
-        }
-    }
-
-    /// Where the turn begins in the text in front of its first value.
-    fn begin(&self, glue: &str) -> Option<usize> {
-        self.begins.get(glue).copied().flatten()
-    }
-
-    /// Where the turn ends in the text behind its last value.
-    fn end(&self, gap: &str, is_last: bool) -> Option<usize> {
-        self.ends[usize::from(is_last)].get(gap).copied().flatten()
-    }
-
-    fn is_empty(&self) -> bool {
-        self.begins.is_empty() && self.ends.iter().all(HashMap::is_empty)
-    }
+/// Where the turns that were found begin in the text in front of their first value, and end in that behind their last, in the
+/// prompt's midst and at its end: others of the same kind are alike.
+#[derive(Default)]
+struct Borders {
+    begins: HashMap<String, usize>,
+    ends: [HashMap<String, usize>; 2],
 }
 
 /// Where a turn is, in bytes of the prompt.
@@ -199,23 +172,14 @@ struct Extent {
 }
 
 impl Known<'_> {
-    /// The turns of messages that are in the prompt, if these borders tell all of them.
-    pub fn turns_of(&self, borders: &Borders) -> Option<Vec<Turn>> {
-        let mut more = Borders::default();
-        let (turns, _) = self.turns(borders, &mut more, |_| None, |_| None);
-        more.is_empty().then_some(turns)
-    }
-
-    /// The turns of messages that are in the prompt, and whether there were renders enough for all. `known`: borders of other prompts;
-    /// `found` gets further ones. `asked`: returns the prompt that a message answers; `closed`: the conversation up to and with
-    /// a message.
+    /// The turns of messages that are in the prompt, and whether there were renders enough for all. `asked`: returns the prompt
+    /// that a message answers; `closed`: the conversation up to and with a message.
     pub fn turns(
         &self,
-        known: &Borders,
-        found: &mut Borders,
         asked: impl Fn(usize) -> Option<String>,
         closed: impl Fn(usize) -> Option<String>,
     ) -> (Vec<Turn>, bool) {
+        let mut found = Borders::default();
         let left = Cell::new(Some(2 * SEGMENT_RENDERS));
         let may_render = || {
             left.set(left.get().and_then(|left: usize| left.checked_sub(1)));
@@ -236,10 +200,7 @@ impl Known<'_> {
             let own = shown.get(&message).cloned();
             // The text around the values of a turn determines where it begins and ends, if that is known from another turn.
             let glue = own.as_ref().map(|own| self.glue(own.start.checked_sub(1)));
-            let begun = glue.as_ref().and_then(|glue| {
-                let glue = &self.prompt[glue.clone()];
-                known.begin(glue).or_else(|| found.begin(glue))
-            });
+            let begun = glue.as_ref().and_then(|glue| found.begins.get(&self.prompt[glue.clone()]).copied());
             if begun.is_none() {
                 last_asked = asked(message).unwrap_or_default();
                 same = shared(&last_asked, self.prompt);
@@ -249,7 +210,7 @@ impl Known<'_> {
                     glue.start
                         + begun.unwrap_or_else(|| {
                             let begin = self.begin(&last_asked, same, glue) - glue.start;
-                            found.begins.insert(self.prompt[glue.clone()].to_owned(), Some(begin));
+                            found.begins.insert(self.prompt[glue.clone()].to_owned(), begin);
                             begin
                         })
                 }
@@ -265,9 +226,10 @@ impl Known<'_> {
                 let start = last.map_or(begin, |last| last.end);
                 let gap = self.gap(start);
                 let (text, is_last) = (&self.prompt[gap.clone()], gap.end == self.prompt.len());
-                let end = known.end(text, is_last).or_else(|| found.end(text, is_last)).unwrap_or_else(|| {
+                let ends = &mut found.ends[usize::from(is_last)];
+                let end = ends.get(text).copied().unwrap_or_else(|| {
                     let end = self.end(&closed(message).unwrap_or_default(), last, &gap);
-                    found.ends[usize::from(is_last)].insert(text.to_owned(), Some(end));
+                    ends.insert(text.to_owned(), end);
                     end
                 });
                 from = start + end;

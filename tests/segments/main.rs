@@ -3,7 +3,6 @@
 mod conversations;
 mod derived;
 mod injection;
-mod ordinary;
 mod tokens;
 mod turns;
 

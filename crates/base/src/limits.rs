@@ -244,9 +244,6 @@ pub const SEGMENT_KEPT: usize = 400;
 /// no label.
 pub const SEGMENT_WORDS: usize = 1_000;
 
-/// Maximum number of sets of options for which a template keeps what its ordinary prompts have between their texts.
-pub const SEGMENT_LEARNT: usize = 16;
-
 /// Maximum length of a text between two messages in which the beginning of a turn is searched for, in bytes.
 pub const SEGMENT_GLUE: usize = 4 << 10;
 
