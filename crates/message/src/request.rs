@@ -10,7 +10,7 @@ use super::{
     Append, BareCalls, CallsInReasoning, Continuation, Dialects, GrammarStyle, IncompleteCalls, Leniency,
     MalformedArguments, Message, OpeningAgain, ReasoningFormat, Request, RevealedTools, UnknownTools,
 };
-use chatparse_base::{Error, Result};
+use chatparse_base::{Error, Result, number};
 
 impl Request {
     /// A request of these messages, with all else as in [`Request::from_json`] where nothing is said.
@@ -32,7 +32,7 @@ impl Request {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if a text is not JSON; otherwise as [`Request::from_json_with`].
     pub fn from_text_with(body: &str, options: &str) -> Result<Request> {
-        match serde_json::from_str(body) {
+        match number::read(body) {
             Ok(Body { rest, messages }) => Request::read_with(&rest, messages, &parsed(options, "options")?),
             // Parsing it as generic JSON gives a better error.
             Err(_) => Request::from_json_with(&parsed(body, "request")?, &parsed(options, "options")?),
@@ -168,7 +168,7 @@ pub fn messages_from_json(messages: &Value) -> Result<Vec<Message>> {
 }
 
 fn parsed(text: &str, what: &str) -> Result<Value> {
-    serde_json::from_str(text).map_err(|error| Error::invalid(format!("the {what} is not JSON: {error}")))
+    number::read(text).map_err(|error| Error::invalid(format!("the {what} is not JSON: {error}")))
 }
 
 /// The fields that are options of this library and not OpenAI's.

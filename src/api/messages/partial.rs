@@ -1,11 +1,12 @@
 //! Reads the complete members of a JSON object that was cut off.
 
 use serde_json::{Map, Value};
+use chatparse_base::number;
 
 /// The object in `text`; if it was cut off, up to the last complete value. Anything else gives an empty object, because the
 /// API has no place for it.
 pub(in crate::api) fn object(text: &str) -> Map<String, Value> {
-    let whole = serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&closed(text)?).ok());
+    let whole = number::read(text).ok().or_else(|| number::read(&closed(text)?).ok());
     match whole {
         Some(Value::Object(map)) => map,
         _ => Map::new(),

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use chatparse::message::number;
 use chatparse::{ChatTemplate, ErrorKind, Place, Request, TemplateOptions, builtin};
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -182,7 +183,7 @@ pub fn request_with(word: &OsStr, options: &Value) -> Outcome<Request> {
 /// Reads a JSON value.
 pub fn json(word: &OsStr) -> Outcome<Value> {
     let text = text(word)?;
-    serde_json::from_str(&text).map_err(|error| no_json(word, &text, &error))
+    number::read(&text).map_err(|error| no_json(word, &text, &error))
 }
 
 /// Reads a text.

@@ -5,12 +5,12 @@ use serde_json::Value;
 use super::all::All;
 use super::places::Part;
 use super::{Lowering, space, types};
-use crate::decimal::Decimal;
 use crate::regular::{self, Dfa, Spelling};
 use crate::rules::builder::FidelityKind;
 use crate::rules::json;
 use crate::rules::rule::Rule;
-use chatparse_base::limits;
+use chatparse_base::decimal::Decimal;
+use chatparse_base::{limits, number};
 
 impl<'a> Lowering<'_, 'a> {
     /// The rule for the listed values, without those that other keywords exclude; `None` if no values are listed.
@@ -41,7 +41,7 @@ impl<'a> Lowering<'_, 'a> {
         let (mut has_order, mut is_too_deep) = (false, false);
         for value in values {
             match value {
-                Value::Array(_) | Value::Object(_) => {
+                Value::Array(_) | Value::Object(_) if number::long(value).is_none() => {
                     has_order |= value.as_object().is_some_and(|fields| fields.len() > 1);
                     let rule = spelled_out(value, 0);
                     is_too_deep |= rule.is_none();
@@ -51,7 +51,7 @@ impl<'a> Lowering<'_, 'a> {
                     let text = scalar_text(scalar);
                     // A whole number may be written with or without a fraction of zero.
                     texts.extend(text.strip_suffix(".0").map(str::to_owned));
-                    if scalar.is_i64() || scalar.is_u64() {
+                    if number::is(scalar) && number::is_whole(&text) {
                         texts.push(format!("{text}.0"));
                     }
                     texts.push(text);
@@ -88,21 +88,19 @@ fn type_of(value: &Value) -> u8 {
     match value {
         Value::Null => types::NULL,
         Value::Bool(_) => types::BOOLEAN,
-        Value::Number(number) if Decimal::of(number).is_whole() => types::INTEGER,
-        Value::Number(_) => types::FRACTION,
         Value::String(_) => types::STRING,
         Value::Array(_) => types::ARRAY,
-        Value::Object(_) => types::OBJECT,
+        Value::Object(_) if number::long(value).is_none() => types::OBJECT,
+        number if Decimal::of_value(number).is_some_and(|number| number.is_whole()) => types::INTEGER,
+        _ => types::FRACTION,
     }
 }
 
 /// A value that is no list and no object, as models write it. A number that floats cannot hold stays as it is.
 fn scalar_text(value: &Value) -> String {
     let text = json::print(value).unwrap_or_default();
-    match value {
-        Value::Number(number) if text.parse().is_ok_and(|printed| Decimal::of(&printed) != Decimal::of(number)) => {
-            number.to_string()
-        }
+    match number::of(value) {
+        Some(number) if Decimal::of(&text) != Decimal::of(&number) => number.into(),
         _ => text,
     }
 }

@@ -8,13 +8,13 @@ use super::{Printed, portable, widened};
 use crate::rules::builder::Fidelity;
 use crate::text::tree::Tree;
 use crate::{Trigger, TriggerKind};
-use chatparse_base::limits;
+use chatparse_base::{limits, number};
 use chatparse_base::{Error, Result};
 use chatparse_peg::{Arena, Expr, ExprId};
 
 /// The text of a tag with this format.
 pub(super) fn of(format: Value) -> String {
-    json!({"type": "structural_tag", "format": format}).to_string()
+    number::write(&json!({"type": "structural_tag", "format": format}))
 }
 
 /// A grammar as a part of a format.

@@ -2,11 +2,13 @@
 
 use std::cmp::Ordering;
 
-use serde_json::Number;
+use serde_json::Value;
+
+use crate::number;
 
 /// A decimal number of any size.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Decimal {
+pub struct Decimal {
     pub negative: bool,
     /// Without zeros at either end; none for zero.
     pub digits: Vec<u8>,
@@ -15,8 +17,8 @@ pub(crate) struct Decimal {
 }
 
 impl Decimal {
-    pub fn of(number: &Number) -> Decimal {
-        let text = number.as_str();
+    /// The number with this text, which is a number in JSON.
+    pub fn of(text: &str) -> Decimal {
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let size = mantissa.trim_start_matches('-');
         let (whole, part) = size.split_once('.').unwrap_or((size, ""));
@@ -33,6 +35,11 @@ impl Decimal {
         let exponent = exponent.parse().unwrap_or(too_long).clamp(i128::MIN / 2, i128::MAX / 2);
         let point = exponent + whole.len() as i128 - zeros as i128;
         Decimal { negative: mantissa.starts_with('-'), digits, point }
+    }
+
+    /// `None` for a value that is no number.
+    pub fn of_value(value: &Value) -> Option<Decimal> {
+        Some(Decimal::of(&number::of(value)?))
     }
 
     pub fn is_zero(&self) -> bool {
@@ -63,7 +70,7 @@ mod tests {
     use super::*;
 
     fn decimal(text: &str) -> Decimal {
-        Decimal::of(&text.parse().unwrap())
+        Decimal::of(text)
     }
 
     #[test]
