@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::Api;
+use chatparse_base::number;
 use chatparse_message::ClientTool;
 use chatparse_message::fields::Fields;
-use chatparse_base::number;
 
 /// How an API shows the calls of a tool.
 #[derive(Clone, Debug, Default)]

@@ -85,8 +85,8 @@ struct AnswerState {
 
 impl chat_answer {
     fn new(api: Api, request: &str, options: &str) -> Result<Self> {
-        let body: Value = number::read(request)
-            .map_err(|error| Error::invalid(format!("the request is not JSON: {error}")))?;
+        let body: Value =
+            number::read(request).map_err(|error| Error::invalid(format!("the request is not JSON: {error}")))?;
         let chat = number::write(&api.request(&body)?);
         let options = AnswerOptions { request: body, ..AnswerOptions::from_json(&object(options, "options")?)? };
         let answer = Answer::new(api, options);

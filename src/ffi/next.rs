@@ -51,8 +51,8 @@ pub unsafe extern "C" fn chat_params_continue(
         // SAFETY: the caller's texts, by the contract.
         let (output, messages) =
             unsafe { (bytes(output, output_len, "output")?, utf8(messages, messages_len, "messages")?) };
-        let messages: Value = number::read(messages)
-            .map_err(|error| Error::invalid(format!("the messages are not JSON: {error}")))?;
+        let messages: Value =
+            number::read(messages).map_err(|error| Error::invalid(format!("the messages are not JSON: {error}")))?;
         if flags != 0 {
             return Err(Error::invalid(format!("flags: {flags:#x} is unknown")));
         }

@@ -17,8 +17,8 @@ use serde_json::{Map, Value};
 
 use super::{New, Session, Shown};
 use crate::proof::{is_border, is_marker, shown as said};
-use chatparse_base::{Result, number};
 use chatparse_base::find::{char_border_before, char_border_behind};
+use chatparse_base::{Result, number};
 use chatparse_jinja::shared;
 use chatparse_message::Message;
 use chatparse_stream::Status;

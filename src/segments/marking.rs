@@ -10,9 +10,9 @@ use super::Origin;
 use super::change::{Change, NO_SPACE, changed};
 use super::json_text::{Token, json_texts, outer_space};
 use super::words::{is_keyword, is_type, is_word, names_members};
+use chatparse_base::number;
 use chatparse_jinja::{Labels, VALUES};
 use chatparse_message::{Message, PlainConversation, Request, THINKING, Tool};
-use chatparse_base::number;
 
 /// A value of a request that can be labelled.
 #[derive(Clone, Debug)]

@@ -2,10 +2,6 @@
 
 use std::cmp::Ordering;
 
-use serde_json::Value;
-
-use crate::number;
-
 /// A decimal number of any size.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Decimal {
@@ -35,11 +31,6 @@ impl Decimal {
         let exponent = exponent.parse().unwrap_or(too_long).clamp(i128::MIN / 2, i128::MAX / 2);
         let point = exponent + whole.len() as i128 - zeros as i128;
         Decimal { negative: mantissa.starts_with('-'), digits, point }
-    }
-
-    /// `None` for a value that is no number.
-    pub fn of_value(value: &Value) -> Option<Decimal> {
-        Some(Decimal::of(&number::of(value)?))
     }
 
     pub fn is_zero(&self) -> bool {

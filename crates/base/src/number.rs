@@ -42,7 +42,11 @@ pub fn marked(text: &str) -> Cow<'_, str> {
                 let is_other = |byte: &u8| !matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
                 let end = bytes[at..].iter().position(is_other).map_or(bytes.len(), |length| at + length);
                 let number = &text[at..end];
-                if !fits(number) {
+                if number == "-0" {
+                    // A whole number, which has no sign.
+                    out.extend([&text[kept..at], "0"]);
+                    kept = end;
+                } else if !fits(number) {
                     out.extend([&text[kept..at], OPEN, number, CLOSE]);
                     kept = end;
                 }
@@ -69,7 +73,7 @@ fn end_of_text(bytes: &[u8], mut at: usize) -> usize {
 
 /// Whether a [`Value`] holds this number, whole or not as it is written. What is no number is for `serde_json` to refuse.
 fn fits(text: &str) -> bool {
-    if text.len() <= SHORT && text != "-0" && !text.contains(['e', 'E']) || !is_number(text) {
+    if text.len() <= SHORT && !text.contains(['e', 'E']) || !is_number(text) {
         return true;
     }
     let held = serde_json::from_str::<Number>(text);
@@ -103,6 +107,11 @@ pub fn float(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| long(value)?.parse().ok()).filter(|number: &f64| number.is_finite())
 }
 
+/// A number, exactly; `None` for other values.
+pub fn decimal(value: &Value) -> Option<Decimal> {
+    Some(Decimal::of(&of(value)?))
+}
+
 /// The text of a number that an object stands for.
 pub fn long(value: &Value) -> Option<&str> {
     let fields = value.as_object().filter(|fields| fields.len() == 1)?;
@@ -133,7 +142,6 @@ mod tests {
         for number in [
             "12345678901234567890123",
             "-170141183460469231731687303715884105728",
-            "-0",
             "1e400",
             "-1E+400",
             "1e-400",
@@ -166,13 +174,19 @@ mod tests {
 
     #[test]
     fn other_texts_stay() {
-        for text in ["[1, -1.5, 1.10, 1e5, 18446744073709551615, -9223372036854775808, 0.1, 1e22]", "\"12345678901234567890123\"", "\"\\", ""] {
+        for text in [
+            "[1, -1.5, 1.10, 1e5, 18446744073709551615, -9223372036854775808, 0.1, 1e22]",
+            "\"12345678901234567890123\"",
+            "\"\\",
+            "",
+        ] {
             assert!(matches!(marked(text), Cow::Borrowed(_)), "{text}");
         }
         for wrong in ["01234567890123456789", "[1e400, 1.]", "1e4001e5", "{1e400: 1}", "-", "[1e400", "1e400 x"] {
             let plain = serde_json::from_str::<IgnoredAny>(wrong).unwrap_err().to_string();
             assert_eq!(read::<Value>(wrong).unwrap_err().to_string(), plain, "{wrong}");
         }
+        assert_eq!(write(&read("[-0, -0.0]").unwrap()), "[0,-0.0]");
         let object = crate::json!({"$chatparse.number": "no"});
         assert_eq!((of(&object), write(&object)), (None, object.to_string()));
     }

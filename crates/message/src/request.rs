@@ -33,7 +33,10 @@ impl Request {
     /// [`crate::ErrorKind::InvalidArgument`] if a text is not JSON; otherwise as [`Request::from_json_with`].
     pub fn from_text_with(body: &str, options: &str) -> Result<Request> {
         match number::read(body) {
-            Ok(Body { rest, messages }) => Request::read_with(&rest, messages, &parsed(options, "options")?),
+            Ok(Body { twice: Some(name), .. }) => {
+                Err(Error::invalid(format!("{name}: stands in the request more than once")))
+            }
+            Ok(Body { rest, messages, .. }) => Request::read_with(&rest, messages, &parsed(options, "options")?),
             // Parsing it as generic JSON gives a better error.
             Err(_) => Request::from_json_with(&parsed(body, "request")?, &parsed(options, "options")?),
         }

@@ -1,7 +1,7 @@
 //! Reads the complete members of a JSON object that was cut off.
 
-use serde_json::{Map, Value};
 use chatparse_base::number;
+use serde_json::{Map, Value};
 
 /// The object in `text`; if it was cut off, up to the last complete value. Anything else gives an empty object, because the
 /// API has no place for it.

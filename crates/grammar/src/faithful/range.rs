@@ -22,7 +22,7 @@ const DIGITS: usize = 400;
 impl Digits {
     /// `None` if it has too many digits, or is no number.
     pub fn of(number: &Value) -> Option<Digits> {
-        let Decimal { negative, mut digits, point } = Decimal::of_value(number)?;
+        let Decimal { negative, mut digits, point } = chatparse_base::number::decimal(number)?;
         if point.unsigned_abs() > DIGITS as u128 || digits.len() > DIGITS {
             return None;
         }

@@ -43,9 +43,11 @@ impl<'a> Lowering<'_, 'a> {
             match value {
                 Value::Array(_) | Value::Object(_) if number::long(value).is_none() => {
                     has_order |= value.as_object().is_some_and(|fields| fields.len() > 1);
-                    let rule = spelled_out(value, 0);
-                    is_too_deep |= rule.is_none();
-                    branches.extend(rule);
+                    let mut parts = Vec::new();
+                    match spell_out(value, 0, &mut parts) {
+                        Some(()) => branches.push(Rule::Sequence(parts)),
+                        None => is_too_deep = true,
+                    }
                 }
                 scalar => {
                     let text = scalar_text(scalar);
@@ -91,7 +93,7 @@ fn type_of(value: &Value) -> u8 {
         Value::String(_) => types::STRING,
         Value::Array(_) => types::ARRAY,
         Value::Object(_) if number::long(value).is_none() => types::OBJECT,
-        number if Decimal::of_value(number).is_some_and(|number| number.is_whole()) => types::INTEGER,
+        number if number::decimal(number).is_some_and(|number| number.is_whole()) => types::INTEGER,
         _ => types::FRACTION,
     }
 }
@@ -105,12 +107,11 @@ fn scalar_text(value: &Value) -> String {
     }
 }
 
-/// A value with optional white space where JSON allows it.
-fn spelled_out(value: &Value, depth: usize) -> Option<Rule> {
-    if depth > limits::LOWERING_DEPTH {
+/// Adds a value with optional white space where JSON allows it; `None` if it is nested too deeply.
+fn spell_out(value: &Value, depth: usize, parts: &mut Vec<Rule>) -> Option<()> {
+    if depth > limits::JSON_DEPTH {
         return None;
     }
-    let mut parts = Vec::new();
     let between = |parts: &mut Vec<Rule>, first: bool| {
         if !first {
             parts.push(Rule::literal(","));
@@ -121,27 +122,22 @@ fn spelled_out(value: &Value, depth: usize) -> Option<Rule> {
         Value::Array(items) => {
             parts.push(Rule::literal("["));
             for (i, item) in items.iter().enumerate() {
-                between(&mut parts, i == 0);
-                parts.push(spelled_out(item, depth + 1)?);
+                between(parts, i == 0);
+                spell_out(item, depth + 1, parts)?;
             }
             parts.extend([space(), Rule::literal("]")]);
         }
-        Value::Object(fields) => {
+        Value::Object(fields) if number::long(value).is_none() => {
             parts.push(Rule::literal("{"));
             for (i, (name, field)) in fields.iter().enumerate() {
-                between(&mut parts, i == 0);
+                between(parts, i == 0);
                 let name = json::print(&Value::from(name.as_str()))?;
-                parts.extend([
-                    Rule::literal(name),
-                    space(),
-                    Rule::literal(":"),
-                    space(),
-                    spelled_out(field, depth + 1)?,
-                ]);
+                parts.extend([Rule::literal(name), space(), Rule::literal(":"), space()]);
+                spell_out(field, depth + 1, parts)?;
             }
             parts.extend([space(), Rule::literal("}")]);
         }
-        scalar => return Some(Rule::literal(scalar_text(scalar))),
+        scalar => parts.push(Rule::literal(scalar_text(scalar))),
     }
-    Some(Rule::Sequence(parts))
+    Some(())
 }

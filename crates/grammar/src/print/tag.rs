@@ -8,8 +8,8 @@ use super::{Printed, portable, widened};
 use crate::rules::builder::Fidelity;
 use crate::text::tree::Tree;
 use crate::{Trigger, TriggerKind};
-use chatparse_base::{limits, number};
 use chatparse_base::{Error, Result};
+use chatparse_base::{limits, number};
 use chatparse_peg::{Arena, Expr, ExprId};
 
 /// The text of a tag with this format.

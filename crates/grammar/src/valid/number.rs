@@ -79,7 +79,7 @@ const ROUNDED: usize = 16;
 impl Scaled {
     /// `None` if it has too many digits.
     fn of(number: &Value) -> Option<Scaled> {
-        let Decimal { negative, digits, point } = Decimal::of_value(number)?;
+        let Decimal { negative, digits, point } = number::decimal(number)?;
         let may_be_rounded = digits.len() >= ROUNDED && !(number.is_i64() || number.is_u64());
         let exponent = i32::try_from(point - digits.len() as i128).ok().filter(|places| places.abs() <= PLACES)?;
         let value =
@@ -92,7 +92,7 @@ impl Scaled {
 pub(super) fn compare(left: &Value, right: &Value) -> Ordering {
     match (left.as_i64(), right.as_i64()) {
         (Some(left), Some(right)) => left.cmp(&right),
-        _ => Decimal::of_value(left).cmp(&Decimal::of_value(right)),
+        _ => number::decimal(left).cmp(&number::decimal(right)),
     }
 }
 

@@ -143,7 +143,7 @@ fn alike_inside(value: &Value, depth: usize, steps: &mut Steps) -> Option<u64> {
             }
             sum.hash(&mut hasher);
         }
-        number => Decimal::of_value(number).hash(&mut hasher),
+        number => number::decimal(number).hash(&mut hasher),
     }
     (enough && steps.spend(1)).then(|| hasher.finish())
 }

@@ -6,8 +6,8 @@ use serde_json::Value as Json;
 
 use crate::probe::labels::Labels;
 use crate::probe::trace::Trace;
-use crate::python::pyobject::{Text, nested_dict, nested_list};
 use crate::python::numbers::whole;
+use crate::python::pyobject::{Text, nested_dict, nested_list};
 use crate::python::scalar::Scalar;
 use chatparse_base::number;
 

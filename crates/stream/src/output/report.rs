@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 use super::event::CallFlags;
 use crate::report::{CallReport, Diagnostic, DiagnosticKind, Report};
 use chatparse_base::limits::JSON_DEPTH;
+use chatparse_base::number;
 use chatparse_grammar::{schema, valid};
 use chatparse_message::{Message, Tool, ToolCall};
 use chatparse_peg::{self as peg, Builder, Machine, Program, State};
-use chatparse_base::number;
 
 /// What was recorded about a call while it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
