@@ -17,7 +17,7 @@ pub struct Event {
 
 impl Event {
     pub(super) fn new(name: &'static str, data: &Value) -> Event {
-        Event { name, data: number::write(&data) }
+        Event { name, data: number::write(data) }
     }
 
     /// The event in the format of server-sent events: `event: ...`, if it has a name, `data: ...`, and an empty line.

@@ -78,7 +78,7 @@ pub(super) fn old(format: &Arena, triggers: &[Trigger]) -> Result<Printed> {
         .into_iter()
         .map(|Structure { begin, schema, end }| json!({"begin": begin, "schema": schema, "end": end}))
         .collect();
-    let text = json!({"structures": structures, "triggers": [word]}).to_string();
+    let text = number::write(&json!({"structures": structures, "triggers": [word]}));
     let mut report = vec![widened("text and calls may follow the calls".to_owned())];
     if reader.spaces {
         report.push(widened("white space that may stand between the parts of a call is left out".to_owned()));
