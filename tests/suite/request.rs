@@ -54,7 +54,7 @@ fn a_text_says_what_its_json_says() {
     let others = [
         r#""messages": null"#,
         r#""messages": 1"#,
-        r#""plain": false"#,
+        r#""parallel_tool_calls": false"#,
         r#""messages": [1], "messages": []"#,
         r#""messages": [], "messages": null"#,
         r#""messages": [{"role": "user", "content": "Hi"}"#,
