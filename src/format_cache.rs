@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::Value;
 
-use chatparse_base::Result;
 use chatparse_base::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES};
+use chatparse_base::{ErrorKind, Result};
 use chatparse_grammar::{Fidelity, Grammar};
 use chatparse_learn::format::{Constraint, Format, FormatSpec, Tag};
 use chatparse_message::{GrammarStyle, Tool};
@@ -73,7 +73,12 @@ impl CompiledFormat {
         let thoughts = format.thinking.iter().flat_map(|thinking| &thinking.ends);
         let ends = spec.ends.iter().chain(&format.additional_stops).chain(thoughts).cloned();
         let parser =
-            Parser::with_tools(output, spec.prefill, tools, format.call_keys.take(), spec.leniency, ends.collect())?;
+            Parser::with_tools(output, spec.prefill, tools, format.call_keys.take(), spec.leniency, ends.collect());
+        // A format grows with its tools.
+        let parser = parser.map_err(|error| match error.kind() {
+            ErrorKind::Limit if !spec.tools().is_empty() => error.within("tools"),
+            _ => error,
+        })?;
         Ok(CompiledFormat { format, parser, unheld, style: spec.grammar_style, grammar: OnceLock::new() })
     }
 

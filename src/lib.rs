@@ -69,6 +69,9 @@
 //! * `capi` exports the C functions of `include/chatparse.h`, for builds of the C library.
 //! * `internals` adds a module of insides for this crate's own tests and tools. No promise: any release may change all of it.
 //!
+//! Of what Cargo unifies over a program, one thing reaches a host's own code: `serde_json`'s feature `preserve_order` is on, so its maps keep
+//! the order of their members instead of sorting them, as prompts need it.
+//!
 //! # Compatibility
 //!
 //! Structs that are `#[non_exhaustive]` will grow: make one with its constructor or `default()`, then change its fields. Kinds (of errors,

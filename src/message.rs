@@ -11,3 +11,9 @@ pub use chatparse_stream::{
     CallOrigin, CallReport, Delta, DeltaKind, Diagnostic, DiagnosticKind, OutputPart, PartKind, Report, Status,
     chunk_delta,
 };
+
+/// Numbers of any length in JSON texts. What 64 bits cannot hold is an object with one private name in a [`Value`](serde_json::Value)
+/// that this library reads: [`write`](number::write) writes such a value, for it is no JSON of others.
+pub mod number {
+    pub use chatparse_base::number::{read, write};
+}

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::Api;
+use chatparse_base::number;
 use chatparse_message::ClientTool;
 use chatparse_message::fields::Fields;
 
@@ -82,7 +83,7 @@ impl Special {
 /// The text in a call's arguments; of a call that was cut off, the part that was written. Arguments of another shape are the
 /// text themselves.
 pub(super) fn input(arguments: &str) -> String {
-    let read = |text: &str| Some(serde_json::from_str::<Value>(text).ok()?.get("input")?.as_str()?.to_owned());
+    let read = |text: &str| Some(number::read::<Value>(text).ok()?.get("input")?.as_str()?.to_owned());
     read(arguments).or_else(|| unfinished(arguments, read)).unwrap_or_else(|| arguments.to_owned())
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use chatparse_base::Result;
+use chatparse_base::{Result, number};
 use chatparse_message::fields::Fields;
 
 /// One event of a streamed answer.
@@ -17,7 +17,7 @@ pub struct Event {
 
 impl Event {
     pub(super) fn new(name: &'static str, data: &Value) -> Event {
-        Event { name, data: data.to_string() }
+        Event { name, data: number::write(data) }
     }
 
     /// The event in the format of server-sent events: `event: ...`, if it has a name, `data: ...`, and an empty line.

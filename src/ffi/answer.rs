@@ -13,7 +13,7 @@ use super::status::chat_status;
 use super::stream::chat_stream;
 use super::text::{chat_str, utf8, view};
 use crate::api::{Answer, AnswerOptions, Api, Event, Finish};
-use chatparse_base::{Error, Result};
+use chatparse_base::{Error, Result, number};
 
 /// The APIs of servers.
 #[repr(u32)]
@@ -86,9 +86,9 @@ struct AnswerState {
 
 impl chat_answer {
     fn new(api: Api, request: &str, options: &str) -> Result<Self> {
-        let body: Value = chatparse_base::json::from_text(request)
-            .map_err(|error| Error::invalid(format!("the request is not JSON: {error}")))?;
-        let chat = api.request(&body)?.to_string();
+        let body: Value =
+            number::read(request).map_err(|error| Error::invalid(format!("the request is not JSON: {error}")))?;
+        let chat = number::write(&api.request(&body)?);
         let options = AnswerOptions { request: body, ..AnswerOptions::from_json(&object(options, "options")?)? };
         let answer = Answer::new(api, options);
         Ok(chat_answer(Guarded::new(AnswerState {
@@ -112,7 +112,7 @@ impl chat_answer {
 /// JSON text, or nothing for an empty object.
 fn object(text: &str, name: &str) -> Result<Value> {
     let text = if text.is_empty() { "{}" } else { text };
-    chatparse_base::json::from_text(text).map_err(|error| Error::invalid(format!("{name}: not JSON: {error}")))
+    number::read(text).map_err(|error| Error::invalid(format!("{name}: not JSON: {error}")))
 }
 
 /// One event of a streamed answer.
@@ -307,7 +307,7 @@ pub unsafe extern "C" fn chat_answer_body(
         // SAFETY: the caller's text, by the contract.
         let end = Finish::from_json(&object(unsafe { utf8(end, end_len, "end") }?, "end")?)?;
         answer.0.change(|state| {
-            state.body = state.answer.body(message.ended(), &end).to_string();
+            state.body = number::write(&state.answer.body(message.ended(), &end));
             out.write(view(Some(&state.body)));
             Ok(())
         })

@@ -12,7 +12,7 @@ use super::ptr::{give, required};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, utf8, view};
 use crate::next::{Next, Reason};
-use chatparse_base::Error;
+use chatparse_base::{Error, number};
 
 /// Makes the params of the next turn without a change to what the model has already read, if the template allows it, so
 /// a server's key-value cache stays valid. Send `chat_params_append` of the new params after the prompt of `params` and
@@ -51,8 +51,8 @@ pub unsafe extern "C" fn chat_params_continue(
         // SAFETY: the caller's texts, by the contract.
         let (output, messages) =
             unsafe { (bytes(output, output_len, "output")?, utf8(messages, messages_len, "messages")?) };
-        let messages: Value = chatparse_base::json::from_text(messages)
-            .map_err(|error| Error::invalid(format!("the messages are not JSON: {error}")))?;
+        let messages: Value =
+            number::read(messages).map_err(|error| Error::invalid(format!("the messages are not JSON: {error}")))?;
         if flags != 0 {
             return Err(Error::invalid(format!("flags: {flags:#x} is unknown")));
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use chatparse_base::{Error, Result};
+use chatparse_base::{Error, Result, number};
 use chatparse_jinja::Caps;
 use chatparse_message::{Append, Continuation, Message, PlainConversation, Request, messages_from_json};
 
@@ -139,7 +139,7 @@ fn plain(message: &Message, caps: &Caps) -> Value {
     let mut json = message.to_json();
     for call in json.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten() {
         let arguments = &mut call["function"]["arguments"];
-        let read = arguments.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let read = arguments.as_str().and_then(|text| number::read::<Value>(text).ok());
         if let Some(object) = read.filter(|read| caps.object_arguments && read.is_object()) {
             *arguments = object;
         }

@@ -17,8 +17,8 @@ use serde_json::{Map, Value};
 
 use super::{New, Session, Shown};
 use crate::proof::{is_border, is_marker, shown as said};
-use chatparse_base::Result;
 use chatparse_base::find::{char_border_before, char_border_behind};
+use chatparse_base::{Result, number};
 use chatparse_jinja::shared;
 use chatparse_message::Message;
 use chatparse_stream::Status;
@@ -122,10 +122,10 @@ fn longer(message: &Message) -> impl Iterator<Item = Message> {
     };
     let in_call = |message: &mut Message| {
         let Some(call) = message.tool_calls.last_mut() else { return };
-        match serde_json::from_str::<Map<String, Value>>(&call.arguments) {
+        match number::read::<Map<String, Value>>(&call.arguments) {
             Ok(mut arguments) => {
                 arguments.insert(format!("{}x", arguments.keys().max().map_or("", String::as_str)), "x".into());
-                call.arguments = Value::Object(arguments).to_string();
+                call.arguments = number::write(&arguments.into());
             }
             Err(_) => call.arguments.push_str(other(&call.arguments)),
         }
@@ -249,5 +249,5 @@ pub(super) fn closed(arguments: &str) -> Option<String> {
     let quote = if in_text { "\"" } else { "" };
     let closed: String =
         [arguments, quote].into_iter().map(str::to_owned).chain(open.iter().rev().map(char::to_string)).collect();
-    serde_json::from_str::<Value>(&closed).is_ok().then_some(closed)
+    number::read::<Value>(&closed).is_ok().then_some(closed)
 }

@@ -10,6 +10,7 @@ use super::Origin;
 use super::change::{Change, NO_SPACE, changed};
 use super::json_text::{Token, json_texts, outer_space};
 use super::words::{is_keyword, is_type, is_word, names_members};
+use chatparse_base::number;
 use chatparse_jinja::{Labels, VALUES};
 use chatparse_message::{Message, PlainConversation, Request, THINKING, Tool};
 
@@ -353,10 +354,10 @@ impl<'m> Marking<'m> {
                 };
                 items.iter().enumerate().map(item).collect()
             }
-            Value::Object(members) => Value::Object(self.members(members, place)),
+            Value::Object(members) if number::long(json).is_none() => Value::Object(self.members(members, place)),
             scalar if place.form == Form::Fields => scalar.clone(),
             scalar => {
-                let text = scalar.to_string();
+                let text = number::write(scalar);
                 match self.number(&text, place, Kind::Scalar) {
                     (number, Way::Label) => self.labels.scalar(&text, number).into(),
                     _ => scalar.clone(),
@@ -387,7 +388,7 @@ impl<'m> Marking<'m> {
 
 /// Whether the text is JSON with values in it.
 pub(super) fn is_container(text: &str) -> bool {
-    serde_json::from_str::<Value>(text).is_ok_and(|json| json.is_object() || json.is_array())
+    text.trim_start().starts_with(['{', '[']) && number::read::<Value>(text).is_ok()
 }
 
 /// A word of the same form that contains `number`; `None` for a short text, whose replacement might occur by chance.

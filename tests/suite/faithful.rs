@@ -398,7 +398,7 @@ fn hostile_schemas_end() {
     // Numbers that no type of ours holds.
     for number in ["1e999999999", "-1e9223372036854775807", "1e-9223372036854775808", "0.1e99999999999999999999"] {
         for key in ["minimum", "maximum", "multipleOf", "const", "exclusiveMinimum"] {
-            let schema = serde_json::from_str(&format!("{{\"{key}\": {number}}}")).unwrap();
+            let schema = chatparse::message::number::read(&format!("{{\"{key}\": {number}}}")).unwrap();
             drop(from_json_schema(&schema));
         }
     }
@@ -432,4 +432,44 @@ fn hostile_schemas_end() {
     }
     let enumerated: Vec<String> = (0..3_000).map(|i| "a".repeat(i)).collect();
     drop(grammar(&json!({"enum": enumerated})));
+}
+
+#[test]
+fn listed_values_may_nest() {
+    for depth in [20, 33, 40, 100] {
+        let value = format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        let schema: Value = serde_json::from_str(&format!("{{\"const\": {value}}}")).unwrap();
+        judges(schema, &[&value, &value.replacen('[', "[ ", 1)], &["1", "[]", &value[1..value.len() - 1]]);
+        let listed: Value = serde_json::from_str(&format!("{{\"enum\": [2, {{\"a\": {value}}}]}}")).unwrap();
+        judges(listed, &["2", &format!("{{\"a\":{value}}}")], &[&value]);
+    }
+}
+
+#[test]
+fn a_name_that_is_excluded_excludes_no_escapes() {
+    let escaped = [r#"{"\"":1}"#, r#"{"\\":1}"#, r#"{"\n":1}"#, r#"{"\u0001":1}"#, r#"{"\u001fc":1}"#, "{}"];
+    for schema in [
+        json!({"type": "object", "properties": {"c": false}}),
+        json!({"type": "object", "dependentSchemas": {"c": false}}),
+    ] {
+        judges(schema, &escaped, &[r#"{"c":1}"#]);
+    }
+    let more = json!({"type": "object", "properties": {"ab": false}});
+    judges(more, &[r#"{"a\n":1}"#, r#"{"a":1}"#, r#"{"ab\n":1}"#], &[r#"{"ab":1}"#]);
+    let own = json!({"type": "object", "properties": {"\n": false}});
+    judges(own, &[r#"{"\t":1}"#, r#"{"\"":1}"#, r#"{"n":1}"#], &[r#"{"\n":1}"#, r#"{"\u000a":1}"#]);
+}
+
+#[test]
+fn characters_that_patterns_escape() {
+    let schema = json!({"type": "string", "pattern": r"\cA[\b]\x41\u0041"});
+    judges(schema, &[r#""\u0001\bAA""#, r#""x\u0001\bAAy""#], &[r#""AA""#]);
+}
+
+#[test]
+fn numbers_of_any_length_are_exact() {
+    let long: Value =
+        chatparse::message::number::read(r#"{"enum": [12345678901234567890123, 1e400, {"a": -1e-400}]}"#).unwrap();
+    let yes = ["12345678901234567890123", "1e400", r#"{"a": -1e-400}"#];
+    judges(long, &yes, &["12345678901234567890124", "1e401", "1.2345678901234568e+22", "{}"]);
 }

@@ -234,6 +234,15 @@ fn schemas_and_grammars_up_to_their_bounds() {
 }
 
 #[test]
+fn a_limit_that_tools_reach_names_them() {
+    let tool = |index: usize| json!({"type": "function", "function": {"name": format!("f{index}"), "parameters": {}}});
+    let tools: Vec<Value> = (0..100_000).map(tool).collect();
+    let error =
+        fails(ChatTemplate::builtin("json-call").unwrap().params(&request(json!({"tools": tools}))), ErrorKind::Limit);
+    assert!(error.message().starts_with("tools: "), "{error}");
+}
+
+#[test]
 fn every_bound_is_used() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut folders = vec![root.join("src"), root.join("crates")];

@@ -80,7 +80,7 @@ fn a_text_says_what_its_json_says() {
     let others = [
         r#""messages": null"#,
         r#""messages": 1"#,
-        r#""plain": false"#,
+        r#""parallel_tool_calls": false"#,
         r#""messages": [1], "messages": []"#,
         r#""messages": [], "messages": null"#,
         r#""messages": [{"role": "user", "content": "Hi"}"#,
@@ -803,4 +803,46 @@ fn tools_of_the_wire_are_translated_kept_or_refused() {
         let kept = read(json!({"type": kind, "name": "x"}), json!({"hosted_tools": "keep"})).unwrap();
         assert_eq!((kept.tools.len(), kept.hosted_tools), (0, vec![json!({"type": kind, "name": "x"})]));
     }
+}
+
+/// The library's dependencies are the host's as well: a feature that changes how serde reads numbers breaks a host's own types.
+#[test]
+fn the_types_of_a_host_are_read_as_ever() {
+    #[derive(serde::Deserialize)]
+    struct Rest {
+        temperature: f32,
+    }
+    #[derive(serde::Deserialize)]
+    struct Flat {
+        #[serde(flatten)]
+        rest: Rest,
+    }
+    #[derive(serde::Deserialize)]
+    #[serde(untagged)]
+    enum Untagged {
+        Float(f64),
+    }
+    #[derive(serde::Deserialize)]
+    #[serde(tag = "type")]
+    enum Tagged {
+        A { x: f64 },
+    }
+    assert_eq!(serde_json::from_str::<Flat>("{\"temperature\": 0.7}").unwrap().rest.temperature, 0.7);
+    let Untagged::Float(number) = serde_json::from_str("1.5").unwrap();
+    let Tagged::A { x } = serde_json::from_str("{\"type\": \"A\", \"x\": 1.5}").unwrap();
+    assert_eq!((number, x), (1.5, 1.5));
+    assert_eq!(json!(1.0), serde_json::from_str::<Value>("1.00").unwrap());
+}
+
+#[test]
+fn a_field_stands_once() {
+    for (body, name) in [
+        (r#"{"messages": [], "messages": []}"#, "messages"),
+        (r#"{"messages": [], "temperature": 1, "temperature": 1}"#, "temperature"),
+        (r#"{"tools": [], "messages": [], "tools": []}"#, "tools"),
+    ] {
+        let error = Request::from_text(body).unwrap_err();
+        assert_eq!(error.message(), format!("{name}: stands in the request more than once"));
+    }
+    assert!(Request::from_text(r#"{"messages": [{"role": "user", "content": "a"}], "tools": []}"#).is_ok());
 }

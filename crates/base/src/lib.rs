@@ -4,11 +4,13 @@
 pub mod bytes;
 pub mod char_class;
 pub mod chars;
+pub mod decimal;
 mod error;
 pub mod find;
 pub mod json;
 pub mod json_string;
 pub mod limits;
+pub mod number;
 pub mod sort;
 pub mod stack;
 

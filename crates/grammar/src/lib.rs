@@ -7,7 +7,6 @@
 #[macro_use]
 extern crate chatparse_base;
 
-mod decimal;
 mod faithful;
 mod formats;
 mod llama;

@@ -20,6 +20,8 @@ pub(super) struct Body {
     pub rest: Value,
     /// `None` if the body has none.
     pub messages: Option<Vec<Given>>,
+    /// A name that several fields have.
+    pub twice: Option<String>,
 }
 
 /// One message of a body, which is an object.
@@ -144,15 +146,18 @@ impl<'de> Deserialize<'de> for Body {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Body, A::Error> {
-                let (mut rest, mut messages) = (Map::new(), None);
+                let (mut rest, mut messages, mut twice) = (Map::new(), None, None);
                 while let Some(name) = fields.next_key::<String>()? {
+                    if rest.contains_key(&name) || name == "messages" && messages.is_some() {
+                        twice = Some(name.clone());
+                    }
                     if name == "messages" {
                         messages = Some(fields.next_value()?);
                     } else {
                         rest.insert(name, fields.next_value()?);
                     }
                 }
-                Ok(Body { rest: Value::Object(rest), messages })
+                Ok(Body { rest: Value::Object(rest), messages, twice })
             }
         }
 

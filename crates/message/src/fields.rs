@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use chatparse_base::limits;
-use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_base::{Error, ErrorKind, Result, number};
 
 /// An object of the request, and its place for errors.
 pub struct Fields<'a> {
@@ -236,10 +236,10 @@ pub fn wrong(path: &str, expected: &str, got: &Value) -> Error {
     let got = match got {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
         Value::String(_) => "a string",
         Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
+        Value::Object(_) if number::long(got).is_none() => "an object",
+        Value::Number(_) | Value::Object(_) => "a number",
     };
     let path = if path.is_empty() { "the request" } else { path };
     Error::invalid(format!("{path}: must be {expected}, not {got}"))

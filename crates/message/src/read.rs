@@ -8,7 +8,7 @@ use super::client_tools::ClientTool;
 use super::fields::{Fields, ToolNames, choice, wrong};
 use super::known::no_slips;
 use super::{Message, Part, PlainConversation, REASONING, THINKING, TOOL_REFERENCE, Tool, ToolCall, ToolChoice, lark};
-use chatparse_base::{Error, Result};
+use chatparse_base::{Error, Result, number};
 
 /// The fields of a message that are read; a template may read others.
 const MESSAGE: [&str; 9] = [
@@ -135,7 +135,7 @@ fn called(function: &Fields, id: String) -> Result<ToolCall> {
         name: function.required_text("name")?.to_owned(),
         arguments: match arguments {
             Value::String(text) => text.clone(),
-            other => other.to_string(),
+            other => number::write(other),
         },
         id,
         ..ToolCall::default()

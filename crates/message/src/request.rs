@@ -10,8 +10,7 @@ use super::{
     Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, GrammarStyle, IncompleteCalls, Leniency,
     MalformedArguments, Message, OpeningAgain, ReasoningFormat, Request, RevealedTools, UnknownTools,
 };
-use chatparse_base::json::from_text;
-use chatparse_base::{Error, Result};
+use chatparse_base::{Error, Result, number};
 
 impl Request {
     /// A request of these messages, with all else as in [`Request::from_json`] where nothing is said.
@@ -33,8 +32,11 @@ impl Request {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if a text is not JSON; otherwise as [`Request::from_json_with`].
     pub fn from_text_with(body: &str, options: &str) -> Result<Request> {
-        match from_text(body) {
-            Ok(Body { rest, messages }) => Request::read_with(&rest, messages, &parsed(options, "options")?),
+        match number::read(body) {
+            Ok(Body { twice: Some(name), .. }) => {
+                Err(Error::invalid(format!("{name}: stands in the request more than once")))
+            }
+            Ok(Body { rest, messages, .. }) => Request::read_with(&rest, messages, &parsed(options, "options")?),
             // Parsing it as generic JSON gives a better error.
             Err(_) => Request::from_json_with(&parsed(body, "request")?, &parsed(options, "options")?),
         }
@@ -184,7 +186,7 @@ pub fn messages_from_json(messages: &Value) -> Result<Vec<Message>> {
 }
 
 fn parsed(text: &str, what: &str) -> Result<Value> {
-    from_text(text).map_err(|error| {
+    number::read(text).map_err(|error| {
         // What other languages print for numbers that JSON does not have.
         let line = text.split('\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
         let rest = line.get(error.column().saturating_sub(1)..).unwrap_or_default();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::fallback::FallbackConfig;
-use chatparse_base::{Error, Result};
+use chatparse_base::{Error, Result, number};
 use chatparse_grammar::{self as grammar, Grammar};
 use chatparse_message::{GrammarStyle, Leniency, Tool};
 use chatparse_peg::{self as peg, Arena, Budget, Program, TagId, Tree, TreeParser};
@@ -165,8 +165,7 @@ impl Parser {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] for text of another shape or version; otherwise as [`Parser::new`].
     pub fn from_text(text: &str) -> Result<Self> {
-        let stored: Stored = chatparse_base::json::from_text(text)
-            .map_err(|error| Error::invalid(format!("parser: not one: {error}")))?;
+        let stored: Stored = number::read(text).map_err(|error| Error::invalid(format!("parser: not one: {error}")))?;
         if stored.chatparse_parser != VERSION {
             let found = stored.chatparse_parser;
             return Err(Error::invalid(format!(

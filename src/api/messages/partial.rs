@@ -1,5 +1,6 @@
 //! Sends arguments as what clients of the Messages API read: at any time the beginning of a JSON object.
 
+use chatparse_base::number;
 use serde_json::{Map, Value};
 
 use chatparse_base::json_string::push_quoted_char;
@@ -13,7 +14,7 @@ const WORD: usize = 4000;
 pub(in crate::api) fn object(text: &str) -> Map<String, Value> {
     let mut prefix = Prefix::default();
     let json = prefix.push(text) + &prefix.close();
-    serde_json::from_str(&json).unwrap_or_default()
+    number::read(&json).unwrap_or_default()
 }
 
 /// What was sent of one object. It is sent only as far as closing brackets make JSON of it, so names of members wait for their

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::api::shared::{chat_body, set_effort, taken};
-use chatparse_base::Result;
+use chatparse_base::{Result, number};
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
 use chatparse_message::{OF_NO_MODEL, TOOL_REFERENCE};
 
@@ -225,7 +225,7 @@ impl Turn {
     fn call(&mut self, block: &Fields, namespace: Option<&str>) -> Result<()> {
         let (id, name) = (block.required_call_id("id")?, block.required_text("name")?);
         let input = match block.object("input")? {
-            Some(input) => Value::Object(input.map.clone()).to_string(),
+            Some(input) => number::write(&input.map.clone().into()),
             None => "{}".to_owned(),
         };
         let mut function = json!({"name": name, "arguments": input});

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::api::shared::{chat_body, set_effort, taken};
-use chatparse_base::{Error, Result};
+use chatparse_base::{Error, Result, number};
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
 use chatparse_message::{ClientTool, OF_NO_MODEL, TOOL_REFERENCE};
 
@@ -143,7 +143,7 @@ impl Conversation {
     fn client_call(&mut self, tool: &ClientTool, item: &Fields) -> Result<()> {
         let (_, field) = tool.item.unwrap_or_default();
         let arguments = item.required_object(field)?.map.clone();
-        let function = json!({"name": tool.name, "arguments": Value::Object(arguments).to_string()});
+        let function = json!({"name": tool.name, "arguments": number::write(&arguments.into())});
         let id = call_id(item)?;
         self.turn().calls.push(json!({"type": "function", "id": id, "function": function}));
         Ok(())
@@ -161,7 +161,7 @@ impl Conversation {
             match item.get("output") {
                 Some(Value::String(text)) => text.as_str().into(),
                 // The outputs of a shell are objects: the model sees all of them.
-                Some(output) => output.to_string().into(),
+                Some(output) => number::write(output).into(),
                 None => item.required_text("status")?.into(),
             }
         };
@@ -233,7 +233,7 @@ impl Conversation {
         }
         let output = match item.get("error").or_else(|| item.get("output")) {
             Some(Value::String(text)) => text.clone(),
-            Some(error) => error.to_string(),
+            Some(error) => number::write(error),
             None => return Ok(()),
         };
         self.push(json!({"role": "tool", "tool_call_id": id, "content": output}));

@@ -5,9 +5,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use chatparse::message::number;
 use chatparse::{ChatTemplate, ErrorKind, Place, Request, TemplateOptions, builtin};
 use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::args::{Args, Count, Kind, Opt, Word};
 use crate::failure::{Failure, Outcome};
@@ -167,22 +168,24 @@ fn template_file(word: &OsStr) -> Outcome<String> {
 
 /// Reads the request.
 pub fn request(word: &OsStr) -> Outcome<Request> {
-    let text = text(word)?;
-    Request::from_text(&text).map_err(|error| match serde_json::from_str::<IgnoredAny>(&text) {
-        Err(error) => no_json(word, &text, &error),
-        Ok(_) => failed(word, &error),
-    })
+    request_with(word, &Value::Object(Map::new()))
 }
 
 /// The same, with options in addition.
 pub fn request_with(word: &OsStr, options: &Value) -> Outcome<Request> {
-    Request::from_json_with(&json(word)?, options).map_err(|error| failed(word, &error))
+    let text = text(word)?;
+    Request::from_text_with(&text, &options.to_string()).map_err(|error| {
+        match serde_json::from_str::<IgnoredAny>(&text) {
+            Err(error) => no_json(word, &text, &error),
+            Ok(_) => failed(word, &error),
+        }
+    })
 }
 
 /// Reads a JSON value.
 pub fn json(word: &OsStr) -> Outcome<Value> {
     let text = text(word)?;
-    serde_json::from_str(&text).map_err(|error| no_json(word, &text, &error))
+    number::read(&text).map_err(|error| no_json(word, &text, &error))
 }
 
 /// Reads a text.

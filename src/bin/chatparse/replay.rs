@@ -109,7 +109,7 @@ impl Templates {
 
 /// The result for one line.
 fn result(line: &str, templates: &mut Templates) -> Value {
-    let (id, answer) = match serde_json::from_str::<Value>(line) {
+    let (id, answer) = match chatparse::message::number::read::<Value>(line) {
         Ok(scenario) => (scenario["id"].clone(), answer(&scenario, templates)),
         Err(error) => (Value::Null, Err(format!("not a scenario: {error}"))),
     };

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::not::{ANNOTATIONS, excluded_types, forbidden, not_matching};
 use super::types;
 use crate::schema::{Draft, Keywords, draft_within};
+use chatparse_base::number;
 
 /// A choice between sets of schemas.
 #[derive(Debug)]
@@ -200,7 +201,7 @@ fn opposite(schema: &Value, draft: Draft, depth: usize) -> Option<Vec<Value>> {
     };
     let mut all: Vec<Value> = Vec::new();
     for (key, value) in fields.iter().filter(|(key, _)| draft.knows(key)) {
-        let number = || value.is_number().then_some(value);
+        let number = || number::is(value).then_some(value);
         let below = || Some(value.as_u64()?.checked_sub(1));
         let above = || Some(value.as_u64()?.saturating_add(1));
         let of = |kind: &str, key: &str, value: Value| vec![json!({"type": kind, key: value})];
@@ -310,7 +311,7 @@ fn unlisted(values: &[Value]) -> Option<Vec<Value>> {
     if values.iter().any(Value::is_null) {
         add_kind("null");
     }
-    let mut numbers = values.iter().filter(|value| value.is_number());
+    let mut numbers = values.iter().filter(|value| number::is(value));
     if let Some(number) = numbers.next() {
         add_kind("number");
         all.extend(

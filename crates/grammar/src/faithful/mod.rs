@@ -353,7 +353,8 @@ impl<'a> Lowering<'_, 'a> {
 
 /// The value of a size keyword; the strictest of several.
 fn counted<'a>(all: &All<'a>, key: &'static str, pick: fn(u64, u64) -> u64) -> Option<u64> {
-    let count = |value: &Value| value.as_u64().or_else(|| value.as_f64().map(|number| number as u64));
+    let count =
+        |value: &Value| value.as_u64().or_else(|| chatparse_base::number::float(value).map(|number| number as u64));
     all.values(key).filter_map(|(_, value)| count(value)).reduce(pick)
 }
 

@@ -9,6 +9,7 @@ use crate::regular::{self, Spelling};
 use crate::rules::builder::FidelityKind;
 use crate::rules::rule::Rule;
 use crate::schema::Keywords;
+use chatparse_base::number;
 
 const NUMBERS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "divisibleBy"];
 
@@ -19,7 +20,7 @@ impl<'a> Lowering<'_, 'a> {
         let (whole, fraction) = (of_types == types::INTEGER, of_types == types::FRACTION);
         let mut range = Range { whole, fraction, ..Range::default() };
         for (part, keywords) in all.keywords() {
-            let bound = |key: &str| keywords.get(key).and_then(Value::as_number).and_then(Digits::of);
+            let bound = |key: &str| keywords.get(key).and_then(Digits::of);
             // Up to draft 4, this flag excluded the other bound itself.
             let open = |key: &str| keywords.get(key) == Some(&Value::Bool(true));
             bound("minimum").into_iter().for_each(|min| range.at_least((min, !open("exclusiveMinimum"))));
@@ -28,7 +29,7 @@ impl<'a> Lowering<'_, 'a> {
             bound("exclusiveMaximum").into_iter().for_each(|max| range.at_most((max, false)));
             range.multiple_of.extend(["multipleOf", "divisibleBy"].into_iter().filter_map(bound));
             for key in NUMBERS {
-                if keywords.get(key).and_then(Value::as_number).is_some_and(|number| Digits::of(number).is_none()) {
+                if keywords.get(key).is_some_and(|bound| number::is(bound) && Digits::of(bound).is_none()) {
                     self.note(
                         part.place,
                         key,

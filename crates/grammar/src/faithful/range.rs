@@ -1,10 +1,10 @@
 //! Numbers between bounds and multiples of a number, as automata over digits.
 
-use serde_json::Number;
+use serde_json::Value;
 
-use crate::decimal::Decimal;
 use crate::regular::{Dfa, Machine, Room};
 use chatparse_base::chars::Chars;
+use chatparse_base::decimal::Decimal;
 
 /// A number as its digits before and behind the point, without redundant zeros.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,9 +20,9 @@ const MINIMISED: usize = 500;
 const DIGITS: usize = 400;
 
 impl Digits {
-    /// `None` if it has too many digits.
-    pub fn of(number: &Number) -> Option<Digits> {
-        let Decimal { negative, mut digits, point } = Decimal::of(number);
+    /// `None` if it has too many digits, or is no number.
+    pub fn of(number: &Value) -> Option<Digits> {
+        let Decimal { negative, mut digits, point } = chatparse_base::number::decimal(number)?;
         if point.unsigned_abs() > DIGITS as u128 || digits.len() > DIGITS {
             return None;
         }
@@ -373,7 +373,7 @@ mod tests {
     use super::*;
 
     fn decimal(text: &str) -> Digits {
-        Digits::of(serde_json::from_str::<serde_json::Value>(text).unwrap().as_number().unwrap()).unwrap()
+        Digits::of(&chatparse_base::number::read(text).unwrap()).unwrap()
     }
 
     #[test]

@@ -5,12 +5,12 @@ use serde_json::Value;
 use super::all::All;
 use super::places::Part;
 use super::{Lowering, space, types};
-use crate::decimal::Decimal;
 use crate::regular::{self, Dfa, Spelling};
 use crate::rules::builder::FidelityKind;
 use crate::rules::json;
 use crate::rules::rule::Rule;
-use chatparse_base::limits;
+use chatparse_base::decimal::Decimal;
+use chatparse_base::{limits, number};
 
 impl<'a> Lowering<'_, 'a> {
     /// The rule for the listed values, without those that other keywords exclude; `None` if no values are listed.
@@ -41,17 +41,19 @@ impl<'a> Lowering<'_, 'a> {
         let (mut has_order, mut is_too_deep) = (false, false);
         for value in values {
             match value {
-                Value::Array(_) | Value::Object(_) => {
+                Value::Array(_) | Value::Object(_) if number::long(value).is_none() => {
                     has_order |= value.as_object().is_some_and(|fields| fields.len() > 1);
-                    let rule = spelled_out(value, 0);
-                    is_too_deep |= rule.is_none();
-                    branches.extend(rule);
+                    let mut parts = Vec::new();
+                    match spell_out(value, 0, &mut parts) {
+                        Some(()) => branches.push(Rule::Sequence(parts)),
+                        None => is_too_deep = true,
+                    }
                 }
                 scalar => {
                     let text = scalar_text(scalar);
                     // A whole number may be written with or without a fraction of zero.
                     texts.extend(text.strip_suffix(".0").map(str::to_owned));
-                    if scalar.is_i64() || scalar.is_u64() {
+                    if number::is(scalar) && number::is_whole(&text) {
                         texts.push(format!("{text}.0"));
                     }
                     texts.push(text);
@@ -88,31 +90,28 @@ fn type_of(value: &Value) -> u8 {
     match value {
         Value::Null => types::NULL,
         Value::Bool(_) => types::BOOLEAN,
-        Value::Number(number) if Decimal::of(number).is_whole() => types::INTEGER,
-        Value::Number(_) => types::FRACTION,
         Value::String(_) => types::STRING,
         Value::Array(_) => types::ARRAY,
-        Value::Object(_) => types::OBJECT,
+        Value::Object(_) if number::long(value).is_none() => types::OBJECT,
+        number if number::decimal(number).is_some_and(|number| number.is_whole()) => types::INTEGER,
+        _ => types::FRACTION,
     }
 }
 
 /// A value that is no list and no object, as models write it. A number that floats cannot hold stays as it is.
 fn scalar_text(value: &Value) -> String {
     let text = json::print(value).unwrap_or_default();
-    match value {
-        Value::Number(number) if text.parse().is_ok_and(|printed| Decimal::of(&printed) != Decimal::of(number)) => {
-            number.to_string()
-        }
+    match number::of(value) {
+        Some(number) if Decimal::of(&text) != Decimal::of(&number) => number.into(),
         _ => text,
     }
 }
 
-/// A value with optional white space where JSON allows it.
-fn spelled_out(value: &Value, depth: usize) -> Option<Rule> {
-    if depth > limits::LOWERING_DEPTH {
+/// Adds a value with optional white space where JSON allows it; `None` if it is nested too deeply.
+fn spell_out(value: &Value, depth: usize, parts: &mut Vec<Rule>) -> Option<()> {
+    if depth > limits::JSON_DEPTH {
         return None;
     }
-    let mut parts = Vec::new();
     let between = |parts: &mut Vec<Rule>, first: bool| {
         if !first {
             parts.push(Rule::literal(","));
@@ -123,27 +122,22 @@ fn spelled_out(value: &Value, depth: usize) -> Option<Rule> {
         Value::Array(items) => {
             parts.push(Rule::literal("["));
             for (i, item) in items.iter().enumerate() {
-                between(&mut parts, i == 0);
-                parts.push(spelled_out(item, depth + 1)?);
+                between(parts, i == 0);
+                spell_out(item, depth + 1, parts)?;
             }
             parts.extend([space(), Rule::literal("]")]);
         }
-        Value::Object(fields) => {
+        Value::Object(fields) if number::long(value).is_none() => {
             parts.push(Rule::literal("{"));
             for (i, (name, field)) in fields.iter().enumerate() {
-                between(&mut parts, i == 0);
+                between(parts, i == 0);
                 let name = json::print(&Value::from(name.as_str()))?;
-                parts.extend([
-                    Rule::literal(name),
-                    space(),
-                    Rule::literal(":"),
-                    space(),
-                    spelled_out(field, depth + 1)?,
-                ]);
+                parts.extend([Rule::literal(name), space(), Rule::literal(":"), space()]);
+                spell_out(field, depth + 1, parts)?;
             }
             parts.extend([space(), Rule::literal("}")]);
         }
-        scalar => return Some(Rule::literal(scalar_text(scalar))),
+        scalar => parts.push(Rule::literal(scalar_text(scalar))),
     }
-    Some(Rule::Sequence(parts))
+    Some(())
 }

@@ -10,7 +10,7 @@ use super::schema_graph::{Count, Graph, Node, NodeId, Place, Property, Text};
 use super::{Empty, unsupported};
 use crate::schema::{self, Format, all_of, has_object_keywords, has_string_keywords, refused};
 use chatparse_base::limits;
-use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_base::{Error, ErrorKind, Result, number};
 
 type Fields = Map<String, Value>;
 
@@ -244,7 +244,7 @@ impl<'a> Resolver<'a> {
         let read = |key: &str, round: fn(f64) -> f64| -> Result<Option<i64>> {
             match fields.get(key) {
                 None => Ok(None),
-                Some(Value::Number(number)) => Ok(Some(match (number.as_i64(), number.as_f64()) {
+                Some(bound) if number::is(bound) => Ok(Some(match (bound.as_i64(), number::float(bound)) {
                     (Some(whole), _) => whole,
                     // A bound beyond i64 is replaced by the end of i64.
                     (None, number) => round(number.unwrap_or_default()) as i64,

@@ -8,13 +8,13 @@ use super::{Printed, portable, widened};
 use crate::rules::builder::Fidelity;
 use crate::text::tree::Tree;
 use crate::{Trigger, TriggerKind};
-use chatparse_base::limits;
 use chatparse_base::{Error, Result};
+use chatparse_base::{limits, number};
 use chatparse_peg::{Arena, Expr, ExprId};
 
 /// The text of a tag with this format.
 pub(super) fn of(format: Value) -> String {
-    json!({"type": "structural_tag", "format": format}).to_string()
+    number::write(&json!({"type": "structural_tag", "format": format}))
 }
 
 /// A grammar as a part of a format.
@@ -78,7 +78,7 @@ pub(super) fn old(format: &Arena, triggers: &[Trigger]) -> Result<Printed> {
         .into_iter()
         .map(|Structure { begin, schema, end }| json!({"begin": begin, "schema": schema, "end": end}))
         .collect();
-    let text = json!({"structures": structures, "triggers": [word]}).to_string();
+    let text = number::write(&json!({"structures": structures, "triggers": [word]}));
     let mut report = vec![widened("text and calls may follow the calls".to_owned())];
     if reader.spaces {
         report.push(widened("white space that may stand between the parts of a call is left out".to_owned()));

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use chatparse_base::json_string::push_json_string;
-use chatparse_base::limits;
+use chatparse_base::{limits, number};
 
 /// `value` as text; `None` if it is nested too deeply.
 pub(crate) fn print(value: &Value) -> Option<String> {
@@ -17,6 +17,13 @@ fn push(value: &Value, out: &mut String, depth: usize) -> Option<()> {
         return None;
     }
     match value {
+        number if number::is(number) => {
+            let text = number::of(number).unwrap_or_default();
+            match number::float(number) {
+                Some(number) if !number::is_whole(&text) => out.push_str(&float(number)),
+                _ => out.push_str(&text),
+            }
+        }
         Value::Array(items) => {
             out.push('[');
             for (i, item) in items.iter().enumerate() {
@@ -39,7 +46,6 @@ fn push(value: &Value, out: &mut String, depth: usize) -> Option<()> {
             }
             out.push('}');
         }
-        Value::Number(number) if number.is_f64() => out.push_str(&float(number.as_f64().unwrap_or_default())),
         Value::String(text) => push_json_string(text, out, false),
         scalar => out.push_str(&scalar.to_string()),
     }

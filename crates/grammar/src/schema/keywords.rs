@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::draft::{Draft, Fields};
+use chatparse_base::number;
 
 /// The keywords of one schema, as its draft has them.
 #[derive(Clone, Copy, Debug)]
@@ -87,10 +88,10 @@ impl<'a> Keywords<'a> {
                 }
                 "enum" => (value.as_array().is_some_and(|list| !list.is_empty()), "an array with at least one value"),
                 "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" => {
-                    (value.as_f64().is_some_and(whole), "a whole number that is not negative")
+                    (number::float(value).is_some_and(whole), "a whole number that is not negative")
                 }
-                "minimum" | "maximum" | "multipleOf" => (value.is_number(), "a number"),
-                "exclusiveMinimum" | "exclusiveMaximum" => (value.is_number() || value.is_boolean(), "a number"),
+                "minimum" | "maximum" | "multipleOf" => (number::is(value), "a number"),
+                "exclusiveMinimum" | "exclusiveMaximum" => (number::is(value) || value.is_boolean(), "a number"),
                 "additionalProperties" => (value.is_object() || value.is_boolean(), "a boolean or a schema"),
                 _ => return None,
             };

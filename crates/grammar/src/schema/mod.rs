@@ -19,14 +19,14 @@ pub(super) use self::keywords::Keywords;
 pub(super) use self::pointer::{escaped, find};
 pub(super) use self::types::{Format, all_of, has_object_keywords, has_string_keywords};
 pub use self::types::{Types, may_be_string, types};
-use chatparse_base::{Error, ErrorKind};
+use chatparse_base::{Error, ErrorKind, number};
 
 /// Parses a schema.
 ///
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] where it is no JSON, or nested too deep.
 pub fn from_text(text: &str) -> Result<Value, Error> {
-    chatparse_base::json::from_text(text).map_err(|error| Error::invalid(format!("the schema cannot be read: {error}")))
+    number::read(text).map_err(|error| Error::invalid(format!("the schema cannot be read: {error}")))
 }
 
 /// An error about the schema at `pointer`.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Fields;
 use super::pointer::target;
-use chatparse_base::limits;
+use chatparse_base::{limits, number};
 
 /// The types that a JSON value may have. Whole numbers count as numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,10 +60,10 @@ impl Types {
         match value {
             Value::Null => Types::NULL,
             Value::Bool(_) => Types::BOOLEAN,
-            Value::Number(_) => Types::NUMBER,
             Value::String(_) => Types::STRING,
             Value::Array(_) => Types::ARRAY,
-            Value::Object(_) => Types::OBJECT,
+            Value::Object(_) if number::long(value).is_none() => Types::OBJECT,
+            Value::Number(_) | Value::Object(_) => Types::NUMBER,
         }
     }
 }

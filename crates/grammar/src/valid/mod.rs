@@ -143,11 +143,11 @@ impl<'a> Checker<'a> {
         }
         self.kind(run, keywords, task);
         match task.value {
+            number if chatparse_base::number::is(number) => number::bounds(run, keywords, number, task.place),
             Value::Object(members) => self.object(run, keywords, members, task),
             Value::Array(items) => self.array(run, keywords, items, task),
             Value::String(text) => self.string(run, keywords, text, task.place),
-            Value::Number(number) => number::bounds(run, keywords, number, task.place),
-            Value::Null | Value::Bool(_) => {}
+            _ => {}
         }
         self.combined(run, keywords, task);
         self.unevaluated(run, keywords, task);

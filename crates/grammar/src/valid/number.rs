@@ -2,19 +2,18 @@
 
 use std::cmp::Ordering;
 
-use serde_json::{Number, Value};
+use serde_json::Value;
 
 use super::run::Run;
 use super::run::Verdict::{self, No, Open, Yes};
-use crate::decimal::Decimal;
 use crate::schema::{Draft, Keywords};
+use chatparse_base::decimal::Decimal;
+use chatparse_base::number;
 
 /// Checks the bounds of a number, and `multipleOf`.
-pub(super) fn bounds(run: &mut Run, keywords: Keywords, number: &Number, place: usize) {
-    let bound = |key: &str| match keywords.get(key) {
-        Some(Value::Number(bound)) => Some(bound),
-        _ => None,
-    };
+pub(super) fn bounds(run: &mut Run, keywords: Keywords, number: &Value, place: usize) {
+    let bound = |key: &str| keywords.get(key).filter(|bound| number::is(bound));
+    let shown = |bound| number::of(bound).unwrap_or_default();
     for (key, exclusive, beyond, than) in [
         ("minimum", "exclusiveMinimum", Ordering::Less, "at least"),
         ("maximum", "exclusiveMaximum", Ordering::Greater, "at most"),
@@ -23,26 +22,26 @@ pub(super) fn bounds(run: &mut Run, keywords: Keywords, number: &Number, place: 
         // In old drafts, `exclusive...` is a flag beside the bound.
         let strict = keywords.get(exclusive) == Some(&Value::Bool(true));
         match bound(key).map(|bound| (bound, compare(number, bound))) {
-            Some((bound, Ordering::Equal)) if strict => run.wrong(place, format!("must be {word} {bound}")),
-            Some((bound, order)) if order == beyond => run.wrong(place, format!("must be {than} {bound}")),
+            Some((bound, Ordering::Equal)) if strict => run.wrong(place, format!("must be {word} {}", shown(bound))),
+            Some((bound, order)) if order == beyond => run.wrong(place, format!("must be {than} {}", shown(bound))),
             _ => {}
         }
         match bound(exclusive).map(|bound| (bound, compare(number, bound))) {
             // A number cannot be a flag; whether it counts as a bound is unspecified.
             Some(_) if keywords.draft <= Draft::Four => run.open(),
             Some((bound, order)) if order == beyond || order == Ordering::Equal => {
-                run.wrong(place, format!("must be {word} {bound}"));
+                run.wrong(place, format!("must be {word} {}", shown(bound)));
             }
             _ => {}
         }
     }
     for step in ["multipleOf", "divisibleBy"].into_iter().filter_map(bound) {
-        run.holds(multiple(number, step), place, || format!("must be a multiple of {step}"));
+        run.holds(multiple(number, step), place, || format!("must be a multiple of {}", shown(step)));
     }
 }
 
 /// Exact, on decimal digits: in binary, 0.3 is not a multiple of 0.1.
-fn multiple(number: &Number, step: &Number) -> Verdict {
+fn multiple(number: &Value, step: &Value) -> Verdict {
     let (Some(number), Some(step)) = (Scaled::of(number), Scaled::of(step)) else { return Open };
     if step.digits == 0 || step.is_negative {
         return Open;
@@ -79,8 +78,8 @@ const ROUNDED: usize = 16;
 
 impl Scaled {
     /// `None` if it has too many digits.
-    fn of(number: &Number) -> Option<Scaled> {
-        let Decimal { negative, digits, point } = Decimal::of(number);
+    fn of(number: &Value) -> Option<Scaled> {
+        let Decimal { negative, digits, point } = number::decimal(number)?;
         let may_be_rounded = digits.len() >= ROUNDED && !(number.is_i64() || number.is_u64());
         let exponent = i32::try_from(point - digits.len() as i128).ok().filter(|places| places.abs() <= PLACES)?;
         let value =
@@ -89,10 +88,11 @@ impl Scaled {
     }
 }
 
-pub(super) fn compare(left: &Number, right: &Number) -> Ordering {
+/// Compares two numbers.
+pub(super) fn compare(left: &Value, right: &Value) -> Ordering {
     match (left.as_i64(), right.as_i64()) {
         (Some(left), Some(right)) => left.cmp(&right),
-        _ => Decimal::of(left).cmp(&Decimal::of(right)),
+        _ => number::decimal(left).cmp(&number::decimal(right)),
     }
 }
 
@@ -100,13 +100,8 @@ pub(super) fn compare(left: &Number, right: &Number) -> Ordering {
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn number(value: &Value) -> &Number {
-        value.as_number().expect("a number")
-    }
-
     fn read(text: &str) -> Value {
-        serde_json::from_str(text).unwrap()
+        number::read(text).unwrap()
     }
 
     #[test]
@@ -121,8 +116,8 @@ mod tests {
             (json!(5), read("1e400"), Ordering::Less),
             (json!(5), read("-1e9223372036854775807"), Ordering::Greater),
         ] {
-            assert_eq!(compare(number(&left), number(&right)), order, "{left} {right}");
-            assert_eq!(compare(number(&right), number(&left)), order.reverse(), "{right} {left}");
+            assert_eq!(compare(&left, &right), order, "{left} {right}");
+            assert_eq!(compare(&right, &left), order.reverse(), "{right} {left}");
         }
     }
 
@@ -145,7 +140,7 @@ mod tests {
             (read("1e999999999"), json!(7), Open),
             (json!(7), read("1e-999999999"), Open),
         ] {
-            assert_eq!(multiple(number(&value), number(&step)), expected, "{value} {step}");
+            assert_eq!(multiple(&value, &step), expected, "{value} {step}");
         }
     }
 }

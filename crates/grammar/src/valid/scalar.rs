@@ -8,9 +8,10 @@ use serde_json::Value;
 use super::number::compare;
 use super::run::Verdict::{self, No, Open, Yes};
 use super::run::{Run, Task};
-use crate::decimal::Decimal;
 use crate::rules::json;
 use crate::schema::{Draft, Keywords, Steps};
+use chatparse_base::decimal::Decimal;
+use chatparse_base::number;
 
 /// The types with their articles, for messages.
 pub(super) const TYPES: &[(&str, &str)] = &[
@@ -39,20 +40,17 @@ pub(super) fn kind(run: &mut Run, keywords: Keywords, task: Task) {
     run.holds(verdict.max().unwrap_or(Open), task.place, || {
         let expected: Vec<&str> = expected.iter().flatten().map(|(_, words)| *words).collect();
         let found = known(name_of(task.value)).map_or("", |(_, words)| words);
-        let found = if expected == ["a whole number"] && task.value.is_number() { "a fraction" } else { found };
+        let found = if expected == ["a whole number"] && number::is(task.value) { "a fraction" } else { found };
         format!("must be {}, not {found}", expected.join(" or "))
     });
 }
 
 pub(super) fn is_of(value: &Value, kind: &str, draft: Draft) -> Verdict {
-    match value {
-        Value::Number(number) if kind == "integer" => match Decimal::of(number).is_whole() {
-            // In drafts up to 4, `1.0` is not an integer for implementations that can tell it from `1`.
-            true if number.is_f64() && draft <= Draft::Four => Open,
-            true => Yes,
-            false => No,
-        },
-        value if name_of(value) == kind => Yes,
+    match number::of(value).filter(|_| kind == "integer") {
+        // In drafts up to 4, `1.0` is not an integer for implementations that can tell it from `1`.
+        Some(text) if Decimal::of(&text).is_whole() && !number::is_whole(&text) && draft <= Draft::Four => Open,
+        Some(text) if Decimal::of(&text).is_whole() => Yes,
+        None if name_of(value) == kind => Yes,
         _ => No,
     }
 }
@@ -61,10 +59,10 @@ pub(super) fn name_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
         Value::String(_) => "string",
         Value::Array(_) => "array",
-        Value::Object(_) => "object",
+        Value::Object(_) if number::long(value).is_none() => "object",
+        Value::Number(_) | Value::Object(_) => "number",
     }
 }
 
@@ -88,7 +86,7 @@ pub(super) fn same(left: &Value, right: &Value, mut spend: impl FnMut() -> bool)
             return Open;
         }
         let equal = match (left, right) {
-            (Value::Number(left), Value::Number(right)) => compare(left, right) == Ordering::Equal,
+            (left, right) if number::is(left) && number::is(right) => compare(left, right) == Ordering::Equal,
             (Value::Array(left), Value::Array(right)) => {
                 pairs.extend(left.iter().zip(right));
                 left.len() == right.len()
@@ -124,7 +122,6 @@ fn alike_inside(value: &Value, depth: usize, steps: &mut Steps) -> Option<u64> {
     match value {
         Value::Null => {}
         Value::Bool(yes) => yes.hash(&mut hasher),
-        Value::Number(number) => Decimal::of(number).hash(&mut hasher),
         Value::String(text) => {
             enough = steps.spend_on(text.len());
             text.hash(&mut hasher);
@@ -135,7 +132,7 @@ fn alike_inside(value: &Value, depth: usize, steps: &mut Steps) -> Option<u64> {
                 alike_inside(item, depth - 1, steps)?.hash(&mut hasher);
             }
         }
-        Value::Object(members) => {
+        Value::Object(members) if number::long(value).is_none() => {
             members.len().hash(&mut hasher);
             // In any order.
             let mut sum = 0_u64;
@@ -146,6 +143,7 @@ fn alike_inside(value: &Value, depth: usize, steps: &mut Steps) -> Option<u64> {
             }
             sum.hash(&mut hasher);
         }
+        number => number::decimal(number).hash(&mut hasher),
     }
     (enough && steps.spend(1)).then(|| hasher.finish())
 }

@@ -6,8 +6,10 @@ use serde_json::Value as Json;
 
 use crate::probe::labels::Labels;
 use crate::probe::trace::Trace;
+use crate::python::numbers::whole;
 use crate::python::pyobject::{Text, nested_dict, nested_list};
 use crate::python::scalar::Scalar;
+use chatparse_base::number;
 
 /// Converts JSON. Integers stay integers.
 pub(crate) fn from_json(json: &Json) -> Result<Value, Error> {
@@ -51,21 +53,17 @@ fn build(json: &Json, trace: Option<Trace>, labels: Option<&Labels>, inside: boo
     let value = match json {
         Json::Null => Value::from(()),
         Json::Bool(value) => Value::from(*value),
-        Json::Number(number) => match (number.as_i64(), number.as_u64()) {
-            (Some(value), _) => Value::from(value),
-            (None, Some(value)) => Value::from(value),
-            // Larger integers become floats, although Python's are unbounded.
-            (None, None) => match number.as_i128() {
-                Some(value) => Value::from(value),
-                None => Value::from(number.as_str().parse::<f64>().unwrap_or_default()),
-            },
+        json if number::is(json) => match json.as_i64() {
+            Some(value) => Value::from(value),
+            None => number_of(&number::of(json).unwrap_or_default()),
         },
+        Json::Number(_) => Value::UNDEFINED,
         Json::String(text) => match (&trace, labels.and_then(|labels| Some((labels, labels.read_scalar(text)?)))) {
             (Some(trace), _) if trace.watches_text() => {
                 Value::from_object(Text { text: text.clone(), trace: trace.clone() })
             }
             (_, Some((labels, (json, number)))) => {
-                let json = chatparse_base::json::from_text(json).map_err(|_| ErrorKind::InvalidOperation)?;
+                let json = number::read(json).map_err(|_| ErrorKind::InvalidOperation)?;
                 Value::from_object(Scalar::new(from_json(&json)?, number, *labels))
             }
             _ => Value::from(text.as_str()),
@@ -91,4 +89,9 @@ fn build(json: &Json, trace: Option<Trace>, labels: Option<&Labels>, inside: boo
         }
     };
     Ok((value, 0))
+}
+
+/// Integers of more than 128 bits become floats, although Python's are unbounded.
+fn number_of(text: &str) -> Value {
+    text.parse().map_or_else(|_| Value::from(text.parse::<f64>().unwrap_or_default()), whole)
 }

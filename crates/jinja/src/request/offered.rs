@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::probe::caps::reads_field;
 use crate::{Caps, Template};
-use chatparse_base::{Error, Result};
+use chatparse_base::{Error, Result, number};
 use chatparse_message::{Request, RevealedTools, TOOL_REFERENCE, Tool};
 
 /// What stands between a namespace and a name where the template says nothing of it.
@@ -117,7 +117,7 @@ fn reveal(request: &mut Request, by_name: &HashMap<String, usize>, template_know
                 "text".clone_into(&mut part.kind);
             }
             if is_new && !template_knows && request.revealed_tools == RevealedTools::Inline {
-                part.text = shown.to_json().to_string();
+                part.text = number::write(&shown.to_json());
             }
             if is_new {
                 revealed.push(shown);

@@ -10,7 +10,7 @@ use crate::probe::caps::reads_field;
 use crate::request::media;
 use crate::request::messages::{Messages, Shown};
 use crate::{Caps, Conversation, Template, system_clock};
-use chatparse_base::{Error, Result};
+use chatparse_base::{Error, Result, number};
 use chatparse_message::{
     Continuation, MalformedArguments, Media, Message, REASONING, Request, THINKING, TOOL_REFERENCE, Tool, ToolChoice,
     text_part, thinking_part,
@@ -286,7 +286,7 @@ fn fit_arguments(message: &mut Value, index: usize, template: &Template, policy:
     for (call_index, call) in calls.into_iter().flatten().enumerate() {
         let arguments = &mut call["function"]["arguments"];
         let Some(text) = arguments.as_str() else { continue };
-        let read = chatparse_base::json::from_text::<Value>(text);
+        let read = number::read::<Value>(text);
         let caps = template.caps();
         let empty = match (&read, policy) {
             (Ok(Value::Object(_)), _) => false,

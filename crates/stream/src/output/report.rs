@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::event::CallFlags;
 use crate::report::{CallReport, Diagnostic, DiagnosticKind, Report};
 use chatparse_base::limits::JSON_DEPTH;
+use chatparse_base::number;
 use chatparse_grammar::{schema, valid};
 use chatparse_message::{Message, Tool, ToolCall};
 use chatparse_peg::{self as peg, Builder, Machine, Program, State};
@@ -93,7 +94,7 @@ fn report_call(
         // A value that nests deeper than the reader allows is not checked against the schema.
         (Err(_), _) if nests_deep(&call.arguments) && is_json_object(&call.arguments) => (true, BTreeSet::new()),
         (Err(_), _) => {
-            wrong(match serde_json::from_str::<Value>(&call.arguments) {
+            wrong(match number::read::<Value>(&call.arguments) {
                 Err(error) => format!("the arguments are not JSON: {error}"),
                 Ok(_) => "the arguments are not an object".to_owned(),
             });
@@ -156,7 +157,8 @@ fn members(object: &str) -> serde_json::Result<(Map<String, Value>, BTreeSet<Str
         }
     }
 
-    let mut reader = serde_json::Deserializer::from_str(object);
+    let object = number::marked(object);
+    let mut reader = serde_json::Deserializer::from_str(&object);
     let members = reader.deserialize_map(Members)?;
     reader.end().map(|()| members)
 }

@@ -1,8 +1,9 @@
 //! Reads a JSON value or a Python literal at the start of a text.
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 use chatparse_base::limits::JSON_DEPTH;
+use chatparse_base::number;
 
 /// The value at the start of `text`, and its length in bytes.
 pub(super) fn read(text: &str) -> Option<(Value, usize)> {
@@ -96,9 +97,9 @@ impl LiteralReader<'_> {
     fn number(&mut self) -> Option<Value> {
         let end = self.rest().find(|c: char| !matches!(c, '-' | '+' | '.' | 'e' | 'E' | '0'..='9'));
         let digits = &self.rest()[..end.unwrap_or(self.rest().len())];
-        let number: Number = serde_json::from_str(digits).ok()?;
+        let number = number::read(digits).ok()?;
         self.at += digits.len();
-        Some(Value::Number(number))
+        Some(number)
     }
 
     fn string(&mut self) -> Option<String> {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use crate::format::prompt::{Prompt, PromptInput, calls_of, plain, render, render_changed};
-use chatparse_base::Result;
+use chatparse_base::{Result, number};
 use chatparse_jinja::Conversation;
 use chatparse_message::{Message, text_part};
 
@@ -148,7 +148,7 @@ fn response(result: &Value, call: Option<&Value>) -> Value {
     let name = call.and_then(|call| call["function"]["name"].as_str()).filter(|name| !name.is_empty());
     let name = name.or_else(|| result["tool_call_id"].as_str()).unwrap_or_default();
     let response = match result.get("content") {
-        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
+        Some(Value::String(text)) => number::read(text).unwrap_or_else(|_| json!(text)),
         content => content.cloned().unwrap_or_default(),
     };
     json!({"name": name, "response": response})

@@ -2,11 +2,9 @@
 
 use std::cmp::Ordering;
 
-use serde_json::Number;
-
 /// A decimal number of any size.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Decimal {
+pub struct Decimal {
     pub negative: bool,
     /// Without zeros at either end; none for zero.
     pub digits: Vec<u8>,
@@ -15,8 +13,8 @@ pub(crate) struct Decimal {
 }
 
 impl Decimal {
-    pub fn of(number: &Number) -> Decimal {
-        let text = number.as_str();
+    /// The number with this text, which is a number in JSON.
+    pub fn of(text: &str) -> Decimal {
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let size = mantissa.trim_start_matches('-');
         let (whole, part) = size.split_once('.').unwrap_or((size, ""));
@@ -63,7 +61,7 @@ mod tests {
     use super::*;
 
     fn decimal(text: &str) -> Decimal {
-        Decimal::of(&text.parse().unwrap())
+        Decimal::of(text)
     }
 
     #[test]
