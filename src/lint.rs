@@ -282,7 +282,7 @@ impl Checked {
         let mut finding = suspect.finding.clone();
         let ((back, faults), known) = (self.counts(), self.suspects.len());
         let key = |suspect: &Suspect| (suspect.finding.rule, suspect.finding.subject.clone());
-        let prompts = skeleton::prompts(template);
+        let (prompts, kept) = (skeleton::prompts(template), mend::Prompts::of(template));
         let shows = |prompts: &[Option<String>]| prompts.iter().flatten().any(|text| text.contains(skeleton::ARGUMENT));
         let sources = mend::edited(template.written(), &self.parts, &suspect.edits);
         let mended = sources.into_iter().find(|(source, edit)| {
@@ -297,7 +297,7 @@ impl Checked {
                 return false;
             }
             let (_, left) = suspects(&unproved, &[], &mut unproved.exam().0);
-            if left.iter().any(|left| key(left) == key(suspect)) {
+            if left.iter().any(|left| key(left) == key(suspect)) || !kept.are_kept(&unproved, edit) {
                 return false;
             }
             let Ok(edited) = template.edited(source, true) else { return false };

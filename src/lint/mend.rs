@@ -7,8 +7,9 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::rules::Edit;
-use super::skeleton::{AROUND, Gap, Wanted};
+use super::skeleton::{AROUND, Gap, Shape, Skeleton, Wanted, conversations, dense, prompt};
 use super::{BOS, EOS};
+use crate::chat::ChatTemplate;
 use chatparse_jinja::{SourceParts, SourceText};
 
 /// Most sources that are tried for one finding: each is a few renders. And most of them for one of its edits.
@@ -43,6 +44,59 @@ pub fn edited<'e>(source: &str, parts: &SourceParts, edits: &'e [Edit]) -> Vec<(
     }
     sources.truncate(TRIED);
     sources
+}
+
+/// The prompts of conversations of many kinds, which an edit may change only where the finding shows.
+pub struct Prompts {
+    template: ChatTemplate,
+    all: Vec<(Shape, Option<String>)>,
+}
+
+impl Prompts {
+    pub fn of(template: &ChatTemplate) -> Prompts {
+        let template = template.with_tokens(BOS, EOS).unwrap_or_else(|_| template.clone());
+        Prompts { all: conversations(&template), template }
+    }
+
+    /// Whether the edited template writes the same prompts byte for byte, but for what the edit is about in those that have it.
+    pub fn are_kept(&self, edited: &ChatTemplate, edit: &Edit) -> bool {
+        let edited = edited.with_tokens(BOS, EOS).unwrap_or_else(|_| edited.clone());
+        self.all.iter().all(|(shape, old)| {
+            let Some(old) = old else { return true };
+            let Some(new) = prompt(&edited, *shape) else { return false };
+            *old == new
+                || match edit {
+                    Edit::Prompt(wanted) => {
+                        let skeleton = Skeleton::shaped(&self.template, *shape);
+                        let mended = skeleton.ok().and_then(|skeleton| skeleton.mended(&wanted.changes));
+                        mended.is_some_and(|mended| mended == dense(&new))
+                    }
+                    Edit::Replace(pairs) => pairs.iter().any(|(from, to)| is_replaced(old, &new, from, to)),
+                    Edit::Unfilter => shape.calls > 0 && old.to_lowercase() == new.to_lowercase(),
+                    Edit::Loop => shape.calls > 0 && is_in_one_piece(old, &new),
+                }
+        })
+    }
+}
+
+/// Whether a text is another one with a text in place of some others.
+fn is_replaced(old: &str, new: &str, from: &str, to: &str) -> bool {
+    let mut parts = old.split(from);
+    let first = parts.next().and_then(|first| new.strip_prefix(first));
+    let rest = first.and_then(|rest| {
+        parts.try_fold(rest, |rest, part| {
+            [to, from].into_iter().find_map(|text| rest.strip_prefix(text)?.strip_prefix(part))
+        })
+    });
+    !from.is_empty() && rest == Some("")
+}
+
+/// Whether a text is another one with something put in at one place.
+fn is_in_one_piece(old: &str, new: &str) -> bool {
+    let same = |(a, b): &(u8, u8)| a == b;
+    let front = old.bytes().zip(new.bytes()).take_while(same).count();
+    let back = old.bytes().rev().zip(new.bytes().rev()).take_while(same).count();
+    old.len() <= new.len() && front + back >= old.len()
 }
 
 /// Each filter that changes the case of a text, and all of them.

@@ -30,14 +30,21 @@ const QUESTION: &str = "How is the weather?";
 /// A value of a call.
 pub const ARGUMENT: &str = "Porto Alegre";
 
-/// Which conversation a prompt is of.
+/// Which conversation a prompt is of. Messages keep their indices where others are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// With a system message. Without it, the other messages keep their indices.
     pub system: bool,
-    /// The number of calls in the turn with calls.
+    pub tools: bool,
+    /// Whether the request says that the model thinks; `None` if it says nothing.
+    pub thinking: Option<bool>,
+    /// The number of calls in the turn with calls; without any, there is neither the turn nor a result.
     pub calls: usize,
+    /// The last message. Behind an answer, the prompt opens no turn.
+    pub last: usize,
 }
+
+/// The whole conversation.
+const WHOLE: Shape = Shape { system: true, tools: true, thinking: None, calls: 2, last: ANSWER + 1 };
 
 /// A prompt with a character for each value.
 pub struct Skeleton {
@@ -70,6 +77,10 @@ pub struct Wanted {
 pub struct Gap {
     pub from: String,
     pub to: String,
+    /// Whose value comes before it, if one does.
+    of: Option<Option<usize>>,
+    /// Whether it is at the end of the prompt.
+    last: bool,
     /// What the template writes in front of it and behind it, up to the next value: the nearest characters, without white
     /// space.
     pub before: String,
@@ -95,8 +106,7 @@ impl Skeleton {
     /// # Errors
     /// Those of the template, for one call as well as for two.
     pub fn of(template: &ChatTemplate) -> Result<Skeleton> {
-        Skeleton::shaped(template, Shape { system: true, calls: 2 })
-            .or_else(|_| Skeleton::shaped(template, Shape { system: true, calls: 1 }))
+        Skeleton::shaped(template, WHOLE).or_else(|_| Skeleton::shaped(template, Shape { calls: 1, ..WHOLE }))
     }
 
     /// The same without the system message, if the template writes a marker in front of the question that it does not
@@ -111,7 +121,7 @@ impl Skeleton {
         Skeleton::shaped(template, shape).ok().filter(|_| new)
     }
 
-    fn shaped(template: &ChatTemplate, shape: Shape) -> Result<Skeleton> {
+    pub fn shaped(template: &ChatTemplate, shape: Shape) -> Result<Skeleton> {
         let segments = template.segments(&request(shape)?)?;
         let limit =
             |what: String| Error::new(ErrorKind::Limit, format!("the prompt of a short conversation has {what}"));
@@ -135,6 +145,7 @@ impl Skeleton {
         for segment in &segments.segments {
             places.push((text.len(), segment.bytes.start));
             let index = match &segment.origin {
+                Origin::Message { index, .. } if calls == 0 && index + skipped > USER => index + skipped + 1,
                 Origin::Message { index, .. } => index + skipped,
                 _ => 0,
             };
@@ -182,12 +193,63 @@ impl Skeleton {
             gaps.push(Gap {
                 from: from.to_owned(),
                 to: text,
+                of: self.value_before(bytes.start),
+                last: bytes.end == self.text.len(),
                 before: before.iter().rev().collect(),
                 behind: behind.collect(),
             });
         }
         gaps.reverse();
         Wanted { shape: self.shape, prompt: dense(&prompt), changes: gaps }
+    }
+
+    /// Whose value comes before a place, if one does. All questions are alike.
+    fn value_before(&self, at: usize) -> Option<Option<usize>> {
+        let last = self.values[..self.values.partition_point(|(value, _)| *value < at)].last()?;
+        Some(last.1.map(|message| if message > ANSWER && message != RESULT { USER } else { message }))
+    }
+
+    /// The prompt with the changes of these gaps wherever it has the same text around: behind a value of the same message, the same
+    /// text of the template up to that value and to the next one, or to the prompt's end. `None` if it is nowhere.
+    pub fn mended(&self, gaps: &[Gap]) -> Option<String> {
+        let chars: Vec<(usize, char)> = self.text.char_indices().filter(|(_, c)| !c.is_whitespace()).collect();
+        let starts = |at: usize, text: &str| {
+            let mut there = chars[at..].iter().map(|(_, c)| *c);
+            let mut text = text.chars().filter(|c| !c.is_whitespace());
+            text.by_ref().find(|c| there.next() != Some(*c)).is_none()
+        };
+        let fits = |gap: &Gap, at: usize| {
+            let from = gap.from.chars().filter(|c| !c.is_whitespace()).count();
+            let before = at.checked_sub(gap.before.chars().count());
+            let front = before.is_some_and(|before| starts(before, &gap.before))
+                && (!gap.before.is_empty() || at.checked_sub(1).is_none_or(|last| chars[last].1 == VALUE));
+            let place = chars.get(at).map_or(self.text.len(), |(at, _)| *at);
+            let rest = chars.len().saturating_sub(at + from);
+            let behind = || match &*gap.behind {
+                "" => rest == 0 || chars[at + from].1 == VALUE,
+                behind => starts(at + from, &behind.chars().take(rest).collect::<String>()),
+            };
+            if gap.last {
+                return rest == 0 && starts(at, &gap.from);
+            }
+            front && starts(at, &gap.from) && behind() && self.value_before(place) == gap.of
+        };
+        let mut changes: Vec<Change> = Vec::new();
+        for at in 0..=chars.len() {
+            let Some(gap) = gaps.iter().find(|gap| fits(gap, at)) else { continue };
+            // Behind the last byte in front of it, as the white space that follows is the next text's.
+            let start = match gap.from.is_empty() {
+                true => at.checked_sub(1).map_or(0, |last| chars[last].0 + chars[last].1.len_utf8()),
+                false => chars[at].0,
+            };
+            let lead = gap.from.len() - gap.from.trim_start().len();
+            let end = start + gap.from[lead..].trim_end().len();
+            let is_behind = changes.last().is_none_or(|last| last.bytes.end <= start);
+            if is_behind && self.text.get(start..end).is_some() {
+                changes.push(Change { bytes: start..end, text: gap.to.clone() });
+            }
+        }
+        (!changes.is_empty()).then(|| self.with(changes).prompt)
     }
 
     /// The places of a message's values.
@@ -224,16 +286,26 @@ impl Skeleton {
     }
 }
 
-/// The prompts of the conversation, with one call and with two, where the template takes them.
-pub fn prompts(template: &ChatTemplate) -> [Option<String>; 2] {
-    [1, 2].map(|calls| prompt(template, Shape { system: true, calls }))
+/// Conversations of all kinds, short ones first: for each a prompt, if the template writes one.
+pub fn conversations(template: &ChatTemplate) -> Vec<(Shape, Option<String>)> {
+    let ends = [(0, USER), (1, RESULT), (2, RESULT), (0, ANSWER), (1, ANSWER), (0, ANSWER + 1), (1, ANSWER + 1), (2, ANSWER + 1)];
+    let switches = (0..8).map(|bits| (bits & 1 > 0, bits & 2 > 0, Some(bits & 4 > 0)));
+    let shapes = ends.into_iter().flat_map(|(calls, last)| {
+        switches.clone().map(move |(system, tools, thinking)| Shape { system, tools, thinking, calls, last })
+    });
+    shapes.map(|shape| (shape, prompt(template, shape))).collect()
 }
 
-fn prompt(template: &ChatTemplate, shape: Shape) -> Option<String> {
+/// The prompts of the conversation, with one call and with two, where the template takes them.
+pub fn prompts(template: &ChatTemplate) -> [Option<String>; 2] {
+    [1, 2].map(|calls| prompt(template, Shape { calls, ..WHOLE }))
+}
+
+pub fn prompt(template: &ChatTemplate, shape: Shape) -> Option<String> {
     template.prompt(&request(shape).ok()?).ok()
 }
 
-fn request(Shape { system, calls }: Shape) -> Result<Request> {
+fn request(Shape { system, tools, thinking, calls, last }: Shape) -> Result<Request> {
     let call = |id: &str, place: &str, days: i64| {
         let arguments = json!({"place": place, "days": days});
         json!({"id": id, "type": "function", "function": {"name": "look_up", "arguments": arguments}})
@@ -246,13 +318,25 @@ fn request(Shape { system, calls }: Shape) -> Result<Request> {
     let results = ["Rain, they say", "Dry as dust"];
     let mut messages: Vec<Value> =
         system.then(|| json!({"role": "system", "content": "Be brief."})).into_iter().collect();
-    messages.extend([
-        json!({"role": "user", "content": QUESTION}),
-        json!({"role": "assistant", "content": "", "reasoning_content": "A tool knows.",
-            "tool_calls": all[..calls].iter().map(|(_, call)| call.clone()).collect::<Vec<Value>>()}),
-    ]);
-    messages.extend(all[..calls].iter().zip(results).map(|((id, _), text)| result(id, text)));
-    messages.push(json!({"role": "assistant", "content": "It rains."}));
-    messages.push(json!({"role": "user", "content": "Still?"}));
-    Request::from_json(&json!({"tools": [tool], "now": 0, "parallel_tool_calls": true, "messages": messages}))
+    messages.push(json!({"role": "user", "content": QUESTION}));
+    if calls > 0 {
+        messages.push(json!({"role": "assistant", "content": "", "reasoning_content": "A tool knows.",
+            "tool_calls": all[..calls].iter().map(|(_, call)| call.clone()).collect::<Vec<Value>>()}));
+        messages.extend(all[..calls].iter().zip(results).map(|((id, _), text)| result(id, text)));
+    }
+    if last == ANSWER || last == ANSWER + 1 {
+        messages.push(json!({"role": "assistant", "content": "It rains."}));
+    }
+    if last == ANSWER + 1 {
+        messages.push(json!({"role": "user", "content": "Still?"}));
+    }
+    let mut body = json!({"now": 0, "parallel_tool_calls": true, "messages": messages,
+        "add_generation_prompt": last != ANSWER});
+    if tools {
+        body["tools"] = json!([tool]);
+    }
+    if let Some(thinking) = thinking {
+        body["enable_thinking"] = thinking.into();
+    }
+    Request::from_json(&body)
 }
