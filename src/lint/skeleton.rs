@@ -203,10 +203,15 @@ impl Skeleton {
         Wanted { shape: self.shape, prompt: dense(&prompt), changes: gaps }
     }
 
-    /// Whose value comes before a place, if one does. All questions are alike.
+    /// Whose value comes before a place, if one does. All questions are alike, and ids of calls count with results or calls.
     fn value_before(&self, at: usize) -> Option<Option<usize>> {
         let last = self.values[..self.values.partition_point(|(value, _)| *value < at)].last()?;
-        Some(last.1.map(|message| if message > ANSWER && message != RESULT { USER } else { message }))
+        let alike = |message| match message {
+            RESULT => CALLS,
+            message if message > ANSWER => USER,
+            message => message,
+        };
+        Some(last.1.map(alike))
     }
 
     /// The prompt with the changes of these gaps wherever it has the same text around: behind a value of the same message, the same
@@ -232,7 +237,9 @@ impl Skeleton {
             if gap.last {
                 return rest == 0 && starts(at, &gap.from);
             }
-            front && starts(at, &gap.from) && behind() && self.value_before(place) == gap.of
+            // A text that is there already is known by one side.
+            let is_around = if from > 0 { front || behind() } else { front && behind() };
+            starts(at, &gap.from) && is_around && self.value_before(place) == gap.of
         };
         let mut changes: Vec<Change> = Vec::new();
         for at in 0..=chars.len() {
@@ -288,7 +295,16 @@ impl Skeleton {
 
 /// Conversations of all kinds, short ones first: for each a prompt, if the template writes one.
 pub fn conversations(template: &ChatTemplate) -> Vec<(Shape, Option<String>)> {
-    let ends = [(0, USER), (1, RESULT), (2, RESULT), (0, ANSWER), (1, ANSWER), (0, ANSWER + 1), (1, ANSWER + 1), (2, ANSWER + 1)];
+    let ends = [
+        (0, USER),
+        (1, RESULT),
+        (2, RESULT),
+        (0, ANSWER),
+        (1, ANSWER),
+        (0, ANSWER + 1),
+        (1, ANSWER + 1),
+        (2, ANSWER + 1),
+    ];
     let switches = (0..8).map(|bits| (bits & 1 > 0, bits & 2 > 0, Some(bits & 4 > 0)));
     let shapes = ends.into_iter().flat_map(|(calls, last)| {
         switches.clone().map(move |(system, tools, thinking)| Shape { system, tools, thinking, calls, last })

@@ -222,3 +222,11 @@ fn an_id_in_earlier_turns_only_changes_the_prompt() {
     let earlier = with("('' if messages[-1] == m else ', \"id\": \"' ~ c.id ~ '\"')");
     assert!(matches!(earlier.preserves(Kind::ToolStep, Thinking::Off), Preserved::No(_)));
 }
+
+#[test]
+fn a_marker_on_both_sides_of_a_value_is_a_quote() {
+    let quoted = "{%- for c in m.tool_calls or [] -%}{{- '<call>' ~ c.function.name ~ '{' -}}{%- for k, v in c.function.arguments | items -%}\
+        {{- k ~ ':<escape>' ~ v ~ '<escape>' -}}{%- endfor -%}{{- '}</call>' -}}{%- endfor -%}{{- m.content -}}";
+    let found = lint(&template(quoted, "<|assistant|>")).findings;
+    assert!(found.iter().all(|found| found.subject != "<escape>"), "{found:#?}");
+}

@@ -236,7 +236,7 @@ fn finding(found: &Finding, screen: &mut Screen) -> io::Result<()> {
     found.patch.as_ref().map_or(Ok(()), |patch| edit("  edit", &patch.diff, screen))
 }
 
-/// Prints a unified diff.
+/// Prints a unified diff, whose lines are not folded, so that a patch can be taken from them.
 fn edit(name: &str, diff: &str, screen: &mut Screen) -> io::Result<()> {
     for line in diff.lines() {
         let paint = match line.chars().next() {
@@ -244,7 +244,7 @@ fn edit(name: &str, diff: &str, screen: &mut Screen) -> io::Result<()> {
             Some('-') => Paint::Red,
             _ => Paint::Faint,
         };
-        named(if line.starts_with("@@") { name } else { "" }, paint, line, screen)?;
+        beside(if line.starts_with("@@") { name } else { "" }, &[&escaped(line)], paint, screen)?;
     }
     Ok(())
 }

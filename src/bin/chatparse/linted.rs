@@ -94,18 +94,19 @@ impl Linted {
         if self.renders_nothing() {
             return Some("the template renders none of the messages".into());
         }
-        match (report.faults().count(), report.findings.len()) {
-            (0, 1..) => {
-                let rules: Vec<&str> = report.findings.iter().map(|found| found.rule.id()).collect();
-                Some(rules.join(", "))
-            }
+        let rules: Vec<&str> = report.findings.iter().map(|found| found.rule.id()).collect();
+        match (report.faults().count(), rules.len()) {
+            (0, 1..) => Some(rules.join(", ")),
             (0, 0) => {
                 let described = report.response_template.as_ref().filter(|described| described.is_fault());
                 described.map(|_| {
                     "its response template cannot be read, or reads back fewer messages than the reader in use".into()
                 })
             }
-            (faults, _) => Some(format!("{faults} of {} messages do not survive", report.cases.len())),
+            (faults, 0) => Some(format!("{faults} of {} messages do not survive", report.cases.len())),
+            (faults, _) => {
+                Some(format!("{faults} of {} messages do not survive; {}", report.cases.len(), rules.join(", ")))
+            }
         }
     }
 }

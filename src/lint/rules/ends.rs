@@ -11,7 +11,7 @@ struct Turn {
     bytes: std::ops::Range<usize>,
     /// The last message in it.
     message: usize,
-    /// The markers behind its last value.
+    /// The markers at its end, with no word between them.
     tail: Vec<Marker>,
 }
 
@@ -107,8 +107,16 @@ fn turns(facts: &Facts, skeleton: &Skeleton, openings: &[String]) -> Vec<Turn> {
         let tail = found
             .iter()
             .filter(|marker| (from..bytes.end).contains(&marker.bytes.start) && !openers.contains(&marker.kind));
+        let mut tail: Vec<Marker> = tail.cloned().collect();
+        let mut end = bytes.end;
+        let words = tail.iter().rposition(|marker| {
+            let is_apart = text.get(marker.bytes.end..end).is_some_and(|between| !between.trim().is_empty());
+            end = marker.bytes.start;
+            is_apart
+        });
+        tail.drain(..words.map_or(0, |last| last + 1));
         let message = value.and_then(|(_, message)| *message).unwrap_or(SYSTEM);
-        Some(Turn { message, tail: tail.cloned().collect(), bytes })
+        Some(Turn { message, tail, bytes })
     });
     turns.collect()
 }

@@ -107,6 +107,11 @@ pub fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut 
         |kind: &str| heads(kind) && !behind_user.iter().any(|other| other.kind == kind && is_of_calls(&other));
     let mut told = BTreeSet::new();
     for &marker in &unclosed {
+        // A quote: the same marker on both sides of one value, in a template that has nothing to close it.
+        let inside = skeleton.text[marker.bytes.end..].strip_prefix(VALUE);
+        if !is_paired(marker) && inside.is_some_and(|rest| rest.starts_with(&skeleton.text[marker.bytes.clone()])) {
+            continue;
+        }
         // A message may have another end, as where it is a call.
         let same = found.iter().find(|other| other.kind == marker.kind && other.bytes.start > marker.bytes.start);
         let until = same.map_or(next.start, |same| same.bytes.start);
