@@ -219,7 +219,7 @@ impl Skeleton {
     pub fn mended(&self, gaps: &[Gap]) -> Option<String> {
         let chars: Vec<(usize, char)> = self.text.char_indices().filter(|(_, c)| !c.is_whitespace()).collect();
         let starts = |at: usize, text: &str| {
-            let mut there = chars[at..].iter().map(|(_, c)| *c);
+            let mut there = chars.get(at..).unwrap_or_default().iter().map(|(_, c)| *c);
             let mut text = text.chars().filter(|c| !c.is_whitespace());
             text.by_ref().find(|c| there.next() != Some(*c)).is_none()
         };
