@@ -283,6 +283,11 @@ impl Checked {
         let ((back, faults), known) = (self.counts(), self.suspects.len());
         let key = |suspect: &Suspect| (suspect.finding.rule, suspect.finding.subject.clone());
         let (prompts, kept) = (skeleton::prompts(template), mend::Prompts::of(template));
+        let mut exam = template.exam().0;
+        let mut wanted = |skeleton: &Skeleton| {
+            let of_all = rules::suspects(&Facts::of(template, &self.parts, Some(skeleton)), &mut exam);
+            of_all.into_iter().filter(|other| key(other) == key(suspect)).flat_map(|other| other.edits).collect()
+        };
         let shows = |prompts: &[Option<String>]| prompts.iter().flatten().any(|text| text.contains(skeleton::ARGUMENT));
         let sources = mend::edited(template.written(), &self.parts, &suspect.edits);
         let mended = sources.into_iter().find(|(source, edit)| {
@@ -297,7 +302,7 @@ impl Checked {
                 return false;
             }
             let (_, left) = suspects(&unproved, &[], &mut unproved.exam().0);
-            if left.iter().any(|left| key(left) == key(suspect)) || !kept.are_kept(&unproved, edit) {
+            if left.iter().any(|left| key(left) == key(suspect)) || !kept.are_kept(&unproved, edit, &mut wanted) {
                 return false;
             }
             let Ok(edited) = template.edited(source, true) else { return false };
@@ -320,15 +325,7 @@ fn suspects(template: &ChatTemplate, cases: &[Case], exam: &mut Exam) -> (Source
     let marked = template.with_tokens(BOS, EOS);
     let skeleton = marked.as_ref().ok().and_then(|marked| Skeleton::of(marked).ok());
     let bare = marked.ok().zip(skeleton.as_ref()).and_then(|(marked, skeleton)| skeleton.without_system(&marked));
-    let facts = Facts {
-        source: template.written(),
-        parts: &parts,
-        skeleton: skeleton.as_ref(),
-        bare: bare.as_ref(),
-        cases,
-        special: template.special_tokens(),
-        tools: template.caps().tools,
-    };
+    let facts = Facts { bare: bare.as_ref(), cases, ..Facts::of(template, &parts, skeleton.as_ref()) };
     let suspects = rules::suspects(&facts, exam);
     (parts, suspects)
 }

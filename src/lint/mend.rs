@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::rules::Edit;
-use super::skeleton::{AROUND, Gap, Shape, Skeleton, Wanted, conversations, dense, prompt};
+use super::skeleton::{AROUND, Gap, Shape, Skeleton, Wanted, conversations, prompt};
 use super::{BOS, EOS};
 use crate::chat::ChatTemplate;
 use chatparse_jinja::{SourceParts, SourceText};
@@ -15,6 +15,9 @@ use chatparse_jinja::{SourceParts, SourceText};
 /// Most sources that are tried for one finding: each is a few renders. And most of them for one of its edits.
 const TRIED: usize = 96;
 const TRIED_OF_ONE: usize = 40;
+
+/// Bytes that stay beside what two prompts do not share.
+const NEAR: usize = 12;
 
 /// Texts for ranges of a source, in order.
 type Changes = Vec<(Range<usize>, String)>;
@@ -59,24 +62,63 @@ impl Prompts {
     }
 
     /// Whether the edited template writes the same prompts byte for byte, but for what the edit is about in those that have it.
-    pub fn are_kept(&self, edited: &ChatTemplate, edit: &Edit) -> bool {
+    /// `wanted`: the edits that the rule asks for in a conversation, if it makes this finding there.
+    pub fn are_kept(&self, edited: &ChatTemplate, edit: &Edit, wanted: &mut dyn FnMut(&Skeleton) -> Vec<Edit>) -> bool {
         let edited = edited.with_tokens(BOS, EOS).unwrap_or_else(|_| edited.clone());
-        self.all.iter().all(|(shape, old)| {
+        let both = |shape| Some((prompt(&self.template, shape)?, prompt(&edited, shape)?));
+        let mut changed: Vec<(String, String)> = match edit {
+            Edit::Prompt(wanted) => both(wanted.shape).into_iter().collect(),
+            _ => Vec::new(),
+        };
+        // Long ones first: short ones change as they do.
+        self.all.iter().rev().all(|(shape, old)| {
             let Some(old) = old else { return true };
             let Some(new) = prompt(&edited, *shape) else { return false };
-            *old == new
-                || match edit {
-                    Edit::Prompt(wanted) => {
-                        let skeleton = Skeleton::shaped(&self.template, *shape);
-                        let mended = skeleton.ok().and_then(|skeleton| skeleton.mended(&wanted.changes));
-                        mended.is_some_and(|mended| mended == dense(&new))
-                    }
-                    Edit::Replace(pairs) => pairs.iter().any(|(from, to)| is_replaced(old, &new, from, to)),
-                    Edit::Unfilter => shape.calls > 0 && old.to_lowercase() == new.to_lowercase(),
-                    Edit::Loop => shape.calls > 0 && is_in_one_piece(old, &new),
+            if *old == new {
+                return true;
+            }
+            let is_right = match edit {
+                Edit::Prompt(_) => {
+                    changed.iter().any(|long| follows(old, &new, long))
+                        || Skeleton::shaped(&self.template, *shape).is_ok_and(|skeleton| {
+                            let is_new = |edit: &Edit| matches!(edit, Edit::Prompt(wanted) if wanted.is(&new));
+                            wanted(&skeleton).iter().any(is_new)
+                        })
                 }
+                Edit::Replace(pairs) => pairs.iter().any(|(from, to)| is_replaced(old, &new, from, to)),
+                Edit::Unfilter => shape.calls > 0 && old.to_lowercase() == new.to_lowercase(),
+                Edit::Loop => shape.calls > 0 && is_in_one_piece(old, &new),
+            };
+            changed.push((old.clone(), new));
+            is_right
         })
     }
+}
+
+/// Whether a text changes as a longer one does in what the two share at their beginnings and at their ends, and nowhere else.
+fn follows(old: &str, new: &str, (long, changed): &(String, String)) -> bool {
+    let [old, new, long, changed] = [old, new, long, changed].map(str::as_bytes);
+    let front = alike(old.iter(), long.iter());
+    let back = alike(old.iter().rev(), long.iter().rev()).min(old.len() - front);
+    let own = &old[front..old.len() - back];
+    let [most_front, most_back] = [alike(new.iter(), changed.iter()), alike(new.iter().rev(), changed.iter().rev())];
+    if own.is_empty() && back == 0 {
+        return most_front == new.len();
+    }
+    // What is put in where the shared texts end may be of the longer text alone.
+    let left = &old[front.saturating_sub(NEAR)..front];
+    let right = &old[old.len() - back..][..back.min(NEAR)];
+    (0..=most_front.min(new.len().saturating_sub(own.len()))).any(|at| {
+        let (before, rest) = (&new[..at], &new[at..]);
+        let is_own = before.ends_with(left) && (front > 0 || at == 0) && rest.starts_with(own);
+        let behind = rest.get(own.len()..).filter(|behind| is_own && behind.starts_with(right));
+        behind.is_some_and(|behind| behind.len() <= most_back && (back > 0 || behind.is_empty()))
+    })
+}
+
+/// How many bytes are the same.
+fn alike<'b>(a: impl Iterator<Item = &'b u8>, b: impl Iterator<Item = &'b u8>) -> usize {
+    a.zip(b).take_while(|(a, b)| a == b).count()
 }
 
 /// Whether a text is another one with a text in place of some others.
@@ -93,9 +135,8 @@ fn is_replaced(old: &str, new: &str, from: &str, to: &str) -> bool {
 
 /// Whether a text is another one with something put in at one place.
 fn is_in_one_piece(old: &str, new: &str) -> bool {
-    let same = |(a, b): &(u8, u8)| a == b;
-    let front = old.bytes().zip(new.bytes()).take_while(same).count();
-    let back = old.bytes().rev().zip(new.bytes().rev()).take_while(same).count();
+    let [old, new] = [old, new].map(str::as_bytes);
+    let (front, back) = (alike(old.iter(), new.iter()), alike(old.iter().rev(), new.iter().rev()));
     old.len() <= new.len() && front + back >= old.len()
 }
 

@@ -14,6 +14,7 @@ use super::finding::{Finding, Rule, Shown};
 use super::marker::{Marker, VALUE, closing, markers, opening};
 use super::skeleton::{ANSWER, CALLS, Change, RESULT, SYSTEM, Skeleton, USER, Wanted};
 use super::{BOS, Case, EOS, Outcome};
+use crate::chat::ChatTemplate;
 use crate::proof::{Exam, Thinking};
 use chatparse_jinja::{SourceParts, place};
 
@@ -80,7 +81,13 @@ pub fn suspects(facts: &Facts, exam: &mut Exam) -> Vec<Suspect> {
     all
 }
 
-impl Facts<'_> {
+impl<'f> Facts<'f> {
+    /// Of one conversation.
+    pub fn of(template: &'f ChatTemplate, parts: &'f SourceParts, skeleton: Option<&'f Skeleton>) -> Facts<'f> {
+        let (source, special, tools) = (template.written(), template.special_tokens(), template.caps().tools);
+        Facts { source, parts, skeleton, bare: None, cases: &[], special, tools }
+    }
+
     fn suspect(
         &self,
         rule: Rule,

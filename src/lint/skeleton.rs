@@ -67,7 +67,7 @@ pub struct Change {
 /// A prompt as it should be, up to white space, and what is to change for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    shape: Shape,
+    pub shape: Shape,
     prompt: String,
     pub changes: Vec<Gap>,
 }
@@ -77,10 +77,6 @@ pub struct Wanted {
 pub struct Gap {
     pub from: String,
     pub to: String,
-    /// Whose value comes before it, if one does.
-    of: Option<Option<usize>>,
-    /// Whether it is at the end of the prompt.
-    last: bool,
     /// What the template writes in front of it and behind it, up to the next value: the nearest characters, without white
     /// space.
     pub before: String,
@@ -91,12 +87,17 @@ impl Wanted {
     /// Whether the template writes this prompt.
     pub fn is_of(&self, template: &ChatTemplate) -> bool {
         let marked = template.with_tokens(BOS, EOS);
-        marked.is_ok_and(|marked| prompt(&marked, self.shape).is_some_and(|prompt| dense(&prompt) == self.prompt))
+        marked.is_ok_and(|marked| prompt(&marked, self.shape).is_some_and(|prompt| self.is(&prompt)))
+    }
+
+    /// Whether this is the prompt.
+    pub fn is(&self, prompt: &str) -> bool {
+        dense(prompt) == self.prompt
     }
 }
 
 /// A text without its white space.
-pub fn dense(text: &str) -> String {
+fn dense(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
@@ -193,70 +194,12 @@ impl Skeleton {
             gaps.push(Gap {
                 from: from.to_owned(),
                 to: text,
-                of: self.value_before(bytes.start),
-                last: bytes.end == self.text.len(),
                 before: before.iter().rev().collect(),
                 behind: behind.collect(),
             });
         }
         gaps.reverse();
         Wanted { shape: self.shape, prompt: dense(&prompt), changes: gaps }
-    }
-
-    /// Whose value comes before a place, if one does. All questions are alike, and ids of calls count with results or calls.
-    fn value_before(&self, at: usize) -> Option<Option<usize>> {
-        let last = self.values[..self.values.partition_point(|(value, _)| *value < at)].last()?;
-        let alike = |message| match message {
-            RESULT => CALLS,
-            message if message > ANSWER => USER,
-            message => message,
-        };
-        Some(last.1.map(alike))
-    }
-
-    /// The prompt with the changes of these gaps wherever it has the same text around: behind a value of the same message, the same
-    /// text of the template up to that value and to the next one, or to the prompt's end. `None` if it is nowhere.
-    pub fn mended(&self, gaps: &[Gap]) -> Option<String> {
-        let chars: Vec<(usize, char)> = self.text.char_indices().filter(|(_, c)| !c.is_whitespace()).collect();
-        let starts = |at: usize, text: &str| {
-            let mut there = chars.get(at..).unwrap_or_default().iter().map(|(_, c)| *c);
-            let mut text = text.chars().filter(|c| !c.is_whitespace());
-            text.by_ref().find(|c| there.next() != Some(*c)).is_none()
-        };
-        let fits = |gap: &Gap, at: usize| {
-            let from = gap.from.chars().filter(|c| !c.is_whitespace()).count();
-            let before = at.checked_sub(gap.before.chars().count());
-            let front = before.is_some_and(|before| starts(before, &gap.before))
-                && (!gap.before.is_empty() || at.checked_sub(1).is_none_or(|last| chars[last].1 == VALUE));
-            let place = chars.get(at).map_or(self.text.len(), |(at, _)| *at);
-            let rest = chars.len().saturating_sub(at + from);
-            let behind = || match &*gap.behind {
-                "" => rest == 0 || chars[at + from].1 == VALUE,
-                behind => starts(at + from, &behind.chars().take(rest).collect::<String>()),
-            };
-            if gap.last {
-                return rest == 0 && starts(at, &gap.from);
-            }
-            // A text that is there already is known by one side.
-            let is_around = if from > 0 { front || behind() } else { front && behind() };
-            starts(at, &gap.from) && is_around && self.value_before(place) == gap.of
-        };
-        let mut changes: Vec<Change> = Vec::new();
-        for at in 0..=chars.len() {
-            let Some(gap) = gaps.iter().find(|gap| fits(gap, at)) else { continue };
-            // Behind the last byte in front of it, as the white space that follows is the next text's.
-            let start = match gap.from.is_empty() {
-                true => at.checked_sub(1).map_or(0, |last| chars[last].0 + chars[last].1.len_utf8()),
-                false => chars[at].0,
-            };
-            let lead = gap.from.len() - gap.from.trim_start().len();
-            let end = start + gap.from[lead..].trim_end().len();
-            let is_behind = changes.last().is_none_or(|last| last.bytes.end <= start);
-            if is_behind && self.text.get(start..end).is_some() {
-                changes.push(Change { bytes: start..end, text: gap.to.clone() });
-            }
-        }
-        (!changes.is_empty()).then(|| self.with(changes).prompt)
     }
 
     /// The places of a message's values.

@@ -11,7 +11,7 @@ struct Turn {
     bytes: std::ops::Range<usize>,
     /// The last message in it.
     message: usize,
-    /// The markers at its end, with no word between them.
+    /// The markers at its end, with no word between them, but for those that close a part of it.
     tail: Vec<Marker>,
 }
 
@@ -43,8 +43,8 @@ pub fn ends(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut V
     kinds.sort_by_key(|kind| turns.iter().filter(|turn| !has(turn, kind)).count());
     for kind in kinds {
         let (with, mut without): (Vec<&Turn>, Vec<&Turn>) = turns.iter().partition(|turn| has(turn, kind));
-        // It may end in another way.
-        without.retain(|turn| !turn.tail.iter().any(|end| is_end(facts, end) && !closes_own(skeleton, turn, end)));
+        // It may end in its own way.
+        without.retain(|turn| turn.tail.is_empty());
         let of = |turn: &&Turn| role(turn.message).0;
         let Some(own) = without.first().map(of) else { continue };
         let others: Vec<usize> = with.iter().map(of).filter(|role| *role != own).collect();
@@ -78,12 +78,6 @@ pub fn ends(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut V
     }
 }
 
-/// Whether a marker closes another one of the same turn.
-fn closes_own(skeleton: &Skeleton, turn: &Turn, end: &Marker) -> bool {
-    let kinds = opening(&end.kind);
-    markers(&skeleton.text[turn.bytes.clone()]).iter().skip(1).any(|marker| kinds.contains(&marker.kind))
-}
-
 fn turns(facts: &Facts, skeleton: &Skeleton, openings: &[String]) -> Vec<Turn> {
     let text = &skeleton.text;
     let found = markers(text);
@@ -115,6 +109,9 @@ fn turns(facts: &Facts, skeleton: &Skeleton, openings: &[String]) -> Vec<Turn> {
             is_apart
         });
         tail.drain(..words.map_or(0, |last| last + 1));
+        // What closes a part of the message does not end it.
+        let own: Vec<String> = markers(&text[bytes.clone()]).into_iter().skip(1).map(|marker| marker.kind).collect();
+        tail.retain(|end| !opening(&end.kind).iter().any(|kind| own.contains(kind)));
         let message = value.and_then(|(_, message)| *message).unwrap_or(SYSTEM);
         Some(Turn { message, tail, bytes })
     });
