@@ -44,7 +44,7 @@ const CONTEXT: usize = 30;
 pub struct Report {
     /// Each message with each thinking, in a fixed order.
     pub cases: Vec<Case>,
-    /// What the template says in one place and not in another. Each is a fault.
+    /// What the template says in one place and not in another: faults, and notes.
     pub findings: Vec<Finding>,
     /// Whether prompts only grow, for each kind of turn, with and without reasoning. If they do not, that is not a fault,
     /// but it costs a host that keeps the state of its model.

@@ -104,7 +104,8 @@ impl<'f> Facts<'f> {
             false => places.map(|at| place(self.source, at)).collect(),
         };
         let shown = shown.into_iter().map(|(from, text)| Shown { from, text }).collect();
-        Suspect { finding: Finding { rule, message, subject: subject.to_owned(), places, shown, patch: None }, edits }
+        let subject = subject.to_owned();
+        Suspect { finding: Finding { rule, is_fault: true, message, subject, places, shown, patch: None }, edits }
     }
 
     /// Whether the template has a marker of this kind, whatever its attributes.

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::{fs, io};
 
-use chatparse::lint::{self, Outcome, Report};
+use chatparse::lint::{self, Finding, Outcome, Report};
 use chatparse::{Place, builtin};
 
 use crate::args::Args;
@@ -58,7 +58,8 @@ impl Linted {
         let original = source.text.clone();
         while let Ok(report) = &self.found
             && self.edits.len() < EDITS
-            && let Some((found, patch)) = report.findings.iter().find_map(|found| Some((found, found.patch.as_ref()?)))
+            && let Some(found) = report.findings.iter().find(|found| found.is_fault && found.patch.is_some())
+            && let Some(patch) = &found.patch
         {
             self.edits.push((found.rule.id(), patch.diff.clone()));
             source.text.clone_from(&patch.source);
@@ -94,7 +95,7 @@ impl Linted {
         if self.renders_nothing() {
             return Some("the template renders none of the messages".into());
         }
-        let rules: Vec<&str> = report.findings.iter().map(|found| found.rule.id()).collect();
+        let rules: Vec<&str> = faulty(report).map(|found| found.rule.id()).collect();
         match (report.faults().count(), rules.len()) {
             (0, 1..) => Some(rules.join(", ")),
             (0, 0) => {
@@ -109,6 +110,11 @@ impl Linted {
             }
         }
     }
+}
+
+/// The findings that are faults.
+pub fn faulty(report: &Report) -> impl Iterator<Item = &Finding> {
+    report.findings.iter().filter(|found| found.is_fault)
 }
 
 /// An error for what `--fix` cannot write to.

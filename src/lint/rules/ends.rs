@@ -1,7 +1,6 @@
 //! How messages end: where those of all others end with a marker, those of one role do too.
 
 use super::*;
-use crate::lint::marker::opening;
 
 /// Characters of a text that is a message by itself, without a value.
 const SAID: usize = 20;
@@ -110,8 +109,9 @@ fn turns(facts: &Facts, skeleton: &Skeleton, openings: &[String]) -> Vec<Turn> {
         });
         tail.drain(..words.map_or(0, |last| last + 1));
         // What closes a part of the message does not end it.
-        let own: Vec<String> = markers(&text[bytes.clone()]).into_iter().skip(1).map(|marker| marker.kind).collect();
-        tail.retain(|end| !opening(&end.kind).iter().any(|kind| own.contains(kind)));
+        let own: Vec<String> =
+            markers(&text[bytes.clone()]).iter().skip(1).flat_map(|marker| closing(&marker.kind)).collect();
+        tail.retain(|end| !own.contains(&end.kind));
         let message = value.and_then(|(_, message)| *message).unwrap_or(SYSTEM);
         Some(Turn { message, tail, bytes })
     });

@@ -35,6 +35,7 @@ pub fn instruction(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
         false => kind.trim_end_matches('>').to_owned(),
     };
     let unknown = |marker: &&Marker| !in_history.contains(&marker.kind);
+    // A marker that is no slip may be of something else.
     let other_than = |kind: &str, marker: &Marker, pairs: Vec<(String, String)>| {
         let message = format!("The instruction says {}, and the history writes {kind}.", marker.kind);
         let shown = [("instruction", show(marker)), show_calls()];
@@ -46,7 +47,10 @@ pub fn instruction(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
         let mut changes: Vec<Change> = found.map(|(bytes, text)| Change { bytes, text }).collect();
         changes.sort_by_key(|change| change.bytes.start);
         changes.dedup_by(|next, change| next.bytes.start < change.bytes.end);
-        facts.suspect(Rule::OtherInstruction, &marker.kind, message, shown, vec![Edit::Prompt(skeleton.with(changes))])
+        let edits = vec![Edit::Prompt(skeleton.with(changes))];
+        let mut suspect = facts.suspect(Rule::OtherInstruction, &marker.kind, message, shown, edits);
+        suspect.finding.is_fault = is_near(kind, &marker.kind);
+        suspect
     };
     let mut reported: Vec<String> = Vec::new();
     // A slip, or another marker where the history has its own.
