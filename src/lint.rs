@@ -20,9 +20,9 @@ use crate::proof::{Exam, Reading, Verdict, shown, with_ids};
 use crate::segments::Origin;
 use chatparse_base::{Error, Result};
 use chatparse_jinja::SourceParts;
-use chatparse_message::{Message, Request};
+use chatparse_message::Message;
 use rules::{Edit, Facts, Suspect};
-use skeleton::Skeleton;
+use skeleton::{Shape, Skeleton, WHOLE};
 
 pub use finding::{Finding, Patch, Rule, Shown};
 
@@ -282,27 +282,26 @@ impl Checked {
         let mut finding = suspect.finding.clone();
         let ((back, faults), known) = (self.counts(), self.suspects.len());
         let key = |suspect: &Suspect| (suspect.finding.rule, suspect.finding.subject.clone());
-        let (prompts, kept) = (skeleton::prompts(template), mend::Prompts::of(template));
+        let prompts = skeleton::prompts(template);
         let mut exam = template.exam().0;
         let mut wanted = |skeleton: &Skeleton| {
             let of_all = rules::suspects(&Facts::of(template, &self.parts, Some(skeleton)), &mut exam);
             of_all.into_iter().filter(|other| key(other) == key(suspect)).flat_map(|other| other.edits).collect()
         };
-        let shows = |prompts: &[Option<String>]| prompts.iter().flatten().any(|text| text.contains(skeleton::ARGUMENT));
         let sources = mend::edited(template.written(), &self.parts, &suspect.edits);
         let mended = sources.into_iter().find(|(source, edit)| {
             // Most edits do not help, which the prompt of one conversation shows.
             let Ok(unproved) = template.edited(source, false) else { return false };
             let helps = match edit {
                 Edit::Prompt(wanted) => wanted.is_of(&unproved),
-                Edit::Loop => !shows(&prompts) && shows(&skeleton::prompts(&unproved)),
-                Edit::Replace(_) | Edit::Unfilter => skeleton::prompts(&unproved) != prompts,
+                _ => skeleton::prompts(&unproved) != prompts,
             };
             if !helps {
                 return false;
             }
             let (_, left) = suspects(&unproved, &[], &mut unproved.exam().0);
-            if left.iter().any(|left| key(left) == key(suspect)) || !kept.are_kept(&unproved, edit, &mut wanted) {
+            if left.iter().any(|left| key(left) == key(suspect)) || !mend::keeps(template, &unproved, edit, &mut wanted)
+            {
                 return false;
             }
             let Ok(edited) = template.edited(source, true) else { return false };
@@ -347,20 +346,8 @@ fn described(template: &ChatTemplate) -> Option<Described> {
 
 /// Texts of unknown origin in a conversation with values of all kinds; `None` if the template rejects it.
 fn untraced(template: &ChatTemplate) -> Option<Vec<String>> {
-    let call = json!({"id": "call00001", "type": "function", "function":
-        {"name": "look_up", "arguments": {"place": "Porto Alegre", "days": 3, "tags": ["grey", true]}}});
-    let tool = json!({"type": "function", "function": {"name": "look_up", "description": "Looks it up.", "parameters":
-        {"type": "object", "properties": {"place": {"type": "string", "description": "Where"}}, "required": ["place"]}}});
-    // The time is fixed, as in a proof, so that the report is the same on each day, and without a clock.
-    let body = json!({"tools": [tool], "now": 0, "messages": [
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "How is the weather?"},
-        {"role": "assistant", "content": "", "reasoning_content": "A tool knows.", "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "call00001", "name": "look_up", "content": "Rain, they say"},
-        {"role": "assistant", "content": "It rains."},
-        {"role": "user", "content": "Still?"},
-    ]});
-    let found = Request::from_json(&body).and_then(|request| template.segments(&request)).ok()?;
+    let request = skeleton::request(Shape { calls: 1, ..WHOLE });
+    let found = request.and_then(|request| template.segments(&request)).ok()?;
     let unknown = found.segments.iter().filter(|segment| segment.origin == Origin::Unknown);
     Some(unknown.map(|segment| found.prompt[segment.bytes.clone()].to_owned()).collect())
 }

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::rules::Edit;
-use super::skeleton::{AROUND, Gap, Shape, Skeleton, Wanted, conversations, prompt};
+use super::skeleton::{self, AROUND, Gap, Skeleton, Wanted, prompt};
 use super::{BOS, EOS};
 use crate::chat::ChatTemplate;
 use chatparse_jinja::{SourceParts, SourceText};
@@ -49,50 +49,43 @@ pub fn edited<'e>(source: &str, parts: &SourceParts, edits: &'e [Edit]) -> Vec<(
     sources
 }
 
-/// The prompts of conversations of many kinds, which an edit may change only where the finding shows.
-pub struct Prompts {
-    template: ChatTemplate,
-    all: Vec<(Shape, Option<String>)>,
-}
-
-impl Prompts {
-    pub fn of(template: &ChatTemplate) -> Prompts {
-        let template = template.with_tokens(BOS, EOS).unwrap_or_else(|_| template.clone());
-        Prompts { all: conversations(&template), template }
+/// Whether the edited template writes the same prompts byte for byte, but for what the edit is about in those that have it.
+/// `wanted`: the edits that the rule asks for in a conversation, if it makes this finding there.
+pub fn keeps(
+    template: &ChatTemplate,
+    edited: &ChatTemplate,
+    edit: &Edit,
+    wanted: &mut dyn FnMut(&Skeleton) -> Vec<Edit>,
+) -> bool {
+    let [template, edited] = [template, edited].map(|of| of.with_tokens(BOS, EOS).unwrap_or_else(|_| of.clone()));
+    let both = |shape| prompt(&template, shape).map(|old| (old, prompt(&edited, shape)));
+    let mut changed: Vec<(String, String)> = Vec::new();
+    if let Edit::Prompt(wanted) = edit {
+        changed.extend(both(wanted.shape).and_then(|(old, new)| Some((old, new?))));
     }
-
-    /// Whether the edited template writes the same prompts byte for byte, but for what the edit is about in those that have it.
-    /// `wanted`: the edits that the rule asks for in a conversation, if it makes this finding there.
-    pub fn are_kept(&self, edited: &ChatTemplate, edit: &Edit, wanted: &mut dyn FnMut(&Skeleton) -> Vec<Edit>) -> bool {
-        let edited = edited.with_tokens(BOS, EOS).unwrap_or_else(|_| edited.clone());
-        let both = |shape| Some((prompt(&self.template, shape)?, prompt(&edited, shape)?));
-        let mut changed: Vec<(String, String)> = match edit {
-            Edit::Prompt(wanted) => both(wanted.shape).into_iter().collect(),
-            _ => Vec::new(),
-        };
-        // Long ones first: short ones change as they do.
-        self.all.iter().rev().all(|(shape, old)| {
-            let Some(old) = old else { return true };
-            let Some(new) = prompt(&edited, *shape) else { return false };
-            if *old == new {
-                return true;
-            }
-            let is_right = match edit {
+    skeleton::shapes().all(|shape| {
+        let Some((old, new)) = both(shape) else { return true };
+        let Some(new) = new else { return false };
+        let is_right = old == new
+            || match edit {
                 Edit::Prompt(_) => {
-                    changed.iter().any(|long| follows(old, &new, long))
-                        || Skeleton::shaped(&self.template, *shape).is_ok_and(|skeleton| {
+                    changed.iter().any(|long| follows(&old, &new, long))
+                        || Skeleton::shaped(&template, shape).is_ok_and(|skeleton| {
                             let is_new = |edit: &Edit| matches!(edit, Edit::Prompt(wanted) if wanted.is(&new));
                             wanted(&skeleton).iter().any(is_new)
                         })
                 }
-                Edit::Replace(pairs) => pairs.iter().any(|(from, to)| is_replaced(old, &new, from, to)),
+                Edit::Replace(pairs) => pairs.iter().any(|(from, to)| {
+                    [(from, to), (to, from)].iter().any(|(a, b)| old.replace(&**a, b) == new.replace(&**a, b))
+                }),
                 Edit::Unfilter => shape.calls > 0 && old.to_lowercase() == new.to_lowercase(),
-                Edit::Loop => shape.calls > 0 && is_in_one_piece(old, &new),
+                Edit::Loop => shape.calls > 0 && is_in_one_piece(&old, &new),
             };
-            changed.push((old.clone(), new));
-            is_right
-        })
-    }
+        if old != new {
+            changed.push((old, new));
+        }
+        is_right
+    })
 }
 
 /// Whether a text changes as a longer one does in what the two share at their beginnings and at their ends, and nowhere else.
@@ -119,18 +112,6 @@ fn follows(old: &str, new: &str, (long, changed): &(String, String)) -> bool {
 /// How many bytes are the same.
 fn alike<'b>(a: impl Iterator<Item = &'b u8>, b: impl Iterator<Item = &'b u8>) -> usize {
     a.zip(b).take_while(|(a, b)| a == b).count()
-}
-
-/// Whether a text is another one with a text in place of some others.
-fn is_replaced(old: &str, new: &str, from: &str, to: &str) -> bool {
-    let mut parts = old.split(from);
-    let first = parts.next().and_then(|first| new.strip_prefix(first));
-    let rest = first.and_then(|rest| {
-        parts.try_fold(rest, |rest, part| {
-            [to, from].into_iter().find_map(|text| rest.strip_prefix(text)?.strip_prefix(part))
-        })
-    });
-    !from.is_empty() && rest == Some("")
 }
 
 /// Whether a text is another one with something put in at one place.

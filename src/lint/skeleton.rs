@@ -27,8 +27,6 @@ pub const AROUND: usize = 40;
 /// In place of the index, for all results of calls.
 pub const RESULT: usize = usize::MAX;
 const QUESTION: &str = "How is the weather?";
-/// A value of a call.
-pub const ARGUMENT: &str = "Porto Alegre";
 
 /// Which conversation a prompt is of. Messages keep their indices where others are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +42,7 @@ pub struct Shape {
 }
 
 /// The whole conversation.
-const WHOLE: Shape = Shape { system: true, tools: true, thinking: None, calls: 2, last: ANSWER + 1 };
+pub const WHOLE: Shape = Shape { system: true, tools: true, thinking: None, calls: 2, last: ANSWER + 1 };
 
 /// A prompt with a character for each value.
 pub struct Skeleton {
@@ -236,23 +234,22 @@ impl Skeleton {
     }
 }
 
-/// Conversations of all kinds, short ones first: for each a prompt, if the template writes one.
-pub fn conversations(template: &ChatTemplate) -> Vec<(Shape, Option<String>)> {
+/// Conversations of all kinds, long ones first.
+pub fn shapes() -> impl Iterator<Item = Shape> {
     let ends = [
-        (0, USER),
-        (1, RESULT),
-        (2, RESULT),
-        (0, ANSWER),
-        (1, ANSWER),
-        (0, ANSWER + 1),
-        (1, ANSWER + 1),
         (2, ANSWER + 1),
+        (1, ANSWER + 1),
+        (0, ANSWER + 1),
+        (2, RESULT),
+        (1, RESULT),
+        (1, ANSWER),
+        (0, ANSWER),
+        (0, USER),
     ];
-    let switches = (0..8).map(|bits| (bits & 1 > 0, bits & 2 > 0, Some(bits & 4 > 0)));
-    let shapes = ends.into_iter().flat_map(|(calls, last)| {
-        switches.clone().map(move |(system, tools, thinking)| Shape { system, tools, thinking, calls, last })
-    });
-    shapes.map(|shape| (shape, prompt(template, shape))).collect()
+    ends.into_iter().flat_map(|(calls, last)| {
+        let of = |bits| (bits & 1 == 0, bits & 2 == 0, Some(bits & 4 == 0));
+        (0..8).map(of).map(move |(system, tools, thinking)| Shape { system, tools, thinking, calls, last })
+    })
 }
 
 /// The prompts of the conversation, with one call and with two, where the template takes them.
@@ -264,7 +261,7 @@ pub fn prompt(template: &ChatTemplate, shape: Shape) -> Option<String> {
     template.prompt(&request(shape).ok()?).ok()
 }
 
-fn request(Shape { system, tools, thinking, calls, last }: Shape) -> Result<Request> {
+pub fn request(Shape { system, tools, thinking, calls, last }: Shape) -> Result<Request> {
     let call = |id: &str, place: &str, days: i64| {
         let arguments = json!({"place": place, "days": days});
         json!({"id": id, "type": "function", "function": {"name": "look_up", "arguments": arguments}})
@@ -273,7 +270,7 @@ fn request(Shape { system, tools, thinking, calls, last }: Shape) -> Result<Requ
     let tool = json!({"type": "function", "function": {"name": "look_up", "description": "Looks it up.", "parameters":
         {"type": "object", "properties": {"place": {"type": "string", "description": "Where"}, "days": {"type": "integer"}},
         "required": ["place"]}}});
-    let all = [("call00001", call("call00001", ARGUMENT, 3)), ("call00002", call("call00002", "Mumbai", 41))];
+    let all = [("call00001", call("call00001", "Porto Alegre", 3)), ("call00002", call("call00002", "Mumbai", 41))];
     let results = ["Rain, they say", "Dry as dust"];
     let mut messages: Vec<Value> =
         system.then(|| json!({"role": "system", "content": "Be brief."})).into_iter().collect();

@@ -167,7 +167,6 @@ pub fn instruction(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
         ));
     }
     other_keys(facts, skeleton, told, of_calls, all);
-    listed(facts, skeleton, told, of_calls, all);
 }
 
 /// The keys of JSON objects that the template writes by itself.
@@ -217,24 +216,5 @@ fn other_keys(facts: &Facts, skeleton: &Skeleton, told: &str, of_calls: &str, al
         let edits = vec![Edit::Prompt(skeleton.with(changes.collect()))];
         all.push(facts.suspect(Rule::OtherInstruction, &format!("\"{other}\""), message, shown, edits));
         return;
-    }
-}
-
-/// An instruction that shows calls in a list, `[f(x=1)]`, and calls that are in none.
-fn listed(facts: &Facts, skeleton: &Skeleton, told: &str, of_calls: &str, all: &mut Vec<Suspect>) {
-    let word = |c: char| c.is_alphanumeric() || c == '_';
-    let example = told.match_indices('[').find(|(at, _)| {
-        let name = &told[at + 1..];
-        let behind = name.trim_start_matches(word);
-        let argument = behind.strip_prefix('(').map(|inside| inside.trim_start_matches(word));
-        behind.len() < name.len() && argument.is_some_and(|argument| argument.starts_with('='))
-    });
-    let Some((at, _)) = example else { return };
-    if !of_calls.contains(&format!("[{VALUE}(")) {
-        let message = "The instruction shows calls in a list, as in [f(x=1)], and the history writes them otherwise.";
-        let shown = [("instruction", skeleton.shown(at..at + 1)), ("history", of_calls.replace(VALUE, "…"))];
-        let mut suspect = facts.suspect(Rule::OtherInstruction, "", message.to_owned(), shown, Vec::new());
-        suspect.finding.subject = "[".into();
-        all.push(suspect);
     }
 }
