@@ -32,27 +32,25 @@ fn role(message: usize) -> (usize, &'static str) {
 pub fn ends(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut Vec<Suspect>) {
     let turns = turns(facts, skeleton, openings);
     let has = |turn: &Turn, kind: &str| turn.tail.iter().any(|marker| marker.kind == kind);
-    let mut kinds: Vec<&str> = Vec::new();
+    let mut kinds: Vec<&Marker> = Vec::new();
     for marker in turns.iter().flat_map(|turn| &turn.tail) {
-        if !kinds.contains(&&*marker.kind) {
-            kinds.push(&marker.kind);
+        if kinds.iter().all(|known| known.kind != marker.kind) {
+            kinds.push(marker);
         }
     }
     // What most messages end with comes first.
-    kinds.sort_by_key(|kind| turns.iter().filter(|turn| !has(turn, kind)).count());
-    for kind in kinds {
-        let (with, mut without): (Vec<&Turn>, Vec<&Turn>) = turns.iter().partition(|turn| has(turn, kind));
-        // It may end in its own way.
-        without.retain(|turn| turn.tail.is_empty());
+    kinds.sort_by_key(|known| turns.iter().filter(|turn| !has(turn, &known.kind)).count());
+    for known in kinds {
+        let kind = &known.kind;
+        let with: Vec<&Turn> = turns.iter().filter(|turn| has(turn, kind)).collect();
+        // A message may end in its own way.
+        let without: Vec<&Turn> = turns.iter().filter(|turn| turn.tail.is_empty()).collect();
         let of = |turn: &&Turn| role(turn.message).0;
         let Some(own) = without.first().map(of) else { continue };
         let others: Vec<usize> = with.iter().map(of).filter(|role| *role != own).collect();
         let own = if without.iter().all(|turn| of(turn) == own) && others.iter().any(|role| *role != others[0]) {
             own
-        } else if with
-            .iter()
-            .all(|turn| of(turn) == ASSISTANT && turn.tail.iter().any(|end| end.kind == kind && is_end(facts, end)))
-        {
+        } else if is_end(facts, known) && with.iter().all(|turn| of(turn) == ASSISTANT) {
             // Of turns of the model alone, what ends by its name.
             ASSISTANT
         } else {
@@ -60,8 +58,6 @@ pub fn ends(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut V
         };
         let lacking: Vec<&&Turn> = without.iter().filter(|turn| of(turn) == own).collect();
         let Some(first) = lacking.first() else { continue };
-        let known = with.iter().find_map(|turn| turn.tail.iter().find(|end| end.kind == kind));
-        let Some(known) = known else { continue };
         let end = tail(&skeleton.text, known);
         let changes = lacking.iter().map(|turn| {
             let at = turn.bytes.start + skeleton.text[turn.bytes.clone()].trim_end().len();
