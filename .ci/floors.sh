@@ -49,9 +49,9 @@ ROUNDTRIP_LEARNT_FLOORS=(--learn-only --min 99.9 --min-whole 99.3)
 # response templates as transformers does, or whole where that loses something.
 RESPONSE_FLOORS=(--min-exports 100 --min-same 98.1 --min-imports 100)
 
-# doctor.py: planted faults that lint finds, sound templates without a finding, and faults that --fix mends, in percent, of the twenty
-# templates that --every 5 takes. The rules were written beside these; of the 34 that --every 3 takes it is 94, 100 and 88.
-DOCTOR_FLOORS=(--found 100 --clean 100 --mended 100)
+# doctor.py: planted faults that lint finds, sound templates without a finding, and faults that --fix mends and that are no notes, in
+# percent, of the templates that --every 5 takes. The rules were written beside these.
+DOCTOR_FLOORS=(--found 99 --clean 97 --mended 92)
 
 # instances.py: how faithful the grammars of schemas are. Two schemas allow nothing, and are refused.
 INSTANCE_FLOORS=(
