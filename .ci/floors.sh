@@ -50,9 +50,9 @@ ROUNDTRIP_WILD_3_FLOORS=(--min 87.6 --min-whole 67.8)
 # response templates as transformers does, or whole where that loses something.
 RESPONSE_FLOORS=(--min-exports 100 --min-same 98.1 --min-imports 100)
 
-# doctor.py: planted faults that lint finds, sound templates without a finding, and faults that --fix mends, in percent, of the 22
-# templates that --every 5 takes.
-DOCTOR_FLOORS=(--found 100 --clean 96.5 --mended 95.6)
+# doctor.py: planted faults that lint finds, sound templates without a finding, and faults that --fix mends and that are no notes, in
+# percent, of the templates that --every 5 takes. The rules were written beside these.
+DOCTOR_FLOORS=(--found 99 --clean 97 --mended 92)
 
 # instances.py: how faithful the grammars of schemas are. Two schemas allow nothing, and are refused.
 INSTANCE_FLOORS=(

@@ -4,9 +4,10 @@
     doctor.py PROGRAM TEMPLATES... [--found 95] [--clean 95] [--mended 60] [--every 5] [--verbose]
 
 TEMPLATES are folders of sound templates, but for those that doctor.txt lists with a reason. Each kind of fault is planted in each template
-where it changes the prompt of a conversation with calls. A fault is found if lint fails with a finding, or with more lost messages, that the
+where it changes the prompt of a conversation with calls. A fault is found if lint has a finding, or fails with more lost messages, that the
 untouched template has not. It is mended if lint then passes what --fix wrote, as far as it passed the untouched template, and the prompt is
-the untouched template's but for white space, or what that template writes as a turn is read back as the same calls.
+the untouched template's but for white space, or what that template writes as a turn is read back as the same calls; and if prompts of other
+conversations, which the fault does not change, are not changed by --fix either. --fix leaves notes: what is only found as a note counts as found.
 """
 import argparse, concurrent.futures, json, os, pathlib, re, subprocess, sys, tempfile
 
@@ -26,6 +27,17 @@ def conversation():
         {"role": "tool", "tool_call_id": "call00001", "name": "look_up", "content": "Rain"},
         {"role": "assistant", "content": "It rains."},
         {"role": "user", "content": "Still?"}]}
+
+
+def others():
+    """Conversations in which most faults do not show."""
+    whole = conversation()
+    system, tools = [{"role": "system", "content": "Be brief."}], whole["tools"]
+    for head in [], system:
+        for listed in [], tools:
+            for end in 1, 3, 5:
+                messages = [message for message in whole["messages"][:end] if listed or message["role"] != "tool" and "tool_calls" not in message]
+                yield {"now": 0, "messages": head + messages, **({"tools": listed} if listed else {})}
 
 
 # Each returns the source with a fault, or None. `calls`: the tags of the history's call, as the untouched template renders it.
@@ -154,13 +166,20 @@ class Program:
         self.path, self.folder = path, folder
         self.body = folder / "conversation.json"
         self.body.write_text(json.dumps(conversation()))
+        self.others = []
+        for index, body in enumerate(others()):
+            self.others.append(folder / f"other{index}.json")
+            self.others[-1].write_text(json.dumps(body))
 
     def run(self, *args, text=None):
         done = subprocess.run([self.path, *map(str, args)], input=text, capture_output=True, text=True, timeout=300)
         return done.returncode, done.stdout
 
-    def prompt(self, file):
-        status, text = self.run("render", file, self.body)
+    def prompts(self, file):
+        return [self.prompt(file, body) for body in self.others]
+
+    def prompt(self, file, body=None):
+        status, text = self.run("render", file, body or self.body)
         return text if status == 0 else None
 
     def lint(self, file, *options):
@@ -226,14 +245,16 @@ def examine(program, path, listed, plants):
             if plant in (missing_end, missing_end_first) and facts["end"] not in prompt:
                 continue  # The source writes the ends of all messages in one place: without it, this is another template, and sound.
             status, found, lost, _ = program.lint(file)
-            is_found = status == 1 and (any(rule not in rules for rule in found) or lost > faults)
-            is_mended, status = False, 0
-            if is_found:
+            is_found = any(rule not in rules for rule in found) or status == 1 and lost > faults
+            is_mended = False if status else None
+            if is_found and status:
+                before = program.prompts(file)
                 status, left, lost, _ = program.lint(file, "--fix")
                 same = "".join((program.prompt(file) or "").split()) == "".join(facts["prompt"].split())
                 wanted = calls_of(program, path, facts["turn"], TOOLS)
                 back = wanted and calls_of(program, file, facts["turn"], TOOLS) == wanted
-                is_mended = not left and lost <= faults and bool(same or back and plant not in (missing_end, missing_end_first))
+                keeps = all(new == old for sound, old, new in zip(program.prompts(path), before, program.prompts(file)) if sound == old)
+                is_mended = keeps and not left and lost <= faults and bool(same or back and plant not in (missing_end, missing_end_first))
             rows.append((plant.__name__, is_found, is_mended, [rule for rule, _ in found], lost))
     return path.name, rules, rows
 
@@ -272,12 +293,13 @@ def main():
     kinds = sorted({plant for _, plant, *_ in rows})
     for kind in kinds:
         of = [row for row in rows if row[1] == kind]
-        print(f"  {kind:20} {len(of):3} planted, {sum(row[2] for row in of):3} found, {sum(row[3] for row in of):3} mended")
+        print(f"  {kind:20} {len(of):3} planted, {sum(row[2] for row in of):3} found, {sum(row[3] or 0 for row in of):3} mended,",
+              f"{sum(row[2] and row[3] is None for row in of):3} a note")
     percent = lambda part, all: 100 * part / max(1, all)
     figures = {
         "found": (sum(row[2] for row in rows), len(rows)),
         "clean": (len(sound) - len(noisy), len(sound)),
-        "mended": (sum(row[3] for row in rows), len(rows)),
+        "mended": (sum(row[3] or 0 for row in rows), sum(row[3] is not None or not row[2] for row in rows)),
     }
     failed = bool(silent)
     for name, (part, all) in figures.items():

@@ -426,7 +426,7 @@ CHAT_MUST_USE chat_status chat_template_proof(const chat_template *template_, si
  *
  * `CHAT_REPORT_LINT` has whether the messages that the template renders are read back and rendered again to the same
  * bytes, and whether prompts only grow as a conversation does. `findings` lists what the template says in one place and not
- * in another, each with `rule` (its id, see docs/lint.md), `message`, `subject`, `effect`, `places` (`line`, `column`,
+ * in another, each with `rule` (its id, see docs/lint.md), `fault` (false for a note), `message`, `subject`, `effect`, `places` (`line`, `column`,
  * `excerpt`), `shown` (parts of renders: `from`, `text`) and `patch` (a unified diff or null). Each is tried to be mended, which
  * may take seconds. `faults` counts the `cases` that need a look. Each case has
  * `probe` (the kind of message), `thinking`, `turn` (the template's text), `outcome` (`survives`, `omitted`, `no_turn`,

@@ -20,9 +20,9 @@ use crate::proof::{Exam, Reading, Verdict, shown, with_ids};
 use crate::segments::Origin;
 use chatparse_base::{Error, Result};
 use chatparse_jinja::SourceParts;
-use chatparse_message::{Message, Request};
+use chatparse_message::Message;
 use rules::{Edit, Facts, Suspect};
-use skeleton::Skeleton;
+use skeleton::{Shape, Skeleton, WHOLE};
 
 pub use finding::{Finding, Patch, Rule, Shown};
 
@@ -44,7 +44,7 @@ const CONTEXT: usize = 30;
 pub struct Report {
     /// Each message with each thinking, in a fixed order.
     pub cases: Vec<Case>,
-    /// What the template says in one place and not in another. Each is a fault.
+    /// What the template says in one place and not in another: faults, and notes.
     pub findings: Vec<Finding>,
     /// Whether prompts only grow, for each kind of turn, with and without reasoning. If they do not, that is not a fault,
     /// but it costs a host that keeps the state of its model.
@@ -283,21 +283,25 @@ impl Checked {
         let ((back, faults), known) = (self.counts(), self.suspects.len());
         let key = |suspect: &Suspect| (suspect.finding.rule, suspect.finding.subject.clone());
         let prompts = skeleton::prompts(template);
-        let shows = |prompts: &[Option<String>]| prompts.iter().flatten().any(|text| text.contains(skeleton::ARGUMENT));
+        let mut exam = template.exam().0;
+        let mut wanted = |skeleton: &Skeleton| {
+            let of_all = rules::suspects(&Facts::of(template, &self.parts, Some(skeleton)), &mut exam);
+            of_all.into_iter().filter(|other| key(other) == key(suspect)).flat_map(|other| other.edits).collect()
+        };
         let sources = mend::edited(template.written(), &self.parts, &suspect.edits);
         let mended = sources.into_iter().find(|(source, edit)| {
             // Most edits do not help, which the prompt of one conversation shows.
             let Ok(unproved) = template.edited(source, false) else { return false };
             let helps = match edit {
                 Edit::Prompt(wanted) => wanted.is_of(&unproved),
-                Edit::Loop => !shows(&prompts) && shows(&skeleton::prompts(&unproved)),
-                Edit::Replace(_) | Edit::Unfilter => skeleton::prompts(&unproved) != prompts,
+                _ => skeleton::prompts(&unproved) != prompts,
             };
             if !helps {
                 return false;
             }
             let (_, left) = suspects(&unproved, &[], &mut unproved.exam().0);
-            if left.iter().any(|left| key(left) == key(suspect)) {
+            if left.iter().any(|left| key(left) == key(suspect)) || !mend::keeps(template, &unproved, edit, &mut wanted)
+            {
                 return false;
             }
             let Ok(edited) = template.edited(source, true) else { return false };
@@ -320,15 +324,7 @@ fn suspects(template: &ChatTemplate, cases: &[Case], exam: &mut Exam) -> (Source
     let marked = template.with_tokens(BOS, EOS);
     let skeleton = marked.as_ref().ok().and_then(|marked| Skeleton::of(marked).ok());
     let bare = marked.ok().zip(skeleton.as_ref()).and_then(|(marked, skeleton)| skeleton.without_system(&marked));
-    let facts = Facts {
-        source: template.written(),
-        parts: &parts,
-        skeleton: skeleton.as_ref(),
-        bare: bare.as_ref(),
-        cases,
-        special: template.special_tokens(),
-        tools: template.caps().tools,
-    };
+    let facts = Facts { bare: bare.as_ref(), cases, ..Facts::of(template, &parts, skeleton.as_ref()) };
     let suspects = rules::suspects(&facts, exam);
     (parts, suspects)
 }
@@ -350,20 +346,8 @@ fn described(template: &ChatTemplate) -> Option<Described> {
 
 /// Texts of unknown origin in a conversation with values of all kinds; `None` if the template rejects it.
 fn untraced(template: &ChatTemplate) -> Option<Vec<String>> {
-    let call = json!({"id": "call00001", "type": "function", "function":
-        {"name": "look_up", "arguments": {"place": "Porto Alegre", "days": 3, "tags": ["grey", true]}}});
-    let tool = json!({"type": "function", "function": {"name": "look_up", "description": "Looks it up.", "parameters":
-        {"type": "object", "properties": {"place": {"type": "string", "description": "Where"}}, "required": ["place"]}}});
-    // The time is fixed, as in a proof, so that the report is the same on each day, and without a clock.
-    let body = json!({"tools": [tool], "now": 0, "messages": [
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "How is the weather?"},
-        {"role": "assistant", "content": "", "reasoning_content": "A tool knows.", "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "call00001", "name": "look_up", "content": "Rain, they say"},
-        {"role": "assistant", "content": "It rains."},
-        {"role": "user", "content": "Still?"},
-    ]});
-    let found = Request::from_json(&body).and_then(|request| template.segments(&request)).ok()?;
+    let request = skeleton::request(Shape { calls: 1, ..WHOLE });
+    let found = request.and_then(|request| template.segments(&request)).ok()?;
     let unknown = found.segments.iter().filter(|segment| segment.origin == Origin::Unknown);
     Some(unknown.map(|segment| found.prompt[segment.bytes.clone()].to_owned()).collect())
 }

@@ -120,6 +120,8 @@ pub struct Shown {
 pub struct Finding {
     /// The rule that is broken.
     pub rule: Rule,
+    /// Whether it is a fault; otherwise a note: what is said may be meant, and `lint --fix` does not write its edit.
+    pub is_fault: bool,
     /// What is wrong, as a sentence.
     pub message: String,
     /// The marker or word that is concerned; empty if it is the turn as a whole.
@@ -143,7 +145,7 @@ pub struct Patch {
 }
 
 impl Finding {
-    /// The finding as a JSON object: `rule`, `message`, `subject`, `effect`; `places`, each with `line`, `column` and
+    /// The finding as a JSON object: `rule`, `fault`, `message`, `subject`, `effect`; `places`, each with `line`, `column` and
     /// `excerpt`; `shown`, each with `from` and `text`; and `patch`, a unified diff or null.
     pub fn to_json(&self) -> Value {
         let places = self
@@ -153,6 +155,7 @@ impl Finding {
         let shown = self.shown.iter().map(|shown| json!({"from": shown.from, "text": shown.text}));
         json!({
             "rule": self.rule.id(),
+            "fault": self.is_fault,
             "message": self.message,
             "subject": self.subject,
             "effect": self.rule.effect(),

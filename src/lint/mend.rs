@@ -7,13 +7,17 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::rules::Edit;
-use super::skeleton::{AROUND, Gap, Wanted};
+use super::skeleton::{self, AROUND, Gap, Skeleton, Wanted, prompt};
 use super::{BOS, EOS};
+use crate::chat::ChatTemplate;
 use chatparse_jinja::{SourceParts, SourceText};
 
 /// Most sources that are tried for one finding: each is a few renders. And most of them for one of its edits.
 const TRIED: usize = 96;
 const TRIED_OF_ONE: usize = 40;
+
+/// Bytes that stay beside what two prompts do not share.
+const NEAR: usize = 12;
 
 /// Texts for ranges of a source, in order.
 type Changes = Vec<(Range<usize>, String)>;
@@ -43,6 +47,78 @@ pub fn edited<'e>(source: &str, parts: &SourceParts, edits: &'e [Edit]) -> Vec<(
     }
     sources.truncate(TRIED);
     sources
+}
+
+/// Whether the edited template writes the same prompts byte for byte, but for what the edit is about in those that have it.
+/// `wanted`: the edits that the rule asks for in a conversation, if it makes this finding there.
+pub fn keeps(
+    template: &ChatTemplate,
+    edited: &ChatTemplate,
+    edit: &Edit,
+    wanted: &mut dyn FnMut(&Skeleton) -> Vec<Edit>,
+) -> bool {
+    let [template, edited] = [template, edited].map(|of| of.with_tokens(BOS, EOS).unwrap_or_else(|_| of.clone()));
+    let both = |shape| prompt(&template, shape).map(|old| (old, prompt(&edited, shape)));
+    let mut changed: Vec<(String, String)> = Vec::new();
+    if let Edit::Prompt(wanted) = edit {
+        changed.extend(both(wanted.shape).and_then(|(old, new)| Some((old, new?))));
+    }
+    skeleton::shapes().all(|shape| {
+        let Some((old, new)) = both(shape) else { return true };
+        let Some(new) = new else { return false };
+        let is_right = old == new
+            || match edit {
+                Edit::Prompt(_) => {
+                    changed.iter().any(|long| follows(&old, &new, long))
+                        || Skeleton::shaped(&template, shape).is_ok_and(|skeleton| {
+                            let is_new = |edit: &Edit| matches!(edit, Edit::Prompt(wanted) if wanted.is(&new));
+                            wanted(&skeleton).iter().any(is_new)
+                        })
+                }
+                Edit::Replace(pairs) => pairs.iter().any(|(from, to)| {
+                    [(from, to), (to, from)].iter().any(|(a, b)| old.replace(&**a, b) == new.replace(&**a, b))
+                }),
+                Edit::Unfilter => shape.calls > 0 && old.to_lowercase() == new.to_lowercase(),
+                Edit::Loop => shape.calls > 0 && is_in_one_piece(&old, &new),
+            };
+        if old != new {
+            changed.push((old, new));
+        }
+        is_right
+    })
+}
+
+/// Whether a text changes as a longer one does in what the two share at their beginnings and at their ends, and nowhere else.
+fn follows(old: &str, new: &str, (long, changed): &(String, String)) -> bool {
+    let [old, new, long, changed] = [old, new, long, changed].map(str::as_bytes);
+    let front = alike(old.iter(), long.iter());
+    let back = alike(old.iter().rev(), long.iter().rev()).min(old.len() - front);
+    let own = &old[front..old.len() - back];
+    let [most_front, most_back] = [alike(new.iter(), changed.iter()), alike(new.iter().rev(), changed.iter().rev())];
+    if own.is_empty() && back == 0 {
+        return most_front == new.len();
+    }
+    // What is put in where the shared texts end may be of the longer text alone.
+    let left = &old[front.saturating_sub(NEAR)..front];
+    let right = &old[old.len() - back..][..back.min(NEAR)];
+    (0..=most_front.min(new.len().saturating_sub(own.len()))).any(|at| {
+        let (before, rest) = (&new[..at], &new[at..]);
+        let is_own = before.ends_with(left) && (front > 0 || at == 0) && rest.starts_with(own);
+        let behind = rest.get(own.len()..).filter(|behind| is_own && behind.starts_with(right));
+        behind.is_some_and(|behind| behind.len() <= most_back && (back > 0 || behind.is_empty()))
+    })
+}
+
+/// How many bytes are the same.
+fn alike<'b>(a: impl Iterator<Item = &'b u8>, b: impl Iterator<Item = &'b u8>) -> usize {
+    a.zip(b).take_while(|(a, b)| a == b).count()
+}
+
+/// Whether a text is another one with something put in at one place.
+fn is_in_one_piece(old: &str, new: &str) -> bool {
+    let [old, new] = [old, new].map(str::as_bytes);
+    let (front, back) = (alike(old.iter(), new.iter()), alike(old.iter().rev(), new.iter().rev()));
+    old.len() <= new.len() && front + back >= old.len()
 }
 
 /// Each filter that changes the case of a text, and all of them.

@@ -14,6 +14,7 @@ use super::finding::{Finding, Rule, Shown};
 use super::marker::{Marker, VALUE, closing, markers, opening};
 use super::skeleton::{ANSWER, CALLS, Change, RESULT, SYSTEM, Skeleton, USER, Wanted};
 use super::{BOS, Case, EOS, Outcome};
+use crate::chat::ChatTemplate;
 use crate::proof::{Exam, Thinking};
 use chatparse_jinja::{SourceParts, place};
 
@@ -80,7 +81,13 @@ pub fn suspects(facts: &Facts, exam: &mut Exam) -> Vec<Suspect> {
     all
 }
 
-impl Facts<'_> {
+impl<'f> Facts<'f> {
+    /// Of one conversation.
+    pub fn of(template: &'f ChatTemplate, parts: &'f SourceParts, skeleton: Option<&'f Skeleton>) -> Facts<'f> {
+        let (source, special, tools) = (template.written(), template.special_tokens(), template.caps().tools);
+        Facts { source, parts, skeleton, bare: None, cases: &[], special, tools }
+    }
+
     fn suspect(
         &self,
         rule: Rule,
@@ -97,7 +104,8 @@ impl Facts<'_> {
             false => places.map(|at| place(self.source, at)).collect(),
         };
         let shown = shown.into_iter().map(|(from, text)| Shown { from, text }).collect();
-        Suspect { finding: Finding { rule, message, subject: subject.to_owned(), places, shown, patch: None }, edits }
+        let subject = subject.to_owned();
+        Suspect { finding: Finding { rule, is_fault: true, message, subject, places, shown, patch: None }, edits }
     }
 
     /// Whether the template has a marker of this kind, whatever its attributes.

@@ -27,17 +27,22 @@ pub const AROUND: usize = 40;
 /// In place of the index, for all results of calls.
 pub const RESULT: usize = usize::MAX;
 const QUESTION: &str = "How is the weather?";
-/// A value of a call.
-pub const ARGUMENT: &str = "Porto Alegre";
 
-/// Which conversation a prompt is of.
+/// Which conversation a prompt is of. Messages keep their indices where others are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// With a system message. Without it, the other messages keep their indices.
     pub system: bool,
-    /// The number of calls in the turn with calls.
+    pub tools: bool,
+    /// Whether the request says that the model thinks; `None` if it says nothing.
+    pub thinking: Option<bool>,
+    /// The number of calls in the turn with calls; without any, there is neither the turn nor a result.
     pub calls: usize,
+    /// The last message. Behind an answer, the prompt opens no turn.
+    pub last: usize,
 }
+
+/// The whole conversation.
+pub const WHOLE: Shape = Shape { system: true, tools: true, thinking: None, calls: 2, last: ANSWER + 1 };
 
 /// A prompt with a character for each value.
 pub struct Skeleton {
@@ -60,7 +65,7 @@ pub struct Change {
 /// A prompt as it should be, up to white space, and what is to change for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    shape: Shape,
+    pub shape: Shape,
     prompt: String,
     pub changes: Vec<Gap>,
 }
@@ -80,12 +85,17 @@ impl Wanted {
     /// Whether the template writes this prompt.
     pub fn is_of(&self, template: &ChatTemplate) -> bool {
         let marked = template.with_tokens(BOS, EOS);
-        marked.is_ok_and(|marked| prompt(&marked, self.shape).is_some_and(|prompt| dense(&prompt) == self.prompt))
+        marked.is_ok_and(|marked| prompt(&marked, self.shape).is_some_and(|prompt| self.is(&prompt)))
+    }
+
+    /// Whether this is the prompt.
+    pub fn is(&self, prompt: &str) -> bool {
+        dense(prompt) == self.prompt
     }
 }
 
 /// A text without its white space.
-pub fn dense(text: &str) -> String {
+fn dense(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
@@ -95,8 +105,7 @@ impl Skeleton {
     /// # Errors
     /// Those of the template, for one call as well as for two.
     pub fn of(template: &ChatTemplate) -> Result<Skeleton> {
-        Skeleton::shaped(template, Shape { system: true, calls: 2 })
-            .or_else(|_| Skeleton::shaped(template, Shape { system: true, calls: 1 }))
+        Skeleton::shaped(template, WHOLE).or_else(|_| Skeleton::shaped(template, Shape { calls: 1, ..WHOLE }))
     }
 
     /// The same without the system message, if the template writes a marker in front of the question that it does not
@@ -111,7 +120,7 @@ impl Skeleton {
         Skeleton::shaped(template, shape).ok().filter(|_| new)
     }
 
-    fn shaped(template: &ChatTemplate, shape: Shape) -> Result<Skeleton> {
+    pub fn shaped(template: &ChatTemplate, shape: Shape) -> Result<Skeleton> {
         let segments = template.segments(&request(shape)?)?;
         let limit =
             |what: String| Error::new(ErrorKind::Limit, format!("the prompt of a short conversation has {what}"));
@@ -135,6 +144,7 @@ impl Skeleton {
         for segment in &segments.segments {
             places.push((text.len(), segment.bytes.start));
             let index = match &segment.origin {
+                Origin::Message { index, .. } if calls == 0 && index + skipped > USER => index + skipped + 1,
                 Origin::Message { index, .. } => index + skipped,
                 _ => 0,
             };
@@ -224,16 +234,34 @@ impl Skeleton {
     }
 }
 
-/// The prompts of the conversation, with one call and with two, where the template takes them.
-pub fn prompts(template: &ChatTemplate) -> [Option<String>; 2] {
-    [1, 2].map(|calls| prompt(template, Shape { system: true, calls }))
+/// Conversations of all kinds, long ones first.
+pub fn shapes() -> impl Iterator<Item = Shape> {
+    let ends = [
+        (2, ANSWER + 1),
+        (1, ANSWER + 1),
+        (0, ANSWER + 1),
+        (2, RESULT),
+        (1, RESULT),
+        (1, ANSWER),
+        (0, ANSWER),
+        (0, USER),
+    ];
+    ends.into_iter().flat_map(|(calls, last)| {
+        let of = |bits| (bits & 1 == 0, bits & 2 == 0, Some(bits & 4 == 0));
+        (0..8).map(of).map(move |(system, tools, thinking)| Shape { system, tools, thinking, calls, last })
+    })
 }
 
-fn prompt(template: &ChatTemplate, shape: Shape) -> Option<String> {
+/// The prompts of the conversation, with one call and with two, where the template takes them.
+pub fn prompts(template: &ChatTemplate) -> [Option<String>; 2] {
+    [1, 2].map(|calls| prompt(template, Shape { calls, ..WHOLE }))
+}
+
+pub fn prompt(template: &ChatTemplate, shape: Shape) -> Option<String> {
     template.prompt(&request(shape).ok()?).ok()
 }
 
-fn request(Shape { system, calls }: Shape) -> Result<Request> {
+pub fn request(Shape { system, tools, thinking, calls, last }: Shape) -> Result<Request> {
     let call = |id: &str, place: &str, days: i64| {
         let arguments = json!({"place": place, "days": days});
         json!({"id": id, "type": "function", "function": {"name": "look_up", "arguments": arguments}})
@@ -242,17 +270,29 @@ fn request(Shape { system, calls }: Shape) -> Result<Request> {
     let tool = json!({"type": "function", "function": {"name": "look_up", "description": "Looks it up.", "parameters":
         {"type": "object", "properties": {"place": {"type": "string", "description": "Where"}, "days": {"type": "integer"}},
         "required": ["place"]}}});
-    let all = [("call00001", call("call00001", ARGUMENT, 3)), ("call00002", call("call00002", "Mumbai", 41))];
+    let all = [("call00001", call("call00001", "Porto Alegre", 3)), ("call00002", call("call00002", "Mumbai", 41))];
     let results = ["Rain, they say", "Dry as dust"];
     let mut messages: Vec<Value> =
         system.then(|| json!({"role": "system", "content": "Be brief."})).into_iter().collect();
-    messages.extend([
-        json!({"role": "user", "content": QUESTION}),
-        json!({"role": "assistant", "content": "", "reasoning_content": "A tool knows.",
-            "tool_calls": all[..calls].iter().map(|(_, call)| call.clone()).collect::<Vec<Value>>()}),
-    ]);
-    messages.extend(all[..calls].iter().zip(results).map(|((id, _), text)| result(id, text)));
-    messages.push(json!({"role": "assistant", "content": "It rains."}));
-    messages.push(json!({"role": "user", "content": "Still?"}));
-    Request::from_json(&json!({"tools": [tool], "now": 0, "parallel_tool_calls": true, "messages": messages}))
+    messages.push(json!({"role": "user", "content": QUESTION}));
+    if calls > 0 {
+        messages.push(json!({"role": "assistant", "content": "", "reasoning_content": "A tool knows.",
+            "tool_calls": all[..calls].iter().map(|(_, call)| call.clone()).collect::<Vec<Value>>()}));
+        messages.extend(all[..calls].iter().zip(results).map(|((id, _), text)| result(id, text)));
+    }
+    if last == ANSWER || last == ANSWER + 1 {
+        messages.push(json!({"role": "assistant", "content": "It rains."}));
+    }
+    if last == ANSWER + 1 {
+        messages.push(json!({"role": "user", "content": "Still?"}));
+    }
+    let mut body = json!({"now": 0, "parallel_tool_calls": true, "messages": messages,
+        "add_generation_prompt": last != ANSWER});
+    if tools {
+        body["tools"] = json!([tool]);
+    }
+    if let Some(thinking) = thinking {
+        body["enable_thinking"] = thinking.into();
+    }
+    Request::from_json(&body)
 }

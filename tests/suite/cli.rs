@@ -285,7 +285,7 @@ fn bad_input_is_1_and_named() {
 fn errors_show_the_place_and_a_way_on() {
     let request = file("place.json", WEATHER.as_bytes());
     let filter = file("filter.jinja", b"{% for m in messages %}\n  {{ m.content | frobnicate }}\n{% endfor %}");
-    let place = "filter.jinja:2:3: unknown filter: filter frobnicate is unknown\n  2 | {{ m.content | frobnicate }}\n";
+    let place = "filter.jinja:2:3: filter frobnicate is unknown\n  2 | {{ m.content | frobnicate }}\n";
     let early = file("early.json", b"{\"messages\": [\n");
     run(&["render", "chatml", &early]).failed(1, &["early.json:1:15: not JSON", "  1 | {\"messages\": ["]);
     for args in [&["render", &filter, &request][..], &["inspect", &filter]] {
@@ -623,7 +623,7 @@ fn lint_takes_many_templates() {
     assert!(shown.ends_with("\n3 templates: 1 passed, 1 failed, 1 cannot be read\n"), "{shown}");
     assert!(shown.contains("cannot be read: ") && shown.contains("broken too.jinja:2:1: "), "{shown}");
     let shown = run(&["lint", &raising]).failed(1, &["9 of 9"]);
-    assert!(shown.contains("template line 2, column 1: unknown filter"), "{shown}");
+    assert!(shown.contains("template line 2, column 1: filter frobnicate is unknown"), "{shown}");
 
     let objects = run(&["lint", "chatml", &stuttering, "--json"]).failed(1, &["1 of 2"]);
     let objects: Vec<Value> = serde_json::Deserializer::from_str(&objects).into_iter().map(Result::unwrap).collect();

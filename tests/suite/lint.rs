@@ -222,3 +222,124 @@ fn an_id_in_earlier_turns_only_changes_the_prompt() {
     let earlier = with("('' if messages[-1] == m else ', \"id\": \"' ~ c.id ~ '\"')");
     assert!(matches!(earlier.preserves(Kind::ToolStep, Thinking::Off), Preserved::No(_)));
 }
+
+/// A conversation in each combination: a system message, tools, and how far it goes.
+fn conversations() -> impl Iterator<Item = Request> {
+    let call =
+        |id: &str| json!({"id": id, "type": "function", "function": {"name": "note", "arguments": {"text": "Fig"}}});
+    let result = |id: &str| json!({"role": "tool", "tool_call_id": id, "name": "note", "content": "Noted, as said"});
+    let turns: [&[&str]; 5] = [&[], &["call00001"], &["call00001", "call00002"], &[], &["call00001"]];
+    (0..40).filter_map(move |bits| {
+        let (turn, system, tools, thinking) = (bits / 8, bits & 1 > 0, bits & 2 > 0, bits & 4 > 0);
+        let mut messages = vec![json!({"role": "user", "content": "Well then?"})];
+        if system {
+            messages.insert(0, json!({"role": "system", "content": "Talk like a gardener."}));
+        }
+        if !turns[turn].is_empty() {
+            let calls: Vec<_> = turns[turn].iter().map(|id| call(id)).collect();
+            messages.push(json!({"role": "assistant", "content": "", "tool_calls": calls}));
+            messages.extend(turns[turn].iter().map(|id| result(id)));
+        }
+        if turn > 2 {
+            messages.push(json!({"role": "assistant", "content": "A fig it is."}));
+            messages.push(json!({"role": "user", "content": "And now?"}));
+        }
+        let mut body = json!({"messages": messages, "enable_thinking": thinking, "now": 0});
+        if tools {
+            body["tools"] =
+                json!([{"type": "function", "function": {"name": "note", "parameters": {"type": "object"}}}]);
+        }
+        Request::from_json(&body).ok()
+    })
+}
+
+/// The markers of a prompt that stand twice with nothing but white space between, and the one it begins with.
+fn doubled(template: &ChatTemplate, request: &Request) -> Option<Vec<String>> {
+    let prompt: String = template.prompt(request).ok()?.split_whitespace().collect();
+    let starts: Vec<usize> = prompt.match_indices('<').map(|(at, _)| at).collect();
+    let markers = starts.iter().filter_map(|&at| Some(&prompt[at..=at + prompt[at..].find('>')?]));
+    let again = |marker: &&str| prompt.contains(&marker.repeat(2));
+    let first = prompt.split_inclusive('>').next().unwrap_or_default().to_owned();
+    let mut all: Vec<String> = markers.filter(again).map(str::to_owned).collect();
+    all.sort();
+    all.dedup();
+    all.push(format!("first {first}"));
+    Some(all)
+}
+
+#[test]
+fn edits_keep_what_was_right() {
+    let folders = ["../shared/templates", "../shared/templates-wild"];
+    let files = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
+    let mut sources: Vec<(String, String)> = files
+        .filter_map(|file| Some(file.ok()?.path()).filter(|path| path.extension().is_some_and(|end| end == "jinja")))
+        .filter_map(|path| Some((path.display().to_string(), std::fs::read_to_string(&path).ok()?)))
+        .collect();
+    if sources.is_empty() {
+        println!("skipped: the templates of {}", folders.join(", "));
+    }
+    sources.push(("results end without a system message only".into(), OFF_BY_ONE.to_owned()));
+    for (name, source) in sources {
+        let Ok(template) = ChatTemplate::new(&source, "<s>", "</s>") else { continue };
+        for patch in lint(&template).findings.into_iter().filter_map(|found| found.patch) {
+            let edited = ChatTemplate::new(&patch.source, "<s>", "</s>").unwrap();
+            for request in conversations() {
+                let Some(before) = doubled(&template, &request) else { continue };
+                let behind = doubled(&edited, &request).unwrap_or_else(|| panic!("{name}: {}", patch.diff));
+                assert!(behind.iter().all(|marker| before.contains(marker)), "{name}: {behind:?}\n{}", patch.diff);
+            }
+        }
+    }
+    let found = lint(&ChatTemplate::new(OFF_BY_ONE, "", "").unwrap()).findings;
+    assert!(found.iter().any(|found| (found.rule, &*found.subject) == (Rule::MissingEnd, "<|close|>")), "{found:#?}");
+}
+
+/// Whether a result is the last one is asked of the message at its place among all messages: with a system message, it is itself.
+const OFF_BY_ONE: &str = "{%- set rest = messages -%}\n\
+    {%- if messages[0].role == 'system' -%}{%- set rest = messages[1:] -%}\
+        {{- '<|open|>system\\n' ~ messages[0].content ~ '<|close|>\\n' -}}{%- endif -%}\n\
+    {%- for m in rest -%}\n\
+        {%- if m.role == 'tool' -%}\n\
+            {{- '<|open|>tool\\n' ~ m.content -}}\n\
+            {%- if not messages[loop.index] or messages[loop.index].role != 'tool' -%}{{- '<|close|>\\n' -}}{%- endif -%}\n\
+        {%- else -%}\n\
+            {{- '<|open|>' ~ m.role ~ '\\n' ~ m.content -}}\n\
+            {%- for c in m.tool_calls or [] -%}\n\
+                {{- '<|call|>' ~ ({'name': c.function.name, 'input': c.function.arguments} | tojson) -}}\n\
+            {%- endfor -%}\n\
+            {{- '<|close|>\\n' -}}\n\
+        {%- endif -%}\n\
+    {%- endfor -%}\n\
+    {%- if add_generation_prompt -%}{{- '<|open|>assistant\\n' -}}{%- endif -%}";
+
+#[test]
+fn a_marker_that_is_of_another_kind_is_a_note() {
+    let other =
+        WHOLE.replace("so:\\n<call>", "so:\\n<request>").replace("<object>}\\n</call>", "<object>}\\n</request>");
+    let found = lint(&ChatTemplate::new(&other, "", "").unwrap()).findings;
+    assert!(
+        !found.is_empty() && found.iter().all(|found| found.rule == Rule::OtherInstruction && !found.is_fault),
+        "{found:#?}"
+    );
+}
+
+#[test]
+fn a_message_may_end_with_a_marker_of_its_own() {
+    let found = |source: &str| lint(&ChatTemplate::new(source, "", "").unwrap()).findings;
+    let own = WHOLE.replace("</call><|close|>", "</call><|told|>");
+    assert_ne!(own, WHOLE);
+    let own = own
+        .replace("{{- m.content ~ '<|close|>'", "{{- m.content ~ ('<|told|>' if m.role == 'system' else '<|close|>')");
+    assert_eq!(found(&own), []);
+    // What closes a part of the message is no end of it.
+    let part = WHOLE.replace("</call><|close|>", "</call>");
+    assert!(found(&part).iter().any(|found| (found.rule, &*found.subject) == (Rule::MissingEnd, "<|close|>")));
+}
+
+#[test]
+fn a_marker_on_both_sides_of_a_value_is_a_quote() {
+    let quoted = "{%- for c in m.tool_calls or [] -%}{{- '<call>' ~ c.function.name ~ '{' -}}{%- for k, v in c.function.arguments | items -%}\
+        {{- k ~ ':<escape>' ~ v ~ '<escape>' -}}{%- endfor -%}{{- '}</call>' -}}{%- endfor -%}{{- m.content -}}";
+    let found = lint(&template(quoted, "<|assistant|>")).findings;
+    assert!(found.iter().all(|found| found.subject != "<escape>"), "{found:#?}");
+}

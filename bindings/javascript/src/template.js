@@ -36,8 +36,9 @@ import { OUT } from "./wasm.js";
  * What a template says that is not so. `rule`: the id of the rule that is broken; `docs/lint.md` lists them. `message`: what is wrong, `effect`:
  * what that does to users. `subject`: the marker or word that is concerned; empty where it is the turn as a whole. `places`: where it stands in
  * the source. `shown`: the renders that show it, or parts of one. `patch`: an edit that is proved to mend it, a unified diff.
- * @typedef {{ rule: string, message: string, effect: string, subject: string, places: { line: number, column: number, excerpt: string }[],
- *   shown: { from: string, text: string }[], patch: string | null }} Finding
+ * `fault`: false for a note.
+ * @typedef {{ rule: string, fault: boolean, message: string, effect: string, subject: string,
+ *   places: { line: number, column: number, excerpt: string }[], shown: { from: string, text: string }[], patch: string | null }} Finding
  */
 
 /**

@@ -50,6 +50,7 @@ export type Proof = {
 };
 export type Finding = {
     rule: string;
+    fault: boolean;
     message: string;
     effect: string;
     subject: string;
@@ -110,8 +111,9 @@ export type Lint = {
  * What a template says that is not so. `rule`: the id of the rule that is broken; `docs/lint.md` lists them. `message`: what is wrong, `effect`:
  * what that does to users. `subject`: the marker or word that is concerned; empty where it is the turn as a whole. `places`: where it stands in
  * the source. `shown`: the renders that show it, or parts of one. `patch`: an edit that is proved to mend it, a unified diff.
- * @typedef {{ rule: string, message: string, effect: string, subject: string, places: { line: number, column: number, excerpt: string }[],
- *   shown: { from: string, text: string }[], patch: string | null }} Finding
+ * `fault`: false for a note.
+ * @typedef {{ rule: string, fault: boolean, message: string, effect: string, subject: string,
+ *   places: { line: number, column: number, excerpt: string }[], shown: { from: string, text: string }[], patch: string | null }} Finding
  */
 /**
  * For authors of templates. `faults` counts the `cases` that need a look; each case is a message that was rendered and read back. `findings`:

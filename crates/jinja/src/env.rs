@@ -384,6 +384,8 @@ fn failure(error: &minijinja::Error, origin: &Origin) -> Error {
         (EngineErrorKind::WriteFailure, _) => format!("the prompt is longer than {PROMPT_BYTES} bytes"),
         _ if raised.is_some() => raised.unwrap_or_default().to_owned(),
         (EngineErrorKind::OutOfFuel, Some(detail)) => detail.to_owned(),
+        // It says which kind of error it is.
+        (EngineErrorKind::UnknownFilter | EngineErrorKind::UnknownTest, Some(detail)) => detail.to_owned(),
         (_, Some(detail)) => format!("{}: {detail}", error.kind()),
         (EngineErrorKind::OutOfFuel, None) => format!("the render takes more than {RENDER_FUEL} steps"),
         (kind, None) => kind.to_string(),

@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::args::{Args, Command, Count, Opt, Word};
 use crate::failure::{Failure, Outcome};
 use crate::input;
-use crate::linted::Linted;
+use crate::linted::{Linted, faulty};
 use crate::screen::Screen;
 use crate::text::{escaped, tamed};
 
@@ -179,7 +179,7 @@ fn cells(template: &ChatTemplate, report: &Report, fault: Option<String>) -> Vec
         },
         fault.map_or_else(
             || Cell::new("none", 0),
-            |fault| Cell::bad(fault, report.faults().count().max(report.findings.len()).max(1)),
+            |fault| Cell::bad(fault, report.faults().count().max(faulty(report).count()).max(1)),
         ),
     ]
 }
@@ -253,7 +253,7 @@ fn page(rows: &[Row]) -> String {
         }
         body.push_str("</tr>\n");
     }
-    let whole = rows.iter().filter(|row| row.cells.iter().all(|cell| cell.class.is_empty())).count();
+    let whole = rows.iter().filter(|row| row.cells.last().is_some_and(|cell| cell.class.is_empty())).count();
     let count = format!("{} templates, {whole} without a finding", rows.len());
     // The rows last: they may hold a name of these.
     PAGE.replace("{{count}}", &count).replace("{{heads}}", &heads).replace("{{rows}}", &body)

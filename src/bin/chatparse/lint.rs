@@ -33,9 +33,9 @@ together, with the first of them in full.
 
 Places are bytes of the rendered conversation, counted from its start.
 
-Then what the template says in one place and not in another, each a fault with the id of its rule, the renders that show it, what it \
+Then what the template says in one place and not in another, each a fault or a note with the id of its rule, the renders that show it, what it \
 does to users, and the edit that mends it where one was found: with it, the finding is gone and no fewer messages are read back. \
---fix writes these edits to the file. docs/lint.md lists the rules.
+--fix writes the edits of faults to the file. docs/lint.md lists the rules.
 
 Then, for a step of a tool loop and for the user's next message, without reasoning in the conversation (off) and with it (on): \
 whether each prompt begins with all that was sent before, so that a server that keeps the state of its model need not process it \
@@ -224,7 +224,8 @@ fn cause(cause: &Cause, report: &Report, screen: &mut Screen) -> io::Result<()> 
 
 /// Prints what is said in one place and not in another, what it does, and the edit that mends it.
 fn finding(found: &Finding, screen: &mut Screen) -> io::Result<()> {
-    row("fault", &format!("{}: {}", found.rule.id(), found.message), Paint::Red, screen)?;
+    let (kind, paint) = if found.is_fault { ("fault", Paint::Red) } else { ("note", Paint::Faint) };
+    row(kind, &format!("{}: {}", found.rule.id(), found.message), paint, screen)?;
     row("  so", found.rule.effect(), Paint::Plain, screen)?;
     let lines: Vec<String> = found.places.iter().map(|place| place.line.to_string()).collect();
     if !lines.is_empty() {
@@ -236,7 +237,7 @@ fn finding(found: &Finding, screen: &mut Screen) -> io::Result<()> {
     found.patch.as_ref().map_or(Ok(()), |patch| edit("  edit", &patch.diff, screen))
 }
 
-/// Prints a unified diff.
+/// Prints a unified diff, whose lines are not folded, so that a patch can be taken from them.
 fn edit(name: &str, diff: &str, screen: &mut Screen) -> io::Result<()> {
     for line in diff.lines() {
         let paint = match line.chars().next() {
@@ -244,7 +245,7 @@ fn edit(name: &str, diff: &str, screen: &mut Screen) -> io::Result<()> {
             Some('-') => Paint::Red,
             _ => Paint::Faint,
         };
-        named(if line.starts_with("@@") { name } else { "" }, paint, line, screen)?;
+        beside(if line.starts_with("@@") { name } else { "" }, &[&escaped(line)], paint, screen)?;
     }
     Ok(())
 }

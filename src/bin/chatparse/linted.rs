@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::{fs, io};
 
-use chatparse::lint::{self, Outcome, Report};
+use chatparse::lint::{self, Finding, Outcome, Report};
 use chatparse::{Place, builtin};
 
 use crate::args::Args;
@@ -58,7 +58,8 @@ impl Linted {
         let original = source.text.clone();
         while let Ok(report) = &self.found
             && self.edits.len() < EDITS
-            && let Some((found, patch)) = report.findings.iter().find_map(|found| Some((found, found.patch.as_ref()?)))
+            && let Some(found) = report.findings.iter().find(|found| found.is_fault && found.patch.is_some())
+            && let Some(patch) = &found.patch
         {
             self.edits.push((found.rule.id(), patch.diff.clone()));
             source.text.clone_from(&patch.source);
@@ -94,20 +95,26 @@ impl Linted {
         if self.renders_nothing() {
             return Some("the template renders none of the messages".into());
         }
-        match (report.faults().count(), report.findings.len()) {
-            (0, 1..) => {
-                let rules: Vec<&str> = report.findings.iter().map(|found| found.rule.id()).collect();
-                Some(rules.join(", "))
-            }
+        let rules: Vec<&str> = faulty(report).map(|found| found.rule.id()).collect();
+        match (report.faults().count(), rules.len()) {
+            (0, 1..) => Some(rules.join(", ")),
             (0, 0) => {
                 let described = report.response_template.as_ref().filter(|described| described.is_fault());
                 described.map(|_| {
                     "its response template cannot be read, or reads back fewer messages than the reader in use".into()
                 })
             }
-            (faults, _) => Some(format!("{faults} of {} messages do not survive", report.cases.len())),
+            (faults, 0) => Some(format!("{faults} of {} messages do not survive", report.cases.len())),
+            (faults, _) => {
+                Some(format!("{faults} of {} messages do not survive; {}", report.cases.len(), rules.join(", ")))
+            }
         }
     }
+}
+
+/// The findings that are faults.
+pub fn faulty(report: &Report) -> impl Iterator<Item = &Finding> {
+    report.findings.iter().filter(|found| found.is_fault)
 }
 
 /// An error for what `--fix` cannot write to.

@@ -65,7 +65,7 @@ fn results(linted: &Linted) -> Vec<Value> {
     });
     let findings = report.findings.iter().map(|found| {
         let text = format!("{} {}", found.message, found.rule.effect());
-        result(found.rule.id(), "error", text, found.places.last())
+        result(found.rule.id(), if found.is_fault { "error" } else { "note" }, text, found.places.last())
     });
     found.chain(findings).collect()
 }

@@ -1,7 +1,6 @@
 //! How messages end: where those of all others end with a marker, those of one role do too.
 
 use super::*;
-use crate::lint::marker::opening;
 
 /// Characters of a text that is a message by itself, without a value.
 const SAID: usize = 20;
@@ -11,7 +10,7 @@ struct Turn {
     bytes: std::ops::Range<usize>,
     /// The last message in it.
     message: usize,
-    /// The markers behind its last value.
+    /// The markers at its end, with no word between them, but for those that close a part of it.
     tail: Vec<Marker>,
 }
 
@@ -33,27 +32,25 @@ fn role(message: usize) -> (usize, &'static str) {
 pub fn ends(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut Vec<Suspect>) {
     let turns = turns(facts, skeleton, openings);
     let has = |turn: &Turn, kind: &str| turn.tail.iter().any(|marker| marker.kind == kind);
-    let mut kinds: Vec<&str> = Vec::new();
+    let mut kinds: Vec<&Marker> = Vec::new();
     for marker in turns.iter().flat_map(|turn| &turn.tail) {
-        if !kinds.contains(&&*marker.kind) {
-            kinds.push(&marker.kind);
+        if kinds.iter().all(|known| known.kind != marker.kind) {
+            kinds.push(marker);
         }
     }
     // What most messages end with comes first.
-    kinds.sort_by_key(|kind| turns.iter().filter(|turn| !has(turn, kind)).count());
-    for kind in kinds {
-        let (with, mut without): (Vec<&Turn>, Vec<&Turn>) = turns.iter().partition(|turn| has(turn, kind));
-        // It may end in another way.
-        without.retain(|turn| !turn.tail.iter().any(|end| is_end(facts, end) && !closes_own(skeleton, turn, end)));
+    kinds.sort_by_key(|known| turns.iter().filter(|turn| !has(turn, &known.kind)).count());
+    for known in kinds {
+        let kind = &known.kind;
+        let with: Vec<&Turn> = turns.iter().filter(|turn| has(turn, kind)).collect();
+        // A message may end in its own way.
+        let without: Vec<&Turn> = turns.iter().filter(|turn| turn.tail.is_empty()).collect();
         let of = |turn: &&Turn| role(turn.message).0;
         let Some(own) = without.first().map(of) else { continue };
         let others: Vec<usize> = with.iter().map(of).filter(|role| *role != own).collect();
         let own = if without.iter().all(|turn| of(turn) == own) && others.iter().any(|role| *role != others[0]) {
             own
-        } else if with
-            .iter()
-            .all(|turn| of(turn) == ASSISTANT && turn.tail.iter().any(|end| end.kind == kind && is_end(facts, end)))
-        {
+        } else if is_end(facts, known) && with.iter().all(|turn| of(turn) == ASSISTANT) {
             // Of turns of the model alone, what ends by its name.
             ASSISTANT
         } else {
@@ -61,8 +58,6 @@ pub fn ends(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut V
         };
         let lacking: Vec<&&Turn> = without.iter().filter(|turn| of(turn) == own).collect();
         let Some(first) = lacking.first() else { continue };
-        let known = with.iter().find_map(|turn| turn.tail.iter().find(|end| end.kind == kind));
-        let Some(known) = known else { continue };
         let end = tail(&skeleton.text, known);
         let changes = lacking.iter().map(|turn| {
             let at = turn.bytes.start + skeleton.text[turn.bytes.clone()].trim_end().len();
@@ -76,12 +71,6 @@ pub fn ends(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut V
         ];
         return all.push(facts.suspect(Rule::MissingEnd, kind, message, shown, edits));
     }
-}
-
-/// Whether a marker closes another one of the same turn.
-fn closes_own(skeleton: &Skeleton, turn: &Turn, end: &Marker) -> bool {
-    let kinds = opening(&end.kind);
-    markers(&skeleton.text[turn.bytes.clone()]).iter().skip(1).any(|marker| kinds.contains(&marker.kind))
 }
 
 fn turns(facts: &Facts, skeleton: &Skeleton, openings: &[String]) -> Vec<Turn> {
@@ -107,8 +96,20 @@ fn turns(facts: &Facts, skeleton: &Skeleton, openings: &[String]) -> Vec<Turn> {
         let tail = found
             .iter()
             .filter(|marker| (from..bytes.end).contains(&marker.bytes.start) && !openers.contains(&marker.kind));
+        let mut tail: Vec<Marker> = tail.cloned().collect();
+        let mut end = bytes.end;
+        let words = tail.iter().rposition(|marker| {
+            let is_apart = text.get(marker.bytes.end..end).is_some_and(|between| !between.trim().is_empty());
+            end = marker.bytes.start;
+            is_apart
+        });
+        tail.drain(..words.map_or(0, |last| last + 1));
+        // What closes a part of the message does not end it.
+        let own: Vec<String> =
+            markers(&text[bytes.clone()]).iter().skip(1).flat_map(|marker| closing(&marker.kind)).collect();
+        tail.retain(|end| !own.contains(&end.kind));
         let message = value.and_then(|(_, message)| *message).unwrap_or(SYSTEM);
-        Some(Turn { message, tail: tail.cloned().collect(), bytes })
+        Some(Turn { message, tail, bytes })
     });
     turns.collect()
 }

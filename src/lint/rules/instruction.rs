@@ -35,6 +35,7 @@ pub fn instruction(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
         false => kind.trim_end_matches('>').to_owned(),
     };
     let unknown = |marker: &&Marker| !in_history.contains(&marker.kind);
+    // A marker that is no slip may be of something else.
     let other_than = |kind: &str, marker: &Marker, pairs: Vec<(String, String)>| {
         let message = format!("The instruction says {}, and the history writes {kind}.", marker.kind);
         let shown = [("instruction", show(marker)), show_calls()];
@@ -46,7 +47,10 @@ pub fn instruction(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
         let mut changes: Vec<Change> = found.map(|(bytes, text)| Change { bytes, text }).collect();
         changes.sort_by_key(|change| change.bytes.start);
         changes.dedup_by(|next, change| next.bytes.start < change.bytes.end);
-        facts.suspect(Rule::OtherInstruction, &marker.kind, message, shown, vec![Edit::Prompt(skeleton.with(changes))])
+        let edits = vec![Edit::Prompt(skeleton.with(changes))];
+        let mut suspect = facts.suspect(Rule::OtherInstruction, &marker.kind, message, shown, edits);
+        suspect.finding.is_fault = is_near(kind, &marker.kind);
+        suspect
     };
     let mut reported: Vec<String> = Vec::new();
     // A slip, or another marker where the history has its own.
@@ -163,7 +167,6 @@ pub fn instruction(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
         ));
     }
     other_keys(facts, skeleton, told, of_calls, all);
-    listed(facts, skeleton, told, of_calls, all);
 }
 
 /// The keys of JSON objects that the template writes by itself.
@@ -213,24 +216,5 @@ fn other_keys(facts: &Facts, skeleton: &Skeleton, told: &str, of_calls: &str, al
         let edits = vec![Edit::Prompt(skeleton.with(changes.collect()))];
         all.push(facts.suspect(Rule::OtherInstruction, &format!("\"{other}\""), message, shown, edits));
         return;
-    }
-}
-
-/// An instruction that shows calls in a list, `[f(x=1)]`, and calls that are in none.
-fn listed(facts: &Facts, skeleton: &Skeleton, told: &str, of_calls: &str, all: &mut Vec<Suspect>) {
-    let word = |c: char| c.is_alphanumeric() || c == '_';
-    let example = told.match_indices('[').find(|(at, _)| {
-        let name = &told[at + 1..];
-        let behind = name.trim_start_matches(word);
-        let argument = behind.strip_prefix('(').map(|inside| inside.trim_start_matches(word));
-        behind.len() < name.len() && argument.is_some_and(|argument| argument.starts_with('='))
-    });
-    let Some((at, _)) = example else { return };
-    if !of_calls.contains(&format!("[{VALUE}(")) {
-        let message = "The instruction shows calls in a list, as in [f(x=1)], and the history writes them otherwise.";
-        let shown = [("instruction", skeleton.shown(at..at + 1)), ("history", of_calls.replace(VALUE, "…"))];
-        let mut suspect = facts.suspect(Rule::OtherInstruction, "", message.to_owned(), shown, Vec::new());
-        suspect.finding.subject = "[".into();
-        all.push(suspect);
     }
 }

@@ -10,8 +10,9 @@ const SLIPS: usize = 4;
 
 /// Markers of the history that do not pair.
 pub fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut Vec<Suspect>) {
-    let (Some(user), Some(answer)) = (skeleton.extent(USER), skeleton.extent(ANSWER)) else { return };
-    let Some(next) = skeleton.extent(ANSWER + 1) else { return };
+    let mut said = [USER, CALLS, RESULT, ANSWER, ANSWER + 1].into_iter().filter_map(|message| skeleton.extent(message));
+    let (Some(user), Some(next)) = (skeleton.extent(USER), said.next_back()) else { return };
+    let Some(answer) = said.next_back() else { return };
     let found = markers(&skeleton.text[..next.start]);
     // What opens the user's message stands right in front of it.
     let header = found.partition_point(|marker| marker.bytes.end <= user.start);
@@ -107,9 +108,18 @@ pub fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut 
         |kind: &str| heads(kind) && !behind_user.iter().any(|other| other.kind == kind && is_of_calls(&other));
     let mut told = BTreeSet::new();
     for &marker in &unclosed {
+        // A quote: the same marker on both sides of each value, in a template that has nothing to close it.
+        let same: Vec<&Marker> = found.iter().filter(|other| other.kind == marker.kind).collect();
+        let is_quote = |pair: &[&Marker]| {
+            matches!(pair, [open, close] if skeleton.text[open.bytes.end..close.bytes.start].chars().eq([VALUE])
+                && skeleton.text[open.bytes.clone()] == skeleton.text[close.bytes.clone()])
+        };
+        if !is_paired(marker) && same.chunks(2).all(is_quote) {
+            continue;
+        }
         // A message may have another end, as where it is a call.
-        let same = found.iter().find(|other| other.kind == marker.kind && other.bytes.start > marker.bytes.start);
-        let until = same.map_or(next.start, |same| same.bytes.start);
+        let again = same.iter().find(|other| other.bytes.start > marker.bytes.start);
+        let until = again.map_or(next.start, |same| same.bytes.start);
         if opens_message(&marker.kind)
             && found.iter().any(|end| {
                 (marker.bytes.end..until).contains(&end.bytes.start)

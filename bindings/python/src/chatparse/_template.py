@@ -84,7 +84,7 @@ class Template(_native.Template):
 
     def lint(self) -> dict[str, Any]:
         """For authors of templates: is what is read back also rendered to the same bytes, and do prompts only grow? `faults` counts the
-        `cases` to look at; `findings` lists what the template says in one place and not in another, each with `rule`, `message`,
+        `cases` to look at; `findings` lists what the template says in one place and not in another, each with `rule`, `fault`, `message`,
         `subject`, `effect`, `places`, `shown` and `patch`."""
         return _loaded(self.report(Report.LINT))
 
