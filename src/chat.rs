@@ -12,8 +12,8 @@ use crate::proof::{self, Choice, Exam, Proof, Reading};
 use crate::reader::{Prompts, Reader, Taught};
 #[cfg(feature = "segments")]
 use crate::segments::{self, Segments};
-use chatparse_base::Result;
 use chatparse_base::limits;
+use chatparse_base::{Error, Result};
 use chatparse_grammar::{self as grammar, Begins, Dialect, Grammar, Printed};
 #[doc(inline)]
 pub use chatparse_jinja::Caps;
@@ -121,6 +121,7 @@ impl ChatTemplate {
                 let response = if given { response_template } else { &config.response_template };
                 (Template::new(&config.source, bos, eos)?, response)
             }
+            None if source.is_empty() && !given => return Err(Error::invalid("the template is empty")),
             None => (Template::new(source, bos, eos)?, response_template),
         };
         let taught = Taught::new(template, ends, *learn_only);

@@ -25,9 +25,6 @@ impl Config {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] where there is no template in it, or none of that name, and for the name of a file.
     pub fn read(text: &str, name: &str) -> Result<Option<Config>> {
-        if text.is_empty() {
-            return Err(Error::invalid("the template is empty"));
-        }
         // A prompt that never changes is hardly ever meant.
         let is_line = !text.contains(['{', '\n']) && text.len() < 4096;
         if is_line && [".jinja", ".jinja2", ".j2", ".json"].iter().any(|end| text.ends_with(end)) {

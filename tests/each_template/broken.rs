@@ -129,6 +129,9 @@ fn inside_shown<'a>(written: &'a Written, broken: &Broken, ended: &Ended) -> Vec
         // What was put in is no part of the call, and what is behind a closer is not inside.
         let closed = closes(written, &broken.new);
         let outside = |word: &str| broken.new.contains(word) || closed && broken.output[broken.at..].contains(word);
+        // A name that the call has twice may show by the second one.
+        let twice = written.output[span.clone()].matches(name.as_str()).count() > 1;
+        let outside = |word: &str| outside(word) || twice && word == name;
         inside.extend(words.filter(|word| !outside(word)).map(|word| (index, word)));
     }
     inside

@@ -403,8 +403,10 @@ fn inspect_shows_caps_layout_and_evidence() {
     assert_eq!(learnt["layout"]["tools"]["format"], "json_native");
     assert!(learnt["evidence"].as_array().unwrap().iter().any(|item| item["field"] == "reasoning"));
     // What shows no message is no chat template.
-    for (name, text) in [("empty.jinja", ""), ("plain.txt", "Hello.\n")] {
-        run(&["inspect", &file(name, text.as_bytes())]).failed(1, &[name, "renders none of the 9 messages"]);
+    for (name, text, why) in
+        [("empty.jinja", "", "is empty"), ("plain.txt", "Hello.\n", "renders none of the 9 messages")]
+    {
+        run(&["inspect", &file(name, text.as_bytes())]).failed(1, &[name, why]);
     }
     // Tokens that nobody gave are named.
     let tokens = file("tokens.jinja", b"{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}");

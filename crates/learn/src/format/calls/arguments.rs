@@ -72,7 +72,13 @@ impl Arguments<'_> {
         let root = SchemaRef::from(schema::parameters(&self.tool.parameters));
         let prefix = format!("tool-{}-arg-", self.tool.name);
         let all: Vec<Member> = members(&root, &prefix).collect();
-        all.iter().map(|member| (p.rule(member.rule.clone(), self.argument(member)), member.required)).collect()
+        let known = all.iter().map(|member| (p.rule(member.rule.clone(), self.argument(member)), member.required));
+        // A tag that opens an argument and stands there twice is glue. Not a part of each argument: they begin with fixed texts.
+        let twice = tag(&self.members.next).map(|tag| {
+            let again = p.and(p.sequence([p.space(), p.marker(tag)]));
+            (p.tolerated(p.sequence([p.space(), p.marker(tag), again])), false)
+        });
+        known.chain(twice).collect()
     }
 
     /// An argument that the schema does not list: `any`, unless its name is one that is listed.
@@ -119,9 +125,7 @@ impl Arguments<'_> {
             };
             let left_out = name_close.and(open).map(|open| p.tolerated(p.and(p.sequence([p.space(), p.marker(open)]))));
             let ends = p.choice([between(&close)].into_iter().chain(left_out));
-            let opens_again = next.map(again).into_iter();
-            let name = opens_again.chain([between(before), p.tolerated(p.space()), named, ends]);
-            let name = p.sequence(name.collect::<Vec<_>>());
+            let name = p.sequence([between(before), p.tolerated(p.space()), named, ends]);
             let all = FormatBuilder::is_any(member.name);
             let opens = self.opens.iter().take(if all { 1 } else { self.opens.len() });
             let mut named = opens.map(|open| p.sequence([*open, name]));
