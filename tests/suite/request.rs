@@ -25,7 +25,7 @@ fn messages(source: &str, messages: Value) -> Value {
 fn what_json_lacks_is_named() {
     for (word, value) in [("NaN", "NaN"), ("Infinity", "Infinity")] {
         let error = Request::from_text(&format!(r#"{{"messages": [], "now": {value}}}"#)).unwrap_err();
-        let said = format!("the request is not JSON: JSON has no {word}: expected value at line 1 column 24");
+        let said = format!("the request is not JSON: JSON has no {word}: expected value at line 1 column 25");
         assert_eq!(error.message(), said);
     }
     assert_eq!(Request::from_text("").unwrap_err().kind(), ErrorKind::InvalidArgument);

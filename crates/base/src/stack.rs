@@ -1,6 +1,6 @@
 //! What nests deeply runs on a stack of its own, so that a thread of a host needs no more than 128 KiB.
 
-use crate::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Unoptimised code has frames many times the size.
 const DEEP: usize = if cfg!(debug_assertions) { 16 << 20 } else { 1 << 20 };

@@ -5,6 +5,7 @@ use chatparse::ErrorKind;
 use chatparse::grammar::{Dialect, FidelityKind, Recogniser, from_json_schema, valid};
 use chatparse::internals::grammar::{Builder, Rule, Walk, schema};
 use chatparse::internals::limits;
+use chatparse::message::number;
 use serde_json::{Map, Value, json};
 
 use super::choices::Choices;
@@ -157,7 +158,7 @@ fn texts_are_valid(schema: &Value, recogniser: &Recogniser, choices: &mut Choice
     let mut walk = Walk::new(recogniser, u64::from(choices.byte()));
     for size in [5, 60] {
         let Some(text) = walk.text(size) else { continue };
-        let mut value = match serde_json::from_str::<Value>(&text) {
+        let mut value = match number::read::<Value>(&text) {
             Ok(value) => value,
             // Numbers beyond what is held, half characters in escapes, and names of members that no schema describes: there the
             // grammar is llama.cpp's, which lets any character but the quote stand.
@@ -170,7 +171,7 @@ fn texts_are_valid(schema: &Value, recogniser: &Recogniser, choices: &mut Choice
         };
         assert_eq!(valid::check(schema, &value), [], "{schema} allows {text}\n{grammar}");
         choices.mutate_json(&mut value, WORDS);
-        let text = value.to_string();
+        let text = number::write(&value);
         if recogniser.accepts(&text) {
             assert_eq!(valid::check(schema, &value), [], "{schema} allows {text}\n{grammar}");
         }

@@ -74,7 +74,7 @@ impl Arguments<'_> {
         let all: Vec<Member> = members(&root, &prefix).collect();
         let known = all.iter().map(|member| (p.rule(member.rule.clone(), self.argument(member)), member.required));
         // A tag that opens an argument and stands there twice is glue. Not a part of each argument: they begin with fixed texts.
-        let twice = tag(&self.members.next).map(|tag| {
+        let twice = tag(&self.members.next).filter(|_| self.members.in_front_of_each()).map(|tag| {
             let again = p.and(p.sequence([p.space(), p.marker(tag)]));
             (p.tolerated(p.sequence([p.space(), p.marker(tag), again])), false)
         });
