@@ -47,7 +47,7 @@ add_test(NAME parity COMMAND ${CMAKE_CURRENT_LIST_DIR}/parity.sh $<TARGET_FILE:p
 if(VALGRIND)
   add_test(
     NAME parity_valgrind # of some rows only, or it would take a minute
-    COMMAND sh -c "awk 'NR % 7 == 1' parity.jsonl | $0 --quiet --leak-check=full --error-exitcode=9 $1 --compare ../templates"
+    COMMAND sh -c "awk 'NR % 7 == 1' parity.jsonl | $0 --quiet --leak-check=full --error-exitcode=9 --suppressions=${CMAKE_CURRENT_LIST_DIR}/valgrind.supp $1 --compare ../templates"
             ${VALGRIND} $<TARGET_FILE:parity>
     WORKING_DIRECTORY ${CMAKE_CURRENT_LIST_DIR}
   )
