@@ -153,7 +153,7 @@ fn hostile_7_a_grammar_of_sixty_thousand_levels() {
         let groups = format!("root ::= {}\"a\"{}", "(".repeat(60_000), ")".repeat(60_000));
         fails(Recogniser::new(&groups), ErrorKind::Limit);
         fails(Recogniser::new(&format!("root ::= {}", "(".repeat(60_000))), ErrorKind::Limit);
-        let repeated = format!("root ::= {}\"a\"{}", "(".repeat(90), "){9}".repeat(90));
+        let repeated = format!("root ::= {}\"a\"{}", "(".repeat(200), "){9}".repeat(200));
         // A rule for each: as many letters as atoms in the world, and few parts.
         assert!(Recogniser::new(&repeated).unwrap().prefix("aaa"));
     });

@@ -180,7 +180,10 @@ pub const CONFIG_BYTES: usize = 32 << 20;
 pub const GBNF_REPETITIONS: u64 = 2_000;
 
 /// Maximum nesting of groups in a grammar that is read.
-pub const GBNF_DEPTH: usize = 100;
+pub const GBNF_DEPTH: usize = 256;
+
+/// Nesting of groups up to which a grammar is read on the caller's stack.
+pub const SHALLOW_GROUPS: usize = 64;
 
 /// Maximum number of symbols of a grammar that is read, with its repetitions unrolled.
 pub const GBNF_SYMBOLS: usize = 20_000_000;

@@ -5,12 +5,16 @@ use crate::rules::builder::Fidelity;
 use crate::text::gbnf;
 use crate::text::tree::{Node, Tree};
 use crate::{Trigger, TriggerKind};
-use chatparse_base::Result;
 use chatparse_base::chars::Chars;
+use chatparse_base::{Result, stack};
 use chatparse_peg::Arena;
 
-/// The grammar in a dialect other than GBNF.
+/// The grammar in a dialect other than GBNF. Its tree nests as deep as its groups do.
 pub(super) fn print(text: &str, dialect: Dialect, begins: Begins) -> Result<Printed> {
+    stack::deep(|| print_tree(text, dialect, begins))
+}
+
+fn print_tree(text: &str, dialect: Dialect, begins: Begins) -> Result<Printed> {
     let mut printed = Printed::default();
     if dialect == Dialect::StructuralTagOld {
         return Err(tag::not_old("it has schemas between texts, and no grammars"));

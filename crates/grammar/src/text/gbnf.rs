@@ -10,7 +10,7 @@ use crate::text::unrolled::{Alternatives, Rules, Symbol};
 use chatparse_base::char_class::{self, Unreadable};
 use chatparse_base::chars::Chars;
 use chatparse_base::limits;
-use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_base::{Error, ErrorKind, Result, stack};
 
 /// Minimum and maximum number of repetitions; `None` is unbounded.
 type Bounds = (u64, Option<u64>);
@@ -33,7 +33,19 @@ pub(crate) fn tree(text: &str) -> Result<Tree> {
 
 /// Both; the tree is empty where none is wanted.
 fn read(text: &str, wants_tree: bool) -> Result<(Rules, Tree)> {
-    let mut reader = Reader { wants_tree, ..Reader::new(text) };
+    on_a_stack_that_will_do(|depth| read_to(text, wants_tree, depth))
+}
+
+/// Reads on the caller's stack; what nests deeper than that takes, again on a large one.
+fn on_a_stack_that_will_do<T: Send>(read: impl Fn(usize) -> Result<T> + Sync) -> Result<T> {
+    match read(limits::SHALLOW_GROUPS) {
+        Err(error) if error.kind() == ErrorKind::Limit => stack::deep(|| read(limits::GBNF_DEPTH)),
+        read => read,
+    }
+}
+
+fn read_to(text: &str, wants_tree: bool, depth: usize) -> Result<(Rules, Tree)> {
+    let mut reader = Reader { wants_tree, ..Reader::new(text, depth) };
     reader.blanks(true);
     while reader.at < text.len() {
         reader.rule()?;
@@ -58,9 +70,13 @@ fn read(text: &str, wants_tree: bool) -> Result<(Rules, Tree)> {
 
 /// `text` without the blanks around it, if it is one rule body on one line.
 pub(crate) fn body(text: &str) -> Result<&str> {
+    on_a_stack_that_will_do(|depth| body_to(text, depth))
+}
+
+fn body_to(text: &str, depth: usize) -> Result<&str> {
     let end = text.trim_ascii_end().len();
     let mut reader =
-        Reader { at: end - text[..end].trim_ascii_start().len(), alone: true, ..Reader::new(&text[..end]) };
+        Reader { at: end - text[..end].trim_ascii_start().len(), alone: true, ..Reader::new(&text[..end], depth) };
     let body = &reader.text[reader.at..];
     if body.is_empty() {
         return Err(Error::invalid("body: blank; no text at all is written \"\""));
@@ -86,6 +102,8 @@ struct Named {
 struct Reader<'a> {
     text: &'a str,
     at: usize,
+    /// How deep groups may nest.
+    depth: usize,
     /// The text is the body of one rule: without line breaks, and without comments, which end in one.
     alone: bool,
     /// Without it, the nodes are [`Node::EMPTY`]: to make them takes longer than to read.
@@ -100,9 +118,9 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(text: &'a str) -> Self {
+    fn new(text: &'a str, depth: usize) -> Self {
         let (names, rules, bodies, classes, known) = Default::default();
-        Reader { text, at: 0, alone: false, wants_tree: false, names, rules, bodies, classes, known, symbols: 0 }
+        Reader { text, at: 0, depth, alone: false, wants_tree: false, names, rules, bodies, classes, known, symbols: 0 }
     }
 
     fn error(&self, message: impl AsRef<str>) -> Error {
@@ -206,8 +224,8 @@ impl<'a> Reader<'a> {
     }
 
     fn alternatives(&mut self, depth: usize) -> Result<(Alternatives, Node)> {
-        if depth > limits::GBNF_DEPTH {
-            let error = self.error(format!("groups are nested more than {} deep", limits::GBNF_DEPTH));
+        if depth > self.depth {
+            let error = self.error(format!("groups are nested more than {} deep", self.depth));
             return Err(Error::new(ErrorKind::Limit, error.message()));
         }
         let (mut alternatives, mut branches) = (Vec::new(), Vec::new());
