@@ -98,12 +98,14 @@ fn follows(old: &str, new: &str, (long, changed): &(String, String)) -> bool {
     if own.is_empty() && back == 0 {
         return most_front == new.len();
     }
-    // What is put in where the shared texts end may be of the longer text alone.
+    // What is put in where the shared texts end may be of the longer text alone, unless what goes on behind it is as before there.
     let left = &old[front.saturating_sub(NEAR)..front];
+    let goes_on = &long[front..][..NEAR.min(long.len() - front)];
     let right = &old[old.len() - back..][..back.min(NEAR)];
     (0..=most_front.min(new.len().saturating_sub(own.len()))).any(|at| {
         let (before, rest) = (&new[..at], &new[at..]);
-        let is_own = before.ends_with(left) && (front > 0 || at == 0) && rest.starts_with(own);
+        let is_shared = before.ends_with(left) || !goes_on.is_empty() && changed[at..].starts_with(goes_on);
+        let is_own = is_shared && (front > 0 || at == 0) && rest.starts_with(own);
         let behind = rest.get(own.len()..).filter(|behind| is_own && behind.starts_with(right));
         behind.is_some_and(|behind| behind.len() <= most_back && (back > 0 || behind.is_empty()))
     })
