@@ -112,7 +112,7 @@ struct Lowering<'a> {
     nullable: Nullable<'a>,
     /// The current nesting of expressions.
     depth: usize,
-    /// Rules for text with markers.
+    /// Rules for text with markers. Their number is in the names, so that a name does not depend on the size of the format.
     texts: HashMap<(&'a [SmolStr], Text), SmolStr>,
     /// Rules for schemas.
     schemas: HashMap<ExprId, Rule>,
@@ -169,8 +169,8 @@ impl<'a> Lowering<'a> {
                 string_character(char::from(*delimiter)).repeat(0, None)
             }
             Expr::Until(markers) | Expr::UntilMarker(markers) if markers.is_empty() => Rule::class(".").repeat(0, None),
-            Expr::Until(markers) | Expr::UntilMarker(markers) => self.text(id, markers, Text::Any),
-            Expr::Excluding(_, markers) => self.text(id, markers, Text::Closed),
+            Expr::Until(markers) | Expr::UntilMarker(markers) => self.text(markers, Text::Any),
+            Expr::Excluding(_, markers) => self.text(markers, Text::Closed),
             Expr::Gbnf(child, text) => self.gbnf(text, *child),
             Expr::Unordered(parts) => self.unordered(&parts.0, &parts.1),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower(*child),
@@ -240,7 +240,7 @@ impl<'a> Lowering<'a> {
                 string_character(char::from(*delimiter)).repeat(1, None)
             }
             Expr::Until(markers) | Expr::UntilMarker(markers) if markers.is_empty() => Rule::class(".").repeat(1, None),
-            Expr::Until(markers) | Expr::UntilMarker(markers) => self.text(id, markers, Text::Some),
+            Expr::Until(markers) | Expr::UntilMarker(markers) => self.text(markers, Text::Some),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower_some(*child),
             Expr::Ref(name) if self.depth > limits::LOWERING_DEPTH => self.reference(name, What::Some),
             Expr::Ref(name) => arena.rule_named(name).map_or(Rule::Empty, |rule| self.lower_some(rule)),
@@ -304,7 +304,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn text(&mut self, id: ExprId, markers: &'a [SmolStr], kind: Text) -> Rule {
+    fn text(&mut self, markers: &'a [SmolStr], kind: Text) -> Rule {
         if markers.iter().any(SmolStr::is_empty) {
             return Rule::Empty;
         }
@@ -312,7 +312,7 @@ impl<'a> Lowering<'a> {
             return Rule::Reference(known.clone());
         }
         let automaton = Automaton::new(markers);
-        let number = id.index();
+        let number = self.texts.len();
         let name = |state| match state {
             0 => format_smolstr!("{}-{number}", kind.name()),
             state => format_smolstr!("{}-{number}-{state:02}", kind.name()),
