@@ -29,7 +29,7 @@ pub unsafe extern "C" fn chat_expr_json(
         let (name, schema) = unsafe { (utf8(name, name_len, "name")?, utf8(schema, schema_len, "schema")?) };
         let schema = schema::from_text(schema)?;
         let (p, name) = (&formats.builder, if name.is_empty() { "json" } else { name });
-        Ok(Some(p.schema(p.json(), name, schema, false)))
+        Ok(Some(p.schema(p.json(), name, schema, Notation::Json)))
     })
 }
 
@@ -159,7 +159,8 @@ pub unsafe extern "C" fn chat_expr_schema(
         // SAFETY: the caller's two texts, by the contract.
         let (name, schema) = unsafe { (utf8(name, name_len, "name")?, utf8(schema, schema_len, "schema")?) };
         let schema = schema::from_text(schema)?;
-        Ok(formats.child(child)?.map(|child| formats.builder.schema(child, name, schema, raw)))
+        let notation = if raw { Notation::JsonOrChild } else { Notation::Json };
+        Ok(formats.child(child)?.map(|child| formats.builder.schema(child, name, schema, notation)))
     })
 }
 

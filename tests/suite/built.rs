@@ -99,7 +99,7 @@ fn grammars_have_what_their_author_wrote() {
         p.gbnf(digit, "[1-3] | x"),
         p.gbnf(digit, ""),
         p.rule("x", p.literal("x")),
-        p.schema(p.some(digit), "text", schema("string"), true),
+        p.schema(p.some(digit), "text", schema("string"), Notation::JsonOrChild),
         p.repeat(p.gbnf(digit, "[7] [8]"), 0, None),
         p.start(),
     ];

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use smol_str::SmolStr;
 
-use super::expr::{Annotated, Arena, CharSet, Children, Expr, ExprId, SchemaRef, TagId};
+use super::expr::{Annotated, Arena, CharSet, Children, Expr, ExprId, Notation, SchemaRef, TagId};
 use chatparse_base::limits;
 
 /// Builds an arena.
@@ -249,14 +249,26 @@ impl Builder {
         self.add(Expr::Tolerated(child))
     }
 
-    /// The child parses; in a grammar the JSON schema speaks instead, as a rule of this name. `raw`: the value is written as text, not as JSON.
-    pub fn schema(&self, child: ExprId, name: impl Into<SmolStr>, schema: impl Into<SchemaRef>, raw: bool) -> ExprId {
-        self.annotated(Annotated { child, name: name.into(), schema: schema.into(), raw, argument: false })
+    /// The child parses; in a grammar the JSON schema speaks instead, as a rule of this name.
+    pub fn schema(
+        &self,
+        child: ExprId,
+        name: impl Into<SmolStr>,
+        schema: impl Into<SchemaRef>,
+        notation: Notation,
+    ) -> ExprId {
+        self.annotated(Annotated { child, name: name.into(), schema: schema.into(), notation, argument: false })
     }
 
     /// [`Builder::schema`] of what a tool is called with: its objects have no properties but those that they declare.
-    pub fn argument(&self, child: ExprId, name: impl Into<SmolStr>, schema: impl Into<SchemaRef>, raw: bool) -> ExprId {
-        self.annotated(Annotated { child, name: name.into(), schema: schema.into(), raw, argument: true })
+    pub fn argument(
+        &self,
+        child: ExprId,
+        name: impl Into<SmolStr>,
+        schema: impl Into<SchemaRef>,
+        notation: Notation,
+    ) -> ExprId {
+        self.annotated(Annotated { child, name: name.into(), schema: schema.into(), notation, argument: true })
     }
 
     #[inline(never)]

@@ -105,6 +105,36 @@ impl SchemaRef {
     }
 }
 
+/// How a grammar writes the values that a schema allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Notation {
+    /// All, as JSON.
+    Json,
+    /// As JSON; where the schema allows a string, as the child reads it.
+    JsonOrChild,
+    /// Its strings only, as they are: the child is text up to markers ([`Expr::Until`], [`Expr::Excluding`]).
+    Text,
+    /// Its strings only, in quotes.
+    Quoted(Literals),
+    /// Its values other than strings: those stand beside it. llama.cpp's grammars have all, as JSON.
+    Others(Literals),
+    /// Its values other than strings, as literals of Python; in llama.cpp's grammars, as the child reads them.
+    Printed,
+}
+
+/// How a format spells literals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Literals {
+    /// As JSON.
+    Json,
+    /// As JSON; a value that is one word also as in Python: `True`, `False`, `None`.
+    Words,
+    /// As JSON or Python: such words, and strings in single quotes.
+    Python,
+}
+
 /// An expression for a value, with the value's JSON schema.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Annotated {
@@ -114,8 +144,8 @@ pub struct Annotated {
     pub name: SmolStr,
     /// The JSON schema.
     pub schema: SchemaRef,
-    /// True if strings are written as raw text, without JSON quotes.
-    pub raw: bool,
+    /// How the grammar writes the values.
+    pub notation: Notation,
     /// True for the arguments of a tool, or one of them: objects in it may have only the properties that they declare.
     #[serde(default)]
     pub argument: bool,

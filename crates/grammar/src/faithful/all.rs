@@ -25,6 +25,8 @@ pub(super) struct All<'a> {
     pub chose_any: bool,
     /// Choices or references were left out: other schemas may hold as well.
     pub is_partial: bool,
+    /// It is for the whole value, where only some values are written, or a value is not written as one inside of others.
+    pub is_outer: bool,
 }
 
 /// An `anyOf` or `oneOf`, or a condition.
@@ -75,8 +77,8 @@ enum Step<'a> {
     Add(Part<'a>),
 }
 
-/// Identifies an [`All`]: the addresses of its schemas and choices, with the ways to them.
-pub(super) type Key = (Vec<(*const Value, usize)>, Vec<(*const Value, usize)>);
+/// Identifies an [`All`]: the addresses of its schemas and choices, with the ways to them, and whether it is outer.
+pub(super) type Key = (Vec<(*const Value, usize)>, Vec<(*const Value, usize)>, bool);
 
 impl<'a> All<'a> {
     pub fn of(places: &mut Places<'a>, schemas: impl IntoIterator<Item = Part<'a>>) -> All<'a> {
@@ -196,7 +198,7 @@ impl<'a> All<'a> {
         let choices = self.choices.iter().map(|choice| (choice.branches.address(), choice.part.base.way));
         let mut choices: Vec<_> = choices.collect();
         chatparse_base::sort::sort(&mut choices);
-        (parts, choices)
+        (parts, choices, self.is_outer)
     }
 
     /// The same with one branch of the choice at `index` in place of the choice.

@@ -200,9 +200,10 @@ impl<'a> Lowering<'_, 'a> {
             return Ok(Some(None));
         }
         let mut items = Vec::with_capacity(distinct.len());
+        let literals = self.literals(item);
         for (number, value) in distinct.iter().enumerate() {
             let name = below(name, &format!("item-{number}"));
-            let Some(rule) = self.one_of(part, &[value], &name) else { return Ok(None) };
+            let Some(rule) = self.one_of(part, &[value], &name, literals) else { return Ok(None) };
             items.push(Rule::Reference(self.builder.add(&name, rule)));
         }
         // By the set of values that are there already, the full one first: what may follow.

@@ -41,6 +41,7 @@ use crate::valid::Checker;
 use chatparse_base::limits;
 use chatparse_base::{Error, ErrorKind, Result};
 use chatparse_message::GrammarStyle;
+use chatparse_peg::{Literals, Notation};
 
 /// Whether objects may have properties that their schema does not mention.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +55,31 @@ pub enum Undeclared {
     LeftOut,
 }
 
+/// Which of a schema's values a rule has, and how they are written.
+#[derive(Clone, Debug)]
+pub(crate) struct Writing<'m> {
+    pub notation: Notation,
+    /// For [`Notation::Text`]: what may not be in the text, as the parser ends it there.
+    pub ends: &'m [SmolStr],
+    /// The rule of any such text. It has the end behind it, if that is part of the rules.
+    pub any: Rule,
+    pub closed: bool,
+}
+
+impl Writing<'_> {
+    pub const JSON: Writing<'static> =
+        Writing { notation: Notation::Json, ends: &[], any: Rule::Empty, closed: false };
+
+    /// The types of the values.
+    fn types(&self) -> u8 {
+        match self.notation {
+            Notation::Text | Notation::Quoted(_) => types::STRING,
+            Notation::Others(_) | Notation::Printed => types::ALL & !types::STRING,
+            Notation::Json | Notation::JsonOrChild => types::ALL,
+        }
+    }
+}
+
 /// Adds the rules of `schema`. Returns the name of its rule (`name` `""`: the top) and the report. References are resolved
 /// in `root`.
 pub(super) fn add(
@@ -62,6 +88,7 @@ pub(super) fn add(
     schema: &Value,
     root: &Value,
     undeclared: Undeclared,
+    writing: &Writing,
 ) -> Result<(SmolStr, Vec<Fidelity>)> {
     let document = Rc::new(Document::new(root));
     let conditions = Conditions::of([root, schema], document.read_as(Base::default()));
@@ -71,6 +98,7 @@ pub(super) fn add(
         places,
         schema: name,
         undeclared,
+        writing,
         rules: HashMap::new(),
         queue: VecDeque::new(),
         patterns: HashMap::new(),
@@ -134,6 +162,7 @@ struct Lowering<'b, 'a> {
     /// The name of the schema in reports.
     schema: &'b str,
     undeclared: Undeclared,
+    writing: &'b Writing<'b>,
     /// The rules of the sets of schemas seen so far.
     rules: HashMap<Key, SmolStr>,
     /// Sets that have a name but no body yet.
@@ -157,7 +186,8 @@ impl<'a> Lowering<'_, 'a> {
     /// Adds the rule `name` of a schema (`""`: the top) with all rules that it needs.
     fn all(&mut self, first: Part<'a>, name: &str) -> Result<SmolStr> {
         self.check(first)?;
-        let all = All::of(&mut self.places, [first]);
+        let mut all = All::of(&mut self.places, [first]);
+        all.is_outer = self.writing.notation != Notation::Json;
         let rule_name = match name {
             "" => SmolStr::new_static("root"),
             name if primitive::is_reserved(&clean(&name.into()), GrammarStyle::Faithful) => format_smolstr!("{name}-"),
@@ -255,6 +285,9 @@ impl<'a> Lowering<'_, 'a> {
         if !all.choices.is_empty() || types_of_keywords(all) & types != 0 {
             return Ok(None);
         }
+        if all.is_outer && self.writing.notation == Notation::Text {
+            return Ok(None);
+        }
         let name = match types {
             types::ALL => "value",
             types::NULL => "null",
@@ -266,12 +299,43 @@ impl<'a> Lowering<'_, 'a> {
             types::OBJECT => "object",
             _ => return Ok(None),
         };
-        Ok(Some(Some(name)))
+        Ok(Some(Some(self.spelled(all, name))))
+    }
+
+    /// How literals are spelled here.
+    fn literals(&self, all: &All<'a>) -> Literals {
+        match self.writing.notation {
+            Notation::Printed => Literals::Python,
+            Notation::Quoted(literals) | Notation::Others(literals) if all.is_outer || literals == Literals::Python => {
+                literals
+            }
+            _ => Literals::Json,
+        }
+    }
+
+    /// The shared rule that stands for that of JSON here.
+    fn spelled(&self, all: &All<'a>, json: &'static str) -> &'static str {
+        match (self.literals(all), json) {
+            (Literals::Json, json) => json,
+            (_, "boolean") => "python-boolean",
+            (_, "null") => "python-null",
+            (Literals::Words, json) => json,
+            (_, "value") => "python-value",
+            (_, "string") => "python-string",
+            (_, "array") => "python-array",
+            (_, "object") => "python-object",
+            (_, json) => json,
+        }
+    }
+
+    fn share(&mut self, all: &All<'a>, json: &'static str) -> Rule {
+        let name = self.spelled(all, json);
+        Rule::Reference(self.builder.share(name))
     }
 
     /// The types that all parts allow.
     fn types(&self, all: &All<'a>) -> Result<u8> {
-        let mut allowed = types::ALL;
+        let mut allowed = if all.is_outer { self.writing.types() } else { types::ALL };
         for (part, keywords) in all.keywords() {
             let Some(given) = keywords.get("type") else { continue };
             let Some(mut own) = types::of(given) else {
@@ -303,7 +367,7 @@ impl<'a> Lowering<'_, 'a> {
         let mut branches = Vec::new();
         for (one, shared) in [(types::NULL, "null"), (types::BOOLEAN, "boolean")] {
             if types & one != 0 {
-                branches.push(Rule::Reference(self.builder.share(shared)));
+                branches.push(self.share(&all, shared));
             }
         }
         if types & types::NUMBER != 0 {
@@ -316,7 +380,7 @@ impl<'a> Lowering<'_, 'a> {
         for (one, shared) in [(types::ARRAY, "array"), (types::OBJECT, "object")] {
             match (types & one, constrained & one != 0) {
                 (0, _) => {}
-                (_, false) => branches.push(Rule::Reference(self.builder.share(shared))),
+                (_, false) => branches.push(self.share(&all, shared)),
                 (types::ARRAY, true) => branches.extend(self.array(&all, name)?),
                 (_, true) => branches.extend(self.object(&all, name)?),
             }

@@ -10,6 +10,7 @@ use super::all::All;
 use super::array::listed;
 use super::not::forbidden;
 use super::places::Part;
+use super::values::either;
 use super::{Lowering, Undeclared, below, comma, counted, space};
 use crate::regular::{self, Dfa, Pattern, Spelling};
 use crate::rules::builder::FidelityKind;
@@ -17,7 +18,6 @@ use crate::rules::primitive::quoted;
 use crate::rules::rule::Rule;
 use crate::schema::Keywords;
 use chatparse_base::Result;
-use chatparse_base::json_string::quoted as as_json;
 use chatparse_base::limits;
 
 /// The maximum number of patterns of names that are distinguished.
@@ -59,7 +59,8 @@ impl<'a> Lowering<'_, 'a> {
                 None if required => return Ok(None),
                 None => {}
                 Some(value) => {
-                    let pair = [Rule::Literal(as_json(property)), space(), Rule::literal(":"), space(), value];
+                    let key = either(&Value::from(*property), self.literals(all));
+                    let pair = [key, space(), Rule::literal(":"), space(), value];
                     declared.push((property, Declared { pair: Rule::sequence(pair), required }));
                 }
             }
@@ -220,7 +221,7 @@ impl<'a> Lowering<'_, 'a> {
             let message = "too many patterns for a grammar; other properties may have any value".to_owned();
             self.note(patterns[0].0.place, "patternProperties", FidelityKind::Widened, message);
             let Some(key) = self.other_name(None, names, name) else { return Ok(None) };
-            let value = Rule::Reference(self.builder.share("value"));
+            let value = self.share(all, "value");
             let pair = Rule::sequence([key, space(), Rule::literal(":"), space(), value]);
             return Ok(Some(Rule::Reference(self.builder.add(&below(name, "other-kv"), pair))));
         }

@@ -5,14 +5,17 @@ use serde_json::Value;
 use super::all::All;
 use super::not::{excluded, not_matching};
 use super::places::{Part, Place};
-use super::{Lowering, counted, format};
-use crate::regular::{self, Dfa, Expr, Pattern, Spelling, Unusable};
-use crate::rules::builder::FidelityKind;
-use crate::rules::primitive::quoted;
+use super::{Lowering, Writing, counted, format};
+use crate::formats::automaton::Automaton;
+use crate::regular::{self, Dfa, Expr, Machine, Pattern, Spelling, Unusable};
+use crate::rules::builder::{Builder, FidelityKind};
+use crate::rules::primitive::{quoted, single_quoted};
 use crate::rules::rule::Rule;
 use crate::schema::refused;
-use chatparse_base::Result;
-use chatparse_base::limits;
+use chatparse_base::chars::Chars;
+use chatparse_base::{Result, limits};
+use chatparse_peg::{Literals, Notation};
+use smol_str::SmolStr;
 
 /// The constraints on a string.
 #[derive(Default)]
@@ -27,44 +30,91 @@ struct Text<'a> {
 }
 
 impl<'a> Lowering<'_, 'a> {
-    /// The rule for quoted strings; `None` if no string fits.
+    /// The rule for strings; `None` if no string fits.
     pub(super) fn string(&mut self, all: &All<'a>, name: &str) -> Result<Option<Rule>> {
         let mut text = self.text(all)?;
         if text.max.is_some_and(|max| max < text.min) {
             return Ok(None);
         }
-        if text.patterns.is_empty() && text.not.is_empty() && text.excluded.is_empty() {
+        let is_plain = text.patterns.is_empty() && text.not.is_empty() && text.excluded.is_empty();
+        if all.is_outer && self.writing.notation == Notation::Text {
+            if is_plain && (text.min, text.max) == (0, None) {
+                return Ok(Some(self.writing.any.clone()));
+            }
+            let within = match Dfa::of(&Within::new(self.writing), &self.room) {
+                Some(free) => self.automaton(&text, all, Some(free)),
+                None => None,
+            };
+            return Ok(match within {
+                Some(dfa) if dfa.accepts_nothing() => None,
+                Some(dfa) => {
+                    let body = regular::of_automaton(self.builder, name, &dfa, Spelling::Plain);
+                    Some(self.closed(body))
+                }
+                None => Some(self.writing.any.clone()),
+            });
+        }
+        if is_plain {
             let (min, max) = self.bounds(all, (text.min, text.max), ("minLength", "maxLength"));
             if (min, max) == (0, None) {
-                return Ok(Some(Rule::Reference(self.builder.share("string"))));
+                return Ok(Some(self.share(all, "string")));
             }
-            let chars = Rule::Reference(self.builder.share("char"));
-            return Ok(Some(quoted(chars.repeat_or_nothing(min, max))));
+            let chars = |builder: &mut Builder, spelling| {
+                regular::characters(builder, &Chars::all(), spelling).repeat_or_nothing(min, max)
+            };
+            return Ok(Some(self.in_quotes(all, chars)));
         }
         if let ([(pattern, ..)], true) = (&mut text.patterns[..], text.not.is_empty() && text.excluded.is_empty()) {
             // A length that the pattern implies, or that one of its counts can express, needs no counting.
             if fits(pattern, text.min, text.max)
-                && let Some(body) = regular::of_pattern(self.builder, pattern, Spelling::JsonString)
+                && regular::of_pattern(self.builder, pattern, Spelling::JsonString).is_some()
             {
-                return Ok(Some(quoted(body)));
+                let body = |builder: &mut Builder, spelling| {
+                    regular::of_pattern(builder, pattern, spelling).unwrap_or(Rule::Empty)
+                };
+                return Ok(Some(self.in_quotes(all, body)));
             }
         }
-        Ok(match self.automaton(&text, all) {
+        Ok(match self.automaton(&text, all, None) {
             Some(dfa) if dfa.accepts_nothing() => None,
-            Some(dfa) => Some(quoted(regular::of_automaton(self.builder, name, &dfa, Spelling::JsonString))),
+            Some(dfa) => {
+                Some(self.in_quotes(all, |builder, spelling| regular::of_automaton(builder, name, &dfa, spelling)))
+            }
             None => {
                 // Using one pattern is better than none.
                 let first = text.patterns.first().map(|(pattern, ..)| pattern);
-                let body = first.and_then(|pattern| regular::of_pattern(self.builder, pattern, Spelling::JsonString));
-                let chars = Rule::Reference(self.builder.share("char")).repeat(0, None);
-                Some(quoted(body.unwrap_or(chars)))
+                Some(self.in_quotes(all, |builder, spelling| {
+                    let body = first.and_then(|pattern| regular::of_pattern(builder, pattern, spelling));
+                    body.unwrap_or_else(|| regular::characters(builder, &Chars::all(), spelling).repeat(0, None))
+                }))
             }
         })
     }
 
-    /// The automaton of all constraints together. If it is too large, reports that and returns `None`.
-    fn automaton(&mut self, text: &Text<'a>, all: &All<'a>) -> Option<Dfa> {
-        let mut whole: Option<Dfa> = None;
+    /// A body in all quotes that a string may have here.
+    pub(super) fn in_quotes(
+        &mut self,
+        all: &All<'a>,
+        mut body: impl FnMut(&mut Builder, Spelling) -> Rule,
+    ) -> Rule {
+        let double = quoted(body(self.builder, Spelling::JsonString));
+        if self.literals(all) != Literals::Python {
+            return double;
+        }
+        Rule::choice([double, single_quoted(body(self.builder, Spelling::SingleQuoted))]).group()
+    }
+
+    /// A text, and what ends it.
+    pub(super) fn closed(&self, text: Rule) -> Rule {
+        let end = self.writing.ends.first().filter(|_| self.writing.closed);
+        let end = end.map_or(Rule::Empty, |end| Rule::Literal(end.clone()));
+        let text = if matches!(text, Rule::Choice(_)) { text.group() } else { text };
+        Rule::joined([text, end])
+    }
+
+    /// The automaton of all constraints together, and of what is given. If it is too large, reports that and returns `None`.
+    fn automaton(&mut self, text: &Text<'a>, all: &All<'a>, given: Option<Dfa>) -> Option<Dfa> {
+        let mut whole: Option<Dfa> = given;
         let not = text.not.iter().map(|(pattern, place)| (pattern, *place, "not", false));
         let all_patterns = text.patterns.iter().map(|(pattern, place, key)| (pattern, *place, *key, true)).chain(not);
         for (pattern, place, key, matches) in all_patterns {
@@ -124,7 +174,7 @@ impl<'a> Lowering<'_, 'a> {
             let any = Pattern { expr: Expr::nothing(), ahead: Vec::new(), pinned: false };
             text.patterns.push((any, all.parts[0].place, "propertyNames"));
         }
-        Ok(self.automaton(&text, all))
+        Ok(self.automaton(&text, all, None))
     }
 
     fn text(&mut self, all: &All<'a>) -> Result<Text<'a>> {
@@ -200,6 +250,38 @@ impl<'a> Lowering<'_, 'a> {
             note(keys.1, &format!("engines count no further than {most}; not followed"));
         }
         (min.min(most), max.filter(|max| *max <= most))
+    }
+}
+
+/// The texts without an end in them. Where the end is part of the rule, it is the first one in text and end together.
+pub(super) struct Within<'m> {
+    ends: Automaton,
+    close: Option<&'m str>,
+}
+
+impl<'m> Within<'m> {
+    pub fn new(writing: &Writing<'m>) -> Within<'m> {
+        let close = writing.ends.first().filter(|_| writing.closed).map(SmolStr::as_str);
+        Within { ends: Automaton::new(writing.ends), close }
+    }
+}
+
+impl Machine for Within<'_> {
+    type State = usize;
+
+    fn start(&self) -> usize {
+        0
+    }
+
+    fn moves(&self, state: &usize) -> Vec<(Chars, usize)> {
+        let moves = self.ends.moves(*state);
+        let others = Chars::of(moves.special.iter().map(|&c| (c, c))).negated();
+        let onward = moves.onward.iter().map(|&(to, c)| (Chars::of([(c, c)]), to));
+        onward.chain([(others, 0)]).collect()
+    }
+
+    fn accepts(&self, state: &usize) -> bool {
+        self.close.is_none_or(|close| self.ends.ends_with(*state, close))
     }
 }
 

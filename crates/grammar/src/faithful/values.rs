@@ -5,18 +5,24 @@ use serde_json::Value;
 use super::all::All;
 use super::places::Part;
 use super::{Lowering, space, types};
+use super::text::Within;
 use crate::regular::{self, Dfa, Spelling};
 use crate::rules::builder::FidelityKind;
 use crate::rules::json;
 use crate::rules::rule::Rule;
 use chatparse_base::decimal::Decimal;
 use chatparse_base::{limits, number};
+use chatparse_peg::{Literals, Notation};
 
 impl<'a> Lowering<'_, 'a> {
     /// The rule for the listed values, without those that other keywords exclude; `None` if no values are listed.
     pub(super) fn values(&mut self, all: &All<'a>, types: u8, name: &str) -> Option<Option<Rule>> {
         let (part, listed) = self.listed(all, types)?;
-        Some(self.one_of(part, &listed, name))
+        if all.is_outer && self.writing.notation == Notation::Text {
+            return Some(self.one_text_of(part, &listed, name));
+        }
+        let literals = self.literals(all);
+        Some(self.one_of(part, &listed, name, literals))
     }
 
     /// The listed values that other keywords do not exclude.
@@ -34,8 +40,31 @@ impl<'a> Lowering<'_, 'a> {
         Some((part, fitting))
     }
 
+    /// The rule for one of these strings as they are; `None` if none can be written.
+    fn one_text_of(&mut self, part: Part<'a>, values: &[&'a Value], name: &str) -> Option<Rule> {
+        let free = Dfa::of(&Within::new(self.writing), &self.room)?;
+        let (texts, others): (Vec<&str>, Vec<&str>) =
+            values.iter().filter_map(|value| value.as_str()).partition(|text| free.accepts(text));
+        if !others.is_empty() {
+            let message = format!("{} of the listed strings hold what ends them", others.len());
+            self.note(part.place, "", FidelityKind::Narrowed, message);
+        }
+        if texts.is_empty() {
+            return None;
+        }
+        let dfa = Dfa::of_texts(texts);
+        let body = regular::of_automaton(self.builder, name, &dfa, Spelling::Plain);
+        Some(self.closed(body))
+    }
+
     /// The rule for one of these values; `None` if there is none.
-    pub(super) fn one_of(&mut self, part: Part<'a>, values: &[&'a Value], name: &str) -> Option<Rule> {
+    pub(super) fn one_of(
+        &mut self,
+        part: Part<'a>,
+        values: &[&'a Value],
+        name: &str,
+        literals: Literals,
+    ) -> Option<Rule> {
         let mut texts = Vec::new();
         let mut branches = Vec::new();
         let (mut has_order, mut is_too_deep) = (false, false);
@@ -44,7 +73,7 @@ impl<'a> Lowering<'_, 'a> {
                 Value::Array(_) | Value::Object(_) if number::long(value).is_none() => {
                     has_order |= value.as_object().is_some_and(|fields| fields.len() > 1);
                     let mut parts = Vec::new();
-                    match spell_out(value, 0, &mut parts) {
+                    match spell_out(value, 0, literals, &mut parts) {
                         Some(()) => branches.push(Rule::Sequence(parts)),
                         None => is_too_deep = true,
                     }
@@ -56,6 +85,7 @@ impl<'a> Lowering<'_, 'a> {
                     if number::is(scalar) && number::is_whole(&text) {
                         texts.push(format!("{text}.0"));
                     }
+                    texts.extend(as_python(scalar, literals));
                     texts.push(text);
                 }
             }
@@ -108,7 +138,7 @@ fn scalar_text(value: &Value) -> String {
 }
 
 /// Adds a value with optional white space where JSON allows it; `None` if it is nested too deeply.
-fn spell_out(value: &Value, depth: usize, parts: &mut Vec<Rule>) -> Option<()> {
+fn spell_out(value: &Value, depth: usize, literals: Literals, parts: &mut Vec<Rule>) -> Option<()> {
     if depth > limits::JSON_DEPTH {
         return None;
     }
@@ -123,7 +153,7 @@ fn spell_out(value: &Value, depth: usize, parts: &mut Vec<Rule>) -> Option<()> {
             parts.push(Rule::literal("["));
             for (i, item) in items.iter().enumerate() {
                 between(parts, i == 0);
-                spell_out(item, depth + 1, parts)?;
+                spell_out(item, depth + 1, literals, parts)?;
             }
             parts.extend([space(), Rule::literal("]")]);
         }
@@ -131,13 +161,38 @@ fn spell_out(value: &Value, depth: usize, parts: &mut Vec<Rule>) -> Option<()> {
             parts.push(Rule::literal("{"));
             for (i, (name, field)) in fields.iter().enumerate() {
                 between(parts, i == 0);
-                let name = json::print(&Value::from(name.as_str()))?;
-                parts.extend([Rule::literal(name), space(), Rule::literal(":"), space()]);
-                spell_out(field, depth + 1, parts)?;
+                let name = either(&Value::from(name.as_str()), literals);
+                parts.extend([name, space(), Rule::literal(":"), space()]);
+                spell_out(field, depth + 1, literals, parts)?;
             }
             parts.extend([space(), Rule::literal("}")]);
         }
-        scalar => parts.push(Rule::literal(scalar_text(scalar))),
+        // Words are as in Python only where all is.
+        scalar => parts.push(either(scalar, literals)),
     }
     Some(())
+}
+
+/// A scalar inside of others, in each way to write it.
+pub(super) fn either(scalar: &Value, literals: Literals) -> Rule {
+    let json = Rule::literal(scalar_text(scalar));
+    match as_python(scalar, literals).filter(|_| literals == Literals::Python) {
+        Some(python) => Rule::choice([json, Rule::literal(python)]).group(),
+        None => json,
+    }
+}
+
+/// A scalar as Python has it, where that differs from JSON and may be written.
+fn as_python(scalar: &Value, literals: Literals) -> Option<String> {
+    match scalar {
+        _ if literals == Literals::Json => None,
+        Value::Null => Some("None".to_owned()),
+        Value::Bool(true) => Some("True".to_owned()),
+        Value::Bool(false) => Some("False".to_owned()),
+        Value::String(text) if literals == Literals::Python => {
+            let chars: String = text.chars().map(|c| regular::literal(c, Spelling::SingleQuoted).to_string()).collect();
+            Some(format!("'{chars}'"))
+        }
+        _ => None,
+    }
 }

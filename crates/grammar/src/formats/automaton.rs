@@ -83,6 +83,16 @@ impl Automaton {
         }
     }
 
+    /// Whether `text`, read from a state on, ends a marker with its last character and none before.
+    pub fn ends_with(&self, mut at: usize, text: &str) -> bool {
+        let mut left = text.chars().count();
+        text.chars().all(|c| {
+            at = self.step(at, c);
+            left -= 1;
+            self.states[at].ends == (left == 0)
+        })
+    }
+
     /// The number of states.
     pub fn len(&self) -> usize {
         self.states.len()

@@ -10,7 +10,7 @@ use serde_json::Value;
 use smallvec::SmallVec;
 use smol_str::{SmolStr, format_smolstr};
 
-use crate::faithful::Undeclared;
+use crate::faithful::{Undeclared, Writing};
 use crate::formats::automaton::Automaton;
 use crate::formats::nullable::{Nullable, may_be_string, written};
 use crate::rules::builder::{Builder, Fidelity, FidelityKind, Grammar};
@@ -19,7 +19,7 @@ use crate::rules::primitive::no_character;
 use crate::rules::rule::Rule;
 use chatparse_base::limits;
 use chatparse_message::GrammarStyle;
-use chatparse_peg::{Annotated, Arena, Expr, ExprId, SchemaRef};
+use chatparse_peg::{Annotated, Arena, Expr, ExprId, Notation, SchemaRef};
 
 /// The grammar of a format, with schemas in this style. `lazy`: the grammar of its trigger rules, which begins at a trigger.
 pub fn from_arena(arena: &Arena, lazy: bool, style: GrammarStyle) -> Grammar {
@@ -175,7 +175,7 @@ impl<'a> Lowering<'a> {
             Expr::Unordered(parts) => self.unordered(&parts.0, &parts.1),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower(*child),
             Expr::Ref(name) => self.reference(name, What::All),
-            Expr::Schema(value) if value.raw && may_be_string(&value.schema) => self.lower(value.child),
+            Expr::Schema(value) if self.is_child(value) => self.lower(value.child),
             Expr::Schema(value) => {
                 let known = self.schemas.get(&id).cloned();
                 let rule = known.unwrap_or_else(|| self.schema(value));
@@ -263,6 +263,28 @@ impl<'a> Lowering<'a> {
         Rule::Reference(reserved)
     }
 
+    /// Whether the child stands for the value. llama.cpp's grammars have no notation but JSON.
+    fn is_child(&self, value: &Annotated) -> bool {
+        match value.notation {
+            Notation::Json | Notation::Others(_) => false,
+            Notation::JsonOrChild => may_be_string(&value.schema),
+            Notation::Text if allows_any_string(value.schema.get()) => true,
+            Notation::Text | Notation::Quoted(_) | Notation::Printed => self.rules.style != GrammarStyle::Faithful,
+        }
+    }
+
+    /// The markers that end a text, and whether they are part of it.
+    fn ends(&self, id: ExprId) -> (&'a [SmolStr], bool) {
+        match self.arena.get(id) {
+            Expr::Until(markers) | Expr::UntilMarker(markers) => (markers, false),
+            Expr::Excluding(_, markers) => (markers, true),
+            Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.ends(*child),
+            Expr::Sequence(children) => children.first().map_or((&[], false), |first| self.ends(*first)),
+            Expr::Ref(name) => self.arena.rule_named(name).map_or((&[], false), |rule| self.ends(rule)),
+            _ => (&[], false),
+        }
+    }
+
     /// A schema that cannot be used is reported and replaced by any JSON; other schemas are not affected.
     fn schema(&mut self, value: &Annotated) -> Rule {
         let Annotated { name, schema: SchemaRef { document, pointer }, child, argument, .. } = value;
@@ -272,7 +294,14 @@ impl<'a> Lowering<'a> {
         if *found == Value::Bool(true) && self.rules.style != GrammarStyle::Faithful {
             return Rule::Reference(self.rules.share("value"));
         }
-        match self.rules.add_schema_within(name, found, document, undeclared) {
+        let writing = match value.notation {
+            Notation::Text => {
+                let (ends, closed) = self.ends(*child);
+                Writing { notation: value.notation, ends, any: self.lower(*child), closed }
+            }
+            notation => Writing { notation, ..Writing::JSON },
+        };
+        match self.rules.add_values(name, found, document, undeclared, &writing) {
             Ok(rule) => Rule::Reference(rule),
             Err(error) => {
                 self.rules.note(Fidelity {
@@ -388,6 +417,16 @@ impl<'a> Lowering<'a> {
             self.rules.fill(name, body_of(Rule::choice(branches)));
         }
         Rule::Reference(sets[sets.len() - 1].clone())
+    }
+}
+
+/// Whether a schema says nothing of its strings.
+fn allows_any_string(schema: &Value) -> bool {
+    const SAY_NOTHING: [&str; 8] =
+        ["type", "nullable", "title", "description", "default", "examples", "deprecated", "readOnly"];
+    match schema {
+        Value::Object(keywords) => keywords.keys().all(|key| SAY_NOTHING.contains(&&**key)),
+        other => *other == Value::Bool(true),
     }
 }
 

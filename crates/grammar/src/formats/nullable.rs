@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 
 use crate::schema;
-use chatparse_peg::{Arena, Children, Expr, ExprId, SchemaRef};
+use chatparse_peg::{Arena, Children, Expr, ExprId, Notation, SchemaRef};
 
 /// What is known about an arena's expressions. Each is computed once, on first use; chains of rules use no stack.
 pub(crate) struct Nullable<'a> {
@@ -74,8 +74,12 @@ impl<'a> Nullable<'a> {
                 Depends::Itself(true)
             }
             Expr::Literal(text) | Expr::Marker(text) => Depends::Itself(text.is_empty()),
-            Expr::Schema(value) if value.raw && may_be_string(&value.schema) => on(value.child),
-            Expr::Any | Expr::Char(_) | Expr::Schema(_) => Depends::Itself(false),
+            Expr::Schema(value) => match value.notation {
+                Notation::Text => on(value.child),
+                Notation::JsonOrChild if may_be_string(&value.schema) => on(value.child),
+                _ => Depends::Itself(false),
+            },
+            Expr::Any | Expr::Char(_) => Depends::Itself(false),
             Expr::Excluding(_, markers) => Depends::Itself(markers.iter().any(SmolStr::is_empty)),
             // GBNF from the author counts as non-empty.
             Expr::Gbnf(_, text) => Depends::Itself(text.is_empty()),

@@ -10,7 +10,7 @@ use crate::text::tree::Tree;
 use crate::{Trigger, TriggerKind};
 use chatparse_base::{Error, Result};
 use chatparse_base::{limits, number};
-use chatparse_peg::{Arena, Expr, ExprId};
+use chatparse_peg::{Arena, Expr, ExprId, Notation};
 
 /// The text of a tag with this format.
 pub(super) fn of(format: Value) -> String {
@@ -148,7 +148,7 @@ impl Reader<'_> {
             Expr::Repeat(child, ..) => self.ways(*child, depth + 1),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.ways(*child, depth + 1),
             Expr::Ref(name) => self.rule(name, depth),
-            Expr::Schema(value) if !value.raw => {
+            Expr::Schema(value) if value.notation == Notation::Json => {
                 let schema = &value.schema;
                 let found = schema.document.pointer(&schema.pointer);
                 let whole = schema.pointer.is_empty();

@@ -19,6 +19,21 @@ pub(crate) enum Spelling {
     Plain,
     /// Inside a JSON string: some characters must be escaped, and others may be.
     JsonString,
+    /// Inside a Python string in single quotes, in the same way.
+    SingleQuoted,
+}
+
+impl Spelling {
+    /// The quote around the text, and the shared rule for any of its characters.
+    fn quote(self) -> (char, &'static str) {
+        if self == Spelling::SingleQuoted { ('\'', "single-char") } else { ('"', "char") }
+    }
+
+    /// Characters that must be escaped in quotes.
+    pub(super) fn must_escape(self) -> [(char, char); 3] {
+        let (quote, _) = self.quote();
+        [('\0', '\x1f'), (quote, quote), ('\\', '\\')]
+    }
 }
 
 /// The nesting in the rule of an automaton from which on a state gets a rule.
@@ -32,10 +47,11 @@ pub(crate) fn characters(builder: &mut Builder, chars: &Chars, spelling: Spellin
     if spelling == Spelling::Plain {
         return class(chars);
     }
+    let (quote, any) = spelling.quote();
     if *chars == Chars::all() {
-        return Rule::Reference(builder.share("char"));
+        return Rule::Reference(builder.share(any));
     }
-    let raw = chars.without(&Chars::of(must_escape()));
+    let raw = chars.without(&Chars::of(spelling.must_escape()));
     let mut branches = Vec::new();
     if !raw.is_empty() {
         branches.push(class(&raw));
@@ -43,7 +59,7 @@ pub(crate) fn characters(builder: &mut Builder, chars: &Chars, spelling: Spellin
     let controls = chars.has_all(&Chars::of([('\0', '\x1f')]));
     let others = chars.has_all(&Chars::of([('\u{80}', '\u{2027}'), ('\u{2030}', char::MAX)]));
     // Characters with a short escape. The solidus is escaped in large sets only.
-    let short = [('"', '"'), ('\\', '\\'), ('\u{8}', 'b'), ('\u{c}', 'f'), ('\n', 'n'), ('\r', 'r'), ('\t', 't')];
+    let short = [(quote, quote), ('\\', '\\'), ('\u{8}', 'b'), ('\u{c}', 'f'), ('\n', 'n'), ('\r', 'r'), ('\t', 't')];
     let short = short.into_iter().chain(others.then_some(('/', '/')));
     let letters: Vec<char> = short.filter(|(c, _)| chars.has(*c)).map(|(_, letter)| letter).collect();
     let mut escapes = Vec::new();
@@ -99,16 +115,11 @@ fn class(chars: &Chars) -> Rule {
     Rule::Class(char_class::spelled(ranges.into_iter(), negated, ClassSpelling::Ascii))
 }
 
-/// Characters that JSON strings must escape.
-pub(super) fn must_escape() -> [(char, char); 3] {
-    [('\0', '\x1f'), ('"', '"'), ('\\', '\\')]
-}
-
-pub(super) fn literal(c: char, spelling: Spelling) -> SmolStr {
+pub(crate) fn literal(c: char, spelling: Spelling) -> SmolStr {
     let mut out = SmolStrBuilder::new();
     match c {
         _ if spelling == Spelling::Plain => out.push(c),
-        '"' | '\\' => {
+        c if c == '\\' || c == spelling.quote().0 => {
             out.push('\\');
             out.push(c);
         }

@@ -2,6 +2,7 @@
 
 use crate::rules::rule::{Pad, Rule};
 use chatparse_message::GrammarStyle;
+use smol_str::format_smolstr;
 
 /// The rule that every grammar contains.
 pub(crate) const SPACE: &str = "space";
@@ -49,9 +50,36 @@ const PRIMITIVES: &[Primitive] = &[
 const FAITHFUL: &[Primitive] = &[
     Primitive { name: "integer", body: || Rule::sequence(any_integer()), needs: &[] },
     Primitive { name: "number", body: any_number, needs: &[] },
-    Primitive { name: "char", body: any_char, needs: &["code-unit"] },
+    Primitive { name: "char", body: || any_char('"'), needs: &["code-unit"] },
     Primitive { name: "code-unit", body: code_unit, needs: &[] },
+    Primitive { name: "python-value", body: python_value, needs: PYTHON },
+    Primitive { name: "python-object", body: python_object, needs: &["python-string", "python-value"] },
+    Primitive { name: "python-array", body: || array_of("python-value"), needs: &["python-value"] },
+    Primitive { name: "python-string", body: python_string, needs: &["char", "single-char"] },
+    Primitive { name: "single-char", body: || any_char('\''), needs: &["code-unit"] },
+    Primitive { name: "python-boolean", body: || words(["true", "false", "True", "False"]), needs: &[] },
+    Primitive { name: "python-null", body: || words(["null", "None"]), needs: &[] },
 ];
+
+/// What a literal of Python may be.
+const PYTHON: &[&str] =
+    &["python-object", "python-array", "python-string", "number", "python-boolean", "python-null"];
+
+fn words<const N: usize>(all: [&str; N]) -> Rule {
+    Rule::choice(all.map(text)).group()
+}
+
+fn python_value() -> Rule {
+    Rule::Choice(PYTHON.iter().map(|name| rule(name)).collect())
+}
+
+fn python_object() -> Rule {
+    object_of("python-string", "python-value")
+}
+
+fn python_string() -> Rule {
+    Rule::choice([quoted(rule("char").repeat(0, None)), single_quoted(rule("single-char").repeat(0, None))])
+}
 
 fn any_integer() -> [Rule; 2] {
     let from_1 = Rule::sequence([class("[1-9]"), class("[0-9]").repeat(0, None)]);
@@ -78,15 +106,20 @@ fn code_unit() -> Rule {
     Rule::choice([plain, low, Rule::Sequence(first_half.into_iter().chain(second_half).collect())])
 }
 
-fn any_char() -> Rule {
+fn any_char(quote: char) -> Rule {
     let hex = Rule::sequence([text("u"), rule("code-unit")]);
-    let escape = Rule::choice([class(r#"["\\/bfnrt]"#), hex]).group();
-    Rule::choice([class(r#"[^"\\\x00-\x1F]"#), Rule::sequence([text("\\"), escape])])
+    let escape = Rule::choice([Rule::Class(format_smolstr!(r"[{quote}\\/bfnrt]")), hex]).group();
+    Rule::choice([Rule::Class(format_smolstr!(r"[^{quote}\\\x00-\x1F]")), Rule::sequence([text("\\"), escape])])
 }
 
 /// A body in the quotes of a JSON string.
 pub(crate) fn quoted(body: Rule) -> Rule {
     Rule::sequence([text("\""), body, text("\"")])
+}
+
+/// A body in single quotes.
+pub(crate) fn single_quoted(body: Rule) -> Rule {
+    Rule::sequence([text("'"), body, text("'")])
 }
 
 /// A rule that matches no text, not even the empty one.
@@ -154,15 +187,23 @@ fn bracketed(open: &str, inside: Rule, close: &str) -> Rule {
 }
 
 fn object() -> Rule {
-    let pair = || [rule("string"), text(":"), rule(SPACE), rule("value")];
+    object_of("string", "value")
+}
+
+fn object_of(name: &str, value: &str) -> Rule {
+    let pair = || [rule(name), text(":"), rule(SPACE), rule(value)];
     let more = Rule::Sequence([text(","), rule(SPACE)].into_iter().chain(pair()).collect()).group().repeat(0, None);
     let pairs = Rule::Sequence(pair().into_iter().chain([more]).collect());
     bracketed("{", pairs.padded(Pad::Both).optional(), "}")
 }
 
 fn array() -> Rule {
-    let more = Rule::sequence([text(","), rule(SPACE), rule("value")]).group().repeat(0, None);
-    bracketed("[", Rule::sequence([rule("value"), more]).padded(Pad::Both).optional(), "]")
+    array_of("value")
+}
+
+fn array_of(value: &str) -> Rule {
+    let more = Rule::sequence([text(","), rule(SPACE), rule(value)]).group().repeat(0, None);
+    bracketed("[", Rule::sequence([rule(value), more]).padded(Pad::Both).optional(), "]")
 }
 
 fn uuid() -> Rule {

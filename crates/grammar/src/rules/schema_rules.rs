@@ -3,7 +3,7 @@
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use crate::faithful::{self, Undeclared};
+use crate::faithful::{self, Undeclared, Writing};
 use crate::llama::{self, Empty};
 use crate::rules::builder::{Builder, Fidelity, FidelityKind};
 use crate::rules::primitive;
@@ -30,11 +30,23 @@ impl Builder {
         root: &Value,
         undeclared: Undeclared,
     ) -> Result<SmolStr> {
+        self.add_values(name, schema, root, undeclared, &Writing::JSON)
+    }
+
+    /// [`Builder::add_schema_within`] for values that are not written as JSON, in the faithful style.
+    pub(crate) fn add_values(
+        &mut self,
+        name: &str,
+        schema: &Value,
+        root: &Value,
+        undeclared: Undeclared,
+        writing: &Writing,
+    ) -> Result<SmolStr> {
         let mark = self.mark();
         // The rule `root` is the top.
         let name = if name == "root" { "" } else { name };
         let added = match self.style {
-            GrammarStyle::Faithful => faithful::add(self, name, schema, root, undeclared),
+            GrammarStyle::Faithful => faithful::add(self, name, schema, root, undeclared, writing),
             GrammarStyle::LlamaCpp => llama::add(self, name, schema, root, Empty::AnyValue),
             GrammarStyle::LlamaCppB10587 => llama::add(self, name, schema, root, Empty::AnyObject),
         };

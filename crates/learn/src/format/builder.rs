@@ -11,7 +11,7 @@ use chatparse_message::{OpeningAgain, Tool, UnknownTools};
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use chatparse_peg::{Arena, Builder, ExprId};
+use chatparse_peg::{Arena, Builder, ExprId, Notation};
 
 use super::FormatSpec;
 use super::accounts;
@@ -386,7 +386,7 @@ impl FormatBuilder {
     /// A call's arguments as a JSON object with the schema of the tool's parameters.
     pub fn json_args(&self, tool: &Tool) -> ExprId {
         let schema = schema::parameters(&tool.parameters);
-        let object = self.argument(self.json_object(), format!("tool-{}-schema", tool.name), schema, false);
+        let object = self.argument(self.json_object(), format!("tool-{}-schema", tool.name), schema, Notation::Json);
         self.quoted_or(self.tool_args(object))
     }
 
@@ -455,7 +455,7 @@ impl FormatBuilder {
 
     /// A response that is one JSON value, in a code block or bare.
     pub fn response(&self, schema: &Value) -> ExprId {
-        let value = self.content(self.schema(self.json(), "response-format-schema", schema.clone(), false));
+        let value = self.content(self.schema(self.json(), "response-format-schema", schema.clone(), Notation::Json));
         let value = self.rule("response-format", value);
         let block = self.spaced([self.marker("```json"), value, self.marker("```")]);
         self.sequence([self.space(), self.choice([block, value]), self.space()])

@@ -6,7 +6,7 @@ use super::tag::Tag;
 use super::{Begun, Delimiter, Format, FormatSpec, Thinking};
 use chatparse_grammar::Trigger;
 use chatparse_message::Tool;
-use chatparse_peg::{Arena, ExprId};
+use chatparse_peg::{Arena, ExprId, Notation};
 
 /// The model family that writes the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl Harmony<'_> {
         let any = [preamble, analysis];
 
         let (first, last, must) = if let Some(schema) = spec.response_object() {
-            let value = p.content(p.schema(p.json(), "response-format-schema", schema.clone(), false));
+            let value = p.content(p.schema(p.json(), "response-format-schema", schema.clone(), Notation::Json));
             let response = p.rule("response-format", p.sequence([self.final_header(), value]));
             (analysis, self.ended(response, &[END]), true)
         } else if spec.tools().is_empty() {
@@ -108,7 +108,7 @@ impl Harmony<'_> {
         let rest = if must { rest } else { p.choice([rest, p.end()]) };
         match (begun.content, spec.response_object()) {
             (Some(_), Some(schema)) => {
-                let value = p.content(p.schema(p.json(), "response-format-schema", schema.clone(), false));
+                let value = p.content(p.schema(p.json(), "response-format-schema", schema.clone(), Notation::Json));
                 steps.push(self.ended(value, &[END]));
             }
             (Some(_), None) => {

@@ -132,9 +132,11 @@ impl Calls {
         let (mut lone, mut behind) = (Vec::new(), BTreeSet::new());
         // By opening: the glue behind such values in front of keys, of the turn's end or another part, and of other calls.
         let mut seen: BTreeMap<(ValueKind, &Glue), [BTreeSet<Glue>; 3]> = BTreeMap::new();
+        let mut python = BTreeSet::new();
         for path in paths {
             for (at, part) in path.parts.iter().enumerate() {
                 let Token::Value(kind) = part.token else { continue };
+                python.extend(part.is_python.then_some(kind));
                 let behind = path.parts.get(at + 1);
                 let is_key = behind.is_some_and(|behind| behind.call == part.call && behind.token == Token::Key);
                 let is_call = behind.is_some_and(|behind| behind.call.is_some() && behind.call != part.call);
@@ -149,7 +151,11 @@ impl Calls {
             if keys.is_empty() || !others.is_empty() {
                 others.extend(calls);
             }
-            let encoding = if kind == ValueKind::Text { encoding } else { Encoding::default() };
+            let encoding = match kind {
+                ValueKind::Text => encoding,
+                _ if python.contains(&kind) => Encoding::Python,
+                _ => Encoding::default(),
+            };
             let before = self.befores.get(&kind).cloned().unwrap_or_default();
             let mut slot = Slot { before, open: open.clone(), close: Glue::default(), encoding };
             if keys.is_empty() || others.is_empty() {

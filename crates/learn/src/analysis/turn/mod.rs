@@ -229,6 +229,8 @@ pub enum Encoding {
     Quoted,
     /// An array or object in the template's notation.
     Nested,
+    /// A literal of Python, such as `True`, that JSON does not have.
+    Python,
 }
 
 /// The kinds of values that a template may write in different forms.

@@ -34,6 +34,8 @@ pub(super) struct Found {
     pub token: Token,
     /// The index of its call.
     pub call: Option<usize>,
+    /// It is a literal of Python, and no JSON.
+    pub is_python: bool,
     span: Range<usize>,
 }
 
@@ -106,7 +108,10 @@ struct Finder<'a> {
 impl Finder<'_> {
     fn add(&mut self, token: Token, call: Option<usize>, span: Range<usize>) -> usize {
         let end = span.end;
-        self.parts.push(Found { token, call, span });
+        let text = &self.turn[span.clone()];
+        let other = matches!(token, Token::Value(kind) if kind != ValueKind::Text);
+        let is_python = other && (matches!(text, "True" | "False" | "None") || text.contains('\''));
+        self.parts.push(Found { token, call, is_python, span });
         end
     }
 
@@ -188,7 +193,7 @@ impl Finder<'_> {
         if value.is_string() {
             let marked = self.marks.next(self.turn, from).filter(|span| span.end <= limit)?;
             return match self.texts.encoding {
-                Encoding::Raw | Encoding::Nested => {
+                Encoding::Raw | Encoding::Nested | Encoding::Python => {
                     let as_it_is = self.turn[marked.clone()] == self.marks.mark(value.as_str().unwrap_or_default());
                     as_it_is.then_some(marked)
                 }

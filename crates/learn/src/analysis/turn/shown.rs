@@ -150,7 +150,7 @@ fn call(form: &CallForm) -> String {
 fn slot(before: &str, slot: &Slot) -> String {
     let value = match slot.encoding {
         Encoding::Quoted => "\"…\"",
-        Encoding::Raw | Encoding::Nested => "…",
+        Encoding::Raw | Encoding::Nested | Encoding::Python => "…",
     };
     format!("{before}{}{value}{}", slot.open.shown(), slot.close.shown())
 }

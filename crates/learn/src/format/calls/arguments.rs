@@ -8,7 +8,7 @@ use crate::analysis::turn::{Encoding, Glue, Members, Slot, ValueKind};
 use crate::format::wrappers::is_marker;
 use chatparse_grammar::{schema, spelled};
 use chatparse_message::Tool;
-use chatparse_peg::{ExprId, SchemaRef};
+use chatparse_peg::{ExprId, Notation, SchemaRef};
 
 /// All glue that the kind of a value may put in front of its name.
 fn befores(members: &Members) -> Vec<&Glue> {
@@ -154,13 +154,15 @@ impl Arguments<'_> {
         let known = !FormatBuilder::is_any(member.name) && self.tool.name != FormatBuilder::ANY;
         let spelled = if known { slot.close.with_names(&self.tool.name, member.name) } else { slot.close.clone() };
         let mut ends = text::heads(&spelled);
+        let written = |text| member.written(p, text, "text", Notation::Text);
         if is_strong(&spelled) && spelled.is_literal() {
             // A text between two quotes may hold anything else.
             let quoted = slot.open.head().ends_with(spelled.head());
-            return self.marked_text(&spelled, spelled == slot.close && known && !quoted);
+            let text = self.marked_text(&spelled, spelled == slot.close && known && !quoted);
+            return written(text);
         }
         if is_strong(&spelled) {
-            return p.sequence([p.arg_text(p.until_marker(ends)), p.arg_close(close)]);
+            return p.sequence([written(p.arg_text(p.until_marker(ends))), p.arg_close(close)]);
         }
         if ends.is_empty() {
             let behind = [Some(&self.members.next), self.close].into_iter().flatten();
@@ -169,7 +171,7 @@ impl Arguments<'_> {
         let end = p.and(p.any_of(&ends));
         let inner = p.sequence([end, p.not(p.sequence([close, self.after()])), p.any()]);
         let more = p.tolerated(p.many(p.sequence([inner, p.until_marker(ends.clone())])));
-        p.sequence([p.arg_text(p.sequence([p.until_marker(ends), more])), p.arg_close(close)])
+        p.sequence([written(p.arg_text(p.sequence([p.until_marker(ends), more]))), p.arg_close(close)])
     }
 
     /// Raw text and the marker that closes it. If a model leaves that out, the next argument or the end of the call closes it.

@@ -6,7 +6,7 @@ use crate::analysis::turn::{Glue, Slot, ValueKind};
 use serde_json::Value;
 
 use chatparse_grammar::schema::{self, Types};
-use chatparse_peg::{ExprId, SchemaRef};
+use chatparse_peg::{ExprId, Literals, Notation, SchemaRef};
 
 /// One property of an object schema.
 pub(super) struct Member<'a> {
@@ -33,9 +33,14 @@ impl Member<'_> {
         }
     }
 
-    /// Its value as JSON or a Python literal.
-    pub fn python(&self, p: &FormatBuilder) -> ExprId {
-        p.arg_json(p.argument(p.python(), format!("{}-schema", self.rule), self.schema.clone(), false))
+    /// Its value as JSON or a Python literal. Strings of its schema are written beside it.
+    pub fn python(&self, p: &FormatBuilder, literals: Literals) -> ExprId {
+        p.arg_json(self.written(p, p.python(), "schema", Notation::Others(literals)))
+    }
+
+    /// `child`, whose values have this notation in grammars.
+    pub fn written(&self, p: &FormatBuilder, child: ExprId, part: &str, notation: Notation) -> ExprId {
+        p.argument(child, format!("{}-{part}", self.rule), self.schema.clone(), notation)
     }
 }
 

@@ -7,7 +7,7 @@ use super::members::{Member, members, name_quotes, no_json, perhaps_quoted, show
 use crate::analysis::turn::{Container, Encoding, Glue, Nested, Slot, ValueKind};
 use chatparse_grammar::schema::Types;
 use chatparse_message::Tool;
-use chatparse_peg::ExprId;
+use chatparse_peg::{ExprId, Literals, Notation};
 
 /// The values of one tool's arguments.
 pub(super) struct Values<'a> {
@@ -51,6 +51,19 @@ fn behind_attribute(open: &Glue) -> Option<Glue> {
     Some(open.without_start(open.head().len() - rest.len() + behind + 1))
 }
 
+/// How these values spell literals.
+fn literals(slots: &[(ValueKind, Slot)]) -> Literals {
+    let python = |nested| {
+        let kinds = slots.iter().filter(|(kind, _)| matches!(kind, ValueKind::Array | ValueKind::Object) == nested);
+        kinds.into_iter().any(|(_, slot)| slot.encoding == Encoding::Python)
+    };
+    match (python(true), python(false)) {
+        (true, _) => Literals::Python,
+        (_, true) => Literals::Words,
+        _ => Literals::Json,
+    }
+}
+
 impl Values<'_> {
     /// The glue in front of a value and the value, in all forms that its types allow; only forms with `before` in front of
     /// the name, if that is set. `raw`: a raw text and its end.
@@ -64,6 +77,7 @@ impl Values<'_> {
     ) -> Option<(Glue, ExprId)> {
         let p = self.p;
         let types = member.types();
+        let literals = literals(slots);
         let of = |kind| slots.iter().filter(move |(known, _)| *known == kind).map(|(_, slot)| slot);
         let texts = of(ValueKind::Text).filter(|slot| types.has(Types::STRING) && slot.before == *before);
         let texts: Vec<&Slot> = texts.collect();
@@ -133,7 +147,7 @@ impl Values<'_> {
             ways.push(p.sequence([rest(slot), begins, all, close(slot)]));
             let json = if kind == ValueKind::Array { "[" } else { "{" };
             if !begin.head().starts_with(json) {
-                let json = p.sequence([rest(slot), p.and(p.literal(json)), member.python(p), p.space(), close(slot)]);
+                let json = p.sequence([rest(slot), p.and(p.literal(json)), member.python(p, literals), p.space(), close(slot)]);
                 // What may still be text is not shown before it ends.
                 ways.push(p.tolerated(p.atomic(json)));
             }
@@ -145,7 +159,10 @@ impl Values<'_> {
         let mut spares: Vec<&Slot> = spare.into_iter().collect();
         for slot in others {
             let as_text = |text: &&Slot| text.open == slot.open && text.encoding == Encoding::Raw;
-            let value = if self.python { p.arg_printed() } else { member.python(p) };
+            let value = match self.python {
+                true => member.written(p, p.arg_printed(), "schema", Notation::Printed),
+                false => member.python(p, literals),
+            };
             let json = [value, close(slot)];
             if texts.iter().any(as_text) {
                 ways.push(p.atomic(p.sequence([rest(slot), sign(p, types)].into_iter().chain(json))));
@@ -181,7 +198,14 @@ impl Values<'_> {
             ways.push(p.tolerated(p.sequence([start, p.choice([p.atomic(escaped), raw(slot)])])));
         }
         ways.extend(texts.iter().map(|slot| match slot.encoding {
-            Encoding::Quoted => p.sequence([rest(slot), self.quoted(glue_of(&slot.close))]),
+            Encoding::Quoted => {
+                let text = self.quoted(glue_of(&slot.close));
+                // What closes it is part of it.
+                let alone = slot.close.is_empty();
+                let literals = if self.python { Literals::Python } else { literals };
+                let written = || member.written(p, text, "text", Notation::Quoted(literals));
+                p.sequence([rest(slot), if alone { written() } else { text }])
+            }
             _ => p.sequence([rest(slot), raw(slot)]),
         }));
         // Where nothing but a text may stand, and the line ends with it, a text without its quotes is the rest of the line.
@@ -202,7 +226,7 @@ impl Values<'_> {
         if let Some(Some(behind)) = attributes.next().filter(|first| attributes.all(|other| other == *first)) {
             let slot = used[0];
             let text = raw(&Slot { encoding: Encoding::Raw, ..slot.clone() });
-            let json = p.sequence([sign(p, types), member.python(p), p.space(), close(slot)]);
+            let json = p.sequence([sign(p, types), member.python(p, literals), p.space(), close(slot)]);
             ways.push(p.tolerated(p.sequence([glue_of(&behind), p.choice([p.atomic(json), text])])));
         }
         // A text between quotes of JSON in place of the template's.
@@ -359,7 +383,7 @@ impl Values<'_> {
                 ends = behind.flat_map(|behind| text::heads(&slot.close.and(behind))).collect();
             }
             let close = p.arg_close(glue(p, &slot.close, Some(self.tool), member.name));
-            p.sequence([p.arg_text(p.until_marker(ends)), close])
+            p.sequence([member.written(p, p.arg_text(p.until_marker(ends)), "text", Notation::Text), close])
         };
         let none = || (Glue::default(), p.choice([]));
         self.of(&container.slots, &Glue::default(), member, depth, &raw).unwrap_or_else(none)
