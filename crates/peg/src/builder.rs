@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use smol_str::SmolStr;
 
-use super::expr::{Annotated, Arena, CharSet, Children, Expr, ExprId, Notation, SchemaRef, TagId};
+use super::expr::{Annotated, Arena, CharSet, Children, Expr, ExprId, Notation, Parts, SchemaRef, TagId};
 use chatparse_base::limits;
 
 /// Builds an arena.
@@ -154,13 +154,21 @@ impl Builder {
         self.repeat(child, 1, None)
     }
 
-    /// Any of these, in any order and any number. A grammar has each required one once and each optional one at most once.
+    /// Any of these, in any order and any number. A grammar has each required one once.
     pub fn unordered(
         &self,
         required: impl IntoIterator<Item = ExprId>,
         optional: impl IntoIterator<Item = ExprId>,
     ) -> ExprId {
-        self.add(Expr::Unordered(Box::new((required.into_iter().collect(), optional.into_iter().collect()))))
+        let (required, optional): (Children, Children) =
+            (required.into_iter().collect(), optional.into_iter().collect());
+        let any = self.choice(required.iter().chain(&optional).copied());
+        self.parts(self.many(any), Parts { required, optional, between: None })
+    }
+
+    /// The child parses; a grammar has the parts.
+    pub fn parts(&self, child: ExprId, parts: Parts) -> ExprId {
+        self.add(Expr::Unordered(child, Box::new(parts)))
     }
 
     /// Matches where the child would, and consumes nothing.

@@ -143,12 +143,10 @@ impl Checker<'_> {
             _ => {}
         }
         let mut extent = Extent::of(node);
-        for children in node.child_lists() {
-            for &child in children {
-                let below = self.visit(child, depth + 1)?;
-                extent.height = extent.height.max(1 + below.height);
-                extent.size = extent.size.saturating_add(below.size);
-            }
+        for &child in node.child_list() {
+            let below = self.visit(child, depth + 1)?;
+            extent.height = extent.height.max(1 + below.height);
+            extent.size = extent.size.saturating_add(below.size);
         }
         self.known[id.index()].extent = extent;
         Ok(extent)
@@ -205,12 +203,6 @@ impl Checker<'_> {
                 }
                 nullable
             }
-            Expr::Unordered(..) => {
-                for child in arena.get(id).children() {
-                    below(self, child)?;
-                }
-                true
-            }
             Expr::Repeat(child, min, _) => below(self, *child)? || *min == 0,
             Expr::And(child) | Expr::Not(child) => {
                 below(self, *child)?;
@@ -220,6 +212,7 @@ impl Checker<'_> {
             | Expr::Atomic(child)
             | Expr::Tolerated(child)
             | Expr::Rule { child, .. }
+            | Expr::Unordered(child, _)
             | Expr::Excluding(child, _)
             | Expr::Gbnf(child, _) => below(self, *child)?,
             Expr::Schema(value) => below(self, value.child)?,

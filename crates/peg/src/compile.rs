@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use smol_str::SmolStr;
 
 use super::check::{self, Checked};
-use super::expr::{Arena, CharSet, Children, Expr, ExprId, TagId};
+use super::expr::{Arena, CharSet, Expr, ExprId, TagId};
 use super::first::{First, Firsts};
 use super::lead::Leads;
 use super::marker::{self, Part};
@@ -156,12 +156,6 @@ impl<'a> Compiler<'a> {
             Expr::Sequence(children) => children.iter().for_each(|&child| self.expr(child)),
             Expr::Choice(children) => self.choice(children),
             Expr::Repeat(child, min, max) => self.repeat(*child, *min, *max),
-            Expr::Unordered(parts) if parts.0.is_empty() && parts.1.is_empty() => {}
-            Expr::Unordered(parts) => {
-                let any: Children = parts.0.iter().chain(&parts.1).copied().collect();
-                let first = self.firsts.of_any(&any);
-                self.rounds(0, None, first, |compiler| compiler.choice(&any));
-            }
             Expr::And(child) => {
                 self.emit(Op::AndBegin);
                 self.expr(*child);
@@ -198,7 +192,10 @@ impl<'a> Compiler<'a> {
                     None => self.expr(*child),
                 }
             }
-            Expr::Excluding(child, _) | Expr::Gbnf(child, _) | Expr::Tolerated(child) => self.expr(*child),
+            Expr::Excluding(child, _)
+            | Expr::Gbnf(child, _)
+            | Expr::Unordered(child, _)
+            | Expr::Tolerated(child) => self.expr(*child),
             Expr::Schema(value) => self.expr(value.child),
             Expr::Ref(_) => {
                 let at = self.emit(Op::Call(0));

@@ -121,6 +121,10 @@ pub enum Notation {
     Others(Literals),
     /// Its values other than strings, as literals of Python; in llama.cpp's grammars, as the child reads them.
     Printed,
+    /// An object or an array as the child reads it, which has the types of the parts and the names that are required.
+    Parts,
+    /// As the child reads it, whatever the schema says.
+    Unfollowed,
 }
 
 /// How a format spells literals.
@@ -133,6 +137,17 @@ pub enum Literals {
     Words,
     /// As JSON or Python: such words, and strings in single quotes.
     Python,
+}
+
+/// Parts in any order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Parts {
+    /// Each of these once.
+    pub required: Children,
+    /// Any of these, any number of times.
+    pub optional: Children,
+    /// What is between two parts. With it, there is at least one part.
+    pub between: Option<ExprId>,
 }
 
 /// An expression for a value, with the value's JSON schema.
@@ -191,9 +206,8 @@ pub enum Expr {
     /// Like [`Expr::Until`], where a marker also matches with other white space ([`Expr::Marker`]) if it is distinctive
     /// enough.
     UntilMarker(Vec<SmolStr>),
-    /// Any of these, in any order and number. A grammar has each of the first list exactly once and each of the second at
-    /// most once.
-    Unordered(Box<(Children, Children)>),
+    /// The parser uses the child. A grammar has parts in any order.
+    Unordered(ExprId, Box<Parts>),
     /// Captures what the child matches, under the tag.
     Tag(TagId, ExprId),
     /// Hides the captures inside until the whole child has matched.
@@ -222,14 +236,13 @@ pub enum Expr {
 impl Expr {
     /// The direct children.
     pub fn children(&self) -> impl Iterator<Item = ExprId> {
-        self.child_lists().into_iter().flatten().copied()
+        self.child_list().iter().copied()
     }
 
-    /// The direct children, in the two lists that they may be in.
-    pub(super) fn child_lists(&self) -> [&[ExprId]; 2] {
-        let (some, more): (&[ExprId], &[ExprId]) = match self {
-            Expr::Sequence(children) | Expr::Choice(children) => (children, &[]),
-            Expr::Unordered(parts) => (&parts.0, &parts.1),
+    /// The direct children.
+    pub(super) fn child_list(&self) -> &[ExprId] {
+        match self {
+            Expr::Sequence(children) | Expr::Choice(children) => children,
             Expr::Repeat(child, ..)
             | Expr::And(child)
             | Expr::Not(child)
@@ -237,12 +250,12 @@ impl Expr {
             | Expr::Atomic(child)
             | Expr::Tolerated(child)
             | Expr::Rule { child, .. }
+            | Expr::Unordered(child, _)
             | Expr::Excluding(child, _)
-            | Expr::Gbnf(child, _) => (std::slice::from_ref(child), &[]),
-            Expr::Schema(value) => (std::slice::from_ref(&value.child), &[]),
-            _ => (&[], &[]),
-        };
-        [some, more]
+            | Expr::Gbnf(child, _) => std::slice::from_ref(child),
+            Expr::Schema(value) => std::slice::from_ref(&value.child),
+            _ => &[],
+        }
     }
 }
 
@@ -394,10 +407,8 @@ impl Arena {
                     Expr::Rule { name, .. } => name.len() + size_of::<SmolStr>() + 3 * size_of::<usize>(),
                     Expr::Schema(value) => size_of::<Annotated>() + value.name.len(),
                     Expr::Sequence(children) | Expr::Choice(children) => size_of_val(children.as_slice()),
-                    Expr::Unordered(parts) => {
-                        size_of::<(Children, Children)>()
-                            + size_of_val(parts.0.as_slice())
-                            + size_of_val(parts.1.as_slice())
+                    Expr::Unordered(_, parts) => {
+                        size_of::<Parts>() + size_of_val(&*parts.required) + size_of_val(&*parts.optional)
                     }
                     Expr::Until(texts) | Expr::UntilMarker(texts) | Expr::Excluding(_, texts) => {
                         texts.iter().map(|text| size_of::<SmolStr>() + text.len()).sum()

@@ -108,11 +108,6 @@ impl<'a> Firsts<'a> {
         self.below(id, 0)
     }
 
-    /// How a choice between expressions begins.
-    pub fn of_any(&mut self, ids: &[ExprId]) -> First {
-        self.any(ids.iter().copied(), 0)
-    }
-
     fn below(&mut self, id: ExprId, depth: usize) -> First {
         let arena = self.arena;
         match arena.get(id) {
@@ -143,9 +138,10 @@ impl<'a> Firsts<'a> {
             | Expr::Atomic(child)
             | Expr::Tolerated(child)
             | Expr::Rule { child, .. }
+            | Expr::Unordered(child, _)
             | Expr::Excluding(child, _)
             | Expr::Gbnf(child, _) => self.below(*child, depth + 1),
-            Expr::Sequence(_) | Expr::Choice(_) | Expr::Unordered(_) | Expr::Ref(_) => self.remembered(id, depth + 1),
+            Expr::Sequence(_) | Expr::Choice(_) | Expr::Ref(_) => self.remembered(id, depth + 1),
         }
     }
 
@@ -178,8 +174,6 @@ impl<'a> Firsts<'a> {
                 first
             }
             Expr::Choice(children) => self.any(children.iter().copied(), depth),
-            Expr::Unordered(parts) if parts.0.is_empty() && parts.1.is_empty() => First::EMPTY,
-            Expr::Unordered(_) => self.any(arena.get(id).children(), depth).rounds(0),
             _ => self.below(self.checked.target(id), depth),
         }
     }

@@ -75,7 +75,7 @@ impl Writing<'_> {
         match self.notation {
             Notation::Text | Notation::Quoted(_) => types::STRING,
             Notation::Others(_) | Notation::Printed => types::ALL & !types::STRING,
-            Notation::Json | Notation::JsonOrChild => types::ALL,
+            _ => types::ALL,
         }
     }
 }

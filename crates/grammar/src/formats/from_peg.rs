@@ -19,7 +19,7 @@ use crate::rules::primitive::no_character;
 use crate::rules::rule::Rule;
 use chatparse_base::limits;
 use chatparse_message::GrammarStyle;
-use chatparse_peg::{Annotated, Arena, Expr, ExprId, Notation, SchemaRef};
+use chatparse_peg::{Annotated, Arena, Expr, ExprId, Notation, Parts, SchemaRef};
 
 /// The grammar of a format, with schemas in this style. `lazy`: the grammar of its trigger rules, which begins at a trigger.
 pub fn from_arena(arena: &Arena, lazy: bool, style: GrammarStyle) -> Grammar {
@@ -41,6 +41,7 @@ impl Builder {
             texts: HashMap::new(),
             schemas: HashMap::new(),
             orders: 0,
+            rule: SmolStr::new_static("root"),
             left: limits::FORMAT_GRAMMAR_PARTS,
         };
         let root = match (lazy, format.root()) {
@@ -53,6 +54,7 @@ impl Builder {
         };
         lowering.rules.add_rule("root", body_of(root));
         while let Some((name, id, what)) = lowering.pending.pop() {
+            lowering.rule = name.clone();
             let body = match what {
                 What::All => lowering.lower(id),
                 What::Some => {
@@ -116,6 +118,8 @@ struct Lowering<'a> {
     texts: HashMap<(&'a [SmolStr], Text), SmolStr>,
     /// Rules for schemas.
     schemas: HashMap<ExprId, Rule>,
+    /// The rule that is being written, for the report.
+    rule: SmolStr,
     /// The number of unordered groups so far.
     orders: usize,
     /// The number of parts that may still be written. Optional parts are written twice on each level.
@@ -172,10 +176,14 @@ impl<'a> Lowering<'a> {
             Expr::Until(markers) | Expr::UntilMarker(markers) => self.text(markers, Text::Any),
             Expr::Excluding(_, markers) => self.text(markers, Text::Closed),
             Expr::Gbnf(child, text) => self.gbnf(text, *child),
-            Expr::Unordered(parts) => self.unordered(&parts.0, &parts.1),
+            Expr::Unordered(_, parts) => self.unordered(parts),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower(*child),
             Expr::Ref(name) => self.reference(name, What::All),
             Expr::Schema(value) if self.is_child(value) => self.lower(value.child),
+            Expr::Schema(value) if matches!(value.notation, Notation::Parts | Notation::Unfollowed) => {
+                self.note_unfollowed(value);
+                self.lower(value.child)
+            }
             Expr::Schema(value) => {
                 let known = self.schemas.get(&id).cloned();
                 let rule = known.unwrap_or_else(|| self.schema(value));
@@ -228,8 +236,8 @@ impl<'a> Lowering<'a> {
                 }
             }
             // It may be empty if all of its required parts may be.
-            Expr::Unordered(parts) => {
-                let parts = parts.0.iter().chain(&parts.1);
+            Expr::Unordered(_, parts) => {
+                let parts = parts.required.iter().chain(&parts.optional);
                 match choice(parts.map(|&part| self.lower_some(part)).collect()) {
                     Rule::Empty => Rule::Empty,
                     parts => item(parts).repeat(1, None),
@@ -263,10 +271,25 @@ impl<'a> Lowering<'a> {
         Rule::Reference(reserved)
     }
 
+    /// Notes what the child does not hold to.
+    fn note_unfollowed(&mut self, value: &Annotated) {
+        let Value::Object(keywords) = value.schema.get() else { return };
+        let all = value.notation == Notation::Unfollowed;
+        let is_left_out = |key: &str| if all { !SAY_NOTHING.contains(&key) } else { NOT_OF_PARTS.contains(&key) };
+        for key in keywords.keys().filter(|key| is_left_out(key)) {
+            self.rules.note(Fidelity {
+                schema: value.name.to_string(),
+                pointer: format!("#{}/{key}", value.schema.pointer),
+                kind: FidelityKind::Widened,
+                message: "not followed in the way in which the format writes the value".to_owned(),
+            });
+        }
+    }
+
     /// Whether the child stands for the value. llama.cpp's grammars have no notation but JSON.
     fn is_child(&self, value: &Annotated) -> bool {
         match value.notation {
-            Notation::Json | Notation::Others(_) => false,
+            Notation::Json | Notation::Others(_) | Notation::Parts | Notation::Unfollowed => false,
             Notation::JsonOrChild => may_be_string(&value.schema),
             Notation::Text if allows_any_string(value.schema.get()) => true,
             Notation::Text | Notation::Quoted(_) | Notation::Printed => self.rules.style != GrammarStyle::Faithful,
@@ -378,52 +401,99 @@ impl<'a> Lowering<'a> {
         Rule::Reference(start)
     }
 
-    fn unordered(&mut self, required: &[ExprId], optional: &[ExprId]) -> Rule {
-        let required: Vec<Rule> = required.iter().map(|&id| self.lower(id)).collect();
-        let optional: Vec<Rule> = optional.iter().map(|&id| self.lower_some(id)).collect();
+    fn unordered(&mut self, all: &Parts) -> Rule {
+        let required: Vec<Rule> = all.required.iter().map(|&id| self.lower(id)).collect();
+        let optional: Vec<Rule> = all.optional.iter().map(|&id| self.lower_some(id)).collect();
         let optional: Vec<Rule> = optional.into_iter().filter(|part| *part != Rule::Empty).collect();
+        let between = all.between.map(|between| self.lower(between));
         let any = |rules: &[Rule]| item(Rule::choice(rules.to_vec()));
         if required.is_empty() && optional.is_empty() {
             return Rule::Empty;
         }
         if required.is_empty() {
-            return any(&optional).repeat(0, None);
+            let any = any(&optional);
+            return match between {
+                Some(between) => sequence(vec![any.clone(), item(sequence(vec![between, any])).repeat(0, None)]),
+                None => any.repeat(0, None),
+            };
         }
-        // A rule for each subset would be too many: count the parts instead.
+        let between = between.unwrap_or(Rule::Empty);
         if required.len() > limits::ANY_ORDER_PARTS {
-            let all: Vec<Rule> = required.iter().chain(&optional).cloned().collect();
-            let (least, most) = (required.len() as u64, all.len() as u64);
-            return any(&all).repeat(least, Some(most));
+            return self.in_order(required, &optional, between);
         }
         if !self.spend(required.iter().chain(&optional).map(parts).sum::<usize>() << required.len()) {
             return Rule::class(".").repeat(0, None);
         }
         // A rule for each set of required parts that are still missing, indexed by the set's bits; the empty set comes
-        // first.
+        // first. With a separator, the rules are those behind a part, and the last set has another in front of all.
         let number = self.orders;
         self.orders += 1;
+        let all_missing = (1_usize << required.len()) - 1;
+        let reserved = all_missing + usize::from(!optional.is_empty() || between == Rule::Empty);
         let mut name = |missing| self.rules.reserve(&format_smolstr!("any-order-{number}-{missing}"));
-        let sets: Vec<SmolStr> = (0..1_usize << required.len()).map(&mut name).collect();
+        let sets: Vec<SmolStr> = (0..reserved).map(&mut name).collect();
+        let branches = |missing: usize, before: &Rule| {
+            let more = required.iter().enumerate().filter(|(bit, _)| missing & 1 << bit != 0);
+            let more = more.map(|(bit, part)| (part, missing & !(1 << bit)));
+            let more = more.chain(optional.iter().map(|part| (part, missing)));
+            let next = |(part, left): (&Rule, usize)| {
+                sequence(vec![before.clone(), part.clone(), Rule::Reference(sets[left].clone())])
+            };
+            more.map(next).collect::<Vec<_>>()
+        };
         for (missing, name) in sets.iter().enumerate() {
-            let mut branches: Vec<Rule> = Vec::new();
+            let mut all = branches(missing, &between);
             if missing == 0 {
-                branches.push(Rule::Empty);
+                all.insert(0, Rule::Empty);
             }
-            for (bit, part) in required.iter().enumerate().filter(|(bit, _)| missing & 1 << bit != 0) {
-                branches.push(sequence(vec![part.clone(), Rule::Reference(sets[missing & !(1 << bit)].clone())]));
-            }
-            let more = optional.iter().map(|part| sequence(vec![part.clone(), Rule::Reference(name.clone())]));
-            branches.extend(more);
-            self.rules.fill(name, body_of(Rule::choice(branches)));
+            self.rules.fill(name, body_of(Rule::choice(all)));
         }
-        Rule::Reference(sets[sets.len() - 1].clone())
+        match between {
+            Rule::Empty => Rule::Reference(sets[all_missing].clone()),
+            _ => choice(branches(all_missing, &Rule::Empty)),
+        }
+    }
+
+    /// Many required parts: a rule for each subset would be too many. llama.cpp's grammars count them.
+    fn in_order(&mut self, required: Vec<Rule>, optional: &[Rule], between: Rule) -> Rule {
+        if self.rules.style != GrammarStyle::Faithful {
+            let all: Vec<Rule> = required.iter().chain(optional).cloned().collect();
+            let (least, most) = (required.len() as u64, all.len() as u64);
+            return item(Rule::choice(all)).repeat(least, Some(most));
+        }
+        self.rules.note(Fidelity {
+            schema: self.rule.to_string(),
+            pointer: "#/required".to_owned(),
+            kind: FidelityKind::Narrowed,
+            message: "many required members are written in the order of their schema".to_owned(),
+        });
+        let others = |parts: Vec<Rule>| match optional {
+            [] => Rule::Empty,
+            _ => item(sequence(parts)).repeat(0, None),
+        };
+        let any = choice(optional.to_vec());
+        let mut all = vec![others(vec![item(any.clone()), between.clone()])];
+        for (index, part) in required.into_iter().enumerate() {
+            all.extend((index > 0).then(|| between.clone()));
+            all.extend([part, others(vec![between.clone(), item(any.clone())])]);
+        }
+        sequence(all)
     }
 }
 
+/// Keywords of objects and arrays that are not followed where their parts are written one by one.
+const NOT_OF_PARTS: [&str; 23] = [
+    "$ref", "allOf", "anyOf", "const", "contains", "dependencies", "dependentRequired", "dependentSchemas", "enum", "if",
+    "maxItems", "maxProperties", "minItems", "minProperties", "not", "oneOf", "patternProperties", "prefixItems",
+    "propertyNames", "unevaluatedItems", "unevaluatedProperties", "uniqueItems", "additionalItems",
+];
+
+/// Keywords that say nothing of the values of one type.
+const SAY_NOTHING: [&str; 8] =
+    ["type", "nullable", "title", "description", "default", "examples", "deprecated", "readOnly"];
+
 /// Whether a schema says nothing of its strings.
 fn allows_any_string(schema: &Value) -> bool {
-    const SAY_NOTHING: [&str; 8] =
-        ["type", "nullable", "title", "description", "default", "examples", "deprecated", "readOnly"];
     match schema {
         Value::Object(keywords) => keywords.keys().all(|key| SAY_NOTHING.contains(&&**key)),
         other => *other == Value::Bool(true),

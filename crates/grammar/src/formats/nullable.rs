@@ -75,7 +75,7 @@ impl<'a> Nullable<'a> {
             }
             Expr::Literal(text) | Expr::Marker(text) => Depends::Itself(text.is_empty()),
             Expr::Schema(value) => match value.notation {
-                Notation::Text => on(value.child),
+                Notation::Text | Notation::Parts | Notation::Unfollowed => on(value.child),
                 Notation::JsonOrChild if may_be_string(&value.schema) => on(value.child),
                 _ => Depends::Itself(false),
             },
@@ -86,7 +86,10 @@ impl<'a> Nullable<'a> {
             Expr::Sequence(children) => Depends::All(children.clone()),
             Expr::Choice(children) => Depends::Any(written(self.arena, children)),
             Expr::Repeat(_, 0, _) => Depends::Itself(true),
-            Expr::Unordered(parts) => Depends::All(parts.0.clone()),
+            Expr::Unordered(_, parts) if parts.between.is_some() => {
+                Depends::Any(parts.required.iter().chain(&parts.optional).copied().collect())
+            }
+            Expr::Unordered(_, parts) => Depends::All(parts.required.clone()),
             Expr::Repeat(child, ..) | Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => {
                 on(*child)
             }

@@ -11,7 +11,7 @@ use chatparse_message::{OpeningAgain, Tool, UnknownTools};
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use chatparse_peg::{Arena, Builder, ExprId, Notation};
+use chatparse_peg::{Arena, Builder, ExprId, Notation, Parts};
 
 use super::FormatSpec;
 use super::accounts;
@@ -304,6 +304,16 @@ impl FormatBuilder {
     /// The same in a call of Python: a quote may be part of a string.
     pub fn arg_printed(&self) -> ExprId {
         self.arg_json(self.printed_python(Tag::ArgText))
+    }
+
+    /// Members with this between them, each with whether it is required, and members of any other name.
+    pub fn listed(&self, known: Vec<(ExprId, bool)>, any: Option<ExprId>, between: ExprId) -> ExprId {
+        let item = self.choice(known.iter().map(|(member, _)| *member).chain(any).collect::<Vec<_>>());
+        let all = self.sequence([item, self.many(self.sequence([between, item]))]);
+        let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);
+        let [required, optional] = [required, optional].map(|all| all.into_iter().map(|(member, _)| member));
+        let parts = Parts { required: required.collect(), optional: optional.chain(any).collect(), between: Some(between) };
+        self.parts(all, parts)
     }
 
     /// An argument's value, written as raw text.

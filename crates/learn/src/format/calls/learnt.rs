@@ -16,7 +16,7 @@ use crate::analysis::turn::{CallForm, CallPiece, Glue, GluePiece, Members, Spot,
 use crate::format::wrappers::is_marker;
 use chatparse_grammar::schema;
 use chatparse_message::{GrammarStyle, Tool};
-use chatparse_peg::{ExprId, SchemaRef};
+use chatparse_peg::{ExprId, Notation, SchemaRef};
 
 /// The texts that end the content in front of a call with this glue.
 pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec) -> Vec<String> {
@@ -357,7 +357,11 @@ impl Call<'_> {
         let first = first.strip_prefix(taken).unwrap_or_default();
         let end = tail.may_lack_arguments().then(|| p.tool_close(text::behind_json(p, &close, Some(self.tool))));
         let without = end.map(|end| p.tolerated(p.atomic(p.sequence([p.space(), end]))));
-        p.choice(without.into_iter().chain([self.arguments_and_end(tail, &first, close)]))
+        let call = p.choice(without.into_iter().chain([self.arguments_and_end(tail, &first, close)]));
+        // Where arguments are required, a call without any is none that is asked for.
+        let lacks = !tail.form.pieces.iter().any(CallPiece::holds_arguments)
+            && schema::members(&schema::parameters(&self.tool.parameters)).any(|(.., required)| required);
+        if lacks { p.tolerated(call) } else { call }
     }
 
     fn arguments_and_end(&self, tail: &Tail, first: &Glue, close: Glue) -> ExprId {
@@ -470,7 +474,10 @@ impl Call<'_> {
                 })
             }
             CallPiece::NamedId { before, behind } => named_id(p, before, &self.tool.name, behind),
-            CallPiece::Arguments { quoted: true } => p.quoted_args(),
+            CallPiece::Arguments { quoted: true } => {
+                let schema = schema::parameters(&self.tool.parameters);
+                p.argument(p.quoted_args(), format!("tool-{}-schema", self.tool.name), schema, Notation::Unfollowed)
+            }
             CallPiece::Arguments { .. } if self.tool.name == FormatBuilder::ANY => p.any_json_args(),
             CallPiece::Arguments { .. } => {
                 *self.objects.borrow_mut().entry(self.tool.name.clone()).or_insert_with(|| p.json_args(self.tool))
@@ -525,9 +532,9 @@ impl Call<'_> {
         }
         let any = any.map(|any| p.tolerated(p.sequence([no, any])));
         let has_known = !known.is_empty();
-        let argument = p.choice(known.into_iter().map(|(argument, _)| argument).chain(any).collect::<Vec<_>>());
-        let next = p.sequence([p.space(), glue(p, &members.next, Some(self.tool), ""), p.space(), argument]);
-        let all = p.sequence([glue(p, first, Some(self.tool), ""), argument, p.many(next), p.space()]);
+        let between = p.sequence([p.space(), glue(p, &members.next, Some(self.tool), ""), p.space()]);
+        let all = p.listed(known, any, between);
+        let all = p.sequence([glue(p, first, Some(self.tool), ""), all, p.space()]);
         if has_known { all } else { p.tolerated(all) }
     }
 }

@@ -137,6 +137,7 @@ impl Values<'_> {
         let (both, alone) = (nested.len() > 1, others.is_empty());
         for (kind, slot) in nested {
             let Some((begin, all)) = self.container(kind, slot, member, depth) else { continue };
+            let all = member.written(p, all, "parts", Notation::Parts);
             // Of two notations that begin alike, that of arrays has more in front of its items. An object is not shown before
             // it begins where something else may stand.
             let begins = match kind {
@@ -201,10 +202,11 @@ impl Values<'_> {
             Encoding::Quoted => {
                 let text = self.quoted(glue_of(&slot.close));
                 // What closes it is part of it.
-                let alone = slot.close.is_empty();
-                let literals = if self.python { Literals::Python } else { literals };
-                let written = || member.written(p, text, "text", Notation::Quoted(literals));
-                p.sequence([rest(slot), if alone { written() } else { text }])
+                let notation = match slot.close.is_empty() {
+                    true => Notation::Quoted(if self.python { Literals::Python } else { literals }),
+                    false => Notation::Unfollowed,
+                };
+                p.sequence([rest(slot), member.written(p, text, "text", notation)])
             }
             _ => p.sequence([rest(slot), raw(slot)]),
         }));
@@ -308,7 +310,7 @@ impl Values<'_> {
         let ends = inner.chain([slot]).map(|slot| container.close.and(&slot.close)).filter(|end| !end.is_blank());
         let name = if depth == SCHEMA_LEVELS { FormatBuilder::ANY } else { member.name };
         let end = p.choice(ends.map(|end| glue(p, &end, Some(self.tool), name)).collect::<Vec<_>>());
-        let item = match kind {
+        let (known, any) = match kind {
             ValueKind::Array => {
                 let schema = member.schema.within(&["items"]);
                 let known = !schema.get().is_null();
@@ -316,7 +318,7 @@ impl Values<'_> {
                 let item =
                     Member { name: member.name, schema: if known { schema } else { item.schema.clone() }, ..item };
                 let (opens, value) = self.value(container, &item, depth);
-                p.sequence([between(&container.each), between(&opens), value])
+                (Vec::new(), p.sequence([between(&container.each), between(&opens), value]))
             }
             _ => {
                 let prefix = format!("{}-", member.rule);
@@ -325,9 +327,9 @@ impl Values<'_> {
                     let name = perhaps_quoted(p, p.arg_name(inner.name), &opens, &container.slots);
                     let name = [name, glue(p, &opens, Some(self.tool), inner.name)];
                     let name = [between(&container.each)].into_iter().chain(name);
-                    p.sequence([p.atomic(p.sequence(name.collect::<Vec<_>>())), p.markup_ends(), value])
+                    (p.sequence([p.atomic(p.sequence(name.collect::<Vec<_>>())), p.markup_ends(), value]), inner.required)
                 });
-                let mut ways: Vec<ExprId> = known.collect();
+                let known: Vec<(ExprId, bool)> = known.collect();
                 let any = Member { rule: format!("{}-any", member.rule), ..Member::any() };
                 let (opens, value) = self.value(container, &any, depth);
                 let ends = text::heads(&opens);
@@ -353,23 +355,29 @@ impl Values<'_> {
                 });
                 let name = p.choice(quoted.chain([p.key(name)]).collect::<Vec<_>>());
                 let member = [between(&container.each), name, opens, p.markup_ends(), value];
-                ways.push(p.sequence(closes.into_iter().chain(member).collect::<Vec<_>>()));
-                p.choice(ways)
+                let any = p.sequence(closes.into_iter().chain(member).collect::<Vec<_>>());
+                // Of an object whose properties are known, a grammar has no others.
+                (known.clone(), if known.is_empty() { any } else { p.tolerated(any) })
             }
         };
+        let may_be_empty = !known.iter().any(|(_, required)| *required);
         let separated = !container.next.is_blank();
         if !separated && container.close.is_blank() && !container.each.is_blank() {
-            let items = p.many(p.sequence([p.space(), item]));
+            let spaced = |item| p.sequence([p.space(), item]);
+            let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);
+            let [required, optional] = [required, optional].map(|all| all.into_iter().map(|(item, _)| spaced(item)));
+            let items = p.unordered(required, optional.chain([spaced(any)]));
             let all = p.sequence([between(&container.open), items, p.space(), p.and(end)]);
             return if kind == ValueKind::Array { p.array(all) } else { p.object(all) };
         }
         let next = between(&container.next);
         let next = if separated { p.separator(next) } else { next };
-        let more = p.many(p.sequence([p.space(), next, p.space(), item]));
+        let items = p.listed(known, Some(any), p.sequence([p.space(), next, p.space()]));
         let close = between(&container.close);
-        let filled = p.sequence([item, more, p.space(), close]);
+        let filled = p.sequence([items, p.space(), close]);
+        let empty = if may_be_empty { close } else { p.tolerated(close) };
         // Without an end, the object is empty only if nothing else matches.
-        let ways = if container.close.is_blank() { [filled, close] } else { [close, filled] };
+        let ways = if container.close.is_blank() { [filled, empty] } else { [empty, filled] };
         let all = p.sequence([p.space(), p.choice(ways)]);
         p.sequence([between(&container.open), if kind == ValueKind::Array { p.array(all) } else { p.object(all) }])
     }
