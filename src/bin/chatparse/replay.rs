@@ -141,7 +141,11 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Val
     let request = Request::from_json_with(&scenario["request"], &options).map_err(|error| error.to_string())?;
     let params = template.params(&request).map_err(|error| error.to_string())?;
     let mut fields = Map::new();
-    fields.insert("params".into(), params.to_json());
+    let mut all = params.to_json();
+    if scenario["faithful"] == true {
+        all["report"] = all["grammar_report"].clone();
+    }
+    fields.insert("params".into(), all);
     if scenario["dialects"] == true {
         fields.insert("dialects".into(), dialects(|dialect| params.grammar_as(dialect)));
         let constrained = texts(&scenario["outputs"]).map(|text| constrained(&params, text));
