@@ -201,6 +201,7 @@ impl CacheKey {
             offered,
             tool_choice,
             parallel_tool_calls,
+            prose,
             reasoning_format,
             enable_thinking,
             json_schema,
@@ -211,7 +212,8 @@ impl CacheKey {
         const USUAL: usize = 2 << 10;
         let mut key = Vec::with_capacity(USUAL);
         key.extend([tool_choice as u8, reasoning_format as u8]);
-        key.extend([u8::from(parallel_tool_calls), u8::from(enable_thinking), grammar_style as u8]);
+        key.extend([parallel_tool_calls, prose, enable_thinking].map(u8::from));
+        key.push(grammar_style as u8);
         serde_json::to_writer(&mut key, &(leniency, opening, prefill, json_schema, offered))
             .expect("all of it can be written");
         CacheKey(key)
@@ -248,6 +250,7 @@ mod tests {
             offered: tools,
             tool_choice: ToolChoice::Auto,
             parallel_tool_calls: false,
+            prose: false,
             reasoning_format: ReasoningFormat::Auto,
             enable_thinking: true,
             json_schema: schema,
@@ -302,6 +305,7 @@ mod tests {
             FormatSpec { grammar_style: GrammarStyle::LlamaCpp, ..first },
             FormatSpec { tool_choice: ToolChoice::Required, ..first },
             FormatSpec { parallel_tool_calls: true, ..first },
+            FormatSpec { prose: true, ..first },
             FormatSpec { reasoning_format: ReasoningFormat::None, ..first },
             FormatSpec { enable_thinking: false, ..first },
             FormatSpec { json_schema: &schema, ..first },

@@ -429,6 +429,8 @@ pub struct Request {
     pub hosted_tools: Vec<Value>,
     /// Whether the grammar lets a message have more than one call. The parser reads any number of them.
     pub parallel_tool_calls: bool,
+    /// Whether the grammar lets a required call stand behind content. Else it begins the message, or follows its reasoning.
+    pub prose: bool,
     /// How reasoning is returned.
     pub reasoning_format: ReasoningFormat,
     /// What to do with arguments in the history that are not a JSON object.

@@ -286,7 +286,17 @@ impl Builder {
 
     /// The child parses; in a grammar it is text that ends with the first of these markers, marker included.
     pub fn excluding<S: Into<SmolStr>>(&self, child: ExprId, markers: impl IntoIterator<Item = S>) -> ExprId {
-        self.add(Expr::Excluding(child, markers.into_iter().map(Into::into).collect()))
+        self.excluding_all(child, markers, Vec::new())
+    }
+
+    /// The same, for a parser that may end the text with `others`, too: they are not in the text.
+    pub fn excluding_all<S: Into<SmolStr>>(
+        &self,
+        child: ExprId,
+        markers: impl IntoIterator<Item = S>,
+        others: Vec<SmolStr>,
+    ) -> ExprId {
+        self.add(Expr::Excluding(child, Box::new([markers.into_iter().map(Into::into).collect(), others])))
     }
 
     /// The child parses; in a grammar this GBNF stands in its place.

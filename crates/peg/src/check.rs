@@ -135,7 +135,7 @@ impl Checker<'_> {
                 let text = format!("the format repeats something at least {min} and at most {max} times");
                 return Err(Error::new(ErrorKind::InvalidArgument, text));
             }
-            Expr::Excluding(_, markers) if markers.is_empty() => {
+            Expr::Excluding(_, markers) if markers[0].is_empty() => {
                 return Err(Error::invalid(
                     "excluding: the format has text that ends with a marker, but no markers for it",
                 ));

@@ -227,8 +227,9 @@ pub enum Expr {
     Ref(SmolStr),
     /// The parser uses the child, a grammar the JSON schema.
     Schema(Box<Annotated>),
-    /// The parser uses the child. A grammar has text that ends with the first of these markers.
-    Excluding(ExprId, Vec<SmolStr>),
+    /// The parser uses the child. A grammar has text that ends with the first of the first markers. What the parser may end it
+    /// with instead, the second ones, is not in it; llama.cpp's grammars allow that.
+    Excluding(ExprId, Box<[Vec<SmolStr>; 2]>),
     /// The parser uses the child, a grammar this GBNF.
     Gbnf(ExprId, SmolStr),
 }
@@ -400,6 +401,7 @@ impl Arena {
 
     /// Approximate memory use in bytes, without the JSON schemas.
     pub fn bytes(&self) -> usize {
+        let sized = |text: &SmolStr| size_of::<SmolStr>() + text.len();
         let node = |node: &Expr| {
             size_of::<Expr>()
                 + match node {
@@ -410,9 +412,8 @@ impl Arena {
                     Expr::Unordered(_, parts) => {
                         size_of::<Parts>() + size_of_val(&*parts.required) + size_of_val(&*parts.optional)
                     }
-                    Expr::Until(texts) | Expr::UntilMarker(texts) | Expr::Excluding(_, texts) => {
-                        texts.iter().map(|text| size_of::<SmolStr>() + text.len()).sum()
-                    }
+                    Expr::Until(texts) | Expr::UntilMarker(texts) => texts.iter().map(sized).sum(),
+                    Expr::Excluding(_, texts) => texts.iter().flatten().map(sized).sum(),
                     Expr::Char(set) => size_of_val(set.ranges.as_slice()),
                     _ => 0,
                 }

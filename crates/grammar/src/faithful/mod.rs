@@ -59,8 +59,8 @@ pub enum Undeclared {
 #[derive(Clone, Debug)]
 pub(crate) struct Writing<'m> {
     pub notation: Notation,
-    /// For [`Notation::Text`]: what may not be in the text, as the parser ends it there.
-    pub ends: &'m [SmolStr],
+    /// For [`Notation::Text`]: the markers that end the text, and what else may not be in it.
+    pub ends: [&'m [SmolStr]; 2],
     /// The rule of any such text. It has the end behind it, if that is part of the rules.
     pub any: Rule,
     pub closed: bool,
@@ -68,7 +68,7 @@ pub(crate) struct Writing<'m> {
 
 impl Writing<'_> {
     pub const JSON: Writing<'static> =
-        Writing { notation: Notation::Json, ends: &[], any: Rule::Empty, closed: false };
+        Writing { notation: Notation::Json, ends: [&[], &[]], any: Rule::Empty, closed: false };
 
     /// The types of the values.
     fn types(&self) -> u8 {

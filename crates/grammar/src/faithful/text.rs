@@ -106,7 +106,7 @@ impl<'a> Lowering<'_, 'a> {
 
     /// A text, and what ends it.
     pub(super) fn closed(&self, text: Rule) -> Rule {
-        let end = self.writing.ends.first().filter(|_| self.writing.closed);
+        let end = self.writing.ends[0].first().filter(|_| self.writing.closed);
         let end = end.map_or(Rule::Empty, |end| Rule::Literal(end.clone()));
         let text = if matches!(text, Rule::Choice(_)) { text.group() } else { text };
         Rule::joined([text, end])
@@ -261,8 +261,8 @@ pub(super) struct Within<'m> {
 
 impl<'m> Within<'m> {
     pub fn new(writing: &Writing<'m>) -> Within<'m> {
-        let close = writing.ends.first().filter(|_| writing.closed).map(SmolStr::as_str);
-        Within { ends: Automaton::new(writing.ends), close }
+        let close = writing.ends[0].first().filter(|_| writing.closed).map(SmolStr::as_str);
+        Within { ends: Automaton::new(writing.ends[0], writing.ends[1]), close }
     }
 }
 

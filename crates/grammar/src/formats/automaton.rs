@@ -17,6 +17,8 @@ struct State {
     fallback: usize,
     /// Whether a marker ends here.
     ends: bool,
+    /// Whether something else ends here that is not in the text.
+    other: bool,
 }
 
 /// The transitions from one state.
@@ -26,7 +28,7 @@ pub(crate) struct Moves {
     pub completing: SmallVec<[char; 4]>,
     /// Characters that lead to a state other than the first, sorted by that state.
     pub onward: SmallVec<[(usize, char); 4]>,
-    /// All of these together; every other character leads to the first state.
+    /// All of these together, and those that complete what is not in the text; every other character leads to the first state.
     pub special: SmallVec<[char; 8]>,
 }
 
@@ -38,10 +40,10 @@ impl State {
 }
 
 impl Automaton {
-    /// The automaton that finds any of `markers`; none of them may be empty.
-    pub fn new<S: AsRef<str>>(markers: &[S]) -> Self {
+    /// The automaton that finds any of `markers`, or of the `others` that the text has not; none of them may be empty.
+    pub fn new<S: AsRef<str>>(markers: &[S], others: &[S]) -> Self {
         let mut states = vec![State::default()];
-        for marker in markers {
+        for (index, marker) in markers.iter().chain(others).enumerate() {
             let mut at = 0;
             for c in marker.as_ref().chars() {
                 at = states[at].to(c).unwrap_or_else(|place| {
@@ -51,7 +53,8 @@ impl Automaton {
                     fresh
                 });
             }
-            states[at].ends = true;
+            states[at].ends |= index < markers.len();
+            states[at].other |= index >= markers.len();
         }
         let mut automaton = Automaton { states };
         automaton.link();
@@ -66,6 +69,7 @@ impl Automaton {
                 let fallback = self.step(self.states[at].fallback, c);
                 self.states[to].fallback = fallback;
                 self.states[to].ends |= self.states[fallback].ends;
+                self.states[to].other |= self.states[fallback].other;
                 queue.push_back(to);
             }
         }
@@ -89,7 +93,8 @@ impl Automaton {
         text.chars().all(|c| {
             at = self.step(at, c);
             left -= 1;
-            self.states[at].ends == (left == 0)
+            let state = &self.states[at];
+            if left == 0 { state.ends } else { !state.ends && !state.other }
         })
     }
 
@@ -98,9 +103,9 @@ impl Automaton {
         self.states.len()
     }
 
-    /// The states in which no marker has ended. The text begins in the first one.
+    /// The states in which nothing has ended. The text begins in the first one.
     pub fn open(&self) -> impl Iterator<Item = usize> {
-        (0..self.states.len()).filter(|&at| !self.states[at].ends)
+        (0..self.states.len()).filter(|&at| !self.states[at].ends && !self.states[at].other)
     }
 
     /// The transitions from a state.
@@ -119,9 +124,10 @@ impl Automaton {
         all.dedup_by_key(|(c, _)| *c);
         let mut moves = Moves::default();
         for (c, to) in all {
-            match self.states[to].ends {
-                true => moves.completing.push(c),
-                false => moves.onward.push((to, c)),
+            match &self.states[to] {
+                state if state.ends => moves.completing.push(c),
+                state if state.other => {}
+                _ => moves.onward.push((to, c)),
             }
             moves.special.push(c);
         }
@@ -146,7 +152,7 @@ mod tests {
     #[test]
     fn finds_markers_wherever_they_stand() {
         let markers = ["</a>", "aab", "ab\n"];
-        let automaton = Automaton::new(&markers);
+        let automaton = Automaton::new(&markers, &[]);
         for text in ["", "a<</a", "aaaab", "xaab", "</</a>", "aaa", "ab ab\n", "é</a>é"] {
             assert_eq!(is_free(&automaton, text), !markers.iter().any(|m| text.contains(m)), "{text:?}");
         }

@@ -115,7 +115,7 @@ struct Lowering<'a> {
     /// The current nesting of expressions.
     depth: usize,
     /// Rules for text with markers. Their number is in the names, so that a name does not depend on the size of the format.
-    texts: HashMap<(&'a [SmolStr], Text), SmolStr>,
+    texts: HashMap<(&'a [SmolStr], &'a [SmolStr], Text), SmolStr>,
     /// Rules for schemas.
     schemas: HashMap<ExprId, Rule>,
     /// The rule that is being written, for the report.
@@ -173,8 +173,12 @@ impl<'a> Lowering<'a> {
                 string_character(char::from(*delimiter)).repeat(0, None)
             }
             Expr::Until(markers) | Expr::UntilMarker(markers) if markers.is_empty() => Rule::class(".").repeat(0, None),
-            Expr::Until(markers) | Expr::UntilMarker(markers) => self.text(markers, Text::Any),
-            Expr::Excluding(_, markers) => self.text(markers, Text::Closed),
+            Expr::Until(markers) | Expr::UntilMarker(markers) => self.text(markers, &[], Text::Any),
+            Expr::Excluding(_, markers) => {
+                let [markers, others] = &**markers;
+                let faithful = self.rules.style == GrammarStyle::Faithful;
+                self.text(markers, if faithful { others } else { &[] }, Text::Closed)
+            }
             Expr::Gbnf(child, text) => self.gbnf(text, *child),
             Expr::Unordered(_, parts) => self.unordered(parts),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower(*child),
@@ -248,7 +252,7 @@ impl<'a> Lowering<'a> {
                 string_character(char::from(*delimiter)).repeat(1, None)
             }
             Expr::Until(markers) | Expr::UntilMarker(markers) if markers.is_empty() => Rule::class(".").repeat(1, None),
-            Expr::Until(markers) | Expr::UntilMarker(markers) => self.text(markers, Text::Some),
+            Expr::Until(markers) | Expr::UntilMarker(markers) => self.text(markers, &[], Text::Some),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower_some(*child),
             Expr::Ref(name) if self.depth > limits::LOWERING_DEPTH => self.reference(name, What::Some),
             Expr::Ref(name) => arena.rule_named(name).map_or(Rule::Empty, |rule| self.lower_some(rule)),
@@ -296,15 +300,15 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The markers that end a text, and whether they are part of it.
-    fn ends(&self, id: ExprId) -> (&'a [SmolStr], bool) {
+    /// The markers that end a text, what else is not in it, and whether the markers are part of it.
+    fn ends(&self, id: ExprId) -> ([&'a [SmolStr]; 2], bool) {
         match self.arena.get(id) {
-            Expr::Until(markers) | Expr::UntilMarker(markers) => (markers, false),
-            Expr::Excluding(_, markers) => (markers, true),
+            Expr::Until(markers) | Expr::UntilMarker(markers) => ([markers, &[]], false),
+            Expr::Excluding(_, markers) => ([&markers[0], &markers[1]], true),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.ends(*child),
-            Expr::Sequence(children) => children.first().map_or((&[], false), |first| self.ends(*first)),
-            Expr::Ref(name) => self.arena.rule_named(name).map_or((&[], false), |rule| self.ends(rule)),
-            _ => (&[], false),
+            Expr::Sequence(children) => children.first().map_or(([&[], &[]], false), |first| self.ends(*first)),
+            Expr::Ref(name) => self.arena.rule_named(name).map_or(([&[], &[]], false), |rule| self.ends(rule)),
+            _ => ([&[], &[]], false),
         }
     }
 
@@ -356,14 +360,15 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn text(&mut self, markers: &'a [SmolStr], kind: Text) -> Rule {
+    /// Text up to markers, without `others` in it.
+    fn text(&mut self, markers: &'a [SmolStr], others: &'a [SmolStr], kind: Text) -> Rule {
         if markers.iter().any(SmolStr::is_empty) {
             return Rule::Empty;
         }
-        if let Some(known) = self.texts.get(&(markers, kind)) {
+        if let Some(known) = self.texts.get(&(markers, others, kind)) {
             return Rule::Reference(known.clone());
         }
-        let automaton = Automaton::new(markers);
+        let automaton = Automaton::new(markers, others);
         let number = self.texts.len();
         let name = |state| match state {
             0 => format_smolstr!("{}-{number}", kind.name()),
@@ -397,7 +402,7 @@ impl<'a> Lowering<'a> {
             }
             self.rules.fill(&states[state], Rule::Choice(onward));
         }
-        self.texts.insert((markers, kind), start.clone());
+        self.texts.insert((markers, others, kind), start.clone());
         Rule::Reference(start)
     }
 

@@ -80,7 +80,7 @@ impl<'a> Nullable<'a> {
                 _ => Depends::Itself(false),
             },
             Expr::Any | Expr::Char(_) => Depends::Itself(false),
-            Expr::Excluding(_, markers) => Depends::Itself(markers.iter().any(SmolStr::is_empty)),
+            Expr::Excluding(_, markers) => Depends::Itself(markers[0].iter().any(SmolStr::is_empty)),
             // GBNF from the author counts as non-empty.
             Expr::Gbnf(_, text) => Depends::Itself(text.is_empty()),
             Expr::Sequence(children) => Depends::All(children.clone()),

@@ -216,7 +216,7 @@ impl Tree {
     /// Allows free text in front of the grammar, or alone. The free text contains none of `words`, because the grammar
     /// begins with one of them.
     pub fn behind_words(&mut self, words: &[String]) {
-        let automaton = Automaton::new(words);
+        let automaton = Automaton::new(words, &[]);
         let open: Vec<usize> = automaton.open().collect();
         let mut rules = vec![0; automaton.len()];
         for &state in &open {

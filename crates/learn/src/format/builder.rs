@@ -358,7 +358,7 @@ impl FormatBuilder {
         let text = self.tag(tag, self.until_marker([marker, next]));
         let left_out = self.tolerated(self.and(self.marker(next)));
         let close = self.choice([self.marker(marker), left_out, self.end()]);
-        self.excluding(self.sequence([text, close]), [marker])
+        self.excluding_all(self.sequence([text, close]), [marker], vec![next.into()])
     }
 
     /// The text of an argument up to a marker, and the marker. If white space is part of the marker, the marker with other

@@ -69,6 +69,7 @@ impl Harmony<'_> {
         let analysis = p.rule("analysis", self.analysis());
         let commentary = p.sequence([self.token(CHANNEL), p.marker("commentary"), self.message()]);
         let preamble = p.rule("preamble", p.sequence([commentary, p.closed(Tag::Content, END, START)]));
+        let preamble = if spec.calls_only() { p.tolerated(preamble) } else { preamble };
         let any = [preamble, analysis];
 
         let (first, last, must) = if let Some(schema) = spec.response_object() {
@@ -186,7 +187,7 @@ impl Harmony<'_> {
         let text = p.content(p.until_marker([END, START]));
         let left_out = p.tolerated(p.and(p.marker(START)));
         let close = p.choice([p.content(p.marker(END)), left_out, p.end()]);
-        let body = p.excluding(p.sequence([text, close]), [END]);
+        let body = p.excluding_all(p.sequence([text, close]), [END], vec![START.into()]);
         p.sequence([p.atomic(p.content(header)), body])
     }
 

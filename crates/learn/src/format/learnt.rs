@@ -183,7 +183,8 @@ impl<'a> Writer<'a> {
                 false => close,
             };
             let empty = self.empty_section().map(|section| p.tolerated(p.optional(p.marker(section))));
-            let all = p.sequence([self.content()].into_iter().chain(empty).chain([behind]).collect::<Vec<_>>());
+            let content = if spec.calls_only() { p.tolerated(self.content()) } else { self.content() };
+            let all = p.sequence([content].into_iter().chain(empty).chain([behind]).collect::<Vec<_>>());
             steps.push(match begins_turn {
                 true => {
                     let glues = self.before_first_call().iter().filter(|glue| self.begins_turn(glue));

@@ -58,6 +58,8 @@ pub struct FormatSpec<'a> {
     pub tool_choice: ToolChoice,
     /// Whether more than one call is allowed.
     pub parallel_tool_calls: bool,
+    /// Whether content may stand in front of a required call.
+    pub prose: bool,
     /// How reasoning is returned.
     pub reasoning_format: ReasoningFormat,
     /// The template variable `enable_thinking`.
@@ -82,6 +84,7 @@ impl<'a> FormatSpec<'a> {
             offered: request.allowed_tools.as_deref().unwrap_or(&request.tools),
             tool_choice: request.tool_choice,
             parallel_tool_calls: request.parallel_tool_calls,
+            prose: request.prose,
             reasoning_format: request.reasoning_format,
             enable_thinking: request.enable_thinking,
             json_schema: &request.json_schema,
@@ -108,6 +111,11 @@ impl<'a> FormatSpec<'a> {
     /// Whether at least one call is required.
     pub fn call_required(&self) -> bool {
         self.tool_choice == ToolChoice::Required
+    }
+
+    /// Whether a grammar has no content in front of calls. llama.cpp's grammars have.
+    pub fn calls_only(&self) -> bool {
+        self.call_required() && !self.prose && self.grammar_style == GrammarStyle::Faithful
     }
 
     /// Whether more than one call is allowed.

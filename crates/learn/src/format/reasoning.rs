@@ -23,7 +23,8 @@ impl Writer<'_> {
             // As in llama.cpp, a grammar does not insist on the end of reasoning in front of calls.
             true if self.spec.call_required() => {
                 let at_once = glue(p, &thought.close.trim_start(), None, "");
-                p.choice([rest, at_once, p.empty()])
+                let unclosed = p.empty();
+                p.choice([rest, at_once, if self.spec.calls_only() { p.tolerated(unclosed) } else { unclosed }])
             }
             true => rest,
             false => {

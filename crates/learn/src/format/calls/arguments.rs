@@ -9,6 +9,7 @@ use crate::format::wrappers::is_marker;
 use chatparse_grammar::{schema, spelled};
 use chatparse_message::Tool;
 use chatparse_peg::{ExprId, Notation, SchemaRef};
+use smol_str::SmolStr;
 
 /// All glue that the kind of a value may put in front of its name.
 fn befores(members: &Members) -> Vec<&Glue> {
@@ -180,7 +181,10 @@ impl Arguments<'_> {
         let p = self.p;
         let text = |names: &[String], end: Option<&str>| {
             let next: Vec<&str> = self.next_of(marker).collect();
-            p.excluding(p.arg_text_up_to(marker.head(), &next, names, end), [marker.head()])
+            // What ends it without its marker, and the marker with other white space in front.
+            let core = Some(marker.head().trim()).filter(|core| core.len() < marker.head().len());
+            let others = names.iter().map(String::as_str).chain(end).chain(core).map(SmolStr::new).collect();
+            p.excluding_all(p.arg_text_up_to(marker.head(), &next, names, end), [marker.head()], others)
         };
         if !shared {
             let next: Vec<&str> = self.next_of(marker).collect();
