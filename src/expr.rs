@@ -22,4 +22,6 @@
 //! ```
 
 pub use chatparse_learn::format::{Tag, described_calls};
-pub use chatparse_peg::{Arena, Builder, CharSet, ExprId, Node, Outcome, Region, SchemaRef, TagId, Tree};
+pub use chatparse_peg::{
+    Arena, Builder, CharSet, ExprId, Literals, Node, Notation, Outcome, Parts, Region, SchemaRef, TagId, Tree,
+};

@@ -13,6 +13,7 @@ use chatparse_base::Error;
 use chatparse_grammar::{Rule, schema};
 use chatparse_learn::format::described_calls;
 use chatparse_message::Request;
+use chatparse_peg::Notation;
 
 /// Matches one JSON value. The grammar gets the rules of `schema` (JSON text, `{}` for any value) under the rule name
 /// `name`, which may be empty.

@@ -1,7 +1,7 @@
 //! Formats that are put together by hand: what they show as a tree, their grammars, and calls in a described layout.
 
 use chatparse::expr::described_calls;
-use chatparse::expr::{Arena, Builder, Outcome, Region, SchemaRef};
+use chatparse::expr::{Arena, Builder, Notation, Outcome, Region, SchemaRef};
 use chatparse::grammar::FidelityKind;
 use chatparse::internals::grammar::from_arena;
 use chatparse::{ErrorKind, GrammarStyle, Parser, Request};

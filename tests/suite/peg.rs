@@ -146,23 +146,6 @@ fn naive(arena: &Arena, id: ExprId, text: &[u8], at: usize, log: &mut Vec<Captur
             }
             (count >= *min).then_some(at)
         }
-        Expr::Unordered(parts) => {
-            let any = |at, log: &mut Vec<Capture>| {
-                parts.0.iter().chain(&parts.1).find_map(|&child| attempt(arena, child, text, at, log))
-            };
-            let mut at = at;
-            while at < text.len() {
-                let mark = log.len();
-                match any(at, log) {
-                    Some(end) if end > at => at = end,
-                    _ => {
-                        log.truncate(mark);
-                        break;
-                    }
-                }
-            }
-            Some(at)
-        }
         Expr::And(child) => {
             let mark = log.len();
             let found = naive(arena, *child, text, at, log);
@@ -215,6 +198,7 @@ fn naive(arena: &Arena, id: ExprId, text: &[u8], at: usize, log: &mut Vec<Captur
         Expr::Atomic(child)
         | Expr::Tolerated(child)
         | Expr::Rule { child, .. }
+        | Expr::Unordered(child, _)
         | Expr::Excluding(child, _)
         | Expr::Gbnf(child, _) => naive(arena, *child, text, at, log),
         Expr::Schema(value) => naive(arena, value.child, text, at, log),

@@ -130,7 +130,7 @@ impl Request {
             revealed_tools: choice(body, "revealed_tools", REVEALED_TOOLS, Default::default())?,
             hosted_tools: hosted,
             parallel_tool_calls: body.flag("parallel_tool_calls", compat.choose(true, false))?,
-            prose: body.flag("prose", compat.choose(false, true))?,
+            prose: body.flag("prose", false)?,
             reasoning_format: {
                 let default = compat.choose(ReasoningFormat::Auto, ReasoningFormat::None);
                 choice(body, "reasoning_format", REASONING_FORMATS, default)?

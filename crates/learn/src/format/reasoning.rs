@@ -4,6 +4,7 @@ use super::glue::{glue, heads, is_strong, split_space};
 use super::learnt::Writer;
 use super::thought::Thought;
 use crate::analysis::turn::{Glue, Spot};
+use chatparse_message::GrammarStyle;
 use chatparse_peg::ExprId;
 
 impl Writer<'_> {
@@ -69,6 +70,8 @@ impl Writer<'_> {
                 let stop = p.choice([closed, call]);
                 let run = p.until_marker(ends.into_iter().chain(opens));
                 let more = p.many(p.sequence([p.not(stop), p.any(), run]));
+                // A mark without the rest of a call is reasoning to the parser; llama.cpp's grammars have it.
+                let more = if self.spec.grammar_style == GrammarStyle::Faithful { p.tolerated(more) } else { more };
                 (p.sequence([run, more]), p.choice([closed, p.tolerated(call)].into_iter().chain(end)))
             }
             _ => (p.until_marker(ends), p.choice([closed].into_iter().chain(end))),

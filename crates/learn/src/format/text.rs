@@ -7,6 +7,7 @@ use super::glue::{any_space, glue, heads, is_strong, split_space};
 use super::learnt::Writer;
 use super::wrappers;
 use crate::analysis::turn::{Edge, Glue, Spot};
+use chatparse_message::GrammarStyle;
 use chatparse_peg::ExprId;
 
 impl Writer<'_> {
@@ -59,14 +60,16 @@ impl Writer<'_> {
         let p = self.p;
         let at_once = self.marks_of(|glue| self.has_thought(glue));
         let at_once = (!at_once.is_empty()).then(|| p.tolerated(p.and(p.any_of(&at_once))));
-        let plain = p.choice(at_once.into_iter().chain([p.content(p.until_marker(stops.clone()))]));
+        let plain = |stops: &[String]| {
+            p.choice(at_once.into_iter().chain([p.content(p.until_marker(stops.iter().cloned()))]))
+        };
         if self.bare_open().is_none() {
-            return plain;
+            return plain(&stops);
         }
         let alone = p.tolerated(p.and(self.announced_call()));
         if !self.tolerances.bare_calls {
             // Behind other text, what looks like a call is a part of that.
-            return p.choice([alone, plain]);
+            return p.choice([alone, plain(&stops)]);
         }
         // The white space in front is the template's.
         let glues = self.before_first_call();
@@ -75,9 +78,12 @@ impl Writer<'_> {
         let bare = bare.iter().flat_map(|mark| spaces.iter().map(move |space| format!("{space}{mark}")));
         let marks: Vec<String> = stops.iter().cloned().chain(bare).collect();
         let stop = p.choice([self.announced_call(), p.any_of(&stops)]);
-        let run = p.until_marker(marks);
+        let run = p.until_marker(marks.iter().cloned());
         let more = p.many(p.sequence([p.not(stop), p.any(), run]));
-        p.choice([alone, p.tolerated(p.content(p.sequence([run, more]))), plain])
+        let text = p.tolerated(p.content(p.sequence([run, more])));
+        // A grammar has no mark of such a call in the text. llama.cpp's have.
+        let faithful = self.spec.grammar_style == GrammarStyle::Faithful;
+        p.choice([alone, text, plain(if faithful { &marks } else { &stops })])
     }
 
     /// The markers that end the last text of a turn.
