@@ -202,6 +202,7 @@ impl CacheKey {
             tool_choice,
             parallel_tool_calls,
             prose,
+            json_spacing,
             reasoning_format,
             enable_thinking,
             json_schema,
@@ -213,7 +214,7 @@ impl CacheKey {
         let mut key = Vec::with_capacity(USUAL);
         key.extend([tool_choice as u8, reasoning_format as u8]);
         key.extend([parallel_tool_calls, prose, enable_thinking].map(u8::from));
-        key.push(grammar_style as u8);
+        key.extend([grammar_style as u8, json_spacing as u8]);
         serde_json::to_writer(&mut key, &(leniency, opening, prefill, json_schema, offered))
             .expect("all of it can be written");
         CacheKey(key)
@@ -251,6 +252,7 @@ mod tests {
             tool_choice: ToolChoice::Auto,
             parallel_tool_calls: false,
             prose: false,
+            json_spacing: Default::default(),
             reasoning_format: ReasoningFormat::Auto,
             enable_thinking: true,
             json_schema: schema,
@@ -306,6 +308,7 @@ mod tests {
             FormatSpec { tool_choice: ToolChoice::Required, ..first },
             FormatSpec { parallel_tool_calls: true, ..first },
             FormatSpec { prose: true, ..first },
+            FormatSpec { json_spacing: chatparse_message::JsonSpacing::Compact, ..first },
             FormatSpec { reasoning_format: ReasoningFormat::None, ..first },
             FormatSpec { enable_thinking: false, ..first },
             FormatSpec { json_schema: &schema, ..first },

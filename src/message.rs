@@ -2,7 +2,7 @@
 
 #[doc(inline)]
 pub use chatparse_message::{
-    Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, GrammarStyle, IncompleteCalls, Leniency,
+    Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, GrammarStyle, IncompleteCalls, JsonSpacing, Leniency,
     MalformedArguments, Media, Message, OpeningAgain, Part, PlainConversation, ReasoningFormat, Request, RevealedTools,
     Tool, ToolCall, ToolChoice, UnknownTools,
 };

@@ -400,6 +400,19 @@ pub enum GrammarStyle {
     LlamaCppB10587,
 }
 
+/// The white space in the JSON of a grammar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum JsonSpacing {
+    /// As the template writes it, where it writes JSON on one line and the grammar is the faithful one. Else free, and free in
+    /// a request with a response schema, whose JSON no template shows.
+    #[default]
+    Template,
+    /// A blank, a line break with an indentation, or none, wherever JSON allows it.
+    Free,
+    /// None.
+    Compact,
+}
+
 /// A conversation that is passed to the template unchanged: the host's JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlainConversation {
@@ -429,6 +442,8 @@ pub struct Request {
     pub hosted_tools: Vec<Value>,
     /// Whether the grammar lets a message have more than one call. The parser reads any number of them.
     pub parallel_tool_calls: bool,
+    /// The white space in the JSON of the grammar.
+    pub json_spacing: JsonSpacing,
     /// Whether the grammar lets a required call stand behind content. Else it begins the message, or follows its reasoning.
     pub prose: bool,
     /// How reasoning is returned.

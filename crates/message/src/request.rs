@@ -7,7 +7,7 @@ use super::fields::{Fields, choice, wrong};
 use super::known::known_fields;
 use super::read::{Tools, known_tools, message, plain, response_format, tool_choice, tools};
 use super::{
-    Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, GrammarStyle, IncompleteCalls, Leniency,
+    Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, GrammarStyle, IncompleteCalls, JsonSpacing, Leniency,
     MalformedArguments, Message, OpeningAgain, ReasoningFormat, Request, RevealedTools, UnknownTools,
 };
 use chatparse_base::{Error, Result, number};
@@ -131,6 +131,7 @@ impl Request {
             hosted_tools: hosted,
             parallel_tool_calls: body.flag("parallel_tool_calls", compat.choose(true, false))?,
             prose: body.flag("prose", false)?,
+            json_spacing: choice(body, "json_spacing", JSON_SPACINGS, Default::default())?,
             reasoning_format: {
                 let default = compat.choose(ReasoningFormat::Auto, ReasoningFormat::None);
                 choice(body, "reasoning_format", REASONING_FORMATS, default)?
@@ -215,6 +216,7 @@ pub const OPTIONS: &[&str] = &[
     "hosted_tools",
     "incomplete_calls",
     "json_schema",
+    "json_spacing",
     "malformed_arguments",
     "media_marker",
     "now",
@@ -272,6 +274,9 @@ const GRAMMAR_STYLES: &[(&str, GrammarStyle)] = &[
     ("llama.cpp", GrammarStyle::LlamaCpp),
     ("llama.cpp-b10587", GrammarStyle::LlamaCppB10587),
 ];
+
+const JSON_SPACINGS: &[(&str, JsonSpacing)] =
+    &[("template", JsonSpacing::Template), ("free", JsonSpacing::Free), ("compact", JsonSpacing::Compact)];
 
 const BARE_CALLS: &[(&str, BareCalls)] =
     &[("off", BareCalls::Off), ("whole", BareCalls::Whole), ("anywhere", BareCalls::Anywhere)];

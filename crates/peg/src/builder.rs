@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use smol_str::SmolStr;
 
-use super::expr::{Annotated, Arena, CharSet, Children, Expr, ExprId, Notation, Parts, SchemaRef, TagId};
+use super::expr::{Annotated, Arena, CharSet, Children, Expr, ExprId, Notation, Parts, SchemaRef, Spacing, TagId};
 use chatparse_base::limits;
 
 /// Builds an arena.
@@ -33,6 +33,16 @@ impl Builder {
     /// A builder that adds to an existing arena.
     pub fn extending(arena: Arena) -> Self {
         Builder { arena: RefCell::new(arena), ..Builder::default() }
+    }
+
+    /// Sets the white space in the JSON of a faithful grammar.
+    pub fn set_spacing(&self, spacing: Spacing) {
+        self.arena.borrow_mut().spacing = spacing;
+    }
+
+    /// The white space in the JSON of a faithful grammar.
+    pub fn spacing(&self) -> Spacing {
+        self.arena.borrow().spacing
     }
 
     /// Returns the arena with this root, and leaves the builder empty.

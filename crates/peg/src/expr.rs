@@ -139,6 +139,27 @@ pub enum Literals {
     Python,
 }
 
+/// The white space in the JSON that a grammar writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Spacing {
+    /// A blank, a line break or none, wherever JSON allows it.
+    #[default]
+    Free,
+    /// None, but for a blank where these say so.
+    Fixed {
+        /// Behind each comma.
+        comma: bool,
+        /// Behind each colon.
+        colon: bool,
+    },
+}
+
+impl Spacing {
+    /// No white space.
+    pub const COMPACT: Spacing = Spacing::Fixed { comma: false, colon: false };
+}
+
 /// Parts in any order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Parts {
@@ -148,6 +169,13 @@ pub struct Parts {
     pub optional: Children,
     /// What is between two parts. With it, there is at least one part.
     pub between: Option<ExprId>,
+}
+
+impl Parts {
+    /// All expressions.
+    pub fn all(&self) -> impl Iterator<Item = ExprId> {
+        self.required.iter().chain(&self.optional).chain(&self.between).copied()
+    }
 }
 
 /// An expression for a value, with the value's JSON schema.
@@ -276,6 +304,8 @@ pub struct Arena {
     rules: HashMap<SmolStr, ExprId>,
     root: Option<ExprId>,
     labels: Vec<String>,
+    /// The white space in the JSON of a faithful grammar.
+    pub spacing: Spacing,
 }
 
 impl Arena {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::expr::{Arena, Expr, ExprId, TagId};
+use super::expr::{Arena, Expr, ExprId, Spacing, TagId};
 use chatparse_base::{Error, Result};
 
 /// The JSON form. A schema document that several nodes use is written once, in `schemas`; nodes refer to it by index.
@@ -18,6 +18,8 @@ struct Stored {
     schemas: Vec<Arc<Value>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     labels: Vec<String>,
+    #[serde(default)]
+    spacing: Spacing,
 }
 
 impl Arena {
@@ -42,7 +44,7 @@ impl Arena {
         });
         let nodes = nodes.collect();
         let labels = self.labels().to_vec();
-        serde_json::to_value(Stored { root, nodes, schemas, labels }).unwrap_or_default()
+        serde_json::to_value(Stored { root, nodes, schemas, labels, spacing: self.spacing }).unwrap_or_default()
     }
 
     /// Reads what [`Arena::to_json`] wrote. Whether the arena can be compiled is for [`compile`](fn@crate::compile) to say.
@@ -51,12 +53,14 @@ impl Arena {
     /// [`crate::ErrorKind::InvalidArgument`] for another shape, and if a node refers to itself, to a later one or to a
     /// missing one.
     pub fn from_json(json: Value) -> Result<Arena> {
-        let Stored { root, nodes, schemas, labels } =
+        let Stored { root, nodes, schemas, labels, spacing } =
             serde_json::from_value(json).map_err(|error| Error::invalid(format!("format: {error}")))?;
         let mut arena = Arena::default();
+        arena.spacing = spacing;
         for (index, mut node) in nodes.into_iter().enumerate() {
             let wrong = |what: &str| Error::invalid(format!("format: node {index} {what}"));
-            if node.children().any(|child| child.index() >= index) {
+            let parts = if let Expr::Unordered(_, parts) = &node { parts.all().collect() } else { Vec::new() };
+            if node.children().chain(parts).any(|child| child.index() >= index) {
                 return Err(wrong("must refer to nodes before it only"));
             }
             match &mut node {

@@ -14,7 +14,7 @@ use super::values::either;
 use super::{Lowering, Undeclared, below, comma, counted, space};
 use crate::regular::{self, Dfa, Pattern, Spelling};
 use crate::rules::builder::FidelityKind;
-use crate::rules::primitive::quoted;
+use crate::rules::primitive::{colon, quoted};
 use crate::rules::rule::Rule;
 use crate::schema::Keywords;
 use chatparse_base::Result;
@@ -60,8 +60,7 @@ impl<'a> Lowering<'_, 'a> {
                 None => {}
                 Some(value) => {
                     let key = either(&Value::from(*property), self.literals(all));
-                    let pair = [key, space(), Rule::literal(":"), space(), value];
-                    declared.push((property, Declared { pair: Rule::sequence(pair), required }));
+                    declared.push((property, Declared { pair: pair(key, value), required }));
                 }
             }
         }
@@ -222,7 +221,7 @@ impl<'a> Lowering<'_, 'a> {
             self.note(patterns[0].0.place, "patternProperties", FidelityKind::Widened, message);
             let Some(key) = self.other_name(None, names, name) else { return Ok(None) };
             let value = self.share(all, "value");
-            let pair = Rule::sequence([key, space(), Rule::literal(":"), space(), value]);
+            let pair = pair(key, value);
             return Ok(Some(Rule::Reference(self.builder.add(&below(name, "other-kv"), pair))));
         }
         let mut allowed: Option<Dfa> = None;
@@ -288,7 +287,7 @@ impl<'a> Lowering<'_, 'a> {
             let Some(key) = key else { continue };
             let part = if index < patterns.len() { format!("matching-{index}") } else { "other".to_owned() };
             let Some(value) = self.rule(value, &below(name, &part))? else { continue };
-            branches.push(Rule::sequence([key, space(), Rule::literal(":"), space(), value]));
+            branches.push(pair(key, value));
         }
         if branches.len() > 2 {
             let message = "names that several of the patterns match are left out".to_owned();
@@ -460,4 +459,9 @@ struct Schemas<'a> {
 fn unique<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = HashSet::new();
     names.filter(|name| seen.insert(*name)).collect()
+}
+
+/// A name and its value.
+fn pair(key: Rule, value: Rule) -> Rule {
+    Rule::Sequence([key].into_iter().chain(colon()).chain([value]).collect())
 }

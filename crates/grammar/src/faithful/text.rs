@@ -275,9 +275,9 @@ impl Machine for Within<'_> {
 
     fn moves(&self, state: &usize) -> Vec<(Chars, usize)> {
         let moves = self.ends.moves(*state);
-        let others = Chars::of(moves.special.iter().map(|&c| (c, c))).negated();
+        let others = (!moves.forced).then(|| Chars::of(moves.special.iter().map(|&c| (c, c))).negated());
         let onward = moves.onward.iter().map(|&(to, c)| (Chars::of([(c, c)]), to));
-        onward.chain([(others, 0)]).collect()
+        onward.chain(others.map(|others| (others, 0))).collect()
     }
 
     fn accepts(&self, state: &usize) -> bool {

@@ -4,11 +4,12 @@ use serde_json::Value;
 
 use super::all::All;
 use super::places::Part;
-use super::{Lowering, space, types};
+use super::{Lowering, comma, space, types};
 use super::text::Within;
 use crate::regular::{self, Dfa, Spelling};
 use crate::rules::builder::FidelityKind;
 use crate::rules::json;
+use crate::rules::primitive::colon;
 use crate::rules::rule::Rule;
 use chatparse_base::decimal::Decimal;
 use chatparse_base::{limits, number};
@@ -142,12 +143,7 @@ fn spell_out(value: &Value, depth: usize, literals: Literals, parts: &mut Vec<Ru
     if depth > limits::JSON_DEPTH {
         return None;
     }
-    let between = |parts: &mut Vec<Rule>, first: bool| {
-        if !first {
-            parts.push(Rule::literal(","));
-        }
-        parts.push(space());
-    };
+    let between = |parts: &mut Vec<Rule>, first: bool| parts.push(if first { space() } else { comma() });
     match value {
         Value::Array(items) => {
             parts.push(Rule::literal("["));
@@ -162,7 +158,8 @@ fn spell_out(value: &Value, depth: usize, literals: Literals, parts: &mut Vec<Ru
             for (i, (name, field)) in fields.iter().enumerate() {
                 between(parts, i == 0);
                 let name = either(&Value::from(name.as_str()), literals);
-                parts.extend([name, space(), Rule::literal(":"), space()]);
+                parts.push(name);
+                parts.extend(colon());
                 spell_out(field, depth + 1, literals, parts)?;
             }
             parts.extend([space(), Rule::literal("}")]);

@@ -19,6 +19,10 @@ struct State {
     ends: bool,
     /// Whether something else ends here that is not in the text.
     other: bool,
+    /// It is the beginning of a marker.
+    of_marker: bool,
+    /// Only the rest of the marker may follow, which has something in it that is not in the text.
+    forced: bool,
 }
 
 /// The transitions from one state.
@@ -28,6 +32,8 @@ pub(crate) struct Moves {
     pub completing: SmallVec<[char; 4]>,
     /// Characters that lead to a state other than the first, sorted by that state.
     pub onward: SmallVec<[(usize, char); 4]>,
+    /// No other character may follow than these.
+    pub forced: bool,
     /// All of these together, and those that complete what is not in the text; every other character leads to the first state.
     pub special: SmallVec<[char; 8]>,
 }
@@ -52,6 +58,7 @@ impl Automaton {
                     states.push(State::default());
                     fresh
                 });
+                states[at].of_marker |= index < markers.len();
             }
             states[at].ends |= index < markers.len();
             states[at].other |= index >= markers.len();
@@ -69,7 +76,10 @@ impl Automaton {
                 let fallback = self.step(self.states[at].fallback, c);
                 self.states[to].fallback = fallback;
                 self.states[to].ends |= self.states[fallback].ends;
-                self.states[to].other |= self.states[fallback].other;
+                let other = self.states[to].other | self.states[fallback].other;
+                let of_marker = self.states[to].of_marker;
+                self.states[to].other = other && !of_marker;
+                self.states[to].forced = of_marker && (other || self.states[at].forced);
                 queue.push_back(to);
             }
         }
@@ -113,16 +123,18 @@ impl Automaton {
         // Those of the longest text that goes on with a character count.
         let mut all: SmallVec<[(char, usize); 8]> = SmallVec::new();
         let mut from = at;
+        let forced = self.states[at].forced;
         loop {
-            all.extend_from_slice(&self.states[from].next);
-            if from == 0 {
+            let next = self.states[from].next.iter().copied();
+            all.extend(next.filter(|(_, to)| !forced || self.states[*to].of_marker));
+            if from == 0 || forced {
                 break;
             }
             from = self.states[from].fallback;
         }
         all.sort_by_key(|(c, _)| *c);
         all.dedup_by_key(|(c, _)| *c);
-        let mut moves = Moves::default();
+        let mut moves = Moves { forced, ..Moves::default() };
         for (c, to) in all {
             match &self.states[to] {
                 state if state.ends => moves.completing.push(c),

@@ -19,7 +19,7 @@ use crate::rules::primitive::no_character;
 use crate::rules::rule::Rule;
 use chatparse_base::limits;
 use chatparse_message::GrammarStyle;
-use chatparse_peg::{Annotated, Arena, Expr, ExprId, Notation, Parts, SchemaRef};
+use chatparse_peg::{Annotated, Arena, Expr, ExprId, Notation, Parts, SchemaRef, Spacing};
 
 /// The grammar of a format, with schemas in this style. `lazy`: the grammar of its trigger rules, which begins at a trigger.
 pub fn from_arena(arena: &Arena, lazy: bool, style: GrammarStyle) -> Grammar {
@@ -31,6 +31,8 @@ pub fn from_arena(arena: &Arena, lazy: bool, style: GrammarStyle) -> Grammar {
 impl Builder {
     /// Adds the rules of a format: `root` for all of it, or with `lazy` for what may follow a trigger.
     pub fn add_format(&mut self, format: &Arena, lazy: bool) {
+        let spacing = if self.style == GrammarStyle::Faithful { format.spacing } else { Spacing::Free };
+        let before = std::mem::replace(&mut self.spacing, spacing);
         let mut lowering = Lowering {
             arena: format,
             rules: self,
@@ -63,8 +65,10 @@ impl Builder {
             };
             lowering.rules.fill(&name, body_of(body));
         }
-        if lowering.left == 0 {
-            lowering.rules.note(Fidelity {
+        let left = lowering.left;
+        self.spacing = before;
+        if left == 0 {
+            self.note(Fidelity {
                 schema: String::new(),
                 pointer: "#".to_owned(),
                 kind: FidelityKind::Widened,
@@ -156,6 +160,9 @@ impl<'a> Lowering<'a> {
             Expr::Choice(children) => {
                 let mut branches: Vec<Rule> =
                     written(arena, children).into_iter().map(|child| self.lower(child)).collect();
+                if self.rules.style == GrammarStyle::Faithful {
+                    distinct(&mut branches);
+                }
                 if branches.len() == 1 { branches.swap_remove(0) } else { Rule::Choice(branches) }
             }
             Expr::Repeat(child, min, max) => {
@@ -396,7 +403,9 @@ impl<'a> Lowering<'a> {
             for same in moves.onward.chunk_by(|(one, _), (other, _)| one == other) {
                 step(false, &same.iter().map(|(_, c)| *c).collect::<SmallVec<[char; 4]>>(), same[0].0);
             }
-            step(true, &moves.special, 0);
+            if !moves.forced {
+                step(true, &moves.special, 0);
+            }
             if state == 0 && kind == Text::Some {
                 self.rules.fill(&start, Rule::Choice(onward[1..].to_vec()));
             }
@@ -511,6 +520,21 @@ fn parts(rule: &Rule) -> usize {
         Rule::Sequence(rules) | Rule::Choice(rules) => rules.iter().map(parts).sum(),
         Rule::Group(rule, _) | Rule::Repeat(rule, _) => parts(rule),
         _ => 0,
+    }
+}
+
+/// Removes branches that are there already.
+fn distinct(branches: &mut Vec<Rule>) {
+    /// Larger choices are of different names.
+    const COMPARED: usize = 16;
+    if branches.len() <= COMPARED {
+        let mut kept: Vec<Rule> = Vec::with_capacity(branches.len());
+        for branch in branches.drain(..) {
+            if !kept.contains(&branch) {
+                kept.push(branch);
+            }
+        }
+        *branches = kept;
     }
 }
 

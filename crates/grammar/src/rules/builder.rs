@@ -12,6 +12,7 @@ use crate::text::gbnf;
 use crate::text::repetition::{self, Reader};
 use chatparse_base::Result;
 use chatparse_message::GrammarStyle;
+use chatparse_peg::Spacing;
 
 /// A finished grammar.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,6 +76,8 @@ impl FidelityKind {
 #[derive(Clone, Debug)]
 pub struct Builder {
     pub(crate) style: GrammarStyle,
+    /// The white space in JSON.
+    pub(crate) spacing: Spacing,
     rules: BTreeMap<SmolStr, Entry>,
     /// The texts of all rules, including removed ones.
     texts: String,
@@ -125,7 +128,8 @@ impl Builder {
     pub fn with_style(style: GrammarStyle) -> Self {
         let texts = String::with_capacity(2048);
         let (rules, numbered, journal, report, references) = Default::default();
-        let mut builder = Builder { style, rules, texts, numbered, journal, report, references, strange: 0 };
+        let spacing = Spacing::Free;
+        let mut builder = Builder { style, spacing, rules, texts, numbered, journal, report, references, strange: 0 };
         builder.add(&SmolStr::new_static(primitive::SPACE), primitive::space());
         builder
     }
@@ -211,7 +215,7 @@ impl Builder {
     /// Like [`Builder::add_rule`], but the name may be that of a shared rule.
     pub(crate) fn add(&mut self, name: &SmolStr, rule: Rule) -> SmolStr {
         let name = clean(name);
-        let rule = settled(rule);
+        let rule = settled(rule.spaced(self.spacing));
         let text = self.write(&rule);
         let name = self.name_for(name, &text);
         if self.rules.contains_key(&name) {
@@ -272,7 +276,7 @@ impl Builder {
 
     /// Adds the body of a reserved name.
     pub(crate) fn fill(&mut self, reserved: &SmolStr, rule: Rule) {
-        let rule = settled(rule);
+        let rule = settled(rule.spaced(self.spacing));
         let text = Some(self.write(&rule));
         self.rules.insert(reserved.clone(), Entry { rule, text });
     }

@@ -1,6 +1,6 @@
 //! The rules that schemas share: `string`, `value`, `date` and so on.
 
-use crate::rules::rule::{Pad, Rule};
+use crate::rules::rule::{Blank, Pad, Rule};
 use chatparse_message::GrammarStyle;
 use smol_str::format_smolstr;
 
@@ -127,14 +127,19 @@ pub(crate) fn no_character() -> Rule {
     class("[^\\x00-\\U0010FFFF]")
 }
 
-/// The rule of blanks.
+/// White space inside of brackets.
 pub(crate) fn blank() -> Rule {
-    rule(SPACE)
+    Rule::Blank(Blank::Inside)
 }
 
 /// The separator of list items.
 pub(crate) fn comma() -> Rule {
-    Rule::sequence([text(","), blank()])
+    Rule::sequence([text(","), Rule::Blank(Blank::Comma)])
+}
+
+/// What is between a name and its value.
+pub(crate) fn colon() -> [Rule; 3] {
+    [blank(), text(":"), Rule::Blank(Blank::Colon)]
 }
 
 /// One blank at most, or one or two line breaks and an indentation: enough for any style, too little to fill a context.
@@ -183,7 +188,7 @@ fn value() -> Rule {
 
 /// `open`, the inside, `close`, with blanks where JSON allows them.
 fn bracketed(open: &str, inside: Rule, close: &str) -> Rule {
-    Rule::sequence([text(open), rule(SPACE), inside, rule(SPACE), text(close)])
+    Rule::sequence([text(open), blank(), inside, blank(), text(close)])
 }
 
 fn object() -> Rule {
@@ -191,8 +196,8 @@ fn object() -> Rule {
 }
 
 fn object_of(name: &str, value: &str) -> Rule {
-    let pair = || [rule(name), text(":"), rule(SPACE), rule(value)];
-    let more = Rule::Sequence([text(","), rule(SPACE)].into_iter().chain(pair()).collect()).group().repeat(0, None);
+    let pair = || [rule(name), text(":"), Rule::Blank(Blank::Colon), rule(value)];
+    let more = Rule::Sequence([text(","), Rule::Blank(Blank::Comma)].into_iter().chain(pair()).collect()).group().repeat(0, None);
     let pairs = Rule::Sequence(pair().into_iter().chain([more]).collect());
     bracketed("{", pairs.padded(Pad::Both).optional(), "}")
 }
@@ -202,7 +207,7 @@ fn array() -> Rule {
 }
 
 fn array_of(value: &str) -> Rule {
-    let more = Rule::sequence([text(","), rule(SPACE), rule(value)]).group().repeat(0, None);
+    let more = Rule::sequence([text(","), Rule::Blank(Blank::Comma), rule(value)]).group().repeat(0, None);
     bracketed("[", Rule::sequence([rule(value), more]).padded(Pad::Both).optional(), "]")
 }
 

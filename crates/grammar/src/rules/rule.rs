@@ -5,11 +5,13 @@
 
 use std::fmt::{self, Write};
 
-use smol_str::SmolStr;
+use smol_str::{SmolStr, format_smolstr};
 
+use crate::rules::primitive::SPACE;
 use crate::text::gbnf;
 use chatparse_base::Result;
 use chatparse_base::char_class::{self, Spelling};
+use chatparse_peg::Spacing;
 
 /// The body of a rule, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +27,8 @@ pub enum Rule {
     Class(SmolStr),
     /// The rule of this name.
     Reference(SmolStr),
+    /// The white space at a place of JSON.
+    Blank(Blank),
     /// A whole body written as GBNF. [`Rule::gbnf`] checks it first.
     Gbnf(SmolStr),
     /// All, in order.
@@ -35,6 +39,17 @@ pub enum Rule {
     Group(Box<Rule>, Pad),
     /// Repetitions.
     Repeat(Box<Rule>, Bounds),
+}
+
+/// A place where JSON may have white space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blank {
+    /// Behind a comma.
+    Comma,
+    /// Behind a colon.
+    Colon,
+    /// Inside of brackets, and in front of punctuation.
+    Inside,
 }
 
 /// Blanks inside parentheses.
@@ -143,6 +158,31 @@ impl Rule {
 }
 
 impl Rule {
+    /// The rule with this white space in its JSON, and literals that follow each other as one.
+    pub(crate) fn spaced(self, spacing: Spacing) -> Rule {
+        let Spacing::Fixed { comma, colon } = spacing else { return self };
+        match self {
+            Rule::Blank(Blank::Comma) if comma => Rule::literal(" "),
+            Rule::Blank(Blank::Colon) if colon => Rule::literal(" "),
+            Rule::Blank(_) => Rule::Empty,
+            Rule::Sequence(parts) => {
+                let mut all: Vec<Rule> = Vec::with_capacity(parts.len());
+                for part in parts {
+                    match (all.last_mut(), part.spaced(spacing)) {
+                        (_, Rule::Empty) => {}
+                        (Some(Rule::Literal(before)), Rule::Literal(text)) => *before = format_smolstr!("{before}{text}"),
+                        (_, part) => all.push(part),
+                    }
+                }
+                Rule::joined(all)
+            }
+            Rule::Choice(branches) => Rule::Choice(branches.into_iter().map(|rule| rule.spaced(spacing)).collect()),
+            Rule::Group(body, pad) => Rule::Group(Box::new(body.spaced(spacing)), pad),
+            Rule::Repeat(body, bounds) => Rule::Repeat(Box::new(body.spaced(spacing)), bounds),
+            other => other,
+        }
+    }
+
     /// Writes the rule as GBNF.
     pub(crate) fn write(&self, out: &mut String) {
         match self {
@@ -153,6 +193,7 @@ impl Rule {
                 out.push('"');
             }
             Rule::Spelled(text) => out.extend(["\"", text, "\""]),
+            Rule::Blank(_) => out.push_str(SPACE),
             Rule::Class(text) | Rule::Reference(text) | Rule::Gbnf(text) => out.push_str(text),
             Rule::Sequence(parts) => {
                 for (i, part) in parts.iter().enumerate() {

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use smol_str::SmolStr;
 
+use crate::rules::primitive::SPACE;
 use crate::rules::rule::{Bounds, Rule};
 use chatparse_base::limits;
 
@@ -45,6 +46,10 @@ impl Reader {
                 self.name(name);
                 1
             }
+            Rule::Blank(_) => {
+                self.name(&SmolStr::new_static(SPACE));
+                1
+            }
             Rule::Sequence(parts) | Rule::Choice(parts) => parts.iter_mut().fold(1, |_, part| self.part(part, hoist)),
             Rule::Group(body, _) => {
                 let before = self.count();
@@ -79,7 +84,7 @@ pub(crate) fn is_small(rule: &Rule) -> bool {
 fn most(part: &Rule) -> Option<(u64, u64)> {
     match part {
         Rule::Empty | Rule::Literal(_) | Rule::Spelled(_) | Rule::Class(_) | Rule::Gbnf(_) => Some((0, 1)),
-        Rule::Reference(_) => Some((1, 1)),
+        Rule::Reference(_) | Rule::Blank(_) => Some((1, 1)),
         Rule::Sequence(parts) | Rule::Choice(parts) => parts.iter().try_fold((0, 1), |(sum, size), part| {
             let (adds, counts) = most(part)?;
             Some((sum + adds, counts.max(size)))

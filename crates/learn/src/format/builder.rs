@@ -7,11 +7,12 @@ use std::ops::Deref;
 
 use chatparse_base::json_string;
 use chatparse_grammar::schema::{self, Types};
+use chatparse_grammar::spelled;
 use chatparse_message::{OpeningAgain, Tool, UnknownTools};
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use chatparse_peg::{Arena, Builder, ExprId, Notation, Parts};
+use chatparse_peg::{Arena, Builder, ExprId, Notation, Parts, Spacing};
 
 use super::FormatSpec;
 use super::accounts;
@@ -70,6 +71,27 @@ impl FormatBuilder {
     /// A name of a rule, apart from those of the format and of other dialects.
     fn rule_name(&self, name: SmolStr) -> SmolStr {
         self.dialect.map_or(name.clone(), |row| format!("dialect-{row}-{name}").into())
+    }
+
+    /// White space. A grammar with fixed spacing has none here.
+    pub fn space(&self) -> ExprId {
+        let space = self.builder.space();
+        if self.spacing() == Spacing::Free { space } else { self.tolerated(space) }
+    }
+
+    /// White space that the template writes like this.
+    pub fn space_as(&self, written: &str) -> ExprId {
+        if written.is_empty() || self.spacing() == Spacing::Free { self.space() } else { self.fixed(self.builder.space(), written) }
+    }
+
+    /// The child, which a grammar with fixed spacing has as this text.
+    pub fn fixed(&self, child: ExprId, text: &str) -> ExprId {
+        let written = match self.spacing() {
+            Spacing::Free => return child,
+            Spacing::COMPACT => compact(text),
+            Spacing::Fixed { .. } => Cow::Borrowed(text),
+        };
+        self.gbnf(child, format!("\"{}\"", spelled(&written)))
     }
 
     /// [`Builder::rule`], with the row's name for it.
@@ -531,3 +553,17 @@ const NOT_IN_ARG_NAMES: &[(char, char)] = &[
     ('{', '}'),
     ('\u{7f}', '\u{a0}'),
 ];
+
+/// A template's text without the white space around JSON's punctuation.
+fn compact(text: &str) -> Cow<'_, str> {
+    let mut out = String::with_capacity(text.len());
+    let (mut rest, mut changed) = (text, false);
+    while let Some(at) = rest.find(['{', '[', ',', ':']) {
+        let behind = rest[at + 1..].trim_start_matches(' ');
+        changed |= behind.len() < rest.len() - at - 1;
+        out.push_str(&rest[..=at]);
+        rest = behind;
+    }
+    out.push_str(rest);
+    if changed { out.into() } else { text.into() }
+}

@@ -73,8 +73,8 @@ pub(super) fn behind_json(p: &FormatBuilder, close: &Glue, tool: Option<&Tool>) 
         return glue(p, close, tool, "");
     }
     let list = usize::from(rest.head().starts_with(']'));
-    let open = if space.is_empty() { p.empty() } else { p.space() };
-    let behind = if list > 0 { p.space() } else { p.empty() };
+    let open = if space.is_empty() { p.empty() } else { p.space_as(space) };
+    let behind = if list > 0 { p.space_as(split_space(&rest.without_start(list)).0) } else { p.empty() };
     p.sequence([
         open,
         glue(p, &rest.up_to(list), tool, ""),
@@ -112,8 +112,11 @@ fn free_json(p: &FormatBuilder, text: &str) -> ExprId {
         parts.push(p.space());
         from = text.len() - behind.len();
     }
+    if from == 0 {
+        return spelled_text(p, text);
+    }
     parts.push(spelled_text(p, &text[from..]));
-    p.sequence(parts)
+    p.fixed(p.sequence(parts), text)
 }
 
 /// A text of the template. It may have the other common key for arguments.

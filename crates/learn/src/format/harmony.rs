@@ -6,7 +6,7 @@ use super::tag::Tag;
 use super::{Begun, Delimiter, Format, FormatSpec, Thinking};
 use chatparse_grammar::Trigger;
 use chatparse_message::Tool;
-use chatparse_peg::{Arena, ExprId, Notation};
+use chatparse_peg::{Arena, ExprId, Notation, Spacing};
 
 /// The model family that writes the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,8 @@ const RETURN: &str = "<|return|>";
 
 /// The format of a dialect, for one request.
 pub(crate) fn build(spec: &FormatSpec, dialect: Dialect) -> Format {
+    let p = FormatBuilder::default();
+    p.set_spacing(spec.spacing(Spacing::Free));
     let turns = [
         ("assistant", "<|start|>assistant"),
         ("user", "<|start|>user"),
@@ -37,7 +39,7 @@ pub(crate) fn build(spec: &FormatSpec, dialect: Dialect) -> Format {
         ("tool", "<|start|>functions"),
     ];
     Format {
-        output: Harmony { p: &FormatBuilder::default(), spec, dialect }.output(),
+        output: Harmony { p: &p, spec, dialect }.output(),
         constraint: spec.constraint(spec.response_object().is_some(), triggers(dialect)),
         preserved_tokens: [CHANNEL, CONSTRAIN, MESSAGE, START, END].map(str::to_owned).into(),
         thinking: Some(Thinking::new(&format!("{CHANNEL}analysis{MESSAGE}"), [END])),

@@ -63,6 +63,7 @@ impl Tolerances {
 pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &FormatSpec) -> Format {
     let mut p = FormatBuilder::writing(tolerances.spellings, tolerances.entities);
     p.raw_lines = turn.raw_lines;
+    p.set_spacing(spec.spacing(turn.spacing));
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
     let opening = spec.front();
     let mut thought = Thought::of(turn, layout, opening);

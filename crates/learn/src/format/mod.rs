@@ -36,8 +36,10 @@ pub use tag::Tag;
 
 use crate::analysis::{Layout, ReasoningLayout, ReasoningMode};
 use chatparse_grammar::Trigger;
-use chatparse_message::{Continuation, GrammarStyle, Leniency, Message, ReasoningFormat, Request, Tool, ToolChoice};
-use chatparse_peg::Arena;
+use chatparse_message::{
+    Continuation, GrammarStyle, JsonSpacing, Leniency, Message, ReasoningFormat, Request, Tool, ToolChoice,
+};
+use chatparse_peg::{Arena, Spacing};
 
 /// Everything that a format may depend on, so that equal specs give equal formats.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +62,8 @@ pub struct FormatSpec<'a> {
     pub parallel_tool_calls: bool,
     /// Whether content may stand in front of a required call.
     pub prose: bool,
+    /// The white space in the JSON of a grammar.
+    pub json_spacing: JsonSpacing,
     /// How reasoning is returned.
     pub reasoning_format: ReasoningFormat,
     /// The template variable `enable_thinking`.
@@ -85,6 +89,7 @@ impl<'a> FormatSpec<'a> {
             tool_choice: request.tool_choice,
             parallel_tool_calls: request.parallel_tool_calls,
             prose: request.prose,
+            json_spacing: request.json_spacing,
             reasoning_format: request.reasoning_format,
             enable_thinking: request.enable_thinking,
             json_schema: &request.json_schema,
@@ -116,6 +121,16 @@ impl<'a> FormatSpec<'a> {
     /// Whether a grammar has no content in front of calls. llama.cpp's grammars have.
     pub fn calls_only(&self) -> bool {
         self.call_required() && !self.prose && self.grammar_style == GrammarStyle::Faithful
+    }
+
+    /// The white space in the JSON of a grammar, where the template writes JSON like this.
+    pub fn spacing(&self, learnt: Spacing) -> Spacing {
+        match self.json_spacing {
+            _ if self.grammar_style != GrammarStyle::Faithful => Spacing::Free,
+            JsonSpacing::Template if self.response_object().is_none() => learnt,
+            JsonSpacing::Template | JsonSpacing::Free => Spacing::Free,
+            JsonSpacing::Compact => Spacing::COMPACT,
+        }
     }
 
     /// Whether more than one call is allowed.

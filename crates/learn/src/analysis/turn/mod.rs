@@ -37,6 +37,7 @@ use serde_json::Value;
 use super::markup::trim;
 use calls::{Calls, Path};
 use chatparse_jinja::Template;
+use chatparse_peg::Spacing;
 pub use glue::COUNTER;
 pub use glue::{Glue, GluePiece};
 use parts::{Texts, walk};
@@ -64,6 +65,8 @@ pub struct TurnFormat {
     pub single_quotes: bool,
     /// Whether they have line breaks as they are, beside escapes.
     pub raw_lines: bool,
+    /// The white space in JSON; `Free` where nothing shows it, or JSON has line breaks.
+    pub spacing: Spacing,
 }
 
 /// What opens messages, e.g. `<|im_start|>user`; empty where unknown.
@@ -411,6 +414,7 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
         }
     }
     let end = edges::cut_end(&mut paths)?;
+    let spacing = paths.iter().flat_map(|path| &path.parts).find_map(|part| part.spacing).unwrap_or_default();
     let mut calls = Calls::learn(&mut paths, texts.encoding)?;
     let behind = calls.behind_one_text(&paths, &end);
     let (edges, reasoning) = edges::learn(&paths, &calls, &sampler.opening)?;
@@ -419,7 +423,7 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     }
     let Texts { single_quotes, raw_lines, .. } = texts;
     let turn = TurnFormat { reasoning, edges, calls: calls.forms, end, ..TurnFormat::default() };
-    let mut turn = TurnFormat { single_quotes, raw_lines, ..turn };
+    let mut turn = TurnFormat { single_quotes, raw_lines, spacing, ..turn };
     prefix::join(&mut turn);
     Some(turn)
 }

@@ -10,6 +10,7 @@ use super::sample::{REPLY, Sample, SampleCall, Sampler, THOUGHT};
 use super::{Encoding, ValueKind};
 use chatparse_base::limits::VALUE_STARTS;
 use chatparse_jinja::Marks;
+use chatparse_peg::Spacing;
 
 /// A part of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +37,19 @@ pub(super) struct Found {
     pub call: Option<usize>,
     /// It is a literal of Python, and no JSON.
     pub is_python: bool,
+    /// The white space in it, if it is JSON that shows that.
+    pub spacing: Option<Spacing>,
     span: Range<usize>,
+}
+
+/// The white space in a JSON value, as far as it shows any behind its colons and commas.
+fn spacing_of(json: &str) -> Option<Spacing> {
+    let behind = |sign: &str| json.split_once(sign).map(|(_, rest)| rest.starts_with(' '));
+    if json.contains('\n') {
+        return Some(Spacing::Free);
+    }
+    let (comma, colon) = (behind("\",")?, behind("\":")?);
+    Some(Spacing::Fixed { comma, colon })
 }
 
 /// A turn, split: the parts in order, and the gap in front of each and behind the last one.
@@ -111,7 +124,9 @@ impl Finder<'_> {
         let text = &self.turn[span.clone()];
         let other = matches!(token, Token::Value(kind) if kind != ValueKind::Text);
         let is_python = other && (matches!(text, "True" | "False" | "None") || text.contains('\''));
-        self.parts.push(Found { token, call, is_python, span });
+        let spacing = matches!(token, Token::Arguments { quoted: false } | Token::Value(ValueKind::Object));
+        let spacing = spacing.then(|| spacing_of(text)).flatten();
+        self.parts.push(Found { token, call, is_python, spacing, span });
         end
     }
 

@@ -181,9 +181,10 @@ impl Arguments<'_> {
         let p = self.p;
         let text = |names: &[String], end: Option<&str>| {
             let next: Vec<&str> = self.next_of(marker).collect();
-            // What ends it without its marker, and the marker with other white space in front.
+            // What ends it without its marker: in a grammar what opens any argument, and markers with other white space.
             let core = Some(marker.head().trim()).filter(|core| core.len() < marker.head().len());
-            let others = names.iter().map(String::as_str).chain(end).chain(core).map(SmolStr::new).collect();
+            let opens = Some(self.members.next.head().trim()).filter(|_| !names.is_empty());
+            let others = opens.into_iter().chain(end.map(str::trim)).chain(core).map(SmolStr::new).collect();
             p.excluding_all(p.arg_text_up_to(marker.head(), &next, names, end), [marker.head()], others)
         };
         if !shared {
