@@ -28,6 +28,8 @@ pub struct FormatBuilder {
     entities: bool,
     /// Texts in quotes have line breaks as they are, beside escapes.
     pub raw_lines: bool,
+    /// Grammars have no white space between arguments but the template's. llama.cpp's have.
+    pub faithful: bool,
     /// The row of the table of dialects that calls belong to: it marks their names, and keeps their rules apart.
     pub dialect: Option<usize>,
     /// Texts of the template that are expressions already.
@@ -77,6 +79,11 @@ impl FormatBuilder {
     pub fn space(&self) -> ExprId {
         let space = self.builder.space();
         if self.spacing() == Spacing::Free { space } else { self.tolerated(space) }
+    }
+
+    /// White space around arguments, which a text that is not in quotes would have in it.
+    pub fn blank(&self) -> ExprId {
+        if self.faithful { self.tolerated(self.builder.space()) } else { self.space() }
     }
 
     /// White space that the template writes like this.

@@ -131,7 +131,7 @@ impl Harmony<'_> {
         let p = self.p;
         match self.dialect {
             Dialect::GptOss => p.marker(token),
-            Dialect::LlmJp => p.sequence([p.marker(token), p.many(p.one_of(&[(' ', ' ')]))]),
+            Dialect::LlmJp => p.sequence([p.marker(token), p.tolerated(p.many(p.one_of(&[(' ', ' ')])))]),
         }
     }
 

@@ -14,6 +14,7 @@ use super::{Begun, Constraint, Delimiter, Format, FormatSpec, Thinking};
 use crate::analysis::turn::{Edge, Glue, Spot, TurnFormat};
 use crate::analysis::{Layout, ToolFormat};
 use chatparse_grammar::Trigger;
+use chatparse_message::GrammarStyle;
 use chatparse_peg::ExprId;
 
 /// How a model deviates from what its template writes, where not all models do.
@@ -63,6 +64,7 @@ impl Tolerances {
 pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &FormatSpec) -> Format {
     let mut p = FormatBuilder::writing(tolerances.spellings, tolerances.entities);
     p.raw_lines = turn.raw_lines;
+    p.faithful = spec.grammar_style == GrammarStyle::Faithful;
     p.set_spacing(spec.spacing(turn.spacing));
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
     let opening = spec.front();
@@ -342,12 +344,14 @@ impl<'a> Writer<'a> {
         }
         rest.push(self.close(&[Spot::Call]));
         if let Some(edge) = self.edges(&[Spot::Call], Spot::Content).next() {
+            let only_calls = self.spec.calls_only();
             let marks = if self.tolerances.allowed_calls { Vec::new() } else { self.marks_of_calls().to_vec() };
             // Once the name of a call was shown, it is no text.
             let no_call = self.tolerances.allowed_calls && !excluded;
             let no_call = no_call.then(|| p.not(self.announced_call()));
             let text = no_call.into_iter().chain([glue(p, &edge.glue, None, ""), self.last_text(marks)]);
-            rest.push(p.optional(p.sequence(text.collect::<Vec<_>>())));
+            let text = p.optional(p.sequence(text.collect::<Vec<_>>()));
+            rest.push(if only_calls { p.tolerated(text) } else { text });
         }
         let rest = p.rule("calls", p.sequence(rest));
         // Where the same opening follows different white space, the part before it decides which.

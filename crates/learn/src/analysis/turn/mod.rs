@@ -415,6 +415,9 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     }
     let end = edges::cut_end(&mut paths)?;
     let spacing = paths.iter().flat_map(|path| &path.parts).find_map(|part| part.spacing).unwrap_or_default();
+    // What a template does not write itself has the white space of who calls.
+    let theirs = spacing == Spacing::COMPACT && !sampler.template.caps().object_arguments;
+    let spacing = if theirs { Spacing::Free } else { spacing };
     let mut calls = Calls::learn(&mut paths, texts.encoding)?;
     let behind = calls.behind_one_text(&paths, &end);
     let (edges, reasoning) = edges::learn(&paths, &calls, &sampler.opening)?;

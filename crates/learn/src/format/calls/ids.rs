@@ -1,7 +1,7 @@
 //! Ids of calls, where they are more than a piece between two glues.
 
 use super::super::builder::FormatBuilder;
-use super::super::glue::glue;
+use super::super::glue::{glue, split_space};
 use crate::analysis::turn::{CallForm, CallPiece, Glue, TurnFormat};
 use chatparse_peg::ExprId;
 
@@ -12,10 +12,12 @@ pub(super) fn quoted_id(turn: &TurnFormat, open: &Glue) -> Option<Glue> {
 }
 
 /// The opening of a call with the member that is the call's id, which a model may leave out.
-pub(super) fn opening(p: &FormatBuilder, (before, key, after): (&str, &str, Glue)) -> ExprId {
-    let id = [p.marker(key), p.tool_id(p.until_marker(["\""])), p.marker("\""), p.space(), p.marker(","), p.space()];
+pub(super) fn opening(p: &FormatBuilder, (before, key, behind): (&str, &str, Glue)) -> ExprId {
+    let (space, after) = split_space(&behind);
+    let comma = [p.space(), p.marker(","), p.space_as(space)];
+    let id = [p.marker(key), p.tool_id(p.until_marker(["\""])), p.marker("\"")].into_iter().chain(comma);
     let after = glue(p, &after, None, "");
-    let id = p.sequence(id);
+    let id = p.sequence(id.collect::<Vec<_>>());
     p.sequence([p.marker(before), p.choice([p.sequence([id, after]), p.tolerated(after)])])
 }
 
@@ -25,7 +27,7 @@ pub(super) fn generated_id(open: &Glue) -> Option<(&str, &str, Glue)> {
     let before = open.head();
     let after = open.strip_prefix(&Glue::from(before))?.behind_counter()?;
     let key = before.strip_suffix("\"")?.trim_end().strip_suffix(':')?.trim_end().strip_suffix('"')?.rfind('"')?;
-    let rest = after.head().strip_prefix('"')?.trim_start().strip_prefix(',')?.trim_start();
+    let rest = after.head().strip_prefix('"')?.trim_start().strip_prefix(',')?;
     let after = after.without_start(after.head().len() - rest.len());
     Some((&before[..key], &before[key..], after))
 }

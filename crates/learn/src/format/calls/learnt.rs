@@ -521,7 +521,7 @@ impl Call<'_> {
         );
         if each {
             let extra = self.extra_ends(members);
-            let marked = |argument| p.sequence([p.space(), argument, extra]);
+            let marked = |argument| p.sequence([p.blank(), argument, extra]);
             let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);
             let any = any.map(|any| p.tolerated(p.sequence([no, marked(any)])));
             let [required, optional] = [required, optional]
@@ -532,9 +532,9 @@ impl Call<'_> {
         }
         let any = any.map(|any| p.tolerated(p.sequence([no, any])));
         let has_known = !known.is_empty();
-        let between = p.sequence([p.space(), glue(p, &members.next, Some(self.tool), ""), p.space()]);
+        let between = p.sequence([p.blank(), glue(p, &members.next, Some(self.tool), ""), p.blank()]);
         let all = p.listed(known, any, between);
-        let all = p.sequence([glue(p, first, Some(self.tool), ""), all, p.space()]);
+        let all = p.sequence([glue(p, first, Some(self.tool), ""), all, p.blank()]);
         if has_known { all } else { p.tolerated(all) }
     }
 }

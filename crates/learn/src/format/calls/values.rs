@@ -363,7 +363,7 @@ impl Values<'_> {
         let may_be_empty = !known.iter().any(|(_, required)| *required);
         let separated = !container.next.is_blank();
         if !separated && container.close.is_blank() && !container.each.is_blank() {
-            let spaced = |item| p.sequence([p.space(), item]);
+            let spaced = |item| p.sequence([p.blank(), item]);
             let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);
             let [required, optional] = [required, optional].map(|all| all.into_iter().map(|(item, _)| spaced(item)));
             let items = p.unordered(required, optional.chain([spaced(any)]));
@@ -372,13 +372,13 @@ impl Values<'_> {
         }
         let next = between(&container.next);
         let next = if separated { p.separator(next) } else { next };
-        let items = p.listed(known, Some(any), p.sequence([p.space(), next, p.space()]));
+        let items = p.listed(known, Some(any), p.sequence([p.blank(), next, p.blank()]));
         let close = between(&container.close);
-        let filled = p.sequence([items, p.space(), close]);
+        let filled = p.sequence([items, p.blank(), close]);
         let empty = if may_be_empty { close } else { p.tolerated(close) };
         // Without an end, the object is empty only if nothing else matches.
         let ways = if container.close.is_blank() { [filled, empty] } else { [empty, filled] };
-        let all = p.sequence([p.space(), p.choice(ways)]);
+        let all = p.sequence([p.blank(), p.choice(ways)]);
         p.sequence([between(&container.open), if kind == ValueKind::Array { p.array(all) } else { p.object(all) }])
     }
 
