@@ -131,7 +131,10 @@ impl Harmony<'_> {
         let p = self.p;
         match self.dialect {
             Dialect::GptOss => p.marker(token),
-            Dialect::LlmJp => p.sequence([p.marker(token), p.tolerated(p.many(p.one_of(&[(' ', ' ')])))]),
+            Dialect::LlmJp => {
+                let space = || p.one_of(&[(' ', ' ')]);
+                p.sequence([p.marker(token), p.optional(space()), p.tolerated(p.many(space()))])
+            }
         }
     }
 
