@@ -48,8 +48,10 @@ impl CompiledFormat {
         let structured = spec.response_schema().is_some();
         let held = match &mut format.constraint {
             // llama.cpp has no grammar for the schema of a response in some families.
-            constraint @ Constraint::Free if structured && spec.grammar_style == GrammarStyle::Faithful => {
-                *constraint = Constraint::Strict(Vec::new());
+            constraint @ (Constraint::Free | Constraint::Lazy(_))
+                if structured && (spec.grammar_style == GrammarStyle::Faithful || spec.call_or_response()) =>
+            {
+                *constraint = Constraint::Strict(constraint.triggers().to_vec());
                 true
             }
             Constraint::Free => false,
@@ -206,12 +208,13 @@ impl CacheKey {
             json_schema,
             leniency,
             grammar_style,
+            compat,
         } = *spec;
         /// The usual length, for two small tools.
         const USUAL: usize = 2 << 10;
         let mut key = Vec::with_capacity(USUAL);
         key.extend([tool_choice as u8, reasoning_format as u8]);
-        key.extend([u8::from(parallel_tool_calls), u8::from(enable_thinking), grammar_style as u8]);
+        key.extend([u8::from(parallel_tool_calls), u8::from(enable_thinking), grammar_style as u8, compat as u8]);
         serde_json::to_writer(&mut key, &(leniency, opening, prefill, json_schema, offered))
             .expect("all of it can be written");
         CacheKey(key)
@@ -236,7 +239,7 @@ mod tests {
 
     use super::*;
     use chatparse_learn::format::Begun;
-    use chatparse_message::{Dialects, Leniency, ReasoningFormat, ToolChoice};
+    use chatparse_message::{Compat, Dialects, Leniency, ReasoningFormat, ToolChoice};
 
     fn spec<'a>(tools: &'a [Tool], schema: &'a Value) -> FormatSpec<'a> {
         FormatSpec {
@@ -253,6 +256,7 @@ mod tests {
             json_schema: schema,
             leniency: Leniency::default(),
             grammar_style: GrammarStyle::default(),
+            compat: Compat::default(),
         }
     }
 
@@ -305,6 +309,7 @@ mod tests {
             FormatSpec { reasoning_format: ReasoningFormat::None, ..first },
             FormatSpec { enable_thinking: false, ..first },
             FormatSpec { json_schema: &schema, ..first },
+            FormatSpec { compat: Compat::LlamaCpp, ..first },
             FormatSpec { leniency: lenient(Dialects::Off), ..first },
         ];
         for spec in different.into_iter().chain(others.iter().map(|tools| FormatSpec { offered: tools, ..first })) {
