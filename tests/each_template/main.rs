@@ -8,6 +8,7 @@ mod broken;
 #[path = "../properties/cases/choices.rs"]
 #[allow(dead_code, reason = "the properties of random input use the rest")]
 mod choices;
+mod declared;
 mod held;
 mod marked;
 mod mutated;
@@ -126,6 +127,11 @@ fn a_call_or_what_the_schema_asks_for() {
 #[test]
 fn a_continued_message_is_a_beginning_of_the_whole() {
     each(begun::check);
+}
+
+#[test]
+fn a_value_is_read_however_it_is_declared() {
+    run(|loaded, _, _| declared::check(&loaded.template));
 }
 
 #[test]
