@@ -12,6 +12,7 @@ mod declared;
 mod held;
 mod marked;
 mod mutated;
+mod parts;
 mod quoted;
 #[path = "../support/shown.rs"]
 mod shown;
@@ -132,6 +133,11 @@ fn a_continued_message_is_a_beginning_of_the_whole() {
 #[test]
 fn a_value_is_read_however_it_is_declared() {
     run(|loaded, _, _| declared::check(&loaded.template));
+}
+
+#[test]
+fn a_text_part_is_rendered_as_the_text() {
+    each(parts::check);
 }
 
 #[test]

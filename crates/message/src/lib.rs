@@ -252,7 +252,7 @@ pub enum Compat {
     Off,
     /// llama.cpp's. A continued message follows the generation prompt. Reasoning stays in the content, a grammar has one call,
     /// schemas become its text, and reasoning that opens again is reasoning. No tool can be called beside the schema of a
-    /// response.
+    /// response. Text parts are joined for all roles or for none.
     LlamaCpp,
 }
 
