@@ -141,23 +141,19 @@ impl Form {
     /// Renders a text and a list of two, with tools and without.
     pub(crate) fn of(engine: &Engine, role: &str, caps: &Caps) -> Form {
         const MARKERS: [&str; 2] = ["TEXT_MARKER", "OTHER_MARKER"];
-        let around = |tools: &Json, content: Json, [first, last]: [&str; 2]| {
-            let prompt = Trial::new(engine, said(role, content, caps), tools.clone(), None).output?;
-            let (before, rest) = prompt.split_once(first)?;
-            let between = rest.find(last).map_or(rest, |at| &rest[..at]);
-            let behind = if first == last { rest } else { rest.split_once(last)?.1 };
-            let is_blank = first == last || between.trim().is_empty();
-            Some((before.to_owned(), behind.to_owned(), is_blank))
-        };
         let tried = [with_tool(), Json::Null].map(|tools| {
-            let text = around(&tools, json!(MARKERS[0]), [MARKERS[0]; 2]);
-            [text, around(&tools, MARKERS.map(text_part).into_iter().collect(), MARKERS)]
+            let prompt = |content: Json| Trial::new(engine, said(role, content, caps), tools.clone(), None).output;
+            let shown = |content: Json| prompt(content).filter(|prompt| prompt.contains(MARKERS[0]));
+            [shown(json!(MARKERS[0])), shown(MARKERS.map(text_part).into_iter().collect())]
         });
-        let tried: Vec<_> = tried.iter().filter(|[text, parts]| text.is_some() || parts.is_some()).collect();
-        match tried.first() {
+        let alike = |[text, parts]: &[Option<String>; 2]| {
+            let joined = |between| text.as_ref().map(|text| text.replace(MARKERS[0], &MARKERS.join(between)));
+            ["", " ", "\n", "\n\n"].into_iter().any(|between| joined(between) == *parts)
+        };
+        match tried.iter().find(|[text, parts]| text.is_some() || parts.is_some()) {
             None => Form::Unknown,
             Some([None, _]) => Form::Parts,
-            _ if tried.iter().all(|[text, parts]| text == parts) => Form::Both,
+            _ if tried.iter().all(alike) => Form::Both,
             _ => Form::Text,
         }
     }
