@@ -489,7 +489,8 @@ typedef struct {
  *   until a part `tool_reference` reveals it;
  * - `tool_choice`: `auto`, `required`, `none`, a tool by its name, or `allowed_tools`; `parallel_tool_calls` (default
  *   true; false narrows the grammar only);
- * - `response_format`: `text`, `json_object` or `json_schema`; `reasoning_effort`.
+ * - `response_format`: `text`, `json_object` or `json_schema`; beside tools, the output is a call or such a response
+ *   (`tool_choice`: `auto`), or a call (`required`); `reasoning_effort`.
  *
  * It also reads these options, which may instead be in a JSON of their own (`chat_params_from_template_with`):
  *
@@ -500,7 +501,7 @@ typedef struct {
  *   last message, as in transformers; the parsed message has what the prompt has of it;
  * - `compat`: `off` (default), or `llama.cpp`: what other options mean that are not said, as in llama.cpp's own request
  *   (`reasoning_format`: `none`, `parallel_tool_calls`: false, `grammar_style`: `llama.cpp`, `opening_again`: `reasoning`),
- *   and a continued message follows the generation prompt;
+ *   a continued message follows the generation prompt, and no tool can be called beside a `response_format`;
  * - `plain` (default false): the template gets `messages`, `tools`, `documents` and `chat_template_kwargs` unchanged,
  *   in any form, and no other variable, as in transformers;
  * - `for_training` (default false): the defaults of `plain` and `add_generation_prompt` are true and false, for segments and

@@ -48,8 +48,10 @@ impl CompiledFormat {
         let structured = spec.response_schema().is_some();
         let held = match &mut format.constraint {
             // llama.cpp has no grammar for the schema of a response in some families.
-            constraint @ Constraint::Free if structured && spec.grammar_style == GrammarStyle::Faithful => {
-                *constraint = Constraint::Strict(Vec::new());
+            constraint @ (Constraint::Free | Constraint::Lazy(_))
+                if structured && (spec.grammar_style == GrammarStyle::Faithful || spec.call_or_response()) =>
+            {
+                *constraint = Constraint::Strict(constraint.triggers().to_vec());
                 true
             }
             Constraint::Free => false,
@@ -208,13 +210,14 @@ impl CacheKey {
             json_schema,
             leniency,
             grammar_style,
+            compat,
         } = *spec;
         /// The usual length, for two small tools.
         const USUAL: usize = 2 << 10;
         let mut key = Vec::with_capacity(USUAL);
         key.extend([tool_choice as u8, reasoning_format as u8]);
         key.extend([parallel_tool_calls, prose, enable_thinking].map(u8::from));
-        key.extend([grammar_style as u8, json_spacing as u8]);
+        key.extend([grammar_style as u8, json_spacing as u8, compat as u8]);
         serde_json::to_writer(&mut key, &(leniency, opening, prefill, json_schema, offered))
             .expect("all of it can be written");
         CacheKey(key)
@@ -239,7 +242,7 @@ mod tests {
 
     use super::*;
     use chatparse_learn::format::Begun;
-    use chatparse_message::{Dialects, Leniency, ReasoningFormat, ToolChoice};
+    use chatparse_message::{Compat, Dialects, Leniency, ReasoningFormat, ToolChoice};
 
     fn spec<'a>(tools: &'a [Tool], schema: &'a Value) -> FormatSpec<'a> {
         FormatSpec {
@@ -258,6 +261,7 @@ mod tests {
             json_schema: schema,
             leniency: Leniency::default(),
             grammar_style: GrammarStyle::default(),
+            compat: Compat::default(),
         }
     }
 
@@ -312,12 +316,13 @@ mod tests {
             FormatSpec { reasoning_format: ReasoningFormat::None, ..first },
             FormatSpec { enable_thinking: false, ..first },
             FormatSpec { json_schema: &schema, ..first },
+            FormatSpec { compat: Compat::LlamaCpp, ..first },
             FormatSpec { leniency: lenient(Dialects::Off), ..first },
         ];
         for spec in different.into_iter().chain(others.iter().map(|tools| FormatSpec { offered: tools, ..first })) {
             assert!(!Arc::ptr_eq(&found, &cache.get_or_make(&spec, format).unwrap()), "{spec:?}");
+            assert!(Arc::ptr_eq(&found, &cache.get_or_make(&first, format).unwrap()));
         }
-        assert!(Arc::ptr_eq(&found, &cache.get_or_make(&first, format).unwrap()));
     }
 
     #[test]

@@ -612,3 +612,28 @@ fn a_slip_of_the_pen_is_named_in_each_api() {
         .request(&json!({"messages": [], "tools": [{"name": "f", "input_schema": {}, "input_examples": []}]}));
     assert!(error.unwrap_err().message().starts_with("tools[0].input_examples: "));
 }
+
+#[test]
+fn tools_and_a_schema_go_together_in_each_api() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]});
+    let parameters = json!({"type": "object", "properties": {"key": {"type": "string"}}});
+    let function = json!({"name": "get", "parameters": parameters});
+    let format = json!({"type": "json_schema", "name": "a", "schema": schema});
+    let bodies = [
+        json!({"messages": [{"role": "user", "content": "Hi"}], "tools": [{"type": "function", "function": function}],
+               "response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}}),
+        json!({"input": "Hi", "tools": [{"type": "function", "name": "get", "parameters": parameters}], "text": {"format": format}}),
+        json!({"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 9, "tools": [{"name": "get", "input_schema": parameters}],
+               "output_config": {"format": {"type": "json_schema", "schema": schema}}}),
+    ];
+    let template = chatparse::ChatTemplate::builtin("json-call").unwrap();
+    for (api, body) in crate::APIS.into_iter().zip(bodies) {
+        let request = Request::from_json(&api.request(&body).unwrap()).unwrap();
+        let params = template.params(&request).unwrap();
+        assert!(!params.constraint.is_lazy() && params.grammar().text.contains("get"), "{api:?}");
+        let read = |output: &str| params.parser.read(output.as_bytes(), false, false).unwrap().message;
+        assert_eq!(read(r#"{"a": "b"}"#).content, r#"{"a": "b"}"#, "{api:?}");
+        let called = read("<tool_call>\n{\"name\": \"get\", \"arguments\": {\"key\": \"k\"}}\n</tool_call>");
+        assert_eq!((called.tool_calls.len(), &*called.content), (1, ""), "{api:?}");
+    }
+}

@@ -19,13 +19,15 @@ fn bodies() -> Vec<(&'static str, Value)> {
         body
     };
     let tools = json!([tool("get"), tool("get_all")]);
+    let format = json!({"type": "json_schema", "json_schema": {"schema": parameters}});
     let named = json!({"type": "function", "function": {"name": "get"}});
     vec![
         ("auto", body(json!({"tools": tools}))),
         ("required", body(json!({"tools": tools, "tool_choice": "required"}))),
         ("named", body(json!({"tools": tools, "tool_choice": named}))),
         ("parallel", body(json!({"tools": tools, "parallel_tool_calls": true}))),
-        ("schema", body(json!({"response_format": {"type": "json_schema", "json_schema": {"schema": parameters}}}))),
+        ("schema", body(json!({"response_format": format}))),
+        ("tools and schema", body(json!({"response_format": format, "tools": tools}))),
     ]
 }
 
@@ -41,11 +43,11 @@ fn told(template: &ChatTemplate, asked: &str, body: &Value) -> Option<String> {
     }
     if params.constraint == Constraint::Free {
         let reason = grammar.text.is_empty() && !grammar.report.is_empty();
-        let reason = reason && (asked != "schema" || body["grammar_style"] == "llama.cpp");
+        let reason = reason && (!asked.ends_with("schema") || body["grammar_style"] == "llama.cpp");
         return (!reason).then(|| format!("no grammar, and {:?}", grammar.report));
     }
-    if params.constraint.is_lazy() && triggers.is_empty() {
-        return Some("a grammar that nothing triggers".to_owned());
+    if params.constraint.is_lazy() && (triggers.is_empty() || asked.ends_with("schema")) {
+        return Some("a grammar that is lazy".to_owned());
     }
     // What a lazy grammar constrains begins with its trigger, and any other behind the prompt's end.
     let begin = if params.constraint.is_lazy() { "" } else { &*params.generation_prompt };

@@ -2,14 +2,17 @@
 //! many outputs of each kind a template has, `CHATPARSE_SEED` which.
 
 mod alike;
+mod answered;
 mod begun;
 mod broken;
 #[path = "../properties/cases/choices.rs"]
 #[allow(dead_code, reason = "the properties of random input use the rest")]
 mod choices;
+mod declared;
 mod held;
 mod marked;
 mod mutated;
+mod parts;
 mod quoted;
 #[path = "../support/shown.rs"]
 mod shown;
@@ -48,6 +51,19 @@ fn run(check: impl Fn(&Loaded, &Written, usize) -> (Vec<String>, usize)) {
     let calling = all().iter().filter(|loaded| loaded.written.is_some()).count();
     assert!(all().is_empty() || calling >= CALLING, "only {calling} templates write calls that are read");
     assert!(wrong.is_empty(), "{} of {looked} outputs:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// The same for requests, with our own templates.
+fn each(check: impl Fn(&ChatTemplate) -> (Vec<String>, usize)) {
+    let builtin = chatparse::builtin::names().filter_map(|name| Some((name.to_owned(), ChatTemplate::builtin(name)?)));
+    let beside = all().iter().map(|loaded| (loaded.name.clone(), loaded.template.clone()));
+    let (mut wrong, mut looked) = (Vec::new(), 0);
+    for (name, template) in builtin.chain(beside) {
+        let (found, count) = check(&template);
+        wrong.extend(found.into_iter().map(|found| format!("{name}: {found}")));
+        looked += count;
+    }
+    assert!(wrong.is_empty(), "{} of {looked} requests:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 /// The same for outputs that are made by chance, so many of each template.
@@ -105,16 +121,23 @@ fn what_begins_alike_is_told_apart() {
 }
 
 #[test]
+fn a_call_or_what_the_schema_asks_for() {
+    run(|loaded, written, _| answered::check(&loaded.template, written));
+}
+
+#[test]
 fn a_continued_message_is_a_beginning_of_the_whole() {
-    let builtin = chatparse::builtin::names().filter_map(|name| Some((name.to_owned(), ChatTemplate::builtin(name)?)));
-    let beside = all().iter().map(|loaded| (loaded.name.clone(), loaded.template.clone()));
-    let (mut wrong, mut looked) = (Vec::new(), 0);
-    for (name, template) in builtin.chain(beside) {
-        let (found, count) = begun::check(&template);
-        wrong.extend(found.into_iter().map(|found| format!("{name}: {found}")));
-        looked += count;
-    }
-    assert!(wrong.is_empty(), "{} of {looked} requests:\n{}", wrong.len(), wrong.join("\n"));
+    each(begun::check);
+}
+
+#[test]
+fn a_value_is_read_however_it_is_declared() {
+    run(|loaded, _, _| declared::check(&loaded.template));
+}
+
+#[test]
+fn a_text_part_is_rendered_as_the_text() {
+    each(parts::check);
 }
 
 #[test]

@@ -191,17 +191,22 @@ fn border(output: &str, end: usize, name: usize) -> usize {
 
 /// What the template writes for these calls, less the end of the turn, and what reads it: `None` where it does not read it back.
 pub fn turn(template: &ChatTemplate, tools: &Value, calls: &[Call]) -> Option<(Params, String)> {
+    turn_of(template, &json!({"tools": tools}), &["Let me see.", ""], calls)
+}
+
+/// The same with these fields in the request, and one of these texts in front.
+pub fn turn_of(template: &ChatTemplate, fields: &Value, contents: &[&str], calls: &[Call]) -> Option<(Params, String)> {
     let ways = [(true, ""), (false, ""), (true, "Medlar.")];
-    let all = ways.into_iter().flat_map(|way| ["Let me see.", ""].map(|content| (way, content)));
+    let all = ways.into_iter().flat_map(|way| contents.iter().map(move |content| (way, *content)));
     all.into_iter().find_map(|((thinks, thought), content)| {
-        let body = json!({
+        let mut body = json!({
             "messages": [{"role": "user", "content": "Well?"}],
-            "tools": tools,
             "parallel_tool_calls": true,
             "reasoning_format": "auto",
             "enable_thinking": thinks,
             "now": 0,
         });
+        body.as_object_mut()?.extend(fields.as_object()?.clone());
         let params = |body: &Value| template.params(&Request::from_json(body).expect("it has the right shape")).ok();
         let asked = params(&body)?;
         let said = calls.iter().enumerate().map(|(index, (name, arguments))| {

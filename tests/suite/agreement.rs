@@ -98,7 +98,10 @@ fn what_strict_grammars_allow_matches() {
         if !has_format(&template) {
             continue;
         }
-        for more in [json!({"tool_choice": "required"}), json!({"tools": [], "json_schema": schema})] {
+        let key = json!({"type": "object", "properties": {"key": {"type": "string"}}});
+        let tools = json!([{"type": "function", "function": {"name": "get", "parameters": key}}]);
+        let answers = [json!({"tools": [], "json_schema": schema}), json!({"json_schema": schema, "tools": tools})];
+        for more in [json!({"tool_choice": "required"})].into_iter().chain(answers) {
             let params = params(&template, more.clone());
             if !matches!(params.constraint, Constraint::Strict(_)) {
                 continue;

@@ -43,7 +43,7 @@ use chatparse_message::text_part;
 
 pub use chatparse_base::{Error, ErrorKind, Result};
 use env::Engine;
-use probe::caps;
+use probe::caps::{self, Form};
 pub use probe::labels::{Edge, Label, Labels, VALUES};
 pub use probe::marks::Marks;
 pub use request::continued::{cut, whole};
@@ -164,6 +164,8 @@ pub struct Template {
     shows_any_arguments: OnceLock<bool>,
     named_by_id: OnceLock<bool>,
     reasoning_in: OnceLock<prepare::ReasoningIn>,
+    /// How the content of each role may be given.
+    forms: [OnceLock<Form>; caps::ROLES.len()],
     media: OnceLock<media::Shown>,
     namespaces: OnceLock<String>,
     trials: OnceLock<Engine>,
@@ -235,6 +237,7 @@ impl Template {
             shows_any_arguments: OnceLock::new(),
             named_by_id: OnceLock::new(),
             reasoning_in: OnceLock::new(),
+            forms: Default::default(),
             media: OnceLock::new(),
             namespaces: OnceLock::new(),
             trials: OnceLock::new(),
@@ -334,6 +337,12 @@ impl Template {
         *self
             .reasoning_in
             .get_or_init(|| prepare::ReasoningIn::of(&self.source, |message| caps::prompt_with(self.trials(), message)))
+    }
+
+    /// How the content of this role may be given.
+    fn form(&self, role: &str) -> Form {
+        let known = caps::ROLES.iter().zip(&self.forms).find(|(known, _)| **known == role);
+        known.map_or(Form::Unknown, |(_, form)| *form.get_or_init(|| Form::of(self.trials(), role, self.caps())))
     }
 
     /// Renders a conversation.

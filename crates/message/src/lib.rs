@@ -251,7 +251,8 @@ pub enum Compat {
     #[default]
     Off,
     /// llama.cpp's. A continued message follows the generation prompt. Reasoning stays in the content, a grammar has one call,
-    /// schemas become its text, and reasoning that opens again is reasoning.
+    /// schemas become its text, and reasoning that opens again is reasoning. No tool can be called beside the schema of a
+    /// response. Text parts are joined for all roles or for none.
     LlamaCpp,
 }
 
@@ -454,7 +455,7 @@ pub struct Request {
     pub leniency: Leniency,
     /// The template variable `enable_thinking`.
     pub enable_thinking: bool,
-    /// The schema of a structured response; `Null` if there is none.
+    /// The schema of a structured response; `Null` if there is none. Where calls are allowed, one may stand in its place.
     pub json_schema: Value,
     /// The caller's GBNF; empty for none. Cannot be combined with tools.
     pub grammar: String,

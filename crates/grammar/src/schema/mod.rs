@@ -9,6 +9,7 @@ mod pointer;
 mod types;
 mod uri;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -16,10 +17,12 @@ use serde_json::Value;
 pub(super) use self::document::{Base, Document, Steps, draft_within};
 pub(super) use self::draft::{Draft, Fields};
 pub(super) use self::keywords::Keywords;
+use self::pointer::place;
 pub(super) use self::pointer::{escaped, find};
 pub(super) use self::types::{Format, all_of, has_object_keywords, has_string_keywords};
 pub use self::types::{Types, may_be_string, types};
 use chatparse_base::{Error, ErrorKind, number};
+use chatparse_peg::SchemaRef;
 
 /// Parses a schema.
 ///
@@ -47,6 +50,36 @@ pub(super) fn has_parameters(given: &Value) -> bool {
 /// A schema for no arguments.
 pub(super) fn no_parameters() -> Value {
     json!({"type": "object", "properties": {}})
+}
+
+/// The places in its document of a schema and of those that it combines, and whether each must hold. `refers`: also those that it
+/// refers to.
+pub fn places(schema: &SchemaRef, refers: bool) -> Vec<(SchemaRef, bool)> {
+    let mut pending = vec![(schema.clone(), true)];
+    let (mut seen, mut places) = (BTreeSet::new(), Vec::new());
+    while let Some((schema, must)) = pending.pop() {
+        if !seen.insert(schema.pointer.clone()) {
+            continue;
+        }
+        let list = |key: &str| schema.get().get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let branches = |key: &'static str, must: bool| {
+            let all = (0..list(key).len()).rev();
+            all.map(|index| (schema.within(&[key, &index.to_string()]), must)).collect::<Vec<_>>()
+        };
+        for key in ["oneOf", "anyOf"] {
+            let alone =
+                list(key).iter().filter(|branch| branch.get("type").is_none_or(|kind| kind != "null")).count() < 2;
+            pending.extend(branches(key, must && alone));
+        }
+        pending.extend(branches("allOf", must));
+        let target = schema.get().get("$ref").filter(|_| refers).and_then(|target| place(target, &schema.document));
+        pending.extend(target.map(|place| {
+            let pointer = place.into();
+            (SchemaRef { pointer, ..schema.clone() }, must)
+        }));
+        places.push((schema, must));
+    }
+    places
 }
 
 /// The properties of an object schema, in order, and whether each is required.

@@ -27,6 +27,15 @@ pub fn target<'a>(reference: &Value, root: &'a Value) -> Option<&'a Value> {
     find(root, local(reference)?).ok()
 }
 
+/// The JSON pointer of a `$ref`'s target; `None` if there is none, or it is outside of `root`.
+pub fn place(reference: &Value, root: &Value) -> Option<String> {
+    let place = steps(local(reference)?).try_fold((root, String::new()), |(value, place), step| {
+        let (name, found) = inside(value, step)?;
+        Some((found, format!("{place}/{}", escaped(&name))))
+    });
+    place.map(|(_, place)| place)
+}
+
 /// A name, escaped as a step of a JSON pointer.
 pub fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
@@ -97,6 +106,7 @@ mod tests {
         ] {
             let found = target(&reference.into(), &root);
             assert_eq!(found, pointer.and_then(|pointer| root.pointer(pointer)), "{reference}");
+            assert_eq!(place(&reference.into(), &root).as_deref(), pointer, "{reference}");
         }
     }
 }

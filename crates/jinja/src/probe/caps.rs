@@ -121,6 +121,65 @@ fn content(engine: &Engine) -> (bool, bool) {
     (string, typed)
 }
 
+/// The roles whose content is tried.
+pub(crate) const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
+
+/// How the content of a role may be given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As one text: of a list of parts not all is shown, or more than their texts.
+    Text,
+    /// As a list of parts.
+    Parts,
+    /// A list is rendered as its texts are.
+    Both,
+    /// The trials show no content.
+    Unknown,
+}
+
+impl Form {
+    /// Renders a text and a list of two, with tools and without.
+    pub(crate) fn of(engine: &Engine, role: &str, caps: &Caps) -> Form {
+        const MARKERS: [&str; 2] = ["TEXT_MARKER", "OTHER_MARKER"];
+        let tried = [with_tool(), Json::Null].map(|tools| {
+            let prompt = |content: Json| Trial::new(engine, said(role, content, caps), tools.clone(), None).output;
+            let shown = |content: Json| prompt(content).filter(|prompt| prompt.contains(MARKERS[0]));
+            [shown(json!(MARKERS[0])), shown(MARKERS.map(text_part).into_iter().collect())]
+        });
+        let alike = |[text, parts]: &[Option<String>; 2]| {
+            let joined = |between| text.as_ref().map(|text| text.replace(MARKERS[0], &MARKERS.join(between)));
+            ["", " ", "\n", "\n\n"].into_iter().any(|between| joined(between) == *parts)
+        };
+        match tried.iter().find(|[text, parts]| text.is_some() || parts.is_some()) {
+            None => Form::Unknown,
+            Some([None, _]) => Form::Parts,
+            _ if tried.iter().all(alike) => Form::Both,
+            _ => Form::Text,
+        }
+    }
+}
+
+/// A conversation in which this role says `content`.
+fn said(role: &str, content: Json, caps: &Caps) -> Json {
+    let user = json!({"role": "user", "content": caps.content("User message")});
+    let message = json!({"role": role, "content": content});
+    let messages = match role {
+        "system" => json!([message, user]),
+        "assistant" => json!([user, message, user]),
+        "tool" => {
+            let arguments = json!({"arg": "value"});
+            let arguments = if caps.object_arguments { arguments } else { json!(arguments.to_string()) };
+            let mut messages = exchange(&arguments, 1, caps);
+            messages[0]["content"] = user["content"].clone();
+            messages[2]["content"] = message["content"].clone();
+            messages[2]["name"] = json!("tool1");
+            messages.as_array().into_iter().flatten().take(3).cloned().collect()
+        }
+        _ => json!([message]),
+    };
+    completed(messages, caps)
+}
+
 /// The part of [`Caps`] about tools.
 struct Tools {
     tools: bool,

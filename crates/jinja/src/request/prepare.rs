@@ -6,14 +6,14 @@ use std::sync::Arc;
 use minijinja::value::Value as Engine;
 use serde_json::Value;
 
-use crate::probe::caps::reads_field;
+use crate::probe::caps::{Form, reads_field};
 use crate::request::media;
 use crate::request::messages::{Messages, Shown};
-use crate::{Caps, Conversation, Template, system_clock};
+use crate::{Conversation, Template, system_clock};
 use chatparse_base::{Error, Result, number};
 use chatparse_message::{
-    Continuation, MalformedArguments, Media, Message, REASONING, Request, THINKING, TOOL_REFERENCE, Tool, ToolChoice,
-    text_part, thinking_part,
+    Compat, Continuation, MalformedArguments, Media, Message, REASONING, Request, THINKING, TOOL_REFERENCE, Tool,
+    ToolChoice, text_part, thinking_part,
 };
 
 /// A request, converted for rendering.
@@ -125,10 +125,10 @@ pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
             return Shown::Texts(texts);
         }
         if message.parts.iter().all(|part| part.source.is_none()) {
-            return Shown::Json(message_json(message, template));
+            return Shown::Json(message_json(message, template, request.compat));
         }
         let placed = media::placed(message, index, template, &request.media_marker, &mut media);
-        Shown::Json(message_json(&placed, template))
+        Shown::Json(message_json(&placed, template, request.compat))
     };
     let mut messages: Vec<Shown> = shown.iter().enumerate().map(|(index, message)| placed(index, message)).collect();
     for (index, message) in messages.iter_mut().enumerate() {
@@ -192,7 +192,7 @@ fn texts(message: &Message, template: &Template) -> Option<Vec<(&'static str, En
     Some(texts)
 }
 
-fn message_json(message: &Message, template: &Template) -> Value {
+fn message_json(message: &Message, template: &Template, compat: Compat) -> Value {
     let trimmed;
     let message = if template.ways.trims {
         trimmed = trim(message.clone());
@@ -207,11 +207,12 @@ fn message_json(message: &Message, template: &Template) -> Value {
     };
     let message = &*apart;
     let mut json = message.to_json();
-    if let Some(content) = json.get_mut("content") {
-        fit_content(content, template.caps());
-    }
     if message.role == "developer" && !template.ways.knows_developer {
         json["role"] = json!("system");
+    }
+    let role = json["role"].as_str().unwrap_or_default().to_owned();
+    if let Some(content) = json.get_mut("content") {
+        fit_content(content, &role, template, compat);
     }
     if !message.reasoning_content.is_empty() {
         let thought = &message.reasoning_content;
@@ -237,18 +238,32 @@ fn trim(mut message: Message) -> Message {
     message
 }
 
-/// Converts the content, if the template takes only one form.
-fn fit_content(content: &mut Value, caps: &Caps) {
-    match content {
-        Value::String(text) if caps.wants_parts() => {
-            *content = caps.content(text);
-        }
-        // As in llama.cpp, even if the template would render the parts; parts with media stay.
-        Value::Array(parts) if caps.string_content && !caps.typed_content && parts.iter().all(is_text) => {
+/// Converts the content to the form that the template takes for this role; in llama.cpp's way, for the user's. Parts with media
+/// stay.
+fn fit_content(content: &mut Value, role: &str, template: &Template, compat: Compat) {
+    let caps = template.caps();
+    let form = || if compat == Compat::LlamaCpp { Form::Unknown } else { template.form(role) };
+    if let Value::Array(parts) = content
+        && parts.iter().all(is_text)
+    {
+        let is_one = parts.len() == 1;
+        let joined = match form() {
+            Form::Text => true,
+            Form::Parts => false,
+            Form::Both => is_one,
+            Form::Unknown if compat == Compat::LlamaCpp => caps.string_content && !caps.typed_content,
+            Form::Unknown => is_one || !caps.wants_parts(),
+        };
+        if joined {
             let texts = parts.iter().map(|part| ("text", part["text"].as_str().unwrap_or_default()));
             *content = Value::String(chatparse_message::join_parts(texts));
         }
-        _ => {}
+    }
+    if let Value::String(text) = content
+        && caps.wants_parts()
+        && form() != Form::Text
+    {
+        *content = caps.content(text);
     }
 }
 

@@ -6,8 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Deref;
 
 use chatparse_base::json_string;
-use chatparse_grammar::schema::{self, Types};
-use chatparse_grammar::spelled;
+use chatparse_grammar::{schema, spelled};
 use chatparse_message::{OpeningAgain, Tool, UnknownTools};
 use serde_json::Value;
 use smol_str::SmolStr;
@@ -350,14 +349,12 @@ impl FormatBuilder {
         self.tag(Tag::ArgText, child)
     }
 
-    /// Null in front of what closes the value: the word `null` or `None`, or an empty value if the types allow no text.
+    /// Null in front of what closes the value: the word `null` or `None`, or nothing if it may be `empty`.
     /// `bare`: no text can stand there without quotes, so `none` is no text.
-    pub fn null(&self, types: Types, bare: bool, close: ExprId) -> ExprId {
+    pub fn null(&self, empty: bool, bare: bool, close: ExprId) -> ExprId {
         let mut words = vec![self.literal("null"), self.literal("None")];
         words.extend(bare.then(|| self.literal("none")));
-        if !types.has(Types::STRING) {
-            words.push(self.empty());
-        }
+        words.extend(empty.then(|| self.empty()));
         let null = self.whole(Tag::ArgNull, self.choice(words));
         self.tolerated(self.atomic(self.sequence([null, close])))
     }

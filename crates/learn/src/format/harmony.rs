@@ -5,7 +5,7 @@ use super::builder::FormatBuilder;
 use super::tag::Tag;
 use super::{Begun, Delimiter, Format, FormatSpec, Thinking};
 use chatparse_grammar::Trigger;
-use chatparse_message::Tool;
+use chatparse_message::{Compat, Tool};
 use chatparse_peg::{Arena, ExprId, Notation, Spacing};
 
 /// The model family that writes the format.
@@ -74,19 +74,27 @@ impl Harmony<'_> {
         let preamble = if spec.calls_only() { p.tolerated(preamble) } else { preamble };
         let any = [preamble, analysis];
 
-        let (first, last, must) = if let Some(schema) = spec.response_object() {
+        let response = spec.response_object().map(|schema| {
             let value = p.content(p.schema(p.json(), "response-format-schema", schema.clone(), Notation::Json));
-            let response = p.rule("response-format", p.sequence([self.final_header(), value]));
-            (analysis, self.ended(response, &[END]), true)
-        } else if spec.tools().is_empty() {
-            let unsolicited = (self.dialect == Dialect::GptOss).then(|| self.unsolicited());
-            (p.rule("any", p.choice(any.into_iter().chain(unsolicited))), self.final_message(), false)
-        } else {
-            let calls = p.sequence([self.header_before_another(), self.calls(start), self.behind_calls(start, any)]);
-            let calls = self.ended(calls, &[CALL, END]);
-            let must = spec.call_required();
-            let last = if must { calls } else { p.choice([calls, self.final_message()]) };
-            (p.rule("any", p.choice(any)), last, must)
+            // As in learnt formats, what opens an answer may be missing.
+            let header = Some(self.final_header()).into_iter().chain((spec.compat == Compat::Off).then(|| p.empty()));
+            self.ended(p.rule("response-format", p.sequence([p.choice(header), value])), &[END])
+        });
+        let must = response.is_some() || spec.call_required() && !spec.tools().is_empty();
+        let (first, last) = match response {
+            Some(response) if !spec.call_or_response() => (analysis, response),
+            None if spec.tools().is_empty() => {
+                let unsolicited = (self.dialect == Dialect::GptOss).then(|| self.unsolicited());
+                (p.rule("any", p.choice(any.into_iter().chain(unsolicited))), self.final_message())
+            }
+            response => {
+                let calls = [self.header_before_another(), self.calls(start), self.behind_calls(start, any)];
+                let calls = self.ended(p.sequence(calls), &[CALL, END]);
+                // No text is in front of a structured response.
+                let first = if response.is_some() { [analysis, p.tolerated(preamble)] } else { any };
+                let answer = response.or_else(|| (!must).then(|| self.final_message()));
+                (p.rule("any", p.choice(first)), p.choice([calls].into_iter().chain(answer)))
+            }
         };
         let last = p.sequence([start, last]);
         // If neither a call nor a structured response is required, any message may end the turn.

@@ -14,7 +14,7 @@ use super::{Begun, Constraint, Delimiter, Format, FormatSpec, Thinking};
 use crate::analysis::turn::{Edge, Glue, Spot, TurnFormat};
 use crate::analysis::{Layout, ToolFormat};
 use chatparse_grammar::Trigger;
-use chatparse_message::GrammarStyle;
+use chatparse_message::{Compat, GrammarStyle};
 use chatparse_peg::ExprId;
 
 /// How a model deviates from what its template writes, where not all models do.
@@ -163,12 +163,21 @@ impl<'a> Writer<'a> {
             }
         };
         let begun = spec.begun_content();
-        if let Some(schema) = spec.response_schema() {
+        let response = spec.response_schema().map(|schema| {
             let wrapped = self.edges(self.begin(), Spot::Content);
             let wrapped = wrapped.filter(|edge| !edge.glue.is_blank() && begun.is_none());
-            let open =
-                p.choice(wrapped.map(|edge| glue(p, &edge.glue, None, "")).chain([p.empty()]).collect::<Vec<_>>());
-            steps.extend([open, p.response(schema), self.close(&[Spot::Content])]);
+            let open = wrapped.map(|edge| glue(p, &edge.glue, None, "")).chain([p.empty()]);
+            p.sequence([p.choice(open.collect::<Vec<_>>()), p.response(schema), self.close(&[Spot::Content])])
+        });
+        // An engine may hold the model to the schema from the first byte on, also where the prompt has opened reasoning.
+        let thinks = self.thought.is_some_and(|thought| thought.open.is_empty()) && self.reads_thoughts();
+        let thoughtless =
+            response.filter(|_| thinks && spec.begun.is_none() && spec.compat == Compat::Off).map(|all| {
+                let all = p.sequence([all, self.end(), p.end()]);
+                p.sequence([p.and(all), all])
+            });
+        if let Some(response) = response.filter(|_| !self.callable || !spec.call_or_response()) {
+            steps.push(response);
         } else {
             // The end of the last text of a turn is not repeated behind calls.
             let close = self.close(&[Spot::Content]);
@@ -178,7 +187,7 @@ impl<'a> Writer<'a> {
             let [at_once, marked] =
                 [at_once, marked].map(|ways| p.choice(ways.into_iter().map(|(_, way)| way).collect::<Vec<_>>()));
             let behind = match self.callable {
-                true if spec.call_required() => marked,
+                true if spec.call_required() || response.is_some() => marked,
                 true if self.tolerances.allowed_calls => {
                     p.choice([marked, p.sequence([p.not(self.announced_call()), self.last_text(Vec::new())])])
                 }
@@ -188,17 +197,20 @@ impl<'a> Writer<'a> {
             let empty = self.empty_section().map(|section| p.tolerated(p.optional(p.marker(section))));
             let content = if spec.calls_only() { p.tolerated(self.content()) } else { self.content() };
             let all = p.sequence([content].into_iter().chain(empty).chain([behind]).collect::<Vec<_>>());
-            steps.push(match begins_turn {
-                true => {
+            steps.push(match (response, begins_turn) {
+                // No text that the schema does not ask for is in front of a call.
+                (Some(response), _) => p.choice([at_once, marked, response, p.tolerated(all)]),
+                (None, true) => {
                     let glues = self.before_first_call().iter().filter(|glue| self.begins_turn(glue));
                     let opens = glues.map(|open| glue(p, open, None, "")).collect::<Vec<_>>();
                     p.choice([at_once, p.sequence([p.not(p.sequence([p.choice(opens), self.named_call()])), all])])
                 }
-                false => all,
+                (None, false) => all,
             });
         }
         steps.extend([self.end(), p.end()]);
-        p.sequence(steps)
+        let front = steps.remove(0);
+        p.sequence([front, p.choice(thoughtless.into_iter().chain([p.sequence(steps)]))])
     }
 
     /// A message that the prompt has begun: the template's text in front of it, its reasoning, and its content so far, which the

@@ -37,7 +37,7 @@ pub use tag::Tag;
 use crate::analysis::{Layout, ReasoningLayout, ReasoningMode};
 use chatparse_grammar::Trigger;
 use chatparse_message::{
-    Continuation, GrammarStyle, JsonSpacing, Leniency, Message, ReasoningFormat, Request, Tool, ToolChoice,
+    Compat, Continuation, GrammarStyle, JsonSpacing, Leniency, Message, ReasoningFormat, Request, Tool, ToolChoice,
 };
 use chatparse_peg::{Arena, Spacing};
 
@@ -74,6 +74,8 @@ pub struct FormatSpec<'a> {
     pub leniency: Leniency,
     /// How schemas are turned into grammar rules.
     pub grammar_style: GrammarStyle,
+    /// Whose ways count: in llama.cpp's, no tool is called beside a structured response.
+    pub compat: Compat,
 }
 
 impl<'a> FormatSpec<'a> {
@@ -95,6 +97,7 @@ impl<'a> FormatSpec<'a> {
             json_schema: &request.json_schema,
             leniency: request.leniency,
             grammar_style: request.grammar_style,
+            compat: request.compat,
         }
     }
 
@@ -148,9 +151,15 @@ impl<'a> FormatSpec<'a> {
         self.response_object().filter(|schema| schema.as_object().is_some_and(|fields| !fields.is_empty()))
     }
 
-    /// Like [`FormatSpec::response_schema`], but includes `{}` (any JSON).
+    /// Like [`FormatSpec::response_schema`], but includes `{}` (any JSON). Where a call is required, there is no response.
     pub fn response_object(&self) -> Option<&'a Value> {
-        Some(self.json_schema).filter(|schema| schema.is_object())
+        let calls_only = self.call_or_response() && self.call_required();
+        Some(self.json_schema).filter(|schema| schema.is_object() && !calls_only)
+    }
+
+    /// Whether a call may stand in place of a structured response.
+    pub fn call_or_response(&self) -> bool {
+        self.compat == Compat::Off && !self.tools().is_empty()
     }
 
     /// The constraint of a format with these triggers. `structured`: the response has a schema.

@@ -72,7 +72,7 @@ impl Arguments<'_> {
         }
         let root = SchemaRef::from(schema::parameters(&self.tool.parameters));
         let prefix = format!("tool-{}-arg-", self.tool.name);
-        let all: Vec<Member> = members(&root, &prefix).collect();
+        let all = members(&root, &prefix, true);
         let known = all.iter().map(|member| (p.rule(member.rule.clone(), self.argument(member)), member.required));
         // A tag that opens an argument and stands there twice is glue. Not a part of each argument: they begin with fixed texts.
         let twice = tag(&self.members.next).filter(|_| self.members.in_front_of_each()).map(|tag| {
@@ -196,11 +196,11 @@ impl Arguments<'_> {
             return p.reference(rule);
         }
         let space = &marker.head()[marker.head().trim_end().len()..];
-        let root = schema::parameters(&self.tool.parameters);
+        let root = SchemaRef::from(schema::parameters(&self.tool.parameters));
         let opens = Glue::common_start(self.members.slots.iter().map(|(_, slot)| &slot.open));
         let is_marked = is_strong(&self.members.next) && opens.is_literal() && !opens.is_blank();
-        let names = schema::members(&root).filter(|_| is_marked);
-        let names = names.map(|(name, ..)| format!("{space}{}{name}{}", self.members.next.head(), opens.head()));
+        let names = members(&root, "", true).into_iter().filter(|_| is_marked);
+        let names = names.map(|one| format!("{space}{}{}{}", self.members.next.head(), one.name, opens.head()));
         let end = self.close.map(|close| close.and(self.wrapper_close));
         let end = end.filter(|close| !close.marker_spans().is_empty() && close.is_literal());
         let end = end.map(|close| format!("{space}{}", close.head()));
@@ -220,14 +220,14 @@ impl Arguments<'_> {
         if p.is_defined(&name) {
             return p.reference(name);
         }
-        let root = schema::parameters(&self.tool.parameters);
+        let root = SchemaRef::from(schema::parameters(&self.tool.parameters));
         let next = glue(p, &self.members.next, Some(self.tool), "");
         let ways = befores(self.members).into_iter().map(|before| {
             let slots = self.members.slots.iter().map(|(_, slot)| slot).filter(|slot| slot.before == *before);
             let opens = Glue::common_start(slots.map(|slot| &slot.open));
             let opens = unquoted(&opens).unwrap_or(opens);
-            let names = schema::members(&root)
-                .map(|(name, ..)| p.sequence([p.marker(name), glue(p, &opens, Some(self.tool), name)]));
+            let names = members(&root, "", true).into_iter().map(|member| member.name);
+            let names = names.map(|name| p.sequence([p.marker(name), glue(p, &opens, Some(self.tool), name)]));
             p.sequence([glue(p, before, Some(self.tool), ""), p.choice(names.collect::<Vec<_>>())])
         });
         let another = p.sequence([next, p.choice(ways.collect::<Vec<_>>())]);

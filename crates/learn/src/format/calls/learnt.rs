@@ -10,7 +10,7 @@ use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue, is_strong};
 use super::arguments::Arguments;
 use super::ids::{generated_id, is_member, named_id, opening, quoted_id};
-use super::members::unlisted_name;
+use super::members::{members, unlisted_name};
 use super::order;
 use crate::analysis::turn::{CallForm, CallPiece, Glue, GluePiece, Members, Spot, TurnFormat};
 use crate::format::wrappers::is_marker;
@@ -360,7 +360,7 @@ impl Call<'_> {
         let call = p.choice(without.into_iter().chain([self.arguments_and_end(tail, &first, close)]));
         // Where arguments are required, a call without any is none that is asked for.
         let lacks = !tail.form.pieces.iter().any(CallPiece::holds_arguments)
-            && schema::members(&schema::parameters(&self.tool.parameters)).any(|(.., required)| required);
+            && members(&schema::parameters(&self.tool.parameters).into(), "", true).iter().any(|member| member.required);
         if lacks { p.tolerated(call) } else { call }
     }
 

@@ -1,5 +1,7 @@
 //! Members of an object that are written one by one: a call's arguments, and objects inside them.
 
+use std::collections::HashMap;
+
 use super::super::builder::FormatBuilder;
 use super::super::glue::is_strong;
 use crate::analysis::turn::{Glue, Slot, ValueKind};
@@ -44,19 +46,33 @@ impl Member<'_> {
     }
 }
 
-/// The properties of an object schema, in order. The names of their rules begin with `prefix`.
-pub(super) fn members<'a>(object: &'a SchemaRef, prefix: &str) -> impl Iterator<Item = Member<'a>> {
-    schema::members(object.get()).map(move |(name, _, required)| Member {
-        name,
-        schema: object.within(&["properties", name]),
-        required,
-        rule: format!("{prefix}{name}"),
-    })
+/// The properties of an object schema, in order, with those of the schemas that it combines. The names of their rules begin with
+/// `prefix`. `refers`: also those of the schemas that it refers to, which cost as much as what they have at each place.
+pub(super) fn members<'a>(object: &'a SchemaRef, prefix: &str, refers: bool) -> Vec<Member<'a>> {
+    let (mut members, mut known): (Vec<Member>, HashMap<&str, usize>) = Default::default();
+    for (place, must) in schema::places(object, refers) {
+        let fields = object.document.pointer(&place.pointer).unwrap_or(&Value::Null);
+        for (name, _, required) in schema::members(fields) {
+            let (schema, required) = (place.within(&["properties", name]), must && required);
+            let at = *known.entry(name).or_insert(members.len());
+            match members.get_mut(at) {
+                None => members.push(Member { name, schema, required, rule: format!("{prefix}{name}") }),
+                Some(member) => {
+                    member.required |= required;
+                    // One of several that it may be.
+                    if !must && member.schema.get() != schema.get() {
+                        member.schema = Member::any().schema;
+                    }
+                }
+            }
+        }
+    }
+    members
 }
 
 /// Stands for any name that an object schema does not list. `prefix` makes the name of its rule unique.
 pub(super) fn unlisted_name(p: &FormatBuilder, prefix: &str, object: &SchemaRef) -> String {
-    let names: Vec<&str> = schema::members(object.get()).map(|(name, ..)| name).collect();
+    let names: Vec<&str> = members(object, "", true).iter().map(|member| member.name).collect();
     p.any_name_but(&format!("listed-{prefix}"), &names)
 }
 

@@ -5,9 +5,9 @@ use super::super::glue::{self as text, glue};
 use super::super::tag::Tag;
 use super::members::{Member, members, name_quotes, no_json, perhaps_quoted, shown, sign};
 use crate::analysis::turn::{Container, Encoding, Glue, Nested, Slot, ValueKind};
-use chatparse_grammar::schema::Types;
+use chatparse_grammar::schema::{self, Types};
 use chatparse_message::Tool;
-use chatparse_peg::{ExprId, Literals, Notation};
+use chatparse_peg::{ExprId, Literals, Notation, SchemaRef};
 
 /// The values of one tool's arguments.
 pub(super) struct Values<'a> {
@@ -155,7 +155,12 @@ impl Values<'_> {
         }
         if let Some(slot) = of(ValueKind::Null).next().or(others.first().copied()).filter(|_| types.has(Types::NULL)) {
             let bare = texts.iter().all(|text| text.encoding == Encoding::Quoted || text.open != slot.open);
-            ways.push(p.tolerated(p.sequence([rest(slot), p.null(types, bare, close(slot))])));
+            // Where nothing closes a value, what follows shows that there is none.
+            let after = self.after.filter(|_| depth == 0 && slot.close.is_blank());
+            let empty = !types.has(Types::STRING) && (after.is_some() || !slot.close.is_blank());
+            let after = after.map(|after| p.and(p.sequence([p.space(), after])));
+            let close = p.sequence([close(slot)].into_iter().chain(after));
+            ways.push(p.tolerated(p.sequence([rest(slot), p.null(empty, bare, close)])));
         }
         let mut spares: Vec<&Slot> = spare.into_iter().collect();
         for slot in others {
@@ -288,8 +293,9 @@ impl Values<'_> {
             ValueKind::Array => (self.nested.array.as_ref()?, ANY[0]),
             _ => (self.nested.object.as_ref()?, ANY[1]),
         };
-        let schema = member.schema.get();
-        let described = schema.get("items").is_some() || schema.get("properties").is_some();
+        let places = schema::places(&member.schema, false);
+        let has = |schema: &SchemaRef| ["items", "properties"].iter().any(|key| schema.get().get(key).is_some());
+        let described = places.iter().any(|(schema, _)| has(schema));
         if described && depth < SCHEMA_LEVELS {
             return Some((container.open.and(&container.each), self.expr(kind, container, slot, member, depth + 1)));
         }
@@ -312,17 +318,17 @@ impl Values<'_> {
         let end = p.choice(ends.map(|end| glue(p, &end, Some(self.tool), name)).collect::<Vec<_>>());
         let (known, any) = match kind {
             ValueKind::Array => {
-                let schema = member.schema.within(&["items"]);
-                let known = !schema.get().is_null();
+                let places = schema::places(&member.schema, false).into_iter();
+                let mut items = places.map(|(schema, _)| schema.within(&["items"]));
+                let items = items.find(|schema| !schema.get().is_null());
                 let item = Member { rule: format!("{}-item", member.rule), ..Member::any() };
-                let item =
-                    Member { name: member.name, schema: if known { schema } else { item.schema.clone() }, ..item };
+                let item = Member { name: member.name, schema: items.unwrap_or_else(|| item.schema.clone()), ..item };
                 let (opens, value) = self.value(container, &item, depth);
                 (Vec::new(), p.sequence([between(&container.each), between(&opens), value]))
             }
             _ => {
                 let prefix = format!("{}-", member.rule);
-                let known = members(&member.schema, &prefix).map(|inner| {
+                let known = members(&member.schema, &prefix, false).into_iter().map(|inner| {
                     let (opens, value) = self.value(container, &inner, depth);
                     let name = perhaps_quoted(p, p.arg_name(inner.name), &opens, &container.slots);
                     let name = [name, glue(p, &opens, Some(self.tool), inner.name)];

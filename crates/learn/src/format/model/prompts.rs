@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::format::prompt::{Prompt, PromptInput, calls_of, plain, render, render_changed};
 use chatparse_base::{Result, number};
 use chatparse_jinja::Conversation;
-use chatparse_message::{Message, text_part};
+use chatparse_message::{Compat, Message, text_part};
 
 /// Muse's prompt ends with the opening; the model writes the recipient behind it.
 pub fn muse(input: &PromptInput) -> Result<Prompt> {
@@ -79,7 +79,8 @@ pub fn gemma_4(input: &PromptInput) -> Result<Prompt> {
     let conversation = &input.prepared.conversation;
     let mut prompt = match &*conversation.messages {
         Value::Array(messages) if !input.template.source().contains("{#- OpenAI Chat Completions:") => {
-            let messages = Value::Array(fold_results(messages)).into();
+            let joins = input.request.compat == Compat::Off;
+            let messages = Value::Array(fold_results(messages, joins)).into();
             render(input, &Conversation { messages, ..conversation.clone() })?
         }
         _ => plain(input)?,
@@ -95,7 +96,7 @@ pub fn gemma_4(input: &PromptInput) -> Result<Prompt> {
 
 /// Folds an assistant message with calls, the tool messages that answer it, and an assistant message with content after
 /// those into one assistant message with `tool_responses`.
-fn fold_results(messages: &[Value]) -> Vec<Value> {
+fn fold_results(messages: &[Value], joins: bool) -> Vec<Value> {
     let mut folded = Vec::new();
     let mut rest = messages;
     while let Some((message, after)) = rest.split_first() {
@@ -110,7 +111,7 @@ fn fold_results(messages: &[Value]) -> Vec<Value> {
         turn.insert("role".to_owned(), json!("assistant"));
         turn.insert("tool_calls".to_owned(), json!(calls));
         if !results.is_empty() {
-            let responses = results.iter().enumerate().map(|(index, result)| response(result, calls.get(index)));
+            let responses = results.iter().enumerate().map(|(index, result)| response(result, calls.get(index), joins));
             turn.insert("tool_responses".to_owned(), responses.collect());
         }
         // A turn has one content: the one behind the results or, without it, the one beside the calls.
@@ -144,12 +145,16 @@ fn has_text(content: &Value) -> bool {
 }
 
 /// A tool message as a response, named after the call at the same index or, without one, by its id. JSON text is parsed.
-fn response(result: &Value, call: Option<&Value>) -> Value {
+fn response(result: &Value, call: Option<&Value>, joins: bool) -> Value {
     let name = call.and_then(|call| call["function"]["name"].as_str()).filter(|name| !name.is_empty());
     let name = name.or_else(|| result["tool_call_id"].as_str()).unwrap_or_default();
-    let response = match result.get("content") {
-        Some(Value::String(text)) => number::read(text).unwrap_or_else(|_| json!(text)),
-        content => content.cloned().unwrap_or_default(),
+    let is_text = |parts: &Vec<Value>| joins && parts.iter().all(|part| part["type"] == "text");
+    let response = match &result["content"] {
+        content if content.is_string() || content.as_array().is_some_and(is_text) => {
+            let text = text(content);
+            number::read(&text).unwrap_or_else(|_| json!(text))
+        }
+        content => content.clone(),
     };
     json!({"name": name, "response": response})
 }
