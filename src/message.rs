@@ -3,8 +3,8 @@
 #[doc(inline)]
 pub use chatparse_message::{
     Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, GrammarStyle, IncompleteCalls, Leniency,
-    MalformedArguments, Media, Message, OpeningAgain, Part, PlainConversation, ReasoningFormat, Request, RevealedTools,
-    Tool, ToolCall, ToolChoice, UnknownTools,
+    MalformedArguments, Media, Message, NearlyJson, OpeningAgain, Part, PlainConversation, ReasoningFormat, Request,
+    RevealedTools, Tool, ToolCall, ToolChoice, UnknownTools,
 };
 #[doc(inline)]
 pub use chatparse_stream::{
