@@ -500,8 +500,9 @@ typedef struct {
  * - `continue_final_message`: true, `content` or `reasoning_content`: the prompt ends where the template ends that text of the
  *   last message, as in transformers; the parsed message has what the prompt has of it;
  * - `compat`: `off` (default), or `llama.cpp`: what other options mean that are not said, as in llama.cpp's own request
- *   (`reasoning_format`: `none`, `parallel_tool_calls`: false, `grammar_style`: `llama.cpp`, `opening_again`: `reasoning`),
- *   a continued message follows the generation prompt, and no tool can be called beside a `response_format`;
+ *   (`reasoning_format`: `none`, `parallel_tool_calls`: false, `grammar_style`: `llama.cpp`, `opening_again`: `reasoning`,
+ *   `calls_in_reasoning`: `llama.cpp`, `nearly_json`: `keep`), a continued message follows the generation prompt, and no
+ *   tool can be called beside a `response_format`;
  * - `plain` (default false): the template gets `messages`, `tools`, `documents` and `chat_template_kwargs` unchanged,
  *   in any form, and no other variable, as in transformers;
  * - `for_training` (default false): the defaults of `plain` and `add_generation_prompt` are true and false, for segments and
@@ -519,8 +520,9 @@ typedef struct {
  *   only output after the first byte that does not match the template's format. `always`: all content; text that may
  *   start a call is delayed. `off`: none;
  * - `unknown_tools`: calls of tools that the request does not offer are a `call` (default) or `content`;
- * - `calls_in_reasoning`: calls inside reasoning. `off` (default): they are reasoning. `at_end`: they are calls if
- *   they end the output and the reasoning was not closed. `always`: they are calls;
+ * - `calls_in_reasoning`: calls inside reasoning. `at_end` (default): calls of offered tools are calls if the output
+ *   ends and the reasoning was not closed, and wait for that. `off`: they are reasoning. `always`: they are calls.
+ *   `llama.cpp`: they are calls with models that llama.cpp knows to write them so, else reasoning;
  * - `bare_calls`: JSON objects without a marker that look like calls. `off`: they are text. `whole` (default): they
  *   are calls if the answer holds nothing else and the request offers their tools. `anywhere`: they are calls in all
  *   text that `dialects` searches;
@@ -529,6 +531,8 @@ typedef struct {
  * - `incomplete_calls`: a call that has no end when the output has ended. `keep` (default): it is a call that is not
  *   complete. `drop`: it is not in the final message, and a diagnostic has its bytes. `content`: what the model wrote is
  *   content of the final message. Deltas have shown it all the same;
+ * - `nearly_json`: arguments that are nearly JSON. `mend` (default): they become the JSON that is meant: control characters
+ *   in strings, a last comma, comments, Python's words and quotes. `keep`: as llama.cpp reads them;
  * - `revealed_tools`: where a deferred tool is shown once it is revealed, if the template knows no such tools. `inline`
  *   (default): where it is revealed. `listed`: behind the other tools, which rewrites the prompt from there on;
  * - `hosted_tools`: tools that a server must run, such as `web_search`. `refuse` (default): the request fails. `keep`:
@@ -692,6 +696,8 @@ CHAT_ENUM(chat_diagnostic_kind) {
   CHAT_DIAGNOSTIC_KIND_LIMIT = 8,                /**< The parser used up its budget here: the rest of the output is
                                                       content. */
   CHAT_DIAGNOSTIC_KIND_UNFINISHED_REASONING = 9, /**< The output ends inside of the reasoning. */
+  CHAT_DIAGNOSTIC_KIND_MENDED_ARGUMENTS = 10,    /**< Arguments that were nearly JSON. What the call has is the JSON that
+                                                      was meant. */
 };
 
 /** How the output marks a call as a call. Text that a model only quotes may look like a bare call. */

@@ -32,6 +32,8 @@ pub enum chat_diagnostic_kind {
     Limit = 8,
     /// The output ends inside of the reasoning.
     UnfinishedReasoning = 9,
+    /// Arguments that were nearly JSON. What the call has is the JSON that was meant.
+    MendedArguments = 10,
 }
 
 impl From<DiagnosticKind> for chat_diagnostic_kind {
@@ -46,6 +48,7 @@ impl From<DiagnosticKind> for chat_diagnostic_kind {
             DiagnosticKind::DuplicateArgument => chat_diagnostic_kind::DuplicateArgument,
             DiagnosticKind::Limit => chat_diagnostic_kind::Limit,
             DiagnosticKind::UnfinishedReasoning => chat_diagnostic_kind::UnfinishedReasoning,
+            DiagnosticKind::MendedArguments => chat_diagnostic_kind::MendedArguments,
         }
     }
 }

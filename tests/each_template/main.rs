@@ -12,11 +12,13 @@ mod declared;
 mod held;
 mod marked;
 mod mutated;
+mod nearly;
 mod parts;
 mod quoted;
 #[path = "../support/shown.rs"]
 mod shown;
 mod space;
+mod thought;
 mod written;
 
 use std::env;
@@ -112,6 +114,26 @@ fn markers_of_other_formats_behind_calls_are_kept_or_call() {
 #[test]
 fn what_is_quoted_is_no_call() {
     run(|_, written, cases| quoted::check(written, cases));
+}
+
+/// [`run`], with our own templates as well.
+fn run_with_builtin(check: impl Fn(&Written) -> (Vec<String>, usize)) {
+    run(|_, written, _| check(written));
+    for name in chatparse::builtin::names() {
+        let template = ChatTemplate::builtin(name).expect("it has a name");
+        let Some(written) = written::written(&template) else { continue };
+        assert_eq!(check(&written).0, Vec::<String>::new(), "{name}");
+    }
+}
+
+#[test]
+fn calls_in_reasoning_wait_for_its_end() {
+    run_with_builtin(thought::check);
+}
+
+#[test]
+fn arguments_that_are_nearly_json_are_read() {
+    run_with_builtin(nearly::check);
 }
 
 #[test]

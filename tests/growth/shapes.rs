@@ -56,6 +56,14 @@ fn nothing() -> Value {
     json!({})
 }
 
+/// What a call begins with.
+const ARGUMENTS: &str = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"s\": ";
+
+/// A value that is nearly JSON.
+const fn in_arguments(name: &'static str, output: fn(usize) -> String) -> Shape {
+    Shape { name, template: "json-call", asks: nothing, tools: 2, output }
+}
+
 /// What makes an output of `tag-json-id` leave its format.
 const OFF_FORMAT: &str = "[TOOL_CALLS]no ";
 const CALL: &str = "<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"text\", \"n\": 2}}</tool_call>\n";
@@ -196,6 +204,28 @@ pub const SHAPES: &[Shape] = &[
         tools: 2,
         output: |n| format!("<think>\n{}</think>\n\nDone.", format!("{CALL}and ").repeat(n)),
     },
+    Shape {
+        name: "calls quoted in reasoning, with no end",
+        template: "qwen3-coder",
+        asks: nothing,
+        tools: 2,
+        output: |n| {
+            "<tool_call>\n<function=f>\n<parameter=s>\nx\n</parameter>\n</function>\n</tool_call> or ".repeat(n)
+        },
+    },
+    Shape {
+        name: "markers of calls and names of tools in reasoning",
+        template: "json-call",
+        asks: nothing,
+        tools: 2,
+        output: |n| format!("<think>\n{}</think>\n\nDone.", "use `<tool_call>` for f, or {\"name\": ".repeat(n)),
+    },
+    in_arguments("white space behind a comma", |n| format!("{ARGUMENTS}[1,{}2]", " \n".repeat(16 * n))),
+    in_arguments("comments", |n| format!("{ARGUMENTS}[1{}]", " /* , */ // ]\n".repeat(n))),
+    in_arguments("commas behind last items", |n| format!("{ARGUMENTS}{}{}", "[1, ".repeat(n), ",]".repeat(n))),
+    in_arguments("a comment without an end", |n| format!("{ARGUMENTS}[1, /* {}", "* /".repeat(8 * n))),
+    in_arguments("line breaks in single quotes", |n| format!("{ARGUMENTS}'{}'", "a\n\\d\"".repeat(4 * n))),
+    in_arguments("a backslash in front of all", |n| format!("{ARGUMENTS}\"{}\"", "\\d\\u00".repeat(4 * n))),
     Shape {
         name: "heads of calls in reasoning",
         template: "json-call",

@@ -286,7 +286,8 @@ fn what_models_write_besides() {
     ];
     for (name, what, output, reasoning, content, calls) in table {
         let expected = json!({"reasoning": reasoning, "content": content, "calls": calls});
-        check(&format!("{name}: {what}"), &params(name, &request(&json!({}))), &output, &expected, Status::Complete);
+        let params = params(name, &request(&json!({"calls_in_reasoning": "llama.cpp"})));
+        check(&format!("{name}: {what}"), &params, &output, &expected, Status::Complete);
     }
 }
 

@@ -246,7 +246,8 @@ fn check_all(template: &str, source: &str, rows: &[(impl AsRef<str>, Value)]) {
     report(
         rows.iter()
             .filter_map(|(output, expected)| {
-                check(source, json!({}), &format!("{none}{}", output.as_ref()), expected, Status::Complete)
+                let more = json!({"calls_in_reasoning": "llama.cpp"});
+                check(source, more, &format!("{none}{}", output.as_ref()), expected, Status::Complete)
             })
             .collect(),
     );
@@ -333,9 +334,10 @@ fn deepseek_attributes_and_reasoning_that_is_not_closed() {
         (format!("{quoted}</think>Yes."), message(quoted, "Yes.", &[])),
         (format!("I see.</think>Well.\n\n{now}"), message("I see.", "Well.", &[("now", json!({}))])),
     ];
+    let at_once = || json!({"calls_in_reasoning": "llama.cpp"});
     let each = rows
         .iter()
-        .filter_map(|(output, expected)| check(source("deepseek-v3.2"), json!({}), output, expected, Status::Complete));
+        .filter_map(|(output, expected)| check(source("deepseek-v3.2"), at_once(), output, expected, Status::Complete));
     report(each.collect());
     let v4 = source("deepseek-v3.2").replace("function_calls", "tool_calls");
     let now = now.replace("function_calls", "tool_calls");
@@ -503,5 +505,6 @@ fn qwen3_coder_lines() {
     let now = "<tool_call>\n<function=now>\n</function>\n</tool_call>";
     let expected = message("I see.", "", &[("now", json!({}))]);
     let output = format!("I see.\n{now}");
-    report(check(source("qwen3-coder"), json!({}), &output, &expected, Status::Complete).into_iter().collect());
+    let at_once = json!({"calls_in_reasoning": "llama.cpp"});
+    report(check(source("qwen3-coder"), at_once, &output, &expected, Status::Complete).into_iter().collect());
 }

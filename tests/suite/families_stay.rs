@@ -43,7 +43,16 @@ struct Hidden {
 }
 
 fn row(family: &'static str, output: &'static str, said: [&'static str; 2], calls: Value) -> Hidden {
-    Hidden { family, source: "", marks: "", more: json!({}), output, reasoning: said[0], content: said[1], calls }
+    Hidden {
+        family,
+        source: "",
+        marks: "",
+        more: json!({"calls_in_reasoning": "llama.cpp"}),
+        output,
+        reasoning: said[0],
+        content: said[1],
+        calls,
+    }
 }
 
 /// A family of which only hosts are told otherwise. `marks`: in a comment of a template without calls; the built-in one where

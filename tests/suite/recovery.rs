@@ -200,7 +200,8 @@ fn a_broken_call_keeps_its_text_in_its_arguments() {
         ("qwen3-coder", tags, "a plain text", "a plain text"),
         ("qwen3-coder", tags, "<parameter=line>\n12\n</parameter>\nand so on", "{\"line\":12and so on"),
     ] {
-        let output = call.replace("ARGUMENTS", arguments) + "\nText.";
+        let thought = if template == "qwen3-coder" { "</think>\n\n" } else { "" };
+        let output = thought.to_owned() + &call.replace("ARGUMENTS", arguments) + "\nText.";
         let params = params(template, &json!({}));
         check(&params, &output, "\nText.", &[("read", json!(kept))]);
         let ended = read(&params, &output);

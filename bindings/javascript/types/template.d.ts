@@ -24,10 +24,11 @@ export type RequestOptions = {
     malformed_arguments?: "keep" | "empty" | "error";
     dialects?: "off" | "recover" | "always";
     unknown_tools?: "call" | "content";
-    calls_in_reasoning?: "off" | "at_end" | "always";
+    calls_in_reasoning?: "at_end" | "off" | "always" | "llama.cpp";
     bare_calls?: "off" | "whole" | "anywhere";
     opening_again?: "marker" | "reasoning";
     incomplete_calls?: "keep" | "drop" | "content";
+    nearly_json?: "mend" | "keep";
     revealed_tools?: "inline" | "listed";
     hosted_tools?: "refuse" | "keep";
 };
@@ -97,8 +98,8 @@ export type Lint = {
  *   chat_template_kwargs?: object, plain?: boolean, for_training?: boolean, append?: "template" | "always", json_schema?: object, grammar?: string,
  *   grammar_style?: "faithful" | "llama.cpp", force_pure_content?: boolean, now?: number, media_marker?: string,
  *   malformed_arguments?: "keep" | "empty" | "error", dialects?: "off" | "recover" | "always",
- *   unknown_tools?: "call" | "content", calls_in_reasoning?: "off" | "at_end" | "always",
- *   bare_calls?: "off" | "whole" | "anywhere", opening_again?: "marker" | "reasoning", incomplete_calls?: "keep" | "drop" | "content",
+ *   unknown_tools?: "call" | "content", calls_in_reasoning?: "at_end" | "off" | "always" | "llama.cpp",
+ *   bare_calls?: "off" | "whole" | "anywhere", opening_again?: "marker" | "reasoning", incomplete_calls?: "keep" | "drop" | "content", nearly_json?: "mend" | "keep",
  *   revealed_tools?: "inline" | "listed", hosted_tools?: "refuse" | "keep" }} RequestOptions
  */
 /**

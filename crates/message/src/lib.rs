@@ -309,12 +309,15 @@ pub enum UnknownTools {
 #[non_exhaustive]
 pub enum CallsInReasoning {
     /// As reasoning.
-    #[default]
     Off,
-    /// As calls, if the output ends with them and the reasoning was not closed. Text that may become a call is delayed.
+    /// Calls of offered tools as calls, if the output ends and the reasoning was not closed. From the first on, all waits for that.
+    #[default]
     AtEnd,
     /// As calls.
     Always,
+    /// As llama.cpp does: as calls at once with the models that it knows to write them so, else as reasoning.
+    #[serde(rename = "llama.cpp")]
+    LlamaCpp,
 }
 
 /// When a JSON object that looks like a call, but has no marker, is read as one. Does not apply to templates whose own calls
@@ -330,6 +333,17 @@ pub enum BareCalls {
     Whole,
     /// Wherever other dialects are read.
     Anywhere,
+}
+
+/// How arguments are read that are nearly JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NearlyJson {
+    /// As the JSON that they are meant to be.
+    #[default]
+    Mend,
+    /// As llama.cpp does: they do not fit the format, or stay as they are.
+    Keep,
 }
 
 /// How a second opening of the reasoning is read.
@@ -387,6 +401,9 @@ pub struct Leniency {
     /// Calls that are not complete at the end.
     #[serde(default)]
     pub incomplete_calls: IncompleteCalls,
+    /// Arguments that are nearly JSON.
+    #[serde(default)]
+    pub nearly_json: NearlyJson,
 }
 
 /// How schemas are turned into grammar rules.

@@ -7,8 +7,9 @@ use super::fields::{Fields, choice, wrong};
 use super::known::known_fields;
 use super::read::{Tools, known_tools, message, plain, response_format, tool_choice, tools};
 use super::{
-    Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, GrammarStyle, IncompleteCalls, JsonSpacing, Leniency,
-    MalformedArguments, Message, OpeningAgain, ReasoningFormat, Request, RevealedTools, UnknownTools,
+    Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, GrammarStyle, IncompleteCalls, JsonSpacing,
+    Leniency, MalformedArguments, Message, NearlyJson, OpeningAgain, ReasoningFormat, Request, RevealedTools,
+    UnknownTools,
 };
 use chatparse_base::{Error, Result, number};
 
@@ -140,7 +141,12 @@ impl Request {
             leniency: Leniency {
                 dialects: choice(body, "dialects", DIALECTS, Default::default())?,
                 unknown_tools: choice(body, "unknown_tools", UNKNOWN_TOOLS, Default::default())?,
-                calls_in_reasoning: choice(body, "calls_in_reasoning", CALLS_IN_REASONING, Default::default())?,
+                calls_in_reasoning: choice(
+                    body,
+                    "calls_in_reasoning",
+                    CALLS_IN_REASONING,
+                    compat.choose(CallsInReasoning::AtEnd, CallsInReasoning::LlamaCpp),
+                )?,
                 bare_calls: choice(body, "bare_calls", BARE_CALLS, Default::default())?,
                 opening_again: choice(
                     body,
@@ -149,6 +155,12 @@ impl Request {
                     compat.choose(OpeningAgain::Marker, OpeningAgain::Reasoning),
                 )?,
                 incomplete_calls: choice(body, "incomplete_calls", INCOMPLETE_CALLS, Default::default())?,
+                nearly_json: choice(
+                    body,
+                    "nearly_json",
+                    NEARLY_JSON,
+                    compat.choose(NearlyJson::Mend, NearlyJson::Keep),
+                )?,
             },
             enable_thinking,
             json_schema,
@@ -219,6 +231,7 @@ pub const OPTIONS: &[&str] = &[
     "json_spacing",
     "malformed_arguments",
     "media_marker",
+    "nearly_json",
     "now",
     "opening_again",
     "plain",
@@ -287,8 +300,14 @@ const OPENING_AGAIN: &[(&str, OpeningAgain)] =
 const INCOMPLETE_CALLS: &[(&str, IncompleteCalls)] =
     &[("keep", IncompleteCalls::Keep), ("drop", IncompleteCalls::Drop), ("content", IncompleteCalls::Content)];
 
-const CALLS_IN_REASONING: &[(&str, CallsInReasoning)] =
-    &[("off", CallsInReasoning::Off), ("at_end", CallsInReasoning::AtEnd), ("always", CallsInReasoning::Always)];
+const NEARLY_JSON: &[(&str, NearlyJson)] = &[("mend", NearlyJson::Mend), ("keep", NearlyJson::Keep)];
+
+const CALLS_IN_REASONING: &[(&str, CallsInReasoning)] = &[
+    ("off", CallsInReasoning::Off),
+    ("at_end", CallsInReasoning::AtEnd),
+    ("always", CallsInReasoning::Always),
+    ("llama.cpp", CallsInReasoning::LlamaCpp),
+];
 
 #[cfg(test)]
 mod tests {

@@ -74,7 +74,9 @@ pub use builder::Builder;
 pub use capture::{Capture, Visible};
 pub use chatparse_base::{Error, ErrorKind, Result};
 pub use compile::{Region, compile};
-pub use expr::{Annotated, Arena, CharSet, Children, Expr, ExprId, Literals, Notation, Parts, SchemaRef, Spacing, TagId};
+pub use expr::{
+    Annotated, Arena, CharSet, Children, Expr, ExprId, Literals, Notation, Parts, SchemaRef, Spacing, TagId,
+};
 pub use find::find;
 pub use machine::{Budget, Machine, State};
 pub use program::Program;

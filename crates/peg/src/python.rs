@@ -1,4 +1,4 @@
-//! Rules for Python literals, as `repr` prints them.
+//! Rules for Python literals, as `repr` prints them, and for JSON as models write it.
 
 use super::builder::Builder;
 use super::expr::{ExprId, TagId};
@@ -13,6 +13,9 @@ const STRICT: Names = ["python-literal", "python-literal-dict", "python-literal-
 /// Rules that accept Python and JSON, and quotes inside of strings.
 const PRINTED: Names = ["printed-value", "printed-dict", "printed-list"];
 
+/// Rules that accept Python and JSON, commas behind the last item or member, and comments.
+const NEARLY: Names = ["nearly-json-value", "nearly-json-object", "nearly-json-array"];
+
 /// The words of Python and of JSON.
 const WORDS: &[&str] = &["true", "false", "null", "True", "False", "None"];
 
@@ -23,6 +26,35 @@ impl Builder {
     /// Any value, as JSON or as a Python literal: `{'a': [True, None]}`.
     pub fn python(&self) -> ExprId {
         self.python_value(EITHER, WORDS, &|| self.python_string())
+    }
+
+    /// [`Builder::python`] as models spoil it: a comma may stand behind the last item or member, and comments where white space may.
+    pub fn nearly_json(&self) -> ExprId {
+        self.python_value(NEARLY, WORDS, &|| self.python_string())
+    }
+
+    /// White space, and with [`Builder::nearly_json`] comments, which JSON does not have.
+    fn gap(&self, value: &str) -> ExprId {
+        const NAME: &str = "comments";
+        if value != NEARLY[0] {
+            return self.space();
+        }
+        if !self.is_defined(NAME) {
+            let line = self.sequence([self.literal("//"), self.until("\n")]);
+            let block = self.sequence([self.literal("/*"), self.until("*/"), self.literal("*/")]);
+            self.rule(NAME, self.some(self.sequence([self.choice([line, block]), self.space()])));
+        }
+        self.sequence([self.space(), self.choice([self.reference(NAME), self.empty()])])
+    }
+
+    /// [`Builder::nearly_json`]'s objects and arrays.
+    fn nearly_container(&self, name: &str, brackets: [&str; 2], item: ExprId) -> ExprId {
+        let [open, close] = brackets.map(|bracket| self.literal(bracket));
+        let gap = self.gap(NEARLY[0]);
+        let next = self.sequence([self.literal(","), gap, self.choice([self.sequence([item, gap]), self.and(close)])]);
+        let items = self.sequence([item, gap, self.many(next), close]);
+        let whole = self.sequence([open, gap, self.choice([close, items])]);
+        self.rule(name, whole)
     }
 
     /// [`Builder::python`] with [`Builder::printed_string`]s.
@@ -53,10 +85,15 @@ impl Builder {
             return self.reference(value);
         }
         let string = string();
-        let member = self.sequence([string, self.space(), self.literal(":"), self.space(), self.reference(value)]);
+        let gap = self.gap(value);
+        let member = self.sequence([string, gap, self.literal(":"), gap, self.reference(value)]);
+        let container = |name, brackets, item| match value == NEARLY[0] {
+            true => self.nearly_container(name, brackets, item),
+            false => self.json_container(name, brackets, item),
+        };
         let others = [
-            self.json_container(dict, ["{", "}"], member),
-            self.json_container(list, ["[", "]"], self.reference(value)),
+            container(dict, ["{", "}"], member),
+            container(list, ["[", "]"], self.reference(value)),
             string,
             self.json_number(),
         ];

@@ -85,6 +85,8 @@ pub enum DiagnosticKind {
     Limit,
     /// The output ends inside of the reasoning.
     UnfinishedReasoning,
+    /// Arguments that were nearly JSON, as models spoil it; what the call has is the JSON that was meant.
+    MendedArguments,
 }
 
 impl DiagnosticKind {
@@ -100,6 +102,7 @@ impl DiagnosticKind {
             DiagnosticKind::DuplicateArgument => "duplicate_argument",
             DiagnosticKind::Limit => "limit",
             DiagnosticKind::UnfinishedReasoning => "unfinished_reasoning",
+            DiagnosticKind::MendedArguments => "mended_arguments",
         }
     }
 }

@@ -193,6 +193,7 @@ class DiagnosticKind(_Numbers):
     DUPLICATE_ARGUMENT = 7
     LIMIT = 8
     UNFINISHED_REASONING = 9
+    MENDED_ARGUMENTS = 10
 
 
 class RewriteReason(_Named):

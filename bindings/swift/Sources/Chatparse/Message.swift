@@ -134,6 +134,8 @@ public struct Diagnostic: Sendable, Hashable {
     case limit
     /// The output ends inside of the reasoning.
     case unfinishedReasoning
+    /// Arguments that were nearly JSON: the call has what was meant.
+    case mendedArguments
   }
 }
 

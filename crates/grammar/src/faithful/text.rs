@@ -92,11 +92,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// A body in all quotes that a string may have here.
-    pub(super) fn in_quotes(
-        &mut self,
-        all: &All<'a>,
-        mut body: impl FnMut(&mut Builder, Spelling) -> Rule,
-    ) -> Rule {
+    pub(super) fn in_quotes(&mut self, all: &All<'a>, mut body: impl FnMut(&mut Builder, Spelling) -> Rule) -> Rule {
         let double = quoted(body(self.builder, Spelling::JsonString));
         if self.literals(all) != Literals::Python {
             return double;

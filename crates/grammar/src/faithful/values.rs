@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::all::All;
 use super::places::Part;
-use super::{Lowering, comma, space, types};
 use super::text::Within;
+use super::{Lowering, comma, space, types};
 use crate::regular::{self, Dfa, Spelling};
 use crate::rules::builder::FidelityKind;
 use crate::rules::json;

@@ -497,9 +497,29 @@ impl<'a> Lowering<'a> {
 
 /// Keywords of objects and arrays that are not followed where their parts are written one by one.
 const NOT_OF_PARTS: [&str; 23] = [
-    "$ref", "allOf", "anyOf", "const", "contains", "dependencies", "dependentRequired", "dependentSchemas", "enum", "if",
-    "maxItems", "maxProperties", "minItems", "minProperties", "not", "oneOf", "patternProperties", "prefixItems",
-    "propertyNames", "unevaluatedItems", "unevaluatedProperties", "uniqueItems", "additionalItems",
+    "$ref",
+    "allOf",
+    "anyOf",
+    "const",
+    "contains",
+    "dependencies",
+    "dependentRequired",
+    "dependentSchemas",
+    "enum",
+    "if",
+    "maxItems",
+    "maxProperties",
+    "minItems",
+    "minProperties",
+    "not",
+    "oneOf",
+    "patternProperties",
+    "prefixItems",
+    "propertyNames",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "uniqueItems",
+    "additionalItems",
 ];
 
 /// Keywords that say nothing of the values of one type.

@@ -29,7 +29,8 @@ fn rest(builder: &mut Builder, names: &[&str], at: usize, depth: usize, any: &st
     let groups = || longer.chunk_by(|one, other| next(one) == next(other));
     let known: Vec<_> = groups().map(|group| (next(&group[0]), next(&group[0]))).collect();
     let escaped = Chars::of(Spelling::JsonString.must_escape()).without(&Chars::of(known.iter().copied()));
-    let other = char_class::spelled(Spelling::JsonString.must_escape().into_iter().chain(known), true, ClassSpelling::Ascii);
+    let other =
+        char_class::spelled(Spelling::JsonString.must_escape().into_iter().chain(known), true, ClassSpelling::Ascii);
     // An empty branch instead of `?`, because engines count what a `?` repeats.
     out.extend([if is_name { "(" } else { "(\"\" | " }, &other, " ", any, "*"]);
     if !escaped.is_empty() {

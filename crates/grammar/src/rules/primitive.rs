@@ -62,8 +62,7 @@ const FAITHFUL: &[Primitive] = &[
 ];
 
 /// What a literal of Python may be.
-const PYTHON: &[&str] =
-    &["python-object", "python-array", "python-string", "number", "python-boolean", "python-null"];
+const PYTHON: &[&str] = &["python-object", "python-array", "python-string", "number", "python-boolean", "python-null"];
 
 fn words<const N: usize>(all: [&str; N]) -> Rule {
     Rule::choice(all.map(text)).group()
@@ -197,7 +196,9 @@ fn object() -> Rule {
 
 fn object_of(name: &str, value: &str) -> Rule {
     let pair = || [rule(name), text(":"), Rule::Blank(Blank::Colon), rule(value)];
-    let more = Rule::Sequence([text(","), Rule::Blank(Blank::Comma)].into_iter().chain(pair()).collect()).group().repeat(0, None);
+    let more = Rule::Sequence([text(","), Rule::Blank(Blank::Comma)].into_iter().chain(pair()).collect())
+        .group()
+        .repeat(0, None);
     let pairs = Rule::Sequence(pair().into_iter().chain([more]).collect());
     bracketed("{", pairs.padded(Pad::Both).optional(), "}")
 }

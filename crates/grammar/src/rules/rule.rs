@@ -170,7 +170,9 @@ impl Rule {
                 for part in parts {
                     match (all.last_mut(), part.spaced(spacing)) {
                         (_, Rule::Empty) => {}
-                        (Some(Rule::Literal(before)), Rule::Literal(text)) => *before = format_smolstr!("{before}{text}"),
+                        (Some(Rule::Literal(before)), Rule::Literal(text)) => {
+                            *before = format_smolstr!("{before}{text}")
+                        }
                         (_, part) => all.push(part),
                     }
                 }

@@ -7,7 +7,7 @@ use std::ops::Deref;
 
 use chatparse_base::json_string;
 use chatparse_grammar::{schema, spelled};
-use chatparse_message::{OpeningAgain, Tool, UnknownTools};
+use chatparse_message::{NearlyJson, OpeningAgain, Tool, UnknownTools};
 use serde_json::Value;
 use smol_str::SmolStr;
 
@@ -29,6 +29,8 @@ pub struct FormatBuilder {
     pub raw_lines: bool,
     /// Grammars have no white space between arguments but the template's. llama.cpp's have.
     pub faithful: bool,
+    /// Arguments may be nearly JSON, and members may stand around them that calls of JSON have elsewhere.
+    pub mends: bool,
     /// The row of the table of dialects that calls belong to: it marks their names, and keeps their rules apart.
     pub dialect: Option<usize>,
     /// Texts of the template that are expressions already.
@@ -64,9 +66,14 @@ impl FormatBuilder {
         FormatBuilder { builder: Builder::extending(arena), ..FormatBuilder::default() }
     }
 
+    /// A builder for a format of this request.
+    pub fn of(spec: &FormatSpec) -> Self {
+        FormatBuilder { mends: spec.leniency.nearly_json == NearlyJson::Mend, ..FormatBuilder::default() }
+    }
+
     /// A builder for a model that writes like this.
-    pub fn writing(spellings: &'static [(&'static str, &'static str)], entities: bool) -> Self {
-        FormatBuilder { spellings, entities, ..FormatBuilder::default() }
+    pub fn writing(spellings: &'static [(&'static str, &'static str)], entities: bool, spec: &FormatSpec) -> Self {
+        FormatBuilder { spellings, entities, ..FormatBuilder::of(spec) }
     }
 
     /// A name of a rule, apart from those of the format and of other dialects.
@@ -87,7 +94,11 @@ impl FormatBuilder {
 
     /// White space that the template writes like this.
     pub fn space_as(&self, written: &str) -> ExprId {
-        if written.is_empty() || self.spacing() == Spacing::Free { self.space() } else { self.fixed(self.builder.space(), written) }
+        if written.is_empty() || self.spacing() == Spacing::Free {
+            self.space()
+        } else {
+            self.fixed(self.builder.space(), written)
+        }
     }
 
     /// The child, which a grammar with fixed spacing has as this text.
@@ -340,7 +351,8 @@ impl FormatBuilder {
         let all = self.sequence([item, self.many(self.sequence([between, item]))]);
         let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);
         let [required, optional] = [required, optional].map(|all| all.into_iter().map(|(member, _)| member));
-        let parts = Parts { required: required.collect(), optional: optional.chain(any).collect(), between: Some(between) };
+        let parts =
+            Parts { required: required.collect(), optional: optional.chain(any).collect(), between: Some(between) };
         self.parts(all, parts)
     }
 
@@ -379,12 +391,13 @@ impl FormatBuilder {
         self.tag(Tag::Array, child)
     }
 
-    /// Text up to a marker, and the marker. The output may also end without it, or go on with what opens the `next` part.
-    pub fn closed(&self, tag: Tag, marker: &str, next: &str) -> ExprId {
-        let text = self.tag(tag, self.until_marker([marker, next]));
-        let left_out = self.tolerated(self.and(self.marker(next)));
-        let close = self.choice([self.marker(marker), left_out, self.end()]);
-        self.excluding_all(self.sequence([text, close]), [marker], vec![next.into()])
+    /// Text up to a marker, and the marker. The output may also end without it, or go on with what opens one of the `next` parts.
+    pub fn closed(&self, tag: Tag, marker: &str, next: &[&str]) -> ExprId {
+        let text = self.tag(tag, self.until_marker([marker].iter().chain(next).copied()));
+        let left_out = self.tolerated(self.and(self.any_of(next.iter().copied())));
+        let close = self.choice([self.sequence([self.marker(marker), self.markup_ends()]), left_out, self.end()]);
+        let others = next.iter().map(SmolStr::new).collect();
+        self.excluding_all(self.sequence([text, close]), [marker], others)
     }
 
     /// The text of an argument up to a marker, and the marker. If white space is part of the marker, the marker with other
@@ -444,8 +457,74 @@ impl FormatBuilder {
 
     /// An object, or `null` for an empty one. Other values do not match, because they would be lost.
     fn json_object(&self) -> ExprId {
-        let object = self.sequence([self.and(self.literal("{")), self.json()]);
+        let value = if self.mends { self.nearly_json() } else { self.json() };
+        let object = self.sequence([self.and(self.literal("{")), value]);
         self.choice([object, self.literal("null")])
+    }
+
+    /// Any value, as JSON or as a Python literal, or nearly so: [`Builder::python`].
+    pub fn python(&self) -> ExprId {
+        if self.mends { self.nearly_json() } else { self.builder.python() }
+    }
+
+    /// A member of a call that is a JSON object, which says no more than that: its type, its number, or its id, unless it has one
+    /// already. `known`: what the call has itself.
+    fn other_member(&self, known: &str) -> ExprId {
+        let named = |keys: &[&'static str], value: ExprId| {
+            let keys = keys.iter().filter(|key| !known.contains(&format!("\"{key}\"")));
+            let keys = self.choice(keys.map(|key| self.literal(format!("\"{key}\""))).collect::<Vec<_>>());
+            self.sequence([keys, self.space(), self.literal(":"), self.space(), value])
+        };
+        const IDS: &[&str] = &["id", "call_id", "tool_call_id"];
+        let number = accounts::word(self, 1, &[('0', '9')]);
+        let quoted = |text| self.sequence([self.literal("\""), text, self.literal("\"")]);
+        let id = match IDS.iter().any(|key| known.contains(&format!("\"{key}\""))) {
+            true => self.choice([
+                quoted(accounts::word(self, 1, &[('0', '9'), ('A', 'Z'), ('a', 'z'), ('_', '_'), ('-', '-')])),
+                number,
+            ]),
+            false => self.choice([quoted(self.tool_id(self.string_body(b'"'))), self.tool_id(number)]),
+        };
+        let kinds = ["\"function\"", "\"tool_call\"", "\"tool_use\""].map(|kind| self.literal(kind));
+        self.choice([named(IDS, id), named(&["type"], self.choice(kinds)), named(&["index"], number)])
+    }
+
+    /// Such members in front of others, with their commas, at least one.
+    pub fn other_members(&self, known: &str) -> ExprId {
+        let member = self.other_member(known);
+        self.some(self.sequence([member, self.space(), self.literal(","), self.space()]))
+    }
+
+    /// [`FormatBuilder::other_members`] in front of all others, or the call is the member `function` of an object with such members.
+    pub fn members_in_front(&self, known: &str) -> ExprId {
+        self.shared(&format!("members in front {known}"), || {
+            let all = self.other_members(known);
+            let key = [
+                self.literal("\"function\""),
+                self.space(),
+                self.literal(":"),
+                self.space(),
+                self.literal("{"),
+                self.space(),
+            ];
+            let key = self.sequence(key);
+            self.choice([
+                self.sequence([all, self.optional(self.sequence([key, self.optional(all)]))]),
+                self.sequence([key, self.optional(all)]),
+            ])
+        })
+    }
+
+    /// Such members behind the others.
+    pub fn members_behind(&self, known: &str) -> ExprId {
+        self.shared(&format!("members behind {known}"), || {
+            self.many(self.sequence([self.literal(","), self.space(), self.other_member(known), self.space()]))
+        })
+    }
+
+    /// The end of a call that is a JSON object, where that is the member of another: one more brace.
+    pub fn brace_behind(&self) -> ExprId {
+        self.tolerated(self.optional(self.literal("}")))
     }
 
     /// A call of one of these tools, with a rule for each, whose name begins with `rule`.
@@ -467,6 +546,13 @@ impl FormatBuilder {
         self.rule(UNKNOWN_NAME, self.sequence([self.not(known_name), self.any_without(NOT_IN_NAMES)]));
         let any = Tool::new(FormatBuilder::ANY, "", Value::Null);
         self.choice([known, self.tolerated(call(&any))])
+    }
+
+    /// From here on, the format's calls are of offered tools only.
+    pub fn without_unknown_tools(&self) {
+        if self.is_defined(UNKNOWN_NAME) {
+            self.rule(UNKNOWN_NAME, self.choice([]));
+        }
     }
 
     /// Calls, optional unless the request requires one.

@@ -5,7 +5,7 @@ use super::builder::FormatBuilder;
 use super::tag::Tag;
 use super::{Begun, Delimiter, Format, FormatSpec, Thinking};
 use chatparse_grammar::Trigger;
-use chatparse_message::{Compat, Tool};
+use chatparse_message::{CallsInReasoning, Compat, Tool};
 use chatparse_peg::{Arena, ExprId, Notation, Spacing};
 
 /// The model family that writes the format.
@@ -29,7 +29,7 @@ const RETURN: &str = "<|return|>";
 
 /// The format of a dialect, for one request.
 pub(crate) fn build(spec: &FormatSpec, dialect: Dialect) -> Format {
-    let p = FormatBuilder::default();
+    let p = FormatBuilder::of(spec);
     p.set_spacing(spec.spacing(Spacing::Free));
     let turns = [
         ("assistant", "<|start|>assistant"),
@@ -70,7 +70,7 @@ impl Harmony<'_> {
         let start = p.rule("start", p.choice([role, p.tolerated(p.and(p.marker(CHANNEL)))]));
         let analysis = p.rule("analysis", self.analysis());
         let commentary = p.sequence([self.token(CHANNEL), p.marker("commentary"), self.message()]);
-        let preamble = p.rule("preamble", p.sequence([commentary, p.closed(Tag::Content, END, START)]));
+        let preamble = p.rule("preamble", p.sequence([commentary, p.closed(Tag::Content, END, &[START])]));
         let preamble = if spec.calls_only() { p.tolerated(preamble) } else { preamble };
         let any = [preamble, analysis];
 
@@ -129,7 +129,7 @@ impl Harmony<'_> {
                 let end = if must { None } else { Some(p.sequence([p.tolerated(p.space()), p.end()])) };
                 steps.extend([whole, p.choice([goes_on, left_out].into_iter().chain(end))]);
             }
-            (None, _) => steps.extend([p.closed(tag, END, START), rest]),
+            (None, _) => steps.extend([p.closed(tag, END, self.behind_reasoning()), rest]),
         }
         p.sequence(steps)
     }
@@ -194,7 +194,7 @@ impl Harmony<'_> {
         let p = self.p;
         let header = p.sequence([self.first_header(), self.token(CHANNEL), p.marker("analysis"), self.message()]);
         if self.spec.extract_reasoning() {
-            return p.sequence([header, p.closed(Tag::Reasoning, END, START)]);
+            return p.sequence([header, p.closed(Tag::Reasoning, END, self.behind_reasoning())]);
         }
         // The header is captured once it is certain that it is not the header of a call.
         let text = p.content(p.until_marker([END, START]));
@@ -202,6 +202,19 @@ impl Harmony<'_> {
         let close = p.choice([p.content(p.marker(END)), left_out, p.end()]);
         let body = p.excluding_all(p.sequence([text, close]), [END], vec![START.into()]);
         p.sequence([p.atomic(p.content(header)), body])
+    }
+
+    /// What ends reasoning besides its own end: any other message, or any but a call, which waits for the end of the output.
+    fn behind_reasoning(&self) -> &'static [&'static str] {
+        match self.spec.leniency.calls_in_reasoning {
+            CallsInReasoning::LlamaCpp => &[START],
+            _ => &[
+                "<|start|>assistant<|channel|>final",
+                "<|start|>assistant<|channel|>analysis<|message|>",
+                "<|start|>assistant<|channel|>commentary<|message|>",
+                "<|start|>assistant<|message|>",
+            ],
+        }
     }
 
     fn final_header(&self) -> ExprId {

@@ -20,8 +20,8 @@ use chatparse_peg::ExprId;
 /// How a model deviates from what its template writes, where not all models do.
 #[derive(Clone, Copy, Debug)]
 pub struct Tolerances {
-    /// A call may open inside reasoning that is not closed. It counts from the name of an offered tool on, because reasoning
-    /// may also mention its markers.
+    /// llama.cpp reads calls in reasoning at once. They count from the name of an offered tool on, because reasoning may also
+    /// mention their markers.
     pub calls_in_reasoning: bool,
     /// Other spellings of texts in markers: the template's, and the model's.
     pub spellings: &'static [(&'static str, &'static str)],
@@ -62,7 +62,7 @@ impl Tolerances {
 
 /// The format of a template that writes turns like this, for one request. `layout` is the view of the turn with thinking on.
 pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &FormatSpec) -> Format {
-    let mut p = FormatBuilder::writing(tolerances.spellings, tolerances.entities);
+    let mut p = FormatBuilder::writing(tolerances.spellings, tolerances.entities, spec);
     p.raw_lines = turn.raw_lines;
     p.faithful = spec.grammar_style == GrammarStyle::Faithful;
     p.set_spacing(spec.spacing(turn.spacing));

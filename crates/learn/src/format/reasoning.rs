@@ -4,7 +4,7 @@ use super::glue::{glue, heads, is_strong, split_space};
 use super::learnt::Writer;
 use super::thought::Thought;
 use crate::analysis::turn::{Glue, Spot};
-use chatparse_message::GrammarStyle;
+use chatparse_message::{CallsInReasoning, GrammarStyle};
 use chatparse_peg::ExprId;
 
 impl Writer<'_> {
@@ -40,13 +40,31 @@ impl Writer<'_> {
     /// The text of reasoning, and its end.
     pub(super) fn thought_and_close(&self, thought: &Thought, again: Option<ExprId>) -> ExprId {
         let p = self.p;
-        // The opening of content ends it as well.
+        // The opening of content ends it as well, unless a call goes on so.
         let opens = self.edges(&[Spot::Reasoning], Spot::Content).map(|edge| &edge.glue);
-        let opens = opens.filter(|glue| is_strong(glue)).flat_map(|glue| heads(&glue.up_to_first_marker()));
+        let at_once = self.reads_calls_at_once();
+        let calls = if at_once { &[] } else { self.before_first_call() };
+        let behind = |text: &str| -> Vec<&str> {
+            calls.iter().filter_map(|call| call.head().trim_start().strip_prefix(text.trim())).collect()
+        };
+        let opens = opens.filter(|glue| is_strong(glue)).flat_map(|glue| match glue.up_to_first_marker() {
+            first if behind(first.head()).is_empty() => heads(&first),
+            _ => heads(glue),
+        });
         let opens = p.spelled(opens.collect());
+        let rests = opens
+            .iter()
+            .flat_map(|open| behind(open))
+            .filter_map(|rest| Glue::from(rest).first_marker().map(str::to_owned));
+        let rests: Vec<String> = rests.collect();
         let ends: Vec<String> = p.spelled(heads(&thought.close)).into_iter().chain(opens.iter().cloned()).collect();
-        let closed = glue(p, &thought.close, None, "");
-        let opened = (!opens.is_empty()).then(|| p.tolerated(p.and(p.any_of(&opens))));
+        let closed = match at_once {
+            true => glue(p, &thought.close, None, ""),
+            // Its end is no content, whatever follows.
+            false => p.sequence([glue(p, &thought.close, None, ""), p.markup_ends()]),
+        };
+        let opened =
+            (!opens.is_empty()).then(|| p.tolerated(p.and(p.sequence([p.any_of(&opens), p.not(p.any_of(&rests))]))));
         // The white space in front of the end is the template's, unless more reasoning follows.
         let (space, core) = split_space(&thought.close);
         let joined = again.filter(|_| !space.is_empty() && core.is_literal()).map(|again| {
@@ -56,7 +74,7 @@ impl Writer<'_> {
         let closed = p.choice(joined.into_iter().chain([closed]).chain(opened));
         // Where a call must come, reasoning does not end the output.
         let end = (!self.spec.call_required()).then(|| p.end());
-        let (text, close) = match (self.tolerances.calls_in_reasoning, self.callable) {
+        let (text, close) = match (self.tolerances.calls_in_reasoning && at_once, self.callable) {
             // A token that opens calls ends reasoning even where no tools are offered, unless a name must follow.
             (true, false) if !self.turn.calls_begin_with_names() => {
                 let first = |glue: &Glue| glue.first_marker().map(str::to_owned);
@@ -74,9 +92,20 @@ impl Writer<'_> {
                 let more = if self.spec.grammar_style == GrammarStyle::Faithful { p.tolerated(more) } else { more };
                 (p.sequence([run, more]), p.choice([closed, p.tolerated(call)].into_iter().chain(end)))
             }
+            _ if !rests.is_empty() => {
+                let run = p.until_marker(ends);
+                let more = p.many(p.sequence([p.not(closed), p.any(), run]));
+                (p.sequence([run, more]), p.choice([closed].into_iter().chain(end)))
+            }
             _ => (p.until_marker(ends), p.choice([closed].into_iter().chain(end))),
         };
         p.sequence([self.thought_text(text), close])
+    }
+
+    /// Whether a call ends the reasoning with the models that may write it so. Otherwise it waits for the end. Reasoning that is
+    /// not separated is content, where calls count at once.
+    fn reads_calls_at_once(&self) -> bool {
+        self.spec.leniency.calls_in_reasoning == CallsInReasoning::LlamaCpp || !self.spec.extract_reasoning()
     }
 
     /// Text of the reasoning, or of the content if it is not separated.

@@ -60,9 +60,8 @@ impl Writer<'_> {
         let p = self.p;
         let at_once = self.marks_of(|glue| self.has_thought(glue));
         let at_once = (!at_once.is_empty()).then(|| p.tolerated(p.and(p.any_of(&at_once))));
-        let plain = |stops: &[String]| {
-            p.choice(at_once.into_iter().chain([p.content(p.until_marker(stops.iter().cloned()))]))
-        };
+        let plain =
+            |stops: &[String]| p.choice(at_once.into_iter().chain([p.content(p.until_marker(stops.iter().cloned()))]));
         if self.bare_open().is_none() {
             return plain(&stops);
         }
@@ -122,7 +121,12 @@ impl Writer<'_> {
         let marked = !self.tolerances.calls_from.is_empty() || self.before_first_call().iter().all(is_strong);
         let text = match stops.is_empty() || marked {
             true => self.text(ends.clone()),
-            false => wrappers::text_before(p, stops, &ends),
+            false => {
+                // An answer that is such a call from its first byte.
+                let nearly = calls::nearly_opened(p, self.turn, &self.call_open).filter(|_| self.callable);
+                let alone = nearly.map(|opened| p.tolerated(p.and(p.sequence([p.space(), opened]))));
+                p.choice(alone.into_iter().chain([wrappers::text_before(p, stops, &ends)]))
+            }
         };
         let text = late.map_or(text, |thought| {
             let again = self.reasoning_again(thought);

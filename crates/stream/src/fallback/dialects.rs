@@ -141,7 +141,14 @@ impl Calling<'_> {
     fn object(&self, before: ExprId, name: ExprId, after: &str) -> ExprId {
         let p = self.p;
         let comma = || p.sequence([p.space(), p.marker(","), p.space()]);
-        let kind = p.optional(p.sequence([p.json_member("type", p.marker("\"function\"")), comma()]));
+        let kind = p.optional(match p.mends {
+            true => p.members_in_front(""),
+            false => p.sequence([p.json_member("type", p.marker("\"function\"")), comma()]),
+        });
+        let [between, behind, nested] = match p.mends {
+            true => [p.optional(p.other_members("")), p.members_behind(""), p.brace_behind()],
+            false => [p.empty(); 3],
+        };
         let open = p.sequence([before, p.space(), p.tool_open(p.marker("{")), p.space(), kind]);
         let own = self.offer.keys.map(|[name, arguments]| [&**name, &**arguments]);
         let name = p.sequence([p.marker("\""), name, p.marker("\"")]);
@@ -153,10 +160,11 @@ impl Calling<'_> {
         let arguments = p.sequence([key, p.space(), p.marker(":"), p.space(), p.any_json_args(), p.space()]);
         let brace = p.marker("}");
         let close = p.tool_close(if after.is_empty() { brace } else { p.choice([brace, p.and(p.marker(after))]) });
-        let name_first = p.sequence([p.atomic(p.sequence([open, name, comma()])), arguments, close]);
+        let name_first =
+            p.sequence([p.atomic(p.sequence([open, name, comma(), between])), arguments, behind, close, nested]);
         let shallow =
             p.sequence([key, p.space(), p.marker(":"), p.space(), p.tool_args(self.shallow_object()), p.space()]);
-        let name_last = p.atomic(p.sequence([open, shallow, p.marker(","), p.space(), name, p.space(), close]));
+        let name_last = p.atomic(p.sequence([open, shallow, p.marker(","), p.space(), name, behind, p.space(), close]));
         p.choice([name_first, name_last])
     }
 

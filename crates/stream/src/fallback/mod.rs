@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::output::Channel;
 use crate::report::CallOrigin;
-use chatparse_message::{BareCalls, CallsInReasoning, Dialects, Leniency, Tool};
+use chatparse_message::{BareCalls, CallsInReasoning, Dialects, Leniency, NearlyJson, Tool};
 use chatparse_peg::{self as peg, Arena, Program, lossy};
 use text::Scope;
 
@@ -63,6 +63,11 @@ impl FallbackConfig {
     /// The format.
     pub fn format(&self) -> &Arc<Arena> {
         &self.format
+    }
+
+    /// Whether arguments that are nearly JSON become JSON.
+    pub fn mends(&self) -> bool {
+        self.leniency.nearly_json == NearlyJson::Mend
     }
 
     /// Approximate memory use in bytes of the programs compiled so far.

@@ -44,7 +44,7 @@ pub struct FallbackParser {
     work: u64,
     reader: CaptureReader,
     prose: Prose,
-    /// If calls count at the end only: where the calls begin that currently end the text.
+    /// If calls count at the end only: where the calls begin. From there on all waits.
     candidates: Option<usize>,
     /// From here on all text is plain.
     gave_up: bool,
@@ -112,7 +112,7 @@ impl Sink for Found<'_> {
     }
 }
 
-/// Passes on text only, and drops what seemed to be calls in front of it.
+/// Passes on the text in front of calls only.
 struct Noted<'a> {
     prose: &'a mut Prose,
     candidates: &'a mut Option<usize>,
@@ -124,12 +124,11 @@ struct Noted<'a> {
 
 impl Sink for Noted<'_> {
     fn event(&mut self, event: Event<'_>) {
-        let Event::Text(_, text, span) = event else { return };
-        if self.at_once {
-            self.prose.show(span.end, self.output, self.builder);
-        } else if let Some(last) = text.bytes().iter().rposition(|byte| !is_white_space(*byte)) {
-            *self.candidates = None;
-            self.prose.show(span.start + last + 1, self.output, self.builder);
+        match event {
+            Event::Text(_, _, span) if self.at_once => self.prose.show(span.end, self.output, self.builder),
+            Event::Text(_, _, span) if self.candidates.is_none() => self.prose.extend(span, self.output, self.builder),
+            Event::Call { .. } if !self.at_once => drop(self.candidates.get_or_insert(self.prose.known)),
+            _ => {}
         }
     }
 }
@@ -141,6 +140,7 @@ impl FallbackParser {
         let scouts = !matches!(scope, Scope::BehindCall | Scope::BehindWrapped | Scope::InCall | Scope::Only);
         let program = if scouts { config.scout(scope) } else { config.program(scope) }?;
         let machine = Machine::committed(Arc::clone(&program), at);
+        let mends = config.mends();
         Some(FallbackParser {
             config,
             program,
@@ -150,7 +150,7 @@ impl FallbackParser {
             machine,
             read_to: at,
             work: 0,
-            reader: CaptureReader::new(at),
+            reader: CaptureReader::new(at, mends),
             prose: Prose { channel, shown: at, known: at },
             candidates: None,
             gave_up: false,
@@ -191,6 +191,10 @@ impl FallbackParser {
 
     /// Reads up to `to`, which must be at the border of a character.
     pub fn feed(&mut self, to: usize, output: Parsed<'_>, builder: &mut MessageBuilder) {
+        if self.candidates.is_some() {
+            self.read_to = to;
+            return;
+        }
         while self.read_to() < to && !self.gave_up {
             let end = to.min(self.read_to() + PIECE);
             self.advance(output.to(end), builder);
@@ -208,8 +212,12 @@ impl FallbackParser {
             _ if self.gave_up => self.prose.show(raw.len(), raw, builder),
             (scope, End::Cut) if !scope.waits_for_end() => {}
             (scope, _) if !scope.waits_for_end() => self.close_anywhere(output, builder),
-            (_, End::Output) if self.machine.finish(output.seen, self.reader.captures_read(), 0) => {
-                self.note_candidates(raw, builder);
+            (_, End::Output)
+                if self.candidates.is_some() || self.machine.finish(output.seen, self.reader.captures_read(), 0) =>
+            {
+                if self.candidates.is_none() {
+                    self.note_candidates(raw, builder);
+                }
                 match self.candidates {
                     Some(from) => self.read_candidates(from, output, builder),
                     None => self.prose.show(raw.len(), raw, builder),
@@ -241,7 +249,8 @@ impl FallbackParser {
 
     fn advance(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
         self.machine.feed(output.seen);
-        while matches!(self.machine.state(), State::Failed | State::Limit) && !self.gave_up {
+        while matches!(self.machine.state(), State::Failed | State::Limit) && !self.gave_up && self.candidates.is_none()
+        {
             self.start_anew(output, builder);
         }
         if !self.gave_up {
@@ -265,6 +274,9 @@ impl FallbackParser {
         let limit = self.machine.state() == State::Limit;
         self.read_to = self.machine.furthest().saturating_sub(1).clamp(self.read_to, output.len());
         self.read(&output.raw[..self.read_to], builder);
+        if self.candidates.is_some() {
+            return;
+        }
         let covered = self.reader.covered();
         let program = match std::mem::take(&mut self.scouts) {
             _ if limit => None,
@@ -289,7 +301,8 @@ impl FallbackParser {
         let (budget, spent) = (set.unwrap_or(program.budget()), self.machine.overdraft());
         self.work += self.machine.work() - spent;
         self.machine = Machine::committed(Arc::clone(&program), covered).with_budget(budget, spent);
-        (self.program, self.start, self.reader) = (program, covered, CaptureReader::new(covered));
+        let reader = CaptureReader::new(covered, self.config.mends());
+        (self.program, self.start, self.reader) = (program, covered, reader);
         self.machine.feed(output.seen);
     }
 

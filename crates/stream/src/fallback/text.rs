@@ -13,7 +13,7 @@ use chatparse_learn::format::{FormatBuilder, Tag};
 use chatparse_message::{BareCalls, Dialects, Leniency, UnknownTools};
 use chatparse_peg::{Arena, Expr, ExprId, TagId};
 
-/// Begins each call in a text whose calls count at its end only.
+/// Begins the calls of a text that may be nothing else.
 pub(super) const CANDIDATE: TagId = TagId(0x7FF);
 
 /// Where calls may be in a text, and what precedes it.
@@ -27,7 +27,7 @@ pub(crate) enum Scope {
     BehindWrapped,
     /// Like `Anywhere`, behind an interrupted call: its rest comes first, up to a marker that can close it or begin another.
     InCall,
-    /// At the end only, and only if the text ends with calls. Each begins with the tag [`CANDIDATE`].
+    /// At the end of the output only: from the first call of an offered tool on, all waits for it.
     AtEnd,
     /// The whole text consists of calls, or has none; bare calls count. They begin with the tag [`CANDIDATE`].
     Whole,
@@ -104,12 +104,16 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope) -> Arena {
     let FallbackConfig { format, tools, call_keys, leniency, ends, .. } = config;
     let (leniency, offer) = (*leniency, Offer { tools, keys: call_keys.as_ref(), unknown: false });
     let mut p = FormatBuilder::extending(Arena::clone(format));
+    p.mends = config.mends();
+    let any_tool = leniency.unknown_tools == UnknownTools::Call && !scope.waits_for_end();
+    if scope == Scope::AtEnd {
+        p.without_unknown_tools();
+    }
     let starts = starts(format, leniency, scope);
     let own = format.trigger_rules().filter(|rule| format.first_texts(rule).is_some());
     let mut calls: Vec<ExprId> = own.map(|rule| p.reference(rule.clone())).collect();
     if leniency.dialects != Dialects::Off {
-        let unknown = leniency.unknown_tools == UnknownTools::Call && !scope.is_whole();
-        calls.extend(dialects::calls(&mut p, Offer { unknown, ..offer }, Rows::Marked));
+        calls.extend(dialects::calls(&mut p, Offer { unknown: any_tool, ..offer }, Rows::Marked));
     }
     let mut held = calls.clone();
     let mut bare = Vec::new();
@@ -153,10 +157,6 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope) -> Arena {
         _ => p.empty(),
     };
     let call = p.sequence([wrapped(&p, call, held), behind]);
-    let call = match scope {
-        Scope::AtEnd => p.atomic(p.sequence([p.tag(CANDIDATE, p.empty()), call])),
-        _ => call,
-    };
     // The text may begin like a call; `any` does not match invalid bytes.
     let text = p.content(p.sequence([p.optional(p.any()), p.until_marker(ends_of_text(starts))]));
     p.finish(p.sequence([before, p.many(p.choice([call, text])), p.end()]))

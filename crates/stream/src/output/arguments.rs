@@ -2,6 +2,7 @@
 
 use super::event::Text;
 use super::literal::Literal;
+use chatparse_base::find::find_to_escape;
 use chatparse_peg::find;
 
 /// The state of the current call, without its texts and stacks.
@@ -48,11 +49,79 @@ pub(super) struct Arguments {
     /// The region holds something other than an object, and is dropped.
     pub ignored: bool,
     pub depth: usize,
-    in_string: bool,
+    /// How many bytes at the end were followed and wait for those behind them: white space, half an escape, a comma that may be
+    /// the last.
+    pub waits: usize,
+    pub in_string: bool,
     escaped: bool,
+    /// How many bytes of an escape were followed.
+    escape: u8,
+    /// A comma waits.
+    comma: bool,
 }
 
 impl Arguments {
+    /// Follows more of an object as far as it is JSON. Returns up to where it may be shown (0: what waits still does), and whether it
+    /// is no JSON from there on.
+    pub fn follow_json(&mut self, piece: &[u8]) -> (usize, bool) {
+        let (mut at, mut shown) = (0, 0);
+        let is_json = loop {
+            let Some(&byte) = piece.get(at) else { break true };
+            if self.escape > 0 {
+                self.escape = match self.escape {
+                    1 if byte == b'u' => 2,
+                    1 if b"\"\\/bfnrt".contains(&byte) => 0,
+                    2..5 if byte.is_ascii_hexdigit() => self.escape + 1,
+                    5 if byte.is_ascii_hexdigit() => 0,
+                    _ => break false,
+                };
+                at += 1;
+                shown = if self.escape == 0 { at } else { shown };
+                continue;
+            }
+            if self.in_string {
+                let end = find_to_escape(&piece[at..]).map_or(piece.len(), |end| at + end);
+                shown = match piece[at..end].trim_ascii_end().len() {
+                    0 => shown,
+                    length => at + length,
+                };
+                match piece.get(end) {
+                    Some(b'"') => (self.in_string, shown) = (false, end + 1),
+                    Some(b'\\') => self.escape = 1,
+                    Some(_) => break false,
+                    None => break true,
+                }
+                at = end + 1;
+                continue;
+            }
+            match byte {
+                b' ' | b'\t' | b'\n' | b'\r' => {}
+                b',' => self.comma = true,
+                b'}' | b']' if self.comma => break false,
+                b'\'' | b'/' | b'T' | b'F' | b'N' | 0x0b | 0x0c => break false,
+                _ => {
+                    (self.comma, shown) = (false, at + 1);
+                    match byte {
+                        b'"' => self.in_string = true,
+                        b'{' => self.depth += 1,
+                        b'}' => self.depth = self.depth.saturating_sub(1),
+                        _ => {}
+                    }
+                }
+            }
+            at += 1;
+        };
+        self.begun |= !piece.is_empty();
+        self.waits = piece.len() - shown + if shown == 0 { self.waits } else { 0 };
+        (shown, !is_json)
+    }
+
+    /// From here on it is no JSON: what waits is read again. Returns whether a string is open.
+    pub fn end_json(&mut self) -> bool {
+        (self.waits, self.escape, self.comma) = (0, 0, false);
+        self.in_string
+    }
+
     /// Counts braces outside of strings, so that the object can be closed.
     pub fn follow(&mut self, text: Text<'_>) {
         let mut rest = text.bytes();

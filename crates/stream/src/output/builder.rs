@@ -30,6 +30,8 @@ struct CallState {
     /// The call has an id that was not undone.
     has_id: bool,
     ended: bool,
+    /// What of its arguments was no JSON.
+    mended: u8,
     flags: CallFlags,
     span: Range<usize>,
     /// Where the markup begins that opens it, in the output.
@@ -93,6 +95,11 @@ impl Sink for MessageBuilder {
             Event::Call { name, early, flags, span } => self.call(name, &early, flags, span),
             Event::Id(id, span) => self.id(id, span),
             Event::Arguments(text, span) => self.arguments(text, span),
+            Event::Mended(what) => {
+                if let Some((_, call)) = self.call_at_hand() {
+                    call.state.mended |= what;
+                }
+            }
             Event::Broken(bytes, at) => self.broken(bytes, at),
             Event::CallEnd(at) => self.end_call(at),
             Event::Unbooked(bytes) => self.unbooked += bytes,
@@ -160,7 +167,7 @@ impl MessageBuilder {
         let call = &mut self.calls[index];
         call.state.span.start = begin;
         call.state.begin = opens;
-        call.state.flags = flags;
+        (call.state.flags, call.state.mended) = (flags, 0);
         let from = self.delta_text.len();
         if first && !self.without_deltas {
             self.delta_text.push_str(name);
@@ -340,6 +347,7 @@ impl MessageBuilder {
         self.calls.iter().map(|call| CallRecord {
             complete: call.state.ended,
             flags: call.state.flags,
+            mended: call.state.mended,
             span: call.state.span.clone(),
             begin: call.state.begin,
         })

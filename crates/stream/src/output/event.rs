@@ -30,6 +30,8 @@ pub(crate) enum Event<'a> {
     Id(&'a str, Range<usize>),
     /// More of the call's arguments, as JSON.
     Arguments(Text<'a>, Range<usize>),
+    /// What of its arguments so far was no JSON, and was mended: see `literal`.
+    Mended(u8),
     /// More of what a broken call goes on with, and where it is: the rest of its arguments, as it stands.
     Broken(&'a [u8], usize),
     /// The current call is complete at this position.

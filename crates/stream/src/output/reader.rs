@@ -32,6 +32,8 @@ pub(crate) struct CaptureReader {
     early_kept: usize,
     /// A buffer for pieces of arguments.
     scratch: String,
+    /// Arguments may be nearly JSON.
+    mends: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -67,9 +69,13 @@ impl ReaderMark {
 }
 
 impl CaptureReader {
-    /// A reader of text that begins at this position.
-    pub fn new(start: usize) -> Self {
-        CaptureReader { state: ReaderState { covered: start, ..ReaderState::default() }, ..CaptureReader::default() }
+    /// A reader of text that begins at this position. `mends`: arguments that are nearly JSON become JSON.
+    pub fn new(start: usize, mends: bool) -> Self {
+        CaptureReader {
+            state: ReaderState { covered: start, ..ReaderState::default() },
+            mends,
+            ..CaptureReader::default()
+        }
     }
 
     /// Reads the next capture of the parsed text.
@@ -149,8 +155,11 @@ impl CaptureReader {
         match tag {
             Tag::ToolOpen => {
                 self.early.truncate(self.early_kept);
+                // The id may stand in front of the rest of what opens the call.
+                if !self.state.call.open || self.state.call.named {
+                    self.state.id = pos..pos;
+                }
                 self.state.call = OpenCall { open: true, early: self.early.len(), ..OpenCall::default() };
-                self.state.id = pos..pos;
                 self.containers.clear();
                 self.containers.push((Container::Object, false));
             }
@@ -162,7 +171,7 @@ impl CaptureReader {
                 self.begin_value(pos, sink);
                 self.begin_text(pos, sink);
             }
-            Tag::ArgJson => (self.state.call.literal, self.state.call.fresh) = (Literal::default(), true),
+            Tag::ArgJson => (self.state.call.literal, self.state.call.fresh) = (Literal::new(self.mends, false), true),
             Tag::Key => {
                 self.begin_member(pos, sink);
                 self.begin_text(pos, sink);
@@ -335,6 +344,9 @@ impl CaptureReader {
             Tag::Content | Tag::Answer => sink.event(Event::Text(Channel::Content, Text::Raw(bytes, from), from..to)),
             // `null` for no arguments counts when it is whole.
             Tag::ToolArgs if !whole && !self.state.call.arguments.begun && !bytes.starts_with(b"{") => return,
+            Tag::ToolArgs if self.mends && (self.state.call.arguments.begun || bytes.starts_with(b"{")) => {
+                to = self.nearly_object(from, to, output, sink);
+            }
             Tag::ToolArgs => {
                 bytes = bytes.trim_ascii_end();
                 to = from + bytes.len();
@@ -359,7 +371,7 @@ impl CaptureReader {
                 json.clear();
                 // An escape shows when it is whole.
                 let start = from - self.state.call.literal.held();
-                self.state.call.literal.feed(&lossy(bytes), &mut json);
+                self.state.call.literal.feed(&output[..from], &lossy(bytes), &mut json);
                 let end = to - self.state.call.literal.held();
                 let as_read = json.as_bytes() == bytes;
                 let text = if as_read { Text::Raw(bytes, from) } else { Text::Owned(&json) };
@@ -376,10 +388,51 @@ impl CaptureReader {
             Tag::ArgText | Tag::Key => self.arguments(Text::Escaped(bytes, from), from..to, sink),
             _ => return,
         }
-        if let Some((_, from)) = &mut self.state.region {
-            *from = to;
-        }
+        self.seen_to(to);
         self.cover(to);
+    }
+
+    /// Reads a piece of arguments that are one JSON object, or nearly. Returns up to where they are shown.
+    fn nearly_object(&mut self, from: usize, to: usize, output: &[u8], sink: &mut impl Sink) -> usize {
+        let call = &mut self.state.call;
+        let mut begin = from;
+        if !call.literal.mends {
+            let waited = from - call.arguments.waits;
+            let (shown, broken) = call.arguments.follow_json(&output[from..to]);
+            let json = if shown > 0 { waited..from + shown } else { waited..waited };
+            begin = json.end;
+            if broken {
+                call.literal = Literal::new(true, call.arguments.end_json());
+            }
+            if shown > 0 {
+                self.show_arguments(Text::Raw(&output[json.clone()], json.start), json, sink);
+            }
+            if !broken {
+                self.seen_to(to);
+                return begin;
+            }
+        }
+        let mut json = std::mem::take(&mut self.scratch);
+        json.clear();
+        let literal = &mut self.state.call.literal;
+        let start = begin.saturating_sub(literal.held());
+        literal.feed(&output[..begin], &lossy(&output[begin..to]), &mut json);
+        let end = to.saturating_sub(literal.held()).max(start);
+        let mended = literal.mended;
+        if !json.is_empty() {
+            self.arguments(Text::Owned(&json), start..end, sink);
+        }
+        self.scratch = json;
+        sink.event(Event::Mended(mended));
+        self.seen_to(to);
+        end
+    }
+
+    /// The text of the region was looked at up to here. What is not shown of it waits.
+    fn seen_to(&mut self, to: usize) {
+        if let Some((_, from)) = &mut self.state.region {
+            *from = to.max(*from);
+        }
     }
 
     /// Reads a piece of arguments that are one JSON object.
@@ -402,10 +455,16 @@ impl CaptureReader {
     }
 
     fn arguments(&mut self, text: Text<'_>, span: Range<usize>, sink: &mut impl Sink) {
+        if self.state.call.open {
+            self.state.call.arguments.follow(text);
+        }
+        self.show_arguments(text, span, sink);
+    }
+
+    fn show_arguments(&mut self, text: Text<'_>, span: Range<usize>, sink: &mut impl Sink) {
         if !self.state.call.open {
             return sink.event(Event::Unbooked(span.len()));
         }
-        self.state.call.arguments.follow(text);
         if self.state.call.named {
             sink.event(Event::Arguments(text, span));
         } else {

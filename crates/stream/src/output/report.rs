@@ -9,6 +9,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 use super::event::CallFlags;
+use super::literal::MENDED;
 use crate::report::{CallReport, Diagnostic, DiagnosticKind, Report};
 use chatparse_base::limits::JSON_DEPTH;
 use chatparse_base::number;
@@ -23,6 +24,8 @@ pub struct CallRecord {
     pub complete: bool,
     /// How it deviates from the format.
     pub flags: CallFlags,
+    /// What of its arguments was no JSON, and was mended: bits of [`MENDED`].
+    pub mended: u8,
     /// The bytes of the output that it was read from.
     pub span: Range<usize>,
     /// Where the markup in front of them begins that opens the call.
@@ -71,6 +74,13 @@ fn report_call(
     }
     if flags.in_reasoning {
         diagnose(DiagnosticKind::CallInReasoning, "a call inside the reasoning".to_owned());
+    }
+    if record.mended > 0 {
+        let what = MENDED.iter().enumerate().filter(|(bit, _)| record.mended >> bit & 1 > 0).map(|(_, what)| *what);
+        diagnose(
+            DiagnosticKind::MendedArguments,
+            format!("not JSON, and mended: {}", what.collect::<Vec<_>>().join(", ")),
+        );
     }
     let tool = tools.iter().find(|tool| tool.name == call.name);
     let known = tool.is_some() || tools.is_empty();

@@ -153,10 +153,16 @@ pub(super) struct FormatParser {
 }
 
 impl FormatParser {
-    /// Makes a parser of a text that begins with `prefill` bytes of the prompt.
-    pub fn new(program: &Arc<Program>, prefill: usize) -> Self {
+    /// Makes a parser of a text that begins with `prefill` bytes of the prompt. `mends`: arguments may be nearly JSON.
+    pub fn new(program: &Arc<Program>, prefill: usize, mends: bool) -> Self {
         let machine = Machine::new(Arc::clone(program), 0);
-        FormatParser { machine, read_to: 0, reader: CaptureReader::new(prefill), snapshots: Vec::new(), fitted: None }
+        FormatParser {
+            machine,
+            read_to: 0,
+            reader: CaptureReader::new(prefill, mends),
+            snapshots: Vec::new(),
+            fitted: None,
+        }
     }
 
     /// Sets the budget for the rest of the run.

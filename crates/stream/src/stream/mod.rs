@@ -124,7 +124,7 @@ impl Parser {
             State::Accepted(_) => Status::Complete,
         };
         let mut builder = MessageBuilder::new(0);
-        CaptureReader::new(0).read_all(&mut machine, text, &mut builder);
+        CaptureReader::new(0, false).read_all(&mut machine, text, &mut builder);
         Some(Ended::new(&builder, text, Arc::new(config), status, IncompleteCalls::Keep, Left::default()))
     }
 }
@@ -137,7 +137,7 @@ impl Stream {
     /// feed.
     pub fn new(parser: &Parser) -> Self {
         let prefill = parser.prefill().len();
-        let format = FormatParser::new(parser.program(), prefill);
+        let format = FormatParser::new(parser.program(), prefill, parser.fallback().mends());
         let mut stream = Stream {
             parser: parser.clone(),
             output: Vec::new(),

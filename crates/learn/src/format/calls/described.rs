@@ -44,7 +44,8 @@ pub fn described(builder: &mut Builder, request: &Request, layout: &str) -> Resu
     if turn.calls.is_empty() {
         return Err(Error::invalid("layout.tools.format: missing, or none"));
     }
-    let p = FormatBuilder::from(std::mem::take(builder));
+    let mut p = FormatBuilder::from(std::mem::take(builder));
+    p.mends = FormatBuilder::of(&spec).mends;
     let calls = match spec.tools().is_empty() {
         true => p.empty(),
         false => p.calls(&spec, learnt::calls(&p, &turn, &spec)),

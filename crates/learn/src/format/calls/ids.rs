@@ -18,7 +18,9 @@ pub(super) fn opening(p: &FormatBuilder, (before, key, behind): (&str, &str, Glu
     let id = [p.marker(key), p.tool_id(p.until_marker(["\""])), p.marker("\"")].into_iter().chain(comma);
     let after = glue(p, &after, None, "");
     let id = p.sequence(id.collect::<Vec<_>>());
-    p.sequence([p.marker(before), p.choice([p.sequence([id, after]), p.tolerated(after)])])
+    let front = p.mends.then(|| p.tolerated(p.optional(p.members_in_front(key))));
+    let front = p.sequence([p.marker(before)].into_iter().chain(front));
+    p.sequence([front, p.choice([p.sequence([id, after]), p.tolerated(after)])])
 }
 
 /// The member of a JSON object whose value is the call's number, in the text that opens a call: what is in front of it, its

@@ -87,7 +87,13 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     let ends_text = firsts.all(|edge| is_strong(&edge.glue));
     let opened = |turn: &TurnFormat, open: &Glue, calls: ExprId| {
         let open = quoted_id(turn, open).unwrap_or(open.clone());
-        p.sequence([if ends_text { glue(p, &open, None, "") } else { text::as_written(p, &open) }, calls])
+        let written = if ends_text { glue(p, &open, None, "") } else { text::as_written(p, &open) };
+        let mut ways: Vec<ExprId> = [written].into_iter().chain(nearly_opened(p, turn, &open)).collect();
+        // Where the name is a key, any other would begin like it.
+        if open.head().trim_end().ends_with("{\"") {
+            ways.reverse();
+        }
+        p.sequence([p.choice(ways), calls])
     };
     let others = order::others(turn, &open, &wrapper_close);
     let others = others.iter().enumerate().map(|(nth, (open, turn))| {
@@ -96,6 +102,28 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
         if spec.grammar_style == GrammarStyle::Faithful { call } else { p.tolerated(call) }
     });
     p.choice([opened(turn, &open, calls)].into_iter().chain(others).collect::<Vec<_>>())
+}
+
+/// The opening of a call that is a JSON object and begins with the name, with more members in front of that.
+pub(in crate::format) fn nearly_opened(p: &FormatBuilder, turn: &TurnFormat, open: &Glue) -> Option<ExprId> {
+    let names_first = turn.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name));
+    let text = open.literal().filter(|_| p.mends && names_first)?;
+    let brace = text.rfind('{').filter(|brace| text[brace + 1..].trim_start().starts_with('"'))? + 1;
+    let [before, key] =
+        [open.up_to(brace), open.without_start(brace).trim_start()].map(|part| glue(p, &part, None, ""));
+    let front = p.members_in_front(&keys(turn, open));
+    Some(p.tolerated(p.atomic(p.sequence([before, p.space(), p.tool_open(p.empty()), front, key]))))
+}
+
+/// The text that a call has beside its name and its arguments.
+fn keys(turn: &TurnFormat, open: &Glue) -> String {
+    let glues = turn.calls.iter().flat_map(|form| {
+        form.pieces.iter().filter_map(|piece| match piece {
+            CallPiece::Glue(glue) => Some(glue),
+            _ => None,
+        })
+    });
+    glues.chain([open]).chain(turn.calls.iter().map(|form| &form.close)).map(Glue::head).collect()
 }
 
 /// The rule for a further call in the wrapper of the one before.
@@ -360,7 +388,9 @@ impl Call<'_> {
         let call = p.choice(without.into_iter().chain([self.arguments_and_end(tail, &first, close)]));
         // Where arguments are required, a call without any is none that is asked for.
         let lacks = !tail.form.pieces.iter().any(CallPiece::holds_arguments)
-            && members(&schema::parameters(&self.tool.parameters).into(), "", true).iter().any(|member| member.required);
+            && members(&schema::parameters(&self.tool.parameters).into(), "", true)
+                .iter()
+                .any(|member| member.required);
         if lacks { p.tolerated(call) } else { call }
     }
 
@@ -373,7 +403,17 @@ impl Call<'_> {
                 parts.push(self.members(members, first, tail.form));
                 pieces = rest;
             }
-            Some(_) => parts.push(glue(p, first, Some(self.tool), "")),
+            Some(_) => {
+                let written = glue(p, first, Some(self.tool), "");
+                let rest = first.head().trim_start().strip_prefix(',').filter(|_| p.mends);
+                let nearly = rest.map(|rest| {
+                    let rest = first.without_start(first.head().len() - rest.trim_start().len());
+                    let others = p.other_members(&keys(self.turn, self.open));
+                    let rest = glue(p, &rest, Some(self.tool), "");
+                    p.tolerated(p.sequence([p.space(), p.literal(","), p.space(), others, rest]))
+                });
+                parts.push(p.choice([written].into_iter().chain(nearly)));
+            }
             None => {
                 let members = self.turn.calls.iter().flat_map(|form| &form.pieces).find_map(CallPiece::members);
                 let extra = members.map_or_else(|| p.empty(), |members| self.extra_ends(members));
@@ -388,6 +428,14 @@ impl Call<'_> {
             pieces.iter().enumerate().map(|(at, piece)| self.piece(piece, pieces.get(at + 1), Some(tail.form))),
         );
         let is_json = matches!(pieces.last(), Some(CallPiece::Arguments { .. }));
+        let is_brace = |close: &Glue| {
+            let rest = close.head().trim_start().strip_prefix('}').filter(|_| p.mends && is_json);
+            let behind = self.turn.edges.iter().filter(|edge| edge.from == Spot::Call).map(|edge| edge.glue.head());
+            rest.is_some_and(|rest| behind.chain([rest]).all(|text| !text.trim_start().starts_with('}')))
+        };
+        if is_brace(&tail.form.close) {
+            parts.push(p.tolerated(p.members_behind(&keys(self.turn, self.open))));
+        }
         let last = tail.pieces.last().and_then(CallPiece::members);
         let members_last = last.is_some_and(|members| is_strong(&members.next));
         // The marker that closes the wrapper, once more.
@@ -399,6 +447,7 @@ impl Call<'_> {
             // The call is complete behind the first mark of its end.
             let first = close.marker_spans().first().cloned().unwrap_or(close.head().len()..close.head().len());
             let braces = close.up_to(first.start);
+            let only_brace = close.head().trim() == "}";
             let ends_arguments = braces.head().trim_end().ends_with(['}', ')']);
             let mark = if ends_arguments { first.start } else { first.end };
             let (close, rest) = if is_json || !close.is_literal() {
@@ -431,8 +480,18 @@ impl Call<'_> {
                 p.sequence([p.choice(closed.into_iter().chain([p.empty()])), p.space(), p.end()])
             });
             let whole = p.sequence([p.tool_close(close), rest]);
+            // The call may be the member of another object.
+            let (whole, nested) = match is_brace(&tail.form.close) {
+                true if only_brace => (p.sequence([whole, p.brace_behind()]), None),
+                true => {
+                    let behind = p.members_behind(&keys(self.turn, self.open));
+                    let nested = p.sequence([p.space(), p.literal("}"), p.space(), behind, close]);
+                    (whole, Some(p.tolerated(p.tool_close(nested))))
+                }
+                false => (whole, None),
+            };
             let others = ends.chain(left_out).map(|end| p.tolerated(p.tool_close(end)));
-            p.choice([whole].into_iter().chain(others.collect::<Vec<_>>()))
+            p.choice([whole].into_iter().chain(nested).chain(others.collect::<Vec<_>>()))
         };
         let end = |close: &Glue| match close.is_literal() {
             true => self.shared.ends.get((close.clone(), is_json, members_last), || end(close)),

@@ -148,7 +148,13 @@ impl Values<'_> {
             ways.push(p.sequence([rest(slot), begins, all, close(slot)]));
             let json = if kind == ValueKind::Array { "[" } else { "{" };
             if !begin.head().starts_with(json) {
-                let json = p.sequence([rest(slot), p.and(p.literal(json)), member.python(p, literals), p.space(), close(slot)]);
+                let json = p.sequence([
+                    rest(slot),
+                    p.and(p.literal(json)),
+                    member.python(p, literals),
+                    p.space(),
+                    close(slot),
+                ]);
                 // What may still be text is not shown before it ends.
                 ways.push(p.tolerated(p.atomic(json)));
             }
@@ -333,7 +339,10 @@ impl Values<'_> {
                     let name = perhaps_quoted(p, p.arg_name(inner.name), &opens, &container.slots);
                     let name = [name, glue(p, &opens, Some(self.tool), inner.name)];
                     let name = [between(&container.each)].into_iter().chain(name);
-                    (p.sequence([p.atomic(p.sequence(name.collect::<Vec<_>>())), p.markup_ends(), value]), inner.required)
+                    (
+                        p.sequence([p.atomic(p.sequence(name.collect::<Vec<_>>())), p.markup_ends(), value]),
+                        inner.required,
+                    )
                 });
                 let known: Vec<(ExprId, bool)> = known.collect();
                 let any = Member { rule: format!("{}-any", member.rule), ..Member::any() };
