@@ -1,6 +1,6 @@
 //! The reasoning of a turn: its text, what opens and what ends it, and how often.
 
-use super::glue::{glue, heads, is_strong, split_space};
+use super::glue::{glue, heads, is_strong, split_space, without_word};
 use super::learnt::Writer;
 use super::thought::Thought;
 use crate::analysis::turn::{Glue, Spot};
@@ -27,7 +27,10 @@ impl Writer<'_> {
             }
             true => rest,
             false => {
-                let opened = p.sequence([glue(p, &thought.open, None, ""), rest]);
+                let bare = without_word(&thought.open).filter(|bare| !self.begins_with(bare.head()));
+                let bare = bare.map(|bare| p.tolerated(glue(p, &bare, None, "")));
+                let opens = p.choice([glue(p, &thought.open, None, "")].into_iter().chain(bare));
+                let opened = p.sequence([opens, rest]);
                 let closed =
                     closer.filter(|closer| !self.begins_with(closer)).map(|closer| p.tolerated(p.marker(closer)));
                 p.optional(p.choice([opened].into_iter().chain(closed)))
@@ -43,7 +46,7 @@ impl Writer<'_> {
         let opens = opens.filter(|glue| is_strong(glue)).flat_map(|glue| heads(&glue.up_to_first_marker()));
         let opens = p.spelled(opens.collect());
         let ends: Vec<String> = p.spelled(heads(&thought.close)).into_iter().chain(opens.iter().cloned()).collect();
-        let closed = glue(p, &thought.close, None, "");
+        let closed = p.sequence([glue(p, &thought.close, None, ""), p.markup_ends()]);
         let opened = (!opens.is_empty()).then(|| p.tolerated(p.and(p.any_of(&opens))));
         // The white space in front of the end is the template's, unless more reasoning follows.
         let (space, core) = split_space(&thought.close);

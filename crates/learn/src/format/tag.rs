@@ -53,10 +53,12 @@ pub enum Tag {
     Markup,
     /// The name in this call has the escapes of a JSON string.
     Escaped,
+    /// A name in front of a call's own: text of `content`, unless it is the same.
+    Announced,
 }
 
 impl Tag {
-    const ALL: [Tag; 23] = [
+    const ALL: [Tag; 24] = [
         Tag::Reasoning,
         Tag::Content,
         Tag::ToolOpen,
@@ -80,6 +82,7 @@ impl Tag {
         Tag::Answer,
         Tag::Markup,
         Tag::Escaped,
+        Tag::Announced,
     ];
 
     /// The tag id for calls in a dialect, given its row in the table.
@@ -123,12 +126,13 @@ impl Tag {
             Tag::Answer => "answer",
             Tag::Markup => "markup",
             Tag::Escaped => "escaped",
+            Tag::Announced => "announced",
         }
     }
 
     /// Whether the region's text is text of the message.
     pub fn is_text(self) -> bool {
-        self.streams() || matches!(self, Tag::ToolName | Tag::ToolId | Tag::ArgName)
+        self.streams() || matches!(self, Tag::ToolName | Tag::ToolId | Tag::ArgName | Tag::Announced)
     }
 
     /// Whether the region's text is visible while the region is open.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use smol_str::{SmolStr, format_smolstr};
+use smol_str::SmolStr;
 
 use super::super::markup::{Markup, Segment};
 
@@ -186,7 +186,7 @@ impl Glue {
     /// What is in front of the tool's name, behind any word, and what is behind the name, if it is repeated here.
     pub fn around_name(&self) -> Option<(Glue, Glue)> {
         let (before, behind) = self.0.split_once(NAME)?;
-        Some((Glue(format_smolstr!("{WORD}{before}")), Glue(behind.into())))
+        Some((Glue(before.into()), Glue(behind.into())))
     }
 
     /// The parts in front of this text and from it on.
