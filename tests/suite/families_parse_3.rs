@@ -459,6 +459,28 @@ fn backslashes_in_strings_of_python() {
     report(failures);
 }
 
+/// What JSON has no notation for: tuples, sets, and numbers with zeros in front or underscores.
+#[test]
+fn values_of_python_only() {
+    let mut failures = Vec::new();
+    for (python, json) in [
+        ("('a', \"b)\")", json!(["a", "b)"])),
+        ("()", json!([])),
+        ("[(1, [(2, 5)]), (3,), {4, 5}]", json!([[1, [[2, 5]]], [3], [4, 5]])),
+        ("{'a', 'b',}", json!(["a", "b"])),
+        ("{'a': (1, {2}), 'b': {}}", json!({"a": [1, [2]], "b": {}})),
+        ("-007", json!(-7)),
+        ("1_000", json!(1000)),
+        ("0_0", json!(0)),
+        ("0", json!(0)),
+    ] {
+        let output = format!("<|tool_call_start|>[find(any={python}, flag=True), now()]<|tool_call_end|>");
+        let expected = message("", "", &[("find", json!({"any": json, "flag": true})), ("now", json!({}))]);
+        failures.extend(check(source("lfm2"), json!({}), &output, &expected, Status::Complete));
+    }
+    report(failures);
+}
+
 #[test]
 fn minicpm5_values() {
     let rows = [

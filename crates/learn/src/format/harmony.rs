@@ -104,7 +104,13 @@ impl Harmony<'_> {
         let letter = p.none_of(&[('\t', '\r'), (' ', ' '), ('<', '<'), ('[', '['), ('`', '`'), ('{', '{')]);
         let (word, gap) = (p.some(letter), p.atomic(p.sequence([p.space(), p.and(letter)])));
         let text = p.sequence([p.not(p.marker(" to=")), word, p.many(p.sequence([gap, word]))]);
-        p.sequence([start, p.space(), p.content(text), p.space(), p.and(p.any_of([CHANNEL, START]))])
+        p.sequence([
+            start,
+            p.space(),
+            p.content(text),
+            p.space(),
+            p.choice([p.and(p.any_of([CHANNEL, START])), p.end()]),
+        ])
     }
 
     /// The messages of the turn that the prompt has begun, with what ends the last of them and the `rest`. `must`: there is more, or

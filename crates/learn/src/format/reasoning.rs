@@ -28,7 +28,8 @@ impl Writer<'_> {
             true => rest,
             false => {
                 let bare = without_word(&thought.open).filter(|bare| !self.begins_with(bare.head()));
-                let bare = bare.map(|bare| p.tolerated(glue(p, &bare, None, "")));
+                let twice = |bare: &Glue| p.not(p.marker(bare.head()));
+                let bare = bare.map(|bare| p.tolerated(p.sequence([glue(p, &bare, None, ""), twice(&bare)])));
                 let opens = p.choice([glue(p, &thought.open, None, "")].into_iter().chain(bare));
                 let opened = p.sequence([opens, rest]);
                 let closed =

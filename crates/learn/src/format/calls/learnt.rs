@@ -79,8 +79,10 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
         p.rule(INNER, p.sequence([glue(p, inner, None, ""), renamed.as_ref().map_or(tool, |(_, call)| *call)]));
     }
     // Where a call has the name twice, the second one counts.
-    let renamed = renamed
-        .map(|(first, call)| p.tolerated(p.sequence([text::announced_name(p), glue(p, &first, None, ""), call])));
+    let renamed = renamed.map(|(first, call)| {
+        let first = p.atomic(p.sequence([text::announced_name(p), glue(p, &first, None, "")]));
+        p.tolerated(p.sequence([first, call]))
+    });
     let calls = p.choice([tool].into_iter().chain(renamed));
     if let Some(id) = generated_id(&open) {
         // The id is in the opening.
