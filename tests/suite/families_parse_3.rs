@@ -357,6 +357,9 @@ fn gemma_4_notation_and_stray_markers() {
             found(json!({"any": {"a b": "x", "ü": ["y", "{z}"]}}))
         }),
         ("<|tool_call>call:find{flag:false}", found(json!({"flag": false}))),
+        // Without the word behind a special token.
+        ("<|tool_call>:find{limit:5}<tool_call|>", found(json!({"limit": 5}))),
+        ("<|channel>Hm.<channel|>Well.", message("Hm.", "Well.", &[])),
         // Names between quotes, and texts without them.
         (
             "<|tool_call>call:find{any:{\"a\": <|\"|>x<|\"|>, 'b':1,<|\"|>c:d<|\"|>:2,e\"f:3},<|\"|>limit<|\"|>:4,'flag':true}",

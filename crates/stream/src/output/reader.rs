@@ -105,6 +105,11 @@ impl CaptureReader {
         self.state.call.open && self.state.call.named
     }
 
+    /// Whether the value of an argument has begun that is written as JSON.
+    pub fn in_json(&self) -> bool {
+        matches!(self.state.region, Some((Tag::ArgJson, _)))
+    }
+
     /// Everything before this position is in the message or is its markup.
     pub fn covered(&self) -> usize {
         self.state.covered

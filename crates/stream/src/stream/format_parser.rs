@@ -231,7 +231,8 @@ impl FormatParser {
     pub fn read_held_value(&mut self, written: &mut Written, output: Parsed<'_>) {
         let visible = self.machine.visible();
         let is_value = |capture: &Capture| matches!(Tag::from_id(capture.tag), Some(Tag::ArgJson | Tag::ArgText));
-        if !self.in_call() || !visible.hidden().first().is_some_and(is_value) {
+        // Nothing is hidden where the value is only looked at.
+        if !self.in_call() || !visible.hidden().first().map_or(self.reader.in_json(), is_value) {
             return;
         }
         for capture in visible.hidden() {
