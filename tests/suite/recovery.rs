@@ -214,9 +214,7 @@ fn json_in_the_markers_of_another_format_is_a_call() {
     let json = "{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}";
     for (template, [open, close]) in [
         ("tag-arguments", ["<tool_call>", "</tool_call>"]),
-        ("minicpm5", ["<function>", "</function>"]),
         ("muse-glimmer", ["<atem:function_calls>\n", "\n</atem:function_calls>"]),
-        ("tag-invoke", ["<invoke>", "</invoke>"]),
     ] {
         let output = format!("{open}{json}{close}");
         let ended = read(&params(template, &json!({})), &output);
