@@ -12,6 +12,7 @@ mod declared;
 mod held;
 mod marked;
 mod mutated;
+mod named;
 mod nearly;
 mod parts;
 mod quoted;
@@ -109,6 +110,11 @@ fn damaged_outputs_do_not_depend_on_their_pieces() {
 #[test]
 fn markers_of_other_formats_behind_calls_are_kept_or_call() {
     run(|loaded, written, _| mutated::check_behind(loaded.template.source(), written));
+}
+
+#[test]
+fn no_text_of_a_name_is_lost() {
+    run(|_, written, _| named::check(written));
 }
 
 #[test]

@@ -322,17 +322,27 @@ fn what_does_not_fit_is_content() {
     let cases = [
         ("ministral-3", "[TOOL_CALLS]other{}", message("", "[TOOL_CALLS]other{}", &[])),
         ("ministral-3", "[TOOL_CALLS]get_all[ARGS]{} and so on", message("", " and so on", &call)),
-        ("gpt-oss", "plain text", message("", "plain text", &[])),
+        ("gpt-oss", "a <b", message("", "a <b", &[])),
         ("gpt-oss", " to=functions.get_alles<|message|>{}", message("", " to=functions.get_alles<|message|>{}", &[])),
-        ("llm-jp-harmony", "plain text", message("", "plain text", &[])),
         ("functionary-v3.2", "get_all\n{} and so on", message("", " and so on", &call)),
     ];
     // A marker of content may be missing.
-    let bare = [("muse-glimmer", " to=other<|message|>text"), ("functionary-v3.2", "plain text")];
+    let bare = [
+        ("muse-glimmer", " to=other<|message|>text"),
+        ("functionary-v3.2", "plain text"),
+        ("gpt-oss", "plain text"),
+        ("llm-jp-harmony", "plain text"),
+    ];
     let bare = bare.map(|(family, text)| (family, text, message("", text, &[])));
+    let thought = "Well, <|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>";
+    let [answer, calls] = ["final<|message|>so.", "commentary to=functions.get_all<|message|>{}"];
+    let behind = [
+        ("gpt-oss", &*format!("{thought}{answer}"), message("Hm.", "Well, so.", &[])),
+        ("gpt-oss", &format!(" {thought}{calls}"), message("Hm.", "Well, ", &call)),
+    ];
     let recovered = cases.iter().map(|case| (case, Status::Recovered));
     let cases = recovered
-        .chain(bare.iter().map(|case| (case, Status::Complete)))
+        .chain(bare.iter().chain(&behind).map(|case| (case, Status::Complete)))
         .flat_map(|((family, output, expected), status)| check(family, &json!({}), output, expected, status));
     report(&cases.collect::<Vec<_>>());
 }

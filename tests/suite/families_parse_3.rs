@@ -359,6 +359,9 @@ fn gemma_4_notation_and_stray_markers() {
             found(json!({"any": {"a b": "x", "ü": ["y", "{z}"]}}))
         }),
         ("<|tool_call>call:find{flag:false}", found(json!({"flag": false}))),
+        // Without the word behind a special token.
+        ("<|tool_call>:find{limit:5}<tool_call|>", found(json!({"limit": 5}))),
+        ("<|channel>Hm.<channel|>Well.", message("Hm.", "Well.", &[])),
         // Names between quotes, and texts without them.
         (
             "<|tool_call>call:find{any:{\"a\": <|\"|>x<|\"|>, 'b':1,<|\"|>c:d<|\"|>:2,e\"f:3},<|\"|>limit<|\"|>:4,'flag':true}",
@@ -457,6 +460,28 @@ fn backslashes_in_strings_of_python() {
             let expected = message("", "", &[("write", json!({"text": text})), ("now", json!({}))]);
             failures.extend(check(source, json!({}), &output, &expected, Status::Complete));
         }
+    }
+    report(failures);
+}
+
+/// What JSON has no notation for: tuples, sets, and numbers with zeros in front or underscores.
+#[test]
+fn values_of_python_only() {
+    let mut failures = Vec::new();
+    for (python, json) in [
+        ("('a', \"b)\")", json!(["a", "b)"])),
+        ("()", json!([])),
+        ("[(1, [(2, 5)]), (3,), {4, 5}]", json!([[1, [[2, 5]]], [3], [4, 5]])),
+        ("{'a', 'b',}", json!(["a", "b"])),
+        ("{'a': (1, {2}), 'b': {}}", json!({"a": [1, [2]], "b": {}})),
+        ("-007", json!(-7)),
+        ("1_000", json!(1000)),
+        ("0_0", json!(0)),
+        ("0", json!(0)),
+    ] {
+        let output = format!("<|tool_call_start|>[find(any={python}, flag=True), now()]<|tool_call_end|>");
+        let expected = message("", "", &[("find", json!({"any": json, "flag": true})), ("now", json!({}))]);
+        failures.extend(check(source("lfm2"), json!({}), &output, &expected, Status::Complete));
     }
     report(failures);
 }

@@ -211,6 +211,34 @@ fn a_broken_call_keeps_its_text_in_its_arguments() {
 }
 
 #[test]
+fn json_in_the_markers_of_another_format_is_a_call() {
+    let json = "{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}";
+    for (template, [open, close]) in [
+        ("tag-arguments", ["<tool_call>", "</tool_call>"]),
+        ("muse-glimmer", ["<atem:function_calls>\n", "\n</atem:function_calls>"]),
+    ] {
+        let output = format!("{open}{json}{close}");
+        let ended = read(&params(template, &json!({})), &output);
+        let calls: Vec<_> = ended.message.tool_calls.iter().map(|call| (&*call.name, &*call.arguments)).collect();
+        assert_eq!(
+            (&*ended.message.content, &*calls),
+            ("", &[("read", "{\"path\": \"a\"}")][..]),
+            "{template} {output:?}"
+        );
+    }
+}
+
+#[test]
+fn the_bracket_around_calls_is_no_text_in_front_of_text() {
+    let call = "{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}, \"id\": \"abc123456\"}";
+    let params = params("json-array-ids", &json!({}));
+    for text in [" Here, a[0].", "Here", "\n\nHere"] {
+        let output = format!("[TOOL_CALLS][{call}]{text}");
+        check(&params, &output, text, &[("read", json!({"path": "a"}))]);
+    }
+}
+
+#[test]
 fn what_only_looks_like_a_call_is_text() {
     let params = params("tag-json-id", &json!({}));
     for text in [

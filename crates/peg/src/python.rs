@@ -25,12 +25,12 @@ const AFTER_STRING: &[(char, char)] = &[(')', ')'), (',', ','), (':', ':'), (']'
 impl Builder {
     /// Any value, as JSON or as a Python literal: `{'a': [True, None]}`.
     pub fn python(&self) -> ExprId {
-        self.python_value(EITHER, WORDS, &|| self.python_string())
+        self.python_value(EITHER, WORDS, &|| self.python_string(), &|_| Vec::new())
     }
 
     /// [`Builder::python`] as models spoil it: a comma may stand behind the last item or member, and comments where white space may.
     pub fn nearly_json(&self) -> ExprId {
-        self.python_value(NEARLY, WORDS, &|| self.python_string())
+        self.python_value(NEARLY, WORDS, &|| self.python_string(), &|_| Vec::new())
     }
 
     /// White space, and with [`Builder::nearly_json`] comments, which JSON does not have.
@@ -57,15 +57,15 @@ impl Builder {
         self.rule(name, whole)
     }
 
-    /// [`Builder::python`] with [`Builder::printed_string`]s.
-    pub fn printed_python(&self, inner: impl Into<TagId>) -> ExprId {
+    /// [`Builder::python`] with [`Builder::printed_string`]s. `more`: other values, made of any value.
+    pub fn printed_python(&self, inner: impl Into<TagId>, more: &dyn Fn(ExprId) -> Vec<ExprId>) -> ExprId {
         let inner = inner.into();
-        self.python_value(PRINTED, WORDS, &|| self.printed_string(inner))
+        self.python_value(PRINTED, WORDS, &|| self.printed_string(inner), more)
     }
 
     /// Any Python literal.
     pub fn python_literal(&self) -> ExprId {
-        self.python_value(STRICT, &["True", "False", "None"], &|| self.python_string())
+        self.python_value(STRICT, &["True", "False", "None"], &|| self.python_string(), &|_| Vec::new())
     }
 
     /// Any Python dict.
@@ -80,7 +80,13 @@ impl Builder {
         self.reference(STRICT[2])
     }
 
-    fn python_value(&self, [value, dict, list]: Names, words: &[&str], string: &dyn Fn() -> ExprId) -> ExprId {
+    fn python_value(
+        &self,
+        [value, dict, list]: Names,
+        words: &[&str],
+        string: &dyn Fn() -> ExprId,
+        more: &dyn Fn(ExprId) -> Vec<ExprId>,
+    ) -> ExprId {
         if self.is_defined(value) {
             return self.reference(value);
         }
@@ -98,7 +104,8 @@ impl Builder {
             self.json_number(),
         ];
         let words = words.iter().map(|&word| self.literal(word)).collect::<Vec<_>>();
-        self.rule(value, self.choice(others.into_iter().chain(words)))
+        let more = more(self.reference(value));
+        self.rule(value, self.choice(more.into_iter().chain(others).chain(words)))
     }
 
     /// The inside of a string, of which `body` is what JSON has: a backslash in front of any other character is one itself.

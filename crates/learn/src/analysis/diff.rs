@@ -52,7 +52,8 @@ fn shared<'a>(
     size
 }
 
-fn common(a: impl Iterator<Item = char>, b: impl Iterator<Item = char>) -> usize {
+/// The bytes of the characters that both begin with.
+pub(super) fn common(a: impl Iterator<Item = char>, b: impl Iterator<Item = char>) -> usize {
     a.zip(b).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum()
 }
 

@@ -6,6 +6,7 @@
 
 use serde_json::Value;
 
+use super::diff::common;
 use super::markup::{Marker, Markup, is_space, trim, trim_start};
 use super::turn::{CallForm, CallPiece, Edge, Glue, GluePiece, Members, Spot, TurnFormat, ValueKind};
 use super::{
@@ -426,7 +427,6 @@ fn through_first_marker(text: &str) -> &str {
 
 /// The common end of two texts, from the border of a marker or a line on.
 fn common_end<'a>(a: &'a str, b: &str) -> &'a str {
-    let pairs = a.chars().rev().zip(b.chars().rev()).take_while(|(a, b)| a == b);
-    let same = &a[a.len() - pairs.map(|(c, _)| c.len_utf8()).sum::<usize>()..];
+    let same = &a[a.len() - common(a.chars().rev(), b.chars().rev())..];
     same.find(['<', '[', '\n']).map_or("", |at| &same[at..])
 }

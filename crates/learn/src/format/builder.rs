@@ -342,7 +342,30 @@ impl FormatBuilder {
 
     /// The same in a call of Python: a quote may be part of a string.
     pub fn arg_printed(&self) -> ExprId {
-        self.arg_json(self.printed_python(Tag::ArgText))
+        self.arg_json(self.printed_python(Tag::ArgText, &|value| self.python_only(value)))
+    }
+
+    /// What JSON has not: tuples and sets, which are arrays, and numbers with zeros in front or underscores.
+    fn python_only(&self, value: ExprId) -> Vec<ExprId> {
+        let items = |[open, close]: [&str; 2], item: ExprId| {
+            let (item, comma) = (self.arg_json(item), self.spaced([self.empty(), self.literal(","), self.empty()]));
+            let more = self.many(self.sequence([comma, self.not(self.literal(close)), item]));
+            let all = self.sequence([item, more, self.optional(comma), self.space()]);
+            let all = self.choice([self.literal(close), self.sequence([all, self.literal(close)])]);
+            self.array(self.spaced([self.literal(open), all]))
+        };
+        let tuple = items(["(", ")"], value);
+        let plain = self.choice([self.printed_string(Tag::ArgText), self.json_number()]);
+        // A dict has a colon there.
+        let first = self.spaced([self.literal("{"), plain, self.one_of(&[(',', ','), ('}', '}')])]);
+        let set = self.sequence([self.and(first), items(["{", "}"], plain)]);
+        let (digit, minus) = (self.one_of(&[('0', '9')]), self.optional(self.literal("-")));
+        let dropped = |text: ExprId| self.tag(Tag::Markup, text);
+        let zero = self.sequence([self.literal("0"), self.optional(self.literal("_")), self.and(digit)]);
+        let zeros = self.sequence([self.and(self.sequence([minus, zero])), minus, dropped(self.some(zero))]);
+        let group = self.sequence([dropped(self.literal("_")), self.some(digit)]);
+        let number = self.sequence([self.optional(zeros), self.json_number(), self.many(group)]);
+        [tuple, set, number].map(|value| self.tolerated(value)).into()
     }
 
     /// Members with this between them, each with whether it is required, and members of any other name.

@@ -7,6 +7,7 @@ use chatparse_peg::ExprId;
 
 use super::accounts;
 use super::builder::{FormatBuilder, other_key};
+use super::tag::Tag;
 
 /// All pieces. `tool` and `key`: the names that the glue may repeat.
 pub(super) fn glue(p: &FormatBuilder, glue: &Glue, tool: Option<&Tool>, key: &str) -> ExprId {
@@ -51,6 +52,20 @@ fn with_texts(
     p.sequence(first.chain([p.choice([p.atomic(written), p.tolerated(other)])]).chain(rest).collect::<Vec<_>>())
 }
 
+/// A name in front of a call that has its own.
+pub(super) fn announced_name(p: &FormatBuilder) -> ExprId {
+    p.tag(Tag::Announced, accounts::word(p, 1, WORD))
+}
+
+/// A special token and punctuation without the word between, which models leave out.
+pub(super) fn without_word(glue: &Glue) -> Option<Glue> {
+    let (head, token) = (glue.head(), glue.marker_spans().into_iter().next()?.end);
+    let rest = head[token..].trim();
+    let word = rest.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(rest.len());
+    let special = head.starts_with("<|") && glue.is_literal() && word > 0 && rest.len() <= word + 1;
+    special.then(|| Glue::from(&*format!("{}{}", &head[..token], &rest[word..])))
+}
+
 /// The characters of words in markers.
 const WORD: &[(char, char)] = &[('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.'), (':', ':')];
 
@@ -74,7 +89,8 @@ pub(super) fn behind_json(p: &FormatBuilder, close: &Glue, tool: Option<&Tool>) 
     }
     let list = usize::from(rest.head().starts_with(']'));
     let open = if space.is_empty() { p.empty() } else { p.space_as(space) };
-    let behind = if list > 0 { p.space_as(split_space(&rest.without_start(list)).0) } else { p.empty() };
+    let behind = || p.space_as(split_space(&rest.without_start(list)).0);
+    let behind = if list > 0 { p.sequence([p.markup_ends(), behind()]) } else { p.empty() };
     p.sequence([
         open,
         glue(p, &rest.up_to(list), tool, ""),

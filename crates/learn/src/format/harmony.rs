@@ -99,12 +99,29 @@ impl Harmony<'_> {
         let last = p.sequence([start, last]);
         // If neither a call nor a structured response is required, any message may end the turn.
         let last = if must { last } else { p.choice([last, p.end()]) };
-        let rest = p.sequence([p.many(p.sequence([start, first])), last]);
+        let rest =
+            p.sequence([p.tolerated(p.optional(self.bare_text(start))), p.many(p.sequence([start, first])), last]);
         let root = match spec.begun {
             None => rest,
             Some(begun) => self.continued(begun, rest, must),
         };
         p.finish(root)
+    }
+
+    /// Text without a header, in front of a message that has one.
+    fn bare_text(&self, start: ExprId) -> ExprId {
+        let p = self.p;
+        // Calls of other formats may begin with the signs.
+        let letter = p.none_of(&[('\t', '\r'), (' ', ' '), ('<', '<'), ('[', '['), ('`', '`'), ('{', '{')]);
+        let (word, gap) = (p.some(letter), p.atomic(p.sequence([p.space(), p.and(letter)])));
+        let text = p.sequence([p.not(p.marker(" to=")), word, p.many(p.sequence([gap, word]))]);
+        p.sequence([
+            start,
+            p.space(),
+            p.content(text),
+            p.space(),
+            p.choice([p.and(p.any_of([CHANNEL, START])), p.end()]),
+        ])
     }
 
     /// The messages of the turn that the prompt has begun, with what ends the last of them and the `rest`. `must`: there is more, or

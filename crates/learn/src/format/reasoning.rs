@@ -1,6 +1,6 @@
 //! The reasoning of a turn: its text, what opens and what ends it, and how often.
 
-use super::glue::{glue, heads, is_strong, split_space};
+use super::glue::{glue, heads, is_strong, split_space, without_word};
 use super::learnt::Writer;
 use super::thought::Thought;
 use crate::analysis::turn::{Glue, Spot};
@@ -29,7 +29,11 @@ impl Writer<'_> {
             }
             true => rest,
             false => {
-                let opened = p.sequence([glue(p, &thought.open, None, ""), rest]);
+                let bare = without_word(&thought.open).filter(|bare| !self.begins_with(bare.head()));
+                let twice = |bare: &Glue| p.not(p.marker(bare.head()));
+                let bare = bare.map(|bare| p.tolerated(p.sequence([glue(p, &bare, None, ""), twice(&bare)])));
+                let opens = p.choice([glue(p, &thought.open, None, "")].into_iter().chain(bare));
+                let opened = p.sequence([opens, rest]);
                 let closed =
                     closer.filter(|closer| !self.begins_with(closer)).map(|closer| p.tolerated(p.marker(closer)));
                 p.optional(p.choice([opened].into_iter().chain(closed)))

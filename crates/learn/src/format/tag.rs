@@ -53,33 +53,37 @@ pub enum Tag {
     Markup,
     /// The name in this call has the escapes of a JSON string.
     Escaped,
+    /// A name in front of a call's own: text of `content`, unless it is the same.
+    Announced,
 }
 
 impl Tag {
-    const ALL: [Tag; 23] = [
-        Tag::Reasoning,
-        Tag::Content,
-        Tag::ToolOpen,
-        Tag::ToolClose,
-        Tag::ToolId,
-        Tag::ToolName,
-        Tag::ToolArgs,
-        Tag::QuotedToolArgs,
-        Tag::ArgName,
-        Tag::ArgJson,
-        Tag::ArgText,
-        Tag::ArgNull,
-        Tag::ArgClose,
-        Tag::Key,
-        Tag::Object,
-        Tag::Array,
-        Tag::Separator,
-        Tag::Unknown,
-        Tag::Entities,
-        Tag::Broken,
-        Tag::Answer,
-        Tag::Markup,
-        Tag::Escaped,
+    /// In the order of their ids, with their names: llama.cpp's where it has one.
+    const ALL: [(Tag, &str); 24] = [
+        (Tag::Reasoning, "reasoning"),
+        (Tag::Content, "content"),
+        (Tag::ToolOpen, "tool-open"),
+        (Tag::ToolClose, "tool-close"),
+        (Tag::ToolId, "tool-id"),
+        (Tag::ToolName, "tool-name"),
+        (Tag::ToolArgs, "tool-args"),
+        (Tag::QuotedToolArgs, "quoted-tool-args"),
+        (Tag::ArgName, "tool-arg-name"),
+        (Tag::ArgJson, "tool-arg-value"),
+        (Tag::ArgText, "tool-arg-string-value"),
+        (Tag::ArgNull, "tool-arg-null"),
+        (Tag::ArgClose, "tool-arg-close"),
+        (Tag::Key, "key"),
+        (Tag::Object, "object"),
+        (Tag::Array, "array"),
+        (Tag::Separator, "separator"),
+        (Tag::Unknown, "unknown"),
+        (Tag::Entities, "entities"),
+        (Tag::Broken, "broken"),
+        (Tag::Answer, "answer"),
+        (Tag::Markup, "markup"),
+        (Tag::Escaped, "escaped"),
+        (Tag::Announced, "announced"),
     ];
 
     /// The tag id for calls in a dialect, given its row in the table.
@@ -94,41 +98,17 @@ impl Tag {
 
     /// The tag with this id in a format's arena.
     pub fn from_id(id: TagId) -> Option<Tag> {
-        Tag::ALL.get(usize::from(id.0)).copied()
+        Tag::ALL.get(usize::from(id.0)).map(|(tag, _)| *tag)
     }
 
-    /// The tag's name: llama.cpp's if it has one.
+    /// The tag's name.
     pub fn name(self) -> &'static str {
-        match self {
-            Tag::Reasoning => "reasoning",
-            Tag::Content => "content",
-            Tag::ToolOpen => "tool-open",
-            Tag::ToolClose => "tool-close",
-            Tag::ToolId => "tool-id",
-            Tag::ToolName => "tool-name",
-            Tag::ToolArgs => "tool-args",
-            Tag::QuotedToolArgs => "quoted-tool-args",
-            Tag::ArgName => "tool-arg-name",
-            Tag::ArgJson => "tool-arg-value",
-            Tag::ArgText => "tool-arg-string-value",
-            Tag::ArgNull => "tool-arg-null",
-            Tag::ArgClose => "tool-arg-close",
-            Tag::Key => "key",
-            Tag::Object => "object",
-            Tag::Array => "array",
-            Tag::Separator => "separator",
-            Tag::Unknown => "unknown",
-            Tag::Entities => "entities",
-            Tag::Broken => "broken",
-            Tag::Answer => "answer",
-            Tag::Markup => "markup",
-            Tag::Escaped => "escaped",
-        }
+        Tag::ALL[self as usize].1
     }
 
     /// Whether the region's text is text of the message.
     pub fn is_text(self) -> bool {
-        self.streams() || matches!(self, Tag::ToolName | Tag::ToolId | Tag::ArgName)
+        self.streams() || matches!(self, Tag::ToolName | Tag::ToolId | Tag::ArgName | Tag::Announced)
     }
 
     /// Whether the region's text is visible while the region is open.
@@ -163,7 +143,7 @@ mod tests {
 
     #[test]
     fn ids_and_back() {
-        for tag in Tag::ALL {
+        for (tag, _) in Tag::ALL {
             assert_eq!(Tag::from_id(tag.into()), Some(tag));
         }
         assert_eq!(Tag::from_id(TagId(99)), None);

@@ -12,8 +12,8 @@ const NAMES: [&str; 9] =
     ["tool_calls", "tool_call", "toolcall", "tools", "tool", "function_calls", "function_call", "functions", "action"];
 
 /// One or more calls in nested wrappers. `held`: a call inside a tag or special tokens. There, a call without a marker is
-/// not a quotation, so `held` may match one.
-pub fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId) -> ExprId {
+/// not a quotation, so `held` may match one. `own`: what opens and closes calls of the format.
+pub fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId, own: [&[String]; 2]) -> ExprId {
     let row = |call| {
         let separator = p.optional(separator(p));
         p.sequence([call, p.many(p.sequence([p.space(), separator, p.space(), call]))])
@@ -22,8 +22,9 @@ pub fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId) -> ExprId {
     let held = p.rule("held-calls-in-a-row", row(held));
     let list = p.sequence([p.literal("["), p.space(), held, p.optional(p.sequence([p.space(), p.literal("]")]))]);
     let marked = p.rule("marked-calls", p.choice([held, list]));
-    let once = p.rule("wrapped-once", around(p, calls, marked));
-    p.choice([calls, around(p, once, p.choice([marked, once]))])
+    let own = own.map(|texts| p.any_of(texts));
+    let once = p.rule("wrapped-once", around(p, calls, marked, own));
+    p.choice([calls, around(p, once, p.choice([marked, once]), own)])
 }
 
 /// Whether the whole text is a marker.
@@ -37,7 +38,7 @@ pub fn separator(p: &FormatBuilder) -> ExprId {
 }
 
 /// A wrapper with `inner`, or with `marked` if it is a tag or a special token; or `inner` without a wrapper.
-fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId) -> ExprId {
+fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId, [opens, closes]: [ExprId; 2]) -> ExprId {
     let holding = |inner: ExprId, open: ExprId, close: ExprId| {
         p.sequence([open, p.space(), inner, p.optional(p.sequence([p.space(), close]))])
     };
@@ -47,6 +48,7 @@ fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId) -> ExprId {
         within(fence(p), p.literal("```")),
         holding(marked, special(p, false), special(p, true)),
         holding(marked, tag(p, "<"), tag(p, "</")),
+        holding(marked, opens, closes),
         within(p.literal("["), p.literal("]")),
     ])
 }

@@ -74,6 +74,12 @@ fn counterpart(start: &str) -> Option<String> {
     Some(format!("{}/{}", &marker[..name], &marker[name..]))
 }
 
+/// The same from `[/NAME]`.
+fn opening(close: &str) -> Option<String> {
+    let (before, name) = close.split_once('/')?;
+    (close.ends_with(['>', ']']) && !before.contains(char::is_alphanumeric)).then(|| format!("{before}{name}"))
+}
+
 /// Whether calls without a marker count.
 fn counts_bare(leniency: Leniency, scope: Scope) -> bool {
     scope.is_whole() || leniency.bare_calls == BareCalls::Anywhere
@@ -126,14 +132,17 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope) -> Arena {
     }
     let (call, held, bare) = (p.choice(calls), p.choice(held), p.choice(bare));
     let closing = p.with_arena(closing_markers);
+    let closes = closing_markers(format);
+    let opens: Vec<String> = closes.iter().filter_map(|close| opening(close)).collect();
+    let around = [&*opens, &*closes];
     let own: Vec<String> =
-        closing_markers(format).into_iter().chain(own_starts(format).filter_map(|start| counterpart(&start))).collect();
+        closes.iter().cloned().chain(own_starts(format).filter_map(|start| counterpart(&start))).collect();
     let [own, ends] = [&own, &closing].map(|more| ends.iter().chain(more).map(String::as_str).collect::<Vec<_>>());
     let openings: Vec<&str> = starts.iter().map(String::as_str).filter(|start| is_marker(start)).collect();
     let behind_own = behind(&p, &own, &openings, false);
     let behind = behind(&p, &ends, &openings, true);
     if scope.is_whole() {
-        let calls = p.some(p.sequence([p.space(), wrapped(&p, call, held), behind]));
+        let calls = p.some(p.sequence([p.space(), wrapped(&p, call, held, around), behind]));
         let all = p.sequence([p.tag(CANDIDATE, p.empty()), calls, p.space(), p.end()]);
         // White space in front is visible at once, because most answers are text.
         return p.finish(p.sequence([p.content(p.space()), p.atomic(all)]));
@@ -142,7 +151,7 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope) -> Arena {
         // A call that continues the row of the previous one.
         Scope::BehindCall | Scope::BehindWrapped => {
             let separator = wrappers::separator(&p);
-            let next = p.sequence([p.space(), separator, p.space(), wrapped(&p, call, held), behind]);
+            let next = p.sequence([p.space(), separator, p.space(), wrapped(&p, call, held, around), behind]);
             // Bare calls in the same wrapper count only if something closes it.
             let closing = p.any_of(ends.iter().map(|end| end.trim()));
             let bare = p.some(p.sequence([p.space(), p.optional(separator), p.space(), bare]));
@@ -156,7 +165,7 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope) -> Arena {
         Scope::InCall => p.sequence([rest_of_call(&p, &starts, closing), behind]),
         _ => p.empty(),
     };
-    let call = p.sequence([wrapped(&p, call, held), behind]);
+    let call = p.sequence([wrapped(&p, call, held, around), behind]);
     // The text may begin like a call; `any` does not match invalid bytes.
     let text = p.content(p.sequence([p.optional(p.any()), p.until_marker(ends_of_text(starts))]));
     p.finish(p.sequence([before, p.many(p.choice([call, text])), p.end()]))

@@ -48,6 +48,8 @@ struct ReaderState {
     flags: CallFlags,
     /// Where the id is, if it preceded the name of its call.
     id: Range<usize>,
+    /// Where another name is that announced the call, which has no name yet.
+    announced: Range<usize>,
     /// The bounds of the last reasoning; its end is `usize::MAX` while it is open.
     reasoning: Option<(usize, usize)>,
 }
@@ -107,6 +109,11 @@ impl CaptureReader {
     /// Whether a call has begun and not ended.
     pub fn in_call(&self) -> bool {
         self.state.call.open && self.state.call.named
+    }
+
+    /// Whether the value of an argument has begun that is written as JSON.
+    pub fn in_json(&self) -> bool {
+        matches!(self.state.region, Some((Tag::ArgJson, _)))
     }
 
     /// Everything before this position is in the message or is its markup.
@@ -223,7 +230,7 @@ impl CaptureReader {
 
     /// Text of a call without a name is not in the message yet.
     fn cover(&mut self, to: usize) {
-        if !self.state.call.open || self.state.call.named {
+        if self.state.announced.is_empty() && (!self.state.call.open || self.state.call.named) {
             self.state.covered = self.state.covered.max(to);
         }
     }
@@ -264,7 +271,11 @@ impl CaptureReader {
     }
 
     fn begin_container(&mut self, kind: Container, bracket: &str, pos: usize, sink: &mut impl Sink) {
-        self.begin_value(pos, sink);
+        // In a list or dict of Python the text has the comma.
+        let is_value = !matches!(self.state.region, Some((Tag::ArgJson, _)));
+        if std::mem::take(&mut self.state.call.fresh) || is_value {
+            self.begin_value(pos, sink);
+        }
         self.markup(bracket, pos, sink);
         self.containers.push((kind, false));
     }
@@ -276,6 +287,10 @@ impl CaptureReader {
 
     /// Reads a region that is passed on as a whole.
     fn word(&mut self, tag: Tag, span: Range<usize>, output: &[u8], sink: &mut impl Sink) {
+        if tag == Tag::Announced {
+            self.state.announced = span;
+            return;
+        }
         if !self.state.call.open {
             if tag.is_text() {
                 sink.event(Event::Unbooked(span.len()));
@@ -293,6 +308,16 @@ impl CaptureReader {
         match tag {
             Tag::ToolName if !self.state.call.named && !text.trim_ascii_end().is_empty() => {
                 self.state.call.named = true;
+                let announced = std::mem::take(&mut self.state.announced);
+                let (other, behind) = (lossy(&output[announced.clone()]), lossy(&output[announced.end..span.end]));
+                let mut words = other.split(|c: char| !c.is_alphanumeric() && c != '_');
+                if words.any(|word| !behind.contains(word)) {
+                    sink.event(Event::Text(
+                        Channel::Content,
+                        Text::Raw(&output[announced.clone()], announced.start),
+                        announced,
+                    ));
+                }
                 let id_span = bare_id(output, self.state.id.clone());
                 let flags = std::mem::take(&mut self.state.flags);
                 let arguments = &self.early[self.state.call.early..];

@@ -215,14 +215,17 @@ impl FormatParser {
         self.machine.cut(output)
     }
 
-    /// Whether a text of the message with at least one byte has begun and is not visible, or half of a call's name is at the end,
-    /// behind the markup in front of names.
+    /// Whether a text of the message with at least one byte has begun and is not visible, or half of a name is at the end, behind the
+    /// markup in front of names.
     pub fn hides_text(&self, output: Parsed<'_>) -> bool {
         let length = output.len();
         let rest = &output.raw[self.covered().min(length)..];
         let word = rest.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(byte)).count();
-        let before = rest.len().checked_sub(word + 1).map(|at| rest[at]);
-        if !self.in_call() && word > 0 && before.is_some_and(|byte| b"\"'=>:".contains(&byte)) {
+        let (before, word) = rest.split_at(rest.len() - word);
+        // In a call, what may end a value is only looked at.
+        let signs: &[u8] = if self.in_call() { b"\"', " } else { b"\"'=>:" };
+        let in_markup = self.in_call() && before.iter().any(|byte| b"<[|".contains(byte));
+        if !word.is_empty() && !in_markup && before.last().is_some_and(|byte| signs.contains(byte)) {
             return true;
         }
         let begins = |capture: &Capture| capture.opens && capture.pos < length;
@@ -234,7 +237,8 @@ impl FormatParser {
     pub fn read_held_value(&mut self, written: &mut Written, output: Parsed<'_>) {
         let visible = self.machine.visible();
         let is_value = |capture: &Capture| matches!(Tag::from_id(capture.tag), Some(Tag::ArgJson | Tag::ArgText));
-        if !self.in_call() || !visible.hidden().first().is_some_and(is_value) {
+        // Nothing is hidden where the value is only looked at.
+        if !self.in_call() || !visible.hidden().first().map_or(self.reader.in_json(), is_value) {
             return;
         }
         for capture in visible.hidden() {

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use smol_str::{SmolStr, format_smolstr};
+use smol_str::SmolStr;
 
+use super::super::diff::common;
 use super::super::markup::{Markup, Segment};
 
 /// Literal text between two parts. Four characters in it are placeholders for text that differs from call to call.
@@ -186,7 +187,7 @@ impl Glue {
     /// What is in front of the tool's name, behind any word, and what is behind the name, if it is repeated here.
     pub fn around_name(&self) -> Option<(Glue, Glue)> {
         let (before, behind) = self.0.split_once(NAME)?;
-        Some((Glue(format_smolstr!("{WORD}{before}")), Glue(behind.into())))
+        Some((Glue(before.into()), Glue(behind.into())))
     }
 
     /// The parts in front of this text and from it on.
@@ -212,11 +213,7 @@ impl Glue {
 
     fn start_of(all: &[&str]) -> Glue {
         let Some((first, others)) = all.split_first() else { return Glue::default() };
-        let shared = |other: &str| {
-            let pairs = first.chars().zip(other.chars()).take_while(|(a, b)| a == b);
-            pairs.map(|(c, _)| c.len_utf8()).sum()
-        };
-        let end = others.iter().map(|other| shared(other)).min().unwrap_or(first.len());
+        let end = others.iter().map(|other| common(first.chars(), other.chars())).min().unwrap_or(first.len());
         let start = &first[..end];
         // Markers are not split. A marker in square brackets is a word that some of the glue closes.
         let goes_on = all.iter().any(|glue| glue.len() > end);
@@ -251,8 +248,7 @@ impl Glue {
     fn same_end<'g>(mut glues: impl Iterator<Item = &'g Glue>) -> &'g str {
         let mut same = glues.next().map_or("", |first| &first.0);
         for glue in glues {
-            let pairs = same.chars().rev().zip(glue.chars().rev()).take_while(|(a, b)| a == b);
-            same = &same[same.len() - pairs.map(|(c, _)| c.len_utf8()).sum::<usize>()..];
+            same = &same[same.len() - common(same.chars().rev(), glue.chars().rev())..];
         }
         same
     }
@@ -274,9 +270,7 @@ impl Glue {
 
     /// The common end of both, from the border of a marker on.
     pub(super) fn shared_end(a: &Glue, b: &Glue) -> Glue {
-        let pairs = a.0.chars().rev().zip(b.0.chars().rev()).take_while(|(a, b)| a == b);
-        let length: usize = pairs.map(|(c, _)| c.len_utf8()).sum();
-        let end = &a.0[a.0.len() - length..];
+        let end = &a.0[a.0.len() - common(a.chars().rev(), b.chars().rev())..];
         let closes = end.find(['<', '>']).filter(|at| end[*at..].starts_with('>') && at + 1 < end.len());
         Glue(end[closes.map_or(0, |at| at + 1)..].into())
     }

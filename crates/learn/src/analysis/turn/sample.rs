@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::super::diff::common;
 use super::super::markup::Markup;
 use super::{Glue, ValueKind};
 use chatparse_base::limits::{PROBE_BYTES, TURN_BYTES};
@@ -309,11 +310,8 @@ impl<'t> Sampler<'t> {
 
     /// The turn in a render that has an instruction behind the last message, as the conversation so far has it.
     fn in_front_of_instruction<'r>(&self, marked: &'r str) -> Option<&'r str> {
-        let same = |a: &mut dyn Iterator<Item = char>, b: &mut dyn Iterator<Item = char>| -> usize {
-            a.zip(b).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum()
-        };
-        let ahead = same(&mut self.bare.chars(), &mut marked.chars());
-        let behind = same(&mut self.bare.chars().rev(), &mut marked.chars().rev());
+        let ahead = common(self.bare.chars(), marked.chars());
+        let behind = common(self.bare.chars().rev(), marked.chars().rev());
         let first = self.bare.len().checked_sub(behind).filter(|first| *first <= ahead)?;
         let opens = marked.get(first..)?.match_indices(&*self.opening).map(|(at, _)| first + at);
         let start = opens.take_while(|at| *at <= ahead).last().filter(|_| !self.opening.is_empty())?;

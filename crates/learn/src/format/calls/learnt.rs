@@ -67,17 +67,22 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     let inner = inner_opening(renamed.as_ref().map_or(&open, |(first, _)| first));
     let inner = inner.as_ref();
     let objects = RefCell::default();
-    let of = |rule: &str, turn: &TurnFormat, open: &Glue| {
+    let of = |rule: &str, turn: &TurnFormat, open: &Glue, any: bool| {
         let (shared, objects, wrapper_close) = (&Shared::default(), &objects, &wrapper_close);
         let call = |tool: &Tool| Call { p, turn, tool, shared, objects, behind, open, wrapper_close, inner }.expr();
-        if marked { p.any_tool(rule, spec, &call) } else { p.known_tool(rule, spec.tools(), &call) }
+        if any { p.any_tool(rule, spec, &call) } else { p.known_tool(rule, spec.tools(), &call) }
     };
-    let (tool, renamed) = (of("tool", turn, &open), renamed.map(|(first, turn)| (first, of("renamed", &turn, &open))));
+    // Of a name that is not known no expression can say that it is the same again.
+    let tool = of("tool", turn, &open, marked && renamed.is_none());
+    let renamed = renamed.map(|(first, turn)| (first, of("renamed", &turn, &open, marked)));
     if let Some(inner) = inner {
         p.rule(INNER, p.sequence([glue(p, inner, None, ""), renamed.as_ref().map_or(tool, |(_, call)| *call)]));
     }
     // Where a call has the name twice, the second one counts.
-    let renamed = renamed.map(|(first, call)| p.tolerated(p.sequence([glue(p, &first, None, ""), call])));
+    let renamed = renamed.map(|(first, call)| {
+        let first = p.atomic(p.sequence([text::announced_name(p), glue(p, &first, None, "")]));
+        p.tolerated(p.sequence([first, call]))
+    });
     let calls = p.choice([tool].into_iter().chain(renamed));
     if let Some(id) = generated_id(&open) {
         // The id is in the opening.
@@ -88,7 +93,8 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     let opened = |turn: &TurnFormat, open: &Glue, calls: ExprId| {
         let open = quoted_id(turn, open).unwrap_or(open.clone());
         let written = if ends_text { glue(p, &open, None, "") } else { text::as_written(p, &open) };
-        let mut ways: Vec<ExprId> = [written].into_iter().chain(nearly_opened(p, turn, &open)).collect();
+        let bare = text::without_word(&open).map(|bare| p.tolerated(glue(p, &bare, None, "")));
+        let mut ways: Vec<ExprId> = [written].into_iter().chain(nearly_opened(p, turn, &open)).chain(bare).collect();
         // Where the name is a key, any other would begin like it.
         if open.head().trim_end().ends_with("{\"") {
             ways.reverse();
@@ -97,7 +103,7 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     };
     let others = order::others(turn, &open, &wrapper_close);
     let others = others.iter().enumerate().map(|(nth, (open, turn))| {
-        let call = opened(turn, open, of(&format!("tool-in-order-{nth}"), turn, open));
+        let call = opened(turn, open, of(&format!("tool-in-order-{nth}"), turn, open, marked));
         // llama.cpp's grammars have the learnt order.
         if spec.grammar_style == GrammarStyle::Faithful { call } else { p.tolerated(call) }
     });
@@ -138,7 +144,7 @@ fn inner_opening(opening: &Glue) -> Option<Glue> {
     Some(opening.without_start(wrapper).trim_start()).filter(is_strong)
 }
 
-/// The same calls from the second name on, and what is in front of that in all of them.
+/// The same calls from the second name on, and what is between the names in all of them.
 fn renamed(turn: &TurnFormat) -> Option<(Glue, TurnFormat)> {
     let mut first: Option<Glue> = None;
     let mut calls = Vec::new();
