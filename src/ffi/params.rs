@@ -109,6 +109,9 @@ impl chat_params {
 ///   prompt from there on is the template's. `always`: what was sent stays;
 /// - `json_schema`, `grammar` (GBNF): constrain the content; `grammar_style`: `faithful` (default), `llama.cpp` or
 ///   `llama.cpp-b10587`, see `chat_grammar_style`; `force_pure_content`: parse the output as content only;
+/// - `prose` (default false): a faithful grammar allows content in front of a required call;
+/// - `json_spacing`: white space in the JSON of a faithful grammar. `template` (default): the template's own, where it
+///   writes JSON on one line and there is no response schema, else free. `free`: any. `compact`: none;
 /// - `now`: Unix seconds, the only clock that the template sees; default the system's. On a system without one
 ///   (`wasm32-unknown-unknown`), a template that asks for the date fails without `now`;
 /// - `media_marker`: placeholder of media that the template does not render; default `<__media__>`;

@@ -9,6 +9,7 @@ mod broken;
 #[allow(dead_code, reason = "the properties of random input use the rest")]
 mod choices;
 mod declared;
+mod fitting;
 mod held;
 mod marked;
 mod mutated;
@@ -161,6 +162,11 @@ fn a_continued_message_is_a_beginning_of_the_whole() {
 #[test]
 fn a_value_is_read_however_it_is_declared() {
     run(|loaded, _, _| declared::check(&loaded.template));
+}
+
+#[test]
+fn a_grammar_holds_calls_to_their_schemas() {
+    run(|loaded, _, _| fitting::check(&loaded.template));
 }
 
 #[test]

@@ -75,6 +75,7 @@ impl Shape {
             "reasoning_format": "auto",
             "enable_thinking": self.enable_thinking,
             "tool_choice": tool_choice,
+            "prose": true,
             "tools": tools(),
         })
     }

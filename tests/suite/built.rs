@@ -136,7 +136,7 @@ fn text_that_ends_with_a_marker_needs_one() {
     let text = p.excluding(p.sequence([p.until("<x>"), p.literal("<x>")]), ["<x>"]);
     let stored = Parser::new(p.finish(text), "").unwrap().to_text();
     assert!(Parser::from_text(&stored).is_ok());
-    let none = stored.replacen("\"excluding\":[2,[\"<x>\"]]", "\"excluding\":[2,[]]", 1);
+    let none = stored.replacen("\"excluding\":[2,[[\"<x>\"],[]]]", "\"excluding\":[2,[[],[]]]", 1);
     assert_ne!(none, stored);
     let error = Parser::from_text(&none).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);

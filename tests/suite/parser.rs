@@ -64,8 +64,7 @@ fn what_no_library_wrote_is_refused() {
     refused(&stored(json!(["empty", {"sequence": [0, 7]}]), 1), InvalidArgument, "node 1");
     refused(&stored(json!([{"ref": "nowhere"}]), 0), InvalidArgument, "nowhere");
     refused(&stored(json!([{"string_body": 200}]), 0), InvalidArgument, "ASCII");
-    let dangling =
-        json!(["empty", {"schema": {"child": 0, "name": "n", "schema": {"document": 3, "pointer": ""}, "raw": false}}]);
+    let dangling = json!(["empty", {"schema": {"child": 0, "name": "n", "schema": {"document": 3, "pointer": ""}, "notation": "json"}}]);
     refused(&stored(dangling, 1), InvalidArgument, "schema");
     let circle = json!([{"ref": "a"}, {"rule": {"name": "a", "child": 0, "trigger": false}}]);
     refused(&stored(circle, 1), InvalidArgument, "left recursion");
@@ -99,12 +98,15 @@ fn a_format_of_the_hosts_own() {
 #[test]
 fn grammars_of_parts_that_may_be_nothing() {
     let a = json!({"literal": "a"});
+    fn unordered<const N: usize>(child: usize, required: [usize; N], optional: &[usize]) -> Value {
+        json!({"unordered": [child, {"required": required.to_vec(), "optional": optional, "between": null}]})
+    }
     for (nodes, yes, no) in [
-        (json!([a, {"repeat": [0, 0, 2]}, {"literal": ""}, {"unordered": [[0, 1], [2, 1]]}]), "aaa", "b"),
-        (json!([a, {"unordered": [[], [0]]}, {"repeat": [1, 0, null]}, {"sequence": [2, 0]}]), "aaa", ""),
-        (json!([a, {"repeat": [0, 0, 1]}, {"unordered": [[1, 1], [0]]}, {"repeat": [2, 0, null]}]), "aaa", "b"),
+        (json!([a, {"repeat": [0, 0, 2]}, {"literal": ""}, unordered(0, [0, 1], &[2, 1])]), "aaa", "b"),
+        (json!([a, unordered(0, [0; 0], &[0]), {"repeat": [1, 0, null]}, {"sequence": [2, 0]}]), "aaa", ""),
+        (json!([a, {"repeat": [0, 0, 1]}, unordered(0, [1, 1], &[0]), {"repeat": [2, 0, null]}]), "aaa", "b"),
         (json!([{"until": [""]}, a, {"choice": [1, 0]}, {"repeat": [2, 0, null]}]), "aa", "b"),
-        (json!([a, {"excluding": [0, ["", "b"]]}, {"choice": [0, 1]}, {"repeat": [2, 0, null]}]), "aa", "b"),
+        (json!([a, {"excluding": [0, [["", "b"], []]]}, {"choice": [0, 1]}, {"repeat": [2, 0, null]}]), "aa", "b"),
         (json!([a, "empty", {"choice": [1, 0]}, {"choice": [0, 2, 1]}]), "a", "b"),
         (
             json!([a, {"rule": {"name": "", "child": 0, "trigger": false}}, {"ref": ""}, {"sequence": [0, 2]}]),

@@ -200,7 +200,8 @@ fn naive(arena: &Arena, id: ExprId, text: &[u8], at: usize, log: &mut Vec<Captur
         | Expr::Rule { child, .. }
         | Expr::Unordered(child, _)
         | Expr::Excluding(child, _)
-        | Expr::Gbnf(child, _) => naive(arena, *child, text, at, log),
+        | Expr::Gbnf(child, _)
+        | Expr::Written(child, _) => naive(arena, *child, text, at, log),
         Expr::Schema(value) => naive(arena, value.child, text, at, log),
         Expr::Ref(name) => naive(arena, arena.rule_named(name).unwrap(), text, at, log),
     }

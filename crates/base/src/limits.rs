@@ -151,8 +151,8 @@ pub const PATTERN_DEPTH: usize = 100;
 /// deep as the name is long. Longer names are allowed, and reported.
 pub const EXCLUDED_NAME_CHARS: usize = 100;
 
-/// Maximum number of required parts in any order that a grammar distinguishes: each subset takes a rule. Of more, the
-/// grammar only counts them.
+/// Maximum number of required parts in any order that a grammar distinguishes: each subset takes a rule. More are written in
+/// their order, and reported; llama.cpp's grammars count them.
 pub const ANY_ORDER_PARTS: usize = 5;
 
 /// Maximum number of parts in the rules of a format's grammar. Parts beyond it are replaced by any text, and reported. 200

@@ -314,6 +314,11 @@ impl Builder {
         self.add(Expr::Gbnf(child, text.into()))
     }
 
+    /// The child parses; in a grammar this text stands in its place.
+    pub fn written(&self, child: ExprId, text: impl Into<SmolStr>) -> ExprId {
+        self.add(Expr::Written(child, text.into()))
+    }
+
     /// A reference to a rule, which may be defined later.
     pub fn reference(&self, name: impl Into<SmolStr>) -> ExprId {
         self.add(Expr::Ref(name.into()))

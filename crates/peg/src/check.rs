@@ -214,7 +214,8 @@ impl Checker<'_> {
             | Expr::Rule { child, .. }
             | Expr::Unordered(child, _)
             | Expr::Excluding(child, _)
-            | Expr::Gbnf(child, _) => below(self, *child)?,
+            | Expr::Gbnf(child, _)
+            | Expr::Written(child, _) => below(self, *child)?,
             Expr::Schema(value) => below(self, value.child)?,
             Expr::Ref(name) => {
                 let target = self.rule(id, name)?;

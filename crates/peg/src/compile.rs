@@ -192,9 +192,11 @@ impl<'a> Compiler<'a> {
                     None => self.expr(*child),
                 }
             }
-            Expr::Excluding(child, _) | Expr::Gbnf(child, _) | Expr::Unordered(child, _) | Expr::Tolerated(child) => {
-                self.expr(*child)
-            }
+            Expr::Excluding(child, _)
+            | Expr::Gbnf(child, _)
+            | Expr::Written(child, _)
+            | Expr::Unordered(child, _)
+            | Expr::Tolerated(child) => self.expr(*child),
             Expr::Schema(value) => self.expr(value.child),
             Expr::Ref(_) => {
                 let at = self.emit(Op::Call(0));

@@ -260,6 +260,8 @@ pub enum Expr {
     Excluding(ExprId, Box<[Vec<SmolStr>; 2]>),
     /// The parser uses the child, a grammar this GBNF.
     Gbnf(ExprId, SmolStr),
+    /// The parser uses the child, a grammar this text.
+    Written(ExprId, SmolStr),
 }
 
 impl Expr {
@@ -281,7 +283,8 @@ impl Expr {
             | Expr::Rule { child, .. }
             | Expr::Unordered(child, _)
             | Expr::Excluding(child, _)
-            | Expr::Gbnf(child, _) => std::slice::from_ref(child),
+            | Expr::Gbnf(child, _)
+            | Expr::Written(child, _) => std::slice::from_ref(child),
             Expr::Schema(value) => std::slice::from_ref(&value.child),
             _ => &[],
         }
@@ -377,7 +380,7 @@ impl Arena {
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Tolerated(child) | Expr::Excluding(child, _) => {
                 below(*child)
             }
-            Expr::Rule { child, .. } | Expr::Gbnf(child, _) => below(*child),
+            Expr::Rule { child, .. } | Expr::Gbnf(child, _) | Expr::Written(child, _) => below(*child),
             Expr::Schema(value) => below(value.child),
             Expr::Ref(name) => {
                 let rule = self.rule_named(name)?;

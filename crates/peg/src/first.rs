@@ -140,7 +140,8 @@ impl<'a> Firsts<'a> {
             | Expr::Rule { child, .. }
             | Expr::Unordered(child, _)
             | Expr::Excluding(child, _)
-            | Expr::Gbnf(child, _) => self.below(*child, depth + 1),
+            | Expr::Gbnf(child, _)
+            | Expr::Written(child, _) => self.below(*child, depth + 1),
             Expr::Sequence(_) | Expr::Choice(_) | Expr::Ref(_) => self.remembered(id, depth + 1),
         }
     }

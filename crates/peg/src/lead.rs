@@ -195,9 +195,11 @@ impl Finder<'_> {
                     texts.end();
                 }
             }
-            Expr::Rule { child, .. } | Expr::Tolerated(child) | Expr::Excluding(child, _) | Expr::Gbnf(child, _) => {
-                self.add(*child, texts)
-            }
+            Expr::Rule { child, .. }
+            | Expr::Tolerated(child)
+            | Expr::Excluding(child, _)
+            | Expr::Gbnf(child, _)
+            | Expr::Written(child, _) => self.add(*child, texts),
             Expr::Schema(value) => self.add(value.child, texts),
             Expr::Ref(_) => self.add(self.checked.target(id), texts),
             _ => texts.end(),

@@ -399,7 +399,8 @@ mod tests {
                         let mut machine = machine.clone();
                         let matched = if cut { machine.cut(output) } else { machine.finish(output, 0, 0) };
                         let hidden = machine.visible().hidden().to_vec();
-                        (matched, machine.state(), machine.furthest(), captures(&machine), (cut || matched).then_some(hidden))
+                        let shown = (machine.state() != State::Failed).then(|| captures(&machine));
+                        (matched, machine.state(), machine.furthest(), shown, (cut || matched).then_some(hidden))
                     });
                     prop_assert_eq!(one, other);
                 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::all::All;
 use super::not::{excluded, not_matching};
-use super::places::{Part, Place};
+use super::places::Place;
 use super::{Lowering, Writing, counted, format};
 use crate::formats::automaton::Automaton;
 use crate::regular::{self, Dfa, Expr, Machine, Pattern, Spelling, Unusable};
@@ -41,7 +41,15 @@ impl<'a> Lowering<'_, 'a> {
             if is_plain && (text.min, text.max) == (0, None) {
                 return Ok(Some(self.writing.any.clone()));
             }
-            let within = match Dfa::of(&Within::new(self.writing), &self.room) {
+            let free = Dfa::of(&Within::new(self.writing), &self.room);
+            let within = match free {
+                Some(free) if is_plain => {
+                    let counted = free.of_length(text.min, text.max, &self.room);
+                    if counted.is_none() {
+                        self.note_lengths(all);
+                    }
+                    counted
+                }
                 Some(free) => self.automaton(&text, all, Some(free)),
                 None => None,
             };
@@ -142,16 +150,20 @@ impl<'a> Lowering<'_, 'a> {
         match whole.of_length(text.min, text.max, &self.room) {
             Some(counted) => Some(counted),
             None => {
-                let parts: Vec<Part<'a>> = all.parts.clone();
-                for part in parts {
-                    for key in ["minLength", "maxLength"] {
-                        if part.schema.get(key).is_some() {
-                            let message = "too large for a grammar beside a pattern; not followed".to_owned();
-                            self.note(part.place, key, FidelityKind::Widened, message);
-                        }
-                    }
-                }
+                self.note_lengths(all);
                 Some(whole)
+            }
+        }
+    }
+
+    /// Notes that the lengths of a text are not followed.
+    fn note_lengths(&mut self, all: &All<'a>) {
+        for part in all.parts.clone() {
+            for key in ["minLength", "maxLength"] {
+                if part.schema.get(key).is_some() {
+                    let message = "too large for a grammar beside what else the text is; not followed".to_owned();
+                    self.note(part.place, key, FidelityKind::Widened, message);
+                }
             }
         }
     }

@@ -17,6 +17,7 @@ use crate::rules::builder::{Builder, Fidelity, FidelityKind, Grammar};
 use crate::rules::class::{class, one_of, string_character};
 use crate::rules::primitive::no_character;
 use crate::rules::rule::Rule;
+use crate::schema;
 use chatparse_base::limits;
 use chatparse_message::GrammarStyle;
 use chatparse_peg::{Annotated, Arena, Expr, ExprId, Notation, Parts, SchemaRef, Spacing};
@@ -151,8 +152,8 @@ impl<'a> Lowering<'a> {
         let arena = self.arena;
         match arena.get(id) {
             Expr::Empty | Expr::Start | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => Rule::Empty,
-            Expr::Literal(text) | Expr::Marker(text) if text.is_empty() => Rule::Empty,
-            Expr::Literal(text) | Expr::Marker(text) => Rule::Literal(text.clone()),
+            Expr::Literal(text) | Expr::Marker(text) | Expr::Written(_, text) if text.is_empty() => Rule::Empty,
+            Expr::Literal(text) | Expr::Marker(text) | Expr::Written(_, text) => Rule::Literal(text.clone()),
             Expr::Sequence(children) => {
                 let parts = children.iter().map(|&child| self.lower(child)).collect();
                 sequence(parts)
@@ -286,7 +287,8 @@ impl<'a> Lowering<'a> {
     fn note_unfollowed(&mut self, value: &Annotated) {
         let Value::Object(keywords) = value.schema.get() else { return };
         let all = value.notation == Notation::Unfollowed;
-        let is_left_out = |key: &str| if all { !SAY_NOTHING.contains(&key) } else { NOT_OF_PARTS.contains(&key) };
+        let is_left_out =
+            |key: &str| if all { !schema::SAY_NOTHING.contains(&key) } else { NOT_OF_PARTS.contains(&key) };
         for key in keywords.keys().filter(|key| is_left_out(key)) {
             self.rules.note(Fidelity {
                 schema: value.name.to_string(),
@@ -302,7 +304,6 @@ impl<'a> Lowering<'a> {
         match value.notation {
             Notation::Json | Notation::Others(_) | Notation::Parts | Notation::Unfollowed => false,
             Notation::JsonOrChild => may_be_string(&value.schema),
-            Notation::Text if allows_any_string(value.schema.get()) => true,
             Notation::Text | Notation::Quoted(_) | Notation::Printed => self.rules.style != GrammarStyle::Faithful,
         }
     }
@@ -521,18 +522,6 @@ const NOT_OF_PARTS: [&str; 23] = [
     "uniqueItems",
     "additionalItems",
 ];
-
-/// Keywords that say nothing of the values of one type.
-const SAY_NOTHING: [&str; 8] =
-    ["type", "nullable", "title", "description", "default", "examples", "deprecated", "readOnly"];
-
-/// Whether a schema says nothing of its strings.
-fn allows_any_string(schema: &Value) -> bool {
-    match schema {
-        Value::Object(keywords) => keywords.keys().all(|key| SAY_NOTHING.contains(&&**key)),
-        other => *other == Value::Bool(true),
-    }
-}
 
 /// The number of parts of a rule.
 fn parts(rule: &Rule) -> usize {

@@ -82,7 +82,7 @@ impl<'a> Nullable<'a> {
             Expr::Any | Expr::Char(_) => Depends::Itself(false),
             Expr::Excluding(_, markers) => Depends::Itself(markers[0].iter().any(SmolStr::is_empty)),
             // GBNF from the author counts as non-empty.
-            Expr::Gbnf(_, text) => Depends::Itself(text.is_empty()),
+            Expr::Gbnf(_, text) | Expr::Written(_, text) => Depends::Itself(text.is_empty()),
             Expr::Sequence(children) => Depends::All(children.clone()),
             Expr::Choice(children) => Depends::Any(written(self.arena, children)),
             Expr::Repeat(_, 0, _) => Depends::Itself(true),

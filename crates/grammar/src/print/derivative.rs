@@ -110,6 +110,8 @@ pub(super) fn shortest(mut words: Vec<String>) -> Vec<String> {
 /// The maximum number of beginnings, and of variants of one beginning.
 const HEADS: usize = 256;
 const ALTERNATIVES: usize = 64;
+/// The length in bytes from which on a beginning is not looked at further.
+const LONG: usize = 64;
 /// The maximum number of parts that are visited.
 const STEPS: usize = 20_000;
 
@@ -127,7 +129,7 @@ impl<'t> Collector<'t> {
         if self.heads.len() > HEADS || depth > limits::GBNF_DEPTH {
             return None;
         }
-        let Some((first, rest)) = parts.split_first() else {
+        let Some((first, rest)) = parts.split_first().filter(|_| head.len() < LONG) else {
             self.heads.push(head);
             return Some(());
         };

@@ -115,7 +115,7 @@ impl Reader<'_> {
                 self.spaces = true;
                 Ok(vec![Structure::default()])
             }
-            Expr::Literal(text) | Expr::Marker(text) => {
+            Expr::Literal(text) | Expr::Marker(text) | Expr::Written(_, text) => {
                 Ok(vec![Structure { begin: text.to_string(), ..Structure::default() }])
             }
             Expr::Sequence(children) => {

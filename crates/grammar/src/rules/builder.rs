@@ -6,7 +6,7 @@ use std::ops::Range;
 use smol_str::{SmolStr, format_smolstr};
 
 use crate::rules::primitive;
-use crate::rules::rule::Rule;
+use crate::rules::rule::{Rule, SPACE};
 use crate::text::dead;
 use crate::text::gbnf;
 use crate::text::repetition::{self, Reader};
@@ -130,7 +130,7 @@ impl Builder {
         let (rules, numbered, journal, report, references) = Default::default();
         let spacing = Spacing::Free;
         let mut builder = Builder { style, spacing, rules, texts, numbered, journal, report, references, strange: 0 };
-        builder.add(&SmolStr::new_static(primitive::SPACE), primitive::space());
+        builder.add(&SmolStr::new_static(SPACE), primitive::space());
         builder
     }
 

@@ -4,9 +4,6 @@ use crate::rules::rule::{Blank, Pad, Rule};
 use chatparse_message::GrammarStyle;
 use smol_str::format_smolstr;
 
-/// The rule that every grammar contains.
-pub(crate) const SPACE: &str = "space";
-
 /// A shared rule, and the shared rules that it needs.
 pub(crate) struct Primitive {
     pub name: &'static str,

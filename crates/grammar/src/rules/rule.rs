@@ -7,7 +7,6 @@ use std::fmt::{self, Write};
 
 use smol_str::{SmolStr, format_smolstr};
 
-use crate::rules::primitive::SPACE;
 use crate::text::gbnf;
 use chatparse_base::Result;
 use chatparse_base::char_class::{self, Spelling};
@@ -40,6 +39,9 @@ pub enum Rule {
     /// Repetitions.
     Repeat(Box<Rule>, Bounds),
 }
+
+/// The rule of white space in JSON, which every grammar contains.
+pub(crate) const SPACE: &str = "space";
 
 /// A place where JSON may have white space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

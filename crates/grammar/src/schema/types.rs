@@ -197,6 +197,18 @@ fn is_unconstrained(schema: &Value) -> bool {
         .is_none_or(|fields| keys.iter().all(|key| !fields.contains_key(*key)) && !has_string_keywords(fields))
 }
 
+/// Keywords that say nothing of the values of one type.
+pub(crate) const SAY_NOTHING: [&str; 8] =
+    ["type", "nullable", "title", "description", "default", "examples", "deprecated", "readOnly"];
+
+/// Whether a schema says nothing of its strings.
+pub fn allows_any_string(schema: &Value) -> bool {
+    match schema {
+        Value::Object(keywords) => keywords.keys().all(|key| SAY_NOTHING.contains(&&**key)),
+        other => *other == Value::Bool(true),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,8 +8,7 @@ use std::collections::HashSet;
 
 use smol_str::SmolStr;
 
-use crate::rules::primitive::SPACE;
-use crate::rules::rule::{Bounds, Rule};
+use crate::rules::rule::{Bounds, Rule, SPACE};
 use chatparse_base::limits;
 
 /// Counts like llama.cpp's reader, in the order of the rules' text.

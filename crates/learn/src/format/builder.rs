@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Deref;
 
 use chatparse_base::json_string;
-use chatparse_grammar::{schema, spelled};
+use chatparse_grammar::schema;
 use chatparse_message::{NearlyJson, OpeningAgain, Tool, UnknownTools};
 use serde_json::Value;
 use smol_str::SmolStr;
@@ -108,7 +108,7 @@ impl FormatBuilder {
             Spacing::COMPACT => compact(text),
             Spacing::Fixed { .. } => Cow::Borrowed(text),
         };
-        self.gbnf(child, format!("\"{}\"", spelled(&written)))
+        self.builder.written(child, &*written)
     }
 
     /// [`Builder::rule`], with the row's name for it.

@@ -78,6 +78,9 @@ impl Writer<'_> {
         let closed = p.choice(joined.into_iter().chain([closed]).chain(opened));
         // Where a call must come, reasoning does not end the output.
         let end = (!self.spec.call_required()).then(|| p.end());
+        // A mark without the rest of what it opens is reasoning to the parser; llama.cpp's grammars have it.
+        let faithful = self.spec.grammar_style == GrammarStyle::Faithful;
+        let parsed = |more| if faithful { p.tolerated(more) } else { more };
         let (text, close) = match (self.tolerances.calls_in_reasoning && at_once, self.callable) {
             // A token that opens calls ends reasoning even where no tools are offered, unless a name must follow.
             (true, false) if !self.turn.calls_begin_with_names() => {
@@ -92,14 +95,12 @@ impl Writer<'_> {
                 let stop = p.choice([closed, call]);
                 let run = p.until_marker(ends.into_iter().chain(opens));
                 let more = p.many(p.sequence([p.not(stop), p.any(), run]));
-                // A mark without the rest of a call is reasoning to the parser; llama.cpp's grammars have it.
-                let more = if self.spec.grammar_style == GrammarStyle::Faithful { p.tolerated(more) } else { more };
-                (p.sequence([run, more]), p.choice([closed, p.tolerated(call)].into_iter().chain(end)))
+                (p.sequence([run, parsed(more)]), p.choice([closed, p.tolerated(call)].into_iter().chain(end)))
             }
             _ if !rests.is_empty() => {
                 let run = p.until_marker(ends);
                 let more = p.many(p.sequence([p.not(closed), p.any(), run]));
-                (p.sequence([run, more]), p.choice([closed].into_iter().chain(end)))
+                (p.sequence([run, parsed(more)]), p.choice([closed].into_iter().chain(end)))
             }
             _ => (p.until_marker(ends), p.choice([closed].into_iter().chain(end))),
         };

@@ -114,6 +114,12 @@ impl Literal {
         (self.gap, self.comma) = (0, false);
     }
 
+    /// An item follows that is not in the text. Returns whether a comma waited for it.
+    pub fn end_gap_at_item(&mut self) -> bool {
+        (self.gap, self.comment) = (0, Comment::None);
+        std::mem::take(&mut self.comma)
+    }
+
     /// Closes the open string, if there is one. Returns whether there was one.
     pub fn end_string(&mut self) -> bool {
         self.quote.take().is_some()

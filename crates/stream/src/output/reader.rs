@@ -275,6 +275,8 @@ impl CaptureReader {
         let is_value = !matches!(self.state.region, Some((Tag::ArgJson, _)));
         if std::mem::take(&mut self.state.call.fresh) || is_value {
             self.begin_value(pos, sink);
+        } else if self.state.call.literal.end_gap_at_item() {
+            self.markup(",", pos, sink);
         }
         self.markup(bracket, pos, sink);
         self.containers.push((kind, false));

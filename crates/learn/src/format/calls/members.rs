@@ -42,7 +42,10 @@ impl Member<'_> {
 
     /// `child`, whose values have this notation in grammars.
     pub fn written(&self, p: &FormatBuilder, child: ExprId, part: &str, notation: Notation) -> ExprId {
-        p.argument(child, format!("{}-{part}", self.rule), self.schema.clone(), notation)
+        match notation {
+            Notation::Text if schema::allows_any_string(self.schema.get()) => child,
+            _ => p.argument(child, format!("{}-{part}", self.rule), self.schema.clone(), notation),
+        }
     }
 }
 
