@@ -352,7 +352,8 @@ impl FormatBuilder {
             let more = self.many(self.sequence([comma, self.not(self.literal(close)), item]));
             let all = self.sequence([item, more, self.optional(comma), self.space()]);
             let all = self.choice([self.literal(close), self.sequence([all, self.literal(close)])]);
-            self.array(self.spaced([self.literal(open), all]))
+            // Behind its bracket, which shows that it is one.
+            self.sequence([self.literal(open), self.space(), self.array(all)])
         };
         let tuple = items(["(", ")"], value);
         let plain = self.choice([self.printed_string(Tag::ArgText), self.json_number()]);
