@@ -511,6 +511,9 @@ typedef struct {
  *   prompt from there on is the template's. `always`: what was sent stays;
  * - `json_schema`, `grammar` (GBNF): constrain the content; `grammar_style`: `faithful` (default), `llama.cpp` or
  *   `llama.cpp-b10587`, see `chat_grammar_style`; `force_pure_content`: parse the output as content only;
+ * - `prose` (default false): a faithful grammar allows content in front of a required call;
+ * - `json_spacing`: white space in the JSON of a faithful grammar. `template` (default): the template's own, where it
+ *   writes JSON on one line and there is no response schema, else free. `free`: any. `compact`: none;
  * - `now`: Unix seconds, the only clock that the template sees; default the system's. On a system without one
  *   (`wasm32-unknown-unknown`), a template that asks for the date fails without `now`;
  * - `media_marker`: placeholder of media that the template does not render; default `<__media__>`;
@@ -696,8 +699,8 @@ CHAT_ENUM(chat_diagnostic_kind) {
   CHAT_DIAGNOSTIC_KIND_LIMIT = 8,                /**< The parser used up its budget here: the rest of the output is
                                                       content. */
   CHAT_DIAGNOSTIC_KIND_UNFINISHED_REASONING = 9, /**< The output ends inside of the reasoning. */
-  CHAT_DIAGNOSTIC_KIND_MENDED_ARGUMENTS = 10,    /**< Arguments that were nearly JSON. What the call has is the JSON that
-                                                      was meant. */
+  CHAT_DIAGNOSTIC_KIND_MENDED_ARGUMENTS = 10,    /**< Arguments that were nearly JSON. What the call has is the JSON
+                                                      that was meant. */
 };
 
 /** How the output marks a call as a call. Text that a model only quotes may look like a bare call. */
