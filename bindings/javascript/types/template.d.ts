@@ -29,6 +29,8 @@ export type RequestOptions = {
     opening_again?: "marker" | "reasoning";
     incomplete_calls?: "keep" | "drop" | "content";
     nearly_json?: "mend" | "keep";
+    prose?: boolean;
+    json_spacing?: "template" | "free" | "compact";
     revealed_tools?: "inline" | "listed";
     hosted_tools?: "refuse" | "keep";
 };
@@ -99,7 +101,8 @@ export type Lint = {
  *   grammar_style?: "faithful" | "llama.cpp", force_pure_content?: boolean, now?: number, media_marker?: string,
  *   malformed_arguments?: "keep" | "empty" | "error", dialects?: "off" | "recover" | "always",
  *   unknown_tools?: "call" | "content", calls_in_reasoning?: "at_end" | "off" | "always" | "llama.cpp",
- *   bare_calls?: "off" | "whole" | "anywhere", opening_again?: "marker" | "reasoning", incomplete_calls?: "keep" | "drop" | "content", nearly_json?: "mend" | "keep",
+ *   bare_calls?: "off" | "whole" | "anywhere", opening_again?: "marker" | "reasoning", incomplete_calls?: "keep" | "drop" | "content", nearly_json?: "mend" | "keep", prose?: boolean,
+ *   json_spacing?: "template" | "free" | "compact",
  *   revealed_tools?: "inline" | "listed", hosted_tools?: "refuse" | "keep" }} RequestOptions
  */
 /**

@@ -353,7 +353,8 @@ impl FormatBuilder {
             let all = self.sequence([item, more, self.optional(comma), self.space()]);
             let all = self.choice([self.literal(close), self.sequence([all, self.literal(close)])]);
             // Behind its bracket, which shows that it is one.
-            self.sequence([self.literal(open), self.space(), self.array(all)])
+            let bracket = self.tag(Tag::Markup, self.sequence([self.literal(open), self.space()]));
+            self.sequence([bracket, self.array(all)])
         };
         let tuple = items(["(", ")"], value);
         let plain = self.choice([self.printed_string(Tag::ArgText), self.json_number()]);
