@@ -26,6 +26,7 @@ fn bodies() -> Vec<(&'static str, Value)> {
         ("required", body(json!({"tools": tools, "tool_choice": "required"}))),
         ("named", body(json!({"tools": tools, "tool_choice": named}))),
         ("parallel", body(json!({"tools": tools, "parallel_tool_calls": true}))),
+        ("compact", body(json!({"tools": tools, "json_spacing": "compact"}))),
         ("schema", body(json!({"response_format": format}))),
         ("tools and schema", body(json!({"response_format": format, "tools": tools}))),
     ]

@@ -25,7 +25,7 @@ pub(super) struct All<'a> {
     pub chose_any: bool,
     /// Choices or references were left out: other schemas may hold as well.
     pub is_partial: bool,
-    /// It is for the whole value, where only some values are written, or a value is not written as one inside of others.
+    /// It is the whole value, of which the rule has some types only, in their notation; inside of it all types are written.
     pub is_outer: bool,
 }
 

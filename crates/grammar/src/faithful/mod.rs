@@ -187,7 +187,7 @@ impl<'a> Lowering<'_, 'a> {
     fn all(&mut self, first: Part<'a>, name: &str) -> Result<SmolStr> {
         self.check(first)?;
         let mut all = All::of(&mut self.places, [first]);
-        all.is_outer = self.writing.notation != Notation::Json;
+        all.is_outer = self.writing.types() != types::ALL;
         let rule_name = match name {
             "" => SmolStr::new_static("root"),
             name if primitive::is_reserved(&clean(&name.into()), GrammarStyle::Faithful) => format_smolstr!("{name}-"),

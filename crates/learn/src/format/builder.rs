@@ -92,23 +92,18 @@ impl FormatBuilder {
         if self.faithful { self.tolerated(self.builder.space()) } else { self.space() }
     }
 
-    /// White space that the template writes like this.
+    /// White space in JSON that the template writes like this.
     pub fn space_as(&self, written: &str) -> ExprId {
-        if written.is_empty() || self.spacing() == Spacing::Free {
-            self.space()
-        } else {
-            self.fixed(self.builder.space(), written)
-        }
+        self.fixed(self.builder.space(), written, "")
     }
 
-    /// The child, which a grammar with fixed spacing has as this text.
-    pub fn fixed(&self, child: ExprId, text: &str) -> ExprId {
-        let written = match self.spacing() {
-            Spacing::Free => return child,
-            Spacing::COMPACT => compact(text),
-            Spacing::Fixed { .. } => Cow::Borrowed(text),
-        };
-        self.builder.written(child, &*written)
+    /// The child, which a grammar with fixed spacing has as the template writes it, or without JSON's white space.
+    pub fn fixed(&self, child: ExprId, written: &str, compact: &str) -> ExprId {
+        match self.spacing() {
+            Spacing::Free => child,
+            Spacing::COMPACT => self.builder.written(child, compact),
+            Spacing::Fixed { .. } => self.builder.written(child, written),
+        }
     }
 
     /// [`Builder::rule`], with the row's name for it.
@@ -668,17 +663,3 @@ const NOT_IN_ARG_NAMES: &[(char, char)] = &[
     ('{', '}'),
     ('\u{7f}', '\u{a0}'),
 ];
-
-/// A template's text without the white space around JSON's punctuation.
-fn compact(text: &str) -> Cow<'_, str> {
-    let mut out = String::with_capacity(text.len());
-    let (mut rest, mut changed) = (text, false);
-    while let Some(at) = rest.find(['{', '[', ',', ':']) {
-        let behind = rest[at + 1..].trim_start_matches(' ');
-        changed |= behind.len() < rest.len() - at - 1;
-        out.push_str(&rest[..=at]);
-        rest = behind;
-    }
-    out.push_str(rest);
-    if changed { out.into() } else { text.into() }
-}

@@ -105,7 +105,7 @@ fn json_text(p: &FormatBuilder, text: &str) -> ExprId {
 }
 
 fn free_json(p: &FormatBuilder, text: &str) -> ExprId {
-    let (mut parts, mut from) = (Vec::new(), 0);
+    let (mut parts, mut compact, mut from) = (Vec::new(), String::new(), 0);
     for (at, sign) in text.match_indices(['{', '[', ',', ':']) {
         let (before, behind) = (text[..at].trim_end(), text[at + 1..].trim_start());
         let free_before = match sign {
@@ -117,8 +117,11 @@ fn free_json(p: &FormatBuilder, text: &str) -> ExprId {
             _ => continue,
         };
         if free_before {
-            parts.extend([spelled_text(p, &text[from..before.len().max(from)]), p.space(), p.literal(sign)]);
+            let before = &text[from..before.len().max(from)];
+            compact.extend([before, sign]);
+            parts.extend([spelled_text(p, before), p.space(), p.literal(sign)]);
         } else {
+            compact.push_str(&text[from..=at]);
             parts.push(spelled_text(p, &text[from..=at]));
         }
         // A value follows.
@@ -131,8 +134,9 @@ fn free_json(p: &FormatBuilder, text: &str) -> ExprId {
     if from == 0 {
         return spelled_text(p, text);
     }
+    compact.push_str(&text[from..]);
     parts.push(spelled_text(p, &text[from..]));
-    p.fixed(p.sequence(parts), text)
+    p.fixed(p.sequence(parts), text, &compact)
 }
 
 /// A text of the template. It may have the other common key for arguments.

@@ -14,7 +14,7 @@ use super::{Begun, Constraint, Delimiter, Format, FormatSpec, Thinking};
 use crate::analysis::turn::{Edge, Glue, Spot, TurnFormat};
 use crate::analysis::{Layout, ToolFormat};
 use chatparse_grammar::Trigger;
-use chatparse_message::{Compat, GrammarStyle};
+use chatparse_message::Compat;
 use chatparse_peg::ExprId;
 
 /// How a model deviates from what its template writes, where not all models do.
@@ -64,7 +64,7 @@ impl Tolerances {
 pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &FormatSpec) -> Format {
     let mut p = FormatBuilder::writing(tolerances.spellings, tolerances.entities, spec);
     p.raw_lines = turn.raw_lines;
-    p.faithful = spec.grammar_style == GrammarStyle::Faithful;
+    p.faithful = spec.is_faithful();
     p.set_spacing(spec.spacing(turn.spacing));
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
     let opening = spec.front();

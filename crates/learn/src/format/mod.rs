@@ -121,15 +121,20 @@ impl<'a> FormatSpec<'a> {
         self.tool_choice == ToolChoice::Required
     }
 
-    /// Whether a grammar has no content in front of calls. llama.cpp's grammars have.
+    /// Whether the grammar has only what is asked for and what the parser reads. llama.cpp's grammars have more.
+    pub fn is_faithful(&self) -> bool {
+        self.grammar_style == GrammarStyle::Faithful
+    }
+
+    /// Whether a grammar has no content in front of calls.
     pub fn calls_only(&self) -> bool {
-        self.call_required() && !self.prose && self.grammar_style == GrammarStyle::Faithful
+        self.call_required() && !self.prose && self.is_faithful()
     }
 
     /// The white space in the JSON of a grammar, where the template writes JSON like this.
     pub fn spacing(&self, learnt: Spacing) -> Spacing {
         match self.json_spacing {
-            _ if self.grammar_style != GrammarStyle::Faithful => Spacing::Free,
+            _ if !self.is_faithful() => Spacing::Free,
             JsonSpacing::Template if self.response_object().is_none() => learnt,
             JsonSpacing::Template | JsonSpacing::Free => Spacing::Free,
             JsonSpacing::Compact => Spacing::COMPACT,

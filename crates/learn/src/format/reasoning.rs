@@ -4,7 +4,7 @@ use super::glue::{glue, heads, is_strong, split_space, without_word};
 use super::learnt::Writer;
 use super::thought::Thought;
 use crate::analysis::turn::{Glue, Spot};
-use chatparse_message::{CallsInReasoning, GrammarStyle};
+use chatparse_message::CallsInReasoning;
 use chatparse_peg::ExprId;
 
 impl Writer<'_> {
@@ -79,8 +79,7 @@ impl Writer<'_> {
         // Where a call must come, reasoning does not end the output.
         let end = (!self.spec.call_required()).then(|| p.end());
         // A mark without the rest of what it opens is reasoning to the parser; llama.cpp's grammars have it.
-        let faithful = self.spec.grammar_style == GrammarStyle::Faithful;
-        let parsed = |more| if faithful { p.tolerated(more) } else { more };
+        let parsed = |more| if self.spec.is_faithful() { p.tolerated(more) } else { more };
         let (text, close) = match (self.tolerances.calls_in_reasoning && at_once, self.callable) {
             // A token that opens calls ends reasoning even where no tools are offered, unless a name must follow.
             (true, false) if !self.turn.calls_begin_with_names() => {

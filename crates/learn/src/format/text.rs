@@ -7,7 +7,6 @@ use super::glue::{any_space, glue, heads, is_strong, split_space};
 use super::learnt::Writer;
 use super::wrappers;
 use crate::analysis::turn::{Edge, Glue, Spot};
-use chatparse_message::GrammarStyle;
 use chatparse_peg::ExprId;
 
 impl Writer<'_> {
@@ -81,8 +80,7 @@ impl Writer<'_> {
         let more = p.many(p.sequence([p.not(stop), p.any(), run]));
         let text = p.tolerated(p.content(p.sequence([run, more])));
         // A grammar has no mark of such a call in the text. llama.cpp's have.
-        let faithful = self.spec.grammar_style == GrammarStyle::Faithful;
-        p.choice([alone, text, plain(if faithful { &marks } else { &stops })])
+        p.choice([alone, text, plain(if self.spec.is_faithful() { &marks } else { &stops })])
     }
 
     /// The markers that end the last text of a turn.

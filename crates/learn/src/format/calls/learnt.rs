@@ -15,7 +15,7 @@ use super::order;
 use crate::analysis::turn::{CallForm, CallPiece, Glue, GluePiece, Members, Spot, TurnFormat};
 use crate::format::wrappers::is_marker;
 use chatparse_grammar::schema;
-use chatparse_message::{GrammarStyle, Tool};
+use chatparse_message::Tool;
 use chatparse_peg::{ExprId, Notation, SchemaRef};
 
 /// The texts that end the content in front of a call with this glue.
@@ -105,7 +105,7 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     let others = others.iter().enumerate().map(|(nth, (open, turn))| {
         let call = opened(turn, open, of(&format!("tool-in-order-{nth}"), turn, open, marked));
         // llama.cpp's grammars have the learnt order.
-        if spec.grammar_style == GrammarStyle::Faithful { call } else { p.tolerated(call) }
+        if spec.is_faithful() { call } else { p.tolerated(call) }
     });
     p.choice([opened(turn, &open, calls)].into_iter().chain(others).collect::<Vec<_>>())
 }
