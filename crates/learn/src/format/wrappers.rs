@@ -4,8 +4,8 @@ use super::FormatBuilder;
 use super::accounts;
 use chatparse_peg::ExprId;
 
-/// The texts that wrappers begin with.
-pub const STARTS: [&str; 3] = ["```", "<", "["];
+/// The first characters of wrappers.
+const STARTS: [&str; 3] = ["```", "<", "["];
 
 /// Names of tags around calls; also between brackets, in capitals.
 const NAMES: [&str; 9] =
@@ -25,6 +25,12 @@ pub fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId, own: [&[String]; 2
     let own = own.map(|texts| p.any_of(texts));
     let once = p.rule("wrapped-once", around(p, calls, marked, own));
     p.choice([calls, around(p, once, p.choice([marked, once]), own)])
+}
+
+/// The texts that wrappers begin with, but for the bracket of a list. They are as long as can be: a text is tried where it ends.
+pub fn starts() -> impl Iterator<Item = String> {
+    let named = NAMES.into_iter().flat_map(|name| [format!("<{name}>"), format!("[{}]", name.to_uppercase())]);
+    ["```", "<|", "<｜", "<tool▁"].map(str::to_owned).into_iter().chain(named)
 }
 
 /// Whether the whole text is a marker.

@@ -80,14 +80,20 @@ fn opening(close: &str) -> Option<String> {
     (close.ends_with(['>', ']']) && !before.contains(char::is_alphanumeric)).then(|| format!("{before}{name}"))
 }
 
+fn openings(closes: &[String]) -> Vec<String> {
+    closes.iter().filter_map(|close| opening(close)).collect()
+}
+
 /// Whether calls without a marker count.
 fn counts_bare(leniency: Leniency, scope: Scope) -> bool {
     scope.is_whole() || leniency.bare_calls == BareCalls::Anywhere
 }
 
-/// The same as the markers that end a text.
-fn ends_of_text(mut starts: Vec<String>) -> Vec<String> {
-    starts.extend(wrappers::STARTS.map(str::to_owned));
+/// The same, and `opens`, which open sections of the format, as the markers that end a text.
+fn ends_of_text(mut starts: Vec<String>, opens: Vec<String>, scope: Scope) -> Vec<String> {
+    starts.extend(opens.into_iter().chain(wrappers::starts()));
+    // A list of calls that have no marker does not count in reasoning, and code is full of brackets.
+    starts.extend((scope != Scope::AtEnd).then(|| "[".to_owned()));
     starts.retain(|start| !start.trim_ascii().is_empty());
     chatparse_base::sort::sort(&mut starts);
     starts.dedup();
@@ -98,7 +104,8 @@ fn ends_of_text(mut starts: Vec<String>) -> Vec<String> {
 /// less to compile than [`text_with_calls`], and most outputs have no other.
 pub(super) fn text_without_calls(format: &Arena, leniency: Leniency, scope: Scope) -> Arena {
     let p = FormatBuilder::default();
-    let starts = ends_of_text(starts(format, leniency, scope));
+    let opens = openings(&closing_markers(format));
+    let starts = ends_of_text(starts(format, leniency, scope), opens, scope);
     p.finish(match scope.is_whole() {
         true => p.sequence([p.content(p.space()), p.not(p.any_of(starts))]),
         false => p.sequence([p.content(p.until_marker(starts)), p.end()]),
@@ -133,7 +140,7 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope) -> Arena {
     let (call, held, bare) = (p.choice(calls), p.choice(held), p.choice(bare));
     let closing = p.with_arena(closing_markers);
     let closes = closing_markers(format);
-    let opens: Vec<String> = closes.iter().filter_map(|close| opening(close)).collect();
+    let opens = openings(&closes);
     let around = [&*opens, &*closes];
     let own: Vec<String> =
         closes.iter().cloned().chain(own_starts(format).filter_map(|start| counterpart(&start))).collect();
@@ -167,7 +174,7 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope) -> Arena {
     };
     let call = p.sequence([wrapped(&p, call, held, around), behind]);
     // The text may begin like a call; `any` does not match invalid bytes.
-    let text = p.content(p.sequence([p.optional(p.any()), p.until_marker(ends_of_text(starts))]));
+    let text = p.content(p.sequence([p.optional(p.any()), p.until_marker(ends_of_text(starts, opens, scope))]));
     p.finish(p.sequence([before, p.many(p.choice([call, text])), p.end()]))
 }
 
