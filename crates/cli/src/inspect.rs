@@ -172,13 +172,8 @@ fn layout(layout: &Analysis, screen: &mut Screen) -> io::Result<()> {
 fn named(screen: &mut Screen, name: &str, indent: usize, widest: usize, paint: Paint, text: &str) -> io::Result<()> {
     let margin = indent + widest + 2;
     let (paint, text) = if text.is_empty() { (Paint::Faint, "(nothing)") } else { (paint, text) };
-    for (index, piece) in folded(text, screen.width().saturating_sub(margin)).into_iter().enumerate() {
-        write!(screen, "{:indent$}", "")?;
-        screen.paint(Paint::Faint, &format!("{:widest$}  ", if index == 0 { name } else { "" }))?;
-        screen.paint(paint, piece)?;
-        writeln!(screen)?;
-    }
-    Ok(())
+    let lines = folded(text, screen.width().saturating_sub(margin));
+    screen.beside(&format!("{:1$}{name:widest$}", "", indent - 2), margin - 2, &lines, paint)
 }
 
 /// The parts that two renders show, and where these differ.

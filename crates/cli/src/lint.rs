@@ -255,7 +255,7 @@ fn edit(name: &str, diff: &str, screen: &mut Screen) -> io::Result<()> {
             Some('-') => Paint::Red,
             _ => Paint::Faint,
         };
-        beside(if line.starts_with("@@") { name } else { "" }, &[&escaped(line)], paint, screen)?;
+        screen.beside(if line.starts_with("@@") { name } else { "" }, MARGIN - 2, &[escaped(line)], paint)?;
     }
     Ok(())
 }
@@ -279,23 +279,10 @@ fn preserving(next: &Preserving, screen: &mut Screen) -> io::Result<()> {
 
 /// A name, and a wrapped text beside it.
 fn row(name: &str, text: &str, paint: Paint, screen: &mut Screen) -> io::Result<()> {
-    let lines = wrapped(&tamed(text), screen.width() - MARGIN);
-    beside(name, &lines.iter().map(String::as_str).collect::<Vec<_>>(), paint, screen)
+    screen.beside(name, MARGIN - 2, &wrapped(&tamed(text), screen.width() - MARGIN), paint)
 }
 
 /// A name, and a text that is printed exactly.
 fn named(name: &str, paint: Paint, text: &str, screen: &mut Screen) -> io::Result<()> {
-    beside(name, &folded(&escaped(text), screen.width() - MARGIN), paint, screen)
-}
-
-fn beside(name: &str, lines: &[&str], paint: Paint, screen: &mut Screen) -> io::Result<()> {
-    for (index, line) in lines.iter().enumerate() {
-        let name = if index == 0 { name } else { "" };
-        let name_paint = if matches!(name, "fault" | "note") { paint } else { Paint::Faint };
-        let width = if line.is_empty() { 0 } else { MARGIN - 2 };
-        screen.paint(name_paint, &format!("  {name:width$}"))?;
-        screen.paint(paint, line)?;
-        writeln!(screen)?;
-    }
-    Ok(())
+    screen.beside(name, MARGIN - 2, &folded(&escaped(text), screen.width() - MARGIN), paint)
 }

@@ -91,6 +91,20 @@ impl Screen {
         write!(self.out, "\x1b[{}m{text}\x1b[0m", paint.code())
     }
 
+    /// Prints a name of this width, and lines beside it.
+    pub fn beside(&mut self, name: &str, width: usize, lines: &[impl AsRef<str>], paint: Paint) -> io::Result<()> {
+        for (index, line) in lines.iter().map(AsRef::as_ref).enumerate() {
+            let name = if index == 0 { name } else { "" };
+            let name_paint = if matches!(name, "fault" | "note") { paint } else { Paint::Faint };
+            // No line ends in white space.
+            let width = if line.is_empty() { 0 } else { width };
+            self.paint(name_paint, &format!("  {name:width$}"))?;
+            self.paint(paint, line)?;
+            self.out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
     /// A heading on a separate line, after an empty line.
     pub fn heading(&mut self, title: &str) -> io::Result<()> {
         self.out.write_all(b"\n")?;
