@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""materials.py LICENCES SBOM: what the library is made of, in a folder that has `vendor` with all crates. Writes their licences, and a
+"""materials.py LICENCES SBOM: what the library and the program are made of, in a folder that has `vendor` with all crates. Writes their licences, and a
 bill of materials as CycloneDX 1.5, without a time, so that the same crates give the same file."""
 
 import json
@@ -30,13 +30,13 @@ checksums = {
 
 
 def needed(id):
-    """What the library is compiled from or with, not what its tests are."""
+    """What a package is compiled from or with, not what its tests are."""
     kinds = lambda dep: [kind["kind"] for kind in dep["dep_kinds"]]
     deps = [dep["pkg"] for dep in nodes[id]["deps"] if any(kind != "dev" for kind in kinds(dep))]
     return sorted(dep for dep in deps if (packages[dep]["name"], "v" + packages[dep]["version"]) in compiled)
 
 
-found, queue = set(), [top]
+found, queue = set(), list(metadata["workspace_default_members"])
 while queue:
     id = queue.pop()
     if id not in found:

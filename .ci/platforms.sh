@@ -94,7 +94,7 @@ run_wasi() {
   local flags=()
   # Rust brings a C library only with a standard library that it has compiled.
   [ -z "$std" ] || flags=(-C link-self-contained=no -L "$wasi" -C "link-arg=$wasi/crt1-command.o")
-  with_cargo rustc --bin chatparse -- "${flags[@]}" || return 1
+  with_compiler "${rustc%/*}/cargo" rustc --quiet --release --package chatparse-cli --target "$target" -- "${flags[@]}" || return 1
   compare "chatparse replay" node --no-warnings c-tests/wasi.mjs "$work/$target/release/chatparse.wasm" replay
 }
 

@@ -207,7 +207,7 @@ impl Source {
     }
 }
 
-/// A path in the code from `crate` on, one name a step. In the binary it begins with `bin`.
+/// A path in the code from `crate` on, one name a step.
 type ModulePath<'a> = Vec<&'a str>;
 
 /// Which files the code of each names. A file, what contains it and what it contains count as one.
@@ -255,8 +255,7 @@ impl<'a> Modules<'a> {
 
 fn module_path(file: &str) -> ModulePath<'_> {
     let path = file.rfind("src/").map_or(file, |at| &file[at + 4..]).trim_end_matches(".rs");
-    let (root, path) = path.strip_prefix("bin/chatparse/").map_or(("crate", path), |path| ("bin", path));
-    [root].into_iter().chain(path.split('/').filter(|step| !matches!(*step, "lib" | "main" | "mod"))).collect()
+    ["crate"].into_iter().chain(path.split('/').filter(|step| !matches!(*step, "lib" | "main" | "mod"))).collect()
 }
 
 /// A path that some code names.
@@ -379,7 +378,9 @@ fn read(path: &str) -> String {
 fn source_files() -> Vec<Source> {
     let mut paths = BTreeSet::new();
     collect(&root().join("src"), &mut paths);
-    collect(&root().join("crates"), &mut paths);
+    for member in fs::read_dir(root().join("crates")).unwrap() {
+        collect(&member.unwrap().path().join("src"), &mut paths);
+    }
     assert!(paths.len() > 200, "the sources were not found");
     let source = |path: PathBuf| {
         let path = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
@@ -412,9 +413,9 @@ fn families_say_why_they_stay() {
     assert!(silent.is_empty(), "what do the renders of these families hide? {silent:?}");
 }
 
-/// Without lib.rs, which lists the modules, and the binary, which is another crate.
+/// Without lib.rs, which lists the modules.
 fn library_files() -> Vec<Source> {
-    source_files().into_iter().filter(|file| file.module != "lib" && file.module != "bin").collect()
+    source_files().into_iter().filter(|file| file.module != "lib").collect()
 }
 
 fn collect(folder: &Path, into: &mut BTreeSet<PathBuf>) {

@@ -31,15 +31,7 @@ pub enum chat_fidelity_kind {
     Narrowed = 3,
 }
 
-impl From<FidelityKind> for chat_fidelity_kind {
-    fn from(kind: FidelityKind) -> Self {
-        match kind {
-            FidelityKind::Widened => chat_fidelity_kind::Widened,
-            FidelityKind::Refused => chat_fidelity_kind::Refused,
-            FidelityKind::Narrowed => chat_fidelity_kind::Narrowed,
-        }
-    }
-}
+same_names!(FidelityKind => chat_fidelity_kind: Widened, Refused, Narrowed);
 
 /// A place of a schema where the grammar departs from it. At all other places they agree.
 #[repr(C)]
@@ -121,14 +113,7 @@ pub enum chat_trigger_kind {
     Pattern = 2,
 }
 
-impl From<TriggerKind> for chat_trigger_kind {
-    fn from(kind: TriggerKind) -> Self {
-        match kind {
-            TriggerKind::Word => chat_trigger_kind::Word,
-            TriggerKind::Pattern => chat_trigger_kind::Pattern,
-        }
-    }
-}
+same_names!(TriggerKind => chat_trigger_kind: Word, Pattern);
 
 /// A place in the output from which a lazy grammar applies.
 #[repr(C)]

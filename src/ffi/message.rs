@@ -55,15 +55,7 @@ pub enum chat_outcome {
     Recovered = 3,
 }
 
-impl From<Status> for chat_outcome {
-    fn from(status: Status) -> Self {
-        match status {
-            Status::Complete => chat_outcome::Complete,
-            Status::Partial => chat_outcome::Partial,
-            Status::Recovered => chat_outcome::Recovered,
-        }
-    }
-}
+same_names!(Status => chat_outcome: Complete, Partial, Recovered);
 
 /// One message of a model: reasoning, content, tool calls, diagnostics. Immutable.
 ///

@@ -105,17 +105,7 @@ pub enum chat_reason {
     Output = 5,
 }
 
-impl From<Reason> for chat_reason {
-    fn from(reason: Reason) -> Self {
-        match reason {
-            Reason::Reasoning => chat_reason::Reasoning,
-            Reason::Opening => chat_reason::Opening,
-            Reason::Moved => chat_reason::Moved,
-            Reason::Changed => chat_reason::Changed,
-            Reason::Output => chat_reason::Output,
-        }
-    }
-}
+same_names!(Reason => chat_reason: Reasoning, Opening, Moved, Changed, Output);
 
 /// Where and why the template changes the earlier prompt and output.
 #[repr(C)]

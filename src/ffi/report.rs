@@ -36,22 +36,11 @@ pub enum chat_diagnostic_kind {
     MendedArguments = 10,
 }
 
-impl From<DiagnosticKind> for chat_diagnostic_kind {
-    fn from(kind: DiagnosticKind) -> Self {
-        match kind {
-            DiagnosticKind::LeftFormat => chat_diagnostic_kind::LeftFormat,
-            DiagnosticKind::Dialect => chat_diagnostic_kind::Dialect,
-            DiagnosticKind::CallInReasoning => chat_diagnostic_kind::CallInReasoning,
-            DiagnosticKind::UnfinishedCall => chat_diagnostic_kind::UnfinishedCall,
-            DiagnosticKind::UnknownTool => chat_diagnostic_kind::UnknownTool,
-            DiagnosticKind::InvalidArguments => chat_diagnostic_kind::InvalidArguments,
-            DiagnosticKind::DuplicateArgument => chat_diagnostic_kind::DuplicateArgument,
-            DiagnosticKind::Limit => chat_diagnostic_kind::Limit,
-            DiagnosticKind::UnfinishedReasoning => chat_diagnostic_kind::UnfinishedReasoning,
-            DiagnosticKind::MendedArguments => chat_diagnostic_kind::MendedArguments,
-        }
-    }
-}
+same_names!(
+    DiagnosticKind => chat_diagnostic_kind:
+    LeftFormat, Dialect, CallInReasoning, UnfinishedCall, UnknownTool, InvalidArguments, DuplicateArgument, Limit,
+    UnfinishedReasoning, MendedArguments
+);
 
 /// How the output marks a call as a call. Text that a model only quotes may look like a bare call.
 #[repr(u32)]
@@ -68,15 +57,7 @@ pub enum chat_origin {
     Bare = 3,
 }
 
-impl From<CallOrigin> for chat_origin {
-    fn from(origin: CallOrigin) -> Self {
-        match origin {
-            CallOrigin::Format => chat_origin::Format,
-            CallOrigin::Dialect => chat_origin::Dialect,
-            CallOrigin::Bare => chat_origin::Bare,
-        }
-    }
-}
+same_names!(CallOrigin => chat_origin: Format, Dialect, Bare);
 
 /// A remark about an output, for hosts and for their logs.
 #[repr(C)]

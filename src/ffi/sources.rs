@@ -24,15 +24,7 @@ pub enum chat_part_kind {
     Call = 3,
 }
 
-impl From<PartKind> for chat_part_kind {
-    fn from(kind: PartKind) -> Self {
-        match kind {
-            PartKind::Reasoning => chat_part_kind::Reasoning,
-            PartKind::Content => chat_part_kind::Content,
-            PartKind::Call => chat_part_kind::Call,
-        }
-    }
-}
+same_names!(PartKind => chat_part_kind: Reasoning, Content, Call);
 
 /// A range of the output that became reasoning, content or a call.
 #[repr(C)]

@@ -27,18 +27,7 @@ pub enum chat_status {
     Internal = 900,
 }
 
-impl From<ErrorKind> for chat_status {
-    fn from(kind: ErrorKind) -> Self {
-        match kind {
-            ErrorKind::InvalidArgument => chat_status::InvalidArgument,
-            ErrorKind::Template => chat_status::Template,
-            ErrorKind::Schema => chat_status::Schema,
-            ErrorKind::Limit => chat_status::Limit,
-            ErrorKind::Parse => chat_status::Parse,
-            ErrorKind::Internal => chat_status::Internal,
-        }
-    }
-}
+same_names!(ErrorKind => chat_status: InvalidArgument, Template, Schema, Limit, Parse, Internal);
 
 const NAMES: &[(chat_status, &CStr)] = &[
     (chat_status::Ok, c"ok"),

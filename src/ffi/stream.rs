@@ -110,24 +110,11 @@ pub enum chat_delta_kind {
     ToolEndWithdrawn = 106,
 }
 
-impl From<DeltaKind> for chat_delta_kind {
-    fn from(kind: DeltaKind) -> Self {
-        match kind {
-            DeltaKind::Reasoning => chat_delta_kind::Reasoning,
-            DeltaKind::Content => chat_delta_kind::Content,
-            DeltaKind::ToolName => chat_delta_kind::ToolName,
-            DeltaKind::ToolId => chat_delta_kind::ToolId,
-            DeltaKind::ToolArguments => chat_delta_kind::ToolArguments,
-            DeltaKind::ToolEnd => chat_delta_kind::ToolEnd,
-            DeltaKind::ReasoningWithdrawn => chat_delta_kind::ReasoningWithdrawn,
-            DeltaKind::ContentWithdrawn => chat_delta_kind::ContentWithdrawn,
-            DeltaKind::CallWithdrawn => chat_delta_kind::CallWithdrawn,
-            DeltaKind::ToolIdWithdrawn => chat_delta_kind::ToolIdWithdrawn,
-            DeltaKind::ToolArgumentsWithdrawn => chat_delta_kind::ToolArgumentsWithdrawn,
-            DeltaKind::ToolEndWithdrawn => chat_delta_kind::ToolEndWithdrawn,
-        }
-    }
-}
+same_names!(
+    DeltaKind => chat_delta_kind:
+    Reasoning, Content, ToolName, ToolId, ToolArguments, ToolEnd, ReasoningWithdrawn, ContentWithdrawn,
+    CallWithdrawn, ToolIdWithdrawn, ToolArgumentsWithdrawn, ToolEndWithdrawn
+);
 
 const NAMES: &[(chat_delta_kind, &CStr)] = &[
     (chat_delta_kind::Reasoning, c"reasoning"),

@@ -1,32 +1,19 @@
 //! Properties of every way in, on random cases. `CHATPARSE_CASES` says how many of each, `CHATPARSE_SEED` where they start; a
 //! failing case prints its own seed, and is made as small as it gets. The fuzz targets run the same cases.
 
-#[cfg(unix)]
-mod bounded;
 mod cases;
+#[path = "../support/seeds.rs"]
+mod seeds;
 
-use std::env;
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestError, TestRunner};
 
+use seeds::seeds;
+
 /// Enough to find what breaks often; the rest is for longer runs.
 const CASES: u64 = 300;
-
-fn number(variable: &str, default: u64) -> u64 {
-    match env::var(variable) {
-        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} must be a whole number, not {text:?}")),
-        Err(_) => default,
-    }
-}
-
-/// The seeds of this run.
-fn seeds(usual: u64) -> Range<u64> {
-    let first = number("CHATPARSE_SEED", 1);
-    first..first + number("CHATPARSE_CASES", usual)
-}
 
 /// Runs `case` on random choices, each case from a seed of its own.
 fn run(longest: usize, case: fn(&[u8])) {

@@ -9,7 +9,6 @@ mod agreement;
 mod analysis;
 mod budget;
 mod built;
-mod cli;
 mod demand;
 mod dialects;
 mod faithful;

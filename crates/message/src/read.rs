@@ -309,18 +309,13 @@ pub(super) fn response_format(body: &Fields) -> Result<Value> {
     }
 }
 
-/// A conversation for the template, unchanged: each message must be an object, of any form. `messages`: those that are not
-/// in `body`.
-pub(super) fn plain(body: &Fields, messages: Option<Value>) -> Result<PlainConversation> {
+/// A conversation for the template, unchanged: each message must be an object, of any form.
+pub(super) fn plain(body: &Fields) -> Result<PlainConversation> {
     let given = |name: &str| {
         body.items(name)?;
         Ok(Arc::new(body.get(name).cloned().unwrap_or_default()))
     };
-    let messages = match messages {
-        Some(messages) => Arc::new(messages),
-        None => given("messages")?,
-    };
-    Ok(PlainConversation { messages, tools: given("tools")?, documents: given("documents")? })
+    Ok(PlainConversation { messages: given("messages")?, tools: given("tools")?, documents: given("documents")? })
 }
 
 /// The tools of a plain request that the parser can use: those with a name, inside a `function` or directly.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::body::{Body, Given};
+use super::body::Body;
 use super::fields::{Fields, choice, wrong};
 use super::known::known_fields;
 use super::read::{Tools, known_tools, message, plain, response_format, tool_choice, tools};
@@ -33,14 +33,15 @@ impl Request {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if a text is not JSON; otherwise as [`Request::from_json_with`].
     pub fn from_text_with(body: &str, options: &str) -> Result<Request> {
-        match number::read(body) {
+        let fields = match number::read(body) {
             Ok(Body { twice: Some(name), .. }) => {
-                Err(Error::invalid(format!("{name}: stands in the request more than once")))
+                return Err(Error::invalid(format!("{name}: stands in the request more than once")));
             }
-            Ok(Body { rest, messages, .. }) => Request::read_with(&rest, messages, &parsed(options, "options")?),
+            Ok(Body { fields, .. }) => fields,
             // Parsing it as generic JSON gives a better error.
-            Err(_) => Request::from_json_with(&parsed(body, "request")?, &parsed(options, "options")?),
-        }
+            Err(_) => parsed(body, "request")?,
+        };
+        Request::from_json_with(&fields, &parsed(options, "options")?)
     }
 
     /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls` (default true),
@@ -57,7 +58,7 @@ impl Request {
     /// [`crate::ErrorKind::InvalidArgument`] naming the field, e.g. `messages[2].tool_calls[0].function.name`, and
     /// [`crate::ErrorKind::Limit`] for a name of a tool or an id of a call that is too long.
     pub fn from_json(body: &Value) -> Result<Request> {
-        Request::read(&Fields::new(body, "")?, None)
+        Request::read(&Fields::new(body, "")?)
     }
 
     /// Like [`Request::from_json`], with the host's options beside the client's body: an object with option fields, which
@@ -66,24 +67,17 @@ impl Request {
     /// # Errors
     /// As there; and for an option that is not known.
     pub fn from_json_with(body: &Value, options: &Value) -> Result<Request> {
-        Request::read_with(body, None, options)
-    }
-
-    fn read_with(body: &Value, messages: Option<Vec<Given>>, options: &Value) -> Result<Request> {
         let options = Fields::new(options, "options")?;
         if let Some(unknown) = options.map.keys().find(|name| !OPTIONS.contains(&name.as_str())) {
             let message =
                 format!("{}: there is no such option; there are {}", options.path(unknown), OPTIONS.join(", "));
             return Err(Error::invalid(message));
         }
-        Request::read(&Fields::new(body, "")?.under(options.map), messages)
+        Request::read(&Fields::new(body, "")?.under(options.map))
     }
 
-    /// `messages`: those that are not in `body`.
-    fn read(body: &Fields, messages: Option<Vec<Given>>) -> Result<Request> {
-        if messages.is_none() {
-            body.required("messages")?;
-        }
+    fn read(body: &Fields) -> Result<Request> {
+        body.required("messages")?;
         let for_training = body.flag("for_training", false)?;
         let is_plain = body.flag("plain", for_training)?;
         known_fields(body, &[OPTIONS, THEIRS, if is_plain { &["documents"] } else { &[] }])?;
@@ -94,13 +88,10 @@ impl Request {
         let kwargs = body.object("chat_template_kwargs")?;
         let mut template_kwargs = kwargs.map_or_else(Map::new, |kwargs| kwargs.map.clone());
         let (messages, Tools { offered: tools, hosted, .. }, plain) = if is_plain {
-            let plain = plain(body, messages.map(|given| given.into_iter().map(Given::into_json).collect()))?;
+            let plain = plain(body)?;
             (Vec::new(), Tools { offered: known_tools(&plain.tools), ..Tools::default() }, Some(plain))
         } else {
-            let messages = match messages {
-                Some(given) => given.into_iter().enumerate().map(|(index, given)| given.message(body, index)).collect(),
-                None => body.items("messages")?.iter().map(message).collect::<Result<_>>(),
-            };
+            let messages = body.items("messages")?.iter().map(message).collect::<Result<_>>();
             let keeps_hosted = choice(body, "hosted_tools", HOSTED_TOOLS, false)?;
             (messages?, tools(body, keeps_hosted)?, None)
         };

@@ -1,73 +1,155 @@
-# Completions of chatparse for fish, made by `chatparse completions fish`.
-complete -c chatparse -f -n __fish_use_subcommand -a render -d 'print the prompt of a request'
-complete -c chatparse -f -n __fish_use_subcommand -a inspect -d 'show what was learnt of a template, and from what'
-complete -c chatparse -f -n __fish_use_subcommand -a lint -d 'check that what templates write is read back'
-complete -c chatparse -f -n __fish_use_subcommand -a parse -d 'read a model'\''s output as a message, while it comes'
-complete -c chatparse -f -n __fish_use_subcommand -a grammar -d 'print the grammar of a JSON schema, or check a grammar'
-complete -c chatparse -f -n __fish_use_subcommand -a board -d 'print a page with what is known of each of many templates'
-complete -c chatparse -f -n __fish_use_subcommand -a export -d 'print how a template'\''s model writes, as a response template'
-complete -c chatparse -f -n __fish_use_subcommand -a replay -d 'answer recorded scenarios, one JSON object a line'
-complete -c chatparse -f -n __fish_use_subcommand -a templates -d 'list the built-in templates'
-complete -c chatparse -f -n __fish_use_subcommand -a completions -d 'print the completions of a shell'
-complete -c chatparse -f -n __fish_use_subcommand -a man -d 'print the manual page'
-complete -c chatparse -f -n __fish_use_subcommand -a help -d 'print the help of a command'
-complete -c chatparse -n __fish_use_subcommand -l version -d 'the version'
-complete -c chatparse -l color -x -a 'auto always never' -d 'auto (the default): colours on a terminal, unless NO_COLOR is set or TERM is dumb; always; never'
-complete -c chatparse -l help -d 'this text; also -h'
-complete -c chatparse -n '__fish_seen_subcommand_from render' -l plain -d 'pass the messages, tools, documents and chat_template_kwargs of the request to the template unchanged, and nothing else: as transformers does'
-complete -c chatparse -n '__fish_seen_subcommand_from render' -l segments -d 'print the origin of each part of the prompt: in colours on a terminal, otherwise as one JSON object per line'
-complete -c chatparse -n '__fish_seen_subcommand_from render' -l params -d 'print all parameters of the request as JSON: the prompt, the generation prompt, triggers, stops, preserved tokens'
-complete -c chatparse -n '__fish_seen_subcommand_from render' -l bos -x -d 'the token that begins a prompt, e.g. '\''<s>'\'''
-complete -c chatparse -n '__fish_seen_subcommand_from render' -l eos -x -d 'the token that ends a turn, e.g. '\''</s>'\'''
-complete -c chatparse -n '__fish_seen_subcommand_from render' -l name -x -d 'which of several templates in a tokenizer_config.json; default: default'
-complete -c chatparse -n '__fish_seen_subcommand_from render' -a 'chatml json-call json-nested json-array-ids json-name-key json-bare tag-json tag-json-id tag-arguments tag-invoke tag-parameters wrapped-content ministral-3 llm-jp-harmony gpt-oss harmony-xml muse-glimmer muse-spark functionary-v3.2 kimi-k2 kimi-k3 ling-3 cohere2-moe lfm2 gigachat-3 minimax-m3 deepseek-v3.2 gemma-4 minicpm5 qwen3-coder' -d TEMPLATE
-complete -c chatparse -n '__fish_seen_subcommand_from inspect' -l evidence -d 'also print each text that was learnt, and the renders that show it'
-complete -c chatparse -n '__fish_seen_subcommand_from inspect' -l json -d 'the same as one JSON object: caps, reader, tried, proof, layout, turn and evidence'
-complete -c chatparse -n '__fish_seen_subcommand_from inspect' -l learn-only -d 'learn from the template only: use no knowledge of families of templates'
-complete -c chatparse -n '__fish_seen_subcommand_from inspect' -l response-template -r -d 'a response template (JSON) that says how the output is read; used unless another reader reads back more of what the template renders'
-complete -c chatparse -n '__fish_seen_subcommand_from inspect' -l bos -x -d 'the token that begins a prompt, e.g. '\''<s>'\'''
-complete -c chatparse -n '__fish_seen_subcommand_from inspect' -l eos -x -d 'the token that ends a turn, e.g. '\''</s>'\'''
-complete -c chatparse -n '__fish_seen_subcommand_from inspect' -l name -x -d 'which of several templates in a tokenizer_config.json; default: default'
-complete -c chatparse -n '__fish_seen_subcommand_from inspect' -a 'chatml json-call json-nested json-array-ids json-name-key json-bare tag-json tag-json-id tag-arguments tag-invoke tag-parameters wrapped-content ministral-3 llm-jp-harmony gpt-oss harmony-xml muse-glimmer muse-spark functionary-v3.2 kimi-k2 kimi-k3 ling-3 cohere2-moe lfm2 gigachat-3 minimax-m3 deepseek-v3.2 gemma-4 minicpm5 qwen3-coder' -d TEMPLATE
-complete -c chatparse -n '__fish_seen_subcommand_from lint' -l json -d 'the report on each template as one JSON object, with every turn; one object after the other'
-complete -c chatparse -n '__fish_seen_subcommand_from lint' -l fix -d 'write the edits that mend findings to the file, and print them; a Jinja file only, neither standard input nor JSON'
-complete -c chatparse -n '__fish_seen_subcommand_from lint' -l sarif -d 'what was found in SARIF 2.1.0, for code hosts and editors'
-complete -c chatparse -n '__fish_seen_subcommand_from lint' -l learn-only -d 'learn from the template only: use no knowledge of families of templates'
-complete -c chatparse -n '__fish_seen_subcommand_from lint' -l bos -x -d 'the token that begins a prompt, e.g. '\''<s>'\'''
-complete -c chatparse -n '__fish_seen_subcommand_from lint' -l eos -x -d 'the token that ends a turn, e.g. '\''</s>'\'''
-complete -c chatparse -n '__fish_seen_subcommand_from lint' -l name -x -d 'which of several templates in a tokenizer_config.json; default: default'
-complete -c chatparse -n '__fish_seen_subcommand_from lint' -a 'chatml json-call json-nested json-array-ids json-name-key json-bare tag-json tag-json-id tag-arguments tag-invoke tag-parameters wrapped-content ministral-3 llm-jp-harmony gpt-oss harmony-xml muse-glimmer muse-spark functionary-v3.2 kimi-k2 kimi-k3 ling-3 cohere2-moe lfm2 gigachat-3 minimax-m3 deepseek-v3.2 gemma-4 minicpm5 qwen3-coder' -d TEMPLATE
-complete -c chatparse -n '__fish_seen_subcommand_from parse' -l json -d 'print the message as OpenAI JSON, and its status, when all is read'
-complete -c chatparse -n '__fish_seen_subcommand_from parse' -l events -d 'print a JSON line for each piece: its kind (reasoning, content, tool_name, tool_id, tool_arguments, tool_end), the number of its call, its text and its span in the output in bytes; at the end the status'
-complete -c chatparse -n '__fish_seen_subcommand_from parse' -l partial -d 'the output was cut off, it did not end by itself'
-complete -c chatparse -n '__fish_seen_subcommand_from parse' -l fail-on -x -a 'partial recovered calls' -d 'exit with 3 where the result is one of these, with commas between them: partial, recovered (the status), calls (a call that is not complete, of no offered tool, or has arguments that its schema does not allow)'
-complete -c chatparse -n '__fish_seen_subcommand_from parse' -l strict -d 'fail if the output does not match the template'\''s format, or ends before it does (unless --partial), and print no status; otherwise the rest is content'
-complete -c chatparse -n '__fish_seen_subcommand_from parse' -l learn-only -d 'learn from the template only: use no knowledge of families of templates'
-complete -c chatparse -n '__fish_seen_subcommand_from parse' -l response-template -r -d 'a response template (JSON) that says how the output is read; used unless another reader reads back more of what the template renders'
-complete -c chatparse -n '__fish_seen_subcommand_from parse' -l bos -x -d 'the token that begins a prompt, e.g. '\''<s>'\'''
-complete -c chatparse -n '__fish_seen_subcommand_from parse' -l eos -x -d 'the token that ends a turn, e.g. '\''</s>'\'''
-complete -c chatparse -n '__fish_seen_subcommand_from parse' -l name -x -d 'which of several templates in a tokenizer_config.json; default: default'
-complete -c chatparse -n '__fish_seen_subcommand_from parse' -a 'chatml json-call json-nested json-array-ids json-name-key json-bare tag-json tag-json-id tag-arguments tag-invoke tag-parameters wrapped-content ministral-3 llm-jp-harmony gpt-oss harmony-xml muse-glimmer muse-spark functionary-v3.2 kimi-k2 kimi-k3 ling-3 cohere2-moe lfm2 gigachat-3 minimax-m3 deepseek-v3.2 gemma-4 minicpm5 qwen3-coder' -d TEMPLATE
-complete -c chatparse -n '__fish_seen_subcommand_from grammar' -l check -d 'check a grammar, or a text against it'
-complete -c chatparse -n '__fish_seen_subcommand_from grammar' -l dialect -x -a 'gbnf portable-gbnf lark structural-tag structural-tag-old' -d 'gbnf, portable-gbnf (also for XGrammar), lark (llguidance, XGrammar, vLLM) or structural-tag (XGrammar)'
-complete -c chatparse -n '__fish_seen_subcommand_from grammar' -l llama -d 'the rules that llama.cpp makes of the schema, to the letter'
-complete -c chatparse -n '__fish_seen_subcommand_from board' -l markdown -d 'a table in Markdown instead'
-complete -c chatparse -n '__fish_seen_subcommand_from board' -l learn-only -d 'learn from the template only: use no knowledge of families of templates'
-complete -c chatparse -n '__fish_seen_subcommand_from board' -l bos -x -d 'the token that begins a prompt, e.g. '\''<s>'\'''
-complete -c chatparse -n '__fish_seen_subcommand_from board' -l eos -x -d 'the token that ends a turn, e.g. '\''</s>'\'''
-complete -c chatparse -n '__fish_seen_subcommand_from board' -l name -x -d 'which of several templates in a tokenizer_config.json; default: default'
-complete -c chatparse -n '__fish_seen_subcommand_from board' -a 'chatml json-call json-nested json-array-ids json-name-key json-bare tag-json tag-json-id tag-arguments tag-invoke tag-parameters wrapped-content ministral-3 llm-jp-harmony gpt-oss harmony-xml muse-glimmer muse-spark functionary-v3.2 kimi-k2 kimi-k3 ling-3 cohere2-moe lfm2 gigachat-3 minimax-m3 deepseek-v3.2 gemma-4 minicpm5 qwen3-coder' -d TEMPLATE
-complete -c chatparse -n '__fish_seen_subcommand_from export' -l response-template -d 'a response template; the only format so far'
-complete -c chatparse -n '__fish_seen_subcommand_from export' -l learn-only -d 'learn from the template only: use no knowledge of families of templates'
-complete -c chatparse -n '__fish_seen_subcommand_from export' -l bos -x -d 'the token that begins a prompt, e.g. '\''<s>'\'''
-complete -c chatparse -n '__fish_seen_subcommand_from export' -l eos -x -d 'the token that ends a turn, e.g. '\''</s>'\'''
-complete -c chatparse -n '__fish_seen_subcommand_from export' -l name -x -d 'which of several templates in a tokenizer_config.json; default: default'
-complete -c chatparse -n '__fish_seen_subcommand_from export' -a 'chatml json-call json-nested json-array-ids json-name-key json-bare tag-json tag-json-id tag-arguments tag-invoke tag-parameters wrapped-content ministral-3 llm-jp-harmony gpt-oss harmony-xml muse-glimmer muse-spark functionary-v3.2 kimi-k2 kimi-k3 ling-3 cohere2-moe lfm2 gigachat-3 minimax-m3 deepseek-v3.2 gemma-4 minicpm5 qwen3-coder' -d TEMPLATE
-complete -c chatparse -n '__fish_seen_subcommand_from replay' -f
-complete -c chatparse -n '__fish_seen_subcommand_from templates' -f -a 'chatml json-call json-nested json-array-ids json-name-key json-bare tag-json tag-json-id tag-arguments tag-invoke tag-parameters wrapped-content ministral-3 llm-jp-harmony gpt-oss harmony-xml muse-glimmer muse-spark functionary-v3.2 kimi-k2 kimi-k3 ling-3 cohere2-moe lfm2 gigachat-3 minimax-m3 deepseek-v3.2 gemma-4 minicpm5 qwen3-coder' -d NAME
-complete -c chatparse -n '__fish_seen_subcommand_from templates' -f
-complete -c chatparse -n '__fish_seen_subcommand_from completions' -f -a 'bash zsh fish' -d SHELL
-complete -c chatparse -n '__fish_seen_subcommand_from completions' -f
-complete -c chatparse -n '__fish_seen_subcommand_from man' -f
-complete -c chatparse -n '__fish_seen_subcommand_from help' -f -a 'render inspect lint parse grammar board export replay templates completions man help' -d COMMAND
-complete -c chatparse -n '__fish_seen_subcommand_from help' -f
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_chatparse_global_optspecs
+    string join \n color= h/help V/version
+end
+
+function __fish_chatparse_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_chatparse_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_chatparse_using_subcommand
+    set -l cmd (__fish_chatparse_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c chatparse -n "__fish_chatparse_needs_command" -l color -d 'Colours: auto has them on a terminal' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c chatparse -n "__fish_chatparse_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c chatparse -n "__fish_chatparse_needs_command" -s V -l version -d 'Print version'
+complete -c chatparse -n "__fish_chatparse_needs_command" -f -a "render" -d 'Print the prompt of a request'
+complete -c chatparse -n "__fish_chatparse_needs_command" -f -a "inspect" -d 'Show what was learnt of a template, and from what'
+complete -c chatparse -n "__fish_chatparse_needs_command" -f -a "lint" -d 'Check that what templates write is read back'
+complete -c chatparse -n "__fish_chatparse_needs_command" -f -a "parse" -d 'Read a model\'s output as a message, while it comes'
+complete -c chatparse -n "__fish_chatparse_needs_command" -f -a "grammar" -d 'Print the grammar of a JSON schema, or check a grammar'
+complete -c chatparse -n "__fish_chatparse_needs_command" -f -a "board" -d 'Print a page with what is known of each of many templates'
+complete -c chatparse -n "__fish_chatparse_needs_command" -f -a "export" -d 'Print how a template\'s model writes, as a response template'
+complete -c chatparse -n "__fish_chatparse_needs_command" -f -a "replay" -d 'Answer recorded scenarios, one JSON object a line'
+complete -c chatparse -n "__fish_chatparse_needs_command" -f -a "templates" -d 'List the built-in templates'
+complete -c chatparse -n "__fish_chatparse_needs_command" -f -a "completions" -d 'Print the completions of a shell'
+complete -c chatparse -n "__fish_chatparse_needs_command" -f -a "man" -d 'Print a manual page'
+complete -c chatparse -n "__fish_chatparse_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c chatparse -n "__fish_chatparse_using_subcommand render" -l bos -d 'The token that begins a prompt, e.g. \'<s>\'' -r
+complete -c chatparse -n "__fish_chatparse_using_subcommand render" -l eos -d 'The token that ends a turn, e.g. \'</s>\'' -r
+complete -c chatparse -n "__fish_chatparse_using_subcommand render" -l name -d 'Which of several templates in a tokenizer_config.json; default: default' -r
+complete -c chatparse -n "__fish_chatparse_using_subcommand render" -l color -d 'Colours: auto has them on a terminal' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c chatparse -n "__fish_chatparse_using_subcommand render" -l plain -d 'Pass the messages, tools, documents and chat_template_kwargs of the request to the template unchanged, and nothing else: as transformers does'
+complete -c chatparse -n "__fish_chatparse_using_subcommand render" -l segments -d 'Print the origin of each part of the prompt: in colours on a terminal, otherwise as one JSON object per line'
+complete -c chatparse -n "__fish_chatparse_using_subcommand render" -l params -d 'Print all parameters of the request as JSON: the prompt, the generation prompt, triggers, stops, preserved tokens'
+complete -c chatparse -n "__fish_chatparse_using_subcommand render" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c chatparse -n "__fish_chatparse_using_subcommand inspect" -l response-template -d 'A response template (JSON) that says how the output is read; used unless another reader reads back more of what the template renders' -r -F
+complete -c chatparse -n "__fish_chatparse_using_subcommand inspect" -l bos -d 'The token that begins a prompt, e.g. \'<s>\'' -r
+complete -c chatparse -n "__fish_chatparse_using_subcommand inspect" -l eos -d 'The token that ends a turn, e.g. \'</s>\'' -r
+complete -c chatparse -n "__fish_chatparse_using_subcommand inspect" -l name -d 'Which of several templates in a tokenizer_config.json; default: default' -r
+complete -c chatparse -n "__fish_chatparse_using_subcommand inspect" -l color -d 'Colours: auto has them on a terminal' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c chatparse -n "__fish_chatparse_using_subcommand inspect" -l evidence -d 'Also print each text that was learnt, and the renders that show it'
+complete -c chatparse -n "__fish_chatparse_using_subcommand inspect" -l json -d 'The same as one JSON object: caps, reader, tried, proof, layout, turn and evidence'
+complete -c chatparse -n "__fish_chatparse_using_subcommand inspect" -l learn-only -d 'Learn from the template only: use no knowledge of families of templates'
+complete -c chatparse -n "__fish_chatparse_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c chatparse -n "__fish_chatparse_using_subcommand lint" -l bos -d 'The token that begins a prompt, e.g. \'<s>\'' -r
+complete -c chatparse -n "__fish_chatparse_using_subcommand lint" -l eos -d 'The token that ends a turn, e.g. \'</s>\'' -r
+complete -c chatparse -n "__fish_chatparse_using_subcommand lint" -l name -d 'Which of several templates in a tokenizer_config.json; default: default' -r
+complete -c chatparse -n "__fish_chatparse_using_subcommand lint" -l color -d 'Colours: auto has them on a terminal' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c chatparse -n "__fish_chatparse_using_subcommand lint" -l json -d 'The report on each template as one JSON object, with every turn; one object after the other'
+complete -c chatparse -n "__fish_chatparse_using_subcommand lint" -l fix -d 'Write the edits that mend findings to the file, and print them; a Jinja file only, neither standard input nor JSON'
+complete -c chatparse -n "__fish_chatparse_using_subcommand lint" -l sarif -d 'What was found in SARIF 2.1.0, for code hosts and editors'
+complete -c chatparse -n "__fish_chatparse_using_subcommand lint" -l learn-only -d 'Learn from the template only: use no knowledge of families of templates'
+complete -c chatparse -n "__fish_chatparse_using_subcommand lint" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c chatparse -n "__fish_chatparse_using_subcommand parse" -l fail-on -d 'Exit with 3 where the result is one of these, with commas between them: the status, or a call that is not complete, of no offered tool, or has arguments that its schema does not allow' -r -f -a "partial\t''
+recovered\t''
+calls\t''"
+complete -c chatparse -n "__fish_chatparse_using_subcommand parse" -l response-template -d 'A response template (JSON) that says how the output is read; used unless another reader reads back more of what the template renders' -r -F
+complete -c chatparse -n "__fish_chatparse_using_subcommand parse" -l bos -d 'The token that begins a prompt, e.g. \'<s>\'' -r
+complete -c chatparse -n "__fish_chatparse_using_subcommand parse" -l eos -d 'The token that ends a turn, e.g. \'</s>\'' -r
+complete -c chatparse -n "__fish_chatparse_using_subcommand parse" -l name -d 'Which of several templates in a tokenizer_config.json; default: default' -r
+complete -c chatparse -n "__fish_chatparse_using_subcommand parse" -l color -d 'Colours: auto has them on a terminal' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c chatparse -n "__fish_chatparse_using_subcommand parse" -l json -d 'Print the message as OpenAI JSON, and its status, when all is read'
+complete -c chatparse -n "__fish_chatparse_using_subcommand parse" -l events -d 'Print a JSON line for each piece: its kind (reasoning, content, tool_name, tool_id, tool_arguments, tool_end), the number of its call, its text and its span in the output in bytes; at the end the status'
+complete -c chatparse -n "__fish_chatparse_using_subcommand parse" -l partial -d 'The output was cut off, it did not end by itself'
+complete -c chatparse -n "__fish_chatparse_using_subcommand parse" -l strict -d 'Fail if the output does not match the template\'s format, or ends before it does (unless --partial), and print no status; otherwise the rest is content'
+complete -c chatparse -n "__fish_chatparse_using_subcommand parse" -l learn-only -d 'Learn from the template only: use no knowledge of families of templates'
+complete -c chatparse -n "__fish_chatparse_using_subcommand parse" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c chatparse -n "__fish_chatparse_using_subcommand grammar" -l dialect -d 'Also portable-gbnf (for XGrammar), lark (llguidance, XGrammar, vLLM) and structural-tag (XGrammar)' -r -f -a "gbnf\t''
+portable-gbnf\t''
+lark\t''
+structural-tag\t''
+structural-tag-old\t''"
+complete -c chatparse -n "__fish_chatparse_using_subcommand grammar" -l color -d 'Colours: auto has them on a terminal' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c chatparse -n "__fish_chatparse_using_subcommand grammar" -l check -d 'Check a grammar, or a text against it'
+complete -c chatparse -n "__fish_chatparse_using_subcommand grammar" -l llama -d 'The rules that llama.cpp makes of the schema, to the letter'
+complete -c chatparse -n "__fish_chatparse_using_subcommand grammar" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c chatparse -n "__fish_chatparse_using_subcommand board" -l bos -d 'The token that begins a prompt, e.g. \'<s>\'' -r
+complete -c chatparse -n "__fish_chatparse_using_subcommand board" -l eos -d 'The token that ends a turn, e.g. \'</s>\'' -r
+complete -c chatparse -n "__fish_chatparse_using_subcommand board" -l name -d 'Which of several templates in a tokenizer_config.json; default: default' -r
+complete -c chatparse -n "__fish_chatparse_using_subcommand board" -l color -d 'Colours: auto has them on a terminal' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c chatparse -n "__fish_chatparse_using_subcommand board" -l markdown -d 'A table in Markdown instead'
+complete -c chatparse -n "__fish_chatparse_using_subcommand board" -l learn-only -d 'Learn from the template only: use no knowledge of families of templates'
+complete -c chatparse -n "__fish_chatparse_using_subcommand board" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c chatparse -n "__fish_chatparse_using_subcommand export" -l bos -d 'The token that begins a prompt, e.g. \'<s>\'' -r
+complete -c chatparse -n "__fish_chatparse_using_subcommand export" -l eos -d 'The token that ends a turn, e.g. \'</s>\'' -r
+complete -c chatparse -n "__fish_chatparse_using_subcommand export" -l name -d 'Which of several templates in a tokenizer_config.json; default: default' -r
+complete -c chatparse -n "__fish_chatparse_using_subcommand export" -l color -d 'Colours: auto has them on a terminal' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c chatparse -n "__fish_chatparse_using_subcommand export" -l response-template -d 'A response template; the only format so far'
+complete -c chatparse -n "__fish_chatparse_using_subcommand export" -l learn-only -d 'Learn from the template only: use no knowledge of families of templates'
+complete -c chatparse -n "__fish_chatparse_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c chatparse -n "__fish_chatparse_using_subcommand replay" -l color -d 'Colours: auto has them on a terminal' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c chatparse -n "__fish_chatparse_using_subcommand replay" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c chatparse -n "__fish_chatparse_using_subcommand templates" -l color -d 'Colours: auto has them on a terminal' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c chatparse -n "__fish_chatparse_using_subcommand templates" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c chatparse -n "__fish_chatparse_using_subcommand completions" -l color -d 'Colours: auto has them on a terminal' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c chatparse -n "__fish_chatparse_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c chatparse -n "__fish_chatparse_using_subcommand man" -l color -d 'Colours: auto has them on a terminal' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c chatparse -n "__fish_chatparse_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c chatparse -n "__fish_chatparse_using_subcommand help; and not __fish_seen_subcommand_from render inspect lint parse grammar board export replay templates completions man help" -f -a "render" -d 'Print the prompt of a request'
+complete -c chatparse -n "__fish_chatparse_using_subcommand help; and not __fish_seen_subcommand_from render inspect lint parse grammar board export replay templates completions man help" -f -a "inspect" -d 'Show what was learnt of a template, and from what'
+complete -c chatparse -n "__fish_chatparse_using_subcommand help; and not __fish_seen_subcommand_from render inspect lint parse grammar board export replay templates completions man help" -f -a "lint" -d 'Check that what templates write is read back'
+complete -c chatparse -n "__fish_chatparse_using_subcommand help; and not __fish_seen_subcommand_from render inspect lint parse grammar board export replay templates completions man help" -f -a "parse" -d 'Read a model\'s output as a message, while it comes'
+complete -c chatparse -n "__fish_chatparse_using_subcommand help; and not __fish_seen_subcommand_from render inspect lint parse grammar board export replay templates completions man help" -f -a "grammar" -d 'Print the grammar of a JSON schema, or check a grammar'
+complete -c chatparse -n "__fish_chatparse_using_subcommand help; and not __fish_seen_subcommand_from render inspect lint parse grammar board export replay templates completions man help" -f -a "board" -d 'Print a page with what is known of each of many templates'
+complete -c chatparse -n "__fish_chatparse_using_subcommand help; and not __fish_seen_subcommand_from render inspect lint parse grammar board export replay templates completions man help" -f -a "export" -d 'Print how a template\'s model writes, as a response template'
+complete -c chatparse -n "__fish_chatparse_using_subcommand help; and not __fish_seen_subcommand_from render inspect lint parse grammar board export replay templates completions man help" -f -a "replay" -d 'Answer recorded scenarios, one JSON object a line'
+complete -c chatparse -n "__fish_chatparse_using_subcommand help; and not __fish_seen_subcommand_from render inspect lint parse grammar board export replay templates completions man help" -f -a "templates" -d 'List the built-in templates'
+complete -c chatparse -n "__fish_chatparse_using_subcommand help; and not __fish_seen_subcommand_from render inspect lint parse grammar board export replay templates completions man help" -f -a "completions" -d 'Print the completions of a shell'
+complete -c chatparse -n "__fish_chatparse_using_subcommand help; and not __fish_seen_subcommand_from render inspect lint parse grammar board export replay templates completions man help" -f -a "man" -d 'Print a manual page'
+complete -c chatparse -n "__fish_chatparse_using_subcommand help; and not __fish_seen_subcommand_from render inspect lint parse grammar board export replay templates completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c chatparse -n "__fish_chatparse_using_subcommand render" -a "chatml json-call json-nested json-array-ids json-name-key json-bare tag-json tag-json-id tag-arguments tag-invoke tag-parameters wrapped-content ministral-3 llm-jp-harmony gpt-oss harmony-xml muse-glimmer muse-spark functionary-v3.2 kimi-k2 kimi-k3 ling-3 cohere2-moe lfm2 gigachat-3 minimax-m3 deepseek-v3.2 gemma-4 minicpm5 qwen3-coder"
+complete -c chatparse -n "__fish_chatparse_using_subcommand inspect" -a "chatml json-call json-nested json-array-ids json-name-key json-bare tag-json tag-json-id tag-arguments tag-invoke tag-parameters wrapped-content ministral-3 llm-jp-harmony gpt-oss harmony-xml muse-glimmer muse-spark functionary-v3.2 kimi-k2 kimi-k3 ling-3 cohere2-moe lfm2 gigachat-3 minimax-m3 deepseek-v3.2 gemma-4 minicpm5 qwen3-coder"
+complete -c chatparse -n "__fish_chatparse_using_subcommand lint" -a "chatml json-call json-nested json-array-ids json-name-key json-bare tag-json tag-json-id tag-arguments tag-invoke tag-parameters wrapped-content ministral-3 llm-jp-harmony gpt-oss harmony-xml muse-glimmer muse-spark functionary-v3.2 kimi-k2 kimi-k3 ling-3 cohere2-moe lfm2 gigachat-3 minimax-m3 deepseek-v3.2 gemma-4 minicpm5 qwen3-coder"
+complete -c chatparse -n "__fish_chatparse_using_subcommand parse" -a "chatml json-call json-nested json-array-ids json-name-key json-bare tag-json tag-json-id tag-arguments tag-invoke tag-parameters wrapped-content ministral-3 llm-jp-harmony gpt-oss harmony-xml muse-glimmer muse-spark functionary-v3.2 kimi-k2 kimi-k3 ling-3 cohere2-moe lfm2 gigachat-3 minimax-m3 deepseek-v3.2 gemma-4 minicpm5 qwen3-coder"
+complete -c chatparse -n "__fish_chatparse_using_subcommand board" -a "chatml json-call json-nested json-array-ids json-name-key json-bare tag-json tag-json-id tag-arguments tag-invoke tag-parameters wrapped-content ministral-3 llm-jp-harmony gpt-oss harmony-xml muse-glimmer muse-spark functionary-v3.2 kimi-k2 kimi-k3 ling-3 cohere2-moe lfm2 gigachat-3 minimax-m3 deepseek-v3.2 gemma-4 minicpm5 qwen3-coder"
+complete -c chatparse -n "__fish_chatparse_using_subcommand export" -a "chatml json-call json-nested json-array-ids json-name-key json-bare tag-json tag-json-id tag-arguments tag-invoke tag-parameters wrapped-content ministral-3 llm-jp-harmony gpt-oss harmony-xml muse-glimmer muse-spark functionary-v3.2 kimi-k2 kimi-k3 ling-3 cohere2-moe lfm2 gigachat-3 minimax-m3 deepseek-v3.2 gemma-4 minicpm5 qwen3-coder"
+complete -c chatparse -n "__fish_chatparse_using_subcommand templates" -a "chatml json-call json-nested json-array-ids json-name-key json-bare tag-json tag-json-id tag-arguments tag-invoke tag-parameters wrapped-content ministral-3 llm-jp-harmony gpt-oss harmony-xml muse-glimmer muse-spark functionary-v3.2 kimi-k2 kimi-k3 ling-3 cohere2-moe lfm2 gigachat-3 minimax-m3 deepseek-v3.2 gemma-4 minicpm5 qwen3-coder"

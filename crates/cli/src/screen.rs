@@ -2,9 +2,9 @@
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
-use std::process::{Command, Stdio};
+
+use clap::ColorChoice;
 
 /// The default number of columns.
 const WIDTH: usize = 80;
@@ -57,15 +57,13 @@ impl Screen {
         Screen { terminal, coloured, out: BufWriter::new(out), width: OnceCell::new() }
     }
 
-    /// Applies the value of `--color`. Returns false for an unknown value.
-    pub fn colour(&mut self, when: &str) -> bool {
+    /// Applies the value of `--color`.
+    pub fn colour(&mut self, when: ColorChoice) {
         match when {
-            "auto" => {}
-            "always" => self.coloured = true,
-            "never" => self.coloured = false,
-            _ => return false,
+            ColorChoice::Auto => {}
+            ColorChoice::Always => self.coloured = true,
+            ColorChoice::Never => self.coloured = false,
         }
-        true
     }
 
     /// Whether styles are printed in colour.
@@ -81,7 +79,7 @@ impl Screen {
     /// Columns of a line: `COLUMNS`, or those of the terminal.
     pub fn width(&self) -> usize {
         let said = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
-        let asked = || if self.terminal { terminal_columns() } else { None };
+        let asked = || terminal_size::terminal_size_of(io::stdout()).map(|(columns, _)| usize::from(columns.0));
         *self.width.get_or_init(|| said().or_else(asked).unwrap_or(WIDTH).clamp(NARROWEST, WIDEST))
     }
 
@@ -91,6 +89,20 @@ impl Screen {
             return self.out.write_all(text.as_bytes());
         }
         write!(self.out, "\x1b[{}m{text}\x1b[0m", paint.code())
+    }
+
+    /// Prints a name of this width, and lines beside it.
+    pub fn beside(&mut self, name: &str, width: usize, lines: &[impl AsRef<str>], paint: Paint) -> io::Result<()> {
+        for (index, line) in lines.iter().map(AsRef::as_ref).enumerate() {
+            let name = if index == 0 { name } else { "" };
+            let name_paint = if matches!(name, "fault" | "note") { paint } else { Paint::Faint };
+            // No line ends in white space.
+            let width = if line.is_empty() { 0 } else { width };
+            self.paint(name_paint, &format!("  {name:width$}"))?;
+            self.paint(paint, line)?;
+            self.out.write_all(b"\n")?;
+        }
+        Ok(())
     }
 
     /// A heading on a separate line, after an empty line.
@@ -109,14 +121,6 @@ impl Write for Screen {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
-}
-
-/// The terminal's number of columns. The system call is not safe Rust, so `stty` makes it.
-fn terminal_columns() -> Option<usize> {
-    let terminal = File::open("/dev/tty").ok()?;
-    let answer = Command::new("stty").arg("size").stdin(terminal).stderr(Stdio::null()).output().ok()?;
-    let columns = String::from_utf8(answer.stdout).ok()?.split_whitespace().nth(1)?.parse().ok()?;
-    Some(columns).filter(|columns| *columns > 0)
 }
 
 /// Whether the terminal gets colours: <https://no-color.org>, and the type of the terminal.

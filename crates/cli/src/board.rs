@@ -14,36 +14,34 @@ use chatparse::next::{Kind as TurnKind, Preserved};
 use chatparse::{ChatTemplate, Request};
 use serde_json::json;
 
-use crate::args::{Args, Command, Count, Opt, Word};
 use crate::failure::{Failure, Outcome};
-use crate::input;
+use crate::input::{self, Reading, TemplateWord};
 use crate::linted::{Linted, faulty};
 use crate::screen::Screen;
 use crate::text::{escaped, tamed};
 
-pub const COMMAND: Command = Command {
-    name: "board",
-    about: "print a page with what is known of each of many templates",
-    usage: &[],
-    text: "\
-Prints one HTML page, which works from a file and loads nothing: for each template how its output is read and written, how many of the \
-messages that it renders are read back, whether the next turn appends or rewrites, whether the origin of each byte is known, what starts \
-the grammar of its calls, how exactly a response template can say the same, and what lint finds. The rows can be sorted and searched. Of a \
-directory, all files that end in .jinja count.",
-    words: &[Word {
-        name: "TEMPLATE",
-        about: "a template, or a directory of templates",
-        count: Count::Many,
-        ..input::TEMPLATE
-    }],
-    options: &[
-        &[Opt { name: "--markdown", value: None, about: "a table in Markdown instead" }, input::LEARN_ONLY],
-        input::TEMPLATE_OPTIONS,
-    ],
-    exit: "0 success, 1 a directory cannot be read, 2 wrong usage",
-    examples: &["chatparse board templates/ > board.html", "chatparse board --markdown templates/*.jinja"],
-    run,
-};
+/// Print a page with what is known of each of many templates
+///
+/// Prints one HTML page, which works from a file and loads nothing: for each template how its output is read and written, how many of
+/// the messages that it renders are read back, whether the next turn appends or rewrites, whether the origin of each byte is known,
+/// what starts the grammar of its calls, how exactly a response template can say the same, and what lint finds. The rows can be
+/// sorted and searched. Of a directory, all files that end in .jinja count.
+#[derive(clap::Args)]
+#[command(after_help = "Exit status: 0 success, 1 a directory cannot be read, 2 wrong usage
+
+Examples:
+  chatparse board templates/ > board.html
+  chatparse board --markdown templates/*.jinja")]
+pub struct Board {
+    /// A template, or a directory of templates
+    #[arg(value_name = "TEMPLATE", required = true, value_parser = TemplateWord, hide_possible_values = true)]
+    templates: Vec<OsString>,
+    /// A table in Markdown instead
+    #[arg(long)]
+    markdown: bool,
+    #[command(flatten)]
+    reading: Reading,
+}
 
 /// What the columns are called, and whether they hold numbers.
 const COLUMNS: [(&str, bool); 9] = [
@@ -86,22 +84,24 @@ impl Cell {
     }
 }
 
-fn run(args: &Args, screen: &mut Screen) -> Outcome {
-    input::check_stdin(args.words())?;
-    let mut words = Vec::new();
-    for word in args.words() {
-        match Path::new(word).is_dir() {
-            true => words.extend(templates_in(word)?),
-            false => words.push(word.to_owned()),
+impl Board {
+    pub fn run(self, screen: &mut Screen) -> Outcome {
+        input::check_stdin(self.templates.iter().map(OsString::as_os_str))?;
+        let mut words = Vec::new();
+        for word in &self.templates {
+            match Path::new(word).is_dir() {
+                true => words.extend(templates_in(word)?),
+                false => words.push(word.to_owned()),
+            }
         }
+        let mut rows = rows(&words, &self.reading)?;
+        rows.sort_by_cached_key(|row| (row.name.to_lowercase(), row.name.clone()));
+        match self.markdown {
+            true => markdown(&rows, screen)?,
+            false => screen.write_all(page(&rows).as_bytes())?,
+        }
+        Ok(())
     }
-    let mut rows = rows(&words, args)?;
-    rows.sort_by_cached_key(|row| (row.name.to_lowercase(), row.name.clone()));
-    match args.flag("--markdown") {
-        true => markdown(&rows, screen)?,
-        false => screen.write_all(page(&rows).as_bytes())?,
-    }
-    Ok(())
 }
 
 fn templates_in(folder: &OsStr) -> Outcome<Vec<OsString>> {
@@ -116,12 +116,12 @@ fn templates_in(folder: &OsStr) -> Outcome<Vec<OsString>> {
 }
 
 /// The rows, made by as many threads as there are cores.
-fn rows(words: &[OsString], args: &Args) -> Outcome<Vec<Row>> {
+fn rows(words: &[OsString], reading: &Reading) -> Outcome<Vec<Row>> {
     let (left, rows) = (Mutex::new(words.iter()), Mutex::new(Vec::new()));
     let next = || left.lock().ok()?.next();
     let work = || {
         while let Some(word) = next() {
-            let row = row(word, args);
+            let row = row(word, reading);
             if let Ok(mut rows) = rows.lock() {
                 rows.push(row);
             }
@@ -133,12 +133,12 @@ fn rows(words: &[OsString], args: &Args) -> Outcome<Vec<Row>> {
     rows.into_inner().unwrap_or_default().into_iter().collect()
 }
 
-fn row(word: &OsStr, args: &Args) -> Outcome<Row> {
+fn row(word: &OsStr, reading: &Reading) -> Outcome<Row> {
     let path = Path::new(word);
     let stem = path.file_stem().filter(|_| path.extension().is_some_and(|end| end == "jinja"));
     let name = stem.map_or_else(|| input::name(word), |stem| stem.to_string_lossy().into_owned());
     let source = input::source(word)?;
-    let template = match input::compile(&source, args)? {
+    let template = match input::compile(&source, reading, None)? {
         Ok(template) => template,
         Err(error) => {
             let message = format!("cannot be read: {}", error.reason());

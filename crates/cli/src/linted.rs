@@ -6,9 +6,8 @@ use std::{fs, io};
 use chatparse::lint::{self, Finding, Outcome, Report};
 use chatparse::{Place, builtin};
 
-use crate::args::Args;
 use crate::failure::Failure;
-use crate::input::{self, Source};
+use crate::input::{self, Reading, Source};
 
 /// The result for one template.
 pub struct Linted {
@@ -28,18 +27,17 @@ pub struct Unusable {
 }
 
 impl Linted {
-    pub fn of(word: &OsStr, args: &Args) -> Result<Self, Failure> {
+    pub fn of(word: &OsStr, fixes: bool, reading: &Reading) -> Result<Self, Failure> {
         let name = input::name(word);
-        let fixes = args.flag("--fix");
         if fixes {
             can_be_written(word)?;
         }
         let (failure, place) = match input::source(word) {
-            Ok(source) => match input::compile(&source, args)? {
+            Ok(source) => match input::compile(&source, reading, None)? {
                 Ok(template) => {
                     let mut linted = Linted { name, found: Ok(lint::lint(&template)), edits: Vec::new() };
                     if fixes {
-                        linted.fix(word, source, args)?;
+                        linted.fix(word, source, reading)?;
                     }
                     return Ok(linted);
                 }
@@ -54,7 +52,7 @@ impl Linted {
     }
 
     /// Writes the edits of the findings to the file, one after the other: an edit may mend, or show, another finding.
-    fn fix(&mut self, word: &OsStr, mut source: Source, args: &Args) -> Result<(), Failure> {
+    fn fix(&mut self, word: &OsStr, mut source: Source, reading: &Reading) -> Result<(), Failure> {
         let original = source.text.clone();
         while let Ok(report) = &self.found
             && self.edits.len() < EDITS
@@ -63,7 +61,7 @@ impl Linted {
         {
             self.edits.push((found.rule.id(), patch.diff.clone()));
             source.text.clone_from(&patch.source);
-            match input::compile(&source, args)? {
+            match input::compile(&source, reading, None)? {
                 Ok(template) => self.found = Ok(lint::lint(&template)),
                 Err(error) => return Err(input::uncompiled(word, &source, &error)),
             }

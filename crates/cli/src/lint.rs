@@ -1,117 +1,127 @@
 //! `lint`: checks whether the messages that templates render are read back.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 
 use chatparse::lint::{Described, Difference, Finding, Outcome, Report};
 use chatparse::next::{Preserved, Preserving};
 use serde_json::json;
 
-use crate::args::{Args, Command, Count, Opt, Word};
 use crate::causes::{Cause, causes};
 use crate::failure::{Failure, Outcome as Done};
+use crate::input::{self, Reading, TemplateWord};
 use crate::linted::{Linted, Unusable};
+use crate::sarif;
 use crate::screen::{Paint, Screen};
 use crate::text::{escaped, folded, tamed, wrapped};
-use crate::{input, sarif};
 
-pub const COMMAND: Command = Command {
-    name: "lint",
-    about: "check that what templates write is read back",
-    usage: &[],
-    text: "\
-Renders messages of many kinds as the model would write them, parses them, and renders what was parsed again: with thinking \
-(off), with thinking on but without reasoning (silent), and with reasoning (on). Messages that fail in the same way are listed \
-together, with the first of them in full.
+/// Check that what templates write is read back
+///
+/// Renders messages of many kinds as the model would write them, parses them, and
+/// renders what was parsed again: with thinking (off), with thinking on but
+/// without reasoning (silent), and with reasoning (on). Messages that fail in the
+/// same way are listed together, with the first of them in full.
+///
+///   lost        another message comes back: a fault
+///   rewritten   the message comes back, but renders to other bytes: a fault
+///   refused     the template raises an error: a fault
+///   no turn     the message does not begin where the prompt ends: a fault if
+///               that is the case with all thinking
+///   spaced      it comes back with white space around a text, which renders to
+///               other bytes; without it, to the same: a note
+///   alike       another message comes back, and the template writes both alike:
+///               a note
+///   omitted     the template leaves out a part of the message: a note
+///
+/// Places are bytes of the rendered conversation, counted from its start.
+///
+/// Then what the template says in one place and not in another, each a fault or a
+/// note with the id of its rule, the renders that show it, what it does to users,
+/// and the edit that mends it where one was found: with it, the finding is gone
+/// and no fewer messages are read back. --fix writes the edits of faults to the
+/// file. docs/lint.md lists the rules.
+///
+/// Then, for a step of a tool loop and for the user's next message, without
+/// reasoning in the conversation (off) and with it (on): whether each prompt
+/// begins with all that was sent before, so that a server that keeps the state of
+/// its model need not process it again. The answer is appends, or rewrites with
+/// the place and the reason. Last, whether the origin of every byte of a prompt
+/// is known, so that no text of a user becomes a special token (see chatparse
+/// render --segments). Both are notes, not faults.
+///
+/// If the file has a response template as well: how many messages that reads
+/// back, beside the reader in use. Fewer are a fault.
+///
+/// Each template gets a verdict, passed or failed.
+#[derive(clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "Exit status: 0 no faults, 1 faults, 2 wrong usage, or a template that cannot be read
 
-  lost        another message comes back: a fault
-  rewritten   the message comes back, but renders to other bytes: a fault
-  refused     the template raises an error: a fault
-  no turn     the message does not begin where the prompt ends: a fault if that is the case with all thinking
-  spaced      it comes back with white space around a text, which renders to other bytes; without it, to the same: a note
-  alike       another message comes back, and the template writes both alike: a note
-  omitted     the template leaves out a part of the message: a note
+Examples:
+  chatparse lint json-call
+  chatparse lint templates/*.jinja
+  chatparse lint model.jinja --json | jq '.cases[] | select(.outcome == \"lost\")'
+  chatparse lint model.jinja --fix
+  chatparse lint templates/*.jinja --sarif > chatparse.sarif"
+)]
+pub struct Lint {
+    /// A template, as a file or by the name of a built-in one
+    #[arg(value_name = "TEMPLATE", required = true, value_parser = TemplateWord, hide_possible_values = true)]
+    templates: Vec<OsString>,
+    /// The report on each template as one JSON object, with every turn; one object after the other
+    #[arg(long, conflicts_with = "sarif")]
+    json: bool,
+    /// Write the edits that mend findings to the file, and print them; a Jinja file only, neither standard input nor JSON
+    #[arg(long)]
+    fix: bool,
+    /// What was found in SARIF 2.1.0, for code hosts and editors
+    #[arg(long)]
+    sarif: bool,
+    #[command(flatten)]
+    reading: Reading,
+}
 
-Places are bytes of the rendered conversation, counted from its start.
-
-Then what the template says in one place and not in another, each a fault or a note with the id of its rule, the renders that show it, what it \
-does to users, and the edit that mends it where one was found: with it, the finding is gone and no fewer messages are read back. \
---fix writes the edits of faults to the file. docs/lint.md lists the rules.
-
-Then, for a step of a tool loop and for the user's next message, without reasoning in the conversation (off) and with it (on): \
-whether each prompt begins with all that was sent before, so that a server that keeps the state of its model need not process it \
-again. The answer is appends, or rewrites with the place and the reason. Last, whether the origin of every byte of a prompt is \
-known, so that no text of a user becomes a special token (see chatparse render --segments). Both are notes, not faults.
-
-If the file has a response template as well: how many messages that reads back, beside the reader in use. Fewer are a fault.
-
-Each template gets a verdict, passed or failed.",
-    words: &[Word { count: Count::Many, ..input::TEMPLATE }],
-    options: &[OPTIONS, &[input::LEARN_ONLY], input::TEMPLATE_OPTIONS],
-    exit: "0 no faults, 1 faults, 2 wrong usage, or a template that cannot be read",
-    examples: &[
-        "chatparse lint json-call",
-        "chatparse lint templates/*.jinja",
-        "chatparse lint model.jinja --json | jq '.cases[] | select(.outcome == \"lost\")'",
-        "chatparse lint model.jinja --fix",
-        "chatparse lint templates/*.jinja --sarif > chatparse.sarif",
-    ],
-    run,
-};
-
-const OPTIONS: &[Opt] = &[
-    Opt {
-        name: "--json",
-        value: None,
-        about: "the report on each template as one JSON object, with every turn; one object after the other",
-    },
-    Opt {
-        name: "--fix",
-        value: None,
-        about: "write the edits that mend findings to the file, and print them; a Jinja file only, neither standard input nor JSON",
-    },
-    Opt { name: "--sarif", value: None, about: "what was found in SARIF 2.1.0, for code hosts and editors" },
-];
-
-fn run(args: &Args, screen: &mut Screen) -> Done {
-    input::check_stdin(args.words())?;
-    let (as_json, as_sarif) = (args.flag("--json"), args.flag("--sarif"));
-    if as_json && as_sarif {
-        return Err(Failure::Usage("--json and --sarif exclude each other".into()));
-    }
-    let mut all = Vec::new();
-    for (index, word) in args.words().enumerate() {
-        let linted = Linted::of(word, args)?;
-        if as_json {
-            writeln!(screen, "{:#}", to_json(&linted))?;
-        } else if !as_sarif {
-            if index > 0 {
-                writeln!(screen)?;
+impl Lint {
+    pub fn run(self, screen: &mut Screen) -> Done {
+        input::check_stdin(self.templates.iter().map(OsString::as_os_str))?;
+        let mut all = Vec::new();
+        for (index, word) in self.templates.iter().enumerate() {
+            let linted = Linted::of(word, self.fix, &self.reading)?;
+            if self.json {
+                writeln!(screen, "{:#}", to_json(&linted))?;
+            } else if !self.sarif {
+                if index > 0 {
+                    writeln!(screen)?;
+                }
+                show(&linted, screen)?;
             }
-            show(&linted, screen)?;
+            screen.flush()?;
+            all.push(linted);
         }
-        screen.flush()?;
-        all.push(linted);
-    }
-    if as_sarif {
-        writeln!(screen, "{:#}", sarif::log(&all))?;
-    }
-    let unusable: Vec<&Unusable> = all.iter().filter_map(|linted| linted.found.as_ref().err()).collect();
-    let faults: Vec<String> = all.iter().filter_map(Linted::fault).collect();
-    if all.len() > 1 && !as_json && !as_sarif {
-        let passed = all.len() - unusable.len() - faults.len();
-        write!(screen, "\n{} templates: {passed} passed, {} failed", all.len(), faults.len())?;
-        match unusable.len() {
-            0 => writeln!(screen)?,
-            count => writeln!(screen, ", {count} cannot be read")?,
+        if self.sarif {
+            writeln!(screen, "{:#}", sarif::log(&all))?;
         }
-    }
-    match (&unusable[..], &faults[..]) {
-        ([], []) => Ok(()),
-        // An unreadable template is a usage error, not a fault of the template.
-        ([one], _) if all.len() == 1 => Err(Failure::Usage(one.message.clone())),
-        ([], [one]) if all.len() == 1 => Err(Failure::Failed(format!("{}: {one}", all[0].name))),
-        ([], faults) => Err(Failure::Failed(format!("{} of {} templates fail", faults.len(), all.len()))),
-        (unusable, _) => Err(Failure::Usage(format!("{} of {} templates cannot be read", unusable.len(), all.len()))),
+        let unusable: Vec<&Unusable> = all.iter().filter_map(|linted| linted.found.as_ref().err()).collect();
+        let faults: Vec<String> = all.iter().filter_map(Linted::fault).collect();
+        if all.len() > 1 && !self.json && !self.sarif {
+            let passed = all.len() - unusable.len() - faults.len();
+            write!(screen, "\n{} templates: {passed} passed, {} failed", all.len(), faults.len())?;
+            match unusable.len() {
+                0 => writeln!(screen)?,
+                count => writeln!(screen, ", {count} cannot be read")?,
+            }
+        }
+        match (&unusable[..], &faults[..]) {
+            ([], []) => Ok(()),
+            // An unreadable template is a usage error, not a fault of the template.
+            ([one], _) if all.len() == 1 => Err(Failure::Usage(one.message.clone())),
+            ([], [one]) if all.len() == 1 => Err(Failure::Failed(format!("{}: {one}", all[0].name))),
+            ([], faults) => Err(Failure::Failed(format!("{} of {} templates fail", faults.len(), all.len()))),
+            (unusable, _) => {
+                Err(Failure::Usage(format!("{} of {} templates cannot be read", unusable.len(), all.len())))
+            }
+        }
     }
 }
 
@@ -245,7 +255,7 @@ fn edit(name: &str, diff: &str, screen: &mut Screen) -> io::Result<()> {
             Some('-') => Paint::Red,
             _ => Paint::Faint,
         };
-        beside(if line.starts_with("@@") { name } else { "" }, &[&escaped(line)], paint, screen)?;
+        screen.beside(if line.starts_with("@@") { name } else { "" }, MARGIN - 2, &[escaped(line)], paint)?;
     }
     Ok(())
 }
@@ -269,23 +279,10 @@ fn preserving(next: &Preserving, screen: &mut Screen) -> io::Result<()> {
 
 /// A name, and a wrapped text beside it.
 fn row(name: &str, text: &str, paint: Paint, screen: &mut Screen) -> io::Result<()> {
-    let lines = wrapped(&tamed(text), screen.width() - MARGIN);
-    beside(name, &lines.iter().map(String::as_str).collect::<Vec<_>>(), paint, screen)
+    screen.beside(name, MARGIN - 2, &wrapped(&tamed(text), screen.width() - MARGIN), paint)
 }
 
 /// A name, and a text that is printed exactly.
 fn named(name: &str, paint: Paint, text: &str, screen: &mut Screen) -> io::Result<()> {
-    beside(name, &folded(&escaped(text), screen.width() - MARGIN), paint, screen)
-}
-
-fn beside(name: &str, lines: &[&str], paint: Paint, screen: &mut Screen) -> io::Result<()> {
-    for (index, line) in lines.iter().enumerate() {
-        let name = if index == 0 { name } else { "" };
-        let name_paint = if matches!(name, "fault" | "note") { paint } else { Paint::Faint };
-        let width = if line.is_empty() { 0 } else { MARGIN - 2 };
-        screen.paint(name_paint, &format!("  {name:width$}"))?;
-        screen.paint(paint, line)?;
-        writeln!(screen)?;
-    }
-    Ok(())
+    screen.beside(name, MARGIN - 2, &folded(&escaped(text), screen.width() - MARGIN), paint)
 }

@@ -5,13 +5,13 @@ const MOST: usize = 40;
 
 /// Up to three of `names` that are similar to `word`, or begin with it; the nearest first.
 pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let word: Vec<char> = word.chars().take(MOST).flat_map(char::to_lowercase).collect();
-    let shown: String = word.iter().collect();
+    let word = word.chars().take(MOST).flat_map(char::to_lowercase).collect::<String>();
+    let length = word.chars().count();
     let mut found: Vec<(usize, &str)> = names
         .filter_map(|name| {
-            let slips = distance(&word, &name.chars().collect::<Vec<_>>());
-            let begins = word.len() > 2 && name.starts_with(&shown);
-            (begins || slips <= word.len().div_ceil(3).min(3)).then_some((slips, name))
+            let slips = strsim::osa_distance(&word, name);
+            let begins = length > 2 && name.starts_with(&word);
+            (begins || slips <= length.div_ceil(3).min(3)).then_some((slips, name))
         })
         .collect();
     found.sort();
@@ -25,24 +25,6 @@ pub fn listed(names: &[&str]) -> String {
         [one] => format!("; did you mean {one}?"),
         [most @ .., last] => format!("; did you mean {} or {last}?", most.join(", ")),
     }
-}
-
-/// The number of insertions, deletions, replacements and swaps of adjacent characters.
-fn distance(a: &[char], b: &[char]) -> usize {
-    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut least = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                least = least.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]

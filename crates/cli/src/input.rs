@@ -1,56 +1,74 @@
 //! Reads the inputs of commands (templates, requests, outputs), with errors that name the input.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use chatparse::message::number;
 use chatparse::{ChatTemplate, ErrorKind, Place, Request, TemplateOptions, builtin};
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, Command, ValueHint};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use crate::args::{Args, Count, Kind, Opt, Word};
 use crate::failure::{Failure, Outcome};
 use crate::nearest::{listed, nearest};
 
-/// The words and options that name a template.
-pub const TEMPLATE: Word = Word {
-    name: "TEMPLATE",
-    about: "a Jinja file, a tokenizer_config.json or chat_template.json with a template in it, or the name of a built-in \
-            template",
-    count: Count::Once,
-    kind: Kind::FileOr(|| builtin::names().collect()),
-};
-pub const REQUEST: Word = Word {
-    name: "REQUEST",
-    about: "the JSON body of a chat-completions request",
-    count: Count::Once,
-    kind: Kind::File,
-};
-pub const TEMPLATE_OPTIONS: &[Opt] = &[
-    Opt { name: "--bos", value: Some(("TEXT", Kind::Text)), about: "the token that begins a prompt, e.g. '<s>'" },
-    Opt { name: "--eos", value: Some(("TEXT", Kind::Text)), about: "the token that ends a turn, e.g. '</s>'" },
-    Opt {
-        name: "--name",
-        value: Some(("NAME", Kind::Text)),
-        about: "which of several templates in a tokenizer_config.json; default: default",
-    },
-];
-/// For commands that read output.
-pub const LEARN_ONLY: Opt = Opt {
-    name: "--learn-only",
-    value: None,
-    about: "learn from the template only: use no knowledge of families of templates",
-};
+// The structs without a documentation of their own would give it to the commands that have them.
+#[derive(clap::Args)]
+pub struct Template {
+    /// A Jinja file, a tokenizer_config.json or chat_template.json with a template in it, or the name of a built-in template
+    #[arg(value_parser = TemplateWord, hide_possible_values = true)]
+    pub template: OsString,
+}
 
-/// For the same commands.
-pub const RESPONSE_TEMPLATE: Opt = Opt {
-    name: "--response-template",
-    value: Some(("FILE", Kind::File)),
-    about: "a response template (JSON) that says how the output is read; used unless another reader reads back more of what the template \
-            renders",
-};
+#[derive(clap::Args)]
+pub struct Tokens {
+    /// The token that begins a prompt, e.g. '<s>'
+    #[arg(long, value_name = "TEXT")]
+    pub bos: Option<String>,
+    /// The token that ends a turn, e.g. '</s>'
+    #[arg(long, value_name = "TEXT")]
+    pub eos: Option<String>,
+    /// Which of several templates in a tokenizer_config.json; default: default
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+}
+
+// For commands that read output.
+#[derive(clap::Args)]
+pub struct Reading {
+    /// Learn from the template only: use no knowledge of families of templates
+    #[arg(long)]
+    pub learn_only: bool,
+    #[command(flatten)]
+    pub tokens: Tokens,
+}
+
+#[derive(clap::Args)]
+pub struct Described {
+    /// A response template (JSON) that says how the output is read; used unless another reader reads back more of what the template
+    /// renders
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    response_template: Option<OsString>,
+}
+
+/// Takes any word, and lets shells complete the names of built-in templates.
+#[derive(Clone)]
+pub struct TemplateWord;
+
+impl TypedValueParser for TemplateWord {
+    type Value = OsString;
+
+    fn parse_ref(&self, _: &Command, _: Option<&Arg>, value: &OsStr) -> Result<OsString, clap::Error> {
+        Ok(value.to_owned())
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(builtin::names().map(PossibleValue::new)))
+    }
+}
 
 /// Most bytes of a file that is no template. A prompt has a quarter of that at most, but a request may hold images.
 pub const FILE_BYTES: usize = 256 << 20;
@@ -76,11 +94,11 @@ pub struct Source {
     special_tokens: Vec<String>,
 }
 
-/// The template that the first word names.
-pub fn template(args: &Args) -> Outcome<ChatTemplate> {
-    let word = args.word(0).unwrap_or_default();
-    let source = source(word)?;
-    compile(&source, args)?.map_err(|error| uncompiled(word, &source, &error))
+impl Template {
+    pub fn compiled(&self, reading: &Reading, described: Option<&Described>) -> Outcome<ChatTemplate> {
+        let source = source(&self.template)?;
+        compile(&source, reading, described)?.map_err(|error| uncompiled(&self.template, &source, &error))
+    }
 }
 
 /// The template's text.
@@ -105,15 +123,19 @@ fn beside(word: &OsStr) -> Vec<String> {
 }
 
 /// Compiles a template with the command's options.
-pub fn compile(source: &Source, args: &Args) -> Outcome<chatparse::Result<ChatTemplate>> {
-    let text = |name: &str, known: &str| args.value(name).unwrap_or(known).to_owned();
+pub fn compile(
+    source: &Source,
+    reading: &Reading,
+    described: Option<&Described>,
+) -> Outcome<chatparse::Result<ChatTemplate>> {
+    let text = |given: &Option<String>, known: &str| given.clone().unwrap_or_else(|| known.to_owned());
     let mut options = TemplateOptions::default();
-    options.name = text("--name", "");
-    options.bos = text("--bos", source.bos);
-    options.eos = text("--eos", source.eos);
-    options.learn_only = args.flag(LEARN_ONLY.name);
-    if let Some(file) = args.value(RESPONSE_TEMPLATE.name) {
-        options.response_template = json(file.as_ref())?;
+    options.name = text(&reading.tokens.name, "");
+    options.bos = text(&reading.tokens.bos, source.bos);
+    options.eos = text(&reading.tokens.eos, source.eos);
+    options.learn_only = reading.learn_only;
+    if let Some(file) = described.and_then(|described| described.response_template.as_ref()) {
+        options.response_template = json(file)?;
     }
     options.special_tokens.clone_from(&source.special_tokens);
     Ok(ChatTemplate::with_options(&source.text, &options))
@@ -236,9 +258,9 @@ pub fn placed(word: &OsStr, error: &chatparse::Error) -> String {
 }
 
 /// The error of rendering a request with a template: what the template raises concerns the request.
-pub fn refused(args: &Args, request: &OsStr, error: &chatparse::Error) -> Failure {
+pub fn refused(template: &OsStr, request: &OsStr, error: &chatparse::Error) -> Failure {
     match error.kind() {
-        ErrorKind::Template => failed(args.word(0).unwrap_or_default(), error),
+        ErrorKind::Template => failed(template, error),
         _ => failed(request, error),
     }
 }

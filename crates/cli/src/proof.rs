@@ -1,6 +1,6 @@
 //! The part of `inspect` about the reader of a template, and its proof.
 
-use std::io::{self, Write};
+use std::io;
 
 use chatparse::ChatTemplate;
 use chatparse::proof::{Choice, Proof};
@@ -74,10 +74,5 @@ fn failures(proof: &Proof, screen: &mut Screen) -> io::Result<()> {
 
 /// A name and a text, which is wrapped if it is long.
 pub fn line(screen: &mut Screen, name: &str, paint: Paint, text: &str) -> io::Result<()> {
-    for (index, part) in wrapped(text, screen.width() - MARGIN).into_iter().enumerate() {
-        screen.paint(Paint::Faint, &format!("  {:1$}", if index == 0 { name } else { "" }, MARGIN - 2))?;
-        screen.paint(paint, &part)?;
-        writeln!(screen)?;
-    }
-    Ok(())
+    screen.beside(name, MARGIN - 2, &wrapped(text, screen.width() - MARGIN), paint)
 }

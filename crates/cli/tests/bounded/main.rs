@@ -1,13 +1,18 @@
 //! The program under bounds of memory and processor time, on cases by chance.
 
+#![cfg(unix)]
+
+mod cases;
 mod schemas;
+#[path = "../../../../tests/support/seeds.rs"]
+mod seeds;
 mod templates;
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::{env, fs};
 
-use super::{number, seeds};
+use seeds::{number, seeds};
 
 /// For unoptimized code on a busy machine.
 const SECONDS: u64 = 60;

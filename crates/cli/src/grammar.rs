@@ -1,0 +1,99 @@
+//! `grammar`: prints the grammar of a JSON schema, in any dialect, and checks texts against it.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+
+use chatparse::GrammarStyle;
+use chatparse::grammar::{self, Dialect, Recogniser};
+use clap::ValueHint;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use crate::failure::{Failure, Outcome};
+use crate::input;
+use crate::screen::Screen;
+use crate::text::tamed;
+
+/// Print the grammar of a JSON schema, or check a grammar
+///
+/// Prints the grammar of a JSON schema: GBNF, or another dialect. Departures of the grammar from the schema are listed on standard
+/// error, each with a JSON pointer.
+///
+/// With --check it reads a GBNF grammar like llama.cpp, and reports errors; and whether the grammar allows the whole text of the file
+/// TEXT.
+#[derive(clap::Args)]
+#[command(
+    override_usage = "chatparse grammar [--dialect NAME] [--llama] [SCHEMA]\n       chatparse grammar --check GRAMMAR [TEXT]",
+    after_help = "Exit status: 0 success, 1 failure, or a grammar or a text that is not as it should be, 2 wrong usage
+
+Examples:
+  chatparse grammar schema.json > schema.gbnf
+  chatparse grammar --dialect lark schema.json > schema.lark
+  echo '{\"type\": \"integer\", \"minimum\": 0}' | chatparse grammar
+  printf 42 | chatparse grammar --check schema.gbnf -"
+)]
+pub struct Grammar {
+    /// The schema, or with --check the grammar; `-` is standard input, and so is a missing schema
+    #[arg(value_hint = ValueHint::FilePath, required_if_eq("check", "true"))]
+    file: Option<OsString>,
+    /// With --check: the text; `-` is standard input
+    #[arg(value_hint = ValueHint::FilePath, requires = "check")]
+    text: Option<OsString>,
+    /// Check a grammar, or a text against it
+    #[arg(long, conflicts_with_all = ["dialect", "llama"])]
+    check: bool,
+    /// Also portable-gbnf (for XGrammar), lark (llguidance, XGrammar, vLLM) and structural-tag (XGrammar)
+    #[arg(long, value_name = "NAME", value_parser = dialects(), default_value = "gbnf")]
+    dialect: Dialect,
+    /// The rules that llama.cpp makes of the schema, to the letter
+    #[arg(long)]
+    llama: bool,
+}
+
+fn dialects() -> impl TypedValueParser<Value = Dialect> {
+    PossibleValuesParser::new(Dialect::ALL.map(Dialect::name))
+        .map(|name| Dialect::find(&name).expect("the parser allows names only"))
+}
+
+impl Grammar {
+    pub fn run(self, screen: &mut Screen) -> Outcome {
+        let file = self.file.as_deref().unwrap_or(OsStr::new("-"));
+        if self.check {
+            return check(file, self.text.as_deref(), screen);
+        }
+        let style = if self.llama { GrammarStyle::LlamaCpp } else { GrammarStyle::Faithful };
+        print(file, style, self.dialect, screen)
+    }
+}
+
+fn print(file: &OsStr, style: GrammarStyle, dialect: Dialect, screen: &mut Screen) -> Outcome {
+    let schema = input::json(file)?;
+    let grammar = grammar::from_json_schema_as(&schema, style).map_err(|error| input::failed(file, &error))?;
+    let printed = grammar.print(dialect).map_err(|error| input::failed(file, &error))?;
+    screen.write_all(printed.text.as_bytes())?;
+    // The grammar precedes the report if both go to one place.
+    screen.flush()?;
+    let mut notes = io::stderr().lock();
+    for entry in grammar.report.iter().chain(&printed.report) {
+        let line = format!("{}: {}: {}", entry.kind.name(), entry.pointer, entry.message);
+        writeln!(notes, "chatparse: {}", tamed(&line)).map_err(Failure::from)?;
+    }
+    Ok(())
+}
+
+fn check(file: &OsStr, text: Option<&OsStr>, screen: &mut Screen) -> Outcome {
+    input::check_stdin([file, text.unwrap_or_default()])?;
+    let recogniser = Recogniser::new(&input::text(file)?).map_err(|error| input::failed(file, &error))?;
+    let Some(text) = text else { return Ok(writeln!(screen, "the grammar can be used")?) };
+    let text = input::text(text)?;
+    if recogniser.accepts(&text) {
+        return Ok(writeln!(screen, "the grammar allows the text")?);
+    }
+    let message = match recogniser.reach(&text) {
+        fit if fit == text.len() => "the text is incomplete: the grammar expects more".to_owned(),
+        fit => {
+            let rest: String = text[fit..].chars().take(40).collect();
+            format!("the grammar does not allow the text from byte {fit} on: {rest:?}")
+        }
+    };
+    Err(Failure::Failed(message))
+}

@@ -1,0 +1,200 @@
+//! `inspect`: prints what was learnt of a template, and from which renders.
+
+use std::ffi::OsStr;
+use std::io::{self, Write};
+
+use chatparse::learnt::{Analysis, Evidence, Source};
+use chatparse::{ChatTemplate, Request, builtin};
+use serde_json::{Value, json};
+
+use crate::failure::{Failure, Outcome};
+use crate::input::{self, Described, Reading, Template, Tokens};
+use crate::proof;
+use crate::screen::{Paint, Screen};
+use crate::text::{escaped, folded, is_empty, shown};
+
+/// Show what was learnt of a template, and from what
+///
+/// Prints who reads the output of a template's model, how many of the messages that the template renders are read back, how each part
+/// of a turn is written, and what the template accepts. In a line about a part, what differs from turn to turn stands between ‹ and ›,
+/// what comes any number of times in ( )*, and … is a further call; line breaks are printed as \n. With --evidence also each piece of
+/// text that was learnt, by llama.cpp's names too, and two renders that show it: both have the text `before` and `after`; only the
+/// first has the text at `-`, only the second the text at `+`. Results that are not used, because another reader is better, are marked
+/// as such.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Exit status: 0 success, 1 the template cannot be used: it does not compile, refuses all messages, or renders none; 2 wrong usage
+
+Examples:
+  chatparse inspect json-call
+  chatparse inspect model.jinja --evidence
+  chatparse inspect model.jinja --json | jq .layout.tools")]
+pub struct Inspect {
+    #[command(flatten)]
+    template: Template,
+    /// Also print each text that was learnt, and the renders that show it
+    #[arg(long)]
+    evidence: bool,
+    /// The same as one JSON object: caps, reader, tried, proof, layout, turn and evidence
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    described: Described,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// Width of the margin for names of fields and sides of comparisons.
+const INDENT: usize = 4;
+
+impl Inspect {
+    pub fn run(self, screen: &mut Screen) -> Outcome {
+        let word = &self.template.template;
+        let template = self.template.compiled(&self.reading, Some(&self.described))?;
+        let proof = template.proof();
+        if proof.refuses_all() {
+            // The proof only has the text of the error; rendering a message again gives its place.
+            let request = Request::from_json(&json!({"messages": [{"role": "user", "content": "Hi"}]}));
+            let first = match request.and_then(|request| template.prompt(&request)) {
+                Err(error) => format!("\n{}", input::placed(word, &error)),
+                Ok(_) => format!(" {}", proof.refusal),
+            };
+            let (name, refused) = (input::name(word), proof.refused);
+            return Err(Failure::Failed(format!(
+                "{name}: the template refuses all {refused} messages; the first:{first}"
+            )));
+        }
+        if proof.cases + proof.no_turn == 0 {
+            let message = format!("{}: the template renders none of the {} messages", input::name(word), proof.omitted);
+            return Err(Failure::Failed(message + "; is it a chat template?"));
+        }
+        if self.json {
+            return Ok(writeln!(screen, "{:#}", to_json(&template))?);
+        }
+        proof::show(&template, screen)?;
+        let turn = template.turn(true);
+        let end = Some(("end", turn.end.shown())).filter(|(_, end)| !end.trim().is_empty());
+        for (part, text) in turn.written().into_iter().chain(end) {
+            named(screen, part, 2, proof::MARGIN - 4, Paint::Plain, &escaped(&text))?;
+        }
+        let accepted = template.caps().named().into_iter().filter(|(_, yes)| *yes);
+        let accepted: Vec<String> = accepted.map(|(name, _)| plain_name(name)).collect();
+        proof::line(screen, "accepts", Paint::Plain, &accepted.join(", "))?;
+        tokens(&template, word, &self.reading.tokens, screen)?;
+        if !self.evidence {
+            return Ok(());
+        }
+        screen.heading("what it accepts")?;
+        caps(&template, screen)?;
+        let used = template.reader() == "turn";
+        let rows = turn.rows();
+        if !rows.is_empty() {
+            screen.heading(if used {
+                "how it writes"
+            } else {
+                "how it would be read by what was learnt (not used)"
+            })?;
+            let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+            for (name, text) in rows {
+                named(screen, &name, 2, widest, Paint::Plain, &escaped(&text))?;
+            }
+        }
+        screen.heading("by llama.cpp's names")?;
+        layout(template.analysis(), screen)?;
+        let found = template.evidence();
+        if !found.is_empty() {
+            screen.heading(if used { "what showed it" } else { "what showed that (not used)" })?;
+        }
+        found.chunk_by(|a, b| a.source == b.source).try_for_each(|group| evidence(group, screen))?;
+        Ok(())
+    }
+}
+
+fn to_json(template: &ChatTemplate) -> Value {
+    let analysis = template.analysis();
+    let evidence: Vec<Value> = template.evidence().iter().map(Evidence::to_json).collect();
+    let tried = template.choice().tried.iter();
+    let tried = tried.map(|tried| json!({"reader": tried.reader, "cases": tried.cases, "read_back": tried.read_back}));
+    json!({
+        "caps": template.caps().to_json(),
+        "reader": template.reader(),
+        "tried": tried.collect::<Vec<_>>(),
+        "proof": template.proof().to_json(),
+        "layout": analysis.to_json(),
+        "turn": template.turn(true).to_json(),
+        "evidence": evidence,
+    })
+}
+
+fn plain_name(cap: &str) -> String {
+    cap.strip_prefix("supports_").unwrap_or(cap).replace('_', " ")
+}
+
+fn caps(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
+    for (name, yes) in template.caps().named() {
+        let name = plain_name(name);
+        let (paint, answer) = if yes { (Paint::Plain, "yes") } else { (Paint::Faint, "no") };
+        write!(screen, "  {name:26}")?;
+        screen.paint(paint, answer)?;
+        writeln!(screen)?;
+    }
+    if let Some(field) = template.caps().demanded_reasoning {
+        writeln!(screen, "  {:26}{field} in every answer, be it empty", "demands")?;
+    }
+    Ok(())
+}
+
+/// Prints the special tokens that the template uses and that were not given: without them, its prompts are incomplete.
+fn tokens(template: &ChatTemplate, word: &OsStr, given: &Tokens, screen: &mut Screen) -> io::Result<()> {
+    // Built-in templates and JSON files contain theirs.
+    if word.to_str().is_some_and(|word| word.ends_with(".json") || builtin::find(word).is_some()) {
+        return Ok(());
+    }
+    for (variable, option, text) in [("bos_token", "--bos", &given.bos), ("eos_token", "--eos", &given.eos)] {
+        if template.source().contains(variable) && text.is_none() {
+            writeln!(screen, "  {variable} is used, and empty: give it with {option}")?;
+        }
+    }
+    Ok(())
+}
+
+/// The fields that say something, aligned.
+fn layout(layout: &Analysis, screen: &mut Screen) -> io::Result<()> {
+    let fields: Vec<_> = layout.fields().into_iter().filter(|(_, value)| !is_empty(value)).collect();
+    let widest = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, value) in fields {
+        named(screen, &name, 2, widest, Paint::Plain, &shown(&value))?;
+    }
+    Ok(())
+}
+
+/// A name and its text, which is wrapped and indented if it is long.
+fn named(screen: &mut Screen, name: &str, indent: usize, widest: usize, paint: Paint, text: &str) -> io::Result<()> {
+    let margin = indent + widest + 2;
+    let (paint, text) = if text.is_empty() { (Paint::Faint, "(nothing)") } else { (paint, text) };
+    let lines = folded(text, screen.width().saturating_sub(margin));
+    screen.beside(&format!("{:1$}{name:widest$}", "", indent - 2), margin - 2, &lines, paint)
+}
+
+/// The parts that two renders show, and where these differ.
+fn evidence(group: &[Evidence], screen: &mut Screen) -> io::Result<()> {
+    let Some(Source::Comparison { question, before, left, right, after }) = group.first().map(|item| &item.source)
+    else {
+        return Ok(());
+    };
+    screen.paint(Paint::Strong, &format!("  {question}\n"))?;
+    let widest = group.iter().map(|item| item.field.chars().count()).max().unwrap_or(0);
+    for item in group {
+        named(screen, &item.field, INDENT, widest, Paint::Strong, &shown(&item.value))?;
+    }
+    let sides = [
+        ("before", Paint::Faint, before),
+        ("-", Paint::Red, left),
+        ("+", Paint::Green, right),
+        ("after", Paint::Faint, after),
+    ];
+    for (name, paint, text) in sides {
+        named(screen, name, INDENT, "before".len(), paint, &escaped(text))?;
+    }
+    writeln!(screen)
+}

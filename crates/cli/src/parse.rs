@@ -1,0 +1,209 @@
+//! `parse`: parses a model's output while it is read, and prints the message.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, ErrorKind, Read, Write};
+
+use chatparse::message::Diagnostic;
+use chatparse::stream::Ended;
+use chatparse::{Delta, Stream};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, Command, ValueHint};
+use serde_json::json;
+
+use crate::failure::{Failure, Outcome};
+use crate::input::{self, Described, Reading, Template};
+use crate::live::Live;
+use crate::screen::{Paint, Screen};
+
+/// Read a model's output as a message, while it comes
+///
+/// Parses the output of a model for this request and prints reasoning, content
+/// and tool calls as they arrive. Reasoning is separated from content unless the
+/// request has {"reasoning_format": "none"}.
+///
+/// At the end it prints the status:
+///
+///   complete    all of the output matches the template's format
+///   partial     the output was cut off, or ends where the format does not
+///   recovered   a part of the output does not match: it was read as content,
+///               and as calls in known formats
+///
+/// and diagnostics, with the bytes of the output that they concern.
+#[derive(clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "Exit status: 0 success, 1 failure, 2 wrong usage, 3 the result is one that --fail-on names
+
+Examples:
+  chatparse parse json-call request.json output.txt
+  llm-server | chatparse parse model.jinja request.json
+  chatparse parse model.jinja request.json output.txt --fail-on partial,recovered,calls
+  chatparse parse model.jinja request.json output.txt --json | jq .message.tool_calls"
+)]
+pub struct Parse {
+    #[command(flatten)]
+    template: Template,
+    /// The JSON body of a chat-completions request
+    #[arg(value_hint = ValueHint::FilePath)]
+    request: OsString,
+    /// A file with the output
+    #[arg(value_hint = ValueHint::FilePath, default_value = "-")]
+    output: OsString,
+    /// Print the message as OpenAI JSON, and its status, when all is read
+    #[arg(long, conflicts_with = "events")]
+    json: bool,
+    /// Print a JSON line for each piece: its kind (reasoning, content, tool_name, tool_id, tool_arguments, tool_end), the number of
+    /// its call, its text and its span in the output in bytes; at the end the status
+    #[arg(long)]
+    events: bool,
+    /// The output was cut off, it did not end by itself
+    #[arg(long)]
+    partial: bool,
+    /// Exit with 3 where the result is one of these, with commas between them: the status, or a call that is not complete, of no
+    /// offered tool, or has arguments that its schema does not allow
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Results)]
+    fail_on: Vec<String>,
+    /// Fail if the output does not match the template's format, or ends before it does (unless --partial), and print no status;
+    /// otherwise the rest is content
+    #[arg(long)]
+    strict: bool,
+    #[command(flatten)]
+    described: Described,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// The values of `--fail-on`, with white space around each.
+#[derive(Clone)]
+struct Results;
+
+impl TypedValueParser for Results {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        PossibleValuesParser::new(FAIL_ON).parse_ref(command, arg, value.to_string_lossy().trim().as_ref())
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(FAIL_ON.map(PossibleValue::new).into_iter()))
+    }
+}
+
+const FAIL_ON: [&str; 3] = ["partial", "recovered", "calls"];
+
+/// Maximum number of bytes read at once; available bytes are parsed without waiting for more.
+const CHUNK: usize = 4096;
+
+impl Parse {
+    pub fn run(self, screen: &mut Screen) -> Outcome {
+        let (template, request, output) = (&self.template.template, &self.request, &self.output);
+        input::check_stdin([template.as_os_str(), request, output])?;
+        let mut view = match (self.json, self.events) {
+            (true, _) => View::Message,
+            (_, true) => View::Events,
+            _ => View::Live(Live::default()),
+        };
+        let compiled = self.template.compiled(&self.reading, Some(&self.described))?;
+        let body = input::request(request)?;
+        let params = compiled.params(&body).map_err(|error| input::refused(template, request, &error))?;
+        let mut stream = Stream::new(&params.parser);
+        let mut source = input::open(output)?;
+        let mut chunk = [0; CHUNK];
+        let mut length = 0;
+        loop {
+            match source.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(size) => {
+                    length += size;
+                    if length > input::FILE_BYTES {
+                        return Err(input::too_long(output, input::FILE_BYTES));
+                    }
+                    for delta in stream.feed(&chunk[..size]) {
+                        view.delta(&delta, screen)?;
+                    }
+                    screen.flush()?;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(input::unreadable(output, &error)),
+            }
+        }
+        let ended = stream.finish(self.partial);
+        for delta in stream.deltas() {
+            view.delta(&delta, screen)?;
+        }
+        let refused = if self.strict { ended.strict(self.partial).err() } else { None };
+        view.end(&ended, refused.is_some(), screen)?;
+        if let Some(error) = refused {
+            return Err(input::failed(output, &error));
+        }
+        match unwanted(&ended, &self.fail_on) {
+            Some(what) => Err(Failure::Unwanted(format!("{}: {what}", input::name(output)))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A description of the result, if `--fail-on` names it.
+fn unwanted(ended: &Ended, fail_on: &[String]) -> Option<String> {
+    let fails = |name: &str| fail_on.iter().any(|named| named == name);
+    if fails(ended.status.name()) {
+        return Some(format!("the output is {}", ended.status.name()));
+    }
+    let bad = ended.calls().iter().position(|call| !(call.complete && call.known && call.valid));
+    let bad = bad.filter(|_| fails("calls"))?;
+    let call = ended.calls()[bad];
+    let what = match (call.complete, call.known) {
+        (false, _) => "is not complete",
+        (true, false) => "is of no tool that the request offers",
+        (true, true) => "has arguments that its schema does not allow",
+    };
+    Some(format!("call {} {what}", bad + 1))
+}
+
+/// The form in which a parse is printed.
+enum View {
+    Live(Live),
+    Events,
+    Message,
+}
+
+impl View {
+    fn delta(&mut self, delta: &Delta, screen: &mut Screen) -> io::Result<()> {
+        match self {
+            View::Live(live) => live.delta(delta, screen),
+            View::Events => {
+                let Delta { kind, call, text, span, .. } = delta;
+                let span = [span.start, span.end];
+                writeln!(screen, "{}", json!({"kind": kind.name(), "call": call, "text": text, "span": span}))
+            }
+            View::Message => Ok(()),
+        }
+    }
+
+    fn end(&mut self, ended: &Ended, refused: bool, screen: &mut Screen) -> io::Result<()> {
+        let status = ended.status.name();
+        match self {
+            View::Live(live) => {
+                live.end(screen)?;
+                if refused {
+                    return Ok(());
+                }
+                screen.paint(Paint::Faint, &format!("{:11}{status}\n", "status"))?;
+                for found in ended.diagnostics() {
+                    let Diagnostic { kind, span, message, .. } = found;
+                    let line = format!("{:11}bytes {} to {}, {}: {message}\n", "", span.start, span.end, kind.name());
+                    screen.paint(Paint::Faint, &line)?;
+                }
+                Ok(())
+            }
+            View::Message if refused => Ok(()),
+            View::Events | View::Message => {
+                let mut last = ended.report_json();
+                if let View::Message = self {
+                    last["message"] = ended.message.to_json();
+                }
+                if let View::Message = self { writeln!(screen, "{last:#}") } else { writeln!(screen, "{last}") }
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! `render`: prints the prompt of a request.
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use chatparse::{Origin, Segments};
+use clap::ValueHint;
+use serde_json::json;
+
+use crate::failure::Outcome;
+use crate::input::{self, Reading, Template, Tokens};
+use crate::screen::{Paint, Screen};
+
+/// Print the prompt of a request
+///
+/// Prints the prompt for the request: its exact bytes, and nothing else.
+#[derive(clap::Args)]
+#[command(after_help = "Exit status: 0 success, 1 failure, 2 wrong usage
+
+Examples:
+  echo '{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]}' | chatparse render chatml
+  chatparse render model.jinja request.json --bos '<s>' > prompt.txt
+  chatparse render model.jinja request.json --params | jq .additional_stops")]
+pub struct Render {
+    #[command(flatten)]
+    template: Template,
+    /// The JSON body of a chat-completions request
+    #[arg(value_hint = ValueHint::FilePath, default_value = "-")]
+    request: OsString,
+    /// Pass the messages, tools, documents and chat_template_kwargs of the request to the template unchanged, and nothing else: as
+    /// transformers does
+    #[arg(long)]
+    plain: bool,
+    /// Print the origin of each part of the prompt: in colours on a terminal, otherwise as one JSON object per line
+    #[arg(long)]
+    segments: bool,
+    /// Print all parameters of the request as JSON: the prompt, the generation prompt, triggers, stops, preserved tokens
+    #[arg(long)]
+    params: bool,
+    #[command(flatten)]
+    tokens: Tokens,
+}
+
+impl Render {
+    pub fn run(self, screen: &mut Screen) -> Outcome {
+        let (word, template) = (&self.request, &self.template.template);
+        input::check_stdin([template.as_os_str(), word])?;
+        let reading = Reading { learn_only: false, tokens: self.tokens };
+        let compiled = self.template.compiled(&reading, None)?;
+        let request = match self.plain {
+            true => input::request_with(word, &json!({"plain": true}))?,
+            false => input::request(word)?,
+        };
+        let refused = |error| input::refused(template, word, &error);
+        if self.params {
+            return Ok(writeln!(screen, "{:#}", compiled.params(&request).map_err(refused)?.to_json())?);
+        }
+        if self.segments {
+            return show(&compiled.segments(&request).map_err(refused)?, screen);
+        }
+        Ok(screen.write_all(compiled.prompt(&request).map_err(refused)?.as_bytes())?)
+    }
+}
+
+fn show(found: &Segments, screen: &mut Screen) -> Outcome {
+    for segment in &found.segments {
+        let text = &found.prompt[segment.bytes.clone()];
+        if screen.is_coloured() {
+            screen.paint(paint(&segment.origin), text)?;
+        } else {
+            let mut json = segment.to_json();
+            json["text"] = text.into();
+            writeln!(screen, "{json}")?;
+        }
+    }
+    if screen.is_coloured() {
+        screen.heading("whose text it is")?;
+        for (paint, what) in LEGEND {
+            screen.paint(*paint, what)?;
+            writeln!(screen)?;
+        }
+    }
+    Ok(())
+}
+
+const LEGEND: &[(Paint, &str)] = &[
+    (Paint::Faint, "the template"),
+    (Paint::Green, "content of a message"),
+    (Paint::Red, "reasoning"),
+    (Paint::Call, "a call"),
+    (Paint::Strong, "a tool, a variable or another field of a message"),
+    (Paint::Plain, "unknown"),
+];
+
+fn paint(origin: &Origin) -> Paint {
+    match origin {
+        Origin::Template => Paint::Faint,
+        Origin::Message { path, .. } => match path.split('/').nth(1) {
+            Some("content") => Paint::Green,
+            Some("reasoning_content" | "reasoning" | "thinking") => Paint::Red,
+            Some("tool_calls") => Paint::Call,
+            _ => Paint::Strong,
+        },
+        Origin::Tool(_) | Origin::Kwarg(_) => Paint::Strong,
+        _ => Paint::Plain,
+    }
+}

@@ -1,0 +1,52 @@
+//! `templates`: lists the built-in templates.
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use chatparse::builtin::{self, BUILTINS};
+
+use crate::failure::{Failure, Outcome};
+use crate::input::TemplateWord;
+use crate::nearest::{listed, nearest};
+use crate::screen::{Paint, Screen};
+use crate::text::wrapped;
+
+/// List the built-in templates
+///
+/// Lists the built-in templates with a word about each; with a name, prints that template's Jinja text. Each shows one way to
+/// write reasoning and tool calls.
+#[derive(clap::Args)]
+#[command(after_help = "Exit status: 0 success, 1 there is no such template, 2 wrong usage
+
+Examples:
+  chatparse templates
+  chatparse templates json-call > mine.jinja")]
+pub struct Templates {
+    /// The template to print
+    #[arg(value_parser = TemplateWord, hide_possible_values = true)]
+    name: Option<OsString>,
+}
+
+impl Templates {
+    pub fn run(&self, screen: &mut Screen) -> Outcome {
+        if let Some(word) = &self.name {
+            let name = word.to_string_lossy();
+            let known = builtin::find(&name).ok_or_else(|| {
+                let near = nearest(&name, builtin::names());
+                let hint = if near.is_empty() { "; chatparse templates lists them".to_owned() } else { listed(&near) };
+                Failure::Failed(format!("there is no built-in template {name:?}{hint}"))
+            })?;
+            return Ok(screen.write_all(known.source.as_bytes())?);
+        }
+        let widest = builtin::names().map(str::len).max().unwrap_or(0) + 2;
+        for known in BUILTINS {
+            screen.paint(Paint::Strong, &format!("{:widest$}", known.name))?;
+            writeln!(
+                screen,
+                "{}",
+                wrapped(known.about, screen.width().saturating_sub(widest)).join(&format!("\n{:widest$}", ""))
+            )?;
+        }
+        Ok(())
+    }
+}
