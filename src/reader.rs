@@ -8,8 +8,9 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
+use chatparse_base::find::shared;
 use chatparse_base::{Error, Result};
-use chatparse_jinja::{Template, cut, offered, plain, prepare, resolve, shared, whole};
+use chatparse_jinja::{Template, cut, offered, plain, prepare, resolve, whole};
 use chatparse_learn::analysis::turn::{self, Spot, TurnFormat};
 use chatparse_learn::analysis::{Analysis, Layout};
 use chatparse_learn::format::{

@@ -6,7 +6,7 @@ use super::{Next, Rewrite, Session};
 use crate::chat::ChatTemplate;
 use crate::proof::Thinking;
 use chatparse_base::Result;
-use chatparse_jinja::shared;
+use chatparse_base::find::shared;
 use chatparse_message::{Message, Request, ToolCall};
 
 /// The kind of messages that follow an assistant's turn.

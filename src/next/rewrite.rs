@@ -1,8 +1,7 @@
 //! Finds out why a template rewrites what was sent, and which message is concerned.
 
 use super::{Session, Shown};
-use chatparse_base::find::char_border_before;
-use chatparse_jinja::shared;
+use chatparse_base::find::{char_border_before, shared};
 use chatparse_message::Message;
 
 /// The length of a text that is searched for elsewhere.

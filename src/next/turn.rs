@@ -17,9 +17,8 @@ use serde_json::{Map, Value};
 
 use super::{New, Session, Shown};
 use crate::proof::{is_border, is_marker, shown as said};
-use chatparse_base::find::{char_border_before, char_border_behind};
+use chatparse_base::find::{shared, shared_end};
 use chatparse_base::{Result, number};
-use chatparse_jinja::shared;
 use chatparse_message::Message;
 use chatparse_stream::Status;
 
@@ -92,9 +91,9 @@ pub(super) fn end_by_change(session: &Session, shown: &Shown, new: &New, output:
         // A template may refuse what the message says for the trial.
         let Ok(other) = session.shown_as(message, new) else { continue };
         let other = other.render();
-        let alike = render.bytes().rev().zip(other.bytes().rev()).take_while(|(a, b)| a == b).count();
+        let alike = shared_end(render, other);
         if alike < render.len().max(other.len()) {
-            let behind = char_border_behind(render, render.len() - alike);
+            let behind = render.len() - alike;
             let next = new.message(0).map(|first| first.text()).filter(|text| !text.trim().is_empty());
             let next = next.and_then(|text| render[behind..].find(text.trim()));
             let next = next.unwrap_or(render.len() - behind);
@@ -107,7 +106,7 @@ pub(super) fn end_by_change(session: &Session, shown: &Shown, new: &New, output:
         }
     }
     let closed = session.ending_with(&shown.message)?;
-    let same = char_border_before(render, shared(&closed, render).max(shared(session.rendered(), render)));
+    let same = shared(&closed, render).max(shared(session.rendered(), render));
     // No marker is cut in two.
     let is_open = |open: &usize| !render[*open..same].contains(|c: char| c.is_whitespace() || matches!(c, '>' | ']'));
     Ok(render[..same].rfind(['<', '[']).filter(is_open).unwrap_or(same))

@@ -36,7 +36,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value};
 
-use chatparse_base::find::char_border_before;
+use chatparse_base::find::shared;
 use chatparse_base::limits::TEMPLATE_BYTES;
 use chatparse_base::stack;
 use chatparse_message::text_part;
@@ -389,15 +389,6 @@ pub fn system_clock() -> Option<i64> {
         return None;
     }
     Some(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64))
-}
-
-/// The length of the common prefix.
-pub fn shared(a: &str, b: &str) -> usize {
-    const STEP: usize = 64;
-    let steps = a.as_bytes().chunks_exact(STEP).zip(b.as_bytes().chunks_exact(STEP));
-    let from = steps.take_while(|(a, b)| a == b).count() * STEP;
-    let rest = a.as_bytes()[from..].iter().zip(&b.as_bytes()[from..]);
-    char_border_before(b, from + rest.take_while(|(a, b)| a == b).count())
 }
 
 impl fmt::Debug for Template {

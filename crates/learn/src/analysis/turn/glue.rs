@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use smol_str::SmolStr;
 
-use super::super::diff::common;
 use super::super::markup::{Markup, Segment};
+use chatparse_base::find::{shared, shared_end};
 
 /// Literal text between two parts. Four characters in it are placeholders for text that differs from call to call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -213,7 +213,7 @@ impl Glue {
 
     fn start_of(all: &[&str]) -> Glue {
         let Some((first, others)) = all.split_first() else { return Glue::default() };
-        let end = others.iter().map(|other| common(first.chars(), other.chars())).min().unwrap_or(first.len());
+        let end = others.iter().map(|other| shared(first, other)).min().unwrap_or(first.len());
         let start = &first[..end];
         // Markers are not split. A marker in square brackets is a word that some of the glue closes.
         let goes_on = all.iter().any(|glue| glue.len() > end);
@@ -248,7 +248,7 @@ impl Glue {
     fn same_end<'g>(mut glues: impl Iterator<Item = &'g Glue>) -> &'g str {
         let mut same = glues.next().map_or("", |first| &first.0);
         for glue in glues {
-            same = &same[same.len() - common(same.chars().rev(), glue.chars().rev())..];
+            same = &same[same.len() - shared_end(same, &glue.0)..];
         }
         same
     }
@@ -270,7 +270,7 @@ impl Glue {
 
     /// The common end of both, from the border of a marker on.
     pub(super) fn shared_end(a: &Glue, b: &Glue) -> Glue {
-        let end = &a.0[a.0.len() - common(a.chars().rev(), b.chars().rev())..];
+        let end = &a.0[a.0.len() - shared_end(&a.0, &b.0)..];
         let closes = end.find(['<', '>']).filter(|at| end[*at..].starts_with('>') && at + 1 < end.len());
         Glue(end[closes.map_or(0, |at| at + 1)..].into())
     }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::super::diff::common;
 use super::super::markup::Markup;
 use super::{Glue, ValueKind};
+use chatparse_base::find::{shared, shared_end};
 use chatparse_base::limits::{PROBE_BYTES, TURN_BYTES};
 use chatparse_jinja::{Conversation, Marks, Template};
 use chatparse_message::text_part;
@@ -310,8 +310,8 @@ impl<'t> Sampler<'t> {
 
     /// The turn in a render that has an instruction behind the last message, as the conversation so far has it.
     fn in_front_of_instruction<'r>(&self, marked: &'r str) -> Option<&'r str> {
-        let ahead = common(self.bare.chars(), marked.chars());
-        let behind = common(self.bare.chars().rev(), marked.chars().rev());
+        let ahead = shared(&self.bare, marked);
+        let behind = shared_end(&self.bare, marked);
         let first = self.bare.len().checked_sub(behind).filter(|first| *first <= ahead)?;
         let opens = marked.get(first..)?.match_indices(&*self.opening).map(|(at, _)| first + at);
         let start = opens.take_while(|at| *at <= ahead).last().filter(|_| !self.opening.is_empty())?;
