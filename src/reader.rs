@@ -11,8 +11,8 @@ use serde_json::Value;
 use chatparse_base::find::shared;
 use chatparse_base::{Error, Result};
 use chatparse_jinja::{Template, cut, offered, plain, prepare, resolve, whole};
+use chatparse_learn::analysis::Layout;
 use chatparse_learn::analysis::turn::{self, Spot, TurnFormat};
-use chatparse_learn::analysis::{Analysis, Layout};
 use chatparse_learn::format::{
     Begun, Family, Format, FormatSpec, Prompt, PromptInput, Way, family_of, learnt, prompt, thought,
 };
@@ -87,7 +87,7 @@ impl Reader {
     fn layout(self, taught: &Taught) -> &Layout {
         match (self, &taught.response) {
             (Reader::Response, Some(response)) => &response.layout,
-            _ => &taught.analysis().layout,
+            _ => taught.layout(),
         }
     }
 
@@ -265,7 +265,7 @@ pub(crate) struct Taught {
     response: Option<Response>,
     /// Why the response template of a file cannot be read.
     pub response_fault: Option<Error>,
-    analysis: OnceLock<Analysis>,
+    layout: OnceLock<Layout>,
     /// With thinking off, and on. A template without that switch has both as with thinking on.
     turns: [OnceLock<TurnFormat>; 2],
 }
@@ -289,7 +289,7 @@ impl Taught {
             learn_only,
             response: None,
             response_fault: None,
-            analysis: OnceLock::new(),
+            layout: OnceLock::new(),
             turns: Default::default(),
         }
     }
@@ -321,8 +321,9 @@ impl Taught {
         self.response.as_ref().map(|_| Reader::Response)
     }
 
-    pub fn analysis(&self) -> &Analysis {
-        self.analysis.get_or_init(|| Analysis::of(self.turn(true)))
+    /// How turns are written, by llama.cpp's names.
+    pub fn layout(&self) -> &Layout {
+        self.layout.get_or_init(|| Layout::of(self.turn(true)))
     }
 
     /// How turns are written with thinking on or off.
