@@ -4,10 +4,11 @@
 //! template's candidates is used, by what they read back.
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
+use crate::messages::Messages;
 use chatparse_base::find::shared;
 use chatparse_base::{Error, Result};
 use chatparse_jinja::{Template, cut, offered, plain, prepare, resolve, whole};
@@ -163,14 +164,9 @@ impl Reader {
         }
         let mut earlier = request.clone();
         (earlier.continuation, earlier.add_generation_prompt) = (Continuation::None, true);
-        let last = match &mut earlier.plain {
-            None => earlier.messages.pop(),
-            Some(given) => {
-                let last = Arc::make_mut(&mut given.messages).as_array_mut().and_then(Vec::pop);
-                last.and_then(|last| Message::from_json(&last).ok())
-            }
-        };
-        let last = last.unwrap_or_default();
+        let mut messages = Messages::take(&mut earlier);
+        let last = messages.pop().unwrap_or_default();
+        messages.put(&mut earlier);
         // If the earlier turns cannot be rendered alone, the beginning of this one is unknown.
         let begins = self.render(template, &earlier, true).map_or(prompt.len(), |(opened, _)| {
             let earlier = opened.prompt.strip_suffix(&*opened.generation_prompt);

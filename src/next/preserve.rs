@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{Next, Rewrite, Session};
 use crate::chat::ChatTemplate;
+use crate::messages::Messages;
 use crate::proof::Thinking;
 use chatparse_base::Result;
 use chatparse_base::find::shared;
@@ -146,7 +147,7 @@ impl Session {
     /// The session's result for the output that the template writes for `message`; `alone` is the conversation that ends
     /// with it.
     fn grown(&self, message: Message, new: &Value, alone: &str) -> Result<Next> {
-        let shown = self.shown_as(message, &self.history.read(new)?)?;
+        let shown = self.shown_as(message, &Messages::read(&self.request, new)?)?;
         let (Some(alone), Some(turn)) = (self.behind_rendered(alone), self.behind_rendered(shown.render())) else {
             return self.rewritten(shown, "");
         };

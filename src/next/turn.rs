@@ -15,7 +15,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{New, Session, Shown};
+use super::{Session, Shown};
+use crate::messages::Messages;
 use crate::proof::{is_border, is_marker, shown as said};
 use chatparse_base::find::{shared, shared_end};
 use chatparse_base::{Result, number};
@@ -85,7 +86,7 @@ fn read_back(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
 
 /// The end of the turn in a render that may change what was sent. If the message is not in the render, that is where the new
 /// messages begin.
-pub(super) fn end_by_change(session: &Session, shown: &Shown, new: &New, output: &str) -> Result<usize> {
+pub(super) fn end_by_change(session: &Session, shown: &Shown, new: &Messages, output: &str) -> Result<usize> {
     let render = shown.render();
     for message in longer(&shown.message) {
         // A template may refuse what the message says for the trial.
@@ -94,7 +95,7 @@ pub(super) fn end_by_change(session: &Session, shown: &Shown, new: &New, output:
         let alike = shared_end(render, other);
         if alike < render.len().max(other.len()) {
             let behind = render.len() - alike;
-            let next = new.message(0).map(|first| first.text()).filter(|text| !text.trim().is_empty());
+            let next = new.get(0).map(|first| first.text()).filter(|text| !text.trim().is_empty());
             let next = next.and_then(|text| render[behind..].find(text.trim()));
             let next = next.unwrap_or(render.len() - behind);
             // The render may have no token there that ended the output.
@@ -155,12 +156,12 @@ fn written_of(behind: &str, next: usize, output: &str) -> Option<usize> {
 
 /// The length of the marker that the template writes behind an earlier turn, where the output has another token that ended it. Such a
 /// marker ends the new messages, too: it does not open them.
-fn replaced(session: &Session, shown: &Shown, new: &New, behind: &str, output: &str) -> Option<usize> {
+fn replaced(session: &Session, shown: &Shown, new: &Messages, behind: &str, output: &str) -> Option<usize> {
     known_end(session, output)?;
     let text = behind.trim_start();
     let marker = &text[..=text.find(['>', ']'])?];
     let asked = shown.render().strip_suffix(&shown.prompts.prompt.generation_prompt)?.trim_end();
-    let last = new.message(new.len().checked_sub(1)?)?.text();
+    let last = new.get(new.len().checked_sub(1)?)?.text();
     let ends_message = asked.ends_with(marker) && !last.trim_end().ends_with(marker);
     (is_marker(marker) && ends_message).then(|| {
         let end = behind.len() - text.len() + marker.len();
