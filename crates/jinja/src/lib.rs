@@ -50,7 +50,7 @@ pub use request::continued::{cut, whole};
 pub use request::messages::Messages;
 pub use request::offered::offered;
 pub use request::plain::plain;
-pub use request::prepare::{Prepared, prepare, resolve};
+pub use request::prepare::{Prepared, ReasoningIn, prepare, resolve};
 use request::{context, media, offered, prepare};
 pub use source::texts::{SourceParts, SourceText, place};
 use source::{macros, rewrite};
@@ -162,7 +162,7 @@ pub struct Template {
     caps: OnceLock<Caps>,
     shows_any_arguments: OnceLock<bool>,
     named_by_id: OnceLock<bool>,
-    reasoning_in: OnceLock<prepare::ReasoningIn>,
+    reasoning_in: OnceLock<ReasoningIn>,
     /// How the content of each role may be given.
     forms: [OnceLock<Form>; caps::ROLES.len()],
     media: OnceLock<media::Shown>,
@@ -319,10 +319,10 @@ impl Template {
     }
 
     /// Where the template reads reasoning.
-    fn reasoning_in(&self) -> prepare::ReasoningIn {
+    pub fn reasoning_in(&self) -> ReasoningIn {
         *self
             .reasoning_in
-            .get_or_init(|| prepare::ReasoningIn::of(&self.source, |message| caps::prompt_with(self.trials(), message)))
+            .get_or_init(|| ReasoningIn::of(&self.source, |message| caps::prompt_with(self.trials(), message)))
     }
 
     /// How the content of this role may be given.
