@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 use super::{Session, Shown};
 use crate::messages::Messages;
-use crate::proof::{is_border, is_marker, shown as said};
+use crate::proof::{is_border, is_marker, marker_at_end, shown as said};
 use chatparse_base::find::{shared, shared_end};
 use chatparse_base::{Result, number};
 use chatparse_message::Message;
@@ -183,8 +183,7 @@ fn alike(a: &str, b: &str) -> usize {
 /// The number of characters of the marker at the end of a text.
 fn last_marker(text: &str) -> usize {
     let text = text.trim_end();
-    let marker = text.rfind(['<', '[']).map(|open| &text[open..]).filter(|marker| is_marker(marker));
-    marker.map_or(0, |marker| marker.chars().count())
+    marker_at_end(text).map_or(0, |at| text[at..].chars().count())
 }
 
 /// If the output ends with the text of the tokens that end its turn, and that was read as a part of the message: where that
@@ -217,8 +216,7 @@ pub(super) fn spelt_ends(session: &Session, output: &str) -> Vec<usize> {
     while ends.len() < MARKERS {
         rest = rest.trim_end();
         let token = told.iter().filter_map(|end| rest.strip_suffix(end.as_str())).map(str::len).min();
-        let marker = || rest.rfind(['<', '[']).filter(|&open| is_marker(&rest[open..]));
-        let Some(at) = token.or_else(marker) else { break };
+        let Some(at) = token.or_else(|| marker_at_end(rest)) else { break };
         rest = &rest[..at];
         ends.push(at);
     }

@@ -233,8 +233,12 @@ fn ends(text: &str, end: usize) -> Vec<usize> {
 /// The length of the last marker, with the white space around it.
 fn last_marker(text: &str) -> usize {
     let inked = text.trim_end();
-    let marker = inked.rfind(['<', '[']).filter(|&open| is_marker(&inked[open..])).unwrap_or(inked.len());
-    text.len() - marker
+    text.len() - marker_at_end(inked).unwrap_or(inked.len())
+}
+
+/// Where the marker begins that a text ends with.
+pub(crate) fn marker_at_end(text: &str) -> Option<usize> {
+    text.rfind(['<', '[']).filter(|&open| is_marker(&text[open..]))
 }
 
 /// Whether a marker, white space or the text begins or ends at `at`.
