@@ -82,7 +82,7 @@ impl<'t> Exam<'t> {
     pub fn asked(&mut self, thinking: Thinking) -> Rc<Result<Asked>> {
         let (taught, template, reader) = (self.taught, &self.template, self.reader);
         let asked = self.asked[thinking as usize].get_or_insert_with(|| {
-            let request = messages::request(thinking);
+            let request = messages::asked(thinking);
             Rc::new(reader.prompts(taught, template, &request, true).map(|prompts| Asked { request, prompts }))
         });
         Rc::clone(asked)

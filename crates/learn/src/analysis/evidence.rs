@@ -65,7 +65,8 @@ impl Evidence {
 
 /// The evidence for each part of a turn that has some, in the order of [`TurnFormat::rows`].
 pub fn evidence(template: &Template, turn: &TurnFormat) -> Vec<Evidence> {
-    let Some(witness) = Witness::new(template) else { return Vec::new() };
+    let Some(sampler) = Sampler::new(template, true) else { return Vec::new() };
+    let witness = Witness { sampler };
     let Value::Object(parts) = turn.to_json() else { return Vec::new() };
     let shown = |(field, value): (String, Value)| {
         let (question, a, b) = witness.pair(&field)?;
@@ -80,10 +81,6 @@ struct Witness<'t> {
 }
 
 impl<'t> Witness<'t> {
-    fn new(template: &'t Template) -> Option<Witness<'t>> {
-        Some(Witness { sampler: Sampler::new(template, true)? })
-    }
-
     fn pair(&self, part: &str) -> Option<(&'static str, String, String)> {
         let text = |sample: Sample| self.sampler.plain(&sample);
         let calls = |calls: Vec<SampleCall>| Sample { calls, ..Sample::default() };

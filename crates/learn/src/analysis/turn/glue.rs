@@ -87,9 +87,16 @@ impl Glue {
         self.0.trim().is_empty()
     }
 
-    /// For display: `{name}`, `{key}` and `{number}` stand for text that differs from call to call.
+    /// For display: what differs from call to call stands between `‹` and `›`.
     pub fn shown(&self) -> String {
-        self.0.replace(NAME, "{name}").replace(KEY, "{key}").replace(COUNTER, "{number}").replace(WORD, "{word}")
+        let pieces = self.pieces().map(|piece| match piece {
+            GluePiece::Text(text) => text,
+            GluePiece::Name => "‹name›",
+            GluePiece::Key => "‹key›",
+            GluePiece::Counter => "‹number›",
+            GluePiece::Word => "‹word›",
+        });
+        pieces.collect()
     }
 
     /// The text up to the first placeholder.
@@ -317,7 +324,7 @@ mod tests {
     fn echoes_and_counters_are_signs() {
         let echoes = Echoes { name: "f", key: "", counters: Some([1, 1]) };
         let glue = Glue::new("</f> 1 f1 x1:1", echoes).unwrap();
-        assert_eq!(glue.shown(), "</{name}> {number} {name}1 x1:{number}");
+        assert_eq!(glue.shown(), "</‹name›> ‹number› ‹name›1 x1:‹number›");
         let pieces: Vec<GluePiece> = glue.pieces().collect();
         assert_eq!(pieces[..3], [GluePiece::Text("</"), GluePiece::Name, GluePiece::Text("> ")]);
         assert_eq!(Glue::new("\u{e000}", echoes), None);
