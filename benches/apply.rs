@@ -100,7 +100,7 @@ fn row(name: &str, source: &str) -> Option<([f64; 4], String)> {
     template.params(&same).expect(fits).grammar();
     let known = best(ROUNDS, |_| drop(template.params(&same).expect(fits).grammar().clone()));
     let cold =
-        best(COLD_ROUNDS, |_| drop(ChatTemplate::new(source, "<s>", "</s>").expect("it compiles").analysis().clone()));
+        best(COLD_ROUNDS, |_| drop(ChatTemplate::new(source, "<s>", "</s>").expect("it compiles").layout().clone()));
     Some(([prompt, new, known, cold], name.to_owned()))
 }
 

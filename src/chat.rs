@@ -19,7 +19,7 @@ use chatparse_grammar::{self as grammar, Begins, Dialect, Grammar, Printed};
 pub use chatparse_jinja::Caps;
 use chatparse_jinja::{Template, offered};
 use chatparse_learn::analysis::turn::TurnFormat;
-use chatparse_learn::analysis::{Analysis, Evidence, evidence};
+use chatparse_learn::analysis::{Evidence, Layout, evidence};
 use chatparse_learn::format::{Format, FormatSpec, Prompt};
 use chatparse_learn::response::{self, Written};
 use chatparse_message::{Continuation, Media, Request};
@@ -206,8 +206,8 @@ impl ChatTemplate {
 
     /// What was learnt of the template, by llama.cpp's names. The first call takes some thirty renders.
     #[doc(hidden)]
-    pub fn analysis(&self) -> &Analysis {
-        self.0.taught.analysis()
+    pub fn layout(&self) -> &Layout {
+        self.0.taught.layout()
     }
 
     /// For each part of the learnt turn, two renders that show it. Each call renders them.

@@ -7,13 +7,8 @@ pub mod analysis {
     use chatparse_jinja::Template;
 
     /// What is learnt of a template's turns with thinking on.
-    pub fn analyze(template: &Template) -> Analysis {
-        Analysis::of(&turn::learn(&template.probing(), true))
-    }
-
-    /// How the template writes.
-    pub fn layout(analysis: &Analysis) -> &Layout {
-        &analysis.layout
+    pub fn analyze(template: &Template) -> Layout {
+        Layout::of(&turn::learn(&template.probing(), true))
     }
 }
 

@@ -2,4 +2,4 @@
 //! [`ChatTemplate::report`](crate::ChatTemplate::report).
 
 pub use chatparse_learn::analysis::turn::TurnFormat;
-pub use chatparse_learn::analysis::{Analysis, Evidence, Source};
+pub use chatparse_learn::analysis::{Comparison, Evidence, Layout};

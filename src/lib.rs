@@ -104,6 +104,8 @@ pub mod learnt;
 #[cfg(feature = "lint")]
 pub mod lint;
 pub mod message;
+#[cfg_attr(not(all(feature = "next", feature = "segments")), allow(dead_code))]
+mod messages;
 #[cfg(feature = "next")]
 pub mod next;
 pub mod proof;

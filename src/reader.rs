@@ -4,14 +4,16 @@
 //! template's candidates is used, by what they read back.
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
+use crate::messages::Messages;
+use chatparse_base::find::shared;
 use chatparse_base::{Error, Result};
-use chatparse_jinja::{Template, cut, offered, plain, prepare, resolve, shared, whole};
+use chatparse_jinja::{Template, cut, offered, plain, prepare, resolve, whole};
+use chatparse_learn::analysis::Layout;
 use chatparse_learn::analysis::turn::{self, Spot, TurnFormat};
-use chatparse_learn::analysis::{Analysis, Layout};
 use chatparse_learn::format::{
     Begun, Family, Format, FormatSpec, Prompt, PromptInput, Way, family_of, learnt, prompt, thought,
 };
@@ -86,7 +88,7 @@ impl Reader {
     fn layout(self, taught: &Taught) -> &Layout {
         match (self, &taught.response) {
             (Reader::Response, Some(response)) => &response.layout,
-            _ => &taught.analysis().layout,
+            _ => taught.layout(),
         }
     }
 
@@ -162,14 +164,9 @@ impl Reader {
         }
         let mut earlier = request.clone();
         (earlier.continuation, earlier.add_generation_prompt) = (Continuation::None, true);
-        let last = match &mut earlier.plain {
-            None => earlier.messages.pop(),
-            Some(given) => {
-                let last = Arc::make_mut(&mut given.messages).as_array_mut().and_then(Vec::pop);
-                last.and_then(|last| Message::from_json(&last).ok())
-            }
-        };
-        let last = last.unwrap_or_default();
+        let mut messages = Messages::take(&mut earlier);
+        let last = messages.pop().unwrap_or_default();
+        messages.put(&mut earlier);
         // If the earlier turns cannot be rendered alone, the beginning of this one is unknown.
         let begins = self.render(template, &earlier, true).map_or(prompt.len(), |(opened, _)| {
             let earlier = opened.prompt.strip_suffix(&*opened.generation_prompt);
@@ -264,7 +261,7 @@ pub(crate) struct Taught {
     response: Option<Response>,
     /// Why the response template of a file cannot be read.
     pub response_fault: Option<Error>,
-    analysis: OnceLock<Analysis>,
+    layout: OnceLock<Layout>,
     /// With thinking off, and on. A template without that switch has both as with thinking on.
     turns: [OnceLock<TurnFormat>; 2],
 }
@@ -288,7 +285,7 @@ impl Taught {
             learn_only,
             response: None,
             response_fault: None,
-            analysis: OnceLock::new(),
+            layout: OnceLock::new(),
             turns: Default::default(),
         }
     }
@@ -320,8 +317,9 @@ impl Taught {
         self.response.as_ref().map(|_| Reader::Response)
     }
 
-    pub fn analysis(&self) -> &Analysis {
-        self.analysis.get_or_init(|| Analysis::of(self.turn(true)))
+    /// How turns are written, by llama.cpp's names.
+    pub fn layout(&self) -> &Layout {
+        self.layout.get_or_init(|| Layout::of(self.turn(true)))
     }
 
     /// How turns are written with thinking on or off.

@@ -31,7 +31,7 @@ impl ChatTemplate {
         match kind {
             ReportKind::Caps => self.caps().to_json(),
             ReportKind::Turn => self.turn(true).to_json(),
-            ReportKind::Layout => self.analysis().layout.to_json(),
+            ReportKind::Layout => self.layout().to_json(),
             ReportKind::Proof => self.proof().to_json(),
             #[cfg(feature = "lint")]
             ReportKind::Lint => lint(self).to_json(),

@@ -279,7 +279,7 @@ fn a_learnt_template_takes_little_memory() {
     for builtin in builtin::BUILTINS {
         let (template, bytes) = live(|| {
             let template = ChatTemplate::new(builtin.source, builtin.bos, builtin.eos).expect("it compiles");
-            template.analysis();
+            template.layout();
             template
         });
         assert!(bytes <= MOST, "{}: {bytes} bytes, more than {MOST}", builtin.name);

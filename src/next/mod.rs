@@ -10,27 +10,27 @@
 //! render:  the same bytes (what was rendered)    the turn ........ | what ends the turn, new messages, opening
 //! ```
 //!
-//! - `history` holds the messages, and makes the requests.
 //! - `turn` finds the end of the turn in the render. The output stays as it was written.
 //! - `rewrite` finds the reason if that is impossible, and the message concerned. [`Append::Always`] appends all the same: what is
 //!   behind the turn is told by a render in which the turn says something else.
 //! - `preserve` finds out with small conversations whether a template keeps prefixes in general.
 
-mod history;
 mod preserve;
 mod rewrite;
 mod turn;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::chat::{ChatTemplate, Params};
+use crate::messages::Messages;
 use crate::reader::Prompts;
 use chatparse_base::Result;
 use chatparse_jinja::system_clock;
-use chatparse_message::{Append, Message, Request};
+use chatparse_message::{Append, Continuation, Message, Request};
 use chatparse_stream::Status;
 
-use history::{History, New};
 pub use preserve::{Kind, Preserved, Preserving};
 pub use rewrite::{Reason, Rewrite};
 
@@ -53,7 +53,8 @@ pub struct Session {
     /// The prompt to send, with outputs as they were written, and the parser of the next output.
     pub params: Params,
     template: ChatTemplate,
-    history: History,
+    /// The request with all messages so far, without one that the prompt has begun: the output completes it.
+    request: Arc<Request>,
     /// The prompt as the template renders it, if it differs.
     rendered: Option<String>,
     /// The turns that were not written as the template writes them: the differences between the two prompts.
@@ -100,8 +101,14 @@ impl ChatTemplate {
     pub fn session(&self, mut request: Request) -> Result<Session> {
         request.now = request.now.or_else(system_clock);
         let params = self.params(&request)?;
-        let history = History::new(request);
-        Ok(Session { params, template: self.clone(), history, rendered: None, turns: Vec::new() })
+        if std::mem::take(&mut request.continuation) != Continuation::None {
+            let mut messages = Messages::take(&mut request);
+            messages.pop();
+            messages.put(&mut request);
+            request.add_generation_prompt = true;
+        }
+        let request = Arc::new(request);
+        Ok(Session { params, template: self.clone(), request, rendered: None, turns: Vec::new() })
     }
 }
 
@@ -125,7 +132,7 @@ impl Session {
     /// [`crate::ErrorKind::InvalidArgument`] with the name of the field if `messages` are invalid; otherwise as
     /// [`ChatTemplate::params`].
     pub fn next(&self, output: &[u8], messages: &Value) -> Result<Next> {
-        let new = &self.history.read(messages)?;
+        let new = &Messages::read(&self.request, messages)?;
         // A model that was stopped inside of a character has written half of it.
         let text = match std::str::from_utf8(output) {
             Ok(text) => text,
@@ -136,7 +143,7 @@ impl Session {
         };
         let shown = self.shown(output, new, true)?;
         // The end of the turn may have been read as content.
-        let stays = self.history.append() == Append::Always;
+        let stays = self.request.append == Append::Always;
         let known = || turn::known_end(self, text).filter(|_| stays);
         let cut = turn::spelt_end(self, &shown, text).or_else(known).unwrap_or(text.len());
         let shown = if cut < text.len() { self.shown(&output[..cut], new, true)? } else { shown };
@@ -169,7 +176,7 @@ impl Session {
     }
 
     /// Renders the parsed output and the new messages. `close`: completes arguments that were cut off.
-    fn shown(&self, output: &[u8], new: &New, close: bool) -> Result<Shown> {
+    fn shown(&self, output: &[u8], new: &Messages, close: bool) -> Result<Shown> {
         let ended = self.params.parser.read(output, false, false)?;
         let is_whole = ended.status == Status::Complete;
         let has_calls = !ended.message.tool_calls.is_empty() && ended.calls().iter().all(|call| call.complete);
@@ -185,18 +192,31 @@ impl Session {
     }
 
     /// The same for a parsed message.
-    fn shown_as(&self, message: Message, new: &New) -> Result<Shown> {
-        let history = self.history.with(&message, new, self.template.caps());
-        let request = history.request();
+    fn shown_as(&self, message: Message, new: &Messages) -> Result<Shown> {
+        let request = self.with_turn(&message, new);
         let prompts = self.template.prompts(&request)?;
         let base = self.rendered().len();
-        Ok(Shown { message, is_whole: true, has_calls: false, closed: false, history, request, prompts, base })
+        Ok(Shown { message, is_whole: true, has_calls: false, closed: false, request, prompts, base })
     }
 
     /// Renders the conversation that ends with this message.
     fn ending_with(&self, message: &Message) -> Result<String> {
-        let request = self.history.ending_with(message, self.template.caps());
+        let mut request = self.with_turn(message, &self.messages().first(0));
+        request.add_generation_prompt = false;
         Ok(self.template.prompts(&request)?.prompt.prompt)
+    }
+
+    /// The request with the assistant's message and new ones.
+    fn with_turn(&self, message: &Message, new: &Messages) -> Request {
+        let mut request = Request::clone(&self.request);
+        let mut all = Messages::take(&mut request);
+        all.extend(message, new, self.template.caps());
+        all.put(&mut request);
+        request
+    }
+
+    fn messages(&self) -> Messages {
+        Messages::take(&mut Request::clone(&self.request))
     }
 
     /// Keeps the output as it was written, and appends the render from `end` on.
@@ -215,8 +235,8 @@ impl Session {
     }
 
     /// Where the template changes what was sent; the output is text up to `valid`.
-    fn otherwise(&self, shown: Shown, new: &New, output: &str, valid: usize) -> Result<Next> {
-        match self.history.append() {
+    fn otherwise(&self, shown: Shown, new: &Messages, output: &str, valid: usize) -> Result<Next> {
+        match self.request.append {
             Append::Always => self.appended_anyway(shown, new, output, valid),
             _ => self.rewritten(shown, &output[..valid]),
         }
@@ -231,7 +251,7 @@ impl Session {
     }
 
     /// Keeps what was sent, and appends what the template writes behind the turn.
-    fn appended_anyway(&self, shown: Shown, new: &New, output: &str, valid: usize) -> Result<Next> {
+    fn appended_anyway(&self, shown: Shown, new: &Messages, output: &str, valid: usize) -> Result<Next> {
         let (rewrite, from, at) = rewrite::find(self, &shown, &output[..valid]);
         let end = turn::end_by_change(self, &shown, new, output)?;
         let sent = self.params.prompt.len();
@@ -259,11 +279,11 @@ impl Session {
     }
 
     fn with(&self, shown: Shown, prompt: String, turns: Vec<Turn>) -> Result<Session> {
-        let Shown { history, request, prompts, .. } = shown;
+        let Shown { request, prompts, .. } = shown;
         let mut params = self.template.params_of(&request, prompts)?;
         let rendered = std::mem::replace(&mut params.prompt, prompt);
         let rendered = (rendered != params.prompt).then_some(rendered);
-        Ok(Session { params, template: self.template.clone(), history, rendered, turns })
+        Ok(Session { params, template: self.template.clone(), request: Arc::new(request), rendered, turns })
     }
 }
 
@@ -276,7 +296,6 @@ struct Shown {
     has_calls: bool,
     /// Arguments that were cut off were completed.
     closed: bool,
-    history: History,
     request: Request,
     prompts: Prompts,
     /// Where the turn begins in the render, if the render begins like the previous prompt.

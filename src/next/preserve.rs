@@ -4,10 +4,11 @@ use serde_json::Value;
 
 use super::{Next, Rewrite, Session};
 use crate::chat::ChatTemplate;
-use crate::proof::Thinking;
+use crate::messages::Messages;
+use crate::proof::{Thinking, asked};
 use chatparse_base::Result;
-use chatparse_jinja::shared;
-use chatparse_message::{Message, Request, ToolCall};
+use chatparse_base::find::shared;
+use chatparse_message::{Message, ToolCall};
 
 /// The kind of messages that follow an assistant's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,21 +83,16 @@ impl ChatTemplate {
         let part = if kind == Kind::ToolStep && !self.caps().tool_calls { Some("calls") } else { None };
         match part {
             Some(part) => Preserved::Omitted(part),
-            None => asked(self, kind, thinking).unwrap_or_else(|error| Preserved::Refused(error.to_string())),
+            None => found(self, kind, thinking).unwrap_or_else(|error| Preserved::Refused(error.to_string())),
         }
     }
 }
 
-fn asked(template: &ChatTemplate, kind: Kind, thinking: Thinking) -> Result<Preserved> {
-    let parameters = json!({"type": "object", "properties": {"place": {"type": "string"}}});
-    let function = json!({"name": "look", "description": "Looks.", "parameters": parameters});
-    let tool = json!({"type": "function", "function": function});
-    let request = Request::from_json(&json!({
-        "messages": [{"role": "user", "content": "How is it?"}],
-        "tools": if template.caps().tool_calls { json!([tool]) } else { Value::Null },
-        "enable_thinking": thinking != Thinking::Off,
-        "now": 0,
-    }))?;
+fn found(template: &ChatTemplate, kind: Kind, thinking: Thinking) -> Result<Preserved> {
+    let mut request = asked(thinking);
+    if !template.caps().tool_calls {
+        request.tools.clear();
+    }
     let mut session = template.session(request)?;
     let steps: &[Kind] = match kind {
         Kind::ToolStep => &[Kind::ToolStep; 3],
@@ -128,10 +124,10 @@ fn said(kind: Kind, index: usize, thinking: Thinking) -> (Message, Value) {
     let id = format!("step{index:05}");
     match kind {
         Kind::ToolStep => {
-            let arguments = json!({"place": format!("Quince {index}")}).to_string();
-            message.tool_calls = vec![ToolCall::new("look", arguments, &id)];
+            let arguments = json!({"text": format!("Quince {index}")}).to_string();
+            message.tool_calls = vec![ToolCall::new("note", arguments, &id)];
             let result =
-                json!({"role": "tool", "name": "look", "tool_call_id": id, "content": format!("Fig {index}.")});
+                json!({"role": "tool", "name": "note", "tool_call_id": id, "content": format!("Fig {index}.")});
             (message, json!([result]))
         }
         Kind::UserTurn => {
@@ -146,7 +142,7 @@ impl Session {
     /// The session's result for the output that the template writes for `message`; `alone` is the conversation that ends
     /// with it.
     fn grown(&self, message: Message, new: &Value, alone: &str) -> Result<Next> {
-        let shown = self.shown_as(message, &self.history.read(new)?)?;
+        let shown = self.shown_as(message, &Messages::read(&self.request, new)?)?;
         let (Some(alone), Some(turn)) = (self.behind_rendered(alone), self.behind_rendered(shown.render())) else {
             return self.rewritten(shown, "");
         };

@@ -1,8 +1,8 @@
 //! Finds out why a template rewrites what was sent, and which message is concerned.
 
 use super::{Session, Shown};
-use chatparse_base::find::char_border_before;
-use chatparse_jinja::shared;
+use crate::messages::Messages;
+use chatparse_base::find::{char_border_before, shared};
 use chatparse_message::Message;
 
 /// The length of a text that is searched for elsewhere.
@@ -71,7 +71,8 @@ pub(super) fn find(session: &Session, shown: &Shown, output: &str) -> (Rewrite, 
     let (before, render) = (session.rendered(), shown.render());
     let sent = session.params.prompt.len();
     let same = shared(before, render);
-    let own = session.history.len();
+    let messages = session.messages();
+    let own = messages.len();
     if same == before.len() {
         let written = shared(output, &render[same..]);
         let reason = if drops_reasoning(&shown.message, &render[same..]) { Reason::Reasoning } else { Reason::Output };
@@ -84,8 +85,8 @@ pub(super) fn find(session: &Session, shown: &Shown, output: &str) -> (Rewrite, 
         let dropped = drops_reasoning(&shown.message, &render[same..]);
         (Some(own), if dropped { Reason::Reasoning } else { Reason::Opening })
     } else {
-        let index = message_at(session, same);
-        let message = index.and_then(|index| session.history.messages().nth(index).flatten());
+        let index = message_at(session, &messages, same);
+        let message = index.and_then(|index| messages.get(index));
         let ahead = &before[same..];
         let looked_for = &ahead[..char_border_before(ahead, LOOKED_FOR)];
         let reason = match message {
@@ -114,11 +115,11 @@ fn drops_reasoning(message: &Message, render: &str) -> bool {
 
 /// The index of the message at byte `at` of the rendered prompt: the first one whose texts end behind that byte. Messages
 /// are found by their texts, in order. `None` in front of all of them, or if too many are not found.
-fn message_at(session: &Session, at: usize) -> Option<usize> {
+fn message_at(session: &Session, messages: &Messages, at: usize) -> Option<usize> {
     let rendered = session.rendered();
     let (mut from, mut budget) = (0, SEARCHED * rendered.len());
-    for (index, message) in session.history.messages().enumerate() {
-        let Some(message) = message else { continue };
+    for index in 0..messages.len() {
+        let Some(message) = messages.get(index) else { continue };
         let texts = [message.reasoning_content.trim().to_owned(), message.text().trim().to_owned()];
         let calls = message.tool_calls.into_iter().map(|call| call.name);
         for text in texts.into_iter().chain(calls).filter(|text| !text.is_empty()) {

@@ -15,11 +15,11 @@
 
 use serde_json::{Map, Value};
 
-use super::{New, Session, Shown};
-use crate::proof::{is_border, is_marker, shown as said};
-use chatparse_base::find::{char_border_before, char_border_behind};
+use super::{Session, Shown};
+use crate::messages::Messages;
+use crate::proof::{is_border, is_marker, marker_at_end, shown as said};
+use chatparse_base::find::{shared, shared_end};
 use chatparse_base::{Result, number};
-use chatparse_jinja::shared;
 use chatparse_message::Message;
 use chatparse_stream::Status;
 
@@ -86,16 +86,16 @@ fn read_back(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
 
 /// The end of the turn in a render that may change what was sent. If the message is not in the render, that is where the new
 /// messages begin.
-pub(super) fn end_by_change(session: &Session, shown: &Shown, new: &New, output: &str) -> Result<usize> {
+pub(super) fn end_by_change(session: &Session, shown: &Shown, new: &Messages, output: &str) -> Result<usize> {
     let render = shown.render();
     for message in longer(&shown.message) {
         // A template may refuse what the message says for the trial.
         let Ok(other) = session.shown_as(message, new) else { continue };
         let other = other.render();
-        let alike = render.bytes().rev().zip(other.bytes().rev()).take_while(|(a, b)| a == b).count();
+        let alike = shared_end(render, other);
         if alike < render.len().max(other.len()) {
-            let behind = char_border_behind(render, render.len() - alike);
-            let next = new.message(0).map(|first| first.text()).filter(|text| !text.trim().is_empty());
+            let behind = render.len() - alike;
+            let next = new.get(0).map(|first| first.text()).filter(|text| !text.trim().is_empty());
             let next = next.and_then(|text| render[behind..].find(text.trim()));
             let next = next.unwrap_or(render.len() - behind);
             // The render may have no token there that ended the output.
@@ -107,7 +107,7 @@ pub(super) fn end_by_change(session: &Session, shown: &Shown, new: &New, output:
         }
     }
     let closed = session.ending_with(&shown.message)?;
-    let same = char_border_before(render, shared(&closed, render).max(shared(session.rendered(), render)));
+    let same = shared(&closed, render).max(shared(session.rendered(), render));
     // No marker is cut in two.
     let is_open = |open: &usize| !render[*open..same].contains(|c: char| c.is_whitespace() || matches!(c, '>' | ']'));
     Ok(render[..same].rfind(['<', '[']).filter(is_open).unwrap_or(same))
@@ -156,12 +156,12 @@ fn written_of(behind: &str, next: usize, output: &str) -> Option<usize> {
 
 /// The length of the marker that the template writes behind an earlier turn, where the output has another token that ended it. Such a
 /// marker ends the new messages, too: it does not open them.
-fn replaced(session: &Session, shown: &Shown, new: &New, behind: &str, output: &str) -> Option<usize> {
+fn replaced(session: &Session, shown: &Shown, new: &Messages, behind: &str, output: &str) -> Option<usize> {
     known_end(session, output)?;
     let text = behind.trim_start();
     let marker = &text[..=text.find(['>', ']'])?];
     let asked = shown.render().strip_suffix(&shown.prompts.prompt.generation_prompt)?.trim_end();
-    let last = new.message(new.len().checked_sub(1)?)?.text();
+    let last = new.get(new.len().checked_sub(1)?)?.text();
     let ends_message = asked.ends_with(marker) && !last.trim_end().ends_with(marker);
     (is_marker(marker) && ends_message).then(|| {
         let end = behind.len() - text.len() + marker.len();
@@ -183,8 +183,7 @@ fn alike(a: &str, b: &str) -> usize {
 /// The number of characters of the marker at the end of a text.
 fn last_marker(text: &str) -> usize {
     let text = text.trim_end();
-    let marker = text.rfind(['<', '[']).map(|open| &text[open..]).filter(|marker| is_marker(marker));
-    marker.map_or(0, |marker| marker.chars().count())
+    marker_at_end(text).map_or(0, |at| text[at..].chars().count())
 }
 
 /// If the output ends with the text of the tokens that end its turn, and that was read as a part of the message: where that
@@ -217,8 +216,7 @@ pub(super) fn spelt_ends(session: &Session, output: &str) -> Vec<usize> {
     while ends.len() < MARKERS {
         rest = rest.trim_end();
         let token = told.iter().filter_map(|end| rest.strip_suffix(end.as_str())).map(str::len).min();
-        let marker = || rest.rfind(['<', '[']).filter(|&open| is_marker(&rest[open..]));
-        let Some(at) = token.or_else(marker) else { break };
+        let Some(at) = token.or_else(|| marker_at_end(rest)) else { break };
         rest = &rest[..at];
         ends.push(at);
     }

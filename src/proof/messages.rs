@@ -164,7 +164,7 @@ fn tools() -> Value {
 }
 
 /// The question, with tools.
-pub(super) fn request(thinking: Thinking) -> Request {
+pub(crate) fn asked(thinking: Thinking) -> Request {
     let request = Request::from_json(&json!({
         "messages": [{"role": "user", "content": QUESTION}],
         "tools": tools(),

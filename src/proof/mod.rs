@@ -23,8 +23,10 @@ use serde_json::Value;
 pub(crate) use choice::choose;
 pub use choice::{Choice, Tried};
 pub use messages::Thinking;
+#[cfg(feature = "next")]
+pub(crate) use messages::asked;
 pub(crate) use reading::{Reading, Verdict, shown, with_ids};
-pub(crate) use turns::{Exam, is_border, is_marker};
+pub(crate) use turns::{Exam, is_border, is_marker, marker_at_end};
 
 use crate::reader::{Reader, Taught};
 use chatparse_message::Message;

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::messages::{self, Probe, THOUGHT_WORD, Thinking, WORD};
 use crate::reader::{Prompts, Reader, Taught};
+use chatparse_base::find::{shared, shared_end};
 use chatparse_base::limits::PROBE_BYTES;
 use chatparse_base::{Error, ErrorKind, Result};
 use chatparse_jinja::Template;
@@ -81,7 +82,7 @@ impl<'t> Exam<'t> {
     pub fn asked(&mut self, thinking: Thinking) -> Rc<Result<Asked>> {
         let (taught, template, reader) = (self.taught, &self.template, self.reader);
         let asked = self.asked[thinking as usize].get_or_insert_with(|| {
-            let request = messages::request(thinking);
+            let request = messages::asked(thinking);
             Rc::new(reader.prompts(taught, template, &request, true).map(|prompts| Asked { request, prompts }))
         });
         Rc::clone(asked)
@@ -218,14 +219,8 @@ fn begin(rendered: &str, prompt: &str) -> Option<usize> {
 
 /// The length of the common beginning of two texts, without splitting markers.
 fn shared_markup(a: &str, b: &str) -> usize {
-    let shared = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
     let border = |at: &usize| a.is_char_boundary(*at) && is_border(a, *at) && is_border(b, *at);
-    (0..=shared).rev().find(border).unwrap_or(0)
-}
-
-/// The number of bytes that two texts end with in common.
-fn shared_end(a: &str, b: &str) -> usize {
-    a.bytes().rev().zip(b.bytes().rev()).take_while(|(a, b)| a == b).count()
+    (0..=shared(a, b)).rev().find(border).unwrap_or(0)
 }
 
 /// The positions in the last `end` bytes of `text` where its end may begin, in order.
@@ -238,8 +233,12 @@ fn ends(text: &str, end: usize) -> Vec<usize> {
 /// The length of the last marker, with the white space around it.
 fn last_marker(text: &str) -> usize {
     let inked = text.trim_end();
-    let marker = inked.rfind(['<', '[']).filter(|&open| is_marker(&inked[open..])).unwrap_or(inked.len());
-    text.len() - marker
+    text.len() - marker_at_end(inked).unwrap_or(inked.len())
+}
+
+/// Where the marker begins that a text ends with.
+pub(crate) fn marker_at_end(text: &str) -> Option<usize> {
+    text.rfind(['<', '[']).filter(|&open| is_marker(&text[open..]))
 }
 
 /// Whether a marker, white space or the text begins or ends at `at`.

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use super::json_text::outer_space;
 use chatparse_base::limits::SEGMENT_KEPT;
+use chatparse_jinja::{SourceParts, SourceText};
 
 /// The ASCII punctuation that changes, each into the next one.
 const PUNCTUATION: &[u8] = b"<(>[|{#)!]$}%+&-*=,^./:~;@?`";
@@ -36,34 +37,18 @@ pub(super) struct Change<'c> {
 /// What a space becomes where spaces change.
 pub(super) const NO_SPACE: char = 'x';
 
-/// The texts between quotes in a template, trimmed, each once. Code and text are not told apart.
-pub(super) fn literals(source: &str) -> HashSet<String> {
-    let mut all = HashSet::new();
-    for code in source.split(['{', '}']) {
-        let mut rest = code;
-        while let Some(start) = rest.find(['\'', '"']) {
-            let inner = &rest[start + 1..];
-            let Some(end) = inner.find(char::from(rest.as_bytes()[start])) else { break };
-            let text = inner[..end].replace("\\n", "\n");
-            if !text.trim().is_empty() {
-                all.insert(text.trim().to_owned());
-            }
-            rest = &inner[end + 1..];
-        }
-    }
-    all
-}
-
 /// Texts of a template that stay in values, because the template looks for them there, by their first character; the longest
 /// first.
 #[derive(Debug, Default)]
 pub(super) struct Kept(HashMap<char, Vec<String>>);
 
 impl Kept {
-    /// The [`literals`] of a source that are in a value: what is kept too often is still labelled.
+    /// The texts between quotes in a source that are in a value: what is kept too often is still labelled.
     pub fn of<'t>(source: &str, texts: impl Iterator<Item = &'t str>) -> Self {
         let mut all = Kept::default();
-        let texts_of_source = literals(source);
+        let quoted = SourceParts::of(source).texts.into_iter().filter(SourceText::is_quoted);
+        let trimmed = quoted.map(|text| text.text.trim().to_owned()).filter(|text| !text.is_empty());
+        let texts_of_source: HashSet<String> = trimmed.collect();
         if texts_of_source.len() > SEGMENT_KEPT {
             return all;
         }

@@ -8,7 +8,7 @@ use super::Limit;
 use super::change::{Change, Kept, NO_SPACE, moved};
 use super::marking::{Kind, Known, Marking, Way, With, is_container, stand_in};
 use super::words::is_word;
-use chatparse_base::find::{char_border_before, char_border_behind};
+use chatparse_base::find::{char_border_before, char_border_behind, shared, shared_end};
 use chatparse_base::limits::{SEGMENT_RENDERS, SEGMENT_WORDS};
 use chatparse_jinja::{Edge, Label, Labels, VALUES};
 use chatparse_message::Request;
@@ -322,7 +322,7 @@ impl Trial<'_> {
             (values[*index], ways[*index]) = (true, Way::Leave);
         }
         let kept = found.changed.keeps.then_some(&found.kept);
-        let old = found.changed.text.as_bytes();
+        let old = found.changed.text.as_str();
         let (mut same, mut behind, mut shortest, mut differs) = (old.len(), old.len(), old.len(), false);
         for again in [&[][..], apart] {
             let change = Some(Change { values: &values, kept, labels: 1, spaces: false, again });
@@ -331,11 +331,10 @@ impl Trial<'_> {
                 return Some(whole);
             };
             let (other, _) = restored(&other, labels, &ways, self.values);
-            let new = other.as_bytes();
-            same = same.min(old.iter().zip(new).take_while(|(a, b)| a == b).count());
-            behind = behind.min(old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count());
-            shortest = shortest.min(new.len());
-            differs |= old != new;
+            same = same.min(shared(old, &other));
+            behind = behind.min(shared_end(old, &other));
+            shortest = shortest.min(other.len());
+            differs |= old != other;
         }
         // Text around the range may begin or end as what is there does: then the range may be longer.
         let both = (same + behind).saturating_sub(shortest);

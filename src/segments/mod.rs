@@ -17,16 +17,16 @@ mod turns;
 mod words;
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::messages::Messages;
 use crate::reader::{Reader, Taught};
 pub(crate) use batch::in_threads;
 use chatparse_base::Result;
 use chatparse_jinja::{Labels, Template};
 use chatparse_learn::analysis::turn::TurnFormat;
-use chatparse_message::{Continuation, Message, Request};
+use chatparse_message::{Continuation, Request};
 pub use tokens::{Offsets, TokenLabel};
 pub use turns::{MaskParts, Turn, TurnPart};
 
@@ -197,16 +197,20 @@ impl Asked<'_> {
         let found = choice::choose(&prompt, template.source(), labels, request, render);
         let limit = found.limit;
         let (segments, generation) = places::segments(&prompt, found);
-        let (turns, is_whole) = self.turns(request, &prompt, &segments, |known| {
-            let all = request
-                .plain
-                .as_ref()
-                .map_or(request.messages.len(), |given| given.messages.as_array().map_or(0, Vec::len));
-            let begun = Begun::of(request);
-            let is_open = request.add_generation_prompt || request.continuation != Continuation::None;
-            let up_to = |messages: usize, ask: bool| match messages == all && !ask && !is_open {
+        let is_open = request.add_generation_prompt || request.continuation != Continuation::None;
+        let mut without = request.clone();
+        let all = Messages::take(&mut without);
+        without.continuation = Continuation::None;
+        let answers: Vec<usize> = (0..all.len()).filter(|index| all.role(*index) == "assistant").collect();
+        let (turns, is_whole) = self.turns(request, &prompt, &segments, &answers, |known| {
+            let up_to = |messages: usize, ask: bool| match messages == all.len() && !ask && !is_open {
                 true => Some(prompt.clone()),
-                false => self.render(template, &begun.until(messages, ask)).ok(),
+                false => {
+                    let mut before = without.clone();
+                    before.add_generation_prompt = ask;
+                    all.first(messages).put(&mut before);
+                    self.render(template, &before).ok()
+                }
             };
             let (asked, closed) = (|message| up_to(message, true), |message| up_to(message + 1, false));
             known.turns(asked, closed)
@@ -215,15 +219,15 @@ impl Asked<'_> {
         Segments { prompt, segments, generation, turns, limit }
     }
 
-    /// Has `find` find the turns of a prompt.
+    /// Has `find` find the turns of a prompt. `messages`: the assistant's.
     fn turns<T>(
         &self,
         request: &Request,
         prompt: &str,
         segments: &[Segment],
+        messages: &[usize],
         find: impl FnOnce(turns::Known) -> T,
     ) -> T {
-        let messages = answers(request);
         let turn = self.taught.turn(request.enable_thinking);
         let prefills = [true, false].map(|thinking| prefill(self.taught.turn(thinking)));
         let stops = turn.stops.iter().map(|stop| stop.trim());
@@ -232,7 +236,7 @@ impl Asked<'_> {
         find(turns::Known {
             prompt,
             segments,
-            messages: &messages,
+            messages,
             opening: &turn.opening,
             prefills: &prefills,
             ends: &ends,
@@ -246,44 +250,4 @@ fn prefill(turn: &TurnFormat) -> &str {
     let start = turn.reasoning.as_ref().map_or("", |reasoning| reasoning.start.trim());
     let at = turn.opening.rfind(start).filter(|_| !start.is_empty());
     at.map_or("", |at| turn.opening[at..].trim())
-}
-
-/// The assistant's messages.
-fn answers(request: &Request) -> Vec<usize> {
-    let roles: Vec<&str> = match &request.plain {
-        Some(given) => {
-            given.messages.as_array().into_iter().flatten().map(|m| m["role"].as_str().unwrap_or_default()).collect()
-        }
-        None => request.messages.iter().map(|message| message.role.as_str()).collect(),
-    };
-    (0..roles.len()).filter(|index| roles[*index] == "assistant").collect()
-}
-
-/// A request, to be cut off behind some of its messages.
-struct Begun {
-    without: Request,
-    messages: Vec<Message>,
-    plain: Arc<Value>,
-}
-
-impl Begun {
-    fn of(request: &Request) -> Begun {
-        let mut without = request.clone();
-        without.continuation = Continuation::None;
-        let messages = std::mem::take(&mut without.messages);
-        let plain = without.plain.as_mut().map(|given| std::mem::take(&mut given.messages)).unwrap_or_default();
-        Begun { without, messages, plain }
-    }
-
-    /// The request with its first messages. `ask`: for the model to answer.
-    fn until(&self, messages: usize, ask: bool) -> Request {
-        let mut before = self.without.clone();
-        before.add_generation_prompt = ask;
-        before.messages = self.messages.iter().take(messages).cloned().collect();
-        if let Some(given) = &mut before.plain {
-            let first = self.plain.as_array().into_iter().flatten().take(messages);
-            given.messages = Arc::new(first.cloned().collect());
-        }
-        before
-    }
 }

@@ -9,9 +9,8 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::{Origin, Segment};
-use chatparse_base::find::char_border_behind;
+use chatparse_base::find::{char_border_behind, shared};
 use chatparse_base::limits::{SEGMENT_GLUE, SEGMENT_RENDERS};
-use chatparse_jinja::shared;
 use chatparse_message::{REASONING, THINKING};
 
 /// A part of a model's turn.

@@ -2,16 +2,12 @@
 
 use chatparse::ChatTemplate;
 use chatparse::internals::analysis::{
-    Analysis, CallIdPosition, ContentMode, Layout, ReasoningMode, Source, ToolFormat, ToolsLayout, analyze, layout,
+    CallIdPosition, ContentMode, Layout, ReasoningMode, ToolFormat, ToolsLayout, analyze,
 };
 use chatparse::internals::template::Template;
 
-fn study(source: &str) -> Analysis {
-    analyze(&Template::new(source, "<s>", "</s>").expect("the template compiles"))
-}
-
 fn learn(source: &str) -> Layout {
-    layout(&study(source)).clone()
+    analyze(&Template::new(source, "<s>", "</s>").expect("the template compiles"))
 }
 
 /// A template of turns `<|role|>…<|end|>`: `text` writes an assistant's message, `prompt` opens its turn.
@@ -71,8 +67,7 @@ fn tags(mode: ReasoningMode, start: &str, end: &str) -> (ReasoningMode, String, 
 fn reasoning_in_the_history() {
     let text =
         "{%- if m.reasoning_content -%}{{- '<think>\\n' ~ m.reasoning_content ~ '\\n</think>\\n\\n' -}}{%- endif -%}";
-    let found = study(&turns(&[text, CONTENT].concat(), ""));
-    let layout = layout(&found);
+    let layout = learn(&turns(&[text, CONTENT].concat(), ""));
     assert_eq!((layout.reasoning.mode, &*layout.reasoning.start), (ReasoningMode::TagBased, "<think>\n"));
     assert_eq!(layout.reasoning.end, "\n</think>\n\n");
     assert_eq!(layout.assistant_start, "<|assistant|>");
@@ -376,8 +371,8 @@ fn each_part_of_a_turn_has_evidence() {
         assert!(evidence.iter().any(|item| item.field == part), "{part} came from nowhere");
     }
     let shown = evidence.iter().find(|item| item.field == "call").expect("calls");
-    let Source::Comparison { left, right, .. } = &shown.source else { panic!("{shown:?}") };
-    assert!(!left.contains("<a>") && right.contains("<a>{\"name\""), "{shown:?}");
+    let source = &shown.source;
+    assert!(!source.left.contains("<a>") && source.right.contains("<a>{\"name\""), "{shown:?}");
     assert_eq!(shown.to_json()["question"], "a reply / a call");
 }
 
@@ -409,7 +404,6 @@ fn hostile_templates_teach_little_and_do_no_harm() {
         tool_turns(&each_call(&(long.to_owned() + "{{- '[]<>' ~ f.name ~ f.arguments -}}"))),
     ];
     for source in sources {
-        let found = study(&source);
-        assert!(layout(&found).to_json().is_object(), "{source}");
+        assert!(learn(&source).to_json().is_object(), "{source}");
     }
 }

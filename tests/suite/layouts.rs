@@ -8,15 +8,14 @@
 use std::fs;
 use std::path::Path;
 
-use chatparse::internals::analysis::{Layout, analyze, layout};
+use chatparse::internals::analysis::{Layout, analyze};
 use chatparse::internals::template::Template;
 use chatparse::{ChatTemplate, Request, TemplateOptions};
 use serde_json::{Map, Value, json};
 
 fn learnt(path: &Path) -> Value {
     let source = fs::read_to_string(path).expect("the template is text");
-    let found = analyze(&Template::new(&source, "<BOS>", "<EOS>").expect("the template compiles"));
-    let layout = layout(&found);
+    let layout = analyze(&Template::new(&source, "<BOS>", "<EOS>").expect("the template compiles"));
     let set = layout.fields().into_iter().zip(Layout::default().fields()).filter(|(field, unset)| field != unset);
     Value::Object(set.map(|((name, value), _)| (name, value)).collect::<Map<_, _>>())
 }
@@ -72,7 +71,7 @@ fn said(source: &str, learn_only: bool) -> Vec<String> {
     let mut options = TemplateOptions::default();
     options.learn_only = learn_only;
     let template = ChatTemplate::with_options(source, &options).expect("the template compiles");
-    let layout = layout(template.analysis());
+    let layout = template.layout();
     // An id that is known for one: the model writes its own in its place.
     let id = Some(&layout.call_id.example).filter(|id| !id.is_empty());
     let is_said = |text: &str| {

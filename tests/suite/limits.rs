@@ -40,7 +40,7 @@ fn tool(parameters: Value) -> Value {
 fn render(source: &str) -> Result<String> {
     let template = ChatTemplate::new(source, "", "")?;
     template.caps();
-    template.analysis();
+    template.layout();
     Ok(template.params(&request(json!({"tools": tool(json!({}))})))?.prompt)
 }
 

@@ -477,7 +477,7 @@ fn a_thought_is_continued() {
         let begun = json!({"role": "assistant", "content": "", "reasoning_content": "First"});
         body["messages"].as_array_mut().unwrap().push(begun);
         let params = params(&template, &body);
-        let end = template.analysis().to_json()["reasoning"]["end"].as_str().unwrap().to_owned();
+        let end = template.layout().to_json()["reasoning"]["end"].as_str().unwrap().to_owned();
         let content = if style.template == "wrapped-content" { "<response>Good.</response>" } else { "Good." };
         let expected = json!({"reasoning": "First, this.", "content": "Good.", "calls": []});
         report.check(style.template, &params, &format!(", this.{end}{content}"), &expected);

@@ -85,7 +85,7 @@ fn templates() {
         // Caps, analysis, prompt and parser are made on the way.
         let Ok(template) = ChatTemplate::new(source, "", "") else { return };
         template.caps();
-        template.analysis();
+        template.layout();
         drop(template.params(&request));
     });
 }

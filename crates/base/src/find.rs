@@ -19,6 +19,21 @@ pub fn char_border_behind(text: &str, at: usize) -> usize {
     (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 
+/// The length of what two texts begin with in common, in whole characters.
+pub fn shared(a: &str, b: &str) -> usize {
+    const STEP: usize = 64;
+    let steps = a.as_bytes().chunks_exact(STEP).zip(b.as_bytes().chunks_exact(STEP));
+    let from = steps.take_while(|(a, b)| a == b).count() * STEP;
+    let rest = a.as_bytes()[from..].iter().zip(&b.as_bytes()[from..]);
+    char_border_before(b, from + rest.take_while(|(a, b)| a == b).count())
+}
+
+/// The length of what two texts end with in common, in whole characters.
+pub fn shared_end(a: &str, b: &str) -> usize {
+    let same = a.bytes().rev().zip(b.bytes().rev()).take_while(|(a, b)| a == b).count();
+    a.len() - char_border_behind(a, a.len() - same)
+}
+
 /// The first occurrence of a byte.
 pub fn find(byte: u8, text: &[u8]) -> Option<usize> {
     if text.len() < NEAR { eight_by_eight(text, |word| equal(word, byte)) } else { memchr(byte, text) }

@@ -236,6 +236,11 @@ pub const CACHED_FORMATS_BYTES: usize = 32 << 20;
 /// Maximum length of a probe's render from which a template's format is learnt, in bytes.
 pub const PROBE_BYTES: usize = 1 << 20;
 
+/// Maximum number of ends of prompts that open a turn, and of the bytes of each, that a template keeps in order to save a second
+/// render. Templates have a few, as thinking is on or off.
+pub const KNOWN_OPENINGS: usize = 16;
+pub const OPENING_BYTES: usize = 512;
+
 /// Maximum number of renders in search of labels that leave a prompt unchanged, of changes that move nothing but values, and twice
 /// of the ends of turns. Usually there are some five in all; each value that the template inspects adds some.
 pub const SEGMENT_RENDERS: usize = 40;

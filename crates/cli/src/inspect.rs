@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io::{self, Write};
 
-use chatparse::learnt::{Analysis, Evidence, Source};
+use chatparse::learnt::{Evidence, Layout};
 use chatparse::{ChatTemplate, Request, builtin};
 use serde_json::{Value, json};
 
@@ -111,7 +111,6 @@ impl Inspect {
 }
 
 fn to_json(template: &ChatTemplate) -> Value {
-    let analysis = template.analysis();
     let evidence: Vec<Value> = template.evidence().iter().map(Evidence::to_json).collect();
     let tried = template.choice().tried.iter();
     let tried = tried.map(|tried| json!({"reader": tried.reader, "cases": tried.cases, "read_back": tried.read_back}));
@@ -120,7 +119,7 @@ fn to_json(template: &ChatTemplate) -> Value {
         "reader": template.reader(),
         "tried": tried.collect::<Vec<_>>(),
         "proof": template.proof().to_json(),
-        "layout": analysis.to_json(),
+        "layout": template.layout().to_json(),
         "turn": template.turn(true).to_json(),
         "evidence": evidence,
     })
@@ -159,7 +158,7 @@ fn tokens(template: &ChatTemplate, word: &OsStr, given: &Tokens, screen: &mut Sc
 }
 
 /// The fields that say something, aligned.
-fn layout(layout: &Analysis, screen: &mut Screen) -> io::Result<()> {
+fn layout(layout: &Layout, screen: &mut Screen) -> io::Result<()> {
     let fields: Vec<_> = layout.fields().into_iter().filter(|(_, value)| !is_empty(value)).collect();
     let widest = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, value) in fields {
@@ -178,20 +177,17 @@ fn named(screen: &mut Screen, name: &str, indent: usize, widest: usize, paint: P
 
 /// The parts that two renders show, and where these differ.
 fn evidence(group: &[Evidence], screen: &mut Screen) -> io::Result<()> {
-    let Some(Source::Comparison { question, before, left, right, after }) = group.first().map(|item| &item.source)
-    else {
-        return Ok(());
-    };
-    screen.paint(Paint::Strong, &format!("  {question}\n"))?;
+    let Some(Evidence { source, .. }) = group.first() else { return Ok(()) };
+    screen.paint(Paint::Strong, &format!("  {}\n", source.question))?;
     let widest = group.iter().map(|item| item.field.chars().count()).max().unwrap_or(0);
     for item in group {
         named(screen, &item.field, INDENT, widest, Paint::Strong, &shown(&item.value))?;
     }
     let sides = [
-        ("before", Paint::Faint, before),
-        ("-", Paint::Red, left),
-        ("+", Paint::Green, right),
-        ("after", Paint::Faint, after),
+        ("before", Paint::Faint, &source.before),
+        ("-", Paint::Red, &source.left),
+        ("+", Paint::Green, &source.right),
+        ("after", Paint::Faint, &source.after),
     ];
     for (name, paint, text) in sides {
         named(screen, name, INDENT, "before".len(), paint, &escaped(text))?;

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering as Memory};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Object, ObjectRepr, Rest, Value, ValueOrKwargs};
@@ -24,12 +24,12 @@ use crate::python::pyrepr;
 use crate::python::scalar::{LABELS, labels, without_labels};
 use crate::reading::{self, Reads, charge_value};
 use crate::request::context::Variables;
-use crate::source::generation_prompt;
 use crate::source::macros;
+use crate::source::rewrite::token::open_block;
 use crate::source::rewrite::{Rewritten, excerpt, line_and_column, shortened};
 use chatparse_base::limits::{
-    LEARNING_WORK, PROBE_FUEL, PROBE_WORK, PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL, RENDER_WORK, SHALLOW_DEPTH,
-    STEP_WORK,
+    KNOWN_OPENINGS, LEARNING_WORK, OPENING_BYTES, PROBE_FUEL, PROBE_WORK, PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL,
+    RENDER_WORK, SHALLOW_DEPTH, STEP_WORK,
 };
 use chatparse_base::{Error, ErrorKind, Place, Result, stack};
 
@@ -43,7 +43,6 @@ const OPERATORS: &[(&str, Call)] = &[
     ("op.catch", macros::catch),
     ("op.dict", ops::dict),
     ("op.each", ops::each),
-    ("op.here", generation_prompt::here),
     ("op.generation", generation),
     ("op.ge", |_, args| ops::compares(args, Ordering::is_ge)),
     ("op.gt", |_, args| ops::compares(args, Ordering::is_gt)),
@@ -55,7 +54,6 @@ const OPERATORS: &[(&str, Call)] = &[
     ("op.minus", ops::minus),
     ("op.mod", ops::modulo),
     ("op.mul", ops::multiply),
-    ("op.other", generation_prompt::other),
     ("op.plus", ops::plus),
     ("op.read", ops::read),
     ("op.slice", ops::slice),
@@ -148,6 +146,8 @@ const ORIGIN: &str = " origin";
 #[derive(Clone)]
 pub(crate) struct Engine {
     env: Environment<'static>,
+    /// The openings of turns that its prompts ended with.
+    pub(crate) openings: Arc<Openings>,
     /// What renders of probes may use; `None` for other renders.
     learning: Option<Arc<Learning>>,
 }
@@ -165,7 +165,7 @@ impl Engine {
         let mut env = self.env.clone();
         env.set_fuel(Some(PROBE_FUEL));
         let learning = Learning { left: AtomicU64::new(LEARNING_WORK), over: Arc::clone(over) };
-        Engine { env, learning: Some(Arc::new(learning)) }
+        Engine { env, openings: Arc::clone(&self.openings), learning: Some(Arc::new(learning)) }
     }
 
     /// Turns on labels for blocks.
@@ -173,14 +173,24 @@ impl Engine {
         self.env.add_global(LABELS, Value::from(labels.text()));
     }
 
-    /// Renders the template, on the caller's stack where that will do. The context is made anew for each try, because a template may
-    /// change its values.
-    pub(crate) fn render(&self, context: impl Fn() -> Result<Value> + Sync) -> Result<String> {
-        match self.write(context()?, Prompt::default()) {
+    /// Renders the template, on the caller's stack where that will do. The variables are made anew for each try, because a template may
+    /// change their values. The second result is how much of the prompt was written when the template first asked whether to open a
+    /// turn; `None` if it did not.
+    pub(crate) fn render<'v>(
+        &self,
+        variables: impl Fn() -> Result<Variables<'v>> + Sync,
+    ) -> Result<(String, Option<usize>)> {
+        let write = |engine: &Engine| -> Result<(String, Option<usize>)> {
+            let prompt = Prompt::default();
+            let watch = Arc::clone(&prompt.watch);
+            let text = engine.write(variables()?.value(Arc::clone(&watch)), prompt)?;
+            Ok((text, watch.read_at()))
+        };
+        match write(self) {
             Err(error) if is_too_deep(error.message()) => stack::deep(|| {
                 let mut deep = self.clone();
                 deep.env.set_recursion_limit(RENDER_DEPTH);
-                deep.write(context()?, Prompt::default())
+                write(&deep)
             }),
             rendered => rendered,
         }
@@ -189,14 +199,6 @@ impl Engine {
     /// Renders a short probe.
     pub(crate) fn try_with(&self, context: Value) -> Result<String> {
         self.write(context, Prompt::default())
-    }
-
-    /// Renders a template that was compiled for both prompts: the requested one and the opposite one. `None` if either
-    /// fails.
-    pub(crate) fn render_both(&self, variables: Variables) -> Option<(String, String)> {
-        let prompt = Prompt::default();
-        let (context, marks) = variables.for_both(prompt.written.clone());
-        marks.split(self.write(context, prompt).ok()?)
     }
 
     fn write(&self, context: Value, mut prompt: Prompt) -> Result<String> {
@@ -226,6 +228,29 @@ impl Engine {
             (_, Err(error)) if error.kind() == EngineErrorKind::OutOfFuel => Err(failed(error)),
             // What was used up may have led to another error.
             (Err(error), _) | (Ok(()), Err(error)) => Err(failed(error)),
+        }
+    }
+}
+
+/// What is known of a template's ways to open a turn: the ends of prompts, from where the template asks whether to open one, and how
+/// much of each the prompt without an opening has, too.
+#[derive(Default)]
+pub(crate) struct Openings(Mutex<Vec<(bool, String, usize)>>);
+
+impl Openings {
+    /// `plain`: as transformers renders, so that the variable is never undefined.
+    pub(crate) fn get(&self, plain: bool, end: &str) -> Option<usize> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = known.iter().filter(|(is_plain, known, _)| *is_plain == plain && known == end);
+        found.next().map(|(_, _, shared)| *shared)
+    }
+
+    /// Keeps a short one; the oldest goes where there are many.
+    pub(crate) fn keep(&self, plain: bool, end: &str, shared: usize) {
+        if end.len() <= OPENING_BYTES && self.get(plain, end).is_none() {
+            let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            known.insert(0, (plain, end.to_owned(), shared));
+            known.truncate(KNOWN_OPENINGS);
         }
     }
 }
@@ -271,7 +296,7 @@ pub(crate) fn compile(rewritten: Rewritten, source: &str) -> Result<Engine> {
         return Err(error);
     }
     env.add_global(ORIGIN, Value::from_object(origin));
-    Ok(Engine { env, learning: None })
+    Ok(Engine { env, openings: Arc::default(), learning: None })
 }
 
 /// The engine without a template. Each template has its own, because a shared static one would look like a leak to hosts.
@@ -320,17 +345,37 @@ fn empty() -> Environment<'static> {
     env
 }
 
+/// How far a render has come, and how far it was when its template first read [`crate::request::context::ASKS`].
+#[derive(Debug)]
+pub(crate) struct Watch {
+    written: AtomicUsize,
+    read: AtomicUsize,
+}
+
+impl Watch {
+    const NEVER: usize = usize::MAX;
+
+    /// Notes that the variable is read.
+    pub(crate) fn reads(&self) {
+        self.read.fetch_min(self.written.load(Memory::Relaxed), Memory::Relaxed);
+    }
+
+    fn read_at(&self) -> Option<usize> {
+        Some(self.read.load(Memory::Relaxed)).filter(|at| *at != Watch::NEVER)
+    }
+}
+
 /// Collects the output, up to its limit.
 struct Prompt {
     text: Vec<u8>,
-    /// The length of the text so far, shared with the marks.
-    written: Arc<AtomicUsize>,
+    watch: Arc<Watch>,
 }
 
 impl Default for Prompt {
     /// Reserves space for a short prompt.
     fn default() -> Self {
-        Prompt { text: Vec::with_capacity(2048), written: Arc::default() }
+        let watch = Watch { written: AtomicUsize::new(0), read: AtomicUsize::new(Watch::NEVER) };
+        Prompt { text: Vec::with_capacity(2048), watch: Arc::new(watch) }
     }
 }
 
@@ -340,7 +385,7 @@ impl io::Write for Prompt {
             return Err(io::Error::other("the prompt is too long"));
         }
         self.text.extend_from_slice(text);
-        self.written.store(self.text.len(), Memory::Relaxed);
+        self.watch.written.store(self.text.len(), Memory::Relaxed);
         Ok(text.len())
     }
 
@@ -397,7 +442,7 @@ fn failure(error: &minijinja::Error, origin: &Origin) -> Error {
         Some(detail) if detail.starts_with("unknown statement end") => origin.tag(error),
         _ => None,
     };
-    if let Some((name, at)) = up_to.and_then(|to| generation_prompt::open_block(&origin.source[..to])) {
+    if let Some((name, at)) = up_to.and_then(|to| open_block(&origin.source[..to])) {
         what.push_str(&format!(
             "; the innermost open block is {name}, in line {}",
             line_and_column(&origin.source, at).0

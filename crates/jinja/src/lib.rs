@@ -36,7 +36,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value};
 
-use chatparse_base::find::char_border_before;
+use chatparse_base::find::shared;
 use chatparse_base::limits::TEMPLATE_BYTES;
 use chatparse_base::stack;
 use chatparse_message::text_part;
@@ -50,9 +50,8 @@ pub use request::continued::{cut, whole};
 pub use request::messages::Messages;
 pub use request::offered::offered;
 pub use request::plain::plain;
-pub use request::prepare::{Prepared, prepare, resolve};
+pub use request::prepare::{Prepared, ReasoningIn, prepare, resolve};
 use request::{context, media, offered, prepare};
-use source::generation_prompt::BothPrompts;
 pub use source::texts::{SourceParts, SourceText, place};
 use source::{macros, rewrite};
 
@@ -156,14 +155,14 @@ pub struct Template {
     source: String,
     bos: String,
     eos: String,
-    compiled: Compiled,
+    engine: Engine,
     /// The source without the patches for known faults, and with macros that do not see their callers' variables.
     unpatched: Option<Arc<Unpatched>>,
     ways: prepare::Ways,
     caps: OnceLock<Caps>,
     shows_any_arguments: OnceLock<bool>,
     named_by_id: OnceLock<bool>,
-    reasoning_in: OnceLock<prepare::ReasoningIn>,
+    reasoning_in: OnceLock<ReasoningIn>,
     /// How the content of each role may be given.
     forms: [OnceLock<Form>; caps::ROLES.len()],
     media: OnceLock<media::Shown>,
@@ -175,30 +174,21 @@ pub struct Template {
     labels: Option<Labels>,
 }
 
-/// A compiled source.
-#[derive(Clone)]
-struct Compiled {
-    engine: Engine,
-    both_prompts: BothPrompts,
-}
-
-impl Compiled {
-    /// `callers`: the variables that macros may read of their callers.
-    fn new(source: &str, callers: &[&str]) -> Result<Self> {
-        let for_both = rewrite::rewrite_for_both(source, callers)
-            .and_then(|(text, both)| Some((env::compile(text, source).ok()?, both)));
-        let (engine, both_prompts) = match for_both {
-            Some(compiled) => compiled,
-            None => (env::compile(rewrite::rewrite(source, callers)?, source)?, BothPrompts::Anywhere),
-        };
-        Ok(Compiled { engine, both_prompts })
-    }
+/// The engine for a source. `callers`: the variables that macros may read of their callers.
+fn compiled(source: &str, callers: &[&str]) -> Result<Engine> {
+    env::compile(rewrite::rewrite(source, callers)?, source)
 }
 
 /// The source without its patches, with Jinja's scopes, compiled on first use.
 struct Unpatched {
     source: String,
-    compiled: OnceLock<Result<Compiled>>,
+    engine: OnceLock<Result<Engine>>,
+}
+
+impl Unpatched {
+    fn engine(&self) -> &Result<Engine> {
+        self.engine.get_or_init(|| stack::deep(|| compiled(&self.source, &[])))
+    }
 }
 
 impl Template {
@@ -222,16 +212,16 @@ impl Template {
         let whole = rewrite::normalize(source);
         let source = rewrite::patched(&whole);
         let callers = macros::callers(&whole);
-        let compiled = Compiled::new(source.as_deref().unwrap_or(&whole), &callers)?;
+        let engine = compiled(source.as_deref().unwrap_or(&whole), &callers)?;
         let differs = source.is_some() || !callers.is_empty();
-        let unpatched = differs.then(|| Arc::new(Unpatched { source: whole.clone(), compiled: OnceLock::new() }));
+        let unpatched = differs.then(|| Arc::new(Unpatched { source: whole.clone(), engine: OnceLock::new() }));
         let source = source.unwrap_or(whole);
         Ok(Template {
             ways: prepare::Ways::of(&source),
             source,
             bos: bos.to_owned(),
             eos: eos.to_owned(),
-            compiled,
+            engine,
             unpatched,
             caps: OnceLock::new(),
             shows_any_arguments: OnceLock::new(),
@@ -250,26 +240,22 @@ impl Template {
     /// all others fail.
     pub fn probing(&self) -> Template {
         let mut probing = self.clone();
-        probing.compiled.engine = self.compiled.engine.for_probes(&self.over);
+        probing.engine = self.engine.for_probes(&self.over);
         probing
     }
 
     /// The same template for conversations with labels in their texts.
     pub fn labelled(&self, labels: Labels) -> Template {
-        let show = |compiled: &Compiled| {
-            let mut compiled = compiled.clone();
-            compiled.engine.show_labels(&labels);
-            compiled
+        let show = |engine: &Engine| {
+            let mut engine = engine.clone();
+            engine.show_labels(&labels);
+            engine
         };
         let unpatched = self.unpatched.as_ref().map(|unpatched| {
-            let Unpatched { source, compiled } = &**unpatched;
-            let compiled = compiled.get_or_init(|| stack::deep(|| Compiled::new(source, &[])));
-            Arc::new(Unpatched {
-                source: source.clone(),
-                compiled: compiled.as_ref().map(show).map_err(Error::clone).into(),
-            })
+            let engine = unpatched.engine().as_ref().map(show).map_err(Error::clone).into();
+            Arc::new(Unpatched { source: unpatched.source.clone(), engine })
         });
-        Template { compiled: show(&self.compiled), unpatched, labels: Some(labels), ..self.clone() }
+        Template { engine: show(&self.engine), unpatched, labels: Some(labels), ..self.clone() }
     }
 
     /// The template's text: with line feeds only, without the last one, and with the patches for known faults.
@@ -299,7 +285,7 @@ impl Template {
 
     /// The engine for the renders that find out what the template takes.
     fn trials(&self) -> &Engine {
-        self.trials.get_or_init(|| self.compiled.engine.for_probes(&self.over))
+        self.trials.get_or_init(|| self.engine.for_probes(&self.over))
     }
 
     /// The template's capabilities. The first call determines them, with a few renders.
@@ -333,10 +319,10 @@ impl Template {
     }
 
     /// Where the template reads reasoning.
-    fn reasoning_in(&self) -> prepare::ReasoningIn {
+    pub fn reasoning_in(&self) -> ReasoningIn {
         *self
             .reasoning_in
-            .get_or_init(|| prepare::ReasoningIn::of(&self.source, |message| caps::prompt_with(self.trials(), message)))
+            .get_or_init(|| ReasoningIn::of(&self.source, |message| caps::prompt_with(self.trials(), message)))
     }
 
     /// How the content of this role may be given.
@@ -351,52 +337,49 @@ impl Template {
     /// [`ErrorKind::Template`] with the line where the template raises or fails, [`ErrorKind::Limit`] where it
     /// takes too many steps, recurses too deeply or builds too much text.
     pub fn render(&self, conversation: &Conversation) -> Result<String> {
-        self.compiled(conversation)?.engine.render(|| Ok(self.context(conversation)?.value()))
+        Ok(self.rendered(conversation)?.0)
     }
 
-    fn compiled(&self, conversation: &Conversation) -> Result<&Compiled> {
+    /// The same, with how much of the prompt does not depend on whether it opens a turn; `None`: nothing does.
+    fn rendered(&self, conversation: &Conversation) -> Result<(String, Option<usize>)> {
+        self.engine(conversation)?.render(|| {
+            let context = context::conversation(conversation, &self.bos, &self.eos, self.labels.as_ref());
+            context.map_err(|error| Error::invalid(format!("the conversation: {error}")))
+        })
+    }
+
+    fn engine(&self, conversation: &Conversation) -> Result<&Engine> {
         match &self.unpatched {
-            Some(unpatched) if conversation.plain => {
-                let compiled = unpatched.compiled.get_or_init(|| stack::deep(|| Compiled::new(&unpatched.source, &[])));
-                compiled.as_ref().map_err(Clone::clone)
-            }
-            _ => Ok(&self.compiled),
+            Some(unpatched) if conversation.plain => unpatched.engine().as_ref().map_err(Clone::clone),
+            _ => Ok(&self.engine),
         }
     }
 
-    fn context<'c>(&self, conversation: &'c Conversation) -> Result<context::Variables<'c>> {
-        let context = context::conversation(conversation, &self.bos, &self.eos, self.labels.as_ref());
-        context.map_err(|error| Error::invalid(format!("the conversation: {error}")))
-    }
-
     /// Renders a conversation, and returns the prompt and the generation prompt: the end of the render with it, after the
-    /// common prefix with the render without it. The common part is rendered once if the source allows that.
+    /// common prefix with the render without it. Both renders are equal up to where the template first asks which one it is. If a
+    /// prompt went on from there in the same way before, one render is enough.
     ///
     /// Errors: as [`Template::render`].
     pub fn render_with_generation_prompt(&self, conversation: &Conversation) -> Result<(String, String)> {
-        let expected = conversation.add_generation_prompt;
-        let compiled = self.compiled(conversation)?;
-        let (prompt, other) = match compiled.both_prompts {
-            BothPrompts::Unused => return Ok((self.render(conversation)?, String::new())),
-            BothPrompts::Last => {
-                let both = compiled.engine.render_both(self.context(conversation)?);
-                // On an error, two separate renders give the best message.
-                both.map_or_else(|| self.render_twice(conversation), Ok)?
-            }
-            BothPrompts::Anywhere => self.render_twice(conversation)?,
-        };
-        let (without, with) = if expected { (&other, &prompt) } else { (&prompt, &other) };
-        let generation_prompt = with[shared(without, with)..].to_owned();
-        Ok((prompt, generation_prompt))
-    }
-
-    fn render_twice(&self, conversation: &Conversation) -> Result<(String, String)> {
-        let prompt = self.render(conversation)?;
-        let other = !conversation.add_generation_prompt;
-        let other = self.render(&Conversation { add_generation_prompt: other, ..conversation.clone() });
+        let (prompt, same) = self.rendered(conversation)?;
+        let Some(end) = same.and_then(|same| prompt.get(same..)) else { return Ok((prompt, String::new())) };
+        let asks = conversation.add_generation_prompt;
+        // A variable of the request may be what the other prompt has.
+        let openings = &self.engine(conversation)?.openings;
+        let openings = Some(openings).filter(|_| asks && !conversation.extra.contains_key(context::ASKS));
+        if let Some(shared) = openings.and_then(|openings| openings.get(conversation.plain, end)) {
+            let opening = end[shared..].to_owned();
+            return Ok((prompt, opening));
+        }
+        let other = self.render(&Conversation { add_generation_prompt: !asks, ..conversation.clone() });
         // A prompt that asks for no answer needs no opening of one.
-        let other = if conversation.add_generation_prompt { other? } else { other.unwrap_or_else(|_| prompt.clone()) };
-        Ok((prompt, other))
+        let other = if asks { other? } else { other.unwrap_or_else(|_| prompt.clone()) };
+        let (without, with) = if asks { (&other, &prompt) } else { (&prompt, &other) };
+        let opening = with[shared(without, with)..].to_owned();
+        if let Some(shared) = end.len().checked_sub(opening.len()) {
+            openings.inspect(|openings| openings.keep(conversation.plain, end, shared));
+        }
+        Ok((prompt, opening))
     }
 }
 
@@ -406,15 +389,6 @@ pub fn system_clock() -> Option<i64> {
         return None;
     }
     Some(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64))
-}
-
-/// The length of the common prefix.
-pub fn shared(a: &str, b: &str) -> usize {
-    const STEP: usize = 64;
-    let steps = a.as_bytes().chunks_exact(STEP).zip(b.as_bytes().chunks_exact(STEP));
-    let from = steps.take_while(|(a, b)| a == b).count() * STEP;
-    let rest = a.as_bytes()[from..].iter().zip(&b.as_bytes()[from..]);
-    char_border_before(b, from + rest.take_while(|(a, b)| a == b).count())
 }
 
 impl fmt::Debug for Template {

@@ -139,7 +139,7 @@ pub fn case(bytes: &[u8]) {
     let request = known::request(choices.below(known::REQUESTS));
     let request = Request::from_json(&request).unwrap_or_else(|error| panic!("{error}"));
     template.caps();
-    template.analysis();
+    template.layout();
     let params = match template.params(&request) {
         Ok(params) => params,
         Err(error) => return expected(&source, &error),

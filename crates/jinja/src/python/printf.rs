@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use minijinja::Error;
+use minijinja::formatting::FormatStyle;
 use minijinja::value::{Value, ValueKind};
 
 use crate::budget::{self, check_text};
@@ -11,7 +12,7 @@ use crate::python::numbers::{self, integer};
 use crate::python::pyobject::{Dict, List, as_text};
 use crate::python::pyrepr::{self, repr, text};
 use crate::python::scalar::without_labels;
-use crate::python::spec::{Spec, leading_number, wrong};
+use crate::python::spec::{self, leading_number, wrong};
 
 /// The maximum length of nested braces, and of the text that replaces them.
 const NESTED: usize = 100;
@@ -120,24 +121,19 @@ fn conversion<'t>(rest: &'t str, all: &Value, next: &mut Values, out: &mut Strin
     if next.used == 0 {
         next.used = 1;
     }
-    let size = |size: i64| usize::try_from(size.unsigned_abs()).unwrap_or(usize::MAX);
-    let spec = Spec {
-        align: Some(if left { '<' } else { '>' }),
-        sign: if flags.contains('+') { Some('+') } else { flags.contains(' ').then_some(' ') },
-        alternate: flags.contains('#'),
-        width: width.map_or(0, size),
-        precision: precision.map(size),
-        kind: Some(kind),
-        ..Spec::default()
-    };
     let value = if matches!(kind, 's' | 'r' | 'a') { value } else { without_labels(&[value])[0].clone() };
-    let padded = Spec { fill: '0', align: Some('='), ..spec.clone() };
-    let number = if flags.contains('0') && !left { &padded } else { &spec };
+    let size =
+        |mark: &str, size: Option<i64>| size.map_or_else(String::new, |size| format!("{mark}{}", size.unsigned_abs()));
+    let (minus, width, precision) = (if left { "-" } else { "" }, size("", width), size(".", precision));
+    let text =
+        |text: &str, precision: &str| spec::text(FormatStyle::Printf, &[minus, &width, precision].concat(), text);
+    let sized = [minus, flags, &width, &precision].concat();
+    let number = |kind: char, value: &Value| spec::number(FormatStyle::Printf, &sized, Some(kind), value);
     out.push_str(&match kind {
-        's' | 'r' | 'a' => spec.text(&next.work.text(&value, kind)?)?,
-        'c' => Spec { precision: None, ..spec }.text(&character(&value)?)?,
-        'd' | 'i' | 'u' => number.number(&whole(&value)?)?,
-        'o' | 'x' | 'X' | 'e' | 'E' | 'f' | 'F' | 'g' | 'G' => number.number(&value)?,
+        's' | 'r' | 'a' => text(&next.work.text(&value, kind)?, &precision)?,
+        'c' => text(&character(&value)?, "")?,
+        'd' | 'i' | 'u' => number('d', &whole(&value)?)?,
+        'o' | 'x' | 'X' | 'e' | 'E' | 'f' | 'F' | 'g' | 'G' => number(kind, &value)?,
         _ => return Err(wrong(format!("%{kind} is not known"))),
     });
     Ok(&rest[kind.len_utf8()..])
@@ -292,25 +288,27 @@ fn laid_out(value: &Value, spec: &str) -> Result<String, Error> {
     if spec.is_empty() {
         return Ok(text(value).into_owned());
     }
-    let mut spec = Spec::parse(spec)?;
-    let is_text = as_text(value);
-    match (is_text, value.kind(), spec.kind) {
+    let kind = spec.chars().next_back().filter(|c| c.is_ascii_alphabetic() || *c == '%');
+    let sized = &spec[..spec.len() - kind.map_or(0, char::len_utf8)];
+    match (as_text(value), value.kind(), kind) {
         (Some(text), _, None | Some('s')) => {
-            if spec.align == Some('=') && spec.fill == '0' {
-                spec.align = Some('<');
-            }
-            if spec.align == Some('=') || spec.sign.is_some() || spec.grouping.is_some() || spec.alternate {
+            let align = sized.find(['<', '>', '^', '=']).filter(|at| sized[..*at].chars().count() < 2);
+            if sized[align.map_or(0, |at| at + 1)..].contains(['+', ' ', '#', ',', '_']) {
                 return Err(wrong("a text has neither sign nor digits"));
             }
-            spec.text(text)
+            // Zeros follow a text.
+            let zeros = sized.strip_prefix('0').map(|width| format!("0<{width}"));
+            spec::text(FormatStyle::StrFormat, zeros.as_deref().unwrap_or(sized), text)
         }
-        (_, ValueKind::Number | ValueKind::Bool, Some('c')) => spec.text(&character(value)?),
+        (_, ValueKind::Number | ValueKind::Bool, Some('c')) => {
+            spec::text(FormatStyle::StrFormat, sized, &character(value)?)
+        }
         (_, ValueKind::Number | ValueKind::Bool, kind) => {
             let whole = matches!(kind, None | Some('b' | 'o' | 'x' | 'X' | 'd' | 'n')) && integer(value).is_some();
-            if whole && spec.precision.is_some() || matches!(kind, Some('i' | 'u')) {
+            if whole && sized.contains('.') {
                 return Err(wrong("an integer has no digits behind the point"));
             }
-            spec.number(value)
+            spec::number(FormatStyle::StrFormat, sized, kind, value)
         }
         _ => Err(wrong(format!("{} cannot be formatted", value.kind()))),
     }

@@ -1,44 +1,36 @@
 //! The variables that one render sees.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
 use minijinja::Error;
 use minijinja::value::{Enumerator, Object, Value};
 use serde_json::{Map, Value as Json};
 
 use crate::Conversation;
+use crate::env::Watch;
 use crate::probe::labels::Labels;
 use crate::python::from_json::labelled;
 use crate::python::pydict::Map as Pairs;
 use crate::python::strftime;
-use crate::source::generation_prompt::{self, Marks};
 
 /// The variable that holds the render's clock. The space keeps templates from naming it.
 pub(crate) const NOW: &str = " now";
+
+/// The variable that asks for the opening of the assistant's turn.
+pub(crate) const ASKS: &str = "add_generation_prompt";
 
 /// The context of a conversation. Later variables replace earlier ones of the same name.
 pub(crate) struct Variables<'c> {
     set: Vec<(&'c str, Value)>,
     now: Option<i64>,
     has_dates: bool,
-    /// The value of [`generation_prompt::NAME`] for the opposite request.
-    other_generation_prompt: Value,
 }
 
 impl Variables<'_> {
-    /// The context as an engine value.
-    pub(crate) fn value(self) -> Value {
+    /// The context as an engine value. `watch` is told when [`ASKS`] is read.
+    pub(crate) fn value(self, watch: Arc<Watch>) -> Value {
         let set = self.set.into_iter().map(|(name, value)| (Value::from(name), value));
-        Value::from_object(Root { set: Pairs::of(set.collect()), now: self.now, has_dates: self.has_dates })
-    }
-
-    /// Prepares a render that writes both prompts. Returns the context and the marks that the render leaves in an output
-    /// that counts its bytes in `written`.
-    pub(crate) fn for_both(mut self, written: Arc<AtomicUsize>) -> (Value, Arc<Marks>) {
-        let marks = Marks::new(written, std::mem::take(&mut self.other_generation_prompt));
-        self.set.push((generation_prompt::MARKS, Value::from_dyn_object(marks.clone())));
-        (self.value(), marks)
+        Value::from_object(Root { set: Pairs::of(set.collect()), now: self.now, has_dates: self.has_dates, watch })
     }
 }
 
@@ -49,6 +41,7 @@ struct Root {
     /// The time for rarely used variables, which are computed on access.
     now: Option<i64>,
     has_dates: bool,
+    watch: Arc<Watch>,
 }
 
 const DATES: [(&str, &str); 2] = [("datetime", "%b %d %Y"), ("date_string", "%d %b %Y")];
@@ -66,6 +59,9 @@ impl Object for Root {
     }
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        if key == ASKS {
+            self.watch.reads();
+        }
         self.set.get_by_str(key).or_else(|| match key {
             NOW => self.now.map(Value::from),
             _ => {
@@ -108,15 +104,10 @@ pub(crate) fn conversation<'c>(
     for (name, value) in &conversation.extra {
         set.push((name, from_json(value)?));
     }
-    let mut other_generation_prompt = Value::from(!conversation.add_generation_prompt);
     if is_plain || conversation.add_generation_prompt {
-        set.push((generation_prompt::NAME, Value::from(conversation.add_generation_prompt)));
+        set.push((ASKS, Value::from(conversation.add_generation_prompt)));
     }
-    if !is_plain && conversation.add_generation_prompt {
-        other_generation_prompt =
-            conversation.extra.get(generation_prompt::NAME).map(from_json).transpose()?.unwrap_or_default();
-    }
-    Ok(Variables { set, now: conversation.now, has_dates: !is_plain, other_generation_prompt })
+    Ok(Variables { set, now: conversation.now, has_dates: !is_plain })
 }
 
 /// Vendors name the same two switches differently: a value set under our name is set under all names.

@@ -42,7 +42,8 @@ pub(crate) struct Ways {
 
 /// Where a template reads reasoning, in addition to the usual field.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum ReasoningIn {
+pub enum ReasoningIn {
+    /// In `reasoning_content`, or nowhere.
     Usual,
     /// Another field: one of [`REASONING`].
     Field(&'static str),

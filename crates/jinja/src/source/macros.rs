@@ -13,7 +13,7 @@ use minijinja::{Error, State};
 use crate::builtins::args::Args;
 use crate::python::pyobject::{Dict, List};
 use crate::source::rewrite::expr::{Rewriter, Stop};
-use crate::source::rewrite::token::{self, Token, find_tag};
+use crate::source::rewrite::token::{Token, find_tag, tokens};
 
 /// The tags to insert behind a macro's opening tag, and behind its closing one. The end of the last tag is missing in each.
 #[derive(Default)]
@@ -187,16 +187,6 @@ impl<'s> Scopes<'s> {
         }
         scopes
     }
-}
-
-/// The tokens in a tag that ends with `end`.
-fn tokens<'s>(source: &'s str, from: usize, end: &'static str) -> impl Iterator<Item = Token<'s>> {
-    let mut pos = from;
-    std::iter::from_fn(move || {
-        let (token, _, next) = token::next(source, pos, end, false);
-        pos = next;
-        (!matches!(token, Token::End(_) | Token::None)).then_some(token)
-    })
 }
 
 /// The names in a tag.

@@ -1,6 +1,7 @@
 //! [`Diff`]: splits two renders of one template into the text that they share and the text that only one of them has.
 
 use super::markup::{Markup, Segment};
+use chatparse_base::find::{shared, shared_end};
 
 /// `a` is `prefix + left + suffix`, `b` is `prefix + right + suffix`. Markers are never split: two different markers share
 /// nothing, even if they begin or end alike.
@@ -19,22 +20,17 @@ impl<'a> Diff<'a> {
         if let Some(added) = b.strip_prefix(a) {
             return Diff { prefix: a, left: "", right: added, suffix: "" };
         }
-        let tail =
-            shared(Markup::new(a).segments().into_iter().rev(), Markup::new(b).segments().into_iter().rev(), |a, b| {
-                common(a.chars().rev(), b.chars().rev())
-            });
+        let segments = |text: &'a str| Markup::new(text).segments().into_iter();
+        let tail = in_common(segments(a).rev(), segments(b).rev(), shared_end);
         let (rest_a, rest_b) = (&a[..a.len() - tail], &b[..b.len() - tail]);
-        let head =
-            shared(Markup::new(rest_a).segments().into_iter(), Markup::new(rest_b).segments().into_iter(), |a, b| {
-                common(a.chars(), b.chars())
-            });
+        let head = in_common(segments(rest_a), segments(rest_b), shared);
         Diff { prefix: &a[..head], left: &rest_a[head..], right: &rest_b[head..], suffix: &a[a.len() - tail..] }
     }
 }
 
 /// The number of bytes that two lists of segments share: equal segments, and of the first two that differ what `within`
 /// says, if both are text.
-fn shared<'a>(
+fn in_common<'a>(
     a: impl Iterator<Item = Segment<'a>>,
     b: impl Iterator<Item = Segment<'a>>,
     within: fn(&str, &str) -> usize,
@@ -50,11 +46,6 @@ fn shared<'a>(
         size += a.as_str().len();
     }
     size
-}
-
-/// The bytes of the characters that both begin with.
-pub(super) fn common(a: impl Iterator<Item = char>, b: impl Iterator<Item = char>) -> usize {
-    a.zip(b).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum()
 }
 
 #[cfg(test)]

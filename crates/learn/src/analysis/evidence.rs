@@ -21,33 +21,30 @@ pub struct Evidence {
     /// How it is written, one text for each form.
     pub value: Value,
     /// The two renders that show it.
-    pub source: Source,
+    pub source: Comparison,
 }
 
-/// Where a part was read from.
+/// Two renders that differ in one fact. Long texts are cut; `…` marks a cut.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Source {
-    /// Two renders that differ in one fact. Long texts are cut; `…` marks a cut.
-    Comparison {
-        /// The fact, e.g. `a reply without / with reasoning`.
-        question: &'static str,
-        /// The end of the text that both renders share before the difference.
-        before: String,
-        /// What only the first render has.
-        left: String,
-        /// What only the second render has.
-        right: String,
-        /// The start of the text that both renders share after it.
-        after: String,
-    },
+pub struct Comparison {
+    /// The fact, e.g. `a reply without / with reasoning`.
+    pub question: &'static str,
+    /// The end of the text that both renders share before the difference.
+    pub before: String,
+    /// What only the first render has.
+    pub left: String,
+    /// What only the second render has.
+    pub right: String,
+    /// The start of the text that both renders share after it.
+    pub after: String,
 }
 
-impl Source {
+impl Comparison {
     /// What two renders show about a question.
     fn of(question: &'static str, a: &str, b: &str) -> Self {
         let Diff { prefix, left, right, suffix } = Diff::between(a, b);
-        Source::Comparison {
+        Comparison {
             question,
             before: tail(prefix, CONTEXT),
             left: head(left, DIFFERENCE),
@@ -60,7 +57,7 @@ impl Source {
 impl Evidence {
     /// The evidence as one flat JSON object.
     pub fn to_json(&self) -> Value {
-        let Source::Comparison { question, before, left, right, after } = &self.source;
+        let Comparison { question, before, left, right, after } = &self.source;
         json!({"field": self.field, "value": self.value, "question": question, "before": before, "left": left,
             "right": right, "after": after})
     }
@@ -68,11 +65,12 @@ impl Evidence {
 
 /// The evidence for each part of a turn that has some, in the order of [`TurnFormat::rows`].
 pub fn evidence(template: &Template, turn: &TurnFormat) -> Vec<Evidence> {
-    let Some(witness) = Witness::new(template) else { return Vec::new() };
+    let Some(sampler) = Sampler::new(template, true) else { return Vec::new() };
+    let witness = Witness { sampler };
     let Value::Object(parts) = turn.to_json() else { return Vec::new() };
     let shown = |(field, value): (String, Value)| {
         let (question, a, b) = witness.pair(&field)?;
-        (a != b).then(|| Evidence { field, value, source: Source::of(question, &a, &b) })
+        (a != b).then(|| Evidence { field, value, source: Comparison::of(question, &a, &b) })
     };
     parts.into_iter().filter_map(shown).collect()
 }
@@ -83,10 +81,6 @@ struct Witness<'t> {
 }
 
 impl<'t> Witness<'t> {
-    fn new(template: &'t Template) -> Option<Witness<'t>> {
-        Some(Witness { sampler: Sampler::new(template, true)? })
-    }
-
     fn pair(&self, part: &str) -> Option<(&'static str, String, String)> {
         let text = |sample: Sample| self.sampler.plain(&sample);
         let calls = |calls: Vec<SampleCall>| Sample { calls, ..Sample::default() };

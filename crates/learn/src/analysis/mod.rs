@@ -44,37 +44,8 @@ mod markup;
 pub mod turn;
 mod view;
 
-pub use evidence::{Evidence, Source, evidence};
+pub use evidence::{Comparison, Evidence, evidence};
 pub use layout::{
     ArgumentsLayout, CallIdLayout, CallIdPosition, ContentLayout, ContentMode, FunctionLayout, Layout, ReasoningLayout,
     ReasoningMode, ToolFormat, ToolsLayout,
 };
-
-use serde_json::Value;
-
-use turn::TurnFormat;
-
-/// What was learnt of a template, by llama.cpp's names.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Analysis {
-    /// How the template writes.
-    pub layout: Layout,
-}
-
-impl Analysis {
-    /// The view of a learnt turn.
-    pub fn of(turn: &TurnFormat) -> Analysis {
-        Analysis { layout: Layout::of(turn) }
-    }
-
-    /// Every field of the layout by its dotted name, in a fixed order: modes are their names, markers are strings, switches are
-    /// booleans.
-    pub fn fields(&self) -> Vec<(String, Value)> {
-        self.layout.fields()
-    }
-
-    /// The same as one JSON object, a nested object for each group of fields.
-    pub fn to_json(&self) -> Value {
-        self.layout.to_json()
-    }
-}

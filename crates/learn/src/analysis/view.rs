@@ -6,13 +6,13 @@
 
 use serde_json::Value;
 
-use super::diff::common;
 use super::markup::{Marker, Markup, is_space, trim, trim_start};
 use super::turn::{CallForm, CallPiece, Edge, Glue, GluePiece, Members, Spot, TurnFormat, ValueKind};
 use super::{
     ArgumentsLayout, CallIdLayout, CallIdPosition, ContentLayout, ContentMode, FunctionLayout, Layout, ReasoningLayout,
     ReasoningMode, ToolFormat, ToolsLayout,
 };
+use chatparse_base::find::shared_end;
 use chatparse_base::limits::TURN_END_PIECES;
 
 /// The words of the call that is written out.
@@ -427,6 +427,6 @@ fn through_first_marker(text: &str) -> &str {
 
 /// The common end of two texts, from the border of a marker or a line on.
 fn common_end<'a>(a: &'a str, b: &str) -> &'a str {
-    let same = &a[a.len() - common(a.chars().rev(), b.chars().rev())..];
+    let same = &a[a.len() - shared_end(a, b)..];
     same.find(['<', '[', '\n']).map_or("", |at| &same[at..])
 }

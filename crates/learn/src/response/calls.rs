@@ -102,7 +102,7 @@ impl Object {
 
 /// Glue with a number for each placeholder.
 fn sample(glue: &Glue) -> String {
-    glue.shown().replace("{number}", "0").replace("{word}", "0")
+    glue.shown().replace("‹number›", "0").replace("‹word›", "0")
 }
 
 /// Shows all values in an object whose path has words only.

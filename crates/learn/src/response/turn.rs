@@ -13,6 +13,7 @@ use crate::analysis::turn::{
     ValueKind,
 };
 use chatparse_base::Result;
+use chatparse_base::find::shared;
 
 /// The names of the field of the reasoning.
 const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
@@ -221,9 +222,7 @@ impl Field {
             return Ok((String::new(), String::new()));
         };
         // What all ways begin with ends a call; the rest is behind the last.
-        let shared = |other: &String| text.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
-        let end = texts.iter().map(shared).min().unwrap_or(text.len());
-        let end = (0..=end).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        let end = texts.iter().map(|other| shared(text, other)).min().unwrap_or(text.len());
         let (close, rest) = text.split_at(end);
         Ok((close.trim().to_owned(), optional(way, place)?.unwrap_or_else(|| rest.trim_start().to_owned())))
     }

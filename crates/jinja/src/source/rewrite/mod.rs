@@ -8,7 +8,6 @@ use memchr::memmem;
 
 use self::expr::{Rewriter, Stop};
 use self::token::{Token, find_tag};
-use crate::source::generation_prompt::{self, BothPrompts, Found};
 use crate::source::macros::{self, Around, Extras};
 use chatparse_base::limits::{NAME_BYTES, OPEN_ELIFS, OPEN_SCOPES};
 use chatparse_base::{Error, ErrorKind, Place, Result};
@@ -59,23 +58,6 @@ pub(crate) struct Rewritten {
     pub(crate) tags: Vec<(usize, usize)>,
     /// The first tag whose syntax the pass does not know, if there is one.
     pub(crate) unread: Option<Error>,
-}
-
-/// Rewrites the source, with its end written twice if one render can then write two prompts; and how to render both.
-pub(crate) fn rewrite_for_both(source: &str, callers: &[&str]) -> Option<(Rewritten, BothPrompts)> {
-    let rewrite = |source| rewrite(source, callers).ok();
-    match generation_prompt::find(source) {
-        Found::Unused => Some((rewrite(source)?, BothPrompts::Unused)),
-        Found::Last(cut) => {
-            let (body, defaults, end) = (rewrite(cut.body)?, rewrite(&cut.defaults)?, rewrite(cut.end)?);
-            let (text, from) = generation_prompt::written(cut.mark, &body.text, &defaults.text, &end.text);
-            let behind = end.tags.into_iter().map(|(at, tag)| (from + at, cut.body.len() + tag));
-            let tags = body.tags.into_iter().chain(behind).collect();
-            let unread = body.unread.or(defaults.unread).or(end.unread);
-            Some((Rewritten { text, tags, unread }, BothPrompts::Last))
-        }
-        Found::Anywhere => None,
-    }
 }
 
 /// The line and the column of a position in a source, from 1.

@@ -55,6 +55,45 @@ pub(crate) fn next<'s>(source: &'s str, pos: usize, end: &str, in_brackets: bool
     }
 }
 
+/// The tokens in a tag that ends with `end`.
+pub(crate) fn tokens<'s>(source: &'s str, from: usize, end: &'static str) -> impl Iterator<Item = Token<'s>> {
+    let mut pos = from;
+    std::iter::from_fn(move || {
+        let (token, _, behind) = next(source, pos, end, false);
+        pos = behind;
+        (!matches!(token, Token::End(_) | Token::None)).then_some(token)
+    })
+}
+
+/// The name of the innermost block that is open at the end of a source, and its position.
+pub(crate) fn open_block(source: &str) -> Option<(&str, usize)> {
+    let (mut open, mut pos) = (Vec::new(), 0);
+    while let Some(start) = find_tag(source, pos) {
+        let inside = start + 2 + usize::from(source[start + 2..].starts_with(['-', '+']));
+        match source.as_bytes()[start + 1] {
+            b'#' => pos = start + source[start..].find("#}")? + 2,
+            b'{' => pos = tag_end(source, inside, "}}")?,
+            _ => {
+                pos = tag_end(source, inside, "%}")?;
+                let mut tokens = tokens(source, inside, "%}");
+                let Some(Token::Name(name)) = tokens.next() else { continue };
+                let opens = match name {
+                    // Nothing in it is a tag.
+                    "raw" => return None,
+                    "set" => tokens.find(|token| matches!(token, Token::Sign("=" | "|"))) != Some(Token::Sign("=")),
+                    _ => ["if", "for", "macro", "call", "filter", "with", "generation"].contains(&name),
+                };
+                match name.strip_prefix("end") {
+                    Some(_) => drop(open.pop()),
+                    None if opens => open.push((name, start)),
+                    None => {}
+                }
+            }
+        }
+    }
+    open.pop()
+}
+
 /// The end of the tag around `pos`, which `end` closes outside of strings and brackets.
 pub(crate) fn tag_end(source: &str, pos: usize, end: &str) -> Option<usize> {
     let bytes = source.as_bytes();

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use smol_str::SmolStr;
 
-use super::super::diff::common;
 use super::super::markup::{Markup, Segment};
+use chatparse_base::find::{shared, shared_end};
 
 /// Literal text between two parts. Four characters in it are placeholders for text that differs from call to call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,9 +87,16 @@ impl Glue {
         self.0.trim().is_empty()
     }
 
-    /// For display: `{name}`, `{key}` and `{number}` stand for text that differs from call to call.
+    /// For display: what differs from call to call stands between `‹` and `›`.
     pub fn shown(&self) -> String {
-        self.0.replace(NAME, "{name}").replace(KEY, "{key}").replace(COUNTER, "{number}").replace(WORD, "{word}")
+        let pieces = self.pieces().map(|piece| match piece {
+            GluePiece::Text(text) => text,
+            GluePiece::Name => "‹name›",
+            GluePiece::Key => "‹key›",
+            GluePiece::Counter => "‹number›",
+            GluePiece::Word => "‹word›",
+        });
+        pieces.collect()
     }
 
     /// The text up to the first placeholder.
@@ -213,7 +220,7 @@ impl Glue {
 
     fn start_of(all: &[&str]) -> Glue {
         let Some((first, others)) = all.split_first() else { return Glue::default() };
-        let end = others.iter().map(|other| common(first.chars(), other.chars())).min().unwrap_or(first.len());
+        let end = others.iter().map(|other| shared(first, other)).min().unwrap_or(first.len());
         let start = &first[..end];
         // Markers are not split. A marker in square brackets is a word that some of the glue closes.
         let goes_on = all.iter().any(|glue| glue.len() > end);
@@ -248,7 +255,7 @@ impl Glue {
     fn same_end<'g>(mut glues: impl Iterator<Item = &'g Glue>) -> &'g str {
         let mut same = glues.next().map_or("", |first| &first.0);
         for glue in glues {
-            same = &same[same.len() - common(same.chars().rev(), glue.chars().rev())..];
+            same = &same[same.len() - shared_end(same, &glue.0)..];
         }
         same
     }
@@ -270,7 +277,7 @@ impl Glue {
 
     /// The common end of both, from the border of a marker on.
     pub(super) fn shared_end(a: &Glue, b: &Glue) -> Glue {
-        let end = &a.0[a.0.len() - common(a.chars().rev(), b.chars().rev())..];
+        let end = &a.0[a.0.len() - shared_end(&a.0, &b.0)..];
         let closes = end.find(['<', '>']).filter(|at| end[*at..].starts_with('>') && at + 1 < end.len());
         Glue(end[closes.map_or(0, |at| at + 1)..].into())
     }
@@ -317,7 +324,7 @@ mod tests {
     fn echoes_and_counters_are_signs() {
         let echoes = Echoes { name: "f", key: "", counters: Some([1, 1]) };
         let glue = Glue::new("</f> 1 f1 x1:1", echoes).unwrap();
-        assert_eq!(glue.shown(), "</{name}> {number} {name}1 x1:{number}");
+        assert_eq!(glue.shown(), "</‹name›> ‹number› ‹name›1 x1:‹number›");
         let pieces: Vec<GluePiece> = glue.pieces().collect();
         assert_eq!(pieces[..3], [GluePiece::Text("</"), GluePiece::Name, GluePiece::Text("> ")]);
         assert_eq!(Glue::new("\u{e000}", echoes), None);

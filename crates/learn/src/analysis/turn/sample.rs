@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::super::diff::common;
 use super::super::markup::Markup;
 use super::{Glue, ValueKind};
+use chatparse_base::find::{shared, shared_end};
 use chatparse_base::limits::{PROBE_BYTES, TURN_BYTES};
-use chatparse_jinja::{Conversation, Marks, Template};
-use chatparse_message::text_part;
+use chatparse_jinja::{Conversation, Marks, ReasoningIn, Template};
+use chatparse_message::{REASONING, text_part};
 
 /// The user's message.
 pub(in crate::analysis) const QUESTION: &str = "Vexing jumbles, gladly solved";
@@ -167,31 +167,6 @@ pub(in crate::analysis) struct Sampler<'t> {
     seen: RefCell<Vec<(Sample, Option<Rc<str>>)>>,
 }
 
-/// The place in a message where the template expects reasoning.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum ReasoningIn {
-    Field(&'static str),
-    /// A part of the content with the type `thinking`.
-    Part,
-}
-
-impl ReasoningIn {
-    /// In order of how common they are.
-    const ALL: [ReasoningIn; 4] = [
-        ReasoningIn::Field("reasoning_content"),
-        ReasoningIn::Field("thinking"),
-        ReasoningIn::Field("reasoning"),
-        ReasoningIn::Part,
-    ];
-
-    fn is_named(&self, source: &str) -> bool {
-        match self {
-            ReasoningIn::Field(name) => source.contains(name),
-            ReasoningIn::Part => source.contains("thinking"),
-        }
-    }
-}
-
 impl<'t> Sampler<'t> {
     /// Returns `None` if the template rejects the question, or if marks change its renders.
     pub fn new(template: &'t Template, thinking: bool) -> Option<Sampler<'t>> {
@@ -220,14 +195,11 @@ impl<'t> Sampler<'t> {
         }
         // The opening follows the question. If the prompt is not an addition to it, the opening is unknown.
         sampler.opening = sampler.prompt.strip_prefix(&*sampler.bare).unwrap_or_default().to_owned();
-        for reasoning in ReasoningIn::ALL.into_iter().filter(|reasoning| reasoning.is_named(template.source())) {
-            sampler.reasoning = Some(reasoning);
-            if sampler.shows_reasoning() {
-                return Some(sampler);
-            }
+        sampler.reasoning = Some(template.reasoning_in());
+        if !sampler.shows_reasoning() {
             sampler.seen.take();
+            sampler.reasoning = None;
         }
-        sampler.reasoning = None;
         Some(sampler)
     }
 
@@ -310,8 +282,8 @@ impl<'t> Sampler<'t> {
 
     /// The turn in a render that has an instruction behind the last message, as the conversation so far has it.
     fn in_front_of_instruction<'r>(&self, marked: &'r str) -> Option<&'r str> {
-        let ahead = common(self.bare.chars(), marked.chars());
-        let behind = common(self.bare.chars().rev(), marked.chars().rev());
+        let ahead = shared(&self.bare, marked);
+        let behind = shared_end(&self.bare, marked);
         let first = self.bare.len().checked_sub(behind).filter(|first| *first <= ahead)?;
         let opens = marked.get(first..)?.match_indices(&*self.opening).map(|(at, _)| first + at);
         let start = opens.take_while(|at| *at <= ahead).last().filter(|_| !self.opening.is_empty())?;
@@ -368,8 +340,10 @@ impl<'t> Sampler<'t> {
             false => json!(content),
         };
         let mut message = json!({"role": "assistant", "content": content});
-        if let (true, Some(ReasoningIn::Field(name))) = (sample.thinks, self.reasoning) {
-            message[name] = text(THOUGHT).into();
+        match self.reasoning {
+            Some(ReasoningIn::Usual) if sample.thinks => message[REASONING[0]] = text(THOUGHT).into(),
+            Some(ReasoningIn::Field(name)) if sample.thinks => message[name] = text(THOUGHT).into(),
+            _ => {}
         }
         let calls = sample.calls.iter().enumerate().map(|(index, call)| {
             let arguments = call.object();

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::{CallForm, CallPiece, Container, Delimiters, Encoding, Glue, GluePiece, Slot, Spot, TurnFormat, ValueKind};
+use super::{CallForm, CallPiece, Container, Delimiters, Encoding, Glue, Slot, Spot, TurnFormat, ValueKind};
 
 impl TurnFormat {
-    /// Names and texts in the order of a turn, e.g. `content → call` and the glue between the two. `{name}`, `{key}` and
-    /// `{number}` are those of the call.
+    /// Names and texts in the order of a turn, e.g. `content → call` and the glue between the two. What differs from turn to turn
+    /// stands between `‹` and `›`.
     pub fn rows(&self) -> Vec<(String, String)> {
         let mut rows = Vec::new();
         let mut row = |name: &str, text: String| rows.push((name.to_owned(), text));
@@ -23,17 +23,18 @@ impl TurnFormat {
             row(&format!("{} → {}", name(edge.from), name(edge.to)), edge.glue.shown());
         }
         for form in &self.calls {
-            row("call", call(form));
+            let pieces: String = form.pieces.iter().map(piece_line).collect();
+            row("call", pieces + &form.close.shown());
         }
         if let Some(members) = self.calls.iter().flat_map(|form| &form.pieces).find_map(CallPiece::members) {
             for (kind, shown) in &members.slots {
-                row(&format!("argument: {}", kind.name()), slot("{key}", shown));
+                row(&format!("argument: {}", kind.name()), slot("‹key›", shown));
             }
             let nested = [("array", &members.nested.array), ("object", &members.nested.object)];
             for (name, container) in
                 nested.into_iter().filter_map(|(name, container)| Some((name, container.as_ref()?)))
             {
-                row(name, inside(container, if name == "object" { "{key}" } else { "" }));
+                row(name, inside(container, if name == "object" { "‹key›" } else { "" }));
             }
         }
         row("end", self.end.shown());
@@ -46,28 +47,28 @@ impl TurnFormat {
         let mut lines = Vec::new();
         if let Some(reasoning) = &self.reasoning {
             let open = if reasoning.open.is_blank() { Glue::from(&*reasoning.start) } else { reasoning.open.clone() };
-            lines.push(("reasoning", format!("{}‹reasoning›{}", line(&open), line(&reasoning.close))));
+            lines.push(("reasoning", format!("{}‹reasoning›{}", open.shown(), reasoning.close.shown())));
         }
         // The last of several ways to begin a content is that of one that ends the turn.
         let glue = |from: Spot, to: Spot| {
             self.edges.iter().rfind(|edge| edge.from == from && edge.to == to).map(|edge| &edge.glue)
         };
         let begins = |to| [Spot::Prompt, Spot::Reasoning, Spot::Content].into_iter().find_map(|from| glue(from, to));
-        let ends = |from| glue(from, Spot::End).map(line).unwrap_or_default();
+        let ends = |from| glue(from, Spot::End).map(Glue::shown).unwrap_or_default();
         if let Some(open) = begins(Spot::Content) {
-            lines.push(("content", format!("{}‹content›{}", line(open), ends(Spot::Content))));
+            lines.push(("content", format!("{}‹content›{}", open.shown(), ends(Spot::Content))));
         }
         let (open, _) = self.call_frame();
         let Some(outer) = begins(Spot::Call).map(|first| first.strip_suffix(&open).unwrap_or_default()) else {
             return lines;
         };
-        let more = glue(Spot::Call, Spot::Call).map(|glue| line(&glue.strip_suffix(&open).unwrap_or_default()));
+        let more = glue(Spot::Call, Spot::Call).map(|glue| glue.strip_suffix(&open).unwrap_or_default().shown());
         let more = more.map(|between| format!("({between}…)*")).unwrap_or_default();
         let has_arguments = |form: &&CallForm| form.pieces.iter().any(CallPiece::holds_arguments);
         let all = self.calls.iter().any(|form| has_arguments(&form));
         for form in self.calls.iter().filter(|form| !all || has_arguments(form)) {
             let pieces: String = form.pieces.iter().map(piece_line).collect();
-            let call = [line(&outer), line(&open), pieces, line(&form.close), more.clone(), ends(Spot::Call)];
+            let call = [outer.shown(), open.shown(), pieces, form.close.shown(), more.clone(), ends(Spot::Call)];
             lines.push(("call", call.concat()));
         }
         lines
@@ -86,37 +87,25 @@ impl TurnFormat {
     }
 }
 
-/// Glue in a line of [`TurnFormat::written`].
-fn line(glue: &Glue) -> String {
-    let pieces = glue.pieces().map(|piece| match piece {
-        GluePiece::Text(text) => text,
-        GluePiece::Name => "‹name›",
-        GluePiece::Key => "‹key›",
-        GluePiece::Counter => "‹number›",
-        GluePiece::Word => "‹word›",
-    });
-    pieces.collect()
-}
-
 fn piece_line(piece: &CallPiece) -> String {
     match piece {
-        CallPiece::Glue(glue) => line(glue),
+        CallPiece::Glue(glue) => glue.shown(),
         CallPiece::Name => "‹name›".to_owned(),
         CallPiece::Id => "‹id›".to_owned(),
-        CallPiece::NamedId { before, behind } => format!("{}‹name›{}", line(before), line(behind)),
+        CallPiece::NamedId { before, behind } => format!("{}‹name›{}", before.shown(), behind.shown()),
         CallPiece::Arguments { quoted: false } => "‹arguments›".to_owned(),
         CallPiece::Arguments { quoted: true } => "\"‹arguments›\"".to_owned(),
         CallPiece::Members(members) => {
             let text = members.slots.iter().find(|(kind, _)| *kind == ValueKind::Text).or(members.slots.first());
-            let Some((_, slot)) = text else { return line(&members.first) };
+            let Some((_, slot)) = text else { return members.first.shown() };
             let quote = if slot.encoding == Encoding::Quoted { "\"" } else { "" };
-            let (open, close) = (line(&slot.open), line(&slot.close));
-            let member = format!("{}‹key›{open}{quote}‹value›{quote}{close}", line(&slot.before));
-            let next = line(&members.next);
+            let (open, close) = (slot.open.shown(), slot.close.shown());
+            let member = format!("{}‹key›{open}{quote}‹value›{quote}{close}", slot.before.shown());
+            let next = members.next.shown();
             // What stands in front of each member, the first one too, is part of it.
             match members.first.strip_suffix(&members.next).filter(|_| !members.next.is_blank()) {
-                Some(first) => format!("{}({next}{member})*", line(&first)),
-                None => format!("{}{member}({next}{member})*", line(&members.first)),
+                Some(first) => format!("{}({next}{member})*", first.shown()),
+                None => format!("{}{member}({next}{member})*", members.first.shown()),
             }
         }
     }
@@ -132,21 +121,6 @@ fn name(place: Spot) -> &'static str {
     }
 }
 
-fn call(form: &CallForm) -> String {
-    let pieces = form.pieces.iter().map(|piece| match piece {
-        CallPiece::Glue(glue) => glue.shown(),
-        CallPiece::Name => "{name}".to_owned(),
-        CallPiece::Id => "{id}".to_owned(),
-        CallPiece::NamedId { before, behind } => format!("{}{{name}}{}", before.shown(), behind.shown()),
-        CallPiece::Arguments { quoted: false } => "{arguments}".to_owned(),
-        CallPiece::Arguments { quoted: true } => "{\"arguments\"}".to_owned(),
-        CallPiece::Members(members) => {
-            format!("{}{{argument}}{}{{argument}}", members.first.shown(), members.next.shown())
-        }
-    });
-    pieces.chain([form.close.shown()]).collect()
-}
-
 fn slot(before: &str, slot: &Slot) -> String {
     let value = match slot.encoding {
         Encoding::Quoted => "\"…\"",
@@ -159,7 +133,7 @@ fn inside(container: &Container, before: &str) -> String {
     let items = container.slots.iter().map(|(kind, shown)| format!("{}: {}", kind.name(), slot(before, shown)));
     let (open, next, close) = (container.open.shown(), container.next.shown(), container.close.shown());
     let (each, items) = (container.each.shown(), items.collect::<Vec<_>>().join(", "));
-    format!("{open}{each}{{item}}{next}{each}{{item}}{close}; {items}")
+    format!("{open}{each}‹item›{next}{each}‹item›{close}; {items}")
 }
 
 impl ValueKind {

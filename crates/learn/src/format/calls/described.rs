@@ -27,7 +27,7 @@ pub const NAME: char = '\u{1}';
 pub const ARGUMENTS: char = '\u{2}';
 const ID: char = '\u{3}';
 
-/// All calls of a message, with the markers around them, in a layout as [`Analysis::to_json`](crate::analysis::Analysis::to_json)
+/// All calls of a message, with the markers around them, in a layout as [`Layout::to_json`](crate::analysis::Layout::to_json)
 /// has it; what it leaves out is empty. One format is for descriptions only: `pythonic`, a list like `[f(x=1), g()]`. Of the request, the tools count, whether one must be called, and
 /// whether several may be.
 ///
