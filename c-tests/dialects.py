@@ -52,15 +52,15 @@ def skip(why):
 
 
 class XGrammar:
-    def __init__(self):
+    def __init__(self, vocabulary=VOCABULARY):
         # Without the one, the other would ask for it.
-        if not importlib.util.find_spec("torch"):
+        if "torch" not in sys.modules and not importlib.util.find_spec("torch"):
             for module in ("torch", "transformers"):
                 sys.modules[module] = StubModule(module)
         import xgrammar
 
         self.xg = xgrammar
-        info = xgrammar.TokenizerInfo(VOCABULARY, vocab_type=xgrammar.VocabType.RAW, stop_token_ids=[EOS])
+        info = xgrammar.TokenizerInfo(vocabulary, vocab_type=xgrammar.VocabType.RAW, stop_token_ids=[EOS])
         self.compiler = xgrammar.GrammarCompiler(info, max_threads=1, cache_enabled=False)
         read = xgrammar.Grammar
         self.readers = {
@@ -78,11 +78,11 @@ class XGrammar:
 
 
 class LLGuidance:
-    def __init__(self):
+    def __init__(self, vocabulary=VOCABULARY):
         import llguidance
 
         class Tokenizer:
-            eos_token_id, bos_token_id, tokens, special_token_ids = EOS, None, VOCABULARY, [EOS]
+            eos_token_id, bos_token_id, tokens, special_token_ids = EOS, None, vocabulary, [EOS]
 
             def __call__(self, text):
                 return list(text.encode() if isinstance(text, str) else text)

@@ -7,14 +7,13 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
-use smallvec::SmallVec;
 use smol_str::{SmolStr, format_smolstr};
 
 use crate::faithful::{Undeclared, Writing};
-use crate::formats::automaton::Automaton;
+use crate::formats::automaton::{Automaton, States};
 use crate::formats::nullable::{Nullable, may_be_string, written};
 use crate::rules::builder::{Builder, Fidelity, FidelityKind, Grammar};
-use crate::rules::class::{class, one_of, string_character};
+use crate::rules::class::{class, string_character};
 use crate::rules::primitive::no_character;
 use crate::rules::rule::Rule;
 use crate::schema;
@@ -33,7 +32,7 @@ impl Builder {
     /// Adds the rules of a format: `root` for all of it, or with `lazy` for what may follow a trigger.
     pub fn add_format(&mut self, format: &Arena, lazy: bool) {
         let spacing = if self.style == GrammarStyle::Faithful { format.spacing } else { Spacing::Free };
-        let before = std::mem::replace(&mut self.spacing, spacing);
+        let (before, mark, is_new) = (std::mem::replace(&mut self.spacing, spacing), self.mark(), self.is_new());
         let mut lowering = Lowering {
             arena: format,
             rules: self,
@@ -44,6 +43,7 @@ impl Builder {
             texts: HashMap::new(),
             schemas: HashMap::new(),
             orders: 0,
+            verbatim: false,
             rule: SmolStr::new_static("root"),
             left: limits::FORMAT_GRAMMAR_PARTS,
         };
@@ -66,7 +66,11 @@ impl Builder {
             };
             lowering.rules.fill(&name, body_of(body));
         }
-        let left = lowering.left;
+        let (left, verbatim) = (lowering.left, lowering.verbatim);
+        // What somebody has written by hand may name any rule.
+        if self.style == GrammarStyle::Faithful && !verbatim && is_new {
+            self.without_aliases(mark);
+        }
         self.spacing = before;
         if left == 0 {
             self.note(Fidelity {
@@ -102,9 +106,9 @@ enum Text {
 impl Text {
     fn name(self) -> &'static str {
         match self {
-            Text::Any => "until",
-            Text::Some => "some-until",
-            Text::Closed => "ac",
+            Text::Any => "u",
+            Text::Some => "s",
+            Text::Closed => "c",
         }
     }
 }
@@ -127,6 +131,8 @@ struct Lowering<'a> {
     rule: SmolStr,
     /// The number of unordered groups so far.
     orders: usize,
+    /// A part is GBNF by the format's author.
+    verbatim: bool,
     /// The number of parts that may still be written. Optional parts are written twice on each level.
     left: usize,
 }
@@ -352,6 +358,7 @@ impl<'a> Lowering<'a> {
 
     /// GBNF from the format's author. If it is invalid, it is reported and the child is used.
     fn gbnf(&mut self, text: &str, child: ExprId) -> Rule {
+        self.verbatim = true;
         match Rule::gbnf(text) {
             _ if text.is_empty() => Rule::Empty,
             Ok(rule) if text.contains('|') => rule.group(),
@@ -376,44 +383,49 @@ impl<'a> Lowering<'a> {
         if let Some(known) = self.texts.get(&(markers, others, kind)) {
             return Rule::Reference(known.clone());
         }
-        let automaton = Automaton::new(markers, others);
         let number = self.texts.len();
-        let name = |state| match state {
-            0 => format_smolstr!("{}-{number}", kind.name()),
-            state => format_smolstr!("{}-{number}-{state:02}", kind.name()),
-        };
-        let mut states = vec![SmolStr::default(); automaton.len()];
-        for state in automaton.open() {
-            states[state] = self.rules.reserve(&name(state));
-        }
-        let start = match kind {
-            Text::Some => self.rules.reserve(&format_smolstr!("some-{number}")),
-            _ => states[0].clone(),
-        };
-        for state in automaton.open() {
-            let moves = automaton.moves(state);
-            let mut onward = Vec::with_capacity(moves.onward.len() + 3);
-            if kind != Text::Closed {
-                onward.push(Rule::Empty);
-            } else if !moves.completing.is_empty() {
-                onward.push(one_of(false, &moves.completing));
-            }
-            let mut step = |negated, chars: &[char], to: usize| {
-                onward.push(Rule::Sequence(vec![one_of(negated, chars), Rule::Reference(states[to].clone())]));
-            };
-            for same in moves.onward.chunk_by(|(one, _), (other, _)| one == other) {
-                step(false, &same.iter().map(|(_, c)| *c).collect::<SmallVec<[char; 4]>>(), same[0].0);
-            }
-            if !moves.forced {
-                step(true, &moves.special, 0);
-            }
-            if state == 0 && kind == Text::Some {
-                self.rules.fill(&start, Rule::Choice(onward[1..].to_vec()));
-            }
-            self.rules.fill(&states[state], Rule::Choice(onward));
-        }
+        let start = self.rules.reserve(&format_smolstr!("{}{number}", kind.name()));
         self.texts.insert((markers, others, kind), start.clone());
+        if kind == Text::Some {
+            let any = self.text(markers, others, Text::Any);
+            let some = self.without_empty(any);
+            self.rules.fill(&start, some);
+            return Rule::Reference(start);
+        }
+        let closed = kind == Text::Closed;
+        let short: Vec<&str> = markers.iter().map(|marker| if closed { marker } else { self.first_tag(marker) }).collect();
+        let others: Vec<&str> = others.iter().map(SmolStr::as_str).collect();
+        let states = States::new(&Automaton::new(&short, &others), &start, closed);
+        let rules = states.rules(markers, &mut |end| self.rules.reserve(&format_smolstr!("{start}{end}")));
+        rules.into_iter().for_each(|(name, body)| self.rules.fill(&name, body));
         Rule::Reference(start)
+    }
+
+    /// What of a marker is not in a text in front of it. A model that writes the tag with which a marker begins means the marker, so the
+    /// grammar need not follow how it goes on.
+    fn first_tag<'m>(&self, marker: &'m str) -> &'m str {
+        match marker.find('>') {
+            Some(end) if marker.starts_with('<') && self.rules.style == GrammarStyle::Faithful => &marker[..=end],
+            _ => marker,
+        }
+    }
+
+    /// Text that may be empty, as [`States::rules`] writes it, without the empty text.
+    fn without_empty(&self, any: Rule) -> Rule {
+        let body = |rule: &Rule| match rule {
+            Rule::Reference(name) => self.rules.body(name).cloned(),
+            _ => None,
+        };
+        match body(&any) {
+            Some(Rule::Choice(branches)) => Rule::Choice(branches[1..].to_vec()),
+            Some(Rule::Sequence(parts)) => match (body(&parts[0]), &parts[1]) {
+                (Some(Rule::Repeat(other, _)), Rule::Repeat(piece, _)) => {
+                    Rule::choice([Rule::sequence([*other, any]), (**piece).clone().repeat(1, None)])
+                }
+                _ => no_character(),
+            },
+            _ => no_character(),
+        }
     }
 
     fn unordered(&mut self, all: &Parts) -> Rule {
@@ -445,28 +457,28 @@ impl<'a> Lowering<'a> {
         self.orders += 1;
         let all_missing = (1_usize << required.len()) - 1;
         let reserved = all_missing + usize::from(!optional.is_empty() || between == Rule::Empty);
-        let mut name = |missing| self.rules.reserve(&format_smolstr!("any-order-{number}-{missing}"));
-        let sets: Vec<SmolStr> = (0..reserved).map(&mut name).collect();
-        let branches = |missing: usize, before: &Rule| {
-            let more = required.iter().enumerate().filter(|(bit, _)| missing & 1 << bit != 0);
-            let more = more.map(|(bit, part)| (part, missing & !(1 << bit)));
-            let more = more.chain(optional.iter().map(|part| (part, missing)));
-            let next = |(part, left): (&Rule, usize)| {
-                sequence(vec![before.clone(), part.clone(), Rule::Reference(sets[left].clone())])
-            };
-            more.map(next).collect::<Vec<_>>()
+        let mut name = |missing: usize| match missing {
+            0 if optional.is_empty() => Rule::Empty,
+            _ => Rule::Reference(self.rules.reserve(&format_smolstr!("any-order-{number}-{missing}"))),
+        };
+        let sets: Vec<Rule> = (0..reserved).map(&mut name).collect();
+        let mut more = choice(optional.clone());
+        if optional.len() > 1 {
+            more = Rule::Reference(self.rules.add(&format_smolstr!("any-order-{number}"), more));
+        }
+        let branches = |missing: usize| {
+            let bits = required.iter().enumerate().filter(|(bit, _)| missing & 1 << bit != 0);
+            let to = bits.map(|(bit, part)| (part, missing & !(1 << bit)));
+            let to = to.chain((more != Rule::Empty).then_some((&more, missing)));
+            choice(to.map(|(part, left)| sequence(vec![part.clone(), sets[left].clone()])).collect())
         };
         for (missing, name) in sets.iter().enumerate() {
-            let mut all = branches(missing, &between);
-            if missing == 0 {
-                all.insert(0, Rule::Empty);
-            }
-            self.rules.fill(name, body_of(Rule::choice(all)));
+            let Rule::Reference(name) = name else { continue };
+            let next = sequence(vec![between.clone(), branches(missing)]);
+            let all = if missing == 0 { Rule::choice([Rule::Empty, next]) } else { next };
+            self.rules.fill(name, body_of(all));
         }
-        match between {
-            Rule::Empty => Rule::Reference(sets[all_missing].clone()),
-            _ => choice(branches(all_missing, &Rule::Empty)),
-        }
+        if between == Rule::Empty { sets[all_missing].clone() } else { branches(all_missing) }
     }
 
     /// Many required parts: a rule for each subset would be too many. llama.cpp's grammars count them.
@@ -550,6 +562,7 @@ fn distinct(branches: &mut Vec<Rule>) {
 /// A choice without the empty branches.
 fn choice(branches: Vec<Rule>) -> Rule {
     let mut branches: Vec<Rule> = branches.into_iter().filter(|branch| *branch != Rule::Empty).collect();
+    distinct(&mut branches);
     match branches.len() {
         0 => Rule::Empty,
         1 => branches.swap_remove(0),

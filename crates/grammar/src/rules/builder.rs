@@ -215,7 +215,7 @@ impl Builder {
     /// Like [`Builder::add_rule`], but the name may be that of a shared rule.
     pub(crate) fn add(&mut self, name: &SmolStr, rule: Rule) -> SmolStr {
         let name = clean(name);
-        let rule = settled(rule.spaced(self.spacing));
+        let rule = self.settled(rule);
         let text = self.write(&rule);
         let name = self.name_for(name, &text);
         if self.rules.contains_key(&name) {
@@ -276,9 +276,13 @@ impl Builder {
 
     /// Adds the body of a reserved name.
     pub(crate) fn fill(&mut self, reserved: &SmolStr, rule: Rule) {
-        let rule = settled(rule.spaced(self.spacing));
+        let rule = self.settled(rule);
         let text = Some(self.write(&rule));
         self.rules.insert(reserved.clone(), Entry { rule, text });
+    }
+
+    fn settled(&self, rule: Rule) -> Rule {
+        settled(if self.style == GrammarStyle::Faithful { rule.spaced(self.spacing) } else { rule })
     }
 
     /// Appends the text of a rule to the texts.
@@ -316,6 +320,39 @@ impl Builder {
             }
         }
         dead
+    }
+
+    /// The body of a rule.
+    pub(crate) fn body(&self, name: &str) -> Option<&Rule> {
+        self.rules.get(name).map(|entry| &entry.rule)
+    }
+
+    /// Removes the rules since a mark that are only another name for a rule; those since it refer to that rule.
+    pub(crate) fn without_aliases(&mut self, mark: Mark) {
+        let names = self.journal[mark.rules..].to_vec();
+        let mut aliases: HashMap<SmolStr, SmolStr> = HashMap::new();
+        for name in names.iter().filter(|name| *name != "root") {
+            // An earlier alias may lead here, so a circle of names is left alone.
+            let Some(Rule::Reference(to)) = self.body(name) else { continue };
+            let to = aliases.get(to).unwrap_or(to).clone();
+            if to != *name {
+                aliases.values_mut().filter(|known| *known == name).for_each(|known| *known = to.clone());
+                aliases.insert(name.clone(), to);
+            }
+        }
+        if aliases.is_empty() {
+            return;
+        }
+        for name in &names {
+            let Some(entry) = self.rules.get_mut(name) else { continue };
+            if aliases.contains_key(name) {
+                self.rules.remove(name);
+            } else if entry.rule.rename(&aliases) {
+                let rule = std::mem::replace(&mut entry.rule, Rule::Empty);
+                self.fill(name, rule);
+            }
+        }
+        self.references.retain(|_, name| self.rules.contains_key(name));
     }
 
     /// Removes all that was added since a mark.

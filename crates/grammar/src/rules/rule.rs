@@ -3,6 +3,7 @@
 //! The tree keeps details that do not change the language (parentheses, the blanks inside them, which form of a bound is
 //! used), so that the text is equal to llama.cpp's. Only [`Rule::Class`], [`Rule::Spelled`] and [`Rule::Gbnf`] contain GBNF.
 
+use std::collections::HashMap;
 use std::fmt::{self, Write};
 
 use smol_str::{SmolStr, format_smolstr};
@@ -162,12 +163,11 @@ impl Rule {
 impl Rule {
     /// The rule with this white space in its JSON, and literals that follow each other as one.
     pub(crate) fn spaced(self, spacing: Spacing) -> Rule {
-        let Spacing::Fixed { comma, colon } = spacing else { return self };
-        match self {
-            Rule::Blank(Blank::Comma) if comma => Rule::literal(" "),
-            Rule::Blank(Blank::Colon) if colon => Rule::literal(" "),
-            Rule::Blank(_) => Rule::Empty,
-            Rule::Sequence(parts) => {
+        match (self, spacing) {
+            (Rule::Blank(Blank::Comma), Spacing::Fixed { comma: true, .. })
+            | (Rule::Blank(Blank::Colon), Spacing::Fixed { colon: true, .. }) => Rule::literal(" "),
+            (Rule::Blank(_), Spacing::Fixed { .. }) => Rule::Empty,
+            (Rule::Sequence(parts), _) => {
                 let mut all: Vec<Rule> = Vec::with_capacity(parts.len());
                 for part in parts {
                     match (all.last_mut(), part.spaced(spacing)) {
@@ -180,10 +180,24 @@ impl Rule {
                 }
                 Rule::joined(all)
             }
-            Rule::Choice(branches) => Rule::Choice(branches.into_iter().map(|rule| rule.spaced(spacing)).collect()),
-            Rule::Group(body, pad) => Rule::Group(Box::new(body.spaced(spacing)), pad),
-            Rule::Repeat(body, bounds) => Rule::Repeat(Box::new(body.spaced(spacing)), bounds),
-            other => other,
+            (Rule::Choice(branches), _) => {
+                Rule::Choice(branches.into_iter().map(|rule| rule.spaced(spacing)).collect())
+            }
+            (Rule::Group(body, pad), _) => Rule::Group(Box::new(body.spaced(spacing)), pad),
+            (Rule::Repeat(body, bounds), _) => Rule::Repeat(Box::new(body.spaced(spacing)), bounds),
+            (other, _) => other,
+        }
+    }
+
+    /// Refers to other rules. Returns whether it referred to any of these.
+    pub(crate) fn rename(&mut self, names: &HashMap<SmolStr, SmolStr>) -> bool {
+        match self {
+            Rule::Reference(name) => names.get(name).map(|to| *name = to.clone()).is_some(),
+            Rule::Sequence(parts) | Rule::Choice(parts) => {
+                parts.iter_mut().fold(false, |any, part| part.rename(names) | any)
+            }
+            Rule::Group(body, _) | Rule::Repeat(body, _) => body.rename(names),
+            _ => false,
         }
     }
 
