@@ -73,6 +73,9 @@ pub struct Params {
     pub generation_prompt: String,
     /// The media in the prompt, in order. Empty for a plain request, whose host renders the prompt itself.
     pub media: Vec<Media>,
+    /// What was changed of the messages because the template demands it, in words: see [`Roles::Fit`](crate::message::Roles). Empty if
+    /// they are in the prompt as sent.
+    pub notes: Vec<String>,
     /// Whether and from where a grammar constrains the output.
     pub constraint: Constraint,
     /// Texts that the tokeniser must keep as single tokens and the detokeniser must print.
@@ -290,7 +293,7 @@ impl ChatTemplate {
         let own =
             self.0.candidates.iter().all(|reader| reader.is_learnt()) && request.continuation == Continuation::None;
         let reader = if own || request.force_pure_content { Reader::Turn } else { self.used() };
-        Ok(reader.prompts(&self.0.taught, &self.0.taught.template, request, false)?.prompt.prompt)
+        Ok(reader.fitted(&self.0.taught, request, false)?.0.prompt.prompt)
     }
 
     /// The prompt of a request with the origin of each of its bytes: the template, or a message and its field, a tool or a
@@ -326,7 +329,7 @@ impl ChatTemplate {
 
     /// The prompt of the request, in parts.
     pub(crate) fn prompts(&self, request: &Request) -> Result<Prompts> {
-        self.reader_of(request).prompts(&self.0.taught, &self.0.taught.template, request, true)
+        Ok(self.reader_of(request).fitted(&self.0.taught, request, true)?.0)
     }
 
     /// No reader is necessary if all output is content.
@@ -338,7 +341,7 @@ impl ChatTemplate {
     pub(crate) fn params_of(&self, request: &Request, prompts: Prompts) -> Result<Params> {
         let request = &*offered(&self.0.taught.template, request)?;
         let reader = self.reader_of(request);
-        let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, begun, media } = prompts;
+        let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, begun, media, notes } = prompts;
         let spec = FormatSpec {
             source: self.source(),
             ends: self.ends(),
@@ -352,6 +355,7 @@ impl ChatTemplate {
             format: compiled.name,
             prompt,
             media,
+            notes,
             constraint: compiled.constraint.clone(),
             preserved_tokens: compiled.preserved_tokens.clone(),
             additional_stops: compiled.additional_stops.clone(),
@@ -459,6 +463,7 @@ impl Params {
             "message_delimiters": delimiters,
             "end_of_turn": self.end_of_turn(),
             "media": media,
+            "notes": self.notes,
         })
     }
 }

@@ -24,7 +24,7 @@ use serde_json::Value;
 use crate::reader::{Reader, Taught};
 pub(crate) use batch::in_threads;
 use chatparse_base::Result;
-use chatparse_jinja::{Labels, Template};
+use chatparse_jinja::{Fit, is_system, Labels, Template};
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_message::{Continuation, Message, Request};
 pub use tokens::{Offsets, TokenLabel};
@@ -167,20 +167,24 @@ impl Segment {
 /// The prompt of `request`, and the origin of each byte. Takes two renders, a third one if
 /// a value has outer white space, two to four of parts for turns, and up to some eighty if the template inspects values.
 pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request) -> Result<Segments> {
-    let asked = Asked { taught, reader };
-    let prompt = asked.render(&taught.template, request)?;
-    Ok(asked.labelled(request, prompt))
+    let (prompts, fit) = reader.fitted(taught, request, false)?;
+    let asked = Asked { taught, reader, fit: fit.without_ids() };
+    Ok(asked.labelled(&fit.with_ids(&taught.template, request, &mut Vec::new()), prompts.prompt.prompt))
 }
 
 /// A template that is asked whose text its prompts are.
 struct Asked<'a> {
     taught: &'a Taught,
     reader: Reader,
+    /// How messages are changed. Ids are changed by now.
+    fit: Fit,
 }
 
 impl Asked<'_> {
     fn render(&self, template: &Template, request: &Request) -> Result<String> {
-        Ok(self.reader.prompts(self.taught, template, request, false)?.prompt.prompt)
+        let fitted = (self.fit != Fit::default()).then(|| self.fit.apply(&self.taught.template, request).request);
+        let prompts = self.reader.prompts(self.taught, template, fitted.as_ref().unwrap_or(request), false)?;
+        Ok(prompts.prompt.prompt)
     }
 
     /// The segments of a prompt as labels show them.
@@ -206,7 +210,14 @@ impl Asked<'_> {
             let is_open = request.add_generation_prompt || request.continuation != Continuation::None;
             let up_to = |messages: usize, ask: bool| match messages == all && !ask && !is_open {
                 true => Some(prompt.clone()),
-                false => self.render(template, &begun.until(messages, ask)).ok(),
+                false => {
+                    let mut until = begun.until(messages, ask);
+                    if self.fit.moves_systems() {
+                        let behind = request.messages.iter().skip(messages);
+                        until.messages.extend(behind.filter(|message| is_system(message)).cloned());
+                    }
+                    self.render(template, &until).ok()
+                }
             };
             let (asked, closed) = (|message| up_to(message, true), |message| up_to(message + 1, false));
             known.turns(asked, closed)

@@ -51,6 +51,7 @@ pub use request::messages::Messages;
 pub use request::offered::offered;
 pub use request::plain::plain;
 pub use request::prepare::{Prepared, prepare, resolve};
+pub use request::roles::{Fit, Fitted, is_system};
 use request::{context, media, offered, prepare};
 use source::generation_prompt::BothPrompts;
 pub use source::texts::{SourceParts, SourceText, place};
