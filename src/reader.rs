@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use chatparse_base::{Error, ErrorKind, Result};
 use chatparse_jinja::{Fit, Fitted, Template, cut, offered, plain, prepare, resolve, shared, whole};
@@ -43,6 +43,11 @@ impl Reader {
     /// Whether it takes the template's prompts as they are, and knows nothing of other templates.
     pub fn is_learnt(self) -> bool {
         !matches!(self, Reader::Family(_))
+    }
+
+    /// Whether it reads what was learnt of the template.
+    pub(crate) fn learns(self) -> bool {
+        !matches!(self, Reader::Response | Reader::Family(Family { way: Way::Parser(_), .. }))
     }
 
     /// Whether the renders of its templates prove nothing.
@@ -327,6 +332,11 @@ impl Taught {
             }
         }
         Ok(self)
+    }
+
+    /// The same template, to be learnt under these variables.
+    pub fn under(&self, variables: Map<String, Value>) -> Self {
+        Taught { ends: self.ends.clone(), ..Taught::new(self.template.under(variables), &[], self.learn_only) }
     }
 
     pub fn ends(&self) -> &[String] {
