@@ -109,7 +109,8 @@ impl Reader {
         prompts.notes = std::mem::take(&mut fitted.notes);
         // Media stand where the request has them.
         for media in &mut prompts.media {
-            let parts = |at: usize| request.messages[at].parts.iter().enumerate().map(move |(part, it)| ((at, part), it));
+            let parts =
+                |at: usize| request.messages[at].parts.iter().enumerate().map(move |(part, it)| ((at, part), it));
             let is_it = |part: &Part| part.source.as_ref().is_some_and(|source| Arc::ptr_eq(source, &media.source));
             let sent = (0..request.messages.len()).flat_map(parts).find(|(_, part)| is_it(part));
             (media.message, media.part) = sent.map_or((media.message, media.part), |(place, _)| place);
@@ -135,7 +136,13 @@ impl Reader {
         }
         if request.plain.is_some() {
             let (prompt, media) = self.render(template, request, opening)?;
-            return Ok(Prompts { opening: prompt.generation_prompt.clone(), prompt, begun: None, media, notes: Vec::new() });
+            return Ok(Prompts {
+                opening: prompt.generation_prompt.clone(),
+                prompt,
+                begun: None,
+                media,
+                notes: Vec::new(),
+            });
         }
         let prepared = prepare(template, request)?;
         // A continued message follows the opening.

@@ -24,7 +24,7 @@ use serde_json::Value;
 use crate::reader::{Reader, Taught};
 pub(crate) use batch::in_threads;
 use chatparse_base::Result;
-use chatparse_jinja::{Fit, is_system, Labels, Template};
+use chatparse_jinja::{Fit, Labels, Template, is_system};
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_message::{Continuation, Message, Request};
 pub use tokens::{Offsets, TokenLabel};

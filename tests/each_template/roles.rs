@@ -11,7 +11,8 @@ fn messages(roles: &str) -> Value {
         let function = json!({"name": "get_weather", "arguments": "{\"qk1town\": \"Oslo\"}"});
         json!({"type": "function", "id": id, "function": function})
     };
-    let result = |text: &str, id: &str| json!({"role": "tool", "content": text, "tool_call_id": id, "name": "get_weather"});
+    let result =
+        |text: &str, id: &str| json!({"role": "tool", "content": text, "tool_call_id": id, "name": "get_weather"});
     let message = |(index, role): (usize, &str)| {
         let text = format!("qz{index}q");
         match role {
@@ -32,8 +33,8 @@ fn messages(roles: &str) -> Value {
 /// System messages in the middle and at the end, two of them, developers; neighbours of one role; nobody else's turn first; no user; odd
 /// ids; users behind results and calls; results without calls.
 const CONVERSATIONS: [&str; 24] = [
-    "su", "us", "usu", "suasu", "uaus", "ssu", "du", "sdu", "suadu", "uu", "upu", "uaau", "au", "sau", "sa", "s", "uor", "uctu", "scta",
-    "ct", "ucu", "tu", "ucst", "uctcu",
+    "su", "us", "usu", "suasu", "uaus", "ssu", "du", "sdu", "suadu", "uu", "upu", "uaau", "au", "sau", "sa", "s",
+    "uor", "uctu", "scta", "ct", "ucu", "tu", "ucst", "uctcu",
 ];
 
 /// What is wrong, and how many requests were looked at.

@@ -3,27 +3,35 @@
 use std::collections::BTreeSet;
 
 use chatparse::grammar::Recogniser;
-use chatparse::ChatTemplate;
+use chatparse::{ChatTemplate, Request};
 use serde_json::{Value, json};
 
 use super::written::{tool, turn_of};
 
-/// The variables that the source looks at and does not set, with the literals of the source that something is compared with.
-fn variables(source: &str) -> (Vec<String>, Vec<Value>) {
+/// The variables that the source looks at and does not set, each with what the source compares it with. What has a text as its default
+/// gets all literals that anything is compared with, for it may have another name there.
+fn variables(source: &str) -> Vec<(String, Value)> {
     let found = |expression: &str| {
         let expression = regex::Regex::new(expression).unwrap();
         let all = expression.captures_iter(source).map(|found| found[1].to_owned());
         all.collect::<BTreeSet<String>>()
     };
-    let mut set = found(r"set ([A-Za-z_]\w*)");
-    set.extend(found(r"for (\w+)"));
-    set.extend(found(r"for \w+, *(\w+)"));
-    set.extend(["messages", "tools", "loop", "not", "is", "and", "or", "if", "true"].map(str::to_owned));
-    let looked = found(r#"[^\w.'"]([a-z_]\w{3,}) *(?:\| *default|==|!=|is (?:not )?(?:defined|none|true|false|string)|in \[)"#);
-    let looked = looked.into_iter().filter(|name| !set.contains(name) && !source.contains(&format!("{name}=")));
-    let literals = found(r#"(?:==|!=|, *|\[) *['"]([a-z_]{2,12})['"]"#).into_iter();
-    let values = literals.take(24).map(Value::from).chain([json!(true), json!(false), json!(0), json!(512)]);
-    (looked.collect(), values.collect())
+    let mut set = found(r"(?:set|for|for \w+,) *([A-Za-z_]\w*)");
+    // What a request has in its own fields.
+    set.extend(["messages", "tools", "loop", "enable_thinking"].map(str::to_owned));
+    let looked =
+        r#"[^\w.'"]([a-z_]\w{3,}) *(?:\| *default|==|!=|is (?:not )?(?:defined|none|true|false|string)|in \[)"#;
+    let looked = found(looked).into_iter().filter(|name| !set.contains(name) && !source.contains(&format!("{name}=")));
+    let mut all = Vec::new();
+    for name in looked {
+        let mut literals = found(&format!(r#"\b{name} *(?:==|!=) *['"]([a-z_]+)['"]"#));
+        if !found(&format!(r#"\b({name}) *\| *default\(['"]"#)).is_empty() {
+            literals.extend(found(r#"(?:==|!=|, *|in \[) *['"]([a-z_]{2,12})['"]"#).into_iter().take(24));
+        }
+        let values = literals.into_iter().map(Value::from).chain([json!(true), json!(false), json!(0)]);
+        all.extend(values.map(|value| (name.clone(), value)));
+    }
+    all
 }
 
 /// What is wrong, and how many outputs were looked at.
@@ -33,19 +41,22 @@ pub fn check(template: &ChatTemplate) -> (Vec<String>, usize) {
     let (mut wrong, mut looked) = (Vec::new(), 0);
     let usual = turn_of(template, &json!({"tools": tools}), &[""], &calls);
     let Some((_, usual)) = usual else { return (wrong, looked) };
-    let (names, values) = variables(template.source());
-    for (name, value) in names.iter().flat_map(|name| values.iter().map(move |value| (name, value))) {
-        let fields = json!({"tools": tools, "chat_template_kwargs": {name: value}});
+    for (name, value) in variables(template.source()) {
+        let fields = json!({"tools": tools, "chat_template_kwargs": {&*name: value}});
         let mut body = fields.clone();
         body["messages"] = json!([{"role": "user", "content": "Well?"}, {"role": "assistant", "content": "",
             "tool_calls": [{"type": "function", "id": "abc000000",
                 "function": {"name": "do_it", "arguments": calls[0].1.to_string()}}]}]);
         body["now"] = json!(0);
         body["add_generation_prompt"] = json!(false);
-        let request = chatparse::Request::from_json(&body).expect("it is one");
+        let mut request = Request::from_json(&body).expect("it is one");
         // What is written as always is looked at elsewhere.
         let Ok(rendered) = template.prompt(&request) else { continue };
-        if rendered.contains(&usual) {
+        request.messages.truncate(1);
+        request.add_generation_prompt = true;
+        // A history may have other turns than the prompt opens.
+        let begins = template.prompt(&request).is_ok_and(|prompt| rendered.starts_with(&prompt));
+        if rendered.contains(&usual) || !begins {
             continue;
         }
         looked += 1;

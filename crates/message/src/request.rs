@@ -8,8 +8,8 @@ use super::known::known_fields;
 use super::read::{Tools, known_tools, message, plain, response_format, tool_choice, tools};
 use super::{
     Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, GrammarStyle, IncompleteCalls, JsonSpacing,
-    Leniency, MalformedArguments, Message, NearlyJson, OpeningAgain, ReasoningFormat, Request, RevealedTools,
-    Roles, UnknownTools,
+    Leniency, MalformedArguments, Message, NearlyJson, OpeningAgain, ReasoningFormat, Request, RevealedTools, Roles,
+    UnknownTools,
 };
 use chatparse_base::{Error, Result, number};
 

@@ -83,7 +83,9 @@ impl Turn {
     /// The message in notes.
     fn place(&self) -> String {
         let role = &self.message.role;
-        self.from.first().map_or_else(|| format!("a turn that was put ({role})"), |at| format!("messages[{at}] ({role})"))
+        self.from
+            .first()
+            .map_or_else(|| format!("a turn that was put ({role})"), |at| format!("messages[{at}] ({role})"))
     }
 }
 
@@ -230,9 +232,10 @@ impl Fit {
             return request;
         }
         let has_form = |id: &str| id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        let all = sent.messages.iter().flat_map(|message| {
-            message.tool_calls.iter().map(|call| &*call.id).chain([&*message.tool_call_id])
-        });
+        let all = sent
+            .messages
+            .iter()
+            .flat_map(|message| message.tool_calls.iter().map(|call| &*call.id).chain([&*message.tool_call_id]));
         let mut used: HashSet<String> = all.filter(|id| has_form(id)).map(str::to_owned).collect();
         let (mut count, mut known) = (0, HashMap::new());
         let mut new_id = |name: &str| loop {
