@@ -496,7 +496,12 @@ typedef struct {
  *
  * - `reasoning_format`: `none` leaves reasoning in the content; `auto` (default), `deepseek` and `deepseek-legacy`
  *   separate it;
- * - `enable_thinking`, `add_generation_prompt` (default true); `chat_template_kwargs`: an object of further template variables;
+ * - `enable_thinking`, `add_generation_prompt` (default true); `chat_template_kwargs`: an object of further template variables.
+ *   Where one of them changes how the model writes, its output is parsed and constrained as it then writes;
+ * - `roles`: what is done where the template raises on the messages. `as_sent` (default): the request fails. `fit`: the
+ *   fewest changes with which it renders them: ids of calls of the form that is demanded, system and developer messages as
+ *   one at the front, neighbours of one role as one, empty turns where some are demanded. No text that is moved is left
+ *   out. `chat_params_json` notes what was changed. Not for a `plain` request;
  * - `continue_final_message`: true, `content` or `reasoning_content`: the prompt ends where the template ends that text of the
  *   last message, as in transformers; the parsed message has what the prompt has of it;
  * - `compat`: `off` (default), or `llama.cpp`: what other options mean that are not said, as in llama.cpp's own request
@@ -656,7 +661,8 @@ chat_str chat_params_message_delimiter(const chat_params *params, size_t index);
  * - `grammar`: the text of `chat_params_grammar`; `grammar_lazy`: as the function of that name;
  * - `grammar_triggers`: objects with `type`, `word` or `pattern`, and `value`;
  * - `grammar_report`: objects with `schema`, `pointer`, `kind` (`widened`, `narrowed` or `refused`) and `message`;
- * - `message_delimiters`: objects with `role` and `delimiter`; `end_of_turn`: as the function of that name.
+ * - `message_delimiters`: objects with `role` and `delimiter`; `end_of_turn`: as the function of that name;
+ * - `notes`: what was changed of the messages because the template demands it, in words: see `roles`.
  */
 CHAT_MUST_USE chat_status chat_params_json(const chat_params *params, chat_str *out, chat_error **error);
 

@@ -12,6 +12,7 @@ use crate::proof::{self, Choice, Exam, Proof, Reading};
 use crate::reader::{Prompts, Reader, Taught};
 #[cfg(feature = "segments")]
 use crate::segments::{self, Segments};
+use crate::variables::{Variables, Varied};
 use chatparse_base::limits;
 use chatparse_base::{Error, Result};
 use chatparse_grammar::{self as grammar, Begins, Dialect, Grammar, Printed};
@@ -60,6 +61,7 @@ struct Shared {
     choice: OnceLock<Choice>,
     proof: OnceLock<Proof>,
     formats: FormatCache,
+    variables: Variables,
 }
 
 /// The prompt and the parser for one request, with what else a host needs. Immutable; threads may share it.
@@ -73,6 +75,9 @@ pub struct Params {
     pub generation_prompt: String,
     /// The media in the prompt, in order. Empty for a plain request, whose host renders the prompt itself.
     pub media: Vec<Media>,
+    /// What was changed of the messages because the template demands it, in words: see [`Roles::Fit`](crate::message::Roles). Empty if
+    /// they are in the prompt as sent.
+    pub notes: Vec<String>,
     /// Whether and from where a grammar constrains the output.
     pub constraint: Constraint,
     /// Texts that the tokeniser must keep as single tokens and the detokeniser must print.
@@ -87,6 +92,7 @@ pub struct Params {
     pub parser: Parser,
     compiled: Arc<CompiledFormat>,
     template: ChatTemplate,
+    varied: Option<Arc<Varied>>,
     enable_thinking: bool,
 }
 
@@ -140,6 +146,7 @@ impl ChatTemplate {
             choice: OnceLock::new(),
             proof: OnceLock::new(),
             formats: FormatCache::default(),
+            variables: Variables::default(),
         }))
     }
 
@@ -289,8 +296,9 @@ impl ChatTemplate {
     pub fn prompt(&self, request: &Request) -> Result<String> {
         let own =
             self.0.candidates.iter().all(|reader| reader.is_learnt()) && request.continuation == Continuation::None;
-        let reader = if own || request.force_pure_content { Reader::Turn } else { self.used() };
-        Ok(reader.prompts(&self.0.taught, &self.0.taught.template, request, false)?.prompt.prompt)
+        let varied = if own { None } else { self.varied(request) };
+        let (taught, reader) = if own { (&self.0.taught, Reader::Turn) } else { self.ways(request, &varied) };
+        Ok(reader.fitted(taught, request, false)?.0.prompt.prompt)
     }
 
     /// The prompt of a request with the origin of each of its bytes: the template, or a message and its field, a tool or a
@@ -302,9 +310,10 @@ impl ChatTemplate {
     /// As [`ChatTemplate::params`].
     #[cfg(feature = "segments")]
     pub fn segments(&self, request: &Request) -> Result<Segments> {
-        let reader = self.reader_of(request);
-        let request = &*reader.asked(&self.0.taught, &self.0.taught.template, request)?;
-        segments::segments(&self.0.taught, reader, request)
+        let varied = self.varied(request);
+        let (taught, reader) = self.ways(request, &varied);
+        let request = &*reader.asked(taught, &taught.template, request)?;
+        segments::segments(taught, reader, request)
     }
 
     /// [`ChatTemplate::segments`] of each request, in their order, on at most this many threads; 0: on as many as the machine runs
@@ -326,32 +335,48 @@ impl ChatTemplate {
 
     /// The prompt of the request, in parts.
     pub(crate) fn prompts(&self, request: &Request) -> Result<Prompts> {
-        self.reader_of(request).prompts(&self.0.taught, &self.0.taught.template, request, true)
+        let varied = self.varied(request);
+        let (taught, reader) = self.ways(request, &varied);
+        Ok(reader.fitted(taught, request, true)?.0)
     }
 
-    /// No reader is necessary if all output is content.
-    fn reader_of(&self, request: &Request) -> Reader {
-        if request.force_pure_content { Reader::Turn } else { self.used() }
+    /// What is learnt under the request's variables, if that is something else.
+    fn varied(&self, request: &Request) -> Option<Arc<Varied>> {
+        if request.force_pure_content || request.template_kwargs.is_empty() {
+            return None;
+        }
+        self.0.variables.under(&self.0.taught, self.used(), &request.template_kwargs)
+    }
+
+    /// What was learnt for a request, and its reader. None is necessary if all output is content.
+    fn ways<'a>(&'a self, request: &Request, varied: &'a Option<Arc<Varied>>) -> (&'a Taught, Reader) {
+        match varied {
+            Some(varied) => (&varied.taught, varied.reader),
+            None if request.force_pure_content => (&self.0.taught, Reader::Turn),
+            None => (&self.0.taught, self.used()),
+        }
     }
 
     /// Completes the prompt of a request to its [`Params`].
     pub(crate) fn params_of(&self, request: &Request, prompts: Prompts) -> Result<Params> {
         let request = &*offered(&self.0.taught.template, request)?;
-        let reader = self.reader_of(request);
-        let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, begun, media } = prompts;
+        let varied = self.varied(request);
+        let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, begun, media, notes } = prompts;
         let spec = FormatSpec {
             source: self.source(),
             ends: self.ends(),
             opening: &opening,
             prefill: &generation_prompt,
             begun,
+            variables: varied.as_ref().map_or("", |varied| &varied.values),
             ..FormatSpec::of(request)
         };
-        let compiled = self.compiled(reader, &spec, request.force_pure_content)?;
+        let compiled = self.compiled(self.ways(request, &varied), &spec, request.force_pure_content)?;
         Ok(Params {
             format: compiled.name,
             prompt,
             media,
+            notes,
             constraint: compiled.constraint.clone(),
             preserved_tokens: compiled.preserved_tokens.clone(),
             additional_stops: compiled.additional_stops.clone(),
@@ -361,12 +386,18 @@ impl ChatTemplate {
             generation_prompt,
             compiled,
             template: self.clone(),
+            varied,
             enable_thinking: request.enable_thinking,
         })
     }
 
     /// The compiled format for `spec`: cached for equal specs.
-    fn compiled(&self, reader: Reader, spec: &FormatSpec, pure_content: bool) -> Result<Arc<CompiledFormat>> {
+    fn compiled(
+        &self,
+        (taught, reader): (&Taught, Reader),
+        spec: &FormatSpec,
+        pure_content: bool,
+    ) -> Result<Arc<CompiledFormat>> {
         let make = || {
             if let Some(schema) = spec.response_schema() {
                 grammar::from_json_schema_as(schema, spec.grammar_style)?;
@@ -377,7 +408,7 @@ impl ChatTemplate {
                         .map_or(spec.front(), |text| spec.prefill.strip_suffix(text).unwrap_or_default()),
                 )
             } else {
-                reader.format(&self.0.taught, spec)
+                reader.format(taught, spec)
             })
         };
         if pure_content {
@@ -392,7 +423,8 @@ impl Params {
     /// unknown. If it is no token that ends the output for the engine anyway, it is a stop, too. The first call may learn how
     /// the template writes turns.
     pub fn end_of_turn(&self) -> &str {
-        self.template.turn(self.enable_thinking).end.head().trim()
+        let taught = self.varied.as_ref().map_or(&self.template.0.taught, |varied| &varied.taught);
+        taught.turn(self.enable_thinking).end.head().trim()
     }
 
     /// The grammar that constrains the output, as GBNF, with a report on where it departs from the schemas. The text is
@@ -459,6 +491,7 @@ impl Params {
             "message_delimiters": delimiters,
             "end_of_turn": self.end_of_turn(),
             "media": media,
+            "notes": self.notes,
         })
     }
 }

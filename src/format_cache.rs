@@ -211,6 +211,7 @@ impl CacheKey {
             leniency,
             grammar_style,
             compat,
+            variables,
         } = *spec;
         /// The usual length, for two small tools.
         const USUAL: usize = 2 << 10;
@@ -218,7 +219,7 @@ impl CacheKey {
         key.extend([tool_choice as u8, reasoning_format as u8]);
         key.extend([parallel_tool_calls, prose, enable_thinking].map(u8::from));
         key.extend([grammar_style as u8, json_spacing as u8, compat as u8]);
-        serde_json::to_writer(&mut key, &(leniency, opening, prefill, json_schema, offered))
+        serde_json::to_writer(&mut key, &(leniency, opening, prefill, json_schema, offered, variables))
             .expect("all of it can be written");
         CacheKey(key)
     }
@@ -262,6 +263,7 @@ mod tests {
             leniency: Leniency::default(),
             grammar_style: GrammarStyle::default(),
             compat: Compat::default(),
+            variables: "",
         }
     }
 
@@ -317,6 +319,7 @@ mod tests {
             FormatSpec { enable_thinking: false, ..first },
             FormatSpec { json_schema: &schema, ..first },
             FormatSpec { compat: Compat::LlamaCpp, ..first },
+            FormatSpec { variables: "{}", ..first },
             FormatSpec { leniency: lenient(Dialects::Off), ..first },
         ];
         for spec in different.into_iter().chain(others.iter().map(|tools| FormatSpec { offered: tools, ..first })) {

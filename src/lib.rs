@@ -115,6 +115,7 @@ pub mod response;
 #[cfg(feature = "segments")]
 pub mod segments;
 pub mod stream;
+mod variables;
 
 pub use chat::{ChatTemplate, Params, TemplateOptions};
 #[doc(inline)]

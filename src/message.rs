@@ -4,7 +4,7 @@
 pub use chatparse_message::{
     Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, GrammarStyle, IncompleteCalls, JsonSpacing,
     Leniency, MalformedArguments, Media, Message, NearlyJson, OpeningAgain, Part, PlainConversation, ReasoningFormat,
-    Request, RevealedTools, Tool, ToolCall, ToolChoice, UnknownTools,
+    Request, RevealedTools, Roles, Tool, ToolCall, ToolChoice, UnknownTools,
 };
 #[doc(inline)]
 pub use chatparse_stream::{

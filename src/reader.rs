@@ -6,19 +6,19 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::messages::Messages;
 use chatparse_base::find::shared;
-use chatparse_base::{Error, Result};
-use chatparse_jinja::{Template, cut, offered, plain, prepare, resolve, whole};
+use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_jinja::{Fit, Fitted, Template, cut, offered, plain, prepare, resolve, whole};
 use chatparse_learn::analysis::Layout;
 use chatparse_learn::analysis::turn::{self, Spot, TurnFormat};
 use chatparse_learn::format::{
     Begun, Family, Format, FormatSpec, Prompt, PromptInput, Way, family_of, learnt, prompt, thought,
 };
 use chatparse_learn::response::ResponseTemplate;
-use chatparse_message::{Compat, Continuation, Media, Message, Request};
+use chatparse_message::{Compat, Continuation, Media, Message, Part, Request, Roles};
 
 /// A way to read the output of a template's model.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +45,11 @@ impl Reader {
     /// Whether it takes the template's prompts as they are, and knows nothing of other templates.
     pub fn is_learnt(self) -> bool {
         !matches!(self, Reader::Family(_))
+    }
+
+    /// Whether it reads what was learnt of the template.
+    pub(crate) fn learns(self) -> bool {
+        !matches!(self, Reader::Response | Reader::Family(Family { way: Way::Parser(_), .. }))
     }
 
     /// Whether the renders of its templates prove nothing.
@@ -92,8 +97,30 @@ impl Reader {
         }
     }
 
-    /// The prompt of a request. `opening`: also compute the opening of the assistant's turn. `template` renders it: the
-    /// learnt template, or a variant of it for probes.
+    /// The prompt of a request, with changed messages where the template demands it and the request allows it. `opening`: also compute
+    /// the opening of the assistant's turn.
+    pub(crate) fn fitted(self, taught: &Taught, request: &Request, opening: bool) -> Result<(Prompts, Fit)> {
+        let render = |request: &Request| self.prompts(taught, &taught.template, request, opening);
+        let fits = request.roles == Roles::Fit && !request.messages.is_empty() && request.plain.is_none();
+        let error = match render(request) {
+            Err(error) if error.kind() == ErrorKind::Template && fits => error,
+            sent => return Ok((sent?, Fit::default())),
+        };
+        let found = Fitted::find(&taught.template, request, |prompts: &Prompts| &prompts.prompt.prompt, render);
+        let (mut prompts, mut fitted) = found.ok_or(error)?;
+        prompts.notes = std::mem::take(&mut fitted.notes);
+        // Media stand where the request has them.
+        for media in &mut prompts.media {
+            let parts =
+                |at: usize| request.messages[at].parts.iter().enumerate().map(move |(part, it)| ((at, part), it));
+            let is_it = |part: &Part| part.source.as_ref().is_some_and(|source| Arc::ptr_eq(source, &media.source));
+            let sent = (0..request.messages.len()).flat_map(parts).find(|(_, part)| is_it(part));
+            (media.message, media.part) = sent.map_or((media.message, media.part), |(place, _)| place);
+        }
+        Ok((prompts, fitted.fit))
+    }
+
+    /// The prompt of a request as it was sent. `template` renders it: the learnt template, or a variant of it for probes.
     pub(crate) fn prompts(
         self,
         taught: &Taught,
@@ -111,7 +138,13 @@ impl Reader {
         }
         if request.plain.is_some() {
             let (prompt, media) = self.render(template, request, opening)?;
-            return Ok(Prompts { opening: prompt.generation_prompt.clone(), prompt, begun: None, media });
+            return Ok(Prompts {
+                opening: prompt.generation_prompt.clone(),
+                prompt,
+                begun: None,
+                media,
+                notes: Vec::new(),
+            });
         }
         let prepared = prepare(template, request)?;
         // A continued message follows the opening.
@@ -124,7 +157,7 @@ impl Reader {
         }
         let opening = prompt.generation_prompt.clone();
         if request.force_pure_content {
-            return Ok(Prompts { prompt, opening, begun: None, media: prepared.media });
+            return Ok(Prompts { prompt, opening, begun: None, media: prepared.media, notes: Vec::new() });
         }
         let prompt = prompt.continued_with(&input, |message, in_content| {
             let content = in_content.then(|| message.text());
@@ -160,7 +193,7 @@ impl Reader {
         let prompt = cut(prompt.prompt).ok_or_else(|| Error::invalid(unseen))?;
         if !opening {
             let prompt = Prompt { prompt, generation_prompt: String::new() };
-            return Ok(Prompts { prompt, opening: String::new(), begun: None, media });
+            return Ok(Prompts { prompt, opening: String::new(), begun: None, media, notes: Vec::new() });
         }
         let mut earlier = request.clone();
         (earlier.continuation, earlier.add_generation_prompt) = (Continuation::None, true);
@@ -188,7 +221,7 @@ impl Reader {
             let (message, part) = apart.as_ref().map_or((message, part), |(message, part)| (message, *part));
             Begun::find(&prompt.generation_prompt, message, part)
         });
-        Prompts { opening: prompt.generation_prompt.clone(), prompt, begun, media: Vec::new() }
+        Prompts { opening: prompt.generation_prompt.clone(), prompt, begun, media: Vec::new(), notes: Vec::new() }
     }
 
     /// The request as the template gets it: with the tools that the model knows by now, and with the reasoning of a message
@@ -247,6 +280,8 @@ pub(crate) struct Prompts {
     pub begun: Option<Begun>,
     /// The media in the prompt, in order.
     pub media: Vec<Media>,
+    /// What was changed of the messages.
+    pub notes: Vec<String>,
 }
 
 /// A template, and what is learnt of it on first use.
@@ -301,6 +336,11 @@ impl Taught {
             }
         }
         Ok(self)
+    }
+
+    /// The same template, to be learnt under these variables.
+    pub fn under(&self, variables: Map<String, Value>) -> Self {
+        Taught { ends: self.ends.clone(), ..Taught::new(self.template.under(variables), &[], self.learn_only) }
     }
 
     pub fn ends(&self) -> &[String] {

@@ -24,7 +24,7 @@ use crate::messages::Messages;
 use crate::reader::{Reader, Taught};
 pub(crate) use batch::in_threads;
 use chatparse_base::Result;
-use chatparse_jinja::{Labels, Template};
+use chatparse_jinja::{Fit, Labels, Template, is_system};
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_message::{Continuation, Request};
 pub use tokens::{Offsets, TokenLabel};
@@ -167,20 +167,24 @@ impl Segment {
 /// The prompt of `request`, and the origin of each byte. Takes two renders, a third one if
 /// a value has outer white space, two to four of parts for turns, and up to some eighty if the template inspects values.
 pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request) -> Result<Segments> {
-    let asked = Asked { taught, reader };
-    let prompt = asked.render(&taught.template, request)?;
-    Ok(asked.labelled(request, prompt))
+    let (prompts, fit) = reader.fitted(taught, request, false)?;
+    let asked = Asked { taught, reader, fit: fit.without_ids() };
+    Ok(asked.labelled(&fit.with_ids(&taught.template, request, &mut Vec::new()), prompts.prompt.prompt))
 }
 
 /// A template that is asked whose text its prompts are.
 struct Asked<'a> {
     taught: &'a Taught,
     reader: Reader,
+    /// How messages are changed. Ids are changed by now.
+    fit: Fit,
 }
 
 impl Asked<'_> {
     fn render(&self, template: &Template, request: &Request) -> Result<String> {
-        Ok(self.reader.prompts(self.taught, template, request, false)?.prompt.prompt)
+        let fitted = (self.fit != Fit::default()).then(|| self.fit.apply(&self.taught.template, request).request);
+        let prompts = self.reader.prompts(self.taught, template, fitted.as_ref().unwrap_or(request), false)?;
+        Ok(prompts.prompt.prompt)
     }
 
     /// The segments of a prompt as labels show them.
@@ -209,6 +213,10 @@ impl Asked<'_> {
                     let mut before = without.clone();
                     before.add_generation_prompt = ask;
                     all.first(messages).put(&mut before);
+                    if self.fit.moves_systems() {
+                        let behind = request.messages.iter().skip(messages);
+                        before.messages.extend(behind.filter(|message| is_system(message)).cloned());
+                    }
                     self.render(template, &before).ok()
                 }
             };

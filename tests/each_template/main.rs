@@ -17,10 +17,12 @@ mod named;
 mod nearly;
 mod parts;
 mod quoted;
+mod roles;
 #[path = "../support/shown.rs"]
 mod shown;
 mod space;
 mod thought;
+mod varied;
 mod written;
 
 use std::env;
@@ -172,6 +174,16 @@ fn a_grammar_holds_calls_to_their_schemas() {
 #[test]
 fn a_text_part_is_rendered_as_the_text() {
     each(parts::check);
+}
+
+#[test]
+fn what_a_template_raises_on_is_fitted() {
+    each(roles::check);
+}
+
+#[test]
+fn calls_are_read_as_variables_have_them_written() {
+    each(varied::check);
 }
 
 #[test]

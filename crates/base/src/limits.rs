@@ -225,6 +225,15 @@ pub const PARSE_WORK_PER_ALTERNATIVE: u64 = 8;
 /// Work that the parser may do in addition, once.
 pub const PARSE_WORK_BASE: u64 = 1_000_000;
 
+/// Maximum number of a request's variables under which a template is learnt. With more, it is as without any. Templates read up to five.
+pub const VARIABLES: usize = 8;
+
+/// Maximum length of the text of such a variable, in bytes. A longer one counts as not given.
+pub const VARIABLE_BYTES: usize = 256;
+
+/// Maximum number of values of variables that a template keeps what it learnt under, some 50 KB for each.
+pub const VARIED: usize = 8;
+
 /// Maximum number of compiled formats that a template caches, each for one set of tools and options.
 pub const CACHED_FORMATS: usize = 16;
 

@@ -100,7 +100,7 @@ impl Inspect {
             }
         }
         screen.heading("by llama.cpp's names")?;
-        layout(template.analysis(), screen)?;
+        layout(template.layout(), screen)?;
         let found = template.evidence();
         if !found.is_empty() {
             screen.heading(if used { "what showed it" } else { "what showed that (not used)" })?;

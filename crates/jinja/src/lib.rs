@@ -29,6 +29,7 @@ mod reading;
 mod request;
 mod source;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -46,12 +47,14 @@ use env::Engine;
 use probe::caps::{self, Form};
 pub use probe::labels::{Edge, Label, Labels, VALUES};
 pub use probe::marks::Marks;
+use request::context::{self, EFFORT};
 pub use request::continued::{cut, whole};
 pub use request::messages::Messages;
 pub use request::offered::offered;
 pub use request::plain::plain;
 pub use request::prepare::{Prepared, ReasoningIn, prepare, resolve};
-use request::{context, media, offered, prepare};
+pub use request::roles::{Fit, Fitted, is_system};
+use request::{media, offered, prepare};
 pub use source::texts::{SourceParts, SourceText, place};
 use source::{macros, rewrite};
 
@@ -172,6 +175,10 @@ pub struct Template {
     over: Arc<AtomicBool>,
     /// The labels that texts of conversations may contain.
     labels: Option<Labels>,
+    /// The variables that the template is learnt under.
+    variables: Arc<Map<String, Value>>,
+    /// All names and numbers of the source.
+    words: OnceLock<Arc<HashSet<String>>>,
 }
 
 /// The engine for a source. `callers`: the variables that macros may read of their callers.
@@ -233,6 +240,8 @@ impl Template {
             trials: OnceLock::new(),
             over: Arc::default(),
             labels: None,
+            variables: Arc::default(),
+            words: OnceLock::new(),
         })
     }
 
@@ -242,6 +251,33 @@ impl Template {
         let mut probing = self.clone();
         probing.engine = self.engine.for_probes(&self.over);
         probing
+    }
+
+    /// The same template, learnt under these variables.
+    pub fn under(&self, variables: Map<String, Value>) -> Template {
+        Template { variables: Arc::new(variables), ..self.clone() }
+    }
+
+    /// The variables that it is learnt under.
+    pub fn variables(&self) -> &Map<String, Value> {
+        &self.variables
+    }
+
+    /// Whether the source may read this variable of a request, under any of its names, and does not get its value elsewhere.
+    pub fn reads(&self, name: &str) -> bool {
+        const OWN: [&str; 6] =
+            ["enable_thinking", "messages", "tools", "bos_token", "eos_token", "add_generation_prompt"];
+        let words = self.words.get_or_init(|| {
+            let words = self.source.split(|c: char| !c.is_alphanumeric() && c != '_');
+            Arc::new(words.map(str::to_owned).collect())
+        });
+        let aliases = if name == EFFORT[0] { &EFFORT[..] } else { &[] };
+        !OWN.contains(&name) && aliases.iter().chain([&name]).any(|name| words.contains(*name))
+    }
+
+    /// Whether the source has this text in quotes.
+    pub fn has_literal(&self, text: &str) -> bool {
+        ['\'', '"'].iter().any(|quote| self.source.contains(&format!("{quote}{text}{quote}")))
     }
 
     /// The same template for conversations with labels in their texts.

@@ -382,6 +382,18 @@ pub enum Append {
     Always,
 }
 
+/// What is done where a template raises on the messages as they were sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Roles {
+    /// Nothing: the template's error is the request's.
+    #[default]
+    AsSent,
+    /// The fewest changes with which the template renders them: ids of calls have the form that is demanded, instructions are one at
+    /// the front, neighbours of one role are one, and turns are put where they are demanded. No text is left out.
+    Fit,
+}
+
 /// How output is read that deviates from the template's format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -480,6 +492,8 @@ pub struct Request {
     pub add_generation_prompt: bool,
     /// Whether and where to continue the last message instead of starting one.
     pub continuation: Continuation,
+    /// Whether messages may be changed where the template raises on them.
+    pub roles: Roles,
     /// Whose ways count.
     pub compat: Compat,
     /// The text in the prompt for media that the template does not render.

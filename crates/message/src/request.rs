@@ -8,7 +8,7 @@ use super::known::known_fields;
 use super::read::{Tools, known_tools, message, plain, response_format, tool_choice, tools};
 use super::{
     Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, GrammarStyle, IncompleteCalls, JsonSpacing,
-    Leniency, MalformedArguments, Message, NearlyJson, OpeningAgain, ReasoningFormat, Request, RevealedTools,
+    Leniency, MalformedArguments, Message, NearlyJson, OpeningAgain, ReasoningFormat, Request, RevealedTools, Roles,
     UnknownTools,
 };
 use chatparse_base::{Error, Result, number};
@@ -51,7 +51,7 @@ impl Request {
     /// `append`, `compat`, `continue_final_message`, `chat_template_kwargs`, `force_pure_content`, `media_marker`, `now` and `plain`
     /// ([`super::PlainConversation`]: the template gets `messages`, `tools`, `documents` and `chat_template_kwargs`
     /// unchanged, and no other variables), `for_training` (`plain` is true by default, and `add_generation_prompt` false),
-    /// `revealed_tools` and `hosted_tools`. Null counts as missing. Other fields of the
+    /// `revealed_tools`, `roles` and `hosted_tools`. Null counts as missing. Other fields of the
     /// body are ignored, unless they change what the model sees, or the name is nearly that of a field that is read.
     ///
     /// # Errors
@@ -113,10 +113,15 @@ impl Request {
         if let Some(effort) = body.text("reasoning_effort")? {
             template_kwargs.entry("reasoning_effort").or_insert_with(|| effort.into());
         }
+        let roles = choice(body, "roles", ROLES, Default::default())?;
+        if roles == Roles::Fit && plain.is_some() {
+            return Err(Error::invalid("roles: \"fit\" cannot go with a plain request, whose messages are as sent"));
+        }
         Ok(Request {
             messages,
             tools,
             plain,
+            roles,
             tool_choice,
             allowed_tools,
             revealed_tools: choice(body, "revealed_tools", REVEALED_TOOLS, Default::default())?,
@@ -229,6 +234,7 @@ pub const OPTIONS: &[&str] = &[
     "prose",
     "reasoning_format",
     "revealed_tools",
+    "roles",
     "unknown_tools",
 ];
 
@@ -250,6 +256,8 @@ fn thinks(body: &Fields) -> Result<bool> {
 }
 
 const COMPAT: &[(&str, Compat)] = &[("off", Compat::Off), ("llama.cpp", Compat::LlamaCpp)];
+
+const ROLES: &[(&str, Roles)] = &[("as_sent", Roles::AsSent), ("fit", Roles::Fit)];
 
 const APPEND: &[(&str, Append)] = &[("template", Append::Template), ("always", Append::Always)];
 
@@ -314,7 +322,7 @@ mod tests {
             Request::from_json(&body)
         };
         let bare = read("messages", json!([]));
-        let values = [json!(7), json!("content"), json!(true), json!({"a": 1})];
+        let values = [json!(7), json!("content"), json!(true), json!({"a": 1}), json!("fit")];
         for option in OPTIONS {
             assert!(values.iter().any(|value| read(option, value.clone()) != bare), "{option} is not read");
         }

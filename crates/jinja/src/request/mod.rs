@@ -7,3 +7,4 @@ pub(crate) mod messages;
 pub(crate) mod offered;
 pub(crate) mod plain;
 pub(crate) mod prepare;
+pub(crate) mod roles;

@@ -76,6 +76,8 @@ pub struct FormatSpec<'a> {
     pub grammar_style: GrammarStyle,
     /// Whose ways count: in llama.cpp's, no tool is called beside a structured response.
     pub compat: Compat,
+    /// The values of variables that the turn was learnt under, as JSON; empty for none.
+    pub variables: &'a str,
 }
 
 impl<'a> FormatSpec<'a> {
@@ -98,6 +100,7 @@ impl<'a> FormatSpec<'a> {
             leniency: request.leniency,
             grammar_style: request.grammar_style,
             compat: request.compat,
+            variables: "",
         }
     }
 

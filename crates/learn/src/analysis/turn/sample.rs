@@ -141,7 +141,7 @@ fn render(
         tools: Arc::clone(tools),
         enable_thinking,
         add_generation_prompt,
-        extra: Map::new(),
+        extra: template.variables().clone(),
         now: Some(0),
     };
     template.render(&conversation).ok().filter(|text| text.len() <= PROBE_BYTES)

@@ -1,0 +1,105 @@
+//! The variables of requests under which a template's model writes otherwise than by default: what is learnt under their values.
+//!
+//! Values that the source cannot tell apart by its literals share an entry, which says whether they matter. So texts of which each request
+//! has another, such as dates, are looked at once.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Map, Value};
+
+use crate::reader::{Reader, Taught};
+use chatparse_base::limits::{VARIABLE_BYTES, VARIABLES, VARIED};
+
+/// A template under values of its variables.
+#[derive(Debug)]
+pub(crate) struct Varied {
+    pub taught: Taught,
+    pub reader: Reader,
+    /// The values, as JSON.
+    pub values: String,
+}
+
+/// The last values that were looked at, the most recently used first; `None`: they do not matter. Threads may share it.
+#[derive(Default)]
+pub(crate) struct Variables(Mutex<VecDeque<(String, Option<Arc<Varied>>)>>);
+
+impl Variables {
+    /// What is learnt under these variables of a request; `None` if it is what is learnt without them.
+    pub fn under(&self, taught: &Taught, reader: Reader, given: &Map<String, Value>) -> Option<Arc<Varied>> {
+        let is_plain = |value: &Value| match value {
+            Value::String(text) => text.len() <= VARIABLE_BYTES,
+            value => !value.is_array() && !value.is_object(),
+        };
+        let read = given.iter().filter(|(name, value)| taught.template.reads(name) && is_plain(value));
+        let read: Map<String, Value> =
+            read.take(VARIABLES + 1).map(|(name, value)| (name.clone(), value.clone())).collect();
+        if read.is_empty() || read.len() > VARIABLES || !reader.learns() {
+            return None;
+        }
+        let alike = read.iter().map(|(name, value)| (name.clone(), alike(taught, value)));
+        let alike = Value::from(alike.collect::<Map<_, _>>()).to_string();
+        let values = Value::from(read.clone()).to_string();
+        match self.get(&alike) {
+            Some(Some(varied)) if varied.values != values => {}
+            Some(known) => return known,
+            None => {
+                let varied = self.learn(taught, reader, read, &values);
+                let differs = [true, false].into_iter().any(|thinking| {
+                    let (turn, usual) = (varied.taught.turn(thinking), taught.turn(thinking));
+                    turn != usual && (!turn.edges.is_empty() || usual.edges.is_empty())
+                });
+                let varied = differs.then_some(varied);
+                self.keep(alike, varied.clone());
+                return varied;
+            }
+        }
+        self.get(&values).unwrap_or_else(|| {
+            let varied = Some(self.learn(taught, reader, read, &values));
+            self.keep(values, varied.clone());
+            varied
+        })
+    }
+
+    fn learn(&self, taught: &Taught, reader: Reader, read: Map<String, Value>, values: &str) -> Arc<Varied> {
+        let taught = taught.under(read);
+        // What is known of a family is of the calls that it is known to write.
+        let is_left = taught.candidates().iter().any(|candidate| candidate.name() == reader.name());
+        let reader = if is_left { reader } else { Reader::Turn };
+        Arc::new(Varied { taught, reader, values: values.to_owned() })
+    }
+
+    fn get(&self, key: &str) -> Option<Option<Arc<Varied>>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = known.iter().position(|(values, _)| values == key)?;
+        let found = known.remove(at)?;
+        let varied = found.1.clone();
+        known.push_front(found);
+        Some(varied)
+    }
+
+    fn keep(&self, key: String, varied: Option<Arc<Varied>>) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|(values, _)| *values != key);
+        known.push_front((key, varied));
+        known.truncate(VARIED);
+    }
+}
+
+/// What values have in common that the source cannot tell apart by its literals.
+fn alike(taught: &Taught, value: &Value) -> Value {
+    match value {
+        Value::String(text) if !text.is_empty() && !taught.template.has_literal(text) => json!(["text"]),
+        Value::Number(number) if !taught.template.reads(&number.to_string()) => {
+            json!([number.as_f64().is_some_and(|number| number < 0.0)])
+        }
+        value => value.clone(),
+    }
+}
+
+impl fmt::Debug for Variables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Variables")
+    }
+}
