@@ -1,6 +1,7 @@
 //! The public entry point: a template, analysed once, turns each request into a prompt and a parser.
 
 mod config;
+mod notes;
 mod options;
 
 use std::sync::{Arc, OnceLock};
@@ -85,6 +86,8 @@ pub struct Params {
     pub delimiters: Vec<Delimiter>,
     /// The parser of the output.
     pub parser: Parser,
+    /// Options of the request that have no effect, each with the reason: the name of the field, a colon, and a sentence.
+    pub notes: Vec<String>,
     compiled: Arc<CompiledFormat>,
     template: ChatTemplate,
     enable_thinking: bool,
@@ -349,6 +352,7 @@ impl ChatTemplate {
         };
         let compiled = self.compiled(reader, &spec, request.force_pure_content)?;
         Ok(Params {
+            notes: notes::notes(&self.0.taught.template, request, &spec, &prompt),
             format: compiled.name,
             prompt,
             media,
@@ -459,6 +463,7 @@ impl Params {
             "message_delimiters": delimiters,
             "end_of_turn": self.end_of_turn(),
             "media": media,
+            "notes": self.notes,
         })
     }
 }
