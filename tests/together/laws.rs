@@ -6,7 +6,7 @@ use chatparse::message::{Compat, GrammarStyle, IncompleteCalls, JsonSpacing, Rea
 use chatparse::stream::SpecialTokens;
 use serde_json::json;
 
-use chatparse::{ChatTemplate, Params, Request, Status, Stream};
+use chatparse::{ChatTemplate, ErrorKind, Params, Request, Status, Stream};
 
 use super::outputs::{Outputs, calls};
 use super::shown::feed;
@@ -17,6 +17,8 @@ use super::written::{Call, turn_of};
 pub fn broken(template: &ChatTemplate, outputs: &Outputs, body: &Body, request: &Request, cut: usize) -> Vec<String> {
     let params = match template.params(request) {
         Ok(params) => params,
+        // In the template's own words.
+        Err(error) if error.kind() == ErrorKind::Template => return Vec::new(),
         Err(error) => return vec![format!("refused: {error}")],
     };
     let mut wrong = Vec::new();
@@ -138,8 +140,9 @@ fn call(template: &ChatTemplate, body: &Body, asked: &Asked) -> Result<(), Strin
     let written = |calls: &[Call]| turn_of(template, &fields, contents, calls);
     let Some((params, output)) = written(&all[..1]) else {
         // The history may show no turn that begins as the prompt does.
-        let off = body["enable_thinking"] == false || !body["thinking"].is_null();
-        return if off { Ok(()) } else { Err("the template's own call is not read".into()) };
+        let alone = ["tools", "thinking", "enable_thinking"].map(|name| (name.to_owned(), body[name].clone()));
+        let alone = turn_of(template, &alone.into_iter().collect(), contents, &all[..1]);
+        return alone.map_or(Ok(()), |_| Err("the template's own call is not read".into()));
     };
     let end = |output: &str, value: &str| output.rfind(value).map_or(0, |at| at + value.len());
     let needed = end(&output, "70431").max(end(&output, "qz1a"));

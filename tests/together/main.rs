@@ -150,7 +150,7 @@ fn idle(row: &Row, value: String, beside: Option<String>, body: &Body, made: &Va
         // Text may stand in front of a call anyway.
         || is(&["prose"]) && (has(&["grammar_style", "compat"]) || body["tool_choice"] != "required")
         // The same in other words.
-        || has(&["compat"]) && is(&["reasoning_format=none", "parallel_tool_calls=false", "grammar_style", "opening_again", "calls_in_reasoning"])
+        || has(&["compat"]) && is(&["reasoning_format=none", "parallel_tool_calls=false", "grammar_style", "opening_again", "calls_in_reasoning", "nearly_json"])
         || is(&["compat"])
         || is(&["for_training", "add_generation_prompt"]) && (has(&["for_training", "add_generation_prompt"]) || made["generation_prompt"] == "")
         || body["json_schema"] == body["response_format"]["json_schema"]["schema"] && body["json_schema"].is_object()
