@@ -662,7 +662,8 @@ chat_str chat_params_message_delimiter(const chat_params *params, size_t index);
  * - `grammar_triggers`: objects with `type`, `word` or `pattern`, and `value`;
  * - `grammar_report`: objects with `schema`, `pointer`, `kind` (`widened`, `narrowed` or `refused`) and `message`;
  * - `message_delimiters`: objects with `role` and `delimiter`; `end_of_turn`: as the function of that name;
- * - `notes`: what was changed of the messages because the template demands it, in words: see `roles`.
+ * - `notes`: sentences on the request: what was changed of the messages because the template demands it (see `roles`);
+ *   and each option that has no effect: its field, a colon, and why.
  */
 CHAT_MUST_USE chat_status chat_params_json(const chat_params *params, chat_str *out, chat_error **error);
 

@@ -1,6 +1,7 @@
 //! The public entry point: a template, analysed once, turns each request into a prompt and a parser.
 
 mod config;
+mod notes;
 mod options;
 
 use std::sync::{Arc, OnceLock};
@@ -75,9 +76,6 @@ pub struct Params {
     pub generation_prompt: String,
     /// The media in the prompt, in order. Empty for a plain request, whose host renders the prompt itself.
     pub media: Vec<Media>,
-    /// What was changed of the messages because the template demands it, in words: see [`Roles::Fit`](crate::message::Roles). Empty if
-    /// they are in the prompt as sent.
-    pub notes: Vec<String>,
     /// Whether and from where a grammar constrains the output.
     pub constraint: Constraint,
     /// Texts that the tokeniser must keep as single tokens and the detokeniser must print.
@@ -90,6 +88,9 @@ pub struct Params {
     pub delimiters: Vec<Delimiter>,
     /// The parser of the output.
     pub parser: Parser,
+    /// What was changed of the messages because the template demands it (see [`Roles::Fit`](crate::message::Roles)), and options of the
+    /// request that have no effect: a place or field, a colon, and a sentence.
+    pub notes: Vec<String>,
     compiled: Arc<CompiledFormat>,
     template: ChatTemplate,
     varied: Option<Arc<Varied>>,
@@ -361,7 +362,7 @@ impl ChatTemplate {
     pub(crate) fn params_of(&self, request: &Request, prompts: Prompts) -> Result<Params> {
         let request = &*offered(&self.0.taught.template, request)?;
         let varied = self.varied(request);
-        let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, begun, media, notes } = prompts;
+        let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, begun, media, mut notes } = prompts;
         let spec = FormatSpec {
             source: self.source(),
             ends: self.ends(),
@@ -372,6 +373,7 @@ impl ChatTemplate {
             ..FormatSpec::of(request)
         };
         let compiled = self.compiled(self.ways(request, &varied), &spec, request.force_pure_content)?;
+        notes.extend(notes::notes(&self.0.taught.template, request, &spec, &prompt));
         Ok(Params {
             format: compiled.name,
             prompt,

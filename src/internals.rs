@@ -56,6 +56,11 @@ pub mod peg {
     }
 }
 
+/// The fields of a request.
+pub mod request {
+    pub use chatparse_message::{OPTIONS, THEIRS};
+}
+
 /// Templates as the engine has them.
 pub mod template {
     pub use chatparse_jinja::*;

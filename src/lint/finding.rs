@@ -30,11 +30,13 @@ pub enum Rule {
     UnreadCalls,
     /// The template writes a special token that the vocabulary does not have.
     UnknownToken,
+    /// The template writes the parts of one role as texts, and those of another as data.
+    PrintedParts,
 }
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Rule; 11] = [
+    pub const ALL: [Rule; 12] = [
         Rule::UnclosedMarker,
         Rule::UnopenedMarker,
         Rule::UnbalancedBracket,
@@ -46,6 +48,7 @@ impl Rule {
         Rule::ChangedName,
         Rule::UnreadCalls,
         Rule::UnknownToken,
+        Rule::PrintedParts,
     ];
 
     /// A stable lower-case name, e.g. `unclosed-marker`.
@@ -62,6 +65,7 @@ impl Rule {
             Rule::ChangedName => "changed-name",
             Rule::UnreadCalls => "unread-calls",
             Rule::UnknownToken => "unknown-token",
+            Rule::PrintedParts => "printed-parts",
         }
     }
 
@@ -99,6 +103,10 @@ impl Rule {
             Rule::UnknownToken => {
                 "The tokenizer splits it into letters: the model sees a text that it was not trained with, and an end that \
                  is spelt so stops nobody."
+            }
+            Rule::PrintedParts => {
+                "The model sees a list of objects in place of what was said, with each client that sends parts through a host \
+                 that does not join them."
             }
         }
     }

@@ -8,6 +8,7 @@ mod ends;
 mod instruction;
 mod opening;
 mod pairs;
+mod parts;
 mod tokens;
 
 use super::finding::{Finding, Rule, Shown};
@@ -39,6 +40,7 @@ pub enum Edit {
 
 /// What the rules look at.
 pub struct Facts<'f> {
+    pub template: &'f ChatTemplate,
     /// The source as its author wrote it.
     pub source: &'f str,
     pub parts: &'f SourceParts,
@@ -75,6 +77,7 @@ pub fn suspects(facts: &Facts, exam: &mut Exam) -> Vec<Suspect> {
         opening::thought(facts, exam, &mut all);
         opening::other_opening(facts, exam, &mut all);
         calls::calls(facts, exam, &mut all);
+        parts::parts(facts, &mut all);
     }
     tokens::unknown_tokens(facts, &mut all);
     all.sort_by_key(|suspect| suspect.finding.rule);
@@ -85,7 +88,7 @@ impl<'f> Facts<'f> {
     /// Of one conversation.
     pub fn of(template: &'f ChatTemplate, parts: &'f SourceParts, skeleton: Option<&'f Skeleton>) -> Facts<'f> {
         let (source, special, tools) = (template.written(), template.special_tokens(), template.caps().tools);
-        Facts { source, parts, skeleton, bare: None, cases: &[], special, tools }
+        Facts { template, source, parts, skeleton, bare: None, cases: &[], special, tools }
     }
 
     fn suspect(

@@ -267,12 +267,17 @@ impl Template {
     pub fn reads(&self, name: &str) -> bool {
         const OWN: [&str; 6] =
             ["enable_thinking", "messages", "tools", "bos_token", "eos_token", "add_generation_prompt"];
+        let aliases = if name == EFFORT[0] { &EFFORT[..] } else { &[] };
+        !OWN.contains(&name) && aliases.iter().chain([&name]).any(|name| self.has_word(name))
+    }
+
+    /// Whether the source has this name or number.
+    pub fn has_word(&self, word: &str) -> bool {
         let words = self.words.get_or_init(|| {
             let words = self.source.split(|c: char| !c.is_alphanumeric() && c != '_');
             Arc::new(words.map(str::to_owned).collect())
         });
-        let aliases = if name == EFFORT[0] { &EFFORT[..] } else { &[] };
-        !OWN.contains(&name) && aliases.iter().chain([&name]).any(|name| words.contains(*name))
+        words.contains(word)
     }
 
     /// Whether the source has this text in quotes.

@@ -18,7 +18,7 @@ pub use client_tools::ClientTool;
 pub use known::known_fields;
 pub use openai::{text_part, thinking_part};
 pub use read::OF_NO_MODEL;
-pub use request::{OPTIONS, messages_from_json};
+pub use request::{OPTIONS, THEIRS, messages_from_json};
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -100,15 +100,20 @@ impl Request {
         let mut enable_thinking = body.flag("enable_thinking", switch)?;
         if plain.is_some() {
             // The request's value is for the template, the template's value for the parser.
-            if let Some(value) = body.get("enable_thinking") {
-                template_kwargs.entry("enable_thinking").or_insert_with(|| value.clone());
+            let said = body.get("enable_thinking").cloned().or_else(|| body.get("thinking").map(|_| switch.into()));
+            if let Some(value) = said {
+                template_kwargs.entry("enable_thinking").or_insert(value);
             }
             enable_thinking = template_kwargs.get("enable_thinking").and_then(Value::as_bool).unwrap_or(true);
         }
         let (tool_choice, allowed_tools) = tool_choice(body, &tools)?;
+        let asked = response_format(body)?;
         let json_schema = match body.get("json_schema") {
+            Some(schema) if !asked.is_null() && asked != *schema => {
+                return Err(body.refuse("response_format", "json_schema asks for another answer"));
+            }
             Some(schema) => schema.clone(),
-            None => response_format(body)?,
+            None => asked,
         };
         if let Some(effort) = body.text("reasoning_effort")? {
             template_kwargs.entry("reasoning_effort").or_insert_with(|| effort.into());
@@ -239,7 +244,7 @@ pub const OPTIONS: &[&str] = &[
 ];
 
 /// The fields of chat completions that are read.
-const THEIRS: &[&str] =
+pub const THEIRS: &[&str] =
     &["messages", "parallel_tool_calls", "reasoning_effort", "response_format", "thinking", "tool_choice", "tools"];
 
 /// Reads the switch of some vendors, `thinking`: `{"type": "enabled"}`, or a truth value.

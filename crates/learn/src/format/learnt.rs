@@ -155,12 +155,12 @@ impl<'a> Writer<'a> {
 
     fn output(&self) -> ExprId {
         let (p, spec) = (self.p, self.spec);
+        let before = self.thought.map(|thought| thought.before_message(self.opening, self.reads_thoughts()));
+        let before = before.unwrap_or(self.opening);
+        let opened = &self.opening[before.len()..];
         let mut steps = match spec.begun {
             Some(begun) => self.begun(begun),
-            None => {
-                let before = self.thought.map(|thought| thought.before_message(self.opening, self.reads_thoughts()));
-                vec![p.literal(before.unwrap_or(self.opening)), self.reasoning()]
-            }
+            None => vec![p.literal(before), self.thought_in_content(opened).unwrap_or_else(|| self.reasoning())],
         };
         let begun = spec.begun_content();
         let response = spec.response_schema().map(|schema| {
@@ -170,10 +170,10 @@ impl<'a> Writer<'a> {
             p.sequence([p.choice(open.collect::<Vec<_>>()), p.response(schema), self.close(&[Spot::Content])])
         });
         // An engine may hold the model to the schema from the first byte on, also where the prompt has opened reasoning.
-        let thinks = self.thought.is_some_and(|thought| thought.open.is_empty()) && self.reads_thoughts();
+        let thinks = self.thought.is_some_and(|thought| thought.open.is_empty());
         let thoughtless =
             response.filter(|_| thinks && spec.begun.is_none() && spec.compat == Compat::Off).map(|all| {
-                let all = p.sequence([all, self.end(), p.end()]);
+                let all = p.sequence([p.literal(opened), all, self.end(), p.end()]);
                 p.sequence([p.and(all), all])
             });
         if let Some(response) = response.filter(|_| !self.callable || !spec.call_or_response()) {
@@ -228,7 +228,7 @@ impl<'a> Writer<'a> {
         let front = apart.filter(|_| !reads).unwrap_or(from);
         let mut steps = vec![p.literal(&prefill[..front])];
         match begun.content {
-            None => steps.push(self.reasoning()),
+            None => steps.push(self.thought_in_content(&prefill[front..]).unwrap_or_else(|| self.reasoning())),
             Some(content) if reads => {
                 steps.extend([self.thought_text(p.literal(&prefill[from..to])), p.literal(&prefill[to..content])]);
             }

@@ -4,7 +4,7 @@ use super::glue::{glue, heads, is_strong, split_space, without_word};
 use super::learnt::Writer;
 use super::thought::Thought;
 use crate::analysis::turn::{Glue, Spot};
-use chatparse_message::CallsInReasoning;
+use chatparse_message::{CallsInReasoning, Compat};
 use chatparse_peg::ExprId;
 
 impl Writer<'_> {
@@ -39,6 +39,24 @@ impl Writer<'_> {
                 p.optional(p.choice([opened].into_iter().chain(closed)))
             }
         }
+    }
+
+    /// Reasoning that is not separated, where only what is asked for may follow it: content, with its markers. `opened`: what the
+    /// prompt has of it.
+    pub(super) fn thought_in_content(&self, opened: &str) -> Option<ExprId> {
+        let (p, spec) = (self.p, self.spec);
+        let alone = spec.response_schema().is_some() || self.callable && spec.calls_only();
+        let thought = self.thought.filter(|_| alone && !self.reads_thoughts() && spec.compat == Compat::Off)?;
+        let marks = self.marks_of_calls();
+        let text = p.until_marker(p.spelled(heads(&thought.close)).into_iter().chain(marks.iter().cloned()));
+        let call = (!marks.is_empty()).then(|| p.tolerated(p.and(p.any_of(marks))));
+        let close = [glue(p, &thought.close, None, ""), p.tolerated(p.end())].into_iter().chain(call);
+        let rest = [text, p.choice(close.collect::<Vec<_>>())];
+        let block = |open: ExprId| p.content(p.sequence([open].into_iter().chain(rest).collect::<Vec<_>>()));
+        Some(match thought.open.is_empty() {
+            true => block(p.literal(opened)),
+            false => p.sequence([p.literal(opened), p.optional(block(glue(p, &thought.open, None, "")))]),
+        })
     }
 
     /// The text of reasoning, and its end.

@@ -1,7 +1,7 @@
 //! Parses text that may contain calls, piece by piece.
 //!
 //! White space in front of a call belongs to the call, so white space waits for the text behind it. If a call is
-//! interrupted, the part that was read stays, and the parser starts again behind it. No byte is read more than three times.
+//! interrupted, the part that was read stays, and the parser starts again behind it. No byte is read more than five times.
 //!
 //! If calls count only at the end of the text, the parser records where they begin and reads them at the end.
 
@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::FallbackConfig;
 use super::text::{CANDIDATE, Scope};
 use crate::output::{CallFlags, CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text};
+use chatparse_message::Dialects;
 use chatparse_peg::{Budget, Machine, Program, State, incomplete_tail};
 
 /// What ended a text.
@@ -223,6 +224,10 @@ impl FallbackParser {
                     None => self.prose.show(raw.len(), raw, builder),
                 }
             }
+            _ if self.looks_anywhere() => {
+                self.feed(raw.len(), output, builder);
+                self.close(end, output, builder);
+            }
             (_, End::Cut) => self.prose.show(raw.len() - incomplete_tail(raw), raw, builder),
             _ => self.prose.show(raw.len(), raw, builder),
         }
@@ -259,6 +264,21 @@ impl FallbackParser {
             // Something else stands where calls would begin.
             self.gave_up = self.scouts && matches!(self.machine.state(), State::Accepted(_));
         }
+        if self.gave_up {
+            self.looks_anywhere();
+        }
+    }
+
+    /// Text that is not all calls may have some, where the request asks for that. Nothing but white space was shown of it.
+    fn looks_anywhere(&mut self) -> bool {
+        if self.scope != Scope::Whole || self.config.leniency.dialects != Dialects::Always || self.limit.is_some() {
+            return false;
+        }
+        let (channel, from) = (self.prose.channel, self.prose.shown);
+        let next = FallbackParser::new(Arc::clone(&self.config), channel, Scope::Anywhere, from);
+        let Some(next) = next else { return false };
+        *self = FallbackParser { work: self.work(), ..next.with_budget(self.machine.budget()) };
+        true
     }
 
     fn read(&mut self, output: &[u8], builder: &mut MessageBuilder) {
