@@ -4,7 +4,7 @@
 //! template's candidates is used, by what they read back.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 

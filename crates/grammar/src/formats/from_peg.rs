@@ -393,7 +393,8 @@ impl<'a> Lowering<'a> {
             return Rule::Reference(start);
         }
         let closed = kind == Text::Closed;
-        let short: Vec<&str> = markers.iter().map(|marker| if closed { marker } else { self.first_tag(marker) }).collect();
+        let short: Vec<&str> =
+            markers.iter().map(|marker| if closed { marker } else { self.first_tag(marker) }).collect();
         let others: Vec<&str> = others.iter().map(SmolStr::as_str).collect();
         let states = States::new(&Automaton::new(&short, &others), &start, closed);
         let rules = states.rules(markers, &mut |end| self.rules.reserve(&format_smolstr!("{start}{end}")));
