@@ -31,7 +31,7 @@ cmake --build "$work/cmake"
 cmake --install "$work/cmake" >>"$work/said"
 (cd "$source" && cargo build --locked --bin chatparse --profile "$profile" --target-dir "$work/cargo")
 install -D "$work/cargo/${profile/dev/debug}/chatparse" "$tree/bin/chatparse"
-# Its manual page, and completions for shells.
+# Its manual pages, and completions for shells.
 cp -r "$source"/share/* "$tree/share"
 strip --strip-unneeded "$tree/bin/chatparse" "$tree"/lib/libchatparse.so.*
 strip --strip-debug "$tree/lib/libchatparse.a"

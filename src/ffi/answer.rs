@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use serde_json::Value;
 
 use super::error::chat_error;
-use super::guard::{Guarded, answer, guard};
+use super::guard::{Guarded, answer, filled, guard};
 use super::message::chat_message;
 use super::ptr::{give, item, required};
 use super::status::chat_status;
@@ -262,11 +262,9 @@ pub extern "C" fn chat_answer_event(
     out: Option<&mut MaybeUninit<chat_event>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (answer, out) = (required(answer, "answer")?, required(out, "out")?);
+    filled(answer, "answer", out, error, |answer| {
         let event = item(&answer.0.get()?.events, index, "events")?;
-        out.write(chat_event { name: view(Some(event.name)), data: view(Some(&event.data)) });
-        Ok(())
+        Ok(chat_event { name: view(Some(event.name)), data: view(Some(&event.data)) })
     })
 }
 
@@ -278,12 +276,10 @@ pub extern "C" fn chat_answer_sse(
     out: Option<&mut MaybeUninit<chat_str>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (answer, out) = (required(answer, "answer")?, required(out, "out")?);
+    filled(answer, "answer", out, error, |answer| {
         answer.0.change(|state| {
             state.sse = state.events.iter().map(Event::sse).collect();
-            out.write(view(Some(&state.sse)));
-            Ok(())
+            Ok(view(Some(&state.sse)))
         })
     })
 }

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use super::error::chat_error;
-use super::guard::guard;
+use super::guard::{filled, guard};
 use super::ptr::{give, item, numbered, required};
 use super::status::chat_status;
 use super::text::{chat_str, utf8, view};
@@ -209,11 +209,7 @@ pub extern "C" fn chat_grammar_as(
     out: Option<&mut MaybeUninit<*mut chat_grammar>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (grammar, out) = (required(grammar, "grammar")?, required(out, "out")?);
-        out.write(give(grammar.0.print(self::dialect(dialect)?)?.into()));
-        Ok(())
-    })
+    filled(grammar, "grammar", out, error, |grammar| Ok(give(grammar.0.print(self::dialect(dialect)?)?.into())))
 }
 
 /// Returns the number of entries in the report.
@@ -230,16 +226,14 @@ pub extern "C" fn chat_grammar_report(
     out: Option<&mut MaybeUninit<chat_fidelity>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (grammar, out) = (required(grammar, "grammar")?, required(out, "out")?);
+    filled(grammar, "grammar", out, error, |grammar| {
         let entry = item(&grammar.0.report, index, "entries")?;
-        out.write(chat_fidelity {
+        Ok(chat_fidelity {
             kind: entry.kind.into(),
             schema: view(Some(&entry.schema)),
             pointer: view(Some(&entry.pointer)),
             message: view(Some(&entry.message)),
-        });
-        Ok(())
+        })
     })
 }
 

@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 
 use super::error::chat_error;
 use super::grammar::{chat_grammar, style_of};
-use super::guard::{Guarded, guard};
+use super::guard::{Guarded, filled, guard};
 use super::parser::chat_parser;
 use super::ptr::{Out, give, required};
 use super::status::chat_status;
@@ -191,11 +191,9 @@ pub extern "C" fn chat_grammar_builder_build(
     out: Option<&mut MaybeUninit<*mut chat_grammar>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (builder, out) = (required(builder, "builder")?, required(out, "out")?);
+    filled(builder, "builder", out, error, |builder| {
         let grammar = builder.0.get()?.builder.build()?;
-        out.write(give(chat_grammar(Arc::new(grammar))));
-        Ok(())
+        Ok(give(chat_grammar(Arc::new(grammar))))
     })
 }
 

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::error::chat_error;
-use super::ptr::{Out, give};
+use super::ptr::{Out, give, required};
 use super::status::chat_status;
 use chatparse_base::{Error, ErrorKind, Result};
 
@@ -18,6 +18,21 @@ pub(super) fn guard(error: Out<'_, *mut chat_error>, body: impl FnOnce() -> Resu
     }
 }
 
+/// The same for a function that asks a handle, called `name` in errors, for what it writes to its only output.
+pub(super) fn filled<H, T>(
+    handle: Option<H>,
+    name: &str,
+    out: Out<'_, T>,
+    error: Out<'_, *mut chat_error>,
+    body: impl FnOnce(H) -> Result<T>,
+) -> chat_status {
+    guard(error, || {
+        let (handle, out) = (required(handle, name)?, required(out, "out")?);
+        out.write(body(handle)?);
+        Ok(())
+    })
+}
+
 /// Apart, so that it is compiled once for all functions.
 fn report(error: Out<'_, *mut chat_error>, failure: Error) -> chat_status {
     let status = failure.kind().into();
@@ -27,7 +42,7 @@ fn report(error: Out<'_, *mut chat_error>, failure: Error) -> chat_status {
     status
 }
 
-/// The same for a function that answers a question and has no way to report: an empty answer where it panicked.
+/// As [`guard`], for a function that answers a question and has no way to report: an empty answer where it panicked.
 pub(super) fn answer<T: Default>(body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_default()
 }

@@ -5,9 +5,9 @@ use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
 use super::error::chat_error;
-use super::guard::guard;
+use super::guard::filled;
 use super::params::chat_params;
-use super::ptr::{give, required};
+use super::ptr::give;
 use super::status::chat_status;
 use super::text::{bytes, chat_str, view};
 use chatparse_base::{Error, Result};
@@ -99,12 +99,10 @@ pub unsafe extern "C" fn chat_parse_partial(
     out: Option<&mut MaybeUninit<*mut chat_message>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (params, out) = (required(params, "params")?, required(out, "out")?);
+    filled(params, "params", out, error, |params| {
         // SAFETY: the caller's bytes, by the contract.
         let text = unsafe { bytes(text, text_len, "text") }?;
-        out.write(give(chat_message::parse(&params.params().parser, text, Flags::from_bits(flags)?)?));
-        Ok(())
+        Ok(give(chat_message::parse(&params.params().parser, text, Flags::from_bits(flags)?)?))
     })
 }
 
@@ -162,11 +160,9 @@ pub extern "C" fn chat_message_json(
     out: Option<&mut MaybeUninit<chat_str>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (message, out) = (required(message, "message")?, required(out, "out")?);
+    filled(message, "message", out, error, |message| {
         let json = message.json.get_or_init(|| message.ended.message.to_json().to_string());
-        out.write(view(Some(json)));
-        Ok(())
+        Ok(view(Some(json)))
     })
 }
 

@@ -21,10 +21,10 @@
 //!   its empty value. Where nothing unwinds (WebAssembly), a panic is a trap.
 //!
 //! # How it is written
-//! C's pointers to handles are `Option<&T>`, `Option<&mut T>` and `Option<Box<T>>`, outputs are `Option<&mut MaybeUninit<_>>`:
-//! they have C's layout, and the NULL check cannot be forgotten. So the only pointers that are read through by hand are those
-//! of texts, in [`text`]. Work goes through `guard::guard`, or `guard::answer` where a function returns a plain value; functions
-//! with neither read what is there, or free it.
+//! C's pointers to handles are `Option<&T>`, `Option<&mut T>` and `Option<Box<T>>`, outputs are `Option<&mut
+//! MaybeUninit<_>>`: they have C's layout, and the NULL check cannot be forgotten. So the only pointers that are read through
+//! by hand are those of texts, in [`text`]. Work goes through `guard::guard` or `guard::filled`, or through `guard::answer`
+//! where a function returns a plain value; functions with neither read what is there, or free it.
 //!
 //! [`status::chat_status`] goes out as an enum; a status that comes in is a `u32`, because C may pass any number.
 #![allow(unsafe_code, reason = "the one place where the caller's pointers are trusted")]

@@ -6,9 +6,9 @@ use std::mem::MaybeUninit;
 use serde_json::Value;
 
 use super::error::chat_error;
-use super::guard::guard;
+use super::guard::filled;
 use super::params::{Continued, chat_params};
-use super::ptr::{give, required};
+use super::ptr::give;
 use super::status::chat_status;
 use super::text::{bytes, chat_str, utf8, view};
 use crate::next::{Next, Reason};
@@ -46,8 +46,7 @@ pub unsafe extern "C" fn chat_params_continue(
     out: Option<&mut MaybeUninit<*mut chat_params>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (params, out) = (required(params, "params")?, required(out, "out")?);
+    filled(params, "params", out, error, |params| {
         // SAFETY: the caller's texts, by the contract.
         let (output, messages) =
             unsafe { (bytes(output, output_len, "output")?, utf8(messages, messages_len, "messages")?) };
@@ -59,8 +58,7 @@ pub unsafe extern "C" fn chat_params_continue(
         let Next { session, kept, rewrite, .. } = params.session.next(output, &messages)?;
         let mut params = chat_params::new(session);
         params.next = Some(Continued { kept, rewrite });
-        out.write(give(params));
-        Ok(())
+        Ok(give(params))
     })
 }
 

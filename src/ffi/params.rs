@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use super::error::chat_error;
 use super::grammar::{self, chat_grammar, chat_trigger};
-use super::guard::{answer, guard};
-use super::ptr::{give, item, required};
+use super::guard::{answer, filled};
+use super::ptr::{give, item};
 use super::status::chat_status;
 use super::template::chat_template;
 use super::text::{chat_str, utf8, view};
@@ -158,12 +158,10 @@ pub unsafe extern "C" fn chat_params_from_template(
     out: Option<&mut MaybeUninit<*mut chat_params>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (template, out) = (required(template, "template")?, required(out, "out")?);
+    filled(template, "template", out, error, |template| {
         // SAFETY: the caller's text, by the contract.
         let request = Request::from_text(unsafe { utf8(request, request_len, "request") }?)?;
-        out.write(give(chat_params::of(&template.template, request)?));
-        Ok(())
+        Ok(give(chat_params::of(&template.template, request)?))
     })
 }
 
@@ -181,14 +179,12 @@ pub unsafe extern "C" fn chat_params_from_template_with(
     out: Option<&mut MaybeUninit<*mut chat_params>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (template, out) = (required(template, "template")?, required(out, "out")?);
+    filled(template, "template", out, error, |template| {
         // SAFETY: the caller's texts, by the contract.
         let (request, options) =
             unsafe { (utf8(request, request_len, "request")?, utf8(options, options_len, "options")?) };
         let request = Request::from_text_with(request, options)?;
-        out.write(give(chat_params::of(&template.template, request)?));
-        Ok(())
+        Ok(give(chat_params::of(&template.template, request)?))
     })
 }
 
@@ -235,18 +231,16 @@ pub extern "C" fn chat_params_media(
     out: Option<&mut MaybeUninit<chat_media>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (params, out) = (required(params, "params")?, required(out, "out")?);
+    filled(params, "params", out, error, |params| {
         let media = item(&params.params().media, index, "pieces of media")?;
-        out.write(chat_media {
+        Ok(chat_media {
             kind: view(Some(&media.kind)),
             text: view(Some(&media.text)),
             source: view(Some(&params.sources()[index])),
             message: media.message,
             part: media.part,
             native: media.native,
-        });
-        Ok(())
+        })
     })
 }
 
@@ -260,11 +254,7 @@ pub extern "C" fn chat_params_grammar(
     out: Option<&mut MaybeUninit<*mut chat_grammar>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (params, out) = (required(params, "params")?, required(out, "out")?);
-        out.write(give(chat_grammar(Arc::clone(params.params().grammar()))));
-        Ok(())
-    })
+    filled(params, "params", out, error, |params| Ok(give(chat_grammar(Arc::clone(params.params().grammar())))))
 }
 
 /// Makes the sampling grammar in another dialect, a `chat_dialect`, for an engine that sees only the output: it applies
@@ -282,10 +272,8 @@ pub extern "C" fn chat_params_grammar_as(
     out: Option<&mut MaybeUninit<*mut chat_grammar>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (params, out) = (required(params, "params")?, required(out, "out")?);
-        out.write(give(params.params().grammar_as(grammar::dialect(dialect)?)?.into()));
-        Ok(())
+    filled(params, "params", out, error, |params| {
+        Ok(give(params.params().grammar_as(grammar::dialect(dialect)?)?.into()))
     })
 }
 
@@ -311,11 +299,9 @@ pub extern "C" fn chat_params_grammar_trigger(
     out: Option<&mut MaybeUninit<chat_trigger>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (params, out) = (required(params, "params")?, required(out, "out")?);
+    filled(params, "params", out, error, |params| {
         let trigger = item(params.params().constraint.triggers(), index, "triggers")?;
-        out.write(chat_trigger { kind: trigger.kind.into(), value: view(Some(&trigger.value)) });
-        Ok(())
+        Ok(chat_trigger { kind: trigger.kind.into(), value: view(Some(&trigger.value)) })
     })
 }
 
@@ -432,11 +418,9 @@ pub extern "C" fn chat_params_json(
     out: Option<&mut MaybeUninit<chat_str>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (params, out) = (required(params, "params")?, required(out, "out")?);
+    filled(params, "params", out, error, |params| {
         let json = params.json.get_or_init(|| params.params().to_json().to_string());
-        out.write(view(Some(json)));
-        Ok(())
+        Ok(view(Some(json)))
     })
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::error::chat_error;
 use super::grammar::chat_grammar;
-use super::guard::guard;
+use super::guard::{filled, guard};
 use super::message::{Flags, chat_message};
 use super::params::chat_params;
 use super::ptr::{give, required};
@@ -35,11 +35,7 @@ pub extern "C" fn chat_params_parser(
     out: Option<&mut MaybeUninit<*mut chat_parser>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (params, out) = (required(params, "params")?, required(out, "out")?);
-        out.write(give(chat_parser::new(params.params().parser.clone())));
-        Ok(())
-    })
+    filled(params, "params", out, error, |params| Ok(give(chat_parser::new(params.params().parser.clone()))))
 }
 
 /// Makes a parser from the text of `chat_parser_text`. The text may come from an untrusted source: the library checks
@@ -72,11 +68,7 @@ pub extern "C" fn chat_parser_text(
     out: Option<&mut MaybeUninit<chat_str>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (parser, out) = (required(parser, "parser")?, required(out, "out")?);
-        out.write(view(Some(parser.text.get_or_init(|| parser.parser.to_text()))));
-        Ok(())
-    })
+    filled(parser, "parser", out, error, |parser| Ok(view(Some(parser.text.get_or_init(|| parser.parser.to_text())))))
 }
 
 /// Makes the grammar of the outputs that the parser accepts. If `lazy`, the grammar describes only what may follow a
@@ -89,11 +81,7 @@ pub extern "C" fn chat_parser_grammar(
     out: Option<&mut MaybeUninit<*mut chat_grammar>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (parser, out) = (required(parser, "parser")?, required(out, "out")?);
-        out.write(give(chat_grammar(Arc::new(parser.parser.grammar(lazy)))));
-        Ok(())
-    })
+    filled(parser, "parser", out, error, |parser| Ok(give(chat_grammar(Arc::new(parser.parser.grammar(lazy))))))
 }
 
 /// As `chat_parse_partial`, with a parser instead of params.
@@ -106,12 +94,10 @@ pub unsafe extern "C" fn chat_parser_parse(
     out: Option<&mut MaybeUninit<*mut chat_message>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (parser, out) = (required(parser, "parser")?, required(out, "out")?);
+    filled(parser, "parser", out, error, |parser| {
         // SAFETY: the caller's bytes, by the contract.
         let text = unsafe { bytes(text, text_len, "text") }?;
-        out.write(give(chat_message::parse(&parser.parser, text, Flags::from_bits(flags)?)?));
-        Ok(())
+        Ok(give(chat_message::parse(&parser.parser, text, Flags::from_bits(flags)?)?))
     })
 }
 

@@ -3,9 +3,9 @@
 use std::mem::MaybeUninit;
 
 use super::error::chat_error;
-use super::guard::{answer, guard};
+use super::guard::{answer, filled};
 use super::message::chat_message;
-use super::ptr::{item, required};
+use super::ptr::item;
 use super::status::chat_status;
 use super::text::{chat_str, view};
 use chatparse_stream::{CallOrigin, CallReport, DiagnosticKind};
@@ -119,17 +119,15 @@ pub extern "C" fn chat_message_diagnostic(
     out: Option<&mut MaybeUninit<chat_diagnostic>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (message, out) = (required(message, "message")?, required(out, "out")?);
+    filled(message, "message", out, error, |message| {
         let found = item(message.ended().diagnostics(), index, "diagnostics")?;
-        out.write(chat_diagnostic {
+        Ok(chat_diagnostic {
             kind: found.kind.into(),
             call: found.call.unwrap_or(usize::MAX),
             span_begin: found.span.start,
             span_end: found.span.end,
             message: view(Some(&found.message)),
-        });
-        Ok(())
+        })
     })
 }
 
@@ -149,9 +147,5 @@ pub extern "C" fn chat_message_report_json(
     out: Option<&mut MaybeUninit<chat_str>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (message, out) = (required(message, "message")?, required(out, "out")?);
-        out.write(view(Some(message.report_json())));
-        Ok(())
-    })
+    filled(message, "message", out, error, |message| Ok(view(Some(message.report_json()))))
 }

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::error::chat_error;
-use super::guard::{answer, guard};
+use super::guard::{answer, filled, guard};
 use super::ptr::{give, item, required};
 use super::sources::chat_span;
 use super::status::chat_status;
@@ -96,8 +96,7 @@ pub unsafe extern "C" fn chat_segments_from_template(
     out: Option<&mut MaybeUninit<*mut chat_segments>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (template, out) = (required(template, "template")?, required(out, "out")?);
+    filled(template, "template", out, error, |template| {
         // SAFETY: the caller's text, by the contract.
         let request = unsafe { utf8(request, request_len, "request") }?;
         let request = if options.is_null() {
@@ -106,8 +105,7 @@ pub unsafe extern "C" fn chat_segments_from_template(
             // SAFETY: as above.
             Request::from_text_with(request, unsafe { utf8(options, options_len, "options") }?)?
         };
-        out.write(give(chat_segments(template.template.segments(&request)?)));
-        Ok(())
+        Ok(give(chat_segments(template.template.segments(&request)?)))
     })
 }
 
@@ -187,8 +185,7 @@ pub extern "C" fn chat_segments_at(
     out: Option<&mut MaybeUninit<chat_segment>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (segments, out) = (required(segments, "segments")?, required(out, "out")?);
+    filled(segments, "segments", out, error, |segments| {
         let Segment { bytes, origin } = item(&segments.0.segments, index, "segments")?;
         let (index, path) = match origin {
             Origin::Message { index, path } => (*index, path.as_str()),
@@ -197,8 +194,7 @@ pub extern "C" fn chat_segments_at(
             Origin::Template | Origin::Unknown => (0, ""),
         };
         let origin = origin.into();
-        out.write(chat_segment { begin: bytes.start, end: bytes.end, origin, index, path: view(Some(path)) });
-        Ok(())
+        Ok(chat_segment { begin: bytes.start, end: bytes.end, origin, index, path: view(Some(path)) })
     })
 }
 

@@ -4,9 +4,9 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::error::chat_error;
-use super::guard::{answer, guard};
+use super::guard::{answer, filled};
 use super::message::chat_message;
-use super::ptr::{item, required};
+use super::ptr::item;
 use super::status::chat_status;
 use super::stream::chat_delta_kind;
 use super::text::{chat_str, view};
@@ -65,8 +65,7 @@ pub extern "C" fn chat_message_part(
     out: Option<&mut MaybeUninit<chat_part>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (message, out) = (required(message, "message")?, required(out, "out")?);
+    filled(message, "message", out, error, |message| {
         let ended = message.ended();
         let OutputPart { kind, call, text, span } = item(ended.parts(), index, "parts")?;
         let text = match kind {
@@ -74,14 +73,13 @@ pub extern "C" fn chat_message_part(
             PartKind::Content => &ended.message.content[text.clone()],
             PartKind::Call => "",
         };
-        out.write(chat_part {
+        Ok(chat_part {
             kind: (*kind).into(),
             call: *call,
             text: view(Some(text)),
             span_begin: span.start,
             span_end: span.end,
-        });
-        Ok(())
+        })
     })
 }
 
@@ -111,11 +109,9 @@ pub extern "C" fn chat_message_span(
     out: Option<&mut MaybeUninit<chat_span>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (message, out) = (required(message, "message")?, required(out, "out")?);
+    filled(message, "message", out, error, |message| {
         let span = item(spans(message, field, call), index, "spans")?;
-        out.write(chat_span { begin: span.start, end: span.end });
-        Ok(())
+        Ok(chat_span { begin: span.start, end: span.end })
     })
 }
 

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
 
 use super::error::chat_error;
-use super::guard::{Guarded, guard};
+use super::guard::{Guarded, filled, guard};
 use super::message::{Flags, chat_message, chat_outcome};
 use super::params::chat_params;
 use super::parser::chat_parser;
@@ -163,11 +163,7 @@ pub extern "C" fn chat_stream_new(
     out: Option<&mut MaybeUninit<*mut chat_stream>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (params, out) = (required(params, "params")?, required(out, "out")?);
-        out.write(give(chat_stream::new(&params.params().parser)));
-        Ok(())
-    })
+    filled(params, "params", out, error, |params| Ok(give(chat_stream::new(&params.params().parser))))
 }
 
 /// As `chat_stream_new`, with a parser instead of params.
@@ -177,11 +173,7 @@ pub extern "C" fn chat_stream_from_parser(
     out: Option<&mut MaybeUninit<*mut chat_stream>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (parser, out) = (required(parser, "parser")?, required(out, "out")?);
-        out.write(give(chat_stream::new(&parser.parser)));
-        Ok(())
-    })
+    filled(parser, "parser", out, error, |parser| Ok(give(chat_stream::new(&parser.parser))))
 }
 
 /// Appends output and replaces the deltas. The bytes may be cut anywhere, also inside a character; they must not be a
@@ -243,18 +235,16 @@ pub extern "C" fn chat_stream_delta(
     out: Option<&mut MaybeUninit<chat_delta>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (stream, out) = (required(stream, "stream")?, required(out, "out")?);
+    filled(stream, "stream", out, error, |stream| {
         let stream = &stream.0.get()?.stream;
         let delta = stream.delta(index).ok_or_else(|| out_of_range(index, stream.deltas().len(), "deltas"))?;
-        out.write(chat_delta {
+        Ok(chat_delta {
             kind: delta.kind.into(),
             call: delta.call,
             text: view(Some(delta.text)),
             span_begin: delta.span.start,
             span_end: delta.span.end,
-        });
-        Ok(())
+        })
     })
 }
 
@@ -268,12 +258,10 @@ pub extern "C" fn chat_stream_chunk_json(
     out: Option<&mut MaybeUninit<chat_str>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (stream, out) = (required(stream, "stream")?, required(out, "out")?);
+    filled(stream, "stream", out, error, |stream| {
         stream.0.change(|parse| {
             parse.chunk = chunk_delta(parse.stream.deltas()).to_string();
-            out.write(view(Some(&parse.chunk)));
-            Ok(())
+            Ok(view(Some(&parse.chunk)))
         })
     })
 }
@@ -291,11 +279,9 @@ pub extern "C" fn chat_stream_message(
     out: Option<&mut MaybeUninit<*mut chat_message>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (stream, out) = (required(stream, "stream")?, required(out, "out")?);
+    filled(stream, "stream", out, error, |stream| {
         let parse = stream.0.get()?;
-        out.write(give(chat_message::new(parse.ended.clone().unwrap_or_else(|| parse.stream.so_far()))));
-        Ok(())
+        Ok(give(chat_message::new(parse.ended.clone().unwrap_or_else(|| parse.stream.so_far()))))
     })
 }
 
@@ -306,11 +292,7 @@ pub extern "C" fn chat_stream_clone(
     out: Option<&mut MaybeUninit<*mut chat_stream>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (stream, out) = (required(stream, "stream")?, required(out, "out")?);
-        out.write(give(chat_stream(Guarded::new(stream.0.get()?.clone()))));
-        Ok(())
-    })
+    filled(stream, "stream", out, error, |stream| Ok(give(chat_stream(Guarded::new(stream.0.get()?.clone())))))
 }
 
 /// Sets the earliest position that `chat_stream_rollback` can go back to: the end of the output so far. A stream has

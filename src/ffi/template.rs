@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
 use super::error::chat_error;
-use super::guard::guard;
+use super::guard::{filled, guard};
 use super::ptr::{give, numbered, required};
 use super::status::chat_status;
 use super::text::{chat_str, utf8, view};
@@ -144,11 +144,7 @@ pub extern "C" fn chat_template_reader(
     out: Option<&mut MaybeUninit<chat_str>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (template, out) = (required(template, "template")?, required(out, "out")?);
-        out.write(view(Some(template.template.reader())));
-        Ok(())
-    })
+    filled(template, "template", out, error, |template| Ok(view(Some(template.template.reader()))))
 }
 
 /// Tests how well the library reads what the template writes: renders messages of many kinds as the model would write
@@ -258,12 +254,10 @@ pub extern "C" fn chat_template_report(
     out: Option<&mut MaybeUninit<chat_str>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (template, out) = (required(template, "template")?, required(out, "out")?);
+    filled(template, "template", out, error, |template| {
         let kind = kind_of(report)?;
         let text = template.reports[report as usize - 1].get_or_init(|| template.template.report(kind).to_string());
-        out.write(view(Some(text)));
-        Ok(())
+        Ok(view(Some(text)))
     })
 }
 

@@ -4,10 +4,10 @@ use std::ffi::c_char;
 use std::mem::MaybeUninit;
 
 use super::error::chat_error;
-use super::guard::guard;
+use super::guard::filled;
 use super::message::{Flags, chat_message};
 use super::parser::chat_parser;
-use super::ptr::{give, item, required};
+use super::ptr::{give, item};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, view};
 use chatparse_base::{Error, ErrorKind};
@@ -69,14 +69,12 @@ pub unsafe extern "C" fn chat_parser_tree(
     out: Option<&mut MaybeUninit<*mut chat_tree>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (parser, out) = (required(parser, "parser")?, required(out, "out")?);
+    filled(parser, "parser", out, error, |parser| {
         // SAFETY: the caller's bytes, by the contract.
         let text = unsafe { bytes(text, text_len, "text") }?;
         let (parser, partial) = (parser.parser.clone(), Flags::from_bits(flags)?.partial);
         let tree = parser.tree(text, from, partial)?;
-        out.write(give(chat_tree { tree, parser, text: text.into(), from, partial }));
-        Ok(())
+        Ok(give(chat_tree { tree, parser, text: text.into(), from, partial }))
     })
 }
 
@@ -110,8 +108,7 @@ pub extern "C" fn chat_tree_node(
     out: Option<&mut MaybeUninit<chat_node>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (tree, out) = (required(tree, "tree")?, required(out, "out")?);
+    filled(tree, "tree", out, error, |tree| {
         let node = item(&tree.tree.nodes, index, "nodes")?;
         let (rule, tag) = match &node.region {
             Region::Rule(name) => (Some(name.as_str()), None),
@@ -119,8 +116,7 @@ pub extern "C" fn chat_tree_node(
         };
         let parent = node.parent.unwrap_or(index);
         let (rule, tag) = (view(rule), view(tag));
-        out.write(chat_node { rule, tag, begin: node.begin, end: node.end, parent, partial: node.partial });
-        Ok(())
+        Ok(chat_node { rule, tag, begin: node.begin, end: node.end, parent, partial: node.partial })
     })
 }
 
@@ -133,13 +129,11 @@ pub extern "C" fn chat_tree_message(
     out: Option<&mut MaybeUninit<*mut chat_message>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    guard(error, || {
-        let (tree, out) = (required(tree, "tree")?, required(out, "out")?);
+    filled(tree, "tree", out, error, |tree| {
         let ended = tree.parser.tagged(&tree.text, tree.from, tree.partial).ok_or_else(|| {
             Error::new(ErrorKind::Parse, format!("the text does not match the format from byte {} on", tree.tree.end))
         })?;
-        out.write(give(chat_message::new(ended)));
-        Ok(())
+        Ok(give(chat_message::new(ended)))
     })
 }
 

@@ -79,7 +79,8 @@ impl Screen {
     /// Columns of a line: `COLUMNS`, or those of the terminal.
     pub fn width(&self) -> usize {
         let said = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
-        let asked = || terminal_size::terminal_size_of(io::stdout()).map(|(columns, _)| usize::from(columns.0));
+        let terminal = || if self.terminal { terminal_size::terminal_size() } else { None };
+        let asked = || terminal().map(|(columns, _)| usize::from(columns.0));
         *self.width.get_or_init(|| said().or_else(asked).unwrap_or(WIDTH).clamp(NARROWEST, WIDEST))
     }
 
