@@ -300,7 +300,7 @@ fn threads_share_one_template() {
     });
 }
 
-/// One render that shows both prompts shows what two renders show.
+/// What was learnt of earlier prompts of a template is what two renders show.
 #[test]
 fn the_opening_is_the_difference_of_two_renders() {
     let user = json!({"role": "user", "content": "Hi <b>"});
@@ -315,10 +315,13 @@ fn the_opening_is_the_difference_of_two_renders() {
     ]);
     for (name, source) in sources {
         let template = Template::new(source, "<s>", "</s>").unwrap();
-        for messages in [json!([user]), json!([user, answer])] {
+        let other = json!({"role": "user", "content": "Well, A or B?\n/no_think"});
+        let all = [json!([user]), json!([user, answer]), json!([user, answer, other]), json!([other])];
+        for (messages, enable_thinking) in all.iter().flat_map(|messages| [true, false].map(|on| (messages, on))) {
             for (asked, kwarg) in [(true, None), (true, Some(json!(false))), (false, None), (false, Some(json!("yes")))]
             {
-                let mut one = Conversation { add_generation_prompt: asked, ..conversation(messages.clone()) };
+                let asks = Conversation { add_generation_prompt: asked, ..conversation(messages.clone()) };
+                let mut one = Conversation { enable_thinking, ..asks };
                 one.extra.extend(kwarg.map(|value| ("add_generation_prompt".to_owned(), value)));
                 let other = Conversation { add_generation_prompt: !asked, ..one.clone() };
                 let (with, without) = if asked { (&one, &other) } else { (&other, &one) };

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering as Memory};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering as Memory};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use minijinja::syntax::SyntaxConfig;
@@ -23,7 +23,7 @@ use crate::python::pyobject::as_text;
 use crate::python::pyrepr;
 use crate::python::scalar::{LABELS, labels, without_labels};
 use crate::reading::{self, Reads, charge_value};
-use crate::request::context::Variables;
+use crate::request::context::{Variables, Watch};
 use crate::source::macros;
 use crate::source::rewrite::token::open_block;
 use crate::source::rewrite::{Rewritten, excerpt, line_and_column, shortened};
@@ -345,26 +345,6 @@ fn empty() -> Environment<'static> {
     env
 }
 
-/// How far a render has come, and how far it was when its template first read [`crate::request::context::ASKS`].
-#[derive(Debug)]
-pub(crate) struct Watch {
-    written: AtomicUsize,
-    read: AtomicUsize,
-}
-
-impl Watch {
-    const NEVER: usize = usize::MAX;
-
-    /// Notes that the variable is read.
-    pub(crate) fn reads(&self) {
-        self.read.fetch_min(self.written.load(Memory::Relaxed), Memory::Relaxed);
-    }
-
-    fn read_at(&self) -> Option<usize> {
-        Some(self.read.load(Memory::Relaxed)).filter(|at| *at != Watch::NEVER)
-    }
-}
-
 /// Collects the output, up to its limit.
 struct Prompt {
     text: Vec<u8>,
@@ -374,8 +354,7 @@ struct Prompt {
 impl Default for Prompt {
     /// Reserves space for a short prompt.
     fn default() -> Self {
-        let watch = Watch { written: AtomicUsize::new(0), read: AtomicUsize::new(Watch::NEVER) };
-        Prompt { text: Vec::with_capacity(2048), watch: Arc::new(watch) }
+        Prompt { text: Vec::with_capacity(2048), watch: Arc::default() }
     }
 }
 
@@ -385,7 +364,7 @@ impl io::Write for Prompt {
             return Err(io::Error::other("the prompt is too long"));
         }
         self.text.extend_from_slice(text);
-        self.watch.written.store(self.text.len(), Memory::Relaxed);
+        self.watch.wrote(self.text.len());
         Ok(text.len())
     }
 

@@ -1,13 +1,13 @@
 //! The variables that one render sees.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use minijinja::Error;
 use minijinja::value::{Enumerator, Object, Value};
 use serde_json::{Map, Value as Json};
 
 use crate::Conversation;
-use crate::env::Watch;
 use crate::probe::labels::Labels;
 use crate::python::from_json::labelled;
 use crate::python::pydict::Map as Pairs;
@@ -18,6 +18,31 @@ pub(crate) const NOW: &str = " now";
 
 /// The variable that asks for the opening of the assistant's turn.
 pub(crate) const ASKS: &str = "add_generation_prompt";
+
+/// How far a render has come, and how far it was when its template first read [`ASKS`].
+#[derive(Debug)]
+pub(crate) struct Watch {
+    written: AtomicUsize,
+    read: AtomicUsize,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Watch { written: AtomicUsize::new(0), read: AtomicUsize::new(usize::MAX) }
+    }
+}
+
+impl Watch {
+    /// Notes the length of the prompt so far.
+    pub(crate) fn wrote(&self, length: usize) {
+        self.written.store(length, Ordering::Relaxed);
+    }
+
+    /// The length of the prompt at the first read; `None` if there was none.
+    pub(crate) fn read_at(&self) -> Option<usize> {
+        Some(self.read.load(Ordering::Relaxed)).filter(|at| *at != usize::MAX)
+    }
+}
 
 /// The context of a conversation. Later variables replace earlier ones of the same name.
 pub(crate) struct Variables<'c> {
@@ -60,7 +85,7 @@ impl Object for Root {
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
         if key == ASKS {
-            self.watch.reads();
+            self.watch.read.fetch_min(self.watch.written.load(Ordering::Relaxed), Ordering::Relaxed);
         }
         self.set.get_by_str(key).or_else(|| match key {
             NOW => self.now.map(Value::from),
