@@ -40,7 +40,7 @@ TOOLS = {
         "properties": {
             "to": {"type": "array", "items": {"type": "string"}},
             "urgent": {"type": "boolean"},
-            "note": {"type": ["string", "null"]},
+            "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
             "meta": {"type": "object", "properties": {"tag": {"type": "string"}, "level": {"type": "number"}}, "required": ["tag"]},
         },
         "required": ["to"],
@@ -59,9 +59,10 @@ TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool,
 
 def fits(value, schema):
     """Whether a value fits, as far as the schemas above go."""
-    types = schema.get("type", [])
-    types = [types] if isinstance(types, str) else types
-    if types and not any(isinstance(value, TYPES[kind]) and (kind == "boolean" or value is not True and value is not False) for kind in types):
+    if "anyOf" in schema:
+        return any(fits(value, one) for one in schema["anyOf"])
+    kind = schema.get("type")
+    if kind and not (isinstance(value, TYPES[kind]) and (kind == "boolean") == isinstance(value, bool)):
         return False
     if "enum" in schema and value not in schema["enum"]:
         return False

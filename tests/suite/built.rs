@@ -82,9 +82,10 @@ fn grammars_have_the_names_and_classes_of_llama_cpp() {
     let root = p.sequence([text, p.literal("<-"), p.repeat(odd, 2, Some(2)), p.repeat(p.any(), 1, Some(1))]);
     let grammar = text_of(&p.finish(root));
     for line in [
-        "root ::= until-0 \"<-\" [\\x5Ea-z\\xE9\\U0001F600-]{2} .\n",
-        "until-0 ::= | [<] until-0-01 | [^<] until-0\n",
-        "until-0-01 ::= | [<] until-0-01 | [^\\x2D<] until-0\n",
+        "root ::= u0 \"<-\" [\\x5Ea-z\\xE9\\U0001F600-]{2} .\n",
+        "u0 ::= u0-r u0-c*\n",
+        "u0-c ::= [<] (| [^\\x2D<] u0-r)\n",
+        "u0-r ::= [^<]*\n",
     ] {
         assert!(grammar.contains(line), "{line}{grammar}");
     }

@@ -228,8 +228,13 @@ impl States {
         States { moves, firsts, common, uses, names, open: vec![0], pieces, closed }
     }
 
-    /// The rules, the first one first. `reserve` gives a rule a name. `markers`: what ends the text.
-    pub fn rules(mut self, markers: &[SmolStr], reserve: &mut impl FnMut(&str) -> SmolStr) -> Vec<(SmolStr, Rule)> {
+    /// Whether the text is in pieces. Then it may end anywhere, also where a marker is part of it: that comes behind.
+    pub fn is_in_pieces(&self) -> bool {
+        self.pieces
+    }
+
+    /// The rules, the first one first. `reserve` gives a rule a name.
+    pub fn rules(mut self, reserve: &mut impl FnMut(&str) -> SmolStr) -> Vec<(SmolStr, Rule)> {
         let mut rules = Vec::new();
         while let Some(state) = self.open.pop() {
             let name = self.names[&state].clone();
@@ -238,12 +243,7 @@ impl States {
                 States::COMMON => Rule::Choice(self.onward(&self.firsts.clone(), 0, reserve)),
                 0 if self.pieces => {
                     let [rest, piece] = [States::REST, States::COMMON].map(|part| self.name(part, reserve));
-                    let mut text = vec![Rule::Reference(rest), Rule::Reference(piece).repeat(0, None)];
-                    if self.closed {
-                        let ends = markers.iter().map(|marker| Rule::Literal(marker.clone())).collect::<Vec<_>>();
-                        text.push(if ends.len() == 1 { ends[0].clone() } else { Rule::Choice(ends).group() });
-                    }
-                    Rule::Sequence(text)
+                    Rule::Sequence(vec![Rule::Reference(rest), Rule::Reference(piece).repeat(0, None)])
                 }
                 state => self.body(state, 0, reserve),
             };

@@ -395,9 +395,15 @@ impl<'a> Lowering<'a> {
         let closed = kind == Text::Closed;
         let short: Vec<&str> =
             markers.iter().map(|marker| if closed { marker } else { self.first_tag(marker) }).collect();
-        let others: Vec<&str> = others.iter().map(SmolStr::as_str).collect();
-        let states = States::new(&Automaton::new(&short, &others), &start, closed);
-        let rules = states.rules(markers, &mut |end| self.rules.reserve(&format_smolstr!("{start}{end}")));
+        let more: Vec<&str> = others.iter().map(SmolStr::as_str).collect();
+        let states = States::new(&Automaton::new(&short, &more), &start, closed);
+        if closed && states.is_in_pieces() {
+            let ends = markers.iter().cloned().map(Rule::Literal).collect();
+            let text = sequence(vec![self.text(markers, others, Text::Any), choice(ends)]);
+            self.rules.fill(&start, text);
+            return Rule::Reference(start);
+        }
+        let rules = states.rules(&mut |end| self.rules.reserve(&format_smolstr!("{start}{end}")));
         rules.into_iter().for_each(|(name, body)| self.rules.fill(&name, body));
         Rule::Reference(start)
     }
@@ -460,12 +466,12 @@ impl<'a> Lowering<'a> {
         let reserved = all_missing + usize::from(!optional.is_empty() || between == Rule::Empty);
         let mut name = |missing: usize| match missing {
             0 if optional.is_empty() => Rule::Empty,
-            _ => Rule::Reference(self.rules.reserve(&format_smolstr!("any-order-{number}-{missing}"))),
+            _ => Rule::Reference(self.rules.reserve(&format_smolstr!("o{number}-{missing}"))),
         };
         let sets: Vec<Rule> = (0..reserved).map(&mut name).collect();
         let mut more = choice(optional.clone());
         if optional.len() > 1 {
-            more = Rule::Reference(self.rules.add(&format_smolstr!("any-order-{number}"), more));
+            more = Rule::Reference(self.rules.add(&format_smolstr!("o{number}"), more));
         }
         let branches = |missing: usize| {
             let bits = required.iter().enumerate().filter(|(bit, _)| missing & 1 << bit != 0);
@@ -475,7 +481,10 @@ impl<'a> Lowering<'a> {
         };
         for (missing, name) in sets.iter().enumerate() {
             let Rule::Reference(name) = name else { continue };
-            let next = sequence(vec![between.clone(), branches(missing)]);
+            let next = match &between {
+                Rule::Empty => branches(missing),
+                between => sequence(vec![between.clone(), branches(missing)]),
+            };
             let all = if missing == 0 { Rule::choice([Rule::Empty, next]) } else { next };
             self.rules.fill(name, body_of(all));
         }

@@ -32,7 +32,7 @@ fn rest(builder: &mut Builder, names: &[&str], at: usize, depth: usize, any: &st
     let other =
         char_class::spelled(Spelling::JsonString.must_escape().into_iter().chain(known), true, ClassSpelling::Ascii);
     // An empty branch instead of `?`, because engines count what a `?` repeats.
-    out.extend([if is_name { "(" } else { "(\"\" | " }, &other, " ", any, "*"]);
+    out.extend([if is_name { "(" } else { "(| " }, &other, " ", any, "*"]);
     if !escaped.is_empty() {
         let escaped = characters(builder, &escaped, Spelling::JsonString);
         out.extend([" | ", &builder.add(&SmolStr::new_static("char-escaped"), escaped), " ", any, "*"]);

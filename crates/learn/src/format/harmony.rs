@@ -66,7 +66,8 @@ struct Harmony<'a> {
 impl Harmony<'_> {
     fn output(&self) -> Arena {
         let (p, spec) = (self.p, self.spec);
-        let role = p.sequence([self.token(START), p.marker("assistant")]);
+        // The prompt has the first one, without a space.
+        let role = p.sequence([p.marker(START), p.tolerated(self.spaces()), p.marker("assistant")]);
         let start = p.rule("start", p.choice([role, p.tolerated(p.and(p.marker(CHANNEL)))]));
         let analysis = p.rule("analysis", self.analysis());
         let commentary = p.sequence([self.token(CHANNEL), p.marker("commentary"), self.message()]);
@@ -157,9 +158,15 @@ impl Harmony<'_> {
         match self.dialect {
             Dialect::GptOss => p.marker(token),
             Dialect::LlmJp => {
-                let space = || p.one_of(&[(' ', ' ')]);
-                p.sequence([p.marker(token), p.optional(space()), p.tolerated(p.many(space()))])
+                p.sequence([p.marker(token), p.optional(p.one_of(&[(' ', ' ')])), p.tolerated(self.spaces())])
             }
+        }
+    }
+
+    fn spaces(&self) -> ExprId {
+        match self.dialect {
+            Dialect::GptOss => self.p.empty(),
+            Dialect::LlmJp => self.p.many(self.p.one_of(&[(' ', ' ')])),
         }
     }
 

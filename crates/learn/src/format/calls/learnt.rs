@@ -177,11 +177,13 @@ fn behind_call(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> ExprI
                 let names = spec.tools().iter().map(|tool| p.marker(&*tool.name));
                 p.sequence([between, p.choice(names.collect::<Vec<_>>())])
             }
-            _ if edge.glue.is_blank() => p.sequence([p.space(), p.choice([glue(p, &turn.end, None, ""), p.end()])]),
+            _ if edge.glue.is_blank() => p.sequence([p.space(), glue(p, &turn.end, None, "")]),
             _ => between,
         }
     });
-    p.choice(ways.collect::<Vec<_>>())
+    // Engines leave out what ends the turn.
+    let end = p.sequence([p.space(), p.end()]);
+    p.choice(ways.chain([end]).collect::<Vec<_>>())
 }
 
 /// One tool's call.

@@ -201,6 +201,12 @@ impl Values<'_> {
             let all = [Some(text), Some(other).filter(|_| !types.has(Types::STRING))];
             ways.splice(0..0, all.into_iter().flatten().filter(|_| raw).map(|way| p.tolerated(way)));
         }
+        // A text in quotes ends where an argument does, whatever else the value may be.
+        let in_quotes = texts.iter().find(|slot| slot.encoding == Encoding::Quoted);
+        if let Some(slot) = in_quotes.filter(|_| self.python && self.after.is_some() && !alone) {
+            let quote = p.and(p.one_of(&[('"', '"'), ('\'', '\'')]));
+            ways.insert(0, p.tolerated(p.sequence([rest(slot), quote, self.quoted(glue_of(&slot.close))])));
+        }
         // A text printed between quotes is a literal of Python if its first backslash is in front of a quote.
         if let (true, Some(after), Some(close), Some(slot)) = (self.python, self.after, &bare_close, texts.first()) {
             let start = p.arg_json(p.sequence([p.literal(QUOTE), p.until_marker([QUOTE, "\\"])]));
@@ -278,7 +284,7 @@ impl Values<'_> {
             let printed = p.arg_text(p.many(p.choice([inner, p.until_marker([&*quote.to_string()])])));
             let line = p.string_line(quote as u8);
             let line = p.arg_json(p.sequence([sign, if self.python { p.python_body(line) } else { line }]));
-            let ends = p.choice([p.one_of(&[(',', ','), (')', ')')]), p.end()]);
+            let ends = p.choice([p.one_of(&[(',', ','), (')', ')')]), p.end(), after]);
             let closes = if self.python { p.and(p.sequence([sign, p.space(), ends])) } else { p.empty() };
             let usual = p.sequence([closes, close]);
             p.sequence([line, p.choice([usual, p.tolerated(p.sequence([printed, close]))])])
