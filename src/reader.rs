@@ -4,6 +4,7 @@
 //! template's candidates is used, by what they read back.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
@@ -18,7 +19,7 @@ use chatparse_learn::format::{
     Begun, Family, Format, FormatSpec, Prompt, PromptInput, Way, family_of, learnt, prompt, thought,
 };
 use chatparse_learn::response::ResponseTemplate;
-use chatparse_message::{Compat, Continuation, Media, Message, Part, Request, Roles};
+use chatparse_message::{Compat, Continuation, Media, Message, Request, Roles};
 
 /// A way to read the output of a template's model.
 #[derive(Clone, Copy, Debug)]
@@ -110,12 +111,15 @@ impl Reader {
         let (mut prompts, mut fitted) = found.ok_or(error)?;
         prompts.notes = std::mem::take(&mut fitted.notes);
         // Media stand where the request has them.
+        let mut places = HashMap::new();
+        for (index, message) in request.messages.iter().enumerate() {
+            let sources = message.parts.iter().enumerate().filter_map(|(part, it)| Some((part, it.source.as_ref()?)));
+            places.extend(sources.map(|(part, source)| (Arc::as_ptr(source), (index, part))));
+        }
         for media in &mut prompts.media {
-            let parts =
-                |at: usize| request.messages[at].parts.iter().enumerate().map(move |(part, it)| ((at, part), it));
-            let is_it = |part: &Part| part.source.as_ref().is_some_and(|source| Arc::ptr_eq(source, &media.source));
-            let sent = (0..request.messages.len()).flat_map(parts).find(|(_, part)| is_it(part));
-            (media.message, media.part) = sent.map_or((media.message, media.part), |(place, _)| place);
+            if let Some(place) = places.get(&Arc::as_ptr(&media.source)) {
+                (media.message, media.part) = *place;
+            }
         }
         Ok((prompts, fitted.fit))
     }

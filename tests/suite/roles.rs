@@ -132,8 +132,8 @@ fn where_nothing_helps_the_error_is_the_templates() {
         assert!(error.kind() == ErrorKind::Template && error.message().contains("roles must alternate"), "{error}");
     }
     // What would leave out a text helps nobody.
-    let hides = "{% for m in messages %}{% if m.role == 'system' and loop.index > 1 %}{{ raise_exception('late') }}{% endif %}\
-        {% if m.role != 'system' %}{{ m.content }}{% endif %}{% endfor %}";
+    let hides = "{% for m in messages %}{% set text = m.content %}{% if m.role == 'system' and loop.index > 1 %}\
+        {{ raise_exception('late') }}{% endif %}{% if m.role != 'system' %}{{ text }}{% endif %}{% endfor %}";
     let late = json!([said("user", "A"), said("system", "Rule")]);
     let error = ChatTemplate::new(hides, "", "").unwrap().params(&request(late, json!({}))).unwrap_err();
     assert!(error.message().contains("late"));

@@ -53,7 +53,7 @@ pub struct Fitted {
     pub fit: Fit,
     /// What was changed: which message, and how.
     pub notes: Vec<String>,
-    /// The messages as sent whose texts were joined or moved.
+    /// The messages as sent whose texts were joined or moved, in order.
     moved: Vec<usize>,
 }
 
@@ -128,13 +128,23 @@ impl Fitted {
         Some((found, fitted))
     }
 
-    /// Whether the prompt has the texts that were joined or moved.
+    /// Whether the prompt has the texts that were joined or moved: instructions in their order, and the others in theirs.
     fn is_whole(&self, sent: &Request, prompt: &str) -> bool {
-        let texts = self.moved.iter().map(|index| &sent.messages[*index]).flat_map(|message| {
-            let parts = message.parts.iter().filter(|part| part.kind == "text").map(|part| &part.text);
-            parts.chain([&message.content])
-        });
-        texts.map(|text| text.trim()).all(|text| prompt.contains(text))
+        let moved = || self.moved.iter().map(|index| &sent.messages[*index]);
+        [true, false].into_iter().all(|systems| {
+            let mut rest = prompt;
+            let texts = moved().filter(|message| is_system(message) == systems).flat_map(|message| {
+                let parts = message.parts.iter().filter(|part| part.kind == "text").map(|part| &part.text);
+                [&message.content].into_iter().chain(parts).map(|text| text.trim())
+            });
+            texts.into_iter().all(|text| match rest.split_once(text) {
+                Some((_, behind)) => {
+                    rest = if text.is_empty() { rest } else { behind };
+                    true
+                }
+                None => false,
+            })
+        })
     }
 }
 
@@ -220,6 +230,8 @@ impl Fit {
             let end = turns.len();
             put(&mut turns, end, "user");
         }
+        moved.sort_unstable();
+        moved.dedup();
         request.messages = turns.into_iter().map(|turn| turn.message).chain(continued.take()).collect();
         Fitted { request, fit: self, notes, moved }
     }
@@ -331,10 +343,11 @@ fn joined(
 fn join(message: &mut Message, next: Message) {
     let is_text = |message: &Message| message.parts.iter().all(|part| part.kind == "text");
     if is_text(message) && is_text(&next) {
-        let (last, text) = (message.text(), next.text());
-        message.parts.clear();
-        message.content = last;
-        add(&mut message.content, &text);
+        if !message.parts.is_empty() {
+            message.content = message.text();
+            message.parts.clear();
+        }
+        add(&mut message.content, &next.text());
     } else {
         let parts = |message: &mut Message| match std::mem::take(&mut message.parts) {
             parts if parts.is_empty() && !message.content.is_empty() => {
