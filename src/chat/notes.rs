@@ -20,11 +20,7 @@ pub fn notes(template: &Template, request: &Request, spec: &FormatSpec, prompt: 
     note(spec.call_required() && spec.tools().is_empty(), "tool_choice", "there is no tool to call");
     let unanswered = spec.json_schema.is_object() && spec.call_or_response() && spec.call_required() && !pure;
     note(unanswered, "response_format", "a call is required, so no answer follows it");
-    note(
-        !request.grammar.is_empty(),
-        "grammar",
-        "is no part of the grammar of the params; the host gives it to its sampler",
-    );
+    note(!request.grammar.is_empty(), "grammar", "is no part of the params; the host gives it to its sampler");
     let spaced = request.json_spacing != JsonSpacing::Template && !spec.is_faithful();
     note(spaced, "json_spacing", "grammars in llama.cpp's style have its white space");
     let as_given = "a plain request shows the messages as they are";

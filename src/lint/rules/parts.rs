@@ -4,14 +4,15 @@ use super::*;
 use chatparse_message::Request;
 
 const TEXT: &str = "Quince";
+/// The part with it in the notations of Python and JSON.
+const DATA: [&str; 3] = ["'text': 'Quince", "\"text\": \"Quince", "\"text\":\"Quince"];
 const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
 
 /// Roles whose parts show in the template language's own notation.
 pub fn parts(facts: &Facts, all: &mut Vec<Suspect>) {
     let prompt = |role: &str, content: serde_json::Value| {
         let message = json!({"role": role, "content": content, "tool_call_id": "call00001", "name": "note"});
-        let call =
-            json!({"type": "function", "id": "call00001", "function": {"name": "note", "arguments": {"text": "Fig"}}});
+        let call = json!({"type": "function", "id": "call00001", "function": {"name": "note", "arguments": {}}});
         let user = json!({"role": "user", "content": "Well?"});
         let messages = match role {
             "system" => json!([message, user]),
@@ -22,9 +23,7 @@ pub fn parts(facts: &Facts, all: &mut Vec<Suspect>) {
         let request = Request::from_json(&json!({"messages": messages, "plain": true, "now": 0})).ok()?;
         facts.template.prompt(&request).ok().filter(|prompt| prompt.contains(TEXT))
     };
-    let as_data = |prompt: &String| {
-        ["'text': '", "\"text\": \"", "\"text\":\""].iter().any(|data| prompt.contains(&format!("{data}{TEXT}")))
-    };
+    let as_data = |prompt: &String| DATA.iter().any(|data| prompt.contains(data));
     let shown = ROLES.into_iter().filter_map(|role| {
         prompt(role, json!(TEXT))?;
         Some((role, prompt(role, json!([{"type": "text", "text": TEXT}]))?))
