@@ -329,17 +329,28 @@ impl Builder {
 
     /// Removes the rules since a mark that are only another name for a rule; those since it refer to that rule.
     pub(crate) fn without_aliases(&mut self, mark: Mark) {
+        /// Where a name leads; those on the way then lead there at once.
+        fn end(aliases: &mut HashMap<SmolStr, SmolStr>, name: &SmolStr) -> SmolStr {
+            let (mut at, mut way) = (name, Vec::new());
+            while let Some(next) = aliases.get(at) {
+                way.push(at.clone());
+                at = next;
+            }
+            let at = at.clone();
+            aliases.extend(way.into_iter().map(|name| (name, at.clone())));
+            at
+        }
         let names = self.journal[mark.rules..].to_vec();
         let mut aliases: HashMap<SmolStr, SmolStr> = HashMap::new();
         for name in names.iter().filter(|name| *name != "root") {
-            // An earlier alias may lead here, so a circle of names is left alone.
             let Some(Rule::Reference(to)) = self.body(name) else { continue };
-            let to = aliases.get(to).unwrap_or(to).clone();
+            let to = end(&mut aliases, to);
+            // A circle of names is left alone.
             if to != *name {
-                aliases.values_mut().filter(|known| *known == name).for_each(|known| *known = to.clone());
                 aliases.insert(name.clone(), to);
             }
         }
+        names.iter().for_each(|name| drop(end(&mut aliases, name)));
         if aliases.is_empty() {
             return;
         }
