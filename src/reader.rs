@@ -142,13 +142,7 @@ impl Reader {
         }
         if request.plain.is_some() {
             let (prompt, media) = self.render(template, request, opening)?;
-            return Ok(Prompts {
-                opening: prompt.generation_prompt.clone(),
-                prompt,
-                begun: None,
-                media,
-                notes: Vec::new(),
-            });
+            return Ok(Prompts { media, ..self.begun(None, prompt, Continuation::None, None) });
         }
         let prepared = prepare(template, request)?;
         // A continued message follows the opening.
@@ -161,7 +155,7 @@ impl Reader {
         }
         let opening = prompt.generation_prompt.clone();
         if request.force_pure_content {
-            return Ok(Prompts { prompt, opening, begun: None, media: prepared.media, notes: Vec::new() });
+            return Ok(Prompts { prompt, opening, media: prepared.media, ..Prompts::default() });
         }
         let prompt = prompt.continued_with(&input, |message, in_content| {
             let content = in_content.then(|| message.text());
@@ -196,8 +190,8 @@ impl Reader {
         let unseen = "continue_final_message: the template does not show the end of the last message";
         let prompt = cut(prompt.prompt).ok_or_else(|| Error::invalid(unseen))?;
         if !opening {
-            let prompt = Prompt { prompt, generation_prompt: String::new() };
-            return Ok(Prompts { prompt, opening: String::new(), begun: None, media, notes: Vec::new() });
+            let prompt = Prompt { prompt, ..Prompt::default() };
+            return Ok(Prompts { prompt, media, ..Prompts::default() });
         }
         let mut earlier = request.clone();
         (earlier.continuation, earlier.add_generation_prompt) = (Continuation::None, true);
@@ -225,7 +219,7 @@ impl Reader {
             let (message, part) = apart.as_ref().map_or((message, part), |(message, part)| (message, *part));
             Begun::find(&prompt.generation_prompt, message, part)
         });
-        Prompts { opening: prompt.generation_prompt.clone(), prompt, begun, media: Vec::new(), notes: Vec::new() }
+        Prompts { opening: prompt.generation_prompt.clone(), prompt, begun, ..Prompts::default() }
     }
 
     /// The request as the template gets it: with the tools that the model knows by now, and with the reasoning of a message
@@ -275,7 +269,7 @@ impl Reader {
 }
 
 /// The prompt of a request and its parts.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Prompts {
     pub prompt: Prompt,
     /// The opening of the assistant's turn, without a continued message where that is known.
