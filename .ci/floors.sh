@@ -74,7 +74,7 @@ CALLS_FIT=99.8
 CONSTRAINED=99
 
 # samples.py: how many random outputs under a request's grammar, in percent, are not read, or have calls that do not fit.
-SAMPLES=1.5
+SAMPLES=0.7
 
 # conserve.py: of how many mutated outputs, in percent, text is lost.
 LOST=0
