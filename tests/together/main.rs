@@ -154,9 +154,12 @@ fn idle(row: &Row, value: String, beside: Option<String>, body: &Body, made: &Va
         || is(&["compat"])
         || is(&["for_training", "add_generation_prompt"]) && (has(&["for_training", "add_generation_prompt"]) || made["generation_prompt"] == "")
         || body["json_schema"] == body["response_format"]["json_schema"]["schema"] && body["json_schema"].is_object()
+        // Where an answer has a schema, an object without a marker is the answer.
+        || is(&["bare_calls", "dialects"]) && has(&["response_format", "json_schema"])
         // There is nothing of the kind.
         || is(&["hosted_tools"]) && has(&["plain", "for_training"])
         || is(&["media_marker"]) && has(&["parts"])
+        || is(&["nearly_json"]) && has(&["tool_choice"])
 }
 
 fn number(variable: &str, default: usize) -> usize {

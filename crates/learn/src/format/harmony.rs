@@ -66,8 +66,10 @@ struct Harmony<'a> {
 impl Harmony<'_> {
     fn output(&self) -> Arena {
         let (p, spec) = (self.p, self.spec);
-        // The prompt has the first one, without a space.
-        let role = p.sequence([p.marker(START), p.tolerated(self.spaces()), p.marker("assistant")]);
+        // A space, or none, as in the prompt, which has the first one.
+        let shown = spec.opening.rsplit_once(START).is_some_and(|(_, role)| role.starts_with(' '));
+        let space = if shown { p.choice([p.marker(" "), p.tolerated(p.empty())]) } else { p.empty() };
+        let role = p.sequence([p.marker(START), space, p.tolerated(self.spaces()), p.marker("assistant")]);
         let start = p.rule("start", p.choice([role, p.tolerated(p.and(p.marker(CHANNEL)))]));
         let analysis = p.rule("analysis", self.analysis());
         let commentary = p.sequence([self.token(CHANNEL), p.marker("commentary"), self.message()]);
