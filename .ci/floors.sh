@@ -2,7 +2,7 @@
 # floors only rise, each with the change that reaches it.
 
 # check.py over all templates and schemas, without the outputs of c-tests/differences.txt: each has a rule of the table of
-# differences in ARCHITECTURE.md. Of these, `on_purpose` says how many keep as many words as the reference does. `grammar_text` and
+# differences in cmake/LLAMA.md. Of these, `on_purpose` says how many keep as many words as the reference does. `grammar_text` and
 # `white_space` have no floor: a grammar may say the same in other words, and whose the white space at a marker is, is a choice.
 # Below 100: what llama.cpp tells hosts of command-r-plus, and the prompt that it continues for Solar Open, which leaves out the
 # reasoning.

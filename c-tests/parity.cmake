@@ -1,6 +1,6 @@
 # The library against what llama.cpp 0.8.0 did. parity.jsonl is what the parity data's recorder.cpp answered to each row's `in`,
 # over our own templates. The answers of ours that differ, and the figures, are those of parity.txt, no more and no less; the end
-# of ARCHITECTURE.md says why they differ. After a change on purpose, look at what differs now (parity --compare --show) and write
+# of cmake/LLAMA.md says why they differ. After a change on purpose, look at what differs now (parity --compare --show) and write
 # the file again with the command of parity.sh. JSON is read by yyjson, from a package of sources (json/Cargo.toml); skipped without
 # that or without PCRE2.
 execute_process(

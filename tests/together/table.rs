@@ -76,6 +76,12 @@ pub fn tools(body: &mut Body) {
     }
 }
 
+/// An instruction behind the user's words, which some templates refuse.
+fn instructed_late(body: &mut Body) {
+    let late = json!({"role": "system", "content": "Be exact."});
+    body["messages"].as_array_mut().unwrap().splice(2..2, [late, json!({"role": "user", "content": "Now."})]);
+}
+
 /// Tools, and that one must be called.
 fn required(body: &mut Body) {
     tools(body);
@@ -237,6 +243,7 @@ pub fn rows() -> Vec<Row> {
             |body| called(body, "{\"qk1town\": ", json!("Rain.")),
             choices!("malformed_arguments": "empty", "error"),
         ),
+        row("roles", About::Messages, instructed_late, choices!("roles": "fit")),
         row("media_marker", About::Messages, with_image, choices!("media_marker": "<pic>")),
         row("hosted_tools", About::Turn, hosted, choices!("hosted_tools": "keep")),
         row("now", About::Messages, nothing, choices!("now": 86_400)),
