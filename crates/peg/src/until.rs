@@ -36,9 +36,10 @@ impl Markers {
         self.search();
     }
 
-    /// Finds the first marker, or half marker, in `text` at or after `from`.
-    pub fn find(&self, text: &[u8], from: usize) -> Found {
-        self.search().find(text, from)
+    /// Finds the first marker, or half marker, in `text` at or after `from`. `refuted`: what began like a marker and was none reached up to the first place, and began at the second one;
+    /// of several the one that reached furthest, where that is behind the marker found.
+    pub fn find(&self, text: &[u8], from: usize, refuted: &mut Option<(usize, usize)>) -> Found {
+        self.search().find(text, from, refuted)
     }
 
     fn search(&self) -> &Search {
@@ -115,20 +116,26 @@ impl Search {
         Search { markers, heads, seconds }
     }
 
-    fn find(&self, text: &[u8], from: usize) -> Found {
-        self.next_head(&text[from..]).map_or(Found::Nothing, |step| self.find_behind(text, from + step))
+    fn find(&self, text: &[u8], from: usize, refuted: &mut Option<(usize, usize)>) -> Found {
+        self.next_head(&text[from..]).map_or(Found::Nothing, |step| self.find_behind(text, from + step, refuted))
     }
 
     /// Like `find`, starting at the first byte of a possible marker.
     #[inline(never)]
-    fn find_behind(&self, text: &[u8], mut at: usize) -> Found {
+    fn find_behind(&self, text: &[u8], mut at: usize, refuted: &mut Option<(usize, usize)>) -> Found {
         loop {
             // Most first bytes do not begin a marker: the second byte decides.
             if text.get(at + 1).is_none_or(|&next| self.seconds.contains(next)) {
                 match self.at(&text[at..]) {
-                    Begun::Whole(length) => return Found::Whole(at, at + length),
+                    Begun::Whole(length) => {
+                        *refuted = refuted.filter(|(end, _)| *end > at + length);
+                        return Found::Whole(at, at + length);
+                    }
                     Begun::Half => return Found::Half(at),
-                    Begun::Not => {}
+                    Begun::Not(looked) if refuted.is_none_or(|(end, _)| at + looked > end) => {
+                        *refuted = Some((at + looked, at));
+                    }
+                    Begun::Not(_) => {}
                 }
             }
             match self.next_head(&text[at + 1..]) {
@@ -144,10 +151,10 @@ impl Search {
         let mut left = self.markers.as_slice();
         for (at, byte) in text.iter().enumerate() {
             let byte_of = |marker: &SmolStr| marker.as_bytes()[at];
-            let (Some(first), Some(last)) = (left.first(), left.last()) else { return Begun::Not };
+            let (Some(first), Some(last)) = (left.first(), left.last()) else { return Begun::Not(at) };
             let (low, high) = (byte_of(first), byte_of(last));
             if *byte < low || *byte > high {
-                return Begun::Not;
+                return Begun::Not(at + 1);
             }
             if *byte > low {
                 left = &left[left.partition_point(|marker| byte_of(marker) < *byte)..];
@@ -159,7 +166,7 @@ impl Search {
                 return Begun::Whole(at + 1);
             }
         }
-        if left.is_empty() { Begun::Not } else { Begun::Half }
+        if left.is_empty() { Begun::Not(text.len()) } else { Begun::Half }
     }
 
     fn next_head(&self, text: &[u8]) -> Option<usize> {
@@ -179,7 +186,8 @@ enum Begun {
     Whole(usize),
     /// The text ended inside it.
     Half,
-    Not,
+    /// The byte that is not the marker's is the last of so many.
+    Not(usize),
 }
 
 impl fmt::Display for Markers {
@@ -200,13 +208,24 @@ mod tests {
         let none = markers(&[]);
         let ab = markers(&["ab!", "b"]);
         let markers = markers(&["</think>", "<tool>", "<t"]);
-        assert_eq!(markers.find(b"a < b <tool>", 0), Found::Whole(6, 8));
-        assert_eq!(markers.find(b"abc </th", 0), Found::Half(4));
-        assert_eq!(markers.find(b"abc </thx", 0), Found::Nothing);
-        assert_eq!(markers.find(b"<<<</think>", 0), Found::Whole(3, 11));
-        assert_eq!(none.find(b"<", 0), Found::Nothing);
+        assert_eq!(markers.find(b"a < b <tool>", 0, &mut None), Found::Whole(6, 8));
+        assert_eq!(markers.find(b"abc </th", 0, &mut None), Found::Half(4));
+        assert_eq!(markers.find(b"abc </thx", 0, &mut None), Found::Nothing);
+        assert_eq!(markers.find(b"<<<</think>", 0, &mut None), Found::Whole(3, 11));
+        assert_eq!(none.find(b"<", 0, &mut None), Found::Nothing);
         // A half marker in front of a whole one may still become the first.
-        assert_eq!(ab.find(b"xab", 0), Found::Half(1));
+        assert_eq!(ab.find(b"xab", 0, &mut None), Found::Half(1));
+    }
+
+    #[test]
+    fn what_was_looked_at_behind_a_marker_is_told() {
+        let markers = Markers::new(&["><b>", "<b"].map(SmolStr::new), false);
+        let looked = |text: &[u8]| {
+            let mut refuted = None;
+            (markers.find(text, 0, &mut refuted), refuted)
+        };
+        assert_eq!(looked(b"x><b "), (Found::Whole(2, 4), Some((5, 1))));
+        assert_eq!(looked(b"><x<b "), (Found::Whole(3, 5), None));
     }
 
     /// Compares every marker at every position.
@@ -233,11 +252,11 @@ mod tests {
         ) {
             let from = from.min(text.len());
             let search = Search::new(markers.iter().map(SmolStr::from).collect());
-            let found = search.find(text.as_bytes(), from);
+            let found = search.find(text.as_bytes(), from, &mut None);
             prop_assert_eq!(found, naive(&markers, text.as_bytes(), from));
             for end in from..text.len() {
                 let part = &text.as_bytes()[..end];
-                prop_assert_eq!(search.find(part, from), naive(&markers, part, from));
+                prop_assert_eq!(search.find(part, from, &mut None), naive(&markers, part, from));
             }
         }
     }

@@ -10,8 +10,9 @@ use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
 use crate::faithful::{Undeclared, Writing};
-use crate::formats::automaton::{Automaton, States};
+use crate::formats::automaton::Automaton;
 use crate::formats::nullable::{Nullable, may_be_string, written};
+use crate::formats::states::States;
 use crate::rules::builder::{Builder, Fidelity, FidelityKind, Grammar};
 use crate::rules::class::{class, string_character};
 use crate::rules::primitive::no_character;

@@ -3,3 +3,4 @@
 pub(crate) mod automaton;
 pub(crate) mod from_peg;
 pub(crate) mod nullable;
+pub(crate) mod states;

@@ -104,9 +104,14 @@ impl Machine {
             self.ip += 1;
             return Flow::Go;
         }
-        let found = self.program.markers[index as usize].find(output, from);
+        let mut refuted = None;
+        let found = self.program.markers[index as usize].find(output, from, &mut refuted);
         let to = match found {
             Found::Whole(start, end) => {
+                // In pieces, this was waited for.
+                if let Some((end, start)) = refuted {
+                    self.examine_to(end, start);
+                }
                 self.examine_to(end, start.min(end.saturating_sub(1)));
                 start
             }
