@@ -415,6 +415,34 @@ fn families_say_why_they_stay() {
     assert!(silent.is_empty(), "what do the renders of these families hide? {silent:?}");
 }
 
+/// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
+const LINES: &[(&str, usize)] = &[
+    ("crates/base", 1_600),
+    ("crates/cli", 3_250),
+    ("crates/grammar", 15_700),
+    ("crates/jinja", 9_150),
+    ("crates/learn", 11_350),
+    ("crates/message", 2_300),
+    ("crates/peg", 4_750),
+    ("crates/stream", 5_700),
+    ("src", 16_200),
+];
+
+#[test]
+fn packages_keep_to_their_budgets() {
+    let mut lines: BTreeMap<String, usize> = BTreeMap::new();
+    for file in source_files() {
+        *lines.entry(file.root.strip_suffix("/src").unwrap_or(&file.root).to_owned()).or_default() +=
+            file.text.lines().count();
+    }
+    let budgets: BTreeMap<&str, usize> = LINES.iter().copied().collect();
+    let over =
+        lines.iter().filter(|(package, lines)| budgets.get(package.as_str()).is_none_or(|budget| *lines > budget));
+    let over: Vec<String> =
+        over.map(|(package, lines)| format!("{package}: {lines} of {:?}", budgets.get(package.as_str()))).collect();
+    report("a package does not outgrow its budget (LINES): what is added is paid for", &over);
+}
+
 /// Without lib.rs, which lists the modules.
 fn library_files() -> Vec<Source> {
     source_files().into_iter().filter(|file| file.module != "lib").collect()

@@ -214,16 +214,24 @@ fn answer(params: &Params, outputs: &Outputs, request: &Request) -> Result<(), S
         return Ok(());
     }
     let Some((open, end)) = outputs.markers(params) else { return Ok(()) };
-    let written = ["\n\n", "\n", ""].map(|space| format!("{open}I know.{end}{space}{whole}"));
+    let lines = ["\n", ""].into_iter().flat_map(|line| ["\n\n", "\n", ""].map(|space| (line, space)));
+    let lines = lines.flat_map(|(line, space)| ["\n", ""].map(|open| (open, line, space)));
+    let written = lines.map(|(behind, line, space)| format!("{open}{behind}I know.{line}{end}{space}{whole}"));
+    let read = |output: &str| params.parser.read(output.as_bytes(), false, false).expect("it is not strict");
+    // Where an answer has a header, this is none.
+    let written: Vec<String> = written.filter(|output| read(output).status == Status::Complete).collect();
     let Some(output) = written.iter().find(|output| allows(output)) else {
-        return Err(format!("the grammar does not allow {:?} behind {prefill:?}", written[0]));
+        return match written.first() {
+            Some(first) => Err(format!("the grammar does not allow {first:?} behind {prefill:?}")),
+            None => Ok(()),
+        };
     };
-    let ended = params.parser.read(output.as_bytes(), false, false).expect("it is not strict");
+    let ended = read(output);
     let (message, separate) = (&ended.message, request.reasoning_format != ReasoningFormat::None);
     let thought = if separate { &message.reasoning_content } else { &message.content };
     let content = message.content.trim();
     let right = thought.contains("I know.") && if separate { content == whole } else { content.ends_with(whole) };
-    if !right || ended.status != Status::Complete || !message.tool_calls.is_empty() {
+    if !right || !message.tool_calls.is_empty() {
         return Err(format!("{output:?} is read as {ended:?}"));
     }
     Ok(())

@@ -285,7 +285,7 @@ fn occurrences(text: &str, tokens: &[&str]) -> Vec<std::ops::Range<usize>> {
 fn covering(rows: &[Row]) -> Vec<cover::Picked> {
     let counts: Vec<usize> = rows.iter().map(|row| 1 + row.choices.len()).collect();
     let named = |(row, value): (usize, usize)| {
-        (rows[row].name, if value == 0 { "" } else { rows[row].choices[value - 1].name })
+        (rows[row].name, if value == 0 { "" } else { rows[row].choices[value - 1].name.trim_matches('"') })
     };
     cover::pairs(&counts, &|a, b| {
         let (a, b) = (named(a), named(b));
