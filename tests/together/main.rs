@@ -112,7 +112,6 @@ fn effect(
     }
     let before = known.entry(without.to_string()).or_insert_with(|| trace(tried, &without)).clone();
     match (before, trace(tried, &with)) {
-        (Err(_), Ok(_)) => Effect::Acts,
         // What is refused for another reason says nothing of this value.
         (Err(_), _) => Effect::Idle,
         (Ok(_), Err((_, error))) => Effect::Refused(error),
@@ -160,8 +159,6 @@ fn idle(row: &Row, value: String, beside: Option<String>, body: &Body, made: &Va
         // There is nothing of the kind.
         || is(&["hosted_tools"]) && has(&["plain", "for_training"])
         || is(&["media_marker"]) && has(&["parts"])
-        // The template takes the messages as sent.
-        || is(&["roles"])
         || is(&["nearly_json"]) && has(&["tool_choice"])
 }
 
@@ -236,7 +233,6 @@ const WORDS: &[&str] = &[
     // What the option is for.
     ".function.arguments: not JSON",
     "there is another tool \"look_up\"",
-    "cannot go with a plain request",
     // What transformers refuses, too.
     "continue_final_message: the template does not show the end of the last message",
     // A plain request gives the template what it does not take: a tool without a function.
@@ -254,8 +250,6 @@ const REFUSED: &[[&str; 3]] = &[
     ["grammar=own", "tool_choice=allowed", "there is no tool"],
     ["continue_final_message=reasoning", "plain=true", "does not show the end"],
     ["continue_final_message=reasoning", "for_training=true", "does not show the end"],
-    ["roles=fit", "plain=true", "cannot go with a plain request"],
-    ["roles=fit", "for_training=true", "cannot go with a plain request"],
     ["json_schema=schema", "response_format=json_object", "response_format: json_schema asks for another answer"],
 ];
 

@@ -42,6 +42,7 @@ pub struct Row {
 /// Fields that are no options of a turn, and why.
 pub const NO_OPTION: &[(&str, &str)] = &[
     ("append", "says what the next turn does: tests/suite/next.rs"),
+    ("roles", "acts only where a template raises: tests/each_template/roles.rs"),
     ("messages", "all other options go with them; the form of their content is the row `parts`"),
 ];
 
@@ -74,12 +75,6 @@ pub fn tools(body: &mut Body) {
     if body["tools"].is_null() {
         body["tools"] = json!([weather(), mail()]);
     }
-}
-
-/// An instruction behind the user's words, which some templates refuse.
-fn instructed_late(body: &mut Body) {
-    let late = json!({"role": "system", "content": "Be exact."});
-    body["messages"].as_array_mut().unwrap().splice(2..2, [late, json!({"role": "user", "content": "Now."})]);
 }
 
 /// Tools, and that one must be called.
@@ -243,7 +238,6 @@ pub fn rows() -> Vec<Row> {
             |body| called(body, "{\"qk1town\": ", json!("Rain.")),
             choices!("malformed_arguments": "empty", "error"),
         ),
-        row("roles", About::Messages, instructed_late, choices!("roles": "fit")),
         row("media_marker", About::Messages, with_image, choices!("media_marker": "<pic>")),
         row("hosted_tools", About::Turn, hosted, choices!("hosted_tools": "keep")),
         row("now", About::Messages, nothing, choices!("now": 86_400)),
