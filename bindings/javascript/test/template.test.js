@@ -20,7 +20,7 @@ test("what is learnt of a template", needsModule, () => {
   assert.equal(template.layout.tools.format, "json_native");
   assert.equal(template.caps.supports_tools, true);
   assert.equal(template.lint.faults, 0);
-  assert.match(template.turn?.call?.[0] ?? "", /\{name\}.*\{arguments\}/);
+  assert.match(template.turn?.call?.[0] ?? "", /‹name›.*‹arguments›/);
   const family = chat.template(chat.builtin("gpt-oss").source, { learn_only: true });
   assert.equal(family.reader, "turn");
   assert.ok(family.turn?.call?.length);
