@@ -45,7 +45,7 @@ impl Variables {
             Some(Some(varied)) if varied.values != values => {}
             Some(known) => return known,
             None => {
-                let varied = self.learn(taught, reader, read, &values);
+                let varied = Self::learn(taught, reader, read, &values);
                 let differs = [true, false].into_iter().any(|thinking| {
                     let (turn, usual) = (varied.taught.turn(thinking), taught.turn(thinking));
                     turn != usual && (!turn.edges.is_empty() || usual.edges.is_empty())
@@ -56,13 +56,13 @@ impl Variables {
             }
         }
         self.get(&values).unwrap_or_else(|| {
-            let varied = Some(self.learn(taught, reader, read, &values));
+            let varied = Some(Self::learn(taught, reader, read, &values));
             self.keep(values, varied.clone());
             varied
         })
     }
 
-    fn learn(&self, taught: &Taught, reader: Reader, read: Map<String, Value>, values: &str) -> Arc<Varied> {
+    fn learn(taught: &Taught, reader: Reader, read: Map<String, Value>, values: &str) -> Arc<Varied> {
         let taught = taught.under(read);
         // What is known of a family is of the calls that it is known to write.
         let is_left = taught.candidates().iter().any(|candidate| candidate.name() == reader.name());
