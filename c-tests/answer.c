@@ -326,10 +326,12 @@ static char *written(yyjson_val *value, size_t *len) {
 static bool add_params(yyjson_mut_doc *doc, yyjson_mut_val *object, const chat_template *chat, yyjson_val *scenario,
                        buffer *why) {
   yyjson_val *request = yyjson_obj_get(scenario, "request");
-  // A field that a recorded request does not have means what it means to llama.cpp.
+  // A field that a recorded request does not have means what it means to llama.cpp, but for one.
   char options[128];
-  snprintf(options, sizeof options, "{\"plain\":%s%s%s}", yyjson_is_true(yyjson_obj_get(scenario, "plain")) ? "true" : "false",
-           yyjson_equals_str(yyjson_obj_get(scenario, "defaults"), "library") ? "" : ",\"compat\":\"llama.cpp\"",
+  const bool recorded = !yyjson_equals_str(yyjson_obj_get(scenario, "defaults"), "library");
+  snprintf(options, sizeof options, "{\"plain\":%s%s%s%s}", yyjson_is_true(yyjson_obj_get(scenario, "plain")) ? "true" : "false",
+           recorded ? ",\"compat\":\"llama.cpp\"" : "",
+           recorded && yyjson_obj_get(request, "opening_again") == NULL ? ",\"opening_again\":\"marker\"" : "",
            yyjson_is_true(yyjson_obj_get(scenario, "faithful")) ? ",\"grammar_style\":\"faithful\"" : "");
   size_t len = 0;
   char *text = request != NULL ? written(request, &len) : NULL;

@@ -140,7 +140,7 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Val
     let recorded = scenario["defaults"] != "library";
     if recorded {
         options["compat"] = "llama.cpp".into();
-        // Peers' cases are judged so, too, and no recording has such an output.
+        // The tests of other engines are judged so, too: they drop it. One recording keeps it.
         if scenario["request"]["opening_again"].is_null() {
             options["opening_again"] = "marker".into();
         }
