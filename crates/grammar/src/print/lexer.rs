@@ -138,13 +138,22 @@ impl Lexer {
 
 /// The rules as a net: its edges are terminals or rules.
 struct Net {
-    nodes: Vec<Vec<Edge>>,
+    nodes: Vec<NetNode>,
     start: usize,
-    /// The first node of each rule.
-    begins: HashMap<usize, usize>,
-    /// The last nodes of rules, and the nodes where they continue.
-    returns: HashMap<usize, Vec<usize>>,
+    /// By rule: its first node, if it is in the net.
+    begins: Vec<usize>,
     nullable: Vec<bool>,
+    walk: usize,
+}
+
+/// A node of the net.
+#[derive(Default)]
+struct NetNode {
+    edges: Vec<Edge>,
+    /// For the last node of a rule: where uses of the rule continue.
+    returns: Vec<usize>,
+    /// The last walks that were here, and here behind the begin of a rule.
+    walks: [usize; 2],
 }
 
 enum Edge {
@@ -155,86 +164,84 @@ enum Edge {
 
 impl Net {
     fn new(cut: &Cut, facts: &Facts) -> Net {
-        let (begins, returns) = Default::default();
-        let mut net = Net { nodes: Vec::new(), start: 0, begins, returns, nullable: facts.nullable.clone() };
-        let mut ends = HashMap::new();
+        let nullable = facts.nullable.clone();
+        let mut net = Net { nodes: Vec::new(), start: 0, begins: vec![0; nullable.len()], nullable, walk: 0 };
         for (rule, _) in &cut.rules {
-            let (begin, end) = (net.node(), net.node());
-            net.begins.insert(*rule, begin);
-            net.returns.insert(end, Vec::new());
-            ends.insert(*rule, end);
+            net.begins[*rule] = net.node();
+            net.node();
         }
-        net.start = net.begins[&facts.tree.root];
+        net.start = net.begins[facts.tree.root];
         for (rule, part) in &cut.rules {
-            net.part(part, net.begins[rule], ends[rule], &ends);
+            let begin = net.begins[*rule];
+            net.part(part, begin, begin + 1);
         }
         net
     }
 
     fn node(&mut self) -> usize {
-        self.nodes.push(Vec::new());
+        self.nodes.push(NetNode::default());
         self.nodes.len() - 1
     }
 
-    fn part(&mut self, part: &Part, from: usize, to: usize, ends: &HashMap<usize, usize>) {
+    fn part(&mut self, part: &Part, from: usize, to: usize) {
         match part {
-            Part::Token(token) => self.nodes[from].push(Edge::Token(*token, to)),
+            Part::Token(token) => self.nodes[from].edges.push(Edge::Token(*token, to)),
             Part::Rule(rule) => {
-                self.nodes[from].push(Edge::Rule(*rule, to));
-                self.returns.entry(ends[rule]).or_default().push(to);
+                self.nodes[from].edges.push(Edge::Rule(*rule, to));
+                // The last node of a rule is next to its first.
+                self.nodes[self.begins[*rule] + 1].returns.push(to);
             }
             Part::Sequence(parts) => {
                 let mut at = from;
                 for part in parts {
                     let next = self.node();
-                    self.part(part, at, next, ends);
+                    self.part(part, at, next);
                     at = next;
                 }
-                self.nodes[at].push(Edge::Free(to));
+                self.nodes[at].edges.push(Edge::Free(to));
             }
-            Part::Choice(branches) => branches.iter().for_each(|branch| self.part(branch, from, to, ends)),
+            Part::Choice(branches) => branches.iter().for_each(|branch| self.part(branch, from, to)),
             Part::Repeat(part, min, max) => {
                 let (begin, end) = (self.node(), self.node());
-                self.nodes[from].push(Edge::Free(begin));
-                self.part(part, begin, end, ends);
-                self.nodes[end].push(Edge::Free(to));
+                self.nodes[from].edges.push(Edge::Free(begin));
+                self.part(part, begin, end);
+                self.nodes[end].edges.push(Edge::Free(to));
                 if *max != Some(1) {
-                    self.nodes[end].push(Edge::Free(begin));
+                    self.nodes[end].edges.push(Edge::Free(begin));
                 }
                 if *min == 0 {
-                    self.nodes[from].push(Edge::Free(to));
+                    self.nodes[from].edges.push(Edge::Free(to));
                 }
             }
         }
     }
 
     /// The terminals that may follow a node, as far as steps are left.
-    fn steps(&self, from: usize, left: &mut usize) -> Vec<Step> {
+    fn steps(&mut self, from: usize, left: &mut usize) -> Vec<Step> {
+        self.walk += 1;
         let mut steps = Vec::new();
         // A rule that begins here is not skipped here: its empty case is handled where it is used.
-        let mut seen = HashSet::from([(from, false)]);
         let mut open = vec![(from, false)];
         while let Some((node, begun)) = open.pop().filter(|_| *left > 0) {
+            let place = &mut self.nodes[node];
+            if std::mem::replace(&mut place.walks[usize::from(begun)], self.walk) == self.walk {
+                continue;
+            }
             *left -= 1;
-            let mut go = |node, begun| {
-                if seen.insert((node, begun)) {
-                    open.push((node, begun));
-                }
-            };
-            for edge in &self.nodes[node] {
+            for edge in &place.edges {
                 match *edge {
-                    Edge::Free(to) => go(to, begun),
+                    Edge::Free(to) => open.push((to, begun)),
                     Edge::Token(token, to) => steps.push((token, to)),
                     Edge::Rule(rule, to) => {
-                        go(self.begins[&rule], true);
+                        open.push((self.begins[rule], true));
                         if self.nullable[rule] {
-                            go(to, begun);
+                            open.push((to, begun));
                         }
                     }
                 }
             }
-            if let Some(returns) = self.returns.get(&node).filter(|_| !begun) {
-                returns.iter().for_each(|&to| go(to, false));
+            if !begun {
+                open.extend(place.returns.iter().map(|&to| (to, false)));
             }
         }
         steps.sort_unstable();

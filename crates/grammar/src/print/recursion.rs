@@ -19,15 +19,20 @@ pub(super) fn into_loops(tree: &mut Tree, left: &mut usize) -> HashSet<usize> {
     let mut free = HashSet::new();
     let nullable = tree.nullable();
     for _ in 0..PASSES {
+        let mut opened = false;
         // Each circle is rewritten by itself: what it allows stays the same, and rules outside of it keep their numbers.
         for circle in circles(tree) {
             let Some(parts) = take_apart(tree, &circle, left) else { continue };
             let own = tree.rules.len();
             open(tree, parts);
+            opened = true;
             let may_be_empty = |rule: &usize| free.contains(rule) || nullable.get(*rule) == Some(&true);
             if circle.len() > 1 && circle.iter().any(may_be_empty) {
                 free.extend(circle.into_iter().chain(own..tree.rules.len()));
             }
+        }
+        if !opened {
+            break;
         }
     }
     drop_never(tree);
@@ -37,6 +42,9 @@ pub(super) fn into_loops(tree: &mut Tree, left: &mut usize) -> HashSet<usize> {
 /// Removes paths that match no text.
 fn drop_never(tree: &mut Tree) {
     let fits = tree.matching();
+    if fits.iter().all(|fits| *fits) {
+        return;
+    }
     for rule in tree.used() {
         tree.rules[rule] = if fits[rule] { without(&tree.rules[rule], &fits) } else { Node::NEVER };
     }

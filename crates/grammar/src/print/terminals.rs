@@ -3,6 +3,7 @@
 //! Long terminals are fast, so each regular part that is not too large becomes one; a terminal ends where an optional named
 //! rule (`space`) begins. Terminals that do not work are split, one level at a time, down to single characters.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::recursion;
@@ -154,22 +155,24 @@ impl<'t> Facts<'t> {
     /// Maps the body of each regular rule, without the empty text, to the rule.
     pub fn terminals(&self) -> HashMap<Node, usize> {
         let rules = (0..self.sizes.len()).filter(|&rule| self.sizes[rule].is_some());
-        rules.filter_map(|rule| Some((self.something(&self.tree.rules[rule])?, rule))).collect()
+        rules.filter_map(|rule| Some((self.something(&self.tree.rules[rule])?.into_owned(), rule))).collect()
     }
 
     /// The node without the empty text, if that has a short form.
-    fn something(&self, node: &Node) -> Option<Node> {
+    fn something<'n>(&self, node: &'n Node) -> Option<Cow<'n, Node>> {
         if !self.is_nullable(node) {
-            return Some(node.clone());
+            return Some(Cow::Borrowed(node));
         }
-        match node {
+        let short = match node {
             Node::Choice(branches) => {
                 let branches = branches.iter().filter(|branch| **branch != Node::EMPTY);
-                branches.map(|branch| self.something(branch)).collect::<Option<Vec<_>>>().map(Node::choice)
+                let branches = branches.map(|branch| Some(self.something(branch)?.into_owned()));
+                Node::choice(branches.collect::<Option<Vec<_>>>()?)
             }
-            Node::Repeat(part, 0, max) => self.something(part).map(|part| part.repeat(1, *max)),
-            _ => None,
-        }
+            Node::Repeat(part, 0, max) => self.something(part)?.into_owned().repeat(1, *max),
+            _ => return None,
+        };
+        Some(Cow::Owned(short))
     }
 }
 
@@ -218,12 +221,13 @@ struct Cutter<'a> {
 }
 
 impl Cutter<'_> {
-    fn token(&mut self, node: Node) -> Part {
-        let next = self.tokens.len();
-        let number = *self.numbers.entry(node.clone()).or_insert(next);
-        if number == next {
-            self.tokens.push(node);
+    fn token(&mut self, node: Cow<Node>) -> Part {
+        if let Some(number) = self.numbers.get(&*node) {
+            return Part::Token(*number);
         }
+        let number = self.tokens.len();
+        self.tokens.push(node.clone().into_owned());
+        self.numbers.insert(node.into_owned(), number);
         Part::Token(number)
     }
 
@@ -239,18 +243,18 @@ impl Cutter<'_> {
         let mut fully = fully;
         if !fully
             && self.facts.size(node).is_some()
-            && let Some(token) = self.facts.something(node).filter(|token| *token != Node::NEVER)
+            && let Some(token) = self.facts.something(node).filter(|token| **token != Node::NEVER)
         {
-            fully = self.splits.all.contains(&token);
-            if !fully && !self.splits.once.contains(&token) {
+            fully = self.splits.all.contains(&*token);
+            if !fully && !self.splits.once.contains(&*token) {
                 let optional = self.facts.is_nullable(node);
                 let token = self.token(token);
                 return if optional { Part::Repeat(Box::new(token), 0, Some(1)) } else { token };
             }
         }
         match node {
-            Node::Text(text) => Part::sequence(text.chars().map(|c| self.token(Node::Text(c.into())))),
-            Node::Class(_) => self.token(node.clone()),
+            Node::Text(text) => Part::sequence(text.chars().map(|c| self.token(Cow::Owned(Node::Text(c.into()))))),
+            Node::Class(_) => self.token(Cow::Borrowed(node)),
             Node::Rule(rule) => self.reference(*rule, fully),
             Node::Sequence(parts) => {
                 let whole = parts.iter().all(|part| self.facts.size(part).is_some());
@@ -258,7 +262,10 @@ impl Cutter<'_> {
                     return Part::sequence(parts.iter().map(|part| self.part(part, fully)));
                 }
                 let runs = parts.chunk_by(|one, two| self.facts.size(one).is_some() && self.facts.size(two).is_some());
-                Part::sequence(runs.map(|run| self.part(&Node::sequence(run.iter().cloned()), false)))
+                Part::sequence(runs.map(|run| match run {
+                    [part] => self.part(part, false),
+                    run => self.part(&Node::sequence(run.iter().cloned()), false),
+                }))
             }
             Node::Choice(branches) => Part::Choice(branches.iter().map(|branch| self.part(branch, fully)).collect()),
             Node::Repeat(part, 0, None) if matches!(**part, Node::Choice(_)) => self.rounds(part, fully),
@@ -274,8 +281,8 @@ impl Cutter<'_> {
             && self.facts.nullable[rule]
             && self.facts.size(body).is_some()
             && let Some(token) = self.facts.something(body)
-            && !self.splits.once.contains(&token)
-            && !self.splits.all.contains(&token)
+            && !self.splits.once.contains(&*token)
+            && !self.splits.all.contains(&*token)
         {
             return self.part(body, false);
         }
@@ -297,7 +304,7 @@ impl Cutter<'_> {
             let branches = choice.parts().iter().map(|branch| self.part(branch, fully)).collect();
             return Part::Repeat(Box::new(Part::Choice(branches)), 0, None);
         }
-        let run = Part::Repeat(Box::new(self.token(run)), 0, Some(1));
+        let run = Part::Repeat(Box::new(self.token(Cow::Owned(run))), 0, Some(1));
         let others = self.part(&Node::choice(others), fully);
         let round = Part::sequence([others, run.clone()]);
         Part::sequence([run, Part::Repeat(Box::new(round), 0, None)])
