@@ -61,6 +61,17 @@ pub const BUILTINS: &[Builtin] = builtins! {
     "deepseek-v3.2", "", "<｜end▁of▁sentence｜>", "DeepSeek V3.2: tags with a token in their names; reasoning opened by the prompt";
     "gemma-4", "", "<turn|>", "Gemma 4: arguments in a notation of their own; reasoning in a channel";
     "minicpm5", "", "<|im_end|>", "MiniCPM5: names as attributes, texts in CDATA sections; reasoning opened by the prompt";
+    "deepseek-r1", "", "<｜end▁of▁sentence｜>", "DeepSeek R1: a section of calls, their arguments in code blocks";
+    "deepseek-v3.1", "", "<｜end▁of▁sentence｜>", "DeepSeek V3.1: a section of calls, name and JSON arguments between tokens";
+    "deepseek-v4", "", "<｜end▁of▁sentence｜>", "DeepSeek V4: tags with a token in their names";
+    "deepseek-v4.1", "", "<｜end▁of▁sentence｜>", "DeepSeek V4.1: tags with a token and a space in their names";
+    "hy-3", "", "<｜hy_eos:opensource｜>", "Hy3: tags that end in a word of their own; arguments as pairs of them";
+    "seed-oss", "", "<seed:eos>", "Seed-OSS: names in tags, in a section of its own";
+    "solar-open", "", "<|end|>", "Solar Open: id, name and JSON arguments, each after a token";
+    "k2-horizon", "", "<|ifm|end_of_turn|>", "K2 Horizon: tags with a prefix; arguments as pairs of them";
+    "inkling", "", "<|end_message|>", "Inkling: the name in front of a token, and again in the JSON behind it";
+    "apertus", "", "<|assistant_end|>", "Apertus: a JSON array between tokens, whose keys are the functions' names";
+    "minicpm3", "", "<|im_end|>", "MiniCPM3: calls as lines of Python, in a code block between tokens";
     "qwen3-coder", "", "<|im_end|>", "Qwen3-Coder: names in tags, values on lines of their own; reasoning opened by the prompt";
 };
 

@@ -1,9 +1,14 @@
 //! Calls in other ways of writing them, in every way to cut the output: where they are read, and where they are not.
 
+use std::fs;
+use std::path::Path;
+
 use crate::support::{check_streaming, parse};
+use chatparse::internals::analysis::turn;
+use chatparse::internals::template::Template;
 use chatparse::message::{Diagnostic, DiagnosticKind};
 use chatparse::stream::Ended;
-use chatparse::{ChatTemplate, DeltaKind, Params, Parser, Request, Status};
+use chatparse::{ChatTemplate, DeltaKind, Params, Parser, Request, Status, builtin};
 use serde_json::{Value, json};
 
 fn params(template: &str, more: &Value) -> Params {
@@ -556,4 +561,31 @@ fn a_line_without_quotes_is_a_text() {
     // What is quoted and not closed is no such line.
     let open = read(&params, "\n---call\ntool: read\nwith:\n  path: \"a\n---end");
     assert!(!open.calls()[0].complete && open.message.tool_calls[0].arguments.starts_with("{\"path\":\"a"));
+}
+
+/// What a template writes that is a dialect: calls with a marker, other than JSON with its usual keys.
+fn dialect_of(name: &str) -> Option<Value> {
+    let builtin = builtin::find(name).unwrap();
+    let template = Template::new(builtin.source, builtin.bos, builtin.eos).unwrap();
+    let mut turn = turn::learn(&template.probing(), true);
+    turn.edges.retain(|edge| edge.to == turn::Spot::Call || edge.from == turn::Spot::Call);
+    turn.edges.iter_mut().filter(|edge| edge.from != turn::Spot::Call).for_each(|edge| edge.glue = edge.glue.trim_start());
+    // A marker alone in front of JSON with its usual keys is a wrapper.
+    let words = |edge: &turn::Edge| edge.glue.head().split_once('{').is_some_and(|(before, _)| before.contains("> ") || before.contains("\n\n"));
+    let usual = turn.call_keys().is_some_and(|[name, arguments]| name == "name" && arguments != "args");
+    let usual = usual && !turn.edges.iter().any(words);
+    let mut firsts = turn.edges.iter().filter(|edge| edge.to == turn::Spot::Call && edge.from != turn::Spot::Call);
+    let marked = firsts.all(|edge| !edge.glue.marker_spans().is_empty());
+    (!usual && marked && !turn.calls.is_empty()).then(|| json!({"name": name, "turn": turn}))
+}
+
+#[test]
+fn the_table_of_dialects_is_what_the_built_in_templates_write() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/stream/src/fallback/dialects.json");
+    let rows: Vec<String> = builtin::names().filter_map(dialect_of).map(|row| row.to_string()).collect();
+    let text = format!("[\n{}\n]\n", rows.join(",\n"));
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        fs::write(&path, &text).unwrap();
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), text, "UPDATE_SNAPSHOTS=1 writes it anew");
 }

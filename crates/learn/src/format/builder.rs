@@ -111,6 +111,14 @@ impl FormatBuilder {
         self.builder.rule(self.rule_name(name.into()), child)
     }
 
+    /// [`Builder::trigger_rule`]; in a row of dialects, which no grammar has, a rule.
+    pub fn trigger_rule(&self, name: impl Into<SmolStr>, child: ExprId) -> ExprId {
+        match self.dialect {
+            None => self.builder.trigger_rule(name, child),
+            Some(_) => self.rule(name, child),
+        }
+    }
+
     /// [`Builder::reference`], with the row's name for it.
     pub fn reference(&self, name: impl Into<SmolStr>) -> ExprId {
         self.builder.reference(self.rule_name(name.into()))

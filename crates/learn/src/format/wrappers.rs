@@ -11,6 +11,9 @@ const STARTS: [&str; 3] = ["```", "<", "["];
 const NAMES: [&str; 9] =
     ["tool_calls", "tool_call", "toolcall", "tools", "tool", "function_calls", "function_call", "functions", "action"];
 
+/// What may stand around an empty thought in front of calls.
+pub const THOUGHT: [&str; 2] = ["<think>", "</think>"];
+
 /// One or more calls in nested wrappers. `held`: a call inside a tag or special tokens. There, a call without a marker is
 /// not a quotation, so `held` may match one. `own`: what opens and closes calls of the format.
 pub fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId, own: [&[String]; 2]) -> ExprId {
@@ -30,7 +33,7 @@ pub fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId, own: [&[String]; 2
 /// The texts that wrappers begin with, but for the bracket of a list. They are as long as can be: a text is tried where it ends.
 pub fn starts() -> impl Iterator<Item = String> {
     let named = NAMES.into_iter().flat_map(|name| [format!("<{name}>"), format!("[{}]", name.to_uppercase())]);
-    ["```", "<|", "<｜", "<tool▁"].map(str::to_owned).into_iter().chain(named)
+    ["```", "<|", "<｜", "<tool▁"].iter().chain(&THOUGHT).map(|start| (*start).to_owned()).chain(named)
 }
 
 /// Whether the whole text is a marker.
@@ -52,7 +55,8 @@ fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId, [opens, closes]: [Ex
     p.choice([
         inner,
         within(fence(p), p.literal("```")),
-        holding(marked, special(p, false), special(p, true)),
+        holding(marked, p.some(p.sequence([special(p, false), p.space()])), special(p, true)),
+        p.sequence([p.some(p.sequence([p.any_of(THOUGHT), p.space()])), inner]),
         holding(marked, tag(p, "<"), tag(p, "</")),
         holding(marked, opens, closes),
         within(p.literal("["), p.literal("]")),
@@ -79,7 +83,7 @@ pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String]) 
 pub fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str], foreign: bool) -> ExprId {
     let known = p.any_of(ends.iter().map(|end| end.trim()));
     let any = || {
-        let last = p.sequence([special(p, true), p.and(p.sequence([p.space(), p.end()]))]);
+        let last = p.sequence([p.some(p.sequence([special(p, true), p.space()])), p.and(p.end())]);
         p.choice([known, tag(p, "</"), in_brackets(p, "[/"), last])
     };
     // A bracket only together with the marker behind it.
@@ -103,7 +107,8 @@ pub fn special(p: &FormatBuilder, closes: bool) -> ExprId {
     let any = accounts::word(p, 2, &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁'), ('0', '9')]);
     let between =
         |left: &str, right: &str| p.sequence([p.literal(left), p.optional(p.literal("/")), any, p.literal(right)]);
-    let token = p.choice([between("<|", "|>"), between("<｜", "｜>"), between("<tool▁", ">")]);
+    let half = if closes { between("<|", ">") } else { p.choice([]) };
+    let token = p.choice([between("<|", "|>"), half, between("<｜", "｜>"), between("<tool▁", ">")]);
     let opens = p.sequence([p.space(), p.one_of(&[('{', '{'), ('[', '[')])]);
     match closes {
         true => p.choice([p.sequence([token, p.not(opens)]), in_brackets(p, "[/")]),

@@ -1,60 +1,96 @@
-//! A table of the dialects in which models write calls instead of their template's format, with the texts that such calls
-//! begin with.
+//! The dialects in which models write calls instead of their template's format, with the texts that such calls begin with.
+//!
+//! Most are what the built-in templates write, as it was learnt of them (`dialects.json`, which a test writes). A few are in no
+//! template, or are written in more ways than a turn can say.
 
-use chatparse_learn::analysis::turn::{COUNTER, CallForm, CallPiece, Slot};
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use chatparse_learn::analysis::turn::{CallForm, Glue, Reasoning, Spot, TurnFormat};
 use chatparse_learn::format::FormatBuilder;
-use chatparse_learn::format::calls::described::{ARGUMENTS, NAME, call, form, one_by_one};
+use chatparse_learn::format::calls::described::{ARGUMENTS, NAME, call, form, section};
+use chatparse_learn::format::wrappers::{self, is_marker};
 use chatparse_message::Tool;
 use chatparse_peg::ExprId;
+use serde::Deserialize;
 
 /// A dialect of calls. Wrappers around them count in all of them.
 struct Dialect {
-    name: &'static str,
+    name: Cow<'static, str>,
     /// The group of rows that it belongs to.
     rows: Rows,
     /// The texts that its calls may begin with.
-    starts: &'static [&'static str],
+    starts: Vec<Cow<'static, str>>,
     calls: Calls,
 }
 
 /// How the calls of a dialect are written.
 enum Calls {
-    /// In one of these forms. A line break in them is any white space, or none.
-    Forms(fn() -> Vec<CallForm>),
+    /// As a template writes them. A line break is any white space, or none.
+    Learnt(TurnFormat),
+    /// In this form.
+    Form(fn() -> CallForm),
     /// In more ways than forms can say: the members of JSON are in any order, and what may be nested in front of the name has
     /// a bound; the parts of Harmony's header are in any order, and any may be missing.
     Built(fn(&Calling) -> ExprId),
 }
 
-impl Dialect {
-    /// A dialect whose calls begin with a marker.
-    const fn marked(name: &'static str, starts: &'static [&'static str], calls: Calls) -> Dialect {
-        Dialect { name, rows: Rows::Marked, starts, calls }
-    }
+/// The table. The index of a row is part of its tag.
+static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
+    let row = |name, rows, starts: &[&'static str], calls| Dialect {
+        name: Cow::Borrowed(name),
+        rows,
+        starts: starts.iter().copied().map(Cow::Borrowed).collect(),
+        calls,
+    };
+    let marked = |name, starts: &[&'static str], calls| row(name, Rows::Marked, starts, calls);
+    let mut rows = vec![
+        marked(IN_TAGS, &[TOOL_CALL[0]], Calls::Built(json_in_tags)),
+        marked("deepseek-r1-function", &["function<"], Calls::Form(|| in_block("function<", ">"))),
+        marked("deepseek-r1-list", &["function\n```json", "function ```json"], Calls::Built(deepseek_r1_list)),
+        marked("deepseek-r1-tags", &[TOOL_CALL[0]], Calls::Form(|| in_block("<tool_call>\nfunction</think>", ""))),
+        marked("harmony", &["<|channel|>", "<|start|>assistant", "to=functions."], Calls::Built(harmony)),
+        row("bare-json", Rows::Bare, &["{"], Calls::Built(bare_json)),
+        row(IN_TAGS, Rows::Held, &["{"], Calls::Built(bare_json)),
+    ];
+    let learnt: Vec<Learnt> = serde_json::from_str(include_str!("dialects.json")).unwrap_or_default();
+    rows.extend(learnt.into_iter().map(|Learnt { name, turn }| Dialect {
+        name: Cow::Owned(name),
+        rows: Rows::Marked,
+        starts: starts_of(&turn).into_iter().map(Cow::Owned).collect(),
+        calls: Calls::Learnt(turn),
+    }));
+    rows
+});
+
+/// A row that was learnt: the template's name, and what it writes.
+#[derive(Deserialize)]
+struct Learnt {
+    name: String,
+    turn: TurnFormat,
 }
 
-/// The table. The index of a row is part of its tag.
-const DIALECTS: &[Dialect] = &[
-    Dialect::marked(IN_TAGS, &[TOOL_CALL[0]], Calls::Built(json_in_tags)),
-    Dialect::marked("function-tags", &["<function="], Calls::Forms(function_tags)),
-    Dialect::marked("invoke-tags", &["<function_calls>", "<invoke name=\""], Calls::Forms(invoke_tags)),
-    Dialect::marked("kimi-k2", &["<|tool_calls_section_begin|>", "<|tool_call_begin|>"], Calls::Forms(kimi_k2)),
-    Dialect::marked(
-        "deepseek-r1",
-        &["<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<tool▁calls▁begin>", "<tool▁call▁begin>"],
-        Calls::Forms(deepseek_r1),
-    ),
-    Dialect::marked("deepseek-r1-function", &["function<"], Calls::Forms(|| vec![in_block("function<", ">", "")])),
-    Dialect::marked("deepseek-r1-list", &["function\n```json", "function ```json"], Calls::Built(deepseek_r1_list)),
-    Dialect::marked(
-        "deepseek-r1-tags",
-        &[TOOL_CALL[0]],
-        Calls::Forms(|| vec![in_block("<tool_call>\nfunction</think>", "", "")]),
-    ),
-    Dialect::marked("harmony", &["<|channel|>", "<|start|>assistant"], Calls::Built(harmony)),
-    Dialect { name: "bare-json", rows: Rows::Bare, starts: &["{"], calls: Calls::Built(bare_json) },
-    Dialect { name: IN_TAGS, rows: Rows::Held, starts: &["{"], calls: Calls::Built(bare_json) },
-];
+/// The texts that such calls begin with: each marker in front of a name, as a model may leave out those before it, and what
+/// closes the reasoning.
+fn starts_of(turn: &TurnFormat) -> Vec<String> {
+    let glues = turn.edges.iter().filter(|edge| edge.to == Spot::Call).map(|edge| &edge.glue);
+    let mut starts: Vec<String> = glues.flat_map(markers).chain(turn.reasoning.iter().flat_map(marks_of)).collect();
+    starts.retain(|start| is_marker(start) && !wrappers::THOUGHT.contains(&&**start));
+    chatparse_base::sort::sort(&mut starts);
+    starts.dedup();
+    starts
+}
+
+/// The markers in a text; the last one may go on with what stands behind it.
+fn markers(glue: &Glue) -> impl Iterator<Item = String> {
+    glue.marker_spans().into_iter().map(|span| glue.head()[span].trim().to_owned())
+}
+
+/// What opens and closes reasoning.
+fn marks_of(reasoning: &Reasoning) -> impl Iterator<Item = String> {
+    markers(&reasoning.open).chain(markers(&reasoning.close))
+}
 
 /// JSON in tags: those of Hermes and Qwen, which are the most common and often incomplete, or any other wrapper that marks
 /// it.
@@ -67,7 +103,7 @@ const TOOL_CALL: [&str; 2] = ["<tool_call>", "</tool_call>"];
 
 /// The name of the row with this index.
 pub(crate) fn name(index: u16) -> Option<&'static str> {
-    DIALECTS.get(usize::from(index)).map(|dialect| dialect.name)
+    DIALECTS.get(usize::from(index)).map(|dialect| &*dialect.name)
 }
 
 /// Whether the calls of a row have no marker; `None` if there is no such row.
@@ -86,25 +122,77 @@ pub(super) enum Rows {
     Held,
 }
 
+/// Rows with markers that were seen: only their calls can be in a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Seen(u64);
+
+impl Seen {
+    /// These rows and others.
+    pub fn and(self, other: Seen) -> Seen {
+        Seen(self.0 | other.0)
+    }
+
+    fn has(self, row: usize) -> bool {
+        self.0 >> row & 1 == 1
+    }
+}
+
 fn table(rows: Rows) -> impl Iterator<Item = (usize, &'static Dialect)> {
     DIALECTS.iter().enumerate().filter(move |(_, dialect)| dialect.rows == rows)
 }
 
 /// The texts that the calls of a group begin with.
 pub(super) fn starts(rows: Rows) -> impl Iterator<Item = &'static str> {
-    table(rows).flat_map(|(_, dialect)| dialect.starts.iter().copied())
+    table(rows).flat_map(|(_, dialect)| dialect.starts.iter().map(|start| &**start))
 }
 
-/// The calls of a group.
-pub(super) fn calls(p: &mut FormatBuilder, offer: Offer, rows: Rows) -> Vec<ExprId> {
+/// A text that calls begin with, in an output.
+pub(super) struct Start {
+    pub span: Range<usize>,
+    /// The rows whose calls begin so and were not seen before.
+    pub rows: Seen,
+}
+
+/// The first text that ends behind `from` and that calls of rows begin with which were not seen yet.
+pub(super) fn find(output: &[u8], from: usize, seen: Seen) -> Option<Start> {
+    // By last byte, which few bytes of prose are.
+    static ENDING: LazyLock<[Vec<(&[u8], Seen)>; 256]> = LazyLock::new(|| {
+        let mut ending = [const { Vec::new() }; 256];
+        for (row, dialect) in table(Rows::Marked) {
+            for start in dialect.starts.iter().map(|start| start.as_bytes()) {
+                let known: &mut Vec<(&[u8], Seen)> = &mut ending[usize::from(start[start.len() - 1])];
+                match known.iter_mut().find(|(known, _)| *known == start) {
+                    Some((_, rows)) => *rows = rows.and(Seen(1 << row)),
+                    None => known.push((start, Seen(1 << row))),
+                }
+            }
+        }
+        ending
+    });
+    (from..output.len()).find_map(|last| {
+        let starts = ENDING[usize::from(output[last])].iter();
+        let starts = starts.filter(|(start, rows)| rows.0 & !seen.0 != 0 && output[..=last].ends_with(start));
+        let found = starts.fold((0, Seen::default()), |(len, all), (start, rows)| (start.len().max(len), all.and(*rows)));
+        (found.0 > 0).then(|| Start { span: last + 1 - found.0..last + 1, rows: found.1 })
+    })
+}
+
+/// The calls of a group; of those with markers, the ones that were seen.
+pub(super) fn calls(p: &mut FormatBuilder, offer: Offer, rows: Rows, seen: Seen) -> Vec<ExprId> {
     let mut calls = Vec::new();
-    for (index, dialect) in table(rows) {
+    for (index, dialect) in table(rows).filter(|(index, _)| rows != Rows::Marked || seen.has(*index)) {
         p.dialect = Some(index);
-        let call = match dialect.calls {
-            Calls::Forms(forms) => call(p, forms(), offer.tools, offer.unknown),
+        let call = match &dialect.calls {
+            Calls::Learnt(turn) => {
+                // No thought is left open in front of a call.
+                let marks = p.any_of(turn.reasoning.iter().flat_map(marks_of));
+                let front = p.many(p.sequence([marks, p.space()]));
+                p.sequence([front, section(p, turn, offer.tools, offer.unknown)])
+            }
+            Calls::Form(form) => call(p, vec![form()], offer.tools, offer.unknown),
             Calls::Built(call) => call(&Calling { p, offer }),
         };
-        calls.push(p.sequence([p.and(p.any_of(dialect.starts.iter().copied())), call]));
+        calls.push(p.sequence([p.and(p.any_of(dialect.starts.iter().map(|start| &**start))), call]));
     }
     p.dialect = None;
     calls
@@ -204,49 +292,9 @@ fn json_in_tags(calling: &Calling) -> ExprId {
     p.sequence([calling.object(p.marker(TOOL_CALL[0]), calling.name(), TOOL_CALL[1]), calling.maybe(TOOL_CALL[1])])
 }
 
-/// `<function=f><parameter=x>1</parameter></function>`, the dialect of Qwen3-Coder.
-fn function_tags() -> Vec<CallForm> {
-    tagged("<function=", "<parameter=", ">", "</function>")
-}
-
-/// `<invoke name="f"><parameter name="x">1</parameter></invoke>`.
-fn invoke_tags() -> Vec<CallForm> {
-    tagged("<invoke name=\"", "<parameter name=\"", "\">", "</invoke>")
-}
-
-/// Arguments in tags, in texts of their own.
-fn tagged(call: &str, argument: &str, name_end: &str, end: &str) -> Vec<CallForm> {
-    let slot =
-        Slot { open: format!("{name_end}\n").as_str().into(), close: "\n</parameter>\n".into(), ..Slot::default() };
-    let members = one_by_one(&format!("{name_end}\n{argument}"), argument, slot);
-    let pieces = vec![CallPiece::Glue(call.into()), CallPiece::Name, members];
-    vec![CallForm { pieces, close: end.into() }, form(&format!("{call}{NAME}{name_end}\n{end}"))]
-}
-
-/// `<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"x": 1}<|tool_call_end|>`.
-fn kimi_k2() -> Vec<CallForm> {
-    let call = |before: &str| {
-        let begin = "<|tool_call_begin|>\n";
-        let mut call = form(&format!("{begin}{NAME}\n<|tool_call_argument_begin|>\n{ARGUMENTS}\n<|tool_call_end|>"));
-        let behind = &*format!(":{COUNTER}");
-        call.pieces[1] = CallPiece::NamedId { before: before.into(), behind: behind.into() };
-        call
-    };
-    ["functions.", ""].map(call).into()
-}
-
-/// `<｜tool▁call▁begin｜>function<｜tool▁sep｜>f`, a JSON code block and `<｜tool▁call▁end｜>`.
-fn deepseek_r1() -> Vec<CallForm> {
-    let call = |[left, right]: [&str; 2]| {
-        let [begin, sep, end] = ["call▁begin", "sep", "call▁end"].map(|word| format!("{left}tool▁{word}{right}"));
-        in_block(&format!("{begin}\nfunction{sep}"), "", &format!("\n{end}"))
-    };
-    [["<｜", "｜>"], ["<", ">"]].map(call).into()
-}
-
 /// A call with its arguments in a JSON code block.
-fn in_block(before_name: &str, behind_name: &str, end: &str) -> CallForm {
-    form(&format!("{before_name}{NAME}{behind_name}\n```json\n{ARGUMENTS}\n```{end}"))
+fn in_block(before_name: &str, behind_name: &str) -> CallForm {
+    form(&format!("{before_name}{NAME}{behind_name}\n```json\n{ARGUMENTS}\n```"))
 }
 
 /// `function` and a JSON code block: `{"tools": [{"name": "f", "arguments": {"x": 1}}]}`.
@@ -267,7 +315,7 @@ fn harmony(calling: &Calling) -> ExprId {
     let word = p.sequence([one_of(&["analysis", "commentary", "final"]), p.many(p.marker("?"))]);
     let channel = p.optional(p.sequence([p.marker("<|channel|>"), word]));
     let kind = p.optional(p.sequence([p.optional(p.marker("<|constrain|>")), one_of(&["json", "code"])]));
-    let to = [p.optional(p.marker("<|start|>assistant")), channel, p.marker(" to=functions.")];
+    let to = [p.optional(p.marker("<|start|>assistant")), channel, p.space(), p.marker("to=functions.")];
     let after = [channel, p.space(), kind, p.marker("<|message|>")];
     let close = p.choice([p.marker("<|call|>"), p.marker("<|end|>"), p.and(p.marker("<|start|>")), p.end()]);
     let head = p.sequence([p.tool_open(p.sequence(to)), calling.name(), p.sequence(after), p.space()]);

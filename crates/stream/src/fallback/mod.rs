@@ -8,16 +8,20 @@ mod origin;
 mod parser;
 mod text;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::output::Channel;
 use crate::report::CallOrigin;
 use chatparse_message::{BareCalls, CallsInReasoning, Dialects, Leniency, NearlyJson, Tool};
 use chatparse_peg::{self as peg, Arena, Program, lossy};
+use dialects::Seen;
 use text::Scope;
 
 pub(crate) use dialects::name as dialect_name;
 pub(crate) use parser::{End, FallbackParser};
+
+/// Maximum number of programs that are kept for a request. An output needs two or three.
+const PROGRAMS: usize = 16;
 
 /// What a parser needs to read calls outside of its format. Programs are compiled on first use.
 #[derive(Debug)]
@@ -31,7 +35,8 @@ pub struct FallbackConfig {
     pub leniency: Leniency,
     /// Texts that end the model's turn.
     pub ends: Vec<String>,
-    programs: [OnceLock<Option<Arc<Program>>>; Scope::COUNT],
+    /// The last ones, by scope and by the dialects that they read.
+    programs: Mutex<Vec<(Scope, Seen, Arc<Program>)>>,
     /// For the text in front of the first call.
     scouts: [OnceLock<Option<Arc<Program>>>; Scope::COUNT],
     /// Whether calls of the format have a marker.
@@ -72,23 +77,34 @@ impl FallbackConfig {
 
     /// Approximate memory use in bytes of the programs compiled so far.
     pub fn bytes(&self) -> usize {
-        let made = self.programs.iter().chain(&self.scouts).filter_map(|cell| cell.get()?.as_ref());
-        made.map(|program| program.bytes()).sum()
+        let scouts = self.scouts.iter().filter_map(|cell| cell.get()?.as_ref());
+        let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        scouts.chain(programs.iter().map(|(.., program)| program)).map(|program| program.bytes()).sum()
     }
 
-    /// The program for calls in `scope`; `None` if there are no calls to search for, or too many tools.
-    fn program(&self, scope: Scope) -> Option<Arc<Program>> {
-        self.kept(&self.programs[scope as usize], || text::text_with_calls(self, scope))
+    /// The program for calls in `scope`, of dialects with markers those that were seen; `None` if there are no calls to search
+    /// for, or too many tools.
+    fn program(&self, scope: Scope, seen: Seen) -> Option<Arc<Program>> {
+        if self.tools.is_empty() {
+            return None;
+        }
+        let programs = || self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((.., program)) = programs().iter().find(|known| (known.0, known.1) == (scope, seen)) {
+            return Some(Arc::clone(program));
+        }
+        let program = Arc::new(peg::compile(&text::text_with_calls(self, scope, seen)).ok()?);
+        let mut programs = programs();
+        if programs.len() == PROGRAMS {
+            programs.remove(0);
+        }
+        programs.push((scope, seen, Arc::clone(&program)));
+        Some(program)
     }
 
     /// The program for text in `scope` up to where a call may begin; `None` if there are no calls to search for.
     fn scout(&self, scope: Scope) -> Option<Arc<Program>> {
-        self.kept(&self.scouts[scope as usize], || text::text_without_calls(&self.format, self.leniency, scope))
-    }
-
-    fn kept(&self, cell: &OnceLock<Option<Arc<Program>>>, text: impl FnOnce() -> Arena) -> Option<Arc<Program>> {
-        let make = || peg::compile(&text()).ok().map(Arc::new);
-        cell.get_or_init(|| if self.tools.is_empty() { None } else { make() }).clone()
+        let make = || peg::compile(&text::text_without_calls(&self.format, self.leniency, scope)).ok().map(Arc::new);
+        self.scouts[scope as usize].get_or_init(|| if self.tools.is_empty() { None } else { make() }).clone()
     }
 
     /// The origin of a call outside of the format. `dialect`: its row of the table.
@@ -108,7 +124,7 @@ impl FallbackConfig {
         let behind = [(false, false), (false, true), (true, false)]
             .map(|(in_call, called)| self.scope_behind(in_call, called, false));
         for scope in regions.chain(behind).flatten() {
-            let programs = [self.scout(scope), self.program(scope)];
+            let programs = [self.scout(scope), self.program(scope, Seen::default())];
             programs.iter().flatten().for_each(|program| program.warm());
         }
     }

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::FallbackConfig;
+use super::dialects::{self, Seen};
 use super::text::{CANDIDATE, Scope};
 use crate::output::{CallFlags, CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text};
 use chatparse_message::Dialects;
@@ -34,6 +35,11 @@ pub struct FallbackParser {
     config: Arc<FallbackConfig>,
     program: Arc<Program>,
     scope: Scope,
+    /// The scope of its program.
+    reads: Scope,
+    /// The dialects whose calls its program reads, and where the search for others goes on.
+    seen: Seen,
+    looked: usize,
     /// No call can have begun yet: the program is the scout.
     scouts: bool,
     /// The position where its machine began.
@@ -139,13 +145,16 @@ impl FallbackParser {
     pub(super) fn new(config: Arc<FallbackConfig>, channel: Channel, scope: Scope, at: usize) -> Option<Self> {
         // Behind a call, another one or its rest may come at once.
         let scouts = !matches!(scope, Scope::BehindCall | Scope::BehindWrapped | Scope::InCall | Scope::Only);
-        let program = if scouts { config.scout(scope) } else { config.program(scope) }?;
+        let program = if scouts { config.scout(scope) } else { config.program(scope, Seen::default()) }?;
         let machine = Machine::committed(Arc::clone(&program), at);
         let mends = config.mends();
         Some(FallbackParser {
             config,
             program,
             scope,
+            reads: scope,
+            seen: Seen::default(),
+            looked: at,
             scouts,
             start: at,
             machine,
@@ -253,6 +262,30 @@ impl FallbackParser {
     }
 
     fn advance(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
+        // The program learns to read a dialect before it comes to its first call.
+        while !self.scouts && let Some(start) = dialects::find(output.seen, self.looked, self.seen) {
+            self.looked = start.span.end;
+            if start.span.start > self.read_to {
+                self.run(output.to(start.span.start), builder);
+            }
+            if self.gave_up || self.candidates.is_some() {
+                break;
+            }
+            // In the arguments of a call it is their text.
+            if !self.reader.in_call() {
+                self.seen = self.seen.and(start.rows);
+                let scope = if self.reader.covered() <= self.start { self.reads } else { self.goes_on() };
+                self.gave_up = !self.begin(scope, output.to(self.read_to));
+            }
+        }
+        if self.gave_up || self.candidates.is_some() {
+            return;
+        }
+        self.looked = self.looked.max(output.len());
+        self.run(output, builder);
+    }
+
+    fn run(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
         self.machine.feed(output.seen);
         while matches!(self.machine.state(), State::Failed | State::Limit) && !self.gave_up && self.candidates.is_none()
         {
@@ -298,15 +331,20 @@ impl FallbackParser {
             return;
         }
         let covered = self.reader.covered();
-        let program = match std::mem::take(&mut self.scouts) {
+        let scope = match std::mem::take(&mut self.scouts) {
             _ if limit => None,
-            true => self.config.program(self.scope),
+            true => {
+                self.looked = covered;
+                while let Some(start) = dialects::find(output.seen, self.looked, self.seen) {
+                    (self.looked, self.seen) = (start.span.end, self.seen.and(start.rows));
+                }
+                self.looked = output.len();
+                Some(self.scope)
+            }
             false if covered <= self.start || self.scope == Scope::Whole => None,
-            false if self.scope.waits_for_end() => Some(Arc::clone(&self.program)),
-            // The rest of an interrupted call belongs to it.
-            false => self.config.program(if self.reader.in_call() { Scope::InCall } else { Scope::Anywhere }),
+            false => Some(self.goes_on()),
         };
-        let Some(program) = program else {
+        if scope.is_none_or(|scope| !self.begin(scope, output)) {
             self.gave_up = true;
             self.limit = limit.then_some(covered);
             // What seemed to be calls at the end is text.
@@ -314,16 +352,32 @@ impl FallbackParser {
                 self.prose.show(self.prose.known, output.raw, builder);
                 self.prose.shown = covered.max(self.prose.shown);
             }
-            return;
-        };
+        }
+    }
+
+    /// What is read behind what was read.
+    fn goes_on(&self) -> Scope {
+        match self.scope.waits_for_end() {
+            true => self.scope,
+            // The rest of an interrupted call belongs to it.
+            false if self.reader.in_call() => Scope::InCall,
+            false => Scope::Anywhere,
+        }
+    }
+
+    /// Begins anew behind what was read. Returns whether there is a program for that.
+    fn begin(&mut self, scope: Scope, output: Parsed<'_>) -> bool {
+        let Some(program) = self.config.program(scope, self.seen) else { return false };
+        let covered = self.reader.covered();
         // A budget that was set counts for all of the run.
         let set = Some(self.machine.budget()).filter(|budget| *budget != self.program.budget());
         let (budget, spent) = (set.unwrap_or(program.budget()), self.machine.overdraft());
         self.work += self.machine.work() - spent;
         self.machine = Machine::committed(Arc::clone(&program), covered).with_budget(budget, spent);
         let reader = CaptureReader::new(covered, self.config.mends());
-        (self.program, self.start, self.reader) = (program, covered, reader);
+        (self.program, self.reads, self.start, self.reader) = (program, scope, covered, reader);
         self.machine.feed(output.seen);
+        true
     }
 
     /// Records where the calls begin that no text follows.

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use super::FallbackConfig;
-use super::dialects::{self, Offer, Rows};
+use super::dialects::{self, Offer, Rows, Seen};
 use chatparse_learn::format::wrappers::{self, behind, is_marker, wrapped};
 use chatparse_learn::format::{FormatBuilder, Tag};
 use chatparse_message::{BareCalls, Dialects, Leniency, UnknownTools};
@@ -112,8 +112,8 @@ pub(super) fn text_without_calls(format: &Arena, leniency: Leniency, scope: Scop
     })
 }
 
-/// Text that may contain calls. Those of the format are read too.
-pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope) -> Arena {
+/// Text that may contain calls. Those of the format are read too; of dialects with markers, those that were seen.
+pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen) -> Arena {
     let FallbackConfig { format, tools, call_keys, leniency, ends, .. } = config;
     let (leniency, offer) = (*leniency, Offer { tools, keys: call_keys.as_ref(), unknown: false });
     let mut p = FormatBuilder::extending(Arena::clone(format));
@@ -126,15 +126,15 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope) -> Arena {
     let own = format.trigger_rules().filter(|rule| format.first_texts(rule).is_some());
     let mut calls: Vec<ExprId> = own.map(|rule| p.reference(rule.clone())).collect();
     if leniency.dialects != Dialects::Off {
-        calls.extend(dialects::calls(&mut p, Offer { unknown: any_tool, ..offer }, Rows::Marked));
+        calls.extend(dialects::calls(&mut p, Offer { unknown: any_tool, ..offer }, Rows::Marked, seen));
     }
     let mut held = calls.clone();
     let mut bare = Vec::new();
     if leniency.dialects != Dialects::Off {
-        bare = dialects::calls(&mut p, offer, Rows::Held);
+        bare = dialects::calls(&mut p, offer, Rows::Held, seen);
         held.extend(&bare);
         if counts_bare(leniency, scope) {
-            calls.extend(dialects::calls(&mut p, offer, Rows::Bare));
+            calls.extend(dialects::calls(&mut p, offer, Rows::Bare, seen));
         }
     }
     let (call, held, bare) = (p.choice(calls), p.choice(held), p.choice(bare));

@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use super::super::markup::{Markup, Segment};
 use chatparse_base::find::{shared, shared_end};
 
 /// Literal text between two parts. Four characters in it are placeholders for text that differs from call to call.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Glue(SmolStr);
 
 /// A piece of glue.

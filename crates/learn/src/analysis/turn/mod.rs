@@ -32,6 +32,7 @@ mod prefix;
 pub(super) mod sample;
 mod shown;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::markup::trim;
@@ -43,10 +44,12 @@ pub use glue::{Glue, GluePiece};
 use parts::{Texts, walk};
 use sample::{QUESTION, SPECIAL, Sample, SampleCall, Sampler, Words};
 
-/// How a template writes an assistant's turn.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// How a template writes an assistant's turn. As JSON it has what its calls need.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct TurnFormat {
     /// What the prompt ends with where the model begins.
+    #[serde(skip)]
     pub opening: String,
     /// How reasoning is opened and closed; `None` where nothing shows any.
     pub reasoning: Option<Reasoning>,
@@ -58,14 +61,17 @@ pub struct TurnFormat {
     /// What ends a turn, where a model may spell it out.
     pub end: Glue,
     /// What opens the messages of a conversation.
+    #[serde(skip)]
     pub delimiters: Delimiters,
     /// Texts at which a host should stop, in addition to the token that ends a turn.
+    #[serde(skip)]
     pub stops: Vec<String>,
     /// Whether texts of [`Encoding::Quoted`] are in single quotes, as Python prints them.
     pub single_quotes: bool,
     /// Whether they have line breaks as they are, beside escapes.
     pub raw_lines: bool,
     /// The white space in JSON; `Free` where nothing shows it, or JSON has line breaks.
+    #[serde(skip)]
     pub spacing: Spacing,
 }
 
@@ -79,7 +85,7 @@ pub struct Delimiters {
 }
 
 /// The text around reasoning.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reasoning {
     /// The marker that opens it, in the prompt or behind it; empty if there is none.
     pub start: String,
@@ -92,7 +98,7 @@ pub struct Reasoning {
 }
 
 /// A step of a turn.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edge {
     /// The part before.
     pub from: Spot,
@@ -103,7 +109,7 @@ pub struct Edge {
 }
 
 /// A part of a turn, its beginning or its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Spot {
     /// The end of the prompt, where the model begins.
     Prompt,
@@ -118,7 +124,8 @@ pub enum Spot {
 }
 
 /// A form of a call.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct CallForm {
     /// Its pieces, from the first part to the last.
     pub pieces: Vec<CallPiece>,
@@ -132,7 +139,7 @@ fn last_key(text: &str) -> Option<&str> {
 }
 
 /// A piece of a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CallPiece {
     /// Literal text or placeholders.
     Glue(Glue),
@@ -173,7 +180,8 @@ impl CallPiece {
 }
 
 /// Arguments written one by one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Members {
     /// The glue before the first name.
     pub first: Glue,
@@ -186,7 +194,8 @@ pub struct Members {
 }
 
 /// Arrays and objects that are not written as JSON.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Nested {
     /// Arrays.
     pub array: Option<Container>,
@@ -195,7 +204,8 @@ pub struct Nested {
 }
 
 /// An array or an object.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Container {
     /// The opening.
     pub open: Glue,
@@ -210,7 +220,8 @@ pub struct Container {
 }
 
 /// The form of a value.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Slot {
     /// The glue in front of its name that depends on the value's kind.
     pub before: Glue,
@@ -223,7 +234,7 @@ pub struct Slot {
 }
 
 /// How a text is encoded among arguments.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Encoding {
     /// Unescaped.
     #[default]
@@ -237,7 +248,7 @@ pub enum Encoding {
 }
 
 /// The kinds of values that a template may write in different forms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ValueKind {
     /// A string.
     Text,

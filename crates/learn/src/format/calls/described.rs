@@ -9,7 +9,7 @@ use crate::analysis::turn::{CallForm, CallPiece, Edge, Encoding, Members, Nested
 use crate::analysis::{ArgumentsLayout, CallIdLayout, CallIdPosition, FunctionLayout, ToolFormat, ToolsLayout};
 use chatparse_base::json_string::quoted;
 use chatparse_base::{Error, Result};
-use chatparse_message::{Request, Tool};
+use chatparse_message::{Request, Tool, UnknownTools};
 use chatparse_peg::{Builder, ExprId};
 
 /// The groups of [`crate::analysis::Layout::to_json`] that are about calls.
@@ -61,6 +61,14 @@ pub(in crate::format) fn pythonic(open: &str, close: &str) -> TurnFormat {
     let form = |pieces, close: &str| CallForm { pieces, close: close.into() };
     let calls = vec![form(vec![CallPiece::Name, members], ")"), form(vec![CallPiece::Name], "()")];
     TurnFormat { calls, edges: edges([open, ", ", close]), ..TurnFormat::default() }
+}
+
+/// The calls of a message in a turn like this, of these tools; `unknown`: also of tools that are not offered.
+pub fn section(p: &FormatBuilder, turn: &TurnFormat, tools: &[Tool], unknown: bool) -> ExprId {
+    let request = Request::new(Vec::new());
+    let mut spec = FormatSpec { offered: tools, parallel_tool_calls: true, ..FormatSpec::of(&request) };
+    spec.leniency.unknown_tools = if unknown { UnknownTools::Call } else { UnknownTools::Content };
+    learnt::calls(p, turn, &spec)
 }
 
 /// A call in one of these forms, of one of these tools; `unknown`: also of tools that are not offered.
