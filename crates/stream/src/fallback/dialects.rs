@@ -54,7 +54,11 @@ static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
         row("bare-json", Rows::Bare, &["{"], Calls::Built(bare_json)),
         row(IN_TAGS, Rows::Held, &["{"], Calls::Built(bare_json)),
     ];
-    let learnt: Vec<Learnt> = serde_json::from_str(include_str!("dialects.json")).unwrap_or_default();
+    let mut learnt: Vec<Learnt> = serde_json::from_str(include_str!("dialects.json")).unwrap_or_default();
+    // Who writes arguments one by one may write them as one object, but not the other way round.
+    chatparse_base::sort::by_key(&mut learnt, |row| {
+        !row.turn.calls.iter().flat_map(|form| &form.pieces).any(|piece| piece.members().is_some())
+    });
     rows.extend(learnt.into_iter().map(|Learnt { name, turn }| Dialect {
         name: Cow::Owned(name),
         rows: Rows::Marked,
@@ -83,13 +87,13 @@ fn starts_of(turn: &TurnFormat) -> Vec<String> {
 }
 
 /// The markers in a text; the last one may go on with what stands behind it.
-fn markers(glue: &Glue) -> impl Iterator<Item = String> {
-    glue.marker_spans().into_iter().map(|span| glue.head()[span].trim().to_owned())
+fn markers(glue: &Glue) -> Vec<String> {
+    glue.marker_spans().into_iter().map(|span| glue.head()[span].trim().to_owned()).collect()
 }
 
 /// What opens and closes reasoning.
-fn marks_of(reasoning: &Reasoning) -> impl Iterator<Item = String> {
-    markers(&reasoning.open).chain(markers(&reasoning.close))
+fn marks_of(reasoning: &Reasoning) -> Vec<String> {
+    [&Glue::from(&*reasoning.start), &reasoning.open, &reasoning.close].into_iter().flat_map(markers).collect()
 }
 
 /// JSON in tags: those of Hermes and Qwen, which are the most common and often incomplete, or any other wrapper that marks
@@ -141,9 +145,10 @@ fn table(rows: Rows) -> impl Iterator<Item = (usize, &'static Dialect)> {
     DIALECTS.iter().enumerate().filter(move |(_, dialect)| dialect.rows == rows)
 }
 
-/// The texts that the calls of a group begin with.
-pub(super) fn starts(rows: Rows) -> impl Iterator<Item = &'static str> {
-    table(rows).flat_map(|(_, dialect)| dialect.starts.iter().map(|start| &**start))
+/// The texts that the calls of a group begin with; none of rows with markers that were seen.
+pub(super) fn starts(rows: Rows, seen: Seen) -> impl Iterator<Item = &'static str> {
+    let rows = table(rows).filter(move |(row, _)| !seen.has(*row));
+    rows.flat_map(|(_, dialect)| dialect.starts.iter().map(|start| &**start))
 }
 
 /// A text that calls begin with, in an output.
@@ -234,10 +239,15 @@ impl Calling<'_> {
             false => p.sequence([p.json_member("type", p.marker("\"function\"")), comma()]),
         });
         let [between, behind, nested] = match p.mends {
-            true => [p.optional(p.other_members("")), p.members_behind(""), p.brace_behind()],
+            true => {
+                let outer = [p.space(), p.members_behind(""), p.literal("}")];
+                [p.optional(p.other_members("")), p.members_behind(""), p.tolerated(p.optional(p.atomic(p.sequence(outer))))]
+            }
             false => [p.empty(); 3],
         };
-        let open = p.sequence([before, p.space(), p.tool_open(p.marker("{")), p.space(), kind]);
+        let inner = p.sequence([p.json_member("function", p.marker("{")), p.space()]);
+        let inner = if p.mends { p.optional(inner) } else { p.empty() };
+        let open = p.sequence([before, p.space(), p.tool_open(p.marker("{")), p.space(), kind, inner]);
         let own = self.offer.keys.map(|[name, arguments]| [&**name, &**arguments]);
         let name = p.sequence([p.marker("\""), name, p.marker("\"")]);
         let names = ["name"].into_iter().chain(own.map(|[name, _]| name).filter(|name| *name != "name"));

@@ -273,9 +273,8 @@ impl FallbackParser {
             }
             // In the arguments of a call it is their text.
             if !self.reader.in_call() {
-                self.seen = self.seen.and(start.rows);
                 let scope = if self.reader.covered() <= self.start { self.reads } else { self.goes_on() };
-                self.gave_up = !self.begin(scope, output.to(self.read_to));
+                self.gave_up = !self.begin(scope, output.to(start.span.end.max(self.read_to)));
             }
         }
         if self.gave_up || self.candidates.is_some() {
@@ -333,14 +332,7 @@ impl FallbackParser {
         let covered = self.reader.covered();
         let scope = match std::mem::take(&mut self.scouts) {
             _ if limit => None,
-            true => {
-                self.looked = covered;
-                while let Some(start) = dialects::find(output.seen, self.looked, self.seen) {
-                    (self.looked, self.seen) = (start.span.end, self.seen.and(start.rows));
-                }
-                self.looked = output.len();
-                Some(self.scope)
-            }
+            true => Some(self.scope),
             false if covered <= self.start || self.scope == Scope::Whole => None,
             false => Some(self.goes_on()),
         };
@@ -367,8 +359,13 @@ impl FallbackParser {
 
     /// Begins anew behind what was read. Returns whether there is a program for that.
     fn begin(&mut self, scope: Scope, output: Parsed<'_>) -> bool {
-        let Some(program) = self.config.program(scope, self.seen) else { return false };
         let covered = self.reader.covered();
+        self.looked = covered;
+        while let Some(start) = dialects::find(output.seen, self.looked, self.seen) {
+            (self.looked, self.seen) = (start.span.end, self.seen.and(start.rows));
+        }
+        self.looked = output.len();
+        let Some(program) = self.config.program(scope, self.seen) else { return false };
         // A budget that was set counts for all of the run.
         let set = Some(self.machine.budget()).filter(|budget| *budget != self.program.budget());
         let (budget, spent) = (set.unwrap_or(program.budget()), self.machine.overdraft());

@@ -52,8 +52,8 @@ impl Scope {
 /// The texts that calls, and wrappers around them, begin with.
 fn starts(format: &Arena, leniency: Leniency, scope: Scope) -> Vec<String> {
     let (dialects, bare) = (leniency.dialects != Dialects::Off, counts_bare(leniency, scope));
-    let marked = dialects.then(|| dialects::starts(Rows::Marked)).into_iter().flatten();
-    let bare = (dialects && bare).then(|| dialects::starts(Rows::Bare)).into_iter().flatten();
+    let marked = dialects.then(|| dialects::starts(Rows::Marked, Seen::default())).into_iter().flatten();
+    let bare = (dialects && bare).then(|| dialects::starts(Rows::Bare, Seen::default())).into_iter().flatten();
     own_starts(format).chain(marked.chain(bare).map(str::to_owned)).collect()
 }
 
@@ -173,8 +173,12 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen)
         _ => p.empty(),
     };
     let call = p.sequence([wrapped(&p, call, held, around), behind]);
+    // Where calls of other dialects may begin, the text waits: a program that reads those goes on then.
+    let others = (leniency.dialects != Dialects::Off).then(|| dialects::starts(Rows::Marked, seen)).into_iter().flatten();
+    let others = p.not(p.any_of(others));
     // The text may begin like a call; `any` does not match invalid bytes.
-    let text = p.content(p.sequence([p.optional(p.any()), p.until_marker(ends_of_text(starts, opens, scope))]));
+    let text = p.sequence([p.optional(p.any()), p.until_marker(ends_of_text(starts, opens, scope))]);
+    let text = p.sequence([others, p.content(text)]);
     p.finish(p.sequence([before, p.many(p.choice([call, text])), p.end()]))
 }
 
