@@ -61,6 +61,7 @@ pub const BUILTINS: &[Builtin] = builtins! {
     "deepseek-v3.2", "", "<｜end▁of▁sentence｜>", "DeepSeek V3.2: tags with a token in their names; reasoning opened by the prompt";
     "gemma-4", "", "<turn|>", "Gemma 4: arguments in a notation of their own; reasoning in a channel";
     "minicpm5", "", "<|im_end|>", "MiniCPM5: names as attributes, texts in CDATA sections; reasoning opened by the prompt";
+    "qwen3-coder", "", "<|im_end|>", "Qwen3-Coder: names in tags, values on lines of their own; reasoning opened by the prompt";
     "deepseek-r1", "", "<｜end▁of▁sentence｜>", "DeepSeek R1: a section of calls, their arguments in code blocks";
     "deepseek-v3.1", "", "<｜end▁of▁sentence｜>", "DeepSeek V3.1: a section of calls, name and JSON arguments between tokens";
     "deepseek-v4", "", "<｜end▁of▁sentence｜>", "DeepSeek V4: tags with a token in their names";
@@ -72,7 +73,6 @@ pub const BUILTINS: &[Builtin] = builtins! {
     "inkling", "", "<|end_message|>", "Inkling: the name in front of a token, and again in the JSON behind it";
     "apertus", "", "<|assistant_end|>", "Apertus: a JSON array between tokens, whose keys are the functions' names";
     "minicpm3", "", "<|im_end|>", "MiniCPM3: calls as lines of Python, in a code block between tokens";
-    "qwen3-coder", "", "<|im_end|>", "Qwen3-Coder: names in tags, values on lines of their own; reasoning opened by the prompt";
 };
 
 /// The built-in template with this name.

@@ -57,20 +57,20 @@ const DIALECTS: &[(&str, &str)] = &[
         "<tool_call>\n{\"type\": \"function\", \"name\": \"read\", \"parameters\": {\"path\": \"a\", \"line\": 2}\n</tool_call>",
     ),
     (
-        "function-tags",
+        "qwen3-coder",
         "<tool_call>\n<function=read>\n<parameter=path>\na\n</parameter>\n<parameter=line>2</parameter>\n</function>\n</tool_call>",
     ),
     (
-        "function-tags",
+        "qwen3-coder",
         "<function=read><parameter=path>a</parameter></parameter><parameter=line>\n2\n</parameter></function>",
     ),
-    ("function-tags", "<function=read>{\"path\": \"a\", \"line\": 2}</function>"),
+    ("qwen3-coder", "<function=read>{\"path\": \"a\", \"line\": 2}</function>"),
     (
-        "invoke-tags",
+        "tag-invoke",
         "<tool_call>\n<invoke name=\"read\">\n<parameter name=\"path\">a</parameter>\n<parameter name=\"line\">2</parameter>\n</invoke></tool_call>",
     ),
     (
-        "invoke-tags",
+        "tag-invoke",
         "<invoke name=\"read\"><parameter name=\"line\">2</parameter><parameter name=\"path\">a</parameter></invoke>",
     ),
     (
@@ -78,7 +78,7 @@ const DIALECTS: &[(&str, &str)] = &[
         "<|tool_calls_section_begin|><|tool_call_begin|>functions.read:0<|tool_call_argument_begin|>{\"path\": \"a\", \"line\": 2}<|tool_call_end|><|tool_calls_section_end|>",
     ),
     (
-        "kimi-k2",
+        "kimi-k2-unprefixed",
         "<|tool_call_begin|>\nread<|tool_call_argument_begin|>\n{\"path\": \"a\", \"line\": 2}\n<|tool_call_end|>",
     ),
     (
@@ -253,7 +253,7 @@ fn what_only_looks_like_a_call_is_text() {
         "{\"arguments\": \"text\", \"name\": \"read\"}",
         "function<T> and function\n```json\n{}\n```",
         "<|channel|>commentary?<|message|>..",
-        "<|start|>assistant hm to=functions.read<|channel|>commentary<|message|>{}",
+        "<|start|>assistant hm to=functions.read<|channel|>commentary{}",
         "a < b, <function = x>, <invoke>",
         "bytes {\u{0} } [1, 2]\n\n",
     ] {
@@ -298,7 +298,7 @@ fn a_broken_call_comes_from_the_same_bytes_however_the_output_is_cut() {
     let list = format!("{}{}", tag("invoke name=\"list\""), tag("/invoke"));
     let read = [tag("invoke name=\"read\""), tag("line") + "4" + &tag("/line"), tag("path") + &tag("/path")].concat();
     let output = format!("{section}{list}{section_end}{section}{read}]<</invoke>{section_end}");
-    check(&params, &output, "", &[("list", json!({})), ("read", json!("{\"line\":4,\"path\":\"\"]<"))]);
+    check(&params, &output, "", &[("list", json!({})), ("read", json!("{\"line\":4,\"path\":\"\"]<</invoke>"))]);
 }
 
 /// Such an output is the beginning of one that fits, so nothing of it is wrong; but nothing will come that shows the rest.
@@ -563,15 +563,39 @@ fn a_line_without_quotes_is_a_text() {
     assert!(!open.calls()[0].complete && open.message.tool_calls[0].arguments.starts_with("{\"path\":\"a"));
 }
 
+#[test]
+fn calls_at_the_end_of_the_content_are_calls_only_whole_and_alone() {
+    let params = params("tag-json-id", &json!({"dialects": "tail"}));
+    let call = ("read", json!({"path": "a", "line": 2}));
+    for (name, written) in DIALECTS.iter().filter(|(name, _)| *name != "json-in-tags") {
+        let calls = std::slice::from_ref(&call);
+        check(&params, &format!("I look.\n{written}"), "I look.", calls);
+        for text in [
+            format!("I would write {written}, but need not."),
+            format!("```\n{written}\n```\nis how."),
+            format!("I look.\n{}", written.replacen("read", "no_tool", 1)),
+            format!("I look.\n{}", written.replacen('2', "\"two\"", 1)),
+        ] {
+            let ended = read(&params, &text);
+            assert_eq!((ended.calls().len(), &*ended.message.content), (0, &*text), "{name}");
+        }
+    }
+}
+
 /// What a template writes that is a dialect: calls with a marker, other than JSON with its usual keys.
 fn dialect_of(name: &str) -> Option<Value> {
     let builtin = builtin::find(name).unwrap();
     let template = Template::new(builtin.source, builtin.bos, builtin.eos).unwrap();
     let mut turn = turn::learn(&template.probing(), true);
     turn.edges.retain(|edge| edge.to == turn::Spot::Call || edge.from == turn::Spot::Call);
-    turn.edges.iter_mut().filter(|edge| edge.from != turn::Spot::Call).for_each(|edge| edge.glue = edge.glue.trim_start());
+    turn.edges
+        .iter_mut()
+        .filter(|edge| edge.from != turn::Spot::Call)
+        .for_each(|edge| edge.glue = edge.glue.trim_start());
     // A marker alone in front of JSON with its usual keys is a wrapper.
-    let words = |edge: &turn::Edge| edge.glue.head().split_once('{').is_some_and(|(before, _)| before.contains("> ") || before.contains("\n\n"));
+    let words = |edge: &turn::Edge| {
+        edge.glue.head().split_once('{').is_some_and(|(before, _)| before.contains("> ") || before.contains("\n\n"))
+    };
     let usual = turn.call_keys().is_some_and(|[name, arguments]| name == "name" && arguments != "args");
     let usual = usual && !turn.edges.iter().any(words);
     let mut firsts = turn.edges.iter().filter(|edge| edge.to == turn::Spot::Call && edge.from != turn::Spot::Call);

@@ -22,7 +22,7 @@ export type RequestOptions = {
     now?: number;
     media_marker?: string;
     malformed_arguments?: "keep" | "empty" | "error";
-    dialects?: "off" | "recover" | "always";
+    dialects?: "off" | "recover" | "tail" | "always";
     unknown_tools?: "call" | "content";
     calls_in_reasoning?: "at_end" | "off" | "always" | "llama.cpp";
     bare_calls?: "off" | "whole" | "anywhere";
@@ -100,7 +100,7 @@ export type Lint = {
  *   add_generation_prompt?: boolean, continue_final_message?: boolean | "content" | "reasoning_content", compat?: "off" | "llama.cpp",
  *   chat_template_kwargs?: object, plain?: boolean, for_training?: boolean, append?: "template" | "always", json_schema?: object, grammar?: string,
  *   grammar_style?: "faithful" | "llama.cpp", force_pure_content?: boolean, now?: number, media_marker?: string,
- *   malformed_arguments?: "keep" | "empty" | "error", dialects?: "off" | "recover" | "always",
+ *   malformed_arguments?: "keep" | "empty" | "error", dialects?: "off" | "recover" | "tail" | "always",
  *   unknown_tools?: "call" | "content", calls_in_reasoning?: "at_end" | "off" | "always" | "llama.cpp",
  *   bare_calls?: "off" | "whole" | "anywhere", opening_again?: "marker" | "reasoning", incomplete_calls?: "keep" | "drop" | "content", nearly_json?: "mend" | "keep", prose?: boolean,
  *   json_spacing?: "template" | "free" | "compact",

@@ -287,6 +287,9 @@ pub enum Dialects {
     /// Only the output behind the place where it left the format.
     #[default]
     Recover,
+    /// Also content that ends with them: calls with a marker, of offered tools, complete and valid, behind which the output
+    /// ends. From the first such call on, the rest waits for the end of the output; elsewhere it stays text.
+    Tail,
     /// All content. Text that may become a call is delayed until that is certain.
     Always,
 }

@@ -282,7 +282,7 @@ const MALFORMED_ARGUMENTS: &[(&str, MalformedArguments)] =
     &[("keep", MalformedArguments::Keep), ("empty", MalformedArguments::Empty), ("error", MalformedArguments::Error)];
 
 const DIALECTS: &[(&str, Dialects)] =
-    &[("off", Dialects::Off), ("recover", Dialects::Recover), ("always", Dialects::Always)];
+    &[("off", Dialects::Off), ("recover", Dialects::Recover), ("tail", Dialects::Tail), ("always", Dialects::Always)];
 
 const UNKNOWN_TOOLS: &[(&str, UnknownTools)] = &[("call", UnknownTools::Call), ("content", UnknownTools::Content)];
 

@@ -411,7 +411,8 @@ impl<'a> Writer<'a> {
         let mut ways: Vec<(bool, ExprId)> = ways.collect();
         // Without the markers around all calls.
         if self.bare_open().is_some() {
-            let open = p.and(self.announced_call());
+            // A dialect is known by its marker.
+            let open = if p.dialect.is_some() { p.empty() } else { p.and(self.announced_call()) };
             let bare = match self.tolerances.bare_calls {
                 true => p.sequence([p.space(), open, constrained(Glue::default(), p.empty())]),
                 false => p.tolerated(p.sequence([p.space(), open, rest, again])),

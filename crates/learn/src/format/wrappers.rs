@@ -55,7 +55,7 @@ fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId, [opens, closes]: [Ex
     p.choice([
         inner,
         within(fence(p), p.literal("```")),
-        holding(marked, p.some(p.sequence([special(p, false), p.space()])), special(p, true)),
+        holding(marked, special(p, false), special(p, true)),
         p.sequence([p.some(p.sequence([p.any_of(THOUGHT), p.space()])), inner]),
         holding(marked, tag(p, "<"), tag(p, "</")),
         holding(marked, opens, closes),

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use chatparse_learn::analysis::turn::{CallForm, Glue, Reasoning, Spot, TurnFormat};
+use chatparse_learn::analysis::turn::{COUNTER, CallForm, CallPiece, Glue, Reasoning, Spot, TurnFormat};
 use chatparse_learn::format::FormatBuilder;
 use chatparse_learn::format::calls::described::{ARGUMENTS, NAME, call, form, section};
 use chatparse_learn::format::wrappers::{self, is_marker};
@@ -47,9 +47,14 @@ static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
     let marked = |name, starts: &[&'static str], calls| row(name, Rows::Marked, starts, calls);
     let mut rows = vec![
         marked(IN_TAGS, &[TOOL_CALL[0]], Calls::Built(json_in_tags)),
-        marked("deepseek-r1-function", &["function<"], Calls::Form(|| in_block("function<", ">"))),
+        marked("deepseek-r1-function", &["function<"], Calls::Form(|| in_block("function<", ">", ""))),
         marked("deepseek-r1-list", &["function\n```json", "function ```json"], Calls::Built(deepseek_r1_list)),
-        marked("deepseek-r1-tags", &[TOOL_CALL[0]], Calls::Form(|| in_block("<tool_call>\nfunction</think>", ""))),
+        marked("deepseek-r1-tags", &[TOOL_CALL[0]], Calls::Form(|| in_block("<tool_call>\nfunction</think>", "", ""))),
+        marked(
+            "deepseek-r1-unbarred",
+            &["<tool▁calls▁begin>", "<tool▁call▁begin>"],
+            Calls::Form(|| in_block("<tool▁call▁begin>\nfunction<tool▁sep>", "", "\n<tool▁call▁end>")),
+        ),
         marked("harmony", &["<|channel|>", "<|start|>assistant", "to=functions."], Calls::Built(harmony)),
         row("bare-json", Rows::Bare, &["{"], Calls::Built(bare_json)),
         row(IN_TAGS, Rows::Held, &["{"], Calls::Built(bare_json)),
@@ -65,6 +70,8 @@ static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
         starts: starts_of(&turn).into_iter().map(Cow::Owned).collect(),
         calls: Calls::Learnt(turn),
     }));
+    // Any other name would be one with a prefix.
+    rows.push(marked("kimi-k2-unprefixed", &["<|tool_call_begin|>"], Calls::Form(kimi_k2_unprefixed)));
     rows
 });
 
@@ -131,6 +138,8 @@ pub(super) enum Rows {
 pub(super) struct Seen(u64);
 
 impl Seen {
+    pub const ALL: Seen = Seen(u64::MAX);
+
     /// These rows and others.
     pub fn and(self, other: Seen) -> Seen {
         Seen(self.0 | other.0)
@@ -177,7 +186,8 @@ pub(super) fn find(output: &[u8], from: usize, seen: Seen) -> Option<Start> {
     (from..output.len()).find_map(|last| {
         let starts = ENDING[usize::from(output[last])].iter();
         let starts = starts.filter(|(start, rows)| rows.0 & !seen.0 != 0 && output[..=last].ends_with(start));
-        let found = starts.fold((0, Seen::default()), |(len, all), (start, rows)| (start.len().max(len), all.and(*rows)));
+        let found =
+            starts.fold((0, Seen::default()), |(len, all), (start, rows)| (start.len().max(len), all.and(*rows)));
         (found.0 > 0).then(|| Start { span: last + 1 - found.0..last + 1, rows: found.1 })
     })
 }
@@ -241,7 +251,11 @@ impl Calling<'_> {
         let [between, behind, nested] = match p.mends {
             true => {
                 let outer = [p.space(), p.members_behind(""), p.literal("}")];
-                [p.optional(p.other_members("")), p.members_behind(""), p.tolerated(p.optional(p.atomic(p.sequence(outer))))]
+                [
+                    p.optional(p.other_members("")),
+                    p.members_behind(""),
+                    p.tolerated(p.optional(p.atomic(p.sequence(outer)))),
+                ]
             }
             false => [p.empty(); 3],
         };
@@ -302,9 +316,18 @@ fn json_in_tags(calling: &Calling) -> ExprId {
     p.sequence([calling.object(p.marker(TOOL_CALL[0]), calling.name(), TOOL_CALL[1]), calling.maybe(TOOL_CALL[1])])
 }
 
+/// `<|tool_call_begin|>f:0<|tool_call_argument_begin|>{"x": 1}<|tool_call_end|>`.
+fn kimi_k2_unprefixed() -> CallForm {
+    let begin = "<|tool_call_begin|>\n";
+    let mut call = form(&format!("{begin}{NAME}\n<|tool_call_argument_begin|>\n{ARGUMENTS}\n<|tool_call_end|>"));
+    let behind = &*format!(":{COUNTER}");
+    call.pieces[1] = CallPiece::NamedId { before: "".into(), behind: behind.into() };
+    call
+}
+
 /// A call with its arguments in a JSON code block.
-fn in_block(before_name: &str, behind_name: &str) -> CallForm {
-    form(&format!("{before_name}{NAME}{behind_name}\n```json\n{ARGUMENTS}\n```"))
+fn in_block(before_name: &str, behind_name: &str, end: &str) -> CallForm {
+    form(&format!("{before_name}{NAME}{behind_name}\n```json\n{ARGUMENTS}\n```{end}"))
 }
 
 /// `function` and a JSON code block: `{"tools": [{"name": "f", "arguments": {"x": 1}}]}`.

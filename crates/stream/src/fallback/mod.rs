@@ -134,11 +134,14 @@ impl FallbackConfig {
     fn scope_of(&self, channel: Channel, begins: bool, called: bool) -> Option<Scope> {
         match (channel, self.leniency.dialects, self.leniency.calls_in_reasoning) {
             // Where it is not all calls, it is looked at again.
-            (Channel::Content, Dialects::Always, _) if begins && self.leniency.bare_calls == BareCalls::Whole => {
+            (Channel::Content, Dialects::Always | Dialects::Tail, _)
+                if begins && self.leniency.bare_calls == BareCalls::Whole =>
+            {
                 Some(Scope::Whole)
             }
             (Channel::Content, Dialects::Always, _) => Some(Scope::Anywhere),
-            (Channel::Content, Dialects::Recover, _) if called => Some(Scope::Anywhere),
+            (Channel::Content, Dialects::Recover | Dialects::Tail, _) if called => Some(Scope::Anywhere),
+            (Channel::Content, Dialects::Tail, _) => Some(Scope::AtEnd),
             (Channel::Content, Dialects::Recover, _) if begins && self.leniency.bare_calls != BareCalls::Off => {
                 Some(Scope::Whole)
             }

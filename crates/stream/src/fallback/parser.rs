@@ -11,7 +11,8 @@ use std::sync::Arc;
 use super::FallbackConfig;
 use super::dialects::{self, Seen};
 use super::text::{CANDIDATE, Scope};
-use crate::output::{CallFlags, CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text};
+use crate::output::{CallFlags, CallRecord, CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text, report};
+use crate::report::CallReport;
 use chatparse_message::Dialects;
 use chatparse_peg::{Budget, Machine, Program, State, incomplete_tail};
 
@@ -25,6 +26,9 @@ pub enum End {
     /// The output was cut off: the beginning of a possible call is left out, like half a marker.
     Cut,
 }
+
+/// How often a parser begins anew to read one dialect more, before it reads all.
+const LEARNT: u8 = 4;
 
 /// Bytes that a machine reads before its captures are read. This bounds the memory for captures.
 const PIECE: usize = 16 << 10;
@@ -40,6 +44,10 @@ pub struct FallbackParser {
     /// The dialects whose calls its program reads, and where the search for others goes on.
     seen: Seen,
     looked: usize,
+    /// All that was read since is the rest of an interrupted call.
+    in_rest: bool,
+    /// How often it began anew to read another one.
+    learnt: u8,
     /// No call can have begun yet: the program is the scout.
     scouts: bool,
     /// The position where its machine began.
@@ -98,6 +106,7 @@ fn is_white_space(byte: u8) -> bool {
 /// Passes events to the builder; text goes through [`Prose`].
 struct Found<'a> {
     prose: &'a mut Prose,
+    in_rest: &'a mut bool,
     config: &'a FallbackConfig,
     output: &'a [u8],
     builder: &'a mut MessageBuilder,
@@ -105,6 +114,7 @@ struct Found<'a> {
 
 impl Sink for Found<'_> {
     fn event(&mut self, event: Event<'_>) {
+        *self.in_rest &= matches!(event, Event::Broken(..));
         match event {
             Event::Text(_, _, span) => self.prose.extend(span, self.output, self.builder),
             Event::Call { name, early, flags, span } => {
@@ -155,6 +165,8 @@ impl FallbackParser {
             reads: scope,
             seen: Seen::default(),
             looked: at,
+            in_rest: scope == Scope::InCall,
+            learnt: 0,
             scouts,
             start: at,
             machine,
@@ -263,7 +275,9 @@ impl FallbackParser {
 
     fn advance(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
         // The program learns to read a dialect before it comes to its first call.
-        while !self.scouts && let Some(start) = dialects::find(output.seen, self.looked, self.seen) {
+        while !self.scouts
+            && let Some(start) = dialects::find(output.seen, self.looked, self.seen)
+        {
             self.looked = start.span.end;
             if start.span.start > self.read_to {
                 self.run(output.to(start.span.start), builder);
@@ -303,11 +317,16 @@ impl FallbackParser {
 
     /// Text that is not all calls may have some, where the request asks for that. Nothing but white space was shown of it.
     fn looks_anywhere(&mut self) -> bool {
-        if self.scope != Scope::Whole || self.config.leniency.dialects != Dialects::Always || self.limit.is_some() {
+        let scope = match self.config.leniency.dialects {
+            Dialects::Always => Scope::Anywhere,
+            Dialects::Tail => Scope::AtEnd,
+            _ => return false,
+        };
+        if self.scope != Scope::Whole || self.limit.is_some() {
             return false;
         }
         let (channel, from) = (self.prose.channel, self.prose.shown);
-        let next = FallbackParser::new(Arc::clone(&self.config), channel, Scope::Anywhere, from);
+        let next = FallbackParser::new(Arc::clone(&self.config), channel, scope, from);
         let Some(next) = next else { return false };
         *self = FallbackParser { work: self.work(), ..next.with_budget(self.machine.budget()) };
         true
@@ -317,7 +336,8 @@ impl FallbackParser {
         if self.scope.waits_for_end() {
             return self.note_candidates(output, builder);
         }
-        let mut found = Found { prose: &mut self.prose, config: &self.config, output, builder };
+        let (prose, in_rest) = (&mut self.prose, &mut self.in_rest);
+        let mut found = Found { prose, in_rest, config: &self.config, output, builder };
         self.reader.read_all(&mut self.machine, output, &mut found);
     }
 
@@ -352,7 +372,7 @@ impl FallbackParser {
         match self.scope.waits_for_end() {
             true => self.scope,
             // The rest of an interrupted call belongs to it.
-            false if self.reader.in_call() => Scope::InCall,
+            false if self.reader.in_call() || self.in_rest => Scope::InCall,
             false => Scope::Anywhere,
         }
     }
@@ -361,8 +381,14 @@ impl FallbackParser {
     fn begin(&mut self, scope: Scope, output: Parsed<'_>) -> bool {
         let covered = self.reader.covered();
         self.looked = covered;
+        let before = self.seen;
         while let Some(start) = dialects::find(output.seen, self.looked, self.seen) {
             (self.looked, self.seen) = (start.span.end, self.seen.and(start.rows));
+        }
+        // Who writes in so many ways may write in any.
+        self.learnt = self.learnt.saturating_add(u8::from(self.seen != before));
+        if self.learnt > LEARNT {
+            self.seen = Seen::ALL;
         }
         self.looked = output.len();
         let Some(program) = self.config.program(scope, self.seen) else { return false };
@@ -373,6 +399,7 @@ impl FallbackParser {
         self.machine = Machine::committed(Arc::clone(&program), covered).with_budget(budget, spent);
         let reader = CaptureReader::new(covered, self.config.mends());
         (self.program, self.reads, self.start, self.reader) = (program, scope, covered, reader);
+        self.in_rest = scope == Scope::InCall;
         self.machine.feed(output.seen);
         true
     }
@@ -395,14 +422,29 @@ impl FallbackParser {
         self.machine.forget(self.reader.captures_read());
     }
 
+    /// Whether all that `after` has and `before` has not is calls, and all of these can be run.
+    fn are_whole(&self, before: &MessageBuilder, after: &MessageBuilder, output: &[u8]) -> bool {
+        let [text, message] = [before, after].map(|builder| builder.message(output));
+        let records: Vec<CallRecord> = after.calls().collect();
+        let calls = report(&message, &records, &self.config.tools, Vec::new(), dialects::name).calls;
+        let runs = |call: &CallReport| call.complete && call.known && call.valid;
+        calls[text.tool_calls.len()..].iter().all(runs) && message.content.trim_end() == text.content.trim_end()
+    }
+
     fn read_candidates(&mut self, from: usize, output: Parsed<'_>, builder: &mut MessageBuilder) {
         let scope = if self.scope == Scope::Whole { Scope::Only } else { Scope::Anywhere };
         let parser = FallbackParser::new(Arc::clone(&self.config), self.prose.channel, scope, from);
         if let Some(parser) = parser {
+            // In content, only calls that can be run, with nothing behind them.
+            let before = (scope == Scope::Anywhere && self.prose.channel == Channel::Content).then(|| builder.clone());
             let mut parser = parser.with_budget(self.machine.budget());
             parser.feed(output.len(), output, builder);
             parser.close(End::Output, output, builder);
             self.work += parser.work();
+            if let Some(before) = before.filter(|before| !self.are_whole(before, builder, output.raw)) {
+                *builder = before;
+                self.prose.show(output.len(), output.raw, builder);
+            }
         }
     }
 }

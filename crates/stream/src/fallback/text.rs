@@ -174,7 +174,8 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen)
     };
     let call = p.sequence([wrapped(&p, call, held, around), behind]);
     // Where calls of other dialects may begin, the text waits: a program that reads those goes on then.
-    let others = (leniency.dialects != Dialects::Off).then(|| dialects::starts(Rows::Marked, seen)).into_iter().flatten();
+    let others =
+        (leniency.dialects != Dialects::Off).then(|| dialects::starts(Rows::Marked, seen)).into_iter().flatten();
     let others = p.not(p.any_of(others));
     // The text may begin like a call; `any` does not match invalid bytes.
     let text = p.sequence([p.optional(p.any()), p.until_marker(ends_of_text(starts, opens, scope))]);
