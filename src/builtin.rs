@@ -70,7 +70,6 @@ pub const BUILTINS: &[Builtin] = builtins! {
     "seed-oss", "", "<seed:eos>", "Seed-OSS: names in tags, in a section of its own";
     "solar-open", "", "<|end|>", "Solar Open: id, name and JSON arguments, each after a token";
     "k2-horizon", "", "<|ifm|end_of_turn|>", "K2 Horizon: tags with a prefix; arguments as pairs of them";
-    "inkling", "", "<|end_message|>", "Inkling: the name in front of a token, and again in the JSON behind it";
     "apertus", "", "<|assistant_end|>", "Apertus: a JSON array between tokens, whose keys are the functions' names";
     "minicpm3", "", "<|im_end|>", "MiniCPM3: calls as lines of Python, in a code block between tokens";
 };

@@ -86,7 +86,7 @@ const DIALECTS: &[(&str, &str)] = &[
         "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read\n```json\n{\"path\": \"a\", \"line\": 2}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
     ),
     (
-        "deepseek-r1",
+        "deepseek-r1-unbarred",
         "<tool▁calls▁begin>\n<tool▁call▁begin>\nfunction<tool▁sep>read\n```json\n{\"path\": \"a\", \"line\": 2}\n```\n<tool▁call▁end>\n<tool▁calls▁end>",
     ),
     ("deepseek-r1-function", "function<read>\n```json\n{\"path\": \"a\", \"line\": 2}\n```"),

@@ -93,9 +93,13 @@ fn starts_of(turn: &TurnFormat) -> Vec<String> {
     starts
 }
 
-/// The markers in a text; the last one may go on with what stands behind it.
+/// The markers in a text. A word behind the last one belongs to it.
 fn markers(glue: &Glue) -> Vec<String> {
-    glue.marker_spans().into_iter().map(|span| glue.head()[span].trim().to_owned()).collect()
+    let (text, mut spans) = (glue.head(), glue.marker_spans());
+    if let Some(last) = spans.last_mut().filter(|last| text[last.end..].starts_with(char::is_alphanumeric)) {
+        last.end = text.len();
+    }
+    spans.into_iter().map(|span| text[span].trim().to_owned()).collect()
 }
 
 /// What opens and closes reasoning.

@@ -44,6 +44,8 @@ pub struct FallbackParser {
     /// The dialects whose calls its program reads, and where the search for others goes on.
     seen: Seen,
     looked: usize,
+    /// No text ends in front of it that calls of other dialects begin with.
+    clear: usize,
     /// All that was read since is the rest of an interrupted call.
     in_rest: bool,
     /// How often it began anew to read another one.
@@ -53,7 +55,8 @@ pub struct FallbackParser {
     /// The position where its machine began.
     start: usize,
     machine: Machine,
-    /// The position up to which the text was read.
+    /// The positions up to which its machine has the text, and up to which that was read.
+    fed: usize,
     read_to: usize,
     /// Work of machines before this one, and of other parsers.
     work: u64,
@@ -165,11 +168,13 @@ impl FallbackParser {
             reads: scope,
             seen: Seen::default(),
             looked: at,
+            clear: at,
             in_rest: scope == Scope::InCall,
             learnt: 0,
             scouts,
             start: at,
             machine,
+            fed: at,
             read_to: at,
             work: 0,
             reader: CaptureReader::new(at, mends),
@@ -274,41 +279,48 @@ impl FallbackParser {
     }
 
     fn advance(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
-        // The program learns to read a dialect before it comes to its first call.
-        while !self.scouts
-            && let Some(start) = dialects::find(output.seen, self.looked, self.seen)
-        {
-            self.looked = start.span.end;
-            if start.span.start > self.read_to {
-                self.run(output.to(start.span.start), builder);
+        while !self.gave_up && self.candidates.is_none() {
+            if matches!(self.machine.state(), State::Failed | State::Limit) {
+                self.start_anew(output.to(self.fed), builder);
+                continue;
             }
-            if self.gave_up || self.candidates.is_some() {
+            // The program learns to read a dialect before it sees the end of what that begins with. So what it reads is a function
+            // of the bytes, however they come.
+            let start = match self.scouts {
+                true => None,
+                false => dialects::find(output.seen, self.looked.max(self.clear), self.seen),
+            };
+            let last = start.as_ref().map_or(output.len(), |start| {
+                let before = &output.seen[..start.span.end - 1];
+                before.len() - incomplete_tail(before)
+            });
+            if !self.scouts {
+                self.clear = last;
+            }
+            if self.fed < last {
+                self.fed = last;
+                self.machine.feed(&output.seen[..last]);
+                if matches!(self.machine.state(), State::Failed | State::Limit) {
+                    continue;
+                }
+            }
+            self.read_to = self.fed;
+            self.read(&output.raw[..self.fed], builder);
+            let Some(start) = start else {
+                // Something else stands where calls would begin.
+                self.gave_up = self.scouts && matches!(self.machine.state(), State::Accepted(_));
                 break;
-            }
+            };
+            self.looked = start.span.end;
             // In the arguments of a call it is their text.
-            if !self.reader.in_call() {
+            if self.candidates.is_none() && !self.reader.in_call() {
                 let scope = if self.reader.covered() <= self.start { self.reads } else { self.goes_on() };
-                self.gave_up = !self.begin(scope, output.to(start.span.end.max(self.read_to)));
+                self.gave_up = !self.begin(scope, output.to(start.span.end));
             }
         }
-        if self.gave_up || self.candidates.is_some() {
-            return;
-        }
-        self.looked = self.looked.max(output.len());
-        self.run(output, builder);
-    }
-
-    fn run(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
-        self.machine.feed(output.seen);
-        while matches!(self.machine.state(), State::Failed | State::Limit) && !self.gave_up && self.candidates.is_none()
-        {
-            self.start_anew(output, builder);
-        }
-        if !self.gave_up {
-            self.read(output.raw, builder);
+        if self.candidates.is_some() {
+            // All waits for the end.
             self.read_to = output.len();
-            // Something else stands where calls would begin.
-            self.gave_up = self.scouts && matches!(self.machine.state(), State::Accepted(_));
         }
         if self.gave_up {
             self.looks_anywhere();
@@ -350,6 +362,10 @@ impl FallbackParser {
             return;
         }
         let covered = self.reader.covered();
+        // Up to the character that did not match.
+        let mut borders = self.machine.furthest().clamp(self.read_to, output.len())..=output.len();
+        let border = borders.find(|&end| incomplete_tail(&output.seen[..end]) == 0);
+        let output = output.to(border.unwrap_or(output.len()));
         let scope = match std::mem::take(&mut self.scouts) {
             _ if limit => None,
             true => Some(self.scope),
@@ -399,7 +415,7 @@ impl FallbackParser {
         self.machine = Machine::committed(Arc::clone(&program), covered).with_budget(budget, spent);
         let reader = CaptureReader::new(covered, self.config.mends());
         (self.program, self.reads, self.start, self.reader) = (program, scope, covered, reader);
-        self.in_rest = scope == Scope::InCall;
+        (self.in_rest, self.fed) = (scope == Scope::InCall, output.len());
         self.machine.feed(output.seen);
         true
     }
