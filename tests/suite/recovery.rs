@@ -600,7 +600,9 @@ fn dialect_of(name: &str) -> Option<Value> {
     let usual = usual && !turn.edges.iter().any(words);
     let mut firsts = turn.edges.iter().filter(|edge| edge.to == turn::Spot::Call && edge.from != turn::Spot::Call);
     let marked = firsts.all(|edge| !edge.glue.marker_spans().is_empty());
-    (!usual && marked && !turn.calls.is_empty()).then(|| json!({"name": name, "turn": turn}))
+    // The parts of its headers are in any order: a row of its own.
+    let harmony = turn.edges.iter().any(|edge| edge.glue.head().contains("<|channel|>"));
+    (!usual && !harmony && marked && !turn.calls.is_empty()).then(|| json!({"name": name, "turn": turn}))
 }
 
 #[test]

@@ -104,7 +104,8 @@ fn markers(glue: &Glue) -> Vec<String> {
 
 /// What opens and closes reasoning.
 fn marks_of(reasoning: &Reasoning) -> Vec<String> {
-    [&Glue::from(&*reasoning.start), &reasoning.open, &reasoning.close].into_iter().flat_map(markers).collect()
+    let texts = [&*reasoning.start, reasoning.open.head(), reasoning.close.head()].map(|text| text.trim().to_owned());
+    texts.into_iter().filter(|text| is_marker(text)).collect()
 }
 
 /// JSON in tags: those of Hermes and Qwen, which are the most common and often incomplete, or any other wrapper that marks
