@@ -12,3 +12,4 @@ foreach(
   set_tests_properties(consumer_${way} PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT "CC=${CMAKE_C_COMPILER}")
 endforeach()
 set_tests_properties(consumer_subdirectory consumer_subdirectory_ninja consumer_fetch_content PROPERTIES RESOURCE_LOCK cargo COST 100 LABELS all)
+set_tests_properties(consumer_subdirectory_ninja PROPERTIES LABELS long)

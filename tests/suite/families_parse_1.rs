@@ -323,7 +323,7 @@ fn what_does_not_fit_is_content() {
         ("ministral-3", "[TOOL_CALLS]other{}", message("", "[TOOL_CALLS]other{}", &[])),
         ("ministral-3", "[TOOL_CALLS]get_all[ARGS]{} and so on", message("", " and so on", &call)),
         ("gpt-oss", "a <b", message("", "a <b", &[])),
-        ("gpt-oss", " to=functions.get_alles<|message|>{}", message("", " to=functions.get_alles<|message|>{}", &[])),
+        ("gpt-oss", " to=functions.get_alles<|message|>{}", message("", "", &[("get_alles", json!({}))])),
         ("functionary-v3.2", "get_all\n{} and so on", message("", " and so on", &call)),
     ];
     // A marker of content may be missing.

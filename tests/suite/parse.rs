@@ -74,6 +74,16 @@ const STYLES: &[Style] = &[
     Style { template: "gemma-4", thoughts: Thoughts::Sometimes, ..STYLE },
     Style { template: "minicpm5", thoughts: Thoughts::Opened("<think>\n", "</think>\n\n"), switch: true, ..STYLE },
     Style { template: "qwen3-coder", thoughts: Thoughts::Opened("<think>\n", "</think>\n\n"), switch: true, ..STYLE },
+    Style { template: "deepseek-r1", thoughts: Thoughts::Sometimes, ..STYLE },
+    Style { template: "deepseek-v3.1", thoughts: Thoughts::Sometimes, ..STYLE },
+    Style { template: "deepseek-v4", thoughts: Thoughts::Sometimes, ..STYLE },
+    Style { template: "deepseek-v4.1", thoughts: Thoughts::Sometimes, ..STYLE },
+    Style { template: "hy-3", thoughts: Thoughts::Sometimes, ..STYLE },
+    Style { template: "seed-oss", thoughts: Thoughts::Sometimes, ..STYLE },
+    Style { template: "k2-horizon", thoughts: Thoughts::Sometimes, ..STYLE },
+    Style { template: "minicpm3", thoughts: Thoughts::Sometimes, ..STYLE },
+    Style { template: "solar-open", thoughts: Thoughts::Sometimes, ids: true, ..STYLE },
+    Style { template: "apertus", ..STYLE },
 ];
 
 impl Style {

@@ -226,7 +226,7 @@ pub fn rows() -> Vec<Row> {
         row("reasoning_format", About::Reasoning, nothing, choices!("reasoning_format": "none")),
         row("opening_again", About::Reasoning, nothing, choices!("opening_again": "reasoning")),
         row("calls_in_reasoning", About::Calls, tools, choices!("calls_in_reasoning": "off", "always", "llama.cpp")),
-        row("dialects", About::Calls, tools, choices!("dialects": "off", "tail", "always")),
+        row("dialects", About::Calls, tools, choices!("dialects": "off", "always")),
         row("unknown_tools", About::Calls, tools, choices!("unknown_tools": "content")),
         row("bare_calls", About::Calls, tools, choices!("bare_calls": "off", "anywhere")),
         row("incomplete_calls", About::Calls, tools, choices!("incomplete_calls": "drop", "content")),

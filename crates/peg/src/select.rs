@@ -400,7 +400,8 @@ mod tests {
                         let matched = if cut { machine.cut(output) } else { machine.finish(output, 0, 0) };
                         let hidden = machine.visible().hidden().to_vec();
                         let shown = (machine.state() != State::Failed).then(|| captures(&machine));
-                        (matched, machine.state(), machine.furthest(), shown, (cut || matched).then_some(hidden))
+                        let hidden = (shown.is_some() && (cut || matched)).then_some(hidden);
+                        (matched, machine.state(), machine.furthest(), shown, hidden)
                     });
                     prop_assert_eq!(one, other);
                 }

@@ -78,7 +78,7 @@ impl Parser {
     }
 
     /// Builds what streams otherwise build when an output first needs it, such as what reads calls outside of the format: some
-    /// milliseconds. Call it while the model reads the prompt.
+    /// milliseconds. Call it while the model reads the prompt. What reads the calls of another format is built where an output has its first marker.
     pub fn warm(&self) {
         self.program.warm();
         self.fallback.warm();
