@@ -65,7 +65,7 @@ INSTANCE_FLOORS=(
 )
 
 # laws.py: what share of each law is violated, in percent, over all templates.
-LAWS=(--max parts=0 --max both=0.5 --max unclosed=0.5 --max quoted=0.5 --max prefill=0.5 --max types=0.2 --max near=2.7 --max foreign=75.6)
+LAWS=(--max parts=0 --max both=0.5 --max unclosed=0.5 --max quoted=0.5 --max prefill=0.5 --max types=0.2 --max near=2.7 --max foreign=27.5)
 
 # calls-fit.py: of how many calls, in percent, a request's grammar says rightly whether they fit the tool's schema, or its report says more.
 CALLS_FIT=99.8
@@ -82,8 +82,9 @@ LOST=0
 # canitoolcall.py: how many outputs of real models are read exactly, in percent, without calls that have no end.
 REAL_OUTPUTS=98.3
 
-# peers/run.py: how many cases of other engines' tests may fail.
-PEER_FAILURES=60
+# peers/run.py: how many cases of other engines' tests may fail. One more than before dialects were learnt: it wants DeepSeek V3.1's call to
+# be text under R1's template.
+PEER_FAILURES=61
 
 # Prompts that differ from transformers', are refused, or lose a text of a message: three, where llama.cpp's way to show a Gemma 4 turn
 # has no room for what stands beside its calls.
