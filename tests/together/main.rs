@@ -159,7 +159,7 @@ fn idle(row: &Row, value: String, beside: Option<String>, body: &Body, made: &Va
         // There is nothing of the kind.
         || is(&["hosted_tools"]) && has(&["plain", "for_training"])
         || is(&["media_marker"]) && has(&["parts"])
-        || is(&["nearly_json"]) && has(&["tool_choice"])
+        || is(&["nearly_json", "calls_in_reasoning"]) && has(&["tool_choice"])
 }
 
 fn number(variable: &str, default: usize) -> usize {
