@@ -28,7 +28,7 @@ struct Dialect {
 /// How the calls of a dialect are written.
 enum Calls {
     /// As a template writes them. A line break is any white space, or none.
-    Learnt(TurnFormat),
+    Learnt(Box<TurnFormat>),
     /// In this form.
     Form(fn() -> CallForm),
     /// In more ways than forms can say: the members of JSON are in any order, and what may be nested in front of the name has
@@ -68,7 +68,7 @@ static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
         name: Cow::Owned(name),
         rows: Rows::Marked,
         starts: starts_of(&turn).into_iter().map(Cow::Owned).collect(),
-        calls: Calls::Learnt(turn),
+        calls: Calls::Learnt(Box::new(turn)),
     }));
     // Any other name would be one with a prefix.
     rows.push(marked("kimi-k2-unprefixed", &["<|tool_call_begin|>"], Calls::Form(kimi_k2_unprefixed)));
@@ -165,6 +165,9 @@ pub(super) fn starts(rows: Rows, seen: Seen) -> impl Iterator<Item = &'static st
     rows.flat_map(|(_, dialect)| dialect.starts.iter().map(|start| &**start))
 }
 
+/// Texts that calls begin with, and the rows whose calls do.
+type Starts = Vec<(&'static [u8], Seen)>;
+
 /// A text that calls begin with, in an output.
 pub(super) struct Start {
     pub span: Range<usize>,
@@ -175,11 +178,11 @@ pub(super) struct Start {
 /// The first text that ends behind `from` and that calls of rows begin with which were not seen yet.
 pub(super) fn find(output: &[u8], from: usize, seen: Seen) -> Option<Start> {
     // By last byte, which few bytes of prose are.
-    static ENDING: LazyLock<[Vec<(&[u8], Seen)>; 256]> = LazyLock::new(|| {
-        let mut ending = [const { Vec::new() }; 256];
+    static ENDING: LazyLock<Vec<Starts>> = LazyLock::new(|| {
+        let mut ending = vec![Starts::new(); 256];
         for (row, dialect) in table(Rows::Marked) {
             for start in dialect.starts.iter().map(|start| start.as_bytes()) {
-                let known: &mut Vec<(&[u8], Seen)> = &mut ending[usize::from(start[start.len() - 1])];
+                let known = &mut ending[usize::from(start[start.len() - 1])];
                 match known.iter_mut().find(|(known, _)| *known == start) {
                     Some((_, rows)) => *rows = rows.and(Seen(1 << row)),
                     None => known.push((start, Seen(1 << row))),
