@@ -192,11 +192,11 @@ static void finish_flags(const chat_params *params) {
       {"Hi <tool", CHAT_PARSE_PARTIAL | CHAT_PARSE_STRICT, CHAT_STATUS_OK, CHAT_OUTCOME_PARTIAL, "Hi "},
       {"", 0, CHAT_STATUS_OK, CHAT_OUTCOME_COMPLETE, ""},
       {"", CHAT_PARSE_PARTIAL, CHAT_STATUS_OK, CHAT_OUTCOME_PARTIAL, ""},
-      {"<tool_call>\nno", 0, CHAT_STATUS_OK, CHAT_OUTCOME_RECOVERED, "<tool_call>\nno"},
-      {"<tool_call>\nno", CHAT_PARSE_PARTIAL, CHAT_STATUS_OK, CHAT_OUTCOME_RECOVERED, "<tool_call>\nno"},
-      {"<tool_call>\nno", CHAT_PARSE_STRICT, CHAT_STATUS_PARSE, CHAT_OUTCOME_RECOVERED, "<tool_call>\nno"},
+      {"<tool_call>\n\"no", 0, CHAT_STATUS_OK, CHAT_OUTCOME_RECOVERED, "<tool_call>\n\"no"},
+      {"<tool_call>\n\"no", CHAT_PARSE_PARTIAL, CHAT_STATUS_OK, CHAT_OUTCOME_RECOVERED, "<tool_call>\n\"no"},
+      {"<tool_call>\n\"no", CHAT_PARSE_STRICT, CHAT_STATUS_PARSE, CHAT_OUTCOME_RECOVERED, "<tool_call>\n\"no"},
       {"Hi <tool_call>\n{\"name\": \"f\", \"arguments\": {", CHAT_PARSE_STRICT, CHAT_STATUS_PARSE, CHAT_OUTCOME_PARTIAL, "Hi "},
-      {"<tool_call>\nno", CHAT_PARSE_PARTIAL | CHAT_PARSE_STRICT, CHAT_STATUS_PARSE, CHAT_OUTCOME_RECOVERED, "<tool_call>\nno"},
+      {"<tool_call>\n\"no", CHAT_PARSE_PARTIAL | CHAT_PARSE_STRICT, CHAT_STATUS_PARSE, CHAT_OUTCOME_RECOVERED, "<tool_call>\n\"no"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     chat_stream *stream = NULL;
