@@ -13,12 +13,12 @@ const DIALECTS: &[(&str, bool, &str)] = &[
         "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"qk1town\": \"Rome\"}}\n</tool_call>",
     ),
     (
-        "function-tags",
+        "qwen3-coder",
         true,
         "<tool_call>\n<function=get_weather>\n<parameter=qk1town>\nRome\n</parameter>\n</function>\n</tool_call>",
     ),
     (
-        "invoke-tags",
+        "tag-invoke",
         true,
         "<function_calls>\n<invoke name=\"get_weather\">\n<parameter name=\"qk1town\">Rome</parameter>\n</invoke>\n</function_calls>",
     ),
