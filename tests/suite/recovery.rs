@@ -602,7 +602,11 @@ fn dialect_of(name: &str) -> Option<Value> {
     let marked = firsts.all(|edge| !edge.glue.marker_spans().is_empty());
     // The parts of its headers are in any order: a row of its own.
     let harmony = turn.edges.iter().any(|edge| edge.glue.head().contains("<|channel|>"));
-    (!usual && !harmony && marked && !turn.calls.is_empty()).then(|| json!({"name": name, "turn": turn}))
+    // Where tags repeat the name of an argument, the text of a wrong one would be lost.
+    let closes =
+        turn.calls.iter().flat_map(|form| &form.pieces).filter_map(|piece| piece.members()).flat_map(|all| &all.slots);
+    let repeats = closes.into_iter().any(|(_, slot)| slot.close.literal().is_none());
+    (!usual && !harmony && !repeats && marked && !turn.calls.is_empty()).then(|| json!({"name": name, "turn": turn}))
 }
 
 #[test]
