@@ -606,7 +606,10 @@ fn dialect_of(name: &str) -> Option<Value> {
     let closes =
         turn.calls.iter().flat_map(|form| &form.pieces).filter_map(|piece| piece.members()).flat_map(|all| &all.slots);
     let repeats = closes.into_iter().any(|(_, slot)| slot.close.literal().is_none());
-    (!usual && !harmony && !repeats && marked && !turn.calls.is_empty()).then(|| json!({"name": name, "turn": turn}))
+    // Where a message has sections, what closes one would begin a call.
+    let sections = turn.edges.iter().any(|edge| edge.to == turn::Spot::Call && edge.glue.marker_spans().len() > 3);
+    (!usual && !harmony && !repeats && !sections && marked && !turn.calls.is_empty())
+        .then(|| json!({"name": name, "turn": turn}))
 }
 
 #[test]
