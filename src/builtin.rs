@@ -71,6 +71,8 @@ pub const BUILTINS: &[Builtin] = builtins! {
     "solar-open", "", "<|end|>", "Solar Open: id, name and JSON arguments, each after a token";
     "k2-horizon", "", "<|ifm|end_of_turn|>", "K2 Horizon: tags with a prefix; arguments as pairs of them";
     "apertus", "", "<|assistant_end|>", "Apertus: a JSON array between tokens, whose keys are the functions' names";
+    "inkling", "", "<|content_model_end_sampling|>", "Inkling: messages with a token for their kind, and a call's name in front of it";
+    "functionary-v2", "", "<|stop|>", "Functionary 2: messages with author, recipient and content after tokens";
     "minicpm3", "", "<|im_end|>", "MiniCPM3: calls as lines of Python, in a code block between tokens";
 };
 

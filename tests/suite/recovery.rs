@@ -598,17 +598,10 @@ fn dialect_of(name: &str) -> Option<Value> {
     };
     let usual = turn.call_keys().is_some_and(|[name, arguments]| name == "name" && arguments != "args");
     let usual = usual && !turn.edges.iter().any(words);
-    let mut firsts = turn.edges.iter().filter(|edge| edge.to == turn::Spot::Call && edge.from != turn::Spot::Call);
-    let marked = firsts.all(|edge| !edge.glue.marker_spans().is_empty());
+    let marked = turn.before_calls().all(|glue| !glue.marker_spans().is_empty()) || turn.marker_behind_names().is_some();
     // The parts of its headers are in any order: a row of its own.
     let harmony = turn.edges.iter().any(|edge| edge.glue.head().contains("<|channel|>"));
-    // Where tags repeat the name of an argument, the text of a wrong one would be lost.
-    let closes =
-        turn.calls.iter().flat_map(|form| &form.pieces).filter_map(|piece| piece.members()).flat_map(|all| &all.slots);
-    let repeats = closes.into_iter().any(|(_, slot)| slot.close.literal().is_none());
-    // Where a message has sections, what closes one would begin a call.
-    let sections = turn.edges.iter().any(|edge| edge.to == turn::Spot::Call && edge.glue.marker_spans().len() > 3);
-    (!usual && !harmony && !repeats && !sections && marked && !turn.calls.is_empty())
+    (!usual && !harmony && marked && !turn.calls.is_empty())
         .then(|| json!({"name": name, "turn": turn}))
 }
 

@@ -45,11 +45,15 @@ fn with_texts(
     let number = expr(&pieces[at]);
     let written =
         p.sequence([text_of(p, before.0), text_of(p, before.1), number, text_of(p, "\""), text_of(p, behind)]);
-    let value = accounts::word(p, 0, WORD);
-    let attribute = p.sequence([p.space(), accounts::word(p, 1, WORD), p.literal("=\""), value, p.literal("\"")]);
-    let other = p.sequence([text_of(p, before.0), p.many(attribute), text_of(p, behind)]);
+    let other = p.sequence([text_of(p, before.0), p.many(attribute(p)), text_of(p, behind)]);
     let first = pieces[..at - 1].iter().map(expr);
     p.sequence(first.chain([p.choice([p.atomic(written), p.tolerated(other)])]).chain(rest).collect::<Vec<_>>())
+}
+
+/// Any attribute of a tag.
+pub(super) fn attribute(p: &FormatBuilder) -> ExprId {
+    let value = accounts::word(p, 0, WORD);
+    p.sequence([p.space(), accounts::word(p, 1, WORD), p.literal("=\""), value, p.literal("\"")])
 }
 
 /// A name in front of a call that has its own.

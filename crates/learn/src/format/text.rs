@@ -7,6 +7,7 @@ use super::glue::{any_space, glue, heads, is_strong, split_space};
 use super::learnt::Writer;
 use super::wrappers;
 use crate::analysis::turn::{Edge, Glue, Spot};
+use chatparse_message::Compat;
 use chatparse_peg::ExprId;
 
 impl Writer<'_> {
@@ -59,8 +60,13 @@ impl Writer<'_> {
         let p = self.p;
         let at_once = self.marks_of(|glue| self.has_thought(glue));
         let at_once = (!at_once.is_empty()).then(|| p.tolerated(p.and(p.any_of(&at_once))));
-        let plain =
-            |stops: &[String]| p.choice(at_once.into_iter().chain([p.content(p.until_marker(stops.iter().cloned()))]));
+        let marks = self.marks_of_calls();
+        let thoughtful = self.spec.compat == Compat::Off && self.spec.extract_reasoning() && !marks.is_empty();
+        let plain = |stops: &[String]| {
+            let thoughts = thoughtful.then(|| p.tolerated(wrappers::text_before_thoughts(p, marks, stops)));
+            let text = [p.content(p.until_marker(stops.iter().cloned()))];
+            p.choice(at_once.into_iter().chain(thoughts).chain(text))
+        };
         if self.bare_open().is_none() {
             return plain(&stops);
         }

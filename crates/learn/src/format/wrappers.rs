@@ -14,6 +14,9 @@ const NAMES: [&str; 9] =
 /// What may stand around an empty thought in front of calls.
 pub const THOUGHT: [&str; 2] = ["<think>", "</think>"];
 
+/// Whose turn the header of a turn says it is.
+const ROLES: [&str; 4] = ["assistant", "user", "tool", "system"];
+
 /// One or more calls in nested wrappers. `held`: a call inside a tag or special tokens. There, a call without a marker is
 /// not a quotation, so `held` may match one. `own`: what opens and closes calls of the format.
 pub fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId, own: [&[String]; 2]) -> ExprId {
@@ -77,22 +80,36 @@ pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String]) 
     p.choice([p.tolerated(p.sequence([text, p.optional(held)])), p.content(p.until_marker(stops()))])
 }
 
+/// Text up to one of these texts, and an empty thought, or what closes one, in front of calls.
+pub(super) fn text_before_thoughts(p: &FormatBuilder, calls: &[String], stops: &[String]) -> ExprId {
+    let thoughts = p.some(p.sequence([p.any_of(THOUGHT), p.space()]));
+    let thoughts = p.sequence([thoughts, p.and(p.any_of(calls.iter().map(|call| call.trim_start())))]);
+    let run = p.until_marker(stops.iter().cloned().chain(THOUGHT.map(str::to_owned)));
+    let more = p.many(p.sequence([p.not(p.choice([p.any_of(stops), thoughts])), p.any(), run]));
+    p.sequence([p.content(p.sequence([run, more])), p.optional(thoughts)])
+}
+
 /// Closers behind calls, and ends of the turn. `ends`: the texts that end calls and turns; `openings`: the texts that begin
 /// calls. `foreign`: the calls are of another format, so what looks like a closer may be theirs, and a token at the end of
 /// the output the end of their turn.
 pub fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str], foreign: bool) -> ExprId {
     let known = p.any_of(ends.iter().map(|end| end.trim()));
-    let any = || {
-        let last = p.sequence([p.some(p.sequence([special(p, true), p.space()])), p.and(p.end())]);
-        p.choice([known, tag(p, "</"), in_brackets(p, "[/"), last])
-    };
+    let any = || p.choice([known, tag(p, "</"), in_brackets(p, "[/")]);
     // A bracket only together with the marker behind it.
     let bracket = p.optional(p.sequence([p.one_of(&[(']', ']'), ('}', '}'), (')', ')')]), p.space()]));
     let next = p.any_of(openings.iter().map(|opening| opening.trim()));
     let line = p.choice([p.end(), p.and(p.literal("\n"))]);
     let fence = p.sequence([p.literal("```"), line]);
     let closer = p.choice([fence, if foreign { any() } else { known }]);
-    p.many(p.sequence([p.space(), bracket, p.not(next), closer]))
+    let closer = p.sequence([bracket, p.not(next), closer]);
+    if !foreign {
+        return p.many(p.sequence([p.space(), closer]));
+    }
+    // What opens, where nothing follows but the header of the next turn, was to close.
+    let mark = p.sequence([p.choice([next, tag(p, "<"), special(p, true)]), p.space()]);
+    let role = p.optional(p.sequence([p.any_of(ROLES), p.space()]));
+    let last = p.sequence([p.some(mark), role, p.and(p.end())]);
+    p.many(p.sequence([p.space(), p.choice([closer, last])]))
 }
 
 /// The opening of a code fence.

@@ -22,7 +22,15 @@ struct Dialect {
     rows: Rows,
     /// The texts that its calls may begin with.
     starts: Vec<Cow<'static, str>>,
+    named: Option<Named>,
     calls: Calls,
+}
+
+/// What stands around the name that a call begins with, where only the text behind it is a marker.
+struct Named {
+    /// One of these is in front of the name.
+    before: Vec<String>,
+    behind: String,
 }
 
 /// How the calls of a dialect are written.
@@ -42,6 +50,7 @@ static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
         name: Cow::Borrowed(name),
         rows,
         starts: starts.iter().copied().map(Cow::Borrowed).collect(),
+        named: None,
         calls,
     };
     let marked = |name, starts: &[&'static str], calls| row(name, Rows::Marked, starts, calls);
@@ -68,6 +77,7 @@ static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
         name: Cow::Owned(name),
         rows: Rows::Marked,
         starts: starts_of(&turn).into_iter().map(Cow::Owned).collect(),
+        named: Named::of(&turn),
         calls: Calls::Learnt(Box::new(turn)),
     }));
     // Any other name would be one with a prefix.
@@ -82,9 +92,49 @@ struct Learnt {
     turn: TurnFormat,
 }
 
+impl Dialect {
+    /// The texts that calls of these tools may begin with.
+    fn starts<'a>(&'a self, tools: &'a [Tool]) -> impl Iterator<Item = Cow<'a, str>> {
+        let named = self.named.iter().flat_map(move |Named { before, behind }| {
+            let names = move |before| tools.iter().map(move |tool| format!("{before}{}{behind}", tool.name));
+            before.iter().flat_map(names)
+        });
+        self.starts.iter().map(|start| Cow::Borrowed(&**start)).chain(named.map(Cow::Owned))
+    }
+}
+
+impl Named {
+    fn of(turn: &TurnFormat) -> Option<Named> {
+        let behind = turn.marker_behind_names()?.to_owned();
+        let mut before: Vec<String> = turn.before_calls().map(|glue| glue.head().trim_start().to_owned()).collect();
+        chatparse_base::sort::sort(&mut before);
+        before.dedup();
+        Some(Named { before, behind })
+    }
+
+    /// Where such a call of a known tool begins whose name ends this text.
+    fn begins(&self, text: &[u8], is_known: &impl Fn(&str) -> bool) -> Option<usize> {
+        let from = text.len().saturating_sub(NAME_BYTES);
+        let signs = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.".contains(byte);
+        let name = text[from..].iter().rposition(|byte| !signs(byte)).map_or(from, |at| from + at + 1);
+        let (text, name) = text.split_at(name);
+        if !std::str::from_utf8(name).is_ok_and(is_known) {
+            return None;
+        }
+        let before = self.before.iter().filter(|before| text.ends_with(before.as_bytes()));
+        before.map(|before| text.len() - before.len()).min()
+    }
+}
+
+/// Maximum length in bytes of a name that is searched for in front of its marker.
+const NAME_BYTES: usize = 256;
+
 /// The texts that such calls begin with: each marker in front of a name, as a model may leave out those before it, and what
 /// closes the reasoning.
 fn starts_of(turn: &TurnFormat) -> Vec<String> {
+    if Named::of(turn).is_some() {
+        return Vec::new();
+    }
     let glues = turn.edges.iter().filter(|edge| edge.to == Spot::Call).map(|edge| &edge.glue);
     let mut starts: Vec<String> = glues.flat_map(markers).chain(turn.reasoning.iter().flat_map(marks_of)).collect();
     starts.retain(|start| is_marker(start) && !wrappers::THOUGHT.contains(&&**start));
@@ -93,13 +143,20 @@ fn starts_of(turn: &TurnFormat) -> Vec<String> {
     starts
 }
 
-/// The markers in a text. A word behind the last one belongs to it.
+/// The markers in a text. A word in front of the first one belongs to it, and one behind the last and behind one that stands there
+/// several times: without that it says nothing.
 fn markers(glue: &Glue) -> Vec<String> {
-    let (text, mut spans) = (glue.head(), glue.marker_spans());
-    if let Some(last) = spans.last_mut().filter(|last| text[last.end..].starts_with(char::is_alphanumeric)) {
-        last.end = text.len();
-    }
-    spans.into_iter().map(|span| text[span].trim().to_owned()).collect()
+    let (text, spans) = (glue.head(), glue.marker_spans());
+    let first = spans.first().map_or(0, |first| first.start);
+    let ends = spans.iter().skip(1).map(|span| span.start).chain([text.len()]);
+    let marks = spans.iter().zip(ends).filter_map(|(span, end)| {
+        let again = spans.iter().filter(|other| text[(*other).clone()] == text[span.clone()]).count() > 1;
+        let word = text[span.end..end].starts_with(char::is_alphanumeric);
+        let end = if word && (again || end == text.len()) { end } else { span.end };
+        let start = if span.start == first { 0 } else { span.start };
+        (word || !again).then(|| text[start..end].trim().to_owned())
+    });
+    marks.collect()
 }
 
 /// What opens and closes reasoning.
@@ -160,13 +217,13 @@ fn table(rows: Rows) -> impl Iterator<Item = (usize, &'static Dialect)> {
 }
 
 /// The texts that the calls of a group begin with; none of rows with markers that were seen.
-pub(super) fn starts(rows: Rows, seen: Seen) -> impl Iterator<Item = &'static str> {
+pub(super) fn starts(rows: Rows, seen: Seen, tools: &[Tool]) -> impl Iterator<Item = Cow<'_, str>> {
     let rows = table(rows).filter(move |(row, _)| !seen.has(*row));
-    rows.flat_map(|(_, dialect)| dialect.starts.iter().map(|start| &**start))
+    rows.flat_map(move |(_, dialect)| dialect.starts(tools))
 }
 
-/// Texts that calls begin with, and the rows whose calls do.
-type Starts = Vec<(&'static [u8], Seen)>;
+/// A text that calls begin with, or end such a text with, and the row.
+type Ending = (&'static [u8], usize, Option<&'static Named>);
 
 /// A text that calls begin with, in an output.
 pub(super) struct Start {
@@ -175,28 +232,32 @@ pub(super) struct Start {
     pub rows: Seen,
 }
 
-/// The first text that ends behind `from` and that calls of rows begin with which were not seen yet.
-pub(super) fn find(output: &[u8], from: usize, seen: Seen) -> Option<Start> {
+/// The first text that ends behind `from` and that calls of rows begin with which were not seen yet. `is_known`: whether a tool
+/// has this name.
+pub(super) fn find(output: &[u8], from: usize, seen: Seen, is_known: impl Fn(&str) -> bool) -> Option<Start> {
     // By last byte, which few bytes of prose are.
-    static ENDING: LazyLock<Vec<Starts>> = LazyLock::new(|| {
-        let mut ending = vec![Starts::new(); 256];
+    static ENDING: LazyLock<Vec<Vec<Ending>>> = LazyLock::new(|| {
+        let mut ending = vec![Vec::new(); 256];
         for (row, dialect) in table(Rows::Marked) {
-            for start in dialect.starts.iter().map(|start| start.as_bytes()) {
-                let known = &mut ending[usize::from(start[start.len() - 1])];
-                match known.iter_mut().find(|(known, _)| *known == start) {
-                    Some((_, rows)) => *rows = rows.and(Seen(1 << row)),
-                    None => known.push((start, Seen(1 << row))),
-                }
+            let named = dialect.named.as_ref();
+            let starts = dialect.starts.iter().map(|start| (start.as_bytes(), row, None));
+            for start in starts.chain(named.map(|named| (named.behind.as_bytes(), row, Some(named)))) {
+                ending[usize::from(start.0[start.0.len() - 1])].push(start);
             }
         }
         ending
     });
     (from..output.len()).find_map(|last| {
-        let starts = ENDING[usize::from(output[last])].iter();
-        let starts = starts.filter(|(start, rows)| rows.0 & !seen.0 != 0 && output[..=last].ends_with(start));
-        let found =
-            starts.fold((0, Seen::default()), |(len, all), (start, rows)| (start.len().max(len), all.and(*rows)));
-        (found.0 > 0).then(|| Start { span: last + 1 - found.0..last + 1, rows: found.1 })
+        let to = last + 1;
+        let mut found: Option<Start> = None;
+        for &(end, row, named) in ENDING[usize::from(output[last])].iter().filter(|(_, row, _)| !seen.has(*row)) {
+            let Some(before) = output[..to].strip_suffix(end) else { continue };
+            let Some(begins) = named.map_or(Some(before.len()), |named| named.begins(before, &is_known)) else { continue };
+            let start = found.get_or_insert(Start { span: begins..to, rows: Seen::default() });
+            start.span.start = start.span.start.min(begins);
+            start.rows = start.rows.and(Seen(1 << row));
+        }
+        found
     })
 }
 
@@ -215,7 +276,7 @@ pub(super) fn calls(p: &mut FormatBuilder, offer: Offer, rows: Rows, seen: Seen)
             Calls::Form(form) => call(p, vec![form()], offer.tools, offer.unknown),
             Calls::Built(call) => call(&Calling { p, offer }),
         };
-        calls.push(p.sequence([p.and(p.any_of(dialect.starts.iter().map(|start| &**start))), call]));
+        calls.push(p.sequence([p.and(p.any_of(dialect.starts(offer.tools))), call]));
     }
     p.dialect = None;
     calls
@@ -271,13 +332,17 @@ impl Calling<'_> {
         let inner = if p.mends { p.optional(inner) } else { p.empty() };
         let open = p.sequence([before, p.space(), p.tool_open(p.marker("{")), p.space(), kind, inner]);
         let own = self.offer.keys.map(|[name, arguments]| [&**name, &**arguments]);
-        let name = p.sequence([p.marker("\""), name, p.marker("\"")]);
+        // The quotation mark behind the name may be missing, and one may stand behind the arguments.
+        let quote = p.choice([p.marker("\""), p.and(p.literal(", \""))]);
+        let name = p.sequence([p.marker("\""), name, quote]);
         let names = ["name"].into_iter().chain(own.map(|[name, _]| name).filter(|name| *name != "name"));
         let name = p.choice(names.map(|key| p.json_member(key, name)));
         let keys = ["arguments", "parameters"].into_iter();
         let keys = keys.chain(own.map(|[_, key]| key).filter(|key| !matches!(*key, "arguments" | "parameters")));
         let key = p.choice(keys.map(|key| p.marker(format!("\"{key}\""))));
-        let arguments = p.sequence([key, p.space(), p.marker(":"), p.space(), p.any_json_args(), p.space()]);
+        let behind_text = p.optional(p.literal("\""));
+        let arguments = [key, p.space(), p.marker(":"), p.space(), p.any_json_args(), behind_text, p.space()];
+        let arguments = p.sequence(arguments);
         let brace = p.marker("}");
         let close = p.tool_close(if after.is_empty() { brace } else { p.choice([brace, p.and(p.marker(after))]) });
         let name_first =

@@ -8,6 +8,7 @@ mod origin;
 mod parser;
 mod text;
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::output::Channel;
@@ -37,6 +38,8 @@ pub struct FallbackConfig {
     pub ends: Vec<String>,
     /// The last ones, by scope and by the dialects that they read.
     programs: Mutex<Vec<(Scope, Seen, Arc<Program>)>>,
+    /// The tools' names.
+    names: OnceLock<HashSet<String>>,
     /// For the text in front of the first call.
     scouts: [OnceLock<Option<Arc<Program>>>; Scope::COUNT],
     /// Whether calls of the format have a marker.
@@ -60,6 +63,7 @@ impl FallbackConfig {
             leniency,
             ends,
             programs: Default::default(),
+            names: OnceLock::new(),
             scouts: Default::default(),
             marked: OnceLock::new(),
         }
@@ -101,9 +105,15 @@ impl FallbackConfig {
         Some(program)
     }
 
+    /// Whether a tool of this name is offered.
+    fn offers(&self, name: &str) -> bool {
+        let all = || self.tools.iter().map(|tool| tool.name.clone()).collect();
+        self.names.get_or_init(all).contains(name)
+    }
+
     /// The program for text in `scope` up to where a call may begin; `None` if there are no calls to search for.
     fn scout(&self, scope: Scope) -> Option<Arc<Program>> {
-        let make = || peg::compile(&text::text_without_calls(&self.format, self.leniency, scope)).ok().map(Arc::new);
+        let make = || peg::compile(&text::text_without_calls(self, scope)).ok().map(Arc::new);
         self.scouts[scope as usize].get_or_init(|| if self.tools.is_empty() { None } else { make() }).clone()
     }
 

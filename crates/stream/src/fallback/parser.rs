@@ -288,7 +288,7 @@ impl FallbackParser {
             // of the bytes, however they come.
             let start = match self.scouts {
                 true => None,
-                false => dialects::find(output.seen, self.looked.max(self.clear), self.seen),
+                false => self.find(output.seen, self.looked.max(self.clear)),
             };
             let last = start.as_ref().map_or(output.len(), |start| {
                 let before = &output.seen[..start.span.end - 1];
@@ -389,8 +389,14 @@ impl FallbackParser {
             true => self.scope,
             // The rest of an interrupted call belongs to it.
             false if self.reader.in_call() || self.in_rest => Scope::InCall,
+            false if self.prose.known < self.reader.covered() => Scope::BehindFound,
             false => Scope::Anywhere,
         }
+    }
+
+    /// The first text behind `from` that calls of a dialect begin with which is not read yet.
+    fn find(&self, output: &[u8], from: usize) -> Option<dialects::Start> {
+        dialects::find(output, from, self.seen, |name| self.config.offers(name))
     }
 
     /// Begins anew behind what was read. Returns whether there is a program for that.
@@ -398,7 +404,7 @@ impl FallbackParser {
         let covered = self.reader.covered();
         self.looked = covered;
         let before = self.seen;
-        while let Some(start) = dialects::find(output.seen, self.looked, self.seen) {
+        while let Some(start) = self.find(output.seen, self.looked) {
             (self.looked, self.seen) = (start.span.end, self.seen.and(start.rows));
         }
         // Who writes in so many ways may write in any.

@@ -4,6 +4,7 @@
 //! text waits only where a marker may begin. Nothing of a call is visible before its name is certain; from there on it is
 //! that call, because [`Machine::committed`](chatparse_peg::Machine::committed) runs these expressions.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::FallbackConfig;
@@ -25,6 +26,8 @@ pub(crate) enum Scope {
     BehindCall,
     /// Like `Anywhere`, behind a call in a wrapper that the format does not have.
     BehindWrapped,
+    /// Like `Anywhere`, behind a call that was found: what may close it comes first.
+    BehindFound,
     /// Like `Anywhere`, behind an interrupted call: its rest comes first, up to a marker that can close it or begin another.
     InCall,
     /// At the end of the output only: from the first call of an offered tool on, all waits for it.
@@ -50,11 +53,13 @@ impl Scope {
 }
 
 /// The texts that calls, and wrappers around them, begin with.
-fn starts(format: &Arena, leniency: Leniency, scope: Scope) -> Vec<String> {
-    let (dialects, bare) = (leniency.dialects != Dialects::Off, counts_bare(leniency, scope));
-    let marked = dialects.then(|| dialects::starts(Rows::Marked, Seen::default())).into_iter().flatten();
-    let bare = (dialects && bare).then(|| dialects::starts(Rows::Bare, Seen::default())).into_iter().flatten();
-    own_starts(format).chain(marked.chain(bare).map(str::to_owned)).collect()
+fn starts(config: &FallbackConfig, scope: Scope) -> Vec<String> {
+    let FallbackConfig { format, leniency, .. } = config;
+    let (dialects, bare) = (leniency.dialects != Dialects::Off, counts_bare(*leniency, scope));
+    let of = |rows| dialects::starts(rows, Seen::default(), &config.tools).map(Cow::into_owned);
+    let marked = dialects.then(|| of(Rows::Marked)).into_iter().flatten();
+    let bare = (dialects && bare).then(|| of(Rows::Bare)).into_iter().flatten();
+    own_starts(format).chain(marked).chain(bare).collect()
 }
 
 /// The texts that calls of the format begin with.
@@ -102,10 +107,10 @@ fn ends_of_text(mut starts: Vec<String>, opens: Vec<String>, scope: Scope) -> Ve
 
 /// Text in which no call can begin: all of it, or where calls count as the whole text, its white space in front. It costs far
 /// less to compile than [`text_with_calls`], and most outputs have no other.
-pub(super) fn text_without_calls(format: &Arena, leniency: Leniency, scope: Scope) -> Arena {
+pub(super) fn text_without_calls(config: &FallbackConfig, scope: Scope) -> Arena {
     let p = FormatBuilder::default();
-    let opens = openings(&closing_markers(format));
-    let starts = ends_of_text(starts(format, leniency, scope), opens, scope);
+    let opens = openings(&closing_markers(&config.format));
+    let starts = ends_of_text(starts(config, scope), opens, scope);
     p.finish(match scope.is_whole() {
         true => p.sequence([p.content(p.space()), p.not(p.any_of(starts))]),
         false => p.sequence([p.content(p.until_marker(starts)), p.end()]),
@@ -122,7 +127,7 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen)
     if scope == Scope::AtEnd {
         p.without_unknown_tools();
     }
-    let starts = starts(format, leniency, scope);
+    let starts = starts(config, scope);
     let own = format.trigger_rules().filter(|rule| format.first_texts(rule).is_some());
     let mut calls: Vec<ExprId> = own.map(|rule| p.reference(rule.clone())).collect();
     if leniency.dialects != Dialects::Off {
@@ -169,13 +174,14 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen)
             };
             p.sequence([p.optional(bare), close, p.optional(next)])
         }
+        Scope::BehindFound => behind,
         Scope::InCall => p.sequence([rest_of_call(&p, &starts, closing), behind]),
         _ => p.empty(),
     };
     let call = p.sequence([wrapped(&p, call, held, around), behind]);
     // Where calls of other dialects may begin, the text waits: a program that reads those goes on then.
     let others =
-        (leniency.dialects != Dialects::Off).then(|| dialects::starts(Rows::Marked, seen)).into_iter().flatten();
+        (leniency.dialects != Dialects::Off).then(|| dialects::starts(Rows::Marked, seen, tools)).into_iter().flatten();
     let others = p.not(p.any_of(others));
     // The text may begin like a call; `any` does not match invalid bytes.
     let text = p.sequence([p.optional(p.any()), p.until_marker(ends_of_text(starts, opens, scope))]);

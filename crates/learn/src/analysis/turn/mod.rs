@@ -342,6 +342,23 @@ impl TurnFormat {
         self.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name))
     }
 
+    /// The glue in front of the first call.
+    pub fn before_calls(&self) -> impl Iterator<Item = &Glue> {
+        self.edges.iter().filter(|edge| edge.to == Spot::Call && edge.from != Spot::Call).map(|edge| &edge.glue)
+    }
+
+    /// The marker behind the names that calls begin with, where there may be none in front.
+    pub fn marker_behind_names(&self) -> Option<&str> {
+        let marked = self.before_calls().all(|glue| !glue.marker_spans().is_empty());
+        let behind = match self.calls.first()?.pieces.get(1)? {
+            CallPiece::Glue(glue) => glue,
+            CallPiece::Members(members) => &members.first,
+            _ => return None,
+        };
+        let marker = behind.marker_spans().into_iter().next().filter(|span| span.start == 0)?;
+        (!marked && self.calls_begin_with_names()).then(|| &behind.head()[marker])
+    }
+
     /// Whether this glue, which ends a turn, is a token that ends the output, like the one behind content is.
     pub fn is_stop(&self, glue: &Glue) -> bool {
         let token = |glue: &Glue| {

@@ -577,7 +577,9 @@ impl Call<'_> {
         // The end of the call may look like the name of an argument. Without an end, an argument of any name would match too
         // much.
         let no = close.filter(|close| !close.is_blank());
-        let any = (no.is_some() || self.tool.name == FormatBuilder::ANY)
+        // Where a tag repeats a name, a dialect has the names that are known: the text of another tag would be lost.
+        let repeats = p.dialect.is_some() && members.slots.iter().any(|(_, slot)| !slot.close.is_literal());
+        let any = (!repeats && (no.is_some() || self.tool.name == FormatBuilder::ANY))
             .then(|| writer.unlisted(self.shared.arguments.get(form.clone(), any)));
         let no = no.map_or_else(
             || p.empty(),

@@ -240,13 +240,14 @@ impl Values<'_> {
         ways.extend(spares.into_iter().map(|slot| p.tolerated(p.sequence([rest(slot), no_json(p, raw(slot))]))));
         let others = foreign.iter().filter(|slot| !rest_of(slot).is_blank());
         ways.extend(others.map(|slot| p.tolerated(p.sequence([rest(slot), raw(slot)]))));
-        // Without the attribute that tells the type.
+        // Without the attribute that tells the type, or with another word in it.
         let mut attributes = used.iter().map(|slot| behind_attribute(&rest_of(slot)));
         if let Some(Some(behind)) = attributes.next().filter(|first| attributes.all(|other| other == *first)) {
             let slot = used[0];
             let text = raw(&Slot { encoding: Encoding::Raw, ..slot.clone() });
             let json = p.sequence([sign(p, types), member.python(p, literals), p.space(), close(slot)]);
-            ways.push(p.tolerated(p.sequence([glue_of(&behind), p.choice([p.atomic(json), text])])));
+            let attribute = p.optional(text::attribute(p));
+            ways.push(p.tolerated(p.sequence([attribute, glue_of(&behind), p.choice([p.atomic(json), text])])));
         }
         // A text between quotes of JSON in place of the template's.
         let quoted = |slot: &&&Slot| text::is_strong(&slot.close) && slot.open.strip_suffix(&slot.close).is_some();
