@@ -198,6 +198,31 @@ pub const SHAPES: &[Shape] = &[
         output: |n| format!("Text {}{}", "<tool_call> ".repeat(n), CALL.repeat(n)),
     },
     Shape {
+        name: "markers of many dialects, and names in front of them",
+        template: "tag-json-id",
+        asks: || json!({"dialects": "always"}),
+        tools: 50,
+        output: |n| {
+            let all = "to=f<|message|> f<|content_invoke_tool_json|>x<|message|>all\n<|content|><|recipient|><|open|>call tool=\"\
+                       </think><seed:tool_call><｜DSML｜tool_calls><|tool_call_start|>```python<function name=\"f ";
+            all.repeat(n)
+        },
+    },
+    Shape {
+        name: "what closes thoughts in content",
+        template: "json-call",
+        asks: nothing,
+        tools: 2,
+        output: |n| "</think> <think>\n\n </think> x ".repeat(2 * n),
+    },
+    Shape {
+        name: "openers of calls behind a call",
+        template: "json-bare",
+        asks: || json!({"dialects": "always"}),
+        tools: 2,
+        output: |n| format!("{CALL}{}", "<tool_call> <|call|> assistant ".repeat(n)),
+    },
+    Shape {
         name: "calls in reasoning, each with a word",
         template: "json-call",
         asks: || json!({"calls_in_reasoning": "at_end"}),

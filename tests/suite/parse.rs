@@ -84,6 +84,8 @@ const STYLES: &[Style] = &[
     Style { template: "minicpm3", thoughts: Thoughts::Sometimes, ..STYLE },
     Style { template: "solar-open", thoughts: Thoughts::Sometimes, ids: true, ..STYLE },
     Style { template: "apertus", ..STYLE },
+    Style { template: "inkling", thoughts: Thoughts::Sometimes, ..STYLE },
+    Style { template: "functionary-v2", ..STYLE },
 ];
 
 impl Style {

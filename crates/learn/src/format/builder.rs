@@ -550,9 +550,10 @@ impl FormatBuilder {
         })
     }
 
-    /// The end of a call that is a JSON object, where that is the member of another: one more brace.
+    /// The end of a call that is a JSON object, where that is the member of another: its other members, and one more brace.
     pub fn brace_behind(&self) -> ExprId {
-        self.tolerated(self.optional(self.literal("}")))
+        let outer = [self.space(), self.members_behind(""), self.literal("}")];
+        self.tolerated(self.optional(self.atomic(self.sequence(outer))))
     }
 
     /// A call of one of these tools, with a rule for each, whose name begins with `rule`.

@@ -13,7 +13,7 @@ use chatparse_learn::format::calls::described::{ARGUMENTS, NAME, call, form, sec
 use chatparse_learn::format::wrappers::{self, is_marker};
 use chatparse_message::Tool;
 use chatparse_peg::ExprId;
-use serde::Deserialize;
+use serde_json::Value;
 
 /// A dialect of calls. Wrappers around them count in all of them.
 struct Dialect {
@@ -68,12 +68,14 @@ static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
         row("bare-json", Rows::Bare, &["{"], Calls::Built(bare_json)),
         row(IN_TAGS, Rows::Held, &["{"], Calls::Built(bare_json)),
     ];
-    let mut learnt: Vec<Learnt> = serde_json::from_str(include_str!("dialects.json")).unwrap_or_default();
+    let learnt: Vec<Value> = serde_json::from_str(include_str!("dialects.json")).unwrap_or_default();
+    let turn = |row: &Value| Some((row["name"].as_str()?.to_owned(), TurnFormat::from_json(row)?));
+    let mut learnt: Vec<(String, TurnFormat)> = learnt.iter().filter_map(turn).collect();
     // Who writes arguments one by one may write them as one object, but not the other way round.
-    chatparse_base::sort::by_key(&mut learnt, |row| {
-        !row.turn.calls.iter().flat_map(|form| &form.pieces).any(|piece| piece.members().is_some())
+    chatparse_base::sort::by_key(&mut learnt, |(_, turn)| {
+        !turn.calls.iter().flat_map(|form| &form.pieces).any(|piece| piece.members().is_some())
     });
-    rows.extend(learnt.into_iter().map(|Learnt { name, turn }| Dialect {
+    rows.extend(learnt.into_iter().map(|(name, turn)| Dialect {
         name: Cow::Owned(name),
         rows: Rows::Marked,
         starts: starts_of(&turn).into_iter().map(Cow::Owned).collect(),
@@ -82,15 +84,9 @@ static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
     }));
     // Any other name would be one with a prefix.
     rows.push(marked("kimi-k2-unprefixed", &["<|tool_call_begin|>"], Calls::Form(kimi_k2_unprefixed)));
+    debug_assert!(rows.len() <= Seen::ROWS, "a bit for each row");
     rows
 });
-
-/// A row that was learnt: the template's name, and what it writes.
-#[derive(Deserialize)]
-struct Learnt {
-    name: String,
-    turn: TurnFormat,
-}
 
 impl Dialect {
     /// The texts that calls of these tools may begin with.
@@ -201,6 +197,7 @@ pub(super) struct Seen(u64);
 
 impl Seen {
     pub const ALL: Seen = Seen(u64::MAX);
+    const ROWS: usize = u64::BITS as usize;
 
     /// These rows and others.
     pub fn and(self, other: Seen) -> Seen {
@@ -252,7 +249,9 @@ pub(super) fn find(output: &[u8], from: usize, seen: Seen, is_known: impl Fn(&st
         let mut found: Option<Start> = None;
         for &(end, row, named) in ENDING[usize::from(output[last])].iter().filter(|(_, row, _)| !seen.has(*row)) {
             let Some(before) = output[..to].strip_suffix(end) else { continue };
-            let Some(begins) = named.map_or(Some(before.len()), |named| named.begins(before, &is_known)) else { continue };
+            let Some(begins) = named.map_or(Some(before.len()), |named| named.begins(before, &is_known)) else {
+                continue;
+            };
             let start = found.get_or_insert(Start { span: begins..to, rows: Seen::default() });
             start.span.start = start.span.start.min(begins);
             start.rows = start.rows.and(Seen(1 << row));
@@ -318,14 +317,7 @@ impl Calling<'_> {
             false => p.sequence([p.json_member("type", p.marker("\"function\"")), comma()]),
         });
         let [between, behind, nested] = match p.mends {
-            true => {
-                let outer = [p.space(), p.members_behind(""), p.literal("}")];
-                [
-                    p.optional(p.other_members("")),
-                    p.members_behind(""),
-                    p.tolerated(p.optional(p.atomic(p.sequence(outer)))),
-                ]
-            }
+            true => [p.optional(p.other_members("")), p.members_behind(""), p.brace_behind()],
             false => [p.empty(); 3],
         };
         let inner = p.sequence([p.json_member("function", p.marker("{")), p.space()]);

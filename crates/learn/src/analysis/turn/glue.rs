@@ -2,14 +2,13 @@
 
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use super::super::markup::{Markup, Segment};
 use chatparse_base::find::{shared, shared_end};
 
 /// Literal text between two parts. Four characters in it are placeholders for text that differs from call to call.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Glue(SmolStr);
 
 /// A piece of glue.
@@ -98,6 +97,11 @@ impl Glue {
             GluePiece::Word => "‹word›",
         });
         pieces.collect()
+    }
+
+    /// All of it, with its placeholders as [`Glue::from`] reads them.
+    pub fn stored(&self) -> &str {
+        &self.0
     }
 
     /// The text up to the first placeholder.

@@ -31,8 +31,8 @@ mod parts;
 mod prefix;
 pub(super) mod sample;
 mod shown;
+mod stored;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::markup::trim;
@@ -44,12 +44,10 @@ pub use glue::{Glue, GluePiece};
 use parts::{Texts, walk};
 use sample::{QUESTION, SPECIAL, Sample, SampleCall, Sampler, Words};
 
-/// How a template writes an assistant's turn. As JSON it has what its calls need.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+/// How a template writes an assistant's turn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TurnFormat {
     /// What the prompt ends with where the model begins.
-    #[serde(skip)]
     pub opening: String,
     /// How reasoning is opened and closed; `None` where nothing shows any.
     pub reasoning: Option<Reasoning>,
@@ -61,17 +59,14 @@ pub struct TurnFormat {
     /// What ends a turn, where a model may spell it out.
     pub end: Glue,
     /// What opens the messages of a conversation.
-    #[serde(skip)]
     pub delimiters: Delimiters,
     /// Texts at which a host should stop, in addition to the token that ends a turn.
-    #[serde(skip)]
     pub stops: Vec<String>,
     /// Whether texts of [`Encoding::Quoted`] are in single quotes, as Python prints them.
     pub single_quotes: bool,
     /// Whether they have line breaks as they are, beside escapes.
     pub raw_lines: bool,
     /// The white space in JSON; `Free` where nothing shows it, or JSON has line breaks.
-    #[serde(skip)]
     pub spacing: Spacing,
 }
 
@@ -85,7 +80,7 @@ pub struct Delimiters {
 }
 
 /// The text around reasoning.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reasoning {
     /// The marker that opens it, in the prompt or behind it; empty if there is none.
     pub start: String,
@@ -98,7 +93,7 @@ pub struct Reasoning {
 }
 
 /// A step of a turn.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// The part before.
     pub from: Spot,
@@ -109,7 +104,7 @@ pub struct Edge {
 }
 
 /// A part of a turn, its beginning or its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Spot {
     /// The end of the prompt, where the model begins.
     Prompt,
@@ -124,8 +119,7 @@ pub enum Spot {
 }
 
 /// A form of a call.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallForm {
     /// Its pieces, from the first part to the last.
     pub pieces: Vec<CallPiece>,
@@ -139,7 +133,7 @@ fn last_key(text: &str) -> Option<&str> {
 }
 
 /// A piece of a call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallPiece {
     /// Literal text or placeholders.
     Glue(Glue),
@@ -180,8 +174,7 @@ impl CallPiece {
 }
 
 /// Arguments written one by one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Members {
     /// The glue before the first name.
     pub first: Glue,
@@ -194,8 +187,7 @@ pub struct Members {
 }
 
 /// Arrays and objects that are not written as JSON.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Nested {
     /// Arrays.
     pub array: Option<Container>,
@@ -204,8 +196,7 @@ pub struct Nested {
 }
 
 /// An array or an object.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Container {
     /// The opening.
     pub open: Glue,
@@ -220,8 +211,7 @@ pub struct Container {
 }
 
 /// The form of a value.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slot {
     /// The glue in front of its name that depends on the value's kind.
     pub before: Glue,
@@ -234,7 +224,7 @@ pub struct Slot {
 }
 
 /// How a text is encoded among arguments.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
     /// Unescaped.
     #[default]
@@ -248,7 +238,7 @@ pub enum Encoding {
 }
 
 /// The kinds of values that a template may write in different forms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ValueKind {
     /// A string.
     Text,
