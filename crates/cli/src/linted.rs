@@ -102,9 +102,9 @@ impl Linted {
                     "its response template cannot be read, or reads back fewer messages than the reader in use".into()
                 })
             }
-            (faults, 0) => Some(format!("{faults} of {} messages do not survive", report.cases.len())),
+            (faults, 0) => Some(format!("{faults} of {} messages are not read back unchanged", report.cases.len())),
             (faults, _) => {
-                Some(format!("{faults} of {} messages do not survive; {}", report.cases.len(), rules.join(", ")))
+                Some(format!("{faults} of {} messages are not read back unchanged; {}", report.cases.len(), rules.join(", ")))
             }
         }
     }

@@ -610,7 +610,7 @@ fn lint_says_what_is_not_read_back() {
         "    the first   content (off)\n",
         "{\"content\":\"Quince\"",
         "    differs at  byte 64\n",
-        "\nfailed: 9 of 9 messages do not survive\n",
+        "\nfailed: 9 of 9 messages are not read back unchanged\n",
     ] {
         assert!(shown.contains(part), "{part:?} is not in\n{shown}");
     }

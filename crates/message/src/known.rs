@@ -18,7 +18,7 @@ const SEEN_BY_MODELS: &[(&str, &str)] = &[
     ("mcp_servers", "nothing can reach other servers here; send their tools, with the server as their namespace"),
 ];
 
-/// Checks that no field of a body is a slip of the pen for one of `known`, or changes what the model sees in a way that is not
+/// Checks that no field of a body is a typo of one of `known`, or changes what the model sees in a way that is not
 /// known here.
 ///
 /// # Errors
@@ -32,7 +32,7 @@ pub fn known_fields(body: &Fields, known: &[&[&'static str]]) -> Result<()> {
     }
 }
 
-/// Checks that no field is a slip of the pen for one of `known`.
+/// Checks that no field is a typo of one of `known`.
 ///
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] that names both.
