@@ -58,7 +58,9 @@ impl Reason {
     pub fn words(self) -> &'static str {
         match self {
             Reason::Reasoning => "the template leaves the reasoning of an earlier turn out",
-            Reason::Opening => "the template opens earlier turns differently from the generation prompt, so the cache is lost here",
+            Reason::Opening => {
+                "the template opens earlier turns differently from the generation prompt, so the cache is lost here"
+            }
             Reason::Moved => "the template puts something in front of what was sent",
             Reason::Changed => "the template writes other text there",
             Reason::Output => "the template does not write the turn as the model did",

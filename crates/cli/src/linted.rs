@@ -103,9 +103,11 @@ impl Linted {
                 })
             }
             (faults, 0) => Some(format!("{faults} of {} messages are not read back unchanged", report.cases.len())),
-            (faults, _) => {
-                Some(format!("{faults} of {} messages are not read back unchanged; {}", report.cases.len(), rules.join(", ")))
-            }
+            (faults, _) => Some(format!(
+                "{faults} of {} messages are not read back unchanged; {}",
+                report.cases.len(),
+                rules.join(", ")
+            )),
         }
     }
 }

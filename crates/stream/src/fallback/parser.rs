@@ -66,6 +66,10 @@ pub struct FallbackParser {
     candidates: Option<usize>,
     /// From here on all text is plain.
     gave_up: bool,
+    /// Its region of the format has ended inside of what may be a call.
+    paused: bool,
+    /// The format was left inside of it.
+    left: bool,
     limit: Option<usize>,
 }
 
@@ -181,6 +185,8 @@ impl FallbackParser {
             prose: Prose { channel, shown: at, known: at },
             candidates: None,
             gave_up: false,
+            paused: false,
+            left: false,
             limit: None,
         })
     }
@@ -214,6 +220,24 @@ impl FallbackParser {
     /// The work so far.
     pub fn work(&self) -> u64 {
         self.work + self.machine.work()
+    }
+
+    /// Called where the region ends in which it reads content. Returns whether it waits there, because a call may have begun.
+    pub fn pause(&mut self, output: &[u8]) -> bool {
+        let waits = || !output[self.prose.shown..self.read_to].trim_ascii().is_empty();
+        self.paused = self.prose.channel == Channel::Content && !self.gave_up && (self.reader.in_call() || waits());
+        self.paused
+    }
+
+    /// Whether the region has ended.
+    pub fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// Goes on where the region has ended, because the output has left the format; returns that position.
+    pub fn resume(&mut self) -> Option<usize> {
+        self.left |= self.paused;
+        std::mem::take(&mut self.paused).then_some(self.read_to)
     }
 
     /// Reads up to `to`, which must be at the border of a character.
@@ -332,6 +356,7 @@ impl FallbackParser {
         let scope = match self.config.leniency.dialects {
             Dialects::Always => Scope::Anywhere,
             Dialects::Tail => Scope::AtEnd,
+            Dialects::Recover if self.left => Scope::Anywhere,
             _ => return false,
         };
         if self.scope != Scope::Whole || self.limit.is_some() {

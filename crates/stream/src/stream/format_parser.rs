@@ -67,13 +67,24 @@ impl Written {
         self.gone + self.fallback.as_ref().map_or(0, |parser| parser.work())
     }
 
-    /// Ends the fallback parser, if there is one, at `to` or at the position it has read to. Returns that position.
+    /// Ends the fallback parser, if there is one, at `to` or at the position it has read to. Returns that position. One whose region
+    /// has ended ends there.
     pub fn close_fallback(&mut self, end: End, to: usize, output: Parsed<'_>) -> usize {
         let Some(mut parser) = self.fallback.take() else { return to };
-        let to = to.max(parser.read_to());
-        parser.close(end, output.to(to), &mut self.builder);
+        let read_to = parser.read_to();
+        match parser.is_paused() {
+            true => parser.close(End::Region, output.to(read_to), &mut self.builder),
+            false => parser.close(end, output.to(to.max(read_to)), &mut self.builder),
+        }
         self.account(&parser);
-        to
+        to.max(read_to)
+    }
+
+    /// Ends a fallback parser whose region has ended: the format goes on.
+    fn go_on(&mut self, output: Parsed<'_>) {
+        if self.fallback.as_ref().is_some_and(|parser| parser.is_paused()) {
+            self.close_fallback(End::Region, 0, output);
+        }
     }
 }
 
@@ -90,6 +101,7 @@ impl Sink for Routed<'_> {
         let Routed { written, output } = self;
         match event {
             Event::Begin(channel, at) => {
+                written.go_on(*output);
                 let begins = written.builder.is_blank();
                 let parser = written.config.in_region(channel, begins, written.builder.has_calls(), at);
                 written.set_fallback(parser);
@@ -105,9 +117,17 @@ impl Sink for Routed<'_> {
             },
             Event::End(at) => {
                 let end = if written.whole == Some(at) { End::Output } else { End::Region };
-                written.close_fallback(end, at, *output);
+                // What the format takes for a call may be a part of one that has begun in the region.
+                let paused =
+                    end == End::Region && written.fallback.as_mut().is_some_and(|parser| parser.pause(output.raw));
+                if !paused {
+                    written.close_fallback(end, at, *output);
+                }
             }
-            other => written.builder.event(other),
+            other => {
+                written.go_on(*output);
+                written.builder.event(other);
+            }
         }
     }
 }

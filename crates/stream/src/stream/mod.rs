@@ -474,7 +474,9 @@ impl Progress {
         self.covered = self.format.covered().max(at);
         written.builder.settle();
         // A fallback parser that reads content continues.
-        if !self.limit && written.fallback.as_ref().is_some_and(|parser| parser.channel() == Channel::Content) {
+        let content = |parser: &&mut Box<FallbackParser>| parser.channel() == Channel::Content;
+        if let Some(parser) = written.fallback.as_mut().filter(|parser| !self.limit && content(parser)) {
+            self.covered = parser.resume().unwrap_or(self.covered);
             return;
         }
         self.covered = written.close_fallback(End::Region, self.covered, output);
