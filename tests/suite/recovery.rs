@@ -106,7 +106,52 @@ const DIALECTS: &[(&str, &str)] = &[
         "harmony",
         "<|start|>assistant to=functions.read<|channel|>commentary? code<|message|>{\"path\": \"a\", \"line\": 2}<|end|>",
     ),
+    (
+        "inkling",
+        "read<|content_invoke_tool_json|>{\"name\":\"read\",\"args\":{\"path\":\"a\",\"line\":2}}<|end_message|>",
+    ),
+    (
+        "muse-glimmer",
+        "to=read<|message|><atem:function_calls>\n<atem:invoke name=\"read\">\n<atem:parameter name=\"path\">a</atem:parameter>\n\
+         <atem:parameter name=\"line\">2</atem:parameter>\n</atem:invoke>\n</atem:function_calls>",
+    ),
+    (
+        "kimi-k3",
+        "<|open|>tools<|sep|><|open|>call tool=\"read\" index=\"1\"<|sep|><|open|>argument key=\"path\" type=\"string\"<|sep|>a\
+         <|close|>argument<|sep|><|open|>argument key=\"line\" type=\"number\"<|sep|>2<|close|>argument<|sep|><|close|>call<|sep|>\
+         <|close|>tools<|sep|>",
+    ),
+    (
+        "minimax-m3",
+        "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"read\">]<]minimax[>[<path>a]<]minimax[>[</path>]<]minimax[>[<line>2\
+         ]<]minimax[>[</line>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+    ),
 ];
+
+/// Templates whose own format takes a part of such a call for all of it.
+const APART: &[(&str, &str)] = &[("json-bare", "deepseek-r1-list"), ("json-bare", "inkling"), ("ling-3", "minimax-m3")];
+
+#[test]
+fn each_dialect_is_read_by_every_template_that_has_free_content() {
+    let call = ("read", json!({"path": "a", "line": 2}));
+    let mut wrong = Vec::new();
+    for template in builtin::names() {
+        let params = params(template, &json!({"dialects": "always", "enable_thinking": false}));
+        if read(&params, "a text").message.content != "a text" {
+            continue;
+        }
+        for (name, written) in DIALECTS {
+            let ended = read(&params, &format!("I look.\n{written}"));
+            let calls: Vec<_> = ended.message.tool_calls.iter().map(|call| (&*call.name, &*call.arguments)).collect();
+            let read = matches!(&*calls, [(name, arguments)] if *name == call.0 && serde_json::from_str::<Value>(arguments).is_ok_and(|all| all == call.1));
+            let known = APART.contains(&(template, name));
+            if (read && ended.message.content.trim_end() == "I look.") == known {
+                wrong.push(format!("{template}, {name}: {:?} {calls:?}", ended.message.content));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
 
 /// A call that nothing marks.
 const BARE: &str = r#"{"name": "read", "arguments": {"path": "a", "line": 2}}"#;

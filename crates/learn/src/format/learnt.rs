@@ -256,7 +256,10 @@ impl<'a> Writer<'a> {
             let glue = reasoning.map_or_else(|| edge.glue.clone(), |at| edge.glue.without_start(at + close.len()));
             // What stands in front of the marker of calls may be missing.
             let marker = glue.head().find(self.marker()).filter(|at| *at > 0 && !self.marker().trim().is_empty());
-            let marked = marker.map(|at| glue.without_start(at)).filter(is_strong);
+            // In a dialect what stands in front of any marker.
+            let spans = if self.p.dialect.is_some() { glue.marker_spans() } else { Vec::new() };
+            let from = marker.into_iter().chain(spans.iter().map(|span| span.start).filter(|at| *at > 0));
+            let marked: Vec<Glue> = from.map(|at| glue.without_start(at)).filter(is_strong).collect();
             for glue in [glue].into_iter().chain(marked) {
                 if !all.contains(&glue) {
                     all.push(glue);
