@@ -34,7 +34,7 @@ static void grammar(void) {
   CHECK(fed(copy, "\xc3") == 1 && forces(copy, "\xa9") && !chat_matcher_ended(copy));
   chat_matcher_free(matcher);
   chat_matcher_free(copy);
-  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "root", chat_matcher_new(TEXT("a ::= b"), &matcher, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "\"b\"", chat_matcher_new(TEXT("a ::= b"), &matcher, &error));
 }
 
 static void request(void) {
@@ -42,11 +42,11 @@ static void request(void) {
   chat_matcher *matcher = NULL;
   OK(chat_params_matcher(params, &matcher, &error));
   chat_params_free(params);
-  CHECK(forces(matcher, "<tool_call>\n<function=weather>\n<parameter=city>\n"));
+  CHECK(forces(matcher, "<") && !chat_matcher_may_end(matcher));
   char bytes[200];
-  CHECK(fed(matcher, "<tool_call>\n<function=weather>\n<parameter=city>\nOslo\n</par") > 0);
+  CHECK(fed(matcher, "<tool_call>\n<function=weather>\n<parameter=city>\nOslo\n</parameter>\n</f") > 0);
   const size_t len = chat_matcher_forced(matcher, bytes, 7);
-  CHECK(len >= 7 && memcmp(bytes, "ameter>", 7) == 0);
+  CHECK(len >= 7 && memcmp(bytes, "unction", 7) == 0);
   chat_matcher_free(matcher);
 }
 
