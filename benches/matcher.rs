@@ -12,41 +12,41 @@ const ROUNDS: usize = 15;
 
 fn main() {
     println!(
-        "{:34} {:>10} {:>10} {:>10} {:>10} {:>12}",
+        "{:24} {:>12} {:>10} {:>10} {:>10} {:>12}",
         "template, tools", "built", "first", "byte", "forced", "memory"
     );
     for template in ["json-call", "qwen3-coder", "deepseek-v3.1"] {
         for count in [1, 200] {
-            let (matcher, built) = matcher(template, count);
-            let call = drafted(&matcher);
+            let call = drafted(&matcher(template, count, "required").0);
+            let (matcher, built) = matcher(template, count, "required");
             let began = Instant::now();
             assert_eq!(matcher.clone().feed(&call), Ok(call.len()));
-            let first = began.elapsed() / call.len() as u32;
+            let first = began.elapsed().as_nanos() as f64 / call.len() as f64;
             let byte = per_byte(&call, || {
                 let mut matcher = matcher.clone();
                 call.iter().for_each(|byte| drop(black_box(matcher.feed(std::slice::from_ref(byte)))));
             });
-            let forced = per_byte(&call, || {
+            let both = per_byte(&call, || {
                 let mut matcher = matcher.clone();
                 for byte in &call {
                     black_box(matcher.forced());
                     let _ = matcher.feed(std::slice::from_ref(byte));
                 }
             });
-            let name = format!("{template}, {count}");
-            let forced = forced.saturating_sub(byte);
-            println!("{name:34} {built:>10.1?} {first:>10.1?} {byte:>10.1?} {forced:>10.1?} {:>12}", matcher.bytes());
+            let (name, memory) = (format!("{template}, {count}"), matcher.bytes());
+            println!("{name:24} {built:>12.1?} {first:>7.0} ns {byte:>7.0} ns {:>7.0} ns {memory:>12}", both - byte);
         }
     }
-    let (mut matcher, _) = matcher("json-call", 1);
+    let (mut matcher, _) = matcher("json-call", 1, "auto");
     let text = "It rains in Oslo, or so \u{e9} they say. ".repeat(1_000);
-    let short = per_byte(&text.as_bytes()[..380], || drop(black_box(matcher.clone().feed(&text.as_bytes()[..380]))));
-    matcher.feed(text.repeat(20).as_bytes()).expect("free text");
-    let long = per_byte(text.as_bytes(), || drop(black_box(matcher.clone().feed(text.as_bytes()))));
-    println!("\na byte behind 760 KB is × {:.2} one at the beginning", long.as_secs_f64() / short.as_secs_f64());
+    let whole =
+        |matcher: &Matcher| per_byte(text.as_bytes(), || drop(black_box(matcher.clone().feed(text.as_bytes()))));
+    let first = whole(&matcher);
+    assert_eq!(matcher.feed(text.repeat(100).as_bytes()), Ok(100 * text.len()));
+    println!("\na byte behind 4 MB takes × {:.2} of one at the beginning", whole(&matcher) / first);
 }
 
-fn matcher(template: &str, tools: usize) -> (Matcher, Duration) {
+fn matcher(template: &str, tools: usize, choice: &str) -> (Matcher, Duration) {
     let tool = |index: usize| {
         let properties = json!({"city": {"type": "string"}, "days": {"type": "integer", "minimum": 1, "maximum": 9},
             "unit": {"enum": ["celsius", "fahrenheit"]}, "tags": {"type": "array", "items": {"type": "string"}}});
@@ -55,7 +55,7 @@ fn matcher(template: &str, tools: usize) -> (Matcher, Duration) {
         json!({"type": "function", "function": {"name": format!("get_thing_{index}"), "parameters": parameters}})
     };
     let tools: Vec<Value> = (0..tools).map(tool).collect();
-    let body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": tools, "tool_choice": "required"});
+    let body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": tools, "tool_choice": choice});
     let chat = ChatTemplate::builtin(template).expect("a built-in template");
     let params = chat.params(&Request::from_json(&body).expect("a request")).expect("it fits");
     params.grammar();
@@ -82,14 +82,15 @@ fn drafted(matcher: &Matcher) -> Vec<u8> {
     call
 }
 
-fn per_byte(call: &[u8], run: impl Fn()) -> Duration {
+/// Nanoseconds for a byte, in the median run.
+fn per_byte(call: &[u8], run: impl Fn()) -> f64 {
     let mut times: Vec<Duration> = (0..ROUNDS)
         .map(|_| {
             let began = Instant::now();
-            (0..100).for_each(|_| run());
-            began.elapsed() / (100 * call.len() as u32)
+            run();
+            began.elapsed()
         })
         .collect();
     times.sort();
-    times[ROUNDS / 2]
+    times[ROUNDS / 2].as_nanos() as f64 / call.len() as f64
 }

@@ -115,6 +115,9 @@ impl Matcher {
     pub fn forced(&self) -> Vec<u8> {
         let (mut at, mut text) = (self.at, Vec::new());
         let mut cache = self.cache();
+        if let Only::Byte(_) = cache.only(at) {
+            text.reserve(64);
+        }
         while let Only::Byte(byte) = cache.only(at)
             && text.len() < limits::FORCED_BYTES
             && let Ok(Some(next)) = cache.next(&self.program, at, byte)

@@ -35,7 +35,8 @@ impl Recogniser {
 
     /// The length in bytes of the longest beginning of the text that also begins a text that the grammar allows.
     pub fn reach(&self, text: &str) -> usize {
-        text.floor_char_boundary(self.matcher.clone().feed(text.as_bytes()).unwrap_or(0))
+        let taken = self.matcher.clone().feed(text.as_bytes()).unwrap_or(0);
+        (0..=taken).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
     }
 
     /// The grammar as a machine that is fed bytes.
