@@ -10,18 +10,21 @@
 //!    "function": {"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}}]}"#;
 //! let params = template.params(&Request::from_text(body)?)?;
 //! let mut matcher = params.matcher()?;
-//! let mut output = Vec::new();
-//! # let mut written = b"{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>".iter();
-//! # let mut model = |_: &chatparse::matcher::ByteSet| b'O';
-//! for _ in 0..4 {
-//!     let forced = matcher.forced(); // no model is asked for these
-//!     matcher.feed(&forced)?;
-//!     output.extend(forced);
-//!     let byte = model(&matcher.allowed());
-//!     assert_eq!(matcher.feed(&[byte])?, 1);
-//!     output.push(byte);
+//! let call = b"<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>";
+//! let (mut output, mut chosen) = (Vec::new(), 0);
+//! while output.len() < call.len() {
+//!     let mut next = matcher.forced();
+//!     if next.is_empty() {
+//!         // Here a model chooses, of what may come next.
+//!         assert!(matcher.allowed().has(call[output.len()]));
+//!         next.push(call[output.len()]);
+//!         chosen += 1;
+//!     }
+//!     assert_eq!(matcher.feed(&next)?, next.len());
+//!     output.extend(next);
 //! }
-//! assert!(matcher.can(b"slo\"}") && !matcher.can(b"slo\nBergen"));
+//! assert_eq!(output, call);
+//! assert!(matcher.may_end() && chosen < 10);
 //! # Ok::<(), chatparse::Error>(())
 //! ```
 
