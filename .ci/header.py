@@ -28,6 +28,8 @@ SECTIONS = [
      ["CHAT_MASK", "chat_segment", "chat_segments", "chat_text_origin"]),
     ("Grammars", "from JSON schemas; printed, checked and converted",
      ["chat_grammar", "chat_dialect", "chat_fidelity"]),
+    ("The next bytes", "what may come next in an output, and what must",
+     ["chat_matcher", "chat_params_matcher", "chat_byte_set"]),
     ("Parsers", "what parses an output, without its params", ["chat_parser", "chat_params_parser"]),
     ("Log", "what the library decides and is surprised by", ["chat_log"]),
     ("Grammar builder", "grammars from rules and schemas", ["chat_grammar_builder"]),

@@ -14,6 +14,11 @@ AT(chat_span, begin, 0);
 AT(chat_span, end, 1);
 SIZE(chat_span, 2);
 
+#if UINTPTR_MAX > 0xFFFFFFFF
+AT(chat_byte_set, words, 0);
+SIZE(chat_byte_set, 4);
+#endif
+
 AT(chat_media, kind, 0);
 AT(chat_media, text, 2);
 AT(chat_media, source, 4);

@@ -43,6 +43,16 @@ static void handles(void) {
   BAD(chat_segments_tokens(NULL, 15, NULL, 0, false, &token, &error));
   CHECK(chat_segments_limit(NULL).len == 0);
   chat_segments_free(NULL);
+  chat_matcher *matcher;
+  chat_byte_set bytes;
+  BAD(chat_params_matcher(NULL, &matcher, &error));
+  BAD(chat_matcher_new(NULL, 1, &matcher, &error));
+  BAD(chat_matcher_feed(NULL, TEXT("a"), &count, &error));
+  BAD(chat_matcher_allowed(NULL, &bytes, &error));
+  BAD(chat_matcher_clone(NULL, &matcher, &error));
+  CHECK(!chat_matcher_can(NULL, TEXT("a")) && chat_matcher_forced(NULL, NULL, 0) == 0);
+  CHECK(!chat_matcher_may_end(NULL) && !chat_matcher_ended(NULL));
+  chat_matcher_free(NULL);
   BAD(chat_params_json(NULL, &text, &error));
   BAD(chat_params_grammar(NULL, &grammar, &error));
   BAD(chat_params_grammar_as(NULL, CHAT_DIALECT_LARK, &grammar, &error));

@@ -18,6 +18,7 @@
  *     The next turn        the prompt of the next request, with the model's cache kept
  *     Segments             which bytes of a prompt come from the template, and training masks
  *     Grammars             from JSON schemas; printed, checked and converted
+ *     The next bytes       what may come next in an output, and what must
  *     Parsers              what parses an output, without its params
  *     Log                  what the library decides and is surprised by
  *     Grammar builder      grammars from rules and schemas (chatparse/unstable.h)
@@ -226,6 +227,13 @@ uint32_t chat_version_number(void);
 typedef struct chatparse_error chat_error;
 /** A sampling grammar and a report on where it differs from its schemas. Immutable. */
 typedef struct chatparse_grammar chat_grammar;
+
+/**
+ * What an output is held to, at a place of it: feed it what the model writes, and it says which bytes may come next, and which text
+ * must. For engines without grammars of their own, and for drafts: a text that must come needs no model.
+ */
+typedef struct chatparse_matcher chat_matcher;
+
 /** One message of a model: reasoning, content, tool calls, diagnostics. Immutable. */
 typedef struct chatparse_message chat_message;
 /** One request: its prompt, what the sampler and the tokeniser need, and the output's parser. Immutable. */
@@ -1310,6 +1318,67 @@ CHAT_MUST_USE chat_status chat_grammar_report(const chat_grammar *grammar, size_
 
 /** Frees the grammar. */
 void chat_grammar_free(chat_grammar *grammar);
+
+/* == The next bytes ================================================================================================ */
+
+/*
+ * A byte costs the same wherever it stands. A clone is cheap, and serves as a checkpoint. One thread at a time may feed it; clones may
+ * be used by several.
+ */
+
+/** A set of bytes: byte `b` is in it if bit `b % 64` of word `b / 64` is set. */
+typedef struct {
+  uint64_t words[4]; /**< The bits. */
+} chat_byte_set;
+
+/**
+ * Makes the matcher of a request, at the output's first byte, behind the prompt. With a lazy grammar, the text in front of a trigger is
+ * free; without a grammar, any text is. Each call makes it anew, which takes as long as making the grammar.
+ *
+ * Errors: `CHAT_STATUS_LIMIT`; `CHAT_STATUS_INVALID_ARGUMENT` for a lazy grammar in a library without other dialects than GBNF.
+ */
+CHAT_MUST_USE chat_status chat_params_matcher(const chat_params *params, chat_matcher **out, chat_error **error);
+
+/**
+ * Makes the matcher of a grammar in GBNF.
+ *
+ * Errors: as `chat_grammar_check`.
+ */
+CHAT_MUST_USE chat_status chat_matcher_new(const char *grammar, size_t grammar_len, chat_matcher **out,
+                                           chat_error **error);
+
+/**
+ * Goes on behind these bytes of the output, which may be cut anywhere, and puts into `*taken` how many of them are allowed. If those
+ * are not all, the matcher stands in front of the first that is not.
+ *
+ * Errors: `CHAT_STATUS_LIMIT` where the grammar can be read in too many ways, or too much is open; the matcher is unchanged.
+ */
+CHAT_MUST_USE chat_status chat_matcher_feed(chat_matcher *matcher, const char *bytes, size_t bytes_len, size_t *taken,
+                                            chat_error **error);
+
+/** Returns whether all these bytes may come next. False where a feed would fail. */
+bool chat_matcher_can(const chat_matcher *matcher, const char *bytes, size_t bytes_len);
+/** Fills `*out` with the bytes that may come next. */
+CHAT_MUST_USE chat_status chat_matcher_allowed(const chat_matcher *matcher, chat_byte_set *out, chat_error **error);
+
+/**
+ * Finds the longest text that must come next, up to 64 KiB: none where there is a choice, or where the output may end. It may end inside
+ * of a character. Fills the first `capacity` bytes of `out`, and returns how many there are. `out` may be NULL if `capacity` is 0.
+ */
+size_t chat_matcher_forced(const chat_matcher *matcher, char *out, size_t capacity);
+
+/** Returns whether the output may end here. */
+bool chat_matcher_may_end(const chat_matcher *matcher);
+/** Returns whether the output must end here. */
+bool chat_matcher_ended(const chat_matcher *matcher);
+
+/**
+ * Copies a matcher, with its place: to go back to, or for another output of the same request. Copies share what they have found out.
+ */
+CHAT_MUST_USE chat_status chat_matcher_clone(const chat_matcher *matcher, chat_matcher **out, chat_error **error);
+
+/** Frees the matcher. */
+void chat_matcher_free(chat_matcher *matcher);
 
 /* == Parsers ======================================================================================================= */
 

@@ -112,6 +112,30 @@ class Grammar : public detail::Handle<chat_grammar, chat_grammar_free> {
   Result<Grammar> as(chat_dialect dialect) const { return detail::object<Grammar>(chat_grammar_as, get(), dialect); }
 };
 
+// What may come next in an output, and what must. Copies that clone() makes are cheap: keep one to go back to.
+class Matcher : public detail::Handle<chat_matcher, chat_matcher_free> {
+ public:
+  using Handle::Handle;
+
+  static Result<Matcher> from_grammar(std::string_view gbnf) {
+    return detail::object<Matcher>(chat_matcher_new, gbnf.data(), gbnf.size());
+  }
+  // How many of the bytes are allowed: it stands behind those.
+  Result<std::size_t> feed(std::string_view bytes) {
+    return detail::make<std::size_t, std::size_t>(chat_matcher_feed, get(), bytes.data(), bytes.size());
+  }
+  bool can(std::string_view bytes) const noexcept { return chat_matcher_can(get(), bytes.data(), bytes.size()); }
+  Result<chat_byte_set> allowed() const { return detail::make<chat_byte_set, chat_byte_set>(chat_matcher_allowed, get()); }
+  std::string forced() const {
+    std::string bytes(chat_matcher_forced(get(), nullptr, 0), '\0');
+    chat_matcher_forced(get(), &bytes[0], bytes.size());
+    return bytes;
+  }
+  bool may_end() const noexcept { return chat_matcher_may_end(get()); }
+  bool ended() const noexcept { return chat_matcher_ended(get()); }
+  Result<Matcher> clone() const { return detail::object<Matcher>(chat_matcher_clone, get()); }
+};
+
 // A parse in progress. Its deltas are those of its last feed, finish or rollback.
 class Stream : public detail::Handle<chat_stream, chat_stream_free> {
  public:
@@ -281,6 +305,7 @@ class Params : public detail::Handle<chat_params, chat_params_free> {
   Result<Grammar> grammar_as(chat_dialect dialect) const {
     return detail::object<Grammar>(chat_params_grammar_as, get(), dialect);
   }
+  Result<Matcher> matcher() const { return detail::object<Matcher>(chat_params_matcher, get()); }
   bool grammar_lazy() const noexcept { return chat_params_grammar_lazy(get()); }
   Triggers grammar_triggers() const & noexcept { return Triggers(get()); }
   Triggers grammar_triggers() const && = delete;

@@ -16,7 +16,7 @@ use crate::segments::{self, Segments};
 use crate::variables::{Variables, Varied};
 use chatparse_base::limits;
 use chatparse_base::{Error, Result};
-use chatparse_grammar::{self as grammar, Begins, Dialect, Grammar, Printed};
+use chatparse_grammar::{self as grammar, Begins, Dialect, Grammar, Matcher, Printed};
 #[doc(inline)]
 pub use chatparse_jinja::Caps;
 use chatparse_jinja::{Template, offered};
@@ -455,6 +455,19 @@ impl Params {
                 grammar.print_output(dialect, Begins::Behind(self.parser.prefill()))
             }
         }
+    }
+
+    /// What the output is held to, as a machine that is fed the output from its first byte on: which bytes may come next, and which
+    /// text must. With a lazy grammar, the text in front of a trigger is free. Without a grammar, any text is allowed. Each call
+    /// builds it anew: keep it for the request, and clone it for others with the same tools and options.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Limit`]; [`crate::ErrorKind::InvalidArgument`] in a build without the feature `dialects`, for a lazy grammar.
+    pub fn matcher(&self) -> Result<Matcher> {
+        self.grammar().matcher(match &self.constraint {
+            Constraint::Lazy(triggers) => Begins::At(triggers),
+            Constraint::Free | Constraint::Strict(_) => Begins::Behind(self.parser.prefill()),
+        })
     }
 
     /// All fields as JSON, for hosts that read one text: strings, arrays and objects with the fields' names, with `grammar`,

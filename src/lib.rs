@@ -53,6 +53,7 @@
 //! | [`Stream`], [`Delta`], [`Ended`]; [`stream`] | an output as it comes in, what each piece adds, and what came of it |
 //! | [`Parser`] | the same for an output that is all there; as text, for another process |
 //! | [`grammar`] | grammars of JSON schemas, in the dialects of several engines; what a grammar allows |
+//! | [`Matcher`]; [`matcher`] | what may come next in an output, and what must |
 //! | [`Session`], [`Next`]; [`next`] | the next turn: what to send behind an output |
 //! | [`Segments`], [`Origin`]; [`segments`] | whose text each byte of a prompt is; masks for training |
 //! | [`api`] | requests and answers of chat completions, Responses and Messages |
@@ -103,6 +104,7 @@ pub mod internals;
 pub mod learnt;
 #[cfg(feature = "lint")]
 pub mod lint;
+pub mod matcher;
 pub mod message;
 #[cfg_attr(not(all(feature = "next", feature = "segments")), allow(dead_code))]
 mod messages;
@@ -122,6 +124,7 @@ pub use chat::{ChatTemplate, Params, TemplateOptions};
 pub use chatparse_base::{Error, ErrorKind, Place, Result};
 #[doc(inline)]
 pub use chatparse_stream::Parser;
+pub use matcher::Matcher;
 pub use message::{Delta, DeltaKind, GrammarStyle, Message, Request, Status, Tool, ToolCall};
 #[cfg(feature = "next")]
 pub use next::{Next, Session};

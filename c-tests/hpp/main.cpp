@@ -291,6 +291,12 @@ static void formats() {
   builder.add_rule("root", open + " " + city);
   const auto grammar = builder.build();
   CHECK(chatparse::Grammar::check(grammar.text(), "<a>\"Oslo\"") == CHAT_GRAMMAR_VERDICT_ALLOWED);
+  auto matcher = chatparse::Matcher::from_grammar(grammar.text());
+  CHECK(matcher.forced() == "<a>\"Oslo\"" && matcher.can("<a>") && !matcher.can("<b>"));
+  const auto copy = matcher.clone();
+  CHECK(matcher.feed("<a>\"Os\"") == 6 && matcher.forced() == "lo\"" && matcher.allowed().words[1] == std::uint64_t{1} << ('l' - 64));
+  CHECK(matcher.feed("lo\"") == 3 && matcher.ended() && matcher.may_end() && !copy.may_end());
+  CHECK(made.matcher().feed("") == 0);
   const auto wide = chatparse::Grammar::from_json_schema(R"({"type": "array", "uniqueItems": true})");
   for (const auto &place : wide.report()) CHECK(place.kind == CHAT_FIDELITY_KIND_WIDENED && contains(place.pointer, "#"));
   CHECK(wide.report().size() == 1 && chatparse::schema_allows_string(R"({"type": "string"})"));

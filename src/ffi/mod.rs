@@ -66,6 +66,8 @@ pub mod grammar_builder;
 
 pub mod params;
 
+pub mod matcher;
+
 #[cfg(feature = "segments")]
 pub mod segments;
 
@@ -101,6 +103,7 @@ const _: () = {
     shared::<grammar::chat_grammar>();
     shared::<grammar_builder::chat_grammar_builder>();
     shared::<params::chat_params>();
+    shared::<matcher::chat_matcher>();
     #[cfg(feature = "segments")]
     shared::<segments::chat_segments>();
     shared::<parser::chat_parser>();

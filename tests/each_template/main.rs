@@ -9,6 +9,7 @@ mod broken;
 #[allow(dead_code, reason = "the properties of random input use the rest")]
 mod choices;
 mod declared;
+mod drafted;
 mod fitting;
 mod held;
 mod marked;
@@ -169,6 +170,23 @@ fn a_value_is_read_however_it_is_declared() {
 #[test]
 fn a_grammar_holds_calls_to_their_schemas() {
     run(|loaded, _, _| fitting::check(&loaded.template));
+}
+
+#[test]
+fn what_must_come_next_is_what_is_written() {
+    let shares = std::sync::Mutex::new(Vec::new());
+    run(|_, written, _| {
+        let (wrong, bytes, forced) = drafted::check(written);
+        shares.lock().expect("no test panics in it").push(100 * forced / bytes.max(1));
+        (wrong, bytes)
+    });
+    let mut shares = shares.into_inner().expect("no test panics in it");
+    shares.sort_unstable();
+    if let Some(median) = shares.get(shares.len() / 2) {
+        println!("forced bytes of calls: {median} % in the median template, {:?}", shares);
+        // The calls of this test have short values, and each argument may be left out.
+        assert!(*median >= 50, "{shares:?}");
+    }
 }
 
 #[test]

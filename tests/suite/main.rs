@@ -24,6 +24,7 @@ mod learn_only;
 mod limits;
 mod lint;
 mod marked;
+mod matcher;
 mod next;
 mod next_loops;
 mod nulls;

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import chatparse
 import pytest
 from chatparse import (
-    CallOrigin, DeltaKind, Dialect, FidelityKind, Grammar, GrammarBuilder, GrammarStyle, MaskPart, Origin, PartKind, RewriteReason, Template,
-    TriggerKind, Verdict,
+    CallOrigin, DeltaKind, Dialect, FidelityKind, Grammar, GrammarBuilder, GrammarStyle, InvalidArgumentError, MaskPart, Matcher, Origin, PartKind,
+    RewriteReason, Template, TriggerKind, Verdict,
 )
 from conftest import PIECES, REQUEST, SOURCE
 
@@ -212,6 +212,20 @@ def test_grammars_of_a_request(params):
     assert json.loads(params.grammar(Dialect.STRUCTURAL_TAG).text)["type"] == "structural_tag"
     assert params.parser().grammar(lazy=True).check(call) == Verdict.ALLOWED
     assert Template.builtin("chatml").params(HI).grammar().text == ""
+
+
+def test_the_next_bytes():
+    matcher = Matcher.from_grammar('root ::= "say " ("yes" | "yellow" | "\\u00e9")')
+    assert (matcher.forced, matcher.allowed, matcher.may_end) == (b"say ", b"s", False)
+    assert matcher.feed("say ") == 4 and matcher.allowed == b"y\xc3" and matcher.forced == b""
+    before = matcher.copy()
+    assert matcher.can(b"yell") and not matcher.can("yelp")
+    assert matcher.feed(b"yes!") == 3 and matcher.may_end and matcher.ended
+    assert before.feed("yell") == 4 and before.forced == b"ow" and not before.ended
+    with pytest.raises(InvalidArgumentError, match="root"):
+        Matcher.from_grammar("a ::= \"b\"")
+    free = Template.builtin("chatml").params(HI).matcher()
+    assert free.can("anything") and free.may_end
 
 
 def test_grammars_of_schemas():

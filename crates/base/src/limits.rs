@@ -188,8 +188,16 @@ pub const SHALLOW_GROUPS: usize = 64;
 /// Maximum number of symbols of a grammar that is read, with its repetitions unrolled.
 pub const GBNF_SYMBOLS: usize = 20_000_000;
 
-/// Steps for checking one text against a grammar. 10 KB of JSON against the grammar of any JSON value take 5 million.
-pub const CHECK_STEPS: usize = 100_000_000;
+/// Steps of a matcher for one byte, besides four for each that the grammar has: places at which the byte can stand, and what waits
+/// there. Grammars of requests are not ambiguous, and take less than the grammar has; others can be read in as many ways as the text is long.
+pub const MATCHER_WORK: usize = 1 << 12;
+
+/// Memory of what a matcher has found out, in bytes. What is more begins anew, with what is open, which may take half. A value of
+/// JSON takes some 100 bytes for each level; the calls of 200 tools 1 to 4 million.
+pub const MATCHER_BYTES: usize = 16 << 20;
+
+/// Maximum length of a text that must come next, in bytes. A constant of a schema may be longer; ask again behind it.
+pub const FORCED_BYTES: usize = 64 << 10;
 
 /// Maximum length of a sequence in a sequence, or of a choice in a choice, that is flattened. Longer ones stay shared: a
 /// list of two such lists must not double in memory with each level.

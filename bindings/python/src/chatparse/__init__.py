@@ -16,7 +16,7 @@ answers and grammar builders keep it. What a model writes is never an error; all
 
 from ._answer import Answer, Event
 from ._format import Expr, Node, Tree
-from ._grammar import Grammar, GrammarBuilder
+from ._grammar import Grammar, GrammarBuilder, Matcher
 from ._native import schema_allows_string, version
 from ._stream import Message, Stream
 from ._template import Params, Parser, Segments, Template
@@ -32,7 +32,7 @@ __version__ = version()
 __all__ = [
     "Answer", "Api", "CallOrigin", "Delta", "DeltaKind", "Diagnostic", "DiagnosticKind", "Dialect", "Error", "Event", "Expr",
     "Fidelity", "FidelityKind", "Grammar", "GrammarBuilder", "GrammarStyle", "InternalError", "InvalidArgumentError", "LimitError",
-    "MaskPart", "Match", "Media", "Message", "MessageDelimiter", "Node", "Origin", "Outcome", "Params", "ParseError", "Parser", "Part",
+    "MaskPart", "Match", "Matcher", "Media", "Message", "MessageDelimiter", "Node", "Origin", "Outcome", "Params", "ParseError", "Parser", "Part",
     "PartKind", "Report", "Rewrite", "RewriteReason", "SchemaError", "Segment", "Segments", "Span", "Stream", "Tag", "Template", "TemplateError",
     "Token", "ToolCall", "Tree", "Trigger", "TriggerKind", "ValueKind", "Verdict", "assistant_masks", "schema_allows_string", "version",
 ]

@@ -39,6 +39,51 @@ class Grammar(_native.Grammar):
         return Verdict(self.check_text(self.text, text))
 
 
+class Matcher(_native.Matcher):
+    """What may come next in an output, and what must. `Params.matcher` has that of a request, at the output's first byte. Has one user at
+    a time; copies are cheap, and may be used by other threads."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_grammar(cls, gbnf: str) -> Matcher:
+        """The matcher of a grammar, which must be GBNF."""
+        return cls.of_grammar(gbnf)
+
+    def feed(self, output: bytes | str) -> int:
+        """Goes on behind these bytes. Returns how many of them are allowed; if those are not all, it stands in front of the first that is
+        not."""
+        return self.take(output)
+
+    def can(self, output: bytes | str) -> bool:
+        """Whether all these bytes may come next."""
+        return self.allows(output)
+
+    @property
+    def allowed(self) -> bytes:
+        """The bytes that may come next, each once, in order."""
+        return self.get_allowed()
+
+    @property
+    def forced(self) -> bytes:
+        """The longest text that must come next; empty where there is a choice, or where the output may end."""
+        return self.get_forced()
+
+    @property
+    def may_end(self) -> bool:
+        """Whether the output may end here."""
+        return self.get_ends() > 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether the output must end here."""
+        return self.get_ends() > 1
+
+    def copy(self) -> Matcher:
+        """A copy at this place, to go back to."""
+        return Matcher.of_matcher(self)
+
+
 class GrammarBuilder(_native.GrammarBuilder):
     """Puts a grammar together. Each function that adds a rule returns the rule's actual name: refer to it by that. `root` is where the
     grammar starts."""

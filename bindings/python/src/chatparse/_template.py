@@ -14,7 +14,7 @@ from ._types import (
 
 if TYPE_CHECKING:
     from ._format import Like, Tree
-    from ._grammar import Grammar
+    from ._grammar import Grammar, Matcher
     from ._stream import Message, Stream
 
 
@@ -190,6 +190,12 @@ class Params(_native.Params):
         from ._grammar import Grammar
 
         return Grammar.of_params(self, dialect or 0)
+
+    def matcher(self) -> Matcher:
+        """What may come next in the output, and what must. Each call makes it anew; keep it, and copy it."""
+        from ._grammar import Matcher
+
+        return Matcher.of_params(self)
 
     @property
     def grammar_lazy(self) -> bool:

@@ -1,7 +1,7 @@
 /* Grammars, and what puts them together. */
 #include "native.h"
 
-PyTypeObject *grammar_type, *builder_type;
+PyTypeObject *grammar_type, *builder_type, *matcher_type;
 
 FREED_BY(grammar, chat_grammar_free)
 VIEW(grammar, text)
@@ -130,6 +130,95 @@ static PyObject *grammar_of_builder(PyObject *type, PyObject *arguments) {
   return wrap(type, status, error, made);
 }
 
+/* The interpreter's lock stays with a matcher's calls, too. */
+FREED_BY(matcher, chat_matcher_free)
+
+static PyObject *matcher_of_params(PyObject *type, PyObject *arguments) {
+  PyObject *params;
+  if (!PyArg_ParseTuple(arguments, "O!", params_type, &params)) return NULL;
+  chat_matcher *made = NULL;
+  chat_error *error = NULL;
+  chat_status status;
+  UNLOCKED(chat_params_matcher(HANDLE(params), &made, &error));
+  return wrap(type, status, error, made);
+}
+
+static PyObject *matcher_of_grammar(PyObject *type, PyObject *arguments) {
+  Text grammar;
+  if (!PyArg_ParseTuple(arguments, "O&", text_from, &grammar)) return NULL;
+  chat_matcher *made = NULL;
+  chat_error *error = NULL;
+  chat_status status;
+  UNLOCKED(chat_matcher_new(grammar.data, grammar.len, &made, &error));
+  text_done(&grammar);
+  return wrap(type, status, error, made);
+}
+
+static PyObject *matcher_of_matcher(PyObject *type, PyObject *arguments) {
+  PyObject *matcher;
+  if (!PyArg_ParseTuple(arguments, "O!", matcher_type, &matcher)) return NULL;
+  chat_matcher *made = NULL;
+  chat_error *error = NULL;
+  const chat_status status = chat_matcher_clone(HANDLE(matcher), &made, &error);
+  return wrap(type, status, error, made);
+}
+
+static PyObject *matcher_take(PyObject *self, PyObject *arguments) {
+  Text bytes;
+  if (!PyArg_ParseTuple(arguments, "O&", text_from, &bytes)) return NULL;
+  size_t taken;
+  chat_error *error = NULL;
+  const chat_status status = chat_matcher_feed(HANDLE(self), bytes.data, bytes.len, &taken, &error);
+  text_done(&bytes);
+  return status == CHAT_STATUS_OK ? PyLong_FromSize_t(taken) : fail(status, error);
+}
+
+static PyObject *matcher_allows(PyObject *self, PyObject *arguments) {
+  Text bytes;
+  if (!PyArg_ParseTuple(arguments, "O&", text_from, &bytes)) return NULL;
+  const bool can = chat_matcher_can(HANDLE(self), bytes.data, bytes.len);
+  text_done(&bytes);
+  return PyBool_FromLong(can);
+}
+
+static PyObject *matcher_get_allowed(PyObject *self, PyObject *none) {
+  chat_byte_set set;
+  chat_error *error = NULL;
+  (void)none;
+  const chat_status status = chat_matcher_allowed(HANDLE(self), &set, &error);
+  if (status != CHAT_STATUS_OK) return fail(status, error);
+  char bytes[256];
+  Py_ssize_t count = 0;
+  for (unsigned byte = 0; byte < 256; byte++)
+    if (set.words[byte / 64] >> (byte % 64) & 1) bytes[count++] = (char)byte;
+  return PyBytes_FromStringAndSize(bytes, count);
+}
+
+static PyObject *matcher_get_forced(PyObject *self, PyObject *none) {
+  (void)none;
+  const size_t len = chat_matcher_forced(HANDLE(self), NULL, 0);
+  PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)len);
+  if (bytes) chat_matcher_forced(HANDLE(self), PyBytes_AsString(bytes), len);
+  return bytes;
+}
+
+static PyObject *matcher_get_ends(PyObject *self, PyObject *none) {
+  (void)none;
+  return PyLong_FromLong(chat_matcher_may_end(HANDLE(self)) + chat_matcher_ended(HANDLE(self)));
+}
+
+static PyMethodDef matcher_methods[] = {
+  MAKES(matcher, of_params),
+  MAKES(matcher, of_grammar),
+  MAKES(matcher, of_matcher),
+  ARGUMENTS(matcher, take),
+  ARGUMENTS(matcher, allows),
+  NO_ARGUMENTS(matcher, get_allowed),
+  NO_ARGUMENTS(matcher, get_forced),
+  NO_ARGUMENTS(matcher, get_ends),
+  {NULL, NULL, 0, NULL},
+};
+
 static PyMethodDef builder_methods[] = {
   MAKES(builder, begin),
   {"put_rule", builder_add_rule, METH_VARARGS, NULL},
@@ -153,5 +242,6 @@ static PyMethodDef grammar_methods[] = {
 
 int add_grammar(PyObject *module) {
   if (add_type(module, "chatparse._native.Grammar", &grammar_type, grammar_dealloc, grammar_methods) < 0) return -1;
+  if (add_type(module, "chatparse._native.Matcher", &matcher_type, matcher_dealloc, matcher_methods) < 0) return -1;
   return add_type(module, "chatparse._native.GrammarBuilder", &builder_type, builder_dealloc, builder_methods);
 }

@@ -18,7 +18,7 @@ typedef struct {
 
 #define HANDLE(object) (((Handle *)(object))->handle)
 
-extern PyTypeObject *template_type, *params_type, *parser_type, *segments_type, *grammar_type, *builder_type, *message_type, *stream_type,
+extern PyTypeObject *template_type, *params_type, *parser_type, *segments_type, *grammar_type, *builder_type, *matcher_type, *message_type, *stream_type,
   *expr_builder_type, *tree_type, *answer_type;
 
 /* Make the types of a file, and put them into the module; -1 with an exception set where that fails. */

@@ -31,11 +31,8 @@ fn print_tree(text: &str, dialect: Dialect, begins: Begins) -> Result<Printed> {
         }
         Begins::At(triggers) => {
             let words = words(&tree, triggers, &mut printed.report);
-            if words.is_empty() {
-                let any = Node::Class(Chars::all()).repeat(0, None);
-                tree.root = tree.add("root", any);
-            } else if dialect != Dialect::StructuralTag {
-                tree.behind_words(&words);
+            if words.is_empty() || dialect != Dialect::StructuralTag {
+                behind(&mut tree, &words);
             }
             printed.text = match dialect {
                 Dialect::Lark => lark::print(&tree)?,
@@ -46,6 +43,22 @@ fn print_tree(text: &str, dialect: Dialect, begins: Begins) -> Result<Printed> {
         }
     }
     Ok(printed)
+}
+
+/// With the free text in front of the triggers.
+pub(super) fn lazy(mut tree: Tree, triggers: &[Trigger]) -> Result<Tree> {
+    let words = words(&tree, triggers, &mut Vec::new());
+    behind(&mut tree, &words);
+    Ok(tree)
+}
+
+fn behind(tree: &mut Tree, words: &[String]) {
+    if words.is_empty() {
+        let any = Node::Class(Chars::all()).repeat(0, None);
+        tree.root = tree.add("root", any);
+    } else {
+        tree.behind_words(words);
+    }
 }
 
 /// Prints [`Dialect::StructuralTagOld`] for a lazy format: the texts around its calls, and the schemas of their arguments.

@@ -24,8 +24,10 @@ mod terminals;
 pub use engines::print_old_tag;
 
 use crate::Trigger;
+use crate::matcher::Matcher;
 use crate::rules::builder::{Fidelity, FidelityKind, Grammar};
-use chatparse_base::Result;
+use crate::text::gbnf;
+use chatparse_base::{Error, Result, stack};
 
 /// A notation for grammars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +113,40 @@ impl Grammar {
         }
         engines::print(&self.text, dialect, begins)
     }
+
+    /// The grammar of what a model writes as a machine that is fed bytes, at the output's beginning. Without a text, it allows any.
+    ///
+    /// ```
+    /// use chatparse::grammar::{self, Begins};
+    /// let schema = serde_json::json!({"enum": ["celsius", "fahrenheit"]});
+    /// let mut matcher = grammar::from_json_schema(&schema)?.matcher(Begins::Behind(""))?;
+    /// assert_eq!(matcher.forced(), b"\"");
+    /// assert_eq!(matcher.feed(b"\"f")?, 2);
+    /// assert_eq!(matcher.forced(), b"ahrenheit\"");
+    /// # Ok::<(), chatparse::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Grammar::print_output`].
+    pub fn matcher(&self, begins: Begins) -> Result<Matcher> {
+        if self.text.is_empty() {
+            return Matcher::of_any_text();
+        }
+        // The tree nests as deep as the grammar's groups do.
+        stack::deep(|| {
+            let (_, tree) = gbnf::both(&self.text)?;
+            match begins {
+                Begins::At(triggers) => Matcher::of(&engines::lazy(tree, triggers)?),
+                Begins::Behind(text) => {
+                    let mut matcher = Matcher::of(&tree)?;
+                    if matcher.feed(text.as_bytes())? < text.len() {
+                        return Err(Error::invalid(format!("grammar: it does not allow the text {text:?}")));
+                    }
+                    Ok(matcher)
+                }
+            }
+        })
+    }
 }
 
 fn widened(message: String) -> Fidelity {
@@ -121,9 +157,14 @@ fn widened(message: String) -> Fidelity {
 #[cfg(not(feature = "dialects"))]
 mod engines {
     use crate::Trigger;
+    use crate::text::tree::Tree;
     use crate::{Begins, Dialect, Printed};
     use chatparse_base::{Error, Result};
     use chatparse_peg::Arena;
+
+    pub(super) fn lazy(_: Tree, _: &[Trigger]) -> Result<Tree> {
+        Err(Error::invalid("this build of the library has no matcher of a lazy grammar: it has no `dialects`"))
+    }
 
     pub(super) fn print(_: &str, dialect: Dialect, _: Begins) -> Result<Printed> {
         Err(Error::invalid(format!("this build of the library writes no {}: it has no `dialects`", dialect.name())))

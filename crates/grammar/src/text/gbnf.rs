@@ -31,6 +31,14 @@ pub(crate) fn tree(text: &str) -> Result<Tree> {
     read(text, true).map(|(_, tree)| tree)
 }
 
+/// Both, on the caller's stack.
+///
+/// # Errors
+/// As [`rules`].
+pub(crate) fn both(text: &str) -> Result<(Rules, Tree)> {
+    read_to(text, true, limits::GBNF_DEPTH)
+}
+
 /// Both; the tree is empty where none is wanted.
 fn read(text: &str, wants_tree: bool) -> Result<(Rules, Tree)> {
     on_a_stack_that_will_do(|depth| read_to(text, wants_tree, depth))

@@ -1,6 +1,6 @@
 //! Generates random texts that a grammar allows.
 
-use crate::text::earley::Recogniser;
+use crate::matcher::recogniser::Recogniser;
 use crate::text::unrolled::{Rules, Symbol};
 use chatparse_base::chars::Chars;
 

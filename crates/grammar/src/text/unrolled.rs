@@ -1,6 +1,5 @@
 //! A grammar whose groups and repetitions are rules: as llama.cpp checks it, and as texts are checked.
 
-use crate::text::fixpoint::{Fact, Fixpoint};
 use chatparse_base::chars::Chars;
 
 /// A grammar with its groups and repetitions unrolled into rules.
@@ -23,26 +22,6 @@ pub(crate) enum Symbol {
 pub(crate) type Alternatives = Vec<Vec<Symbol>>;
 
 impl Rules {
-    /// By rule: whether it may be empty.
-    pub fn nullable(&self) -> Vec<bool> {
-        let mut facts = Fixpoint::of_rules(self.rules.len());
-        for (rule, alternatives) in self.rules.iter().enumerate() {
-            let mut ways = Vec::new();
-            for alternative in alternatives {
-                let used = alternative.iter().map(|symbol| match symbol {
-                    Symbol::Char(_) => None,
-                    Symbol::Rule(used) => Some(Fact::Number(*used as usize)),
-                });
-                // With a character, it is not empty.
-                let used: Option<Vec<Fact>> = used.collect();
-                ways.extend(used.map(|used| facts.all(used)));
-            }
-            let any = facts.any(ways);
-            facts.follows(rule, any);
-        }
-        facts.solve()
-    }
-
     /// As llama.cpp sees it: a rule does not count as nullable if its alternatives consist only of nullable rules. So it
     /// accepts `("a"? "b"?)*`, which its own grammars contain.
     pub fn has_left_recursion(&self) -> bool {

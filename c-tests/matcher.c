@@ -1,0 +1,57 @@
+// What may come next in an output, and what must.
+#include "support.h"
+
+static const char REQUEST[] =
+    "{\"messages\": [{\"role\": \"user\", \"content\": \"Rain?\"}], \"tool_choice\": \"required\", \"enable_thinking\": false, \"tools\": [{\"type\": \"function\","
+    "\"function\": {\"name\": \"weather\", \"parameters\": {\"type\": \"object\", \"properties\": {\"city\": {\"type\": \"string\"}}, \"required\": [\"city\"]}}}]}";
+
+static size_t fed(chat_matcher *matcher, const char *text) {
+  size_t taken = 99;
+  OK(chat_matcher_feed(matcher, text, strlen(text), &taken, &error));
+  return taken;
+}
+
+static bool forces(const chat_matcher *matcher, const char *text) {
+  char bytes[200];
+  const size_t len = chat_matcher_forced(matcher, bytes, sizeof(bytes));
+  CHECK(len == chat_matcher_forced(matcher, NULL, 0));
+  return len == strlen(text) && memcmp(bytes, text, len) == 0;
+}
+
+static void grammar(void) {
+  chat_matcher *matcher = NULL, *copy = NULL;
+  chat_byte_set bytes;
+  OK(chat_matcher_new(TEXT("root ::= \"say \" (\"yes\" | \"yellow\" | \"\u00e9\")"), &matcher, &error));
+  CHECK(forces(matcher, "say ") && !chat_matcher_may_end(matcher));
+  CHECK(fed(matcher, "say ") == 4 && forces(matcher, ""));
+  OK(chat_matcher_allowed(matcher, &bytes, &error));
+  CHECK(bytes.words[0] == 0 && bytes.words[1] == UINT64_C(1) << ('y' - 64) && bytes.words[2] == 0);
+  CHECK(bytes.words[3] == UINT64_C(1) << (0xc3 - 192));
+  CHECK(chat_matcher_can(matcher, TEXT("yel")) && !chat_matcher_can(matcher, TEXT("yek")));
+  OK(chat_matcher_clone(matcher, &copy, &error));
+  CHECK(fed(matcher, "yex") == 2 && fed(matcher, "s") == 1);
+  CHECK(chat_matcher_may_end(matcher) && chat_matcher_ended(matcher) && fed(matcher, "s") == 0);
+  CHECK(fed(copy, "\xc3") == 1 && forces(copy, "\xa9") && !chat_matcher_ended(copy));
+  chat_matcher_free(matcher);
+  chat_matcher_free(copy);
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "\"b\"", chat_matcher_new(TEXT("a ::= b"), &matcher, &error));
+}
+
+static void request(void) {
+  chat_params *params = builtin_params("qwen3-coder", REQUEST);
+  chat_matcher *matcher = NULL;
+  OK(chat_params_matcher(params, &matcher, &error));
+  chat_params_free(params);
+  CHECK(forces(matcher, "<") && !chat_matcher_may_end(matcher));
+  char bytes[200];
+  CHECK(fed(matcher, "<tool_call>\n<function=weather>\n<parameter=city>\nOslo\n</parameter>\n</f") > 0);
+  const size_t len = chat_matcher_forced(matcher, bytes, 7);
+  CHECK(len >= 7 && memcmp(bytes, "unction", 7) == 0);
+  chat_matcher_free(matcher);
+}
+
+int main(void) {
+  grammar();
+  request();
+  return 0;
+}

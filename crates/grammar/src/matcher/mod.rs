@@ -1,0 +1,152 @@
+//! What may come next: a grammar as a machine that is fed bytes.
+//!
+//! `program` writes the tree of rules, from which all dialects are printed, as steps; `cache` follows them, for all ways to read an
+//! output at once, and keeps what it found; `recogniser` checks whole texts.
+
+mod cache;
+mod program;
+pub(crate) mod recogniser;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::text::tree::{Node, Tree};
+use cache::{Cache, Only};
+use chatparse_base::bytes::Bytes;
+use chatparse_base::chars::Chars;
+use chatparse_base::{Result, limits};
+use program::Program;
+
+/// A grammar at a place of an output: what may come next, and what must.
+///
+/// A byte costs the same wherever it stands, and little where the output has been in the same state before. Clones are cheap: keep
+/// one as a checkpoint to go back to. They share what they have found out, behind a lock that is held for one call.
+///
+/// An output may be cut anywhere, also inside of a character.
+#[derive(Clone)]
+pub struct Matcher {
+    program: Arc<Program>,
+    cache: Arc<Mutex<Cache>>,
+    at: u32,
+}
+
+/// A set of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ByteSet(Bytes);
+
+impl ByteSet {
+    /// Whether the byte is in it.
+    pub fn has(&self, byte: u8) -> bool {
+        self.0.contains(byte)
+    }
+
+    /// Its bytes, in order.
+    pub fn iter(&self) -> impl Iterator<Item = u8> {
+        (0..=u8::MAX).filter(|byte| self.has(*byte))
+    }
+
+    /// As bits: byte `b` is bit `b % 64` of word `b / 64`.
+    pub fn words(&self) -> [u64; 4] {
+        self.0.words()
+    }
+}
+
+impl Matcher {
+    /// Of a tree, at its beginning.
+    pub(crate) fn of(tree: &Tree) -> Result<Matcher> {
+        let program = Program::of(tree)?;
+        let cache = Mutex::new(Cache::new(&program)?);
+        Ok(Matcher { program: Arc::new(program), cache: Arc::new(cache), at: 0 })
+    }
+
+    /// Allows every text.
+    pub(crate) fn of_any_text() -> Result<Matcher> {
+        let any = Node::Class(Chars::all()).repeat(0, None);
+        Matcher::of(&Tree { names: vec!["root".into()], rules: vec![any], root: 0 })
+    }
+
+    fn cache(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where the bytes lead to, and how many of them the grammar allows; a cache of its own, if the shared one became full.
+    fn run(&self, bytes: &[u8]) -> Result<(u32, usize, Option<Cache>)> {
+        let (mut at, mut own) = (self.at, None);
+        let mut shared = self.cache();
+        for (taken, byte) in bytes.iter().enumerate() {
+            let cache = own.as_mut().unwrap_or(&mut *shared);
+            match cache.next(&self.program, at, *byte)? {
+                Some(next) => at = next,
+                None => return Ok((at, taken, own)),
+            }
+            if cache.is_full() {
+                let (fresh, next) = cache.only_with(&self.program, at)?;
+                (own, at) = (Some(fresh), next);
+            }
+        }
+        Ok((at, bytes.len(), own))
+    }
+
+    /// Goes on behind these bytes of the output. Returns how many of them the grammar allows; if those are not all, the matcher stands
+    /// in front of the first that it does not allow.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Limit`] where one byte can be read in too many ways, or where too much is open; the matcher is unchanged.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<usize> {
+        let (at, taken, own) = self.run(bytes)?;
+        self.at = at;
+        if let Some(own) = own {
+            self.cache = Arc::new(Mutex::new(own));
+        }
+        Ok(taken)
+    }
+
+    /// Whether all these bytes may come next. Where [`Matcher::feed`] would fail they may not.
+    pub fn can(&self, bytes: &[u8]) -> bool {
+        self.run(bytes).is_ok_and(|(_, taken, _)| taken == bytes.len())
+    }
+
+    /// The bytes that may come next.
+    pub fn allowed(&self) -> ByteSet {
+        ByteSet(self.cache().allowed(&self.program, self.at))
+    }
+
+    /// The longest text that must come next, up to 64 KB; empty where there is a choice, or where the output may end.
+    pub fn forced(&self) -> Vec<u8> {
+        let (mut at, mut text) = (self.at, Vec::new());
+        let mut cache = self.cache();
+        if let Only::Byte(_) = cache.only(at) {
+            text.reserve(64);
+        }
+        while let Only::Byte(byte) = cache.only(at)
+            && text.len() < limits::FORCED_BYTES
+            && let Ok(Some(next)) = cache.next(&self.program, at, byte)
+        {
+            text.push(byte);
+            at = next;
+        }
+        text
+    }
+
+    /// Whether the output may end here.
+    pub fn may_end(&self) -> bool {
+        self.cache().may_end(self.at)
+    }
+
+    /// Whether the output must end here.
+    pub fn ended(&self) -> bool {
+        let cache = self.cache();
+        cache.may_end(self.at) && cache.only(self.at) == Only::End
+    }
+
+    /// The memory in bytes, about, of this matcher and its clones.
+    pub fn bytes(&self) -> usize {
+        self.program.bytes() + self.cache().used()
+    }
+}
+
+impl fmt::Debug for Matcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Matcher").field("forced", &self.forced().escape_ascii().to_string()).finish_non_exhaustive()
+    }
+}

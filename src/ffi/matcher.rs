@@ -1,0 +1,157 @@
+//! The next bytes of an output: what may come, and what must.
+
+use std::ffi::c_char;
+use std::mem::MaybeUninit;
+
+use super::error::chat_error;
+use super::guard::{Guarded, answer, filled, guard};
+use super::params::chat_params;
+use super::ptr::{give, required};
+use super::status::chat_status;
+use super::text::{self, utf8};
+use chatparse_base::Result;
+use chatparse_grammar::{Matcher, Recogniser};
+
+/// What an output is held to, at a place of it: feed it what the model writes, and it says which bytes may come next, and which text
+/// must. For engines without grammars of their own, and for drafts: a text that must come needs no model.
+///
+/// A byte costs the same wherever it stands. A clone is cheap, and serves as a checkpoint. One thread at a time may feed it; clones may
+/// be used by several.
+pub struct chat_matcher(Guarded<Matcher>);
+
+/// A set of bytes: byte `b` is in it if bit `b % 64` of word `b / 64` is set.
+#[repr(C)]
+pub struct chat_byte_set {
+    /// The bits.
+    pub words: [u64; 4],
+}
+
+fn made(matcher: Matcher) -> *mut chat_matcher {
+    give(chat_matcher(Guarded::new(matcher)))
+}
+
+/// Makes the matcher of a request, at the output's first byte, behind the prompt. With a lazy grammar, the text in front of a trigger is
+/// free; without a grammar, any text is. Each call makes it anew, which takes as long as making the grammar.
+///
+/// Errors: `CHAT_STATUS_LIMIT`; `CHAT_STATUS_INVALID_ARGUMENT` for a lazy grammar in a library without other dialects than GBNF.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_matcher(
+    params: Option<&chat_params>,
+    out: Option<&mut MaybeUninit<*mut chat_matcher>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    filled(params, "params", out, error, |params| Ok(made(params.params().matcher()?)))
+}
+
+/// Makes the matcher of a grammar in GBNF.
+///
+/// Errors: as `chat_grammar_check`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_matcher_new(
+    grammar: *const c_char,
+    grammar_len: usize,
+    out: Option<&mut MaybeUninit<*mut chat_matcher>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let out = required(out, "out")?;
+        // SAFETY: the caller's text, by the contract.
+        let grammar = unsafe { utf8(grammar, grammar_len, "grammar") }?;
+        out.write(made(Recogniser::new(grammar)?.matcher()));
+        Ok(())
+    })
+}
+
+/// Goes on behind these bytes of the output, which may be cut anywhere, and puts into `*taken` how many of them are allowed. If those
+/// are not all, the matcher stands in front of the first that is not.
+///
+/// Errors: `CHAT_STATUS_LIMIT` where the grammar can be read in too many ways, or too much is open; the matcher is unchanged.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_matcher_feed(
+    matcher: Option<&mut chat_matcher>,
+    bytes: *const c_char,
+    bytes_len: usize,
+    taken: Option<&mut MaybeUninit<usize>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    filled(matcher, "matcher", taken, error, |matcher| {
+        // SAFETY: the caller's bytes, by the contract.
+        let bytes = unsafe { text::bytes(bytes, bytes_len, "bytes") }?;
+        matcher.0.change(|matcher| matcher.feed(bytes))
+    })
+}
+
+/// Returns whether all these bytes may come next. False where a feed would fail.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_matcher_can(
+    matcher: Option<&chat_matcher>,
+    bytes: *const c_char,
+    bytes_len: usize,
+) -> bool {
+    asked(matcher, |matcher| {
+        // SAFETY: the caller's bytes, by the contract.
+        let bytes = unsafe { text::bytes(bytes, bytes_len, "bytes") }?;
+        Ok(matcher.can(bytes))
+    })
+}
+
+/// Fills `*out` with the bytes that may come next.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_matcher_allowed(
+    matcher: Option<&chat_matcher>,
+    out: Option<&mut MaybeUninit<chat_byte_set>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    filled(matcher, "matcher", out, error, |matcher| Ok(chat_byte_set { words: matcher.0.get()?.allowed().words() }))
+}
+
+/// Finds the longest text that must come next, up to 64 KiB: none where there is a choice, or where the output may end. It may end inside
+/// of a character. Fills the first `capacity` bytes of `out`, and returns how many there are. `out` may be NULL if `capacity` is 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_matcher_forced(
+    matcher: Option<&chat_matcher>,
+    out: *mut c_char,
+    capacity: usize,
+) -> usize {
+    asked(matcher, |matcher| {
+        let forced = matcher.forced();
+        let count = if out.is_null() { 0 } else { capacity.min(forced.len()) };
+        if count > 0 {
+            // SAFETY: the caller's array has `capacity` places, by the contract.
+            unsafe { std::ptr::copy_nonoverlapping(forced.as_ptr(), out.cast(), count) };
+        }
+        Ok(forced.len())
+    })
+}
+
+/// Returns whether the output may end here.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_matcher_may_end(matcher: Option<&chat_matcher>) -> bool {
+    asked(matcher, |matcher| Ok(matcher.may_end()))
+}
+
+/// Returns whether the output must end here.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_matcher_ended(matcher: Option<&chat_matcher>) -> bool {
+    asked(matcher, |matcher| Ok(matcher.ended()))
+}
+
+fn asked<T: Default>(matcher: Option<&chat_matcher>, body: impl FnOnce(&Matcher) -> Result<T>) -> T {
+    answer(|| matcher.and_then(|matcher| body(matcher.0.get().ok()?).ok()).unwrap_or_default())
+}
+
+/// Copies a matcher, with its place: to go back to, or for another output of the same request. Copies share what they have found out.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_matcher_clone(
+    matcher: Option<&chat_matcher>,
+    out: Option<&mut MaybeUninit<*mut chat_matcher>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    filled(matcher, "matcher", out, error, |matcher| Ok(made(matcher.0.get()?.clone())))
+}
+
+/// Frees the matcher.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_matcher_free(matcher: Option<Box<chat_matcher>>) {
+    drop(matcher);
+}
