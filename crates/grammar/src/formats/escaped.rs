@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use smol_str::{SmolStr, format_smolstr};
 
-use crate::regular::{Spelling, characters, literal};
+use crate::regular::{Spelling, characters, item, literal};
 use crate::rules::builder::{Builder, Fidelity, FidelityKind};
 use crate::rules::primitive::quoted;
 use crate::rules::rule::Rule;
@@ -91,10 +91,14 @@ fn escaped(rules: &mut Builder, node: &Node, name: &mut dyn FnMut(&mut Builder, 
         }
         Node::Class(chars) => characters(rules, chars, Spelling::JsonString),
         Node::Rule(to) => Rule::Reference(name(rules, *to)),
-        Node::Sequence(parts) => Rule::joined(parts.iter().map(|part| escaped(rules, part, name)).collect::<Vec<_>>()),
-        Node::Choice(branches) => {
-            Rule::Choice(branches.iter().map(|branch| escaped(rules, branch, name)).collect()).group()
+        Node::Sequence(parts) => {
+            let parts = parts.iter().map(|part| match escaped(rules, part, name) {
+                choice @ Rule::Choice(_) => choice.group(),
+                part => part,
+            });
+            Rule::joined(parts.collect::<Vec<_>>())
         }
-        Node::Repeat(body, min, max) => escaped(rules, body, name).group().repeat(*min, *max),
+        Node::Choice(branches) => Rule::Choice(branches.iter().map(|branch| escaped(rules, branch, name)).collect()),
+        Node::Repeat(body, min, max) => item(escaped(rules, body, name)).repeat(*min, *max),
     }
 }
