@@ -2,7 +2,7 @@
 
 use chatparse::grammar::{FidelityKind, Grammar, Recogniser, from_json_schema, valid};
 use chatparse::internals::grammar::Walk;
-use chatparse::internals::grammar::{Builder, Rule};
+use chatparse::internals::grammar::{Builder, Rule, Undeclared};
 use chatparse::{ChatTemplate, ErrorKind, Request};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -254,7 +254,7 @@ fn listed_values() {
 fn a_tools_arguments_are_those_that_it_declares() {
     let parameters = json!({"type": "object", "properties": {"a": {"properties": {"b": {}}, "type": "object"}, "m": {"type": "object"}}});
     let mut builder = Builder::new();
-    let rule = builder.add_parameters("f", &parameters);
+    let rule = builder.add_schema_within("f", &parameters, &parameters, Undeclared::LeftOut).unwrap();
     builder.add_rule("root", Rule::Reference(rule));
     let grammar = builder.finish();
     let recogniser = Recogniser::new(&grammar.text).unwrap();
