@@ -160,7 +160,9 @@ fn idle(row: &Row, value: String, beside: Option<String>, body: &Body, made: &Va
         // There is nothing of the kind.
         || is(&["hosted_tools"]) && has(&["plain", "for_training"])
         || is(&["media_marker"]) && has(&["parts"])
-        || is(&["nearly_json", "calls_in_reasoning"]) && has(&["tool_choice"])
+        || is(&["nearly_json", "calls_in_reasoning=llama.cpp"]) && has(&["tool_choice"])
+        // llama.cpp's grammars allow further calls of some models.
+        || is(&["parallel_tool_calls"]) && has(&["grammar_style"])
 }
 
 fn number(variable: &str, default: usize) -> usize {
