@@ -23,6 +23,8 @@ pub fn notes(template: &Template, request: &Request, spec: &FormatSpec, prompt: 
     note(!request.grammar.is_empty(), "grammar", "is no part of the params; the host gives it to its sampler");
     let spaced = request.json_spacing != JsonSpacing::Template && !spec.is_faithful();
     note(spaced, "json_spacing", "grammars in llama.cpp's style have its white space");
+    let goes_on = request.json_spacing != JsonSpacing::Template && spec.is_faithful() && spec.goes_on();
+    note(goes_on, "json_spacing", "an answer that goes on may have any white space");
     let as_given = "a plain request shows the messages as they are";
     let malformed = request.malformed_arguments != MalformedArguments::Keep;
     note(is_plain && malformed, "malformed_arguments", as_given);

@@ -83,9 +83,9 @@ fn grammars_have_the_names_and_classes_of_llama_cpp() {
     let grammar = text_of(&p.finish(root));
     for line in [
         "root ::= u0 \"<-\" [\\x5Ea-z\\xE9\\U0001F600-]{2} .\n",
-        "u0 ::= u0-r u0-c*\n",
-        "u0-c ::= [<] (| [^\\x2D<] u0-r)\n",
-        "u0-r ::= [^<]*\n",
+        "p0 ::= [<] (| [^\\x2D<] r)\n",
+        "r ::= [^<]*\n",
+        "u0 ::= r p0*\n",
     ] {
         assert!(grammar.contains(line), "{line}{grammar}");
     }

@@ -1,9 +1,9 @@
 //! Faithful grammars of JSON schemas: what they allow and refuse, and what the report says of the rest.
 
-use chatparse::ErrorKind;
 use chatparse::grammar::{FidelityKind, Grammar, Recogniser, from_json_schema, valid};
 use chatparse::internals::grammar::Walk;
-use chatparse::internals::grammar::{Builder, Rule};
+use chatparse::internals::grammar::{Builder, Rule, Undeclared};
+use chatparse::{ChatTemplate, ErrorKind, Request};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -254,7 +254,7 @@ fn listed_values() {
 fn a_tools_arguments_are_those_that_it_declares() {
     let parameters = json!({"type": "object", "properties": {"a": {"properties": {"b": {}}, "type": "object"}, "m": {"type": "object"}}});
     let mut builder = Builder::new();
-    let rule = builder.add_parameters("f", &parameters);
+    let rule = builder.add_schema_within("f", &parameters, &parameters, Undeclared::LeftOut).unwrap();
     builder.add_rule("root", Rule::Reference(rule));
     let grammar = builder.finish();
     let recogniser = Recogniser::new(&grammar.text).unwrap();
@@ -263,6 +263,41 @@ fn a_tools_arguments_are_those_that_it_declares() {
     let closed: Vec<&str> =
         grammar.report.iter().filter(|entry| entry.message.contains("left out")).map(|entry| &*entry.pointer).collect();
     assert_eq!(closed, ["#/properties", "#/properties/a/properties"]);
+}
+
+#[test]
+fn arguments_in_a_string_hold_to_their_schema() {
+    let source = "{%- if tools -%}{{ tools|tojson }}{%- endif -%}{%- for m in messages -%}<|{{ m.role }}|>{%- for c in m.tool_calls -%}\
+        {%- set a = c.function.arguments -%}<call>{\"name\": \"{{ c.function.name }}\", \"arguments\": \
+        {{ (a if a is string else a|tojson)|tojson }}}</call>{%- endfor -%}{{ m.content }}<|end|>{%- endfor -%}\
+        {%- if add_generation_prompt -%}<|assistant|>{%- endif -%}";
+    let properties = json!({"city": {"type": "string"}, "days": {"type": "integer", "maximum": 9}});
+    let parameters = json!({"type": "object", "properties": properties, "required": ["city"]});
+    let tool = json!({"type": "function", "function": {"name": "look", "parameters": parameters}});
+    let body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": [tool], "tool_choice": "required"});
+    let request = Request::from_json(&body).unwrap();
+    let params = ChatTemplate::new(source, "", "").unwrap().params(&request).unwrap();
+    let recogniser = Recogniser::new(&params.grammar().text).unwrap();
+    assert!(params.grammar().report.iter().all(|entry| entry.kind != FidelityKind::Widened));
+    for (arguments, allowed) in [
+        (json!({"city": "a \"quote\", a \\, é and\n😀", "days": 3}), true),
+        (json!({"city": ""}), true),
+        (json!({"city": 3}), false),
+        (json!({"city": "", "days": 10}), false),
+        (json!({"days": 3}), false),
+        (json!("city"), false),
+    ] {
+        let arguments = arguments.to_string();
+        let output = format!(r#"<call>{{"name": "look", "arguments": {}}}</call>"#, json!(arguments));
+        let text = format!("{}{output}", params.parser.prefill());
+        assert_eq!(recogniser.accepts(&text), allowed, "{text}\n{}", params.grammar().text);
+        let read = params.parser.read(output.as_bytes(), false, false).unwrap().message;
+        assert!(!allowed || read.tool_calls[0].arguments == arguments, "{read:?}");
+    }
+    assert!(
+        !recogniser
+            .accepts(&format!(r#"{}<call>{{"name": "look", "arguments": "x"}}</call>"#, params.parser.prefill()))
+    );
 }
 
 #[test]

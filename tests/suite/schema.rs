@@ -244,28 +244,6 @@ fn repetitions_can_always_be_read() {
 }
 
 #[test]
-fn a_tool_may_have_anything_for_parameters() {
-    for (parameters, allowed) in [
-        (json!(null), "{}"),
-        (json!({}), "{}"),
-        (json!(true), "{}"),
-        (json!(false), "{}"),
-        (json!({"properties": {"extra": true}}), "{\"extra\":[1]}"),
-        (json!({"type": ["object", "null"]}), "{\"a\":1}"),
-        (json!({"type": "banana"}), "{\"a\":1}"),
-    ] {
-        let mut builder = Builder::with_style(GrammarStyle::LlamaCpp);
-        let rule = builder.add_parameters("tool", &parameters);
-        builder.add_rule("root", Rule::Reference(rule));
-        let grammar = builder.finish();
-        assert!(Recogniser::new(&grammar.text).unwrap().accepts(allowed), "{parameters}\n{}", grammar.text);
-        let has_report = parameters.is_boolean() || parameters["type"] == "banana";
-        assert_eq!(grammar.report.len(), usize::from(has_report), "{parameters}: {:?}", grammar.report);
-        assert!(grammar.report.iter().all(|entry| entry.schema == "tool" && entry.kind == REFUSED));
-    }
-}
-
-#[test]
 fn before_0_5_0_an_empty_schema_is_an_object() {
     let nested = json!({"properties": {"a": {}}, "required": ["a"]});
     for (schema, object, other) in [

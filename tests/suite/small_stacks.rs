@@ -2,7 +2,7 @@
 //! a value or an error.
 
 use chatparse::grammar::{Recogniser, from_json_schema, valid};
-use chatparse::internals::grammar::{Builder, Rule, Walk, schema};
+use chatparse::internals::grammar::{Builder, Rule, Undeclared, Walk, schema};
 use chatparse::internals::limits;
 use chatparse::internals::peg::{self, TagId};
 use chatparse::{ChatTemplate, Parser, Request, builtin, lint};
@@ -445,7 +445,7 @@ fn schemas_of_every_kind() {
     each(SMALL, &schemas(), |schema| {
         drop(from_json_schema(schema).map(|grammar| Recogniser::new(&grammar.text).is_ok()));
         let mut builder = Builder::new();
-        builder.add_parameters("f", schema);
+        drop(builder.add_schema_within("f", schema, schema, Undeclared::LeftOut));
         drop(builder.build());
         let value: Value = serde_json::from_str(&around("[", "", "]", 120)).unwrap();
         drop(valid::check(schema, &value));

@@ -3,9 +3,30 @@
 /// A row has for each option the number of its value; 0 is the default.
 pub type Picked = Vec<usize>;
 
-/// Covers all pairs: greedily, and the same in each run. `counts`: how many values each option has. `allowed`: whether two values
-/// may stand together, each an option and its value.
-pub fn pairs(counts: &[usize], allowed: &dyn Fn((usize, usize), (usize, usize)) -> bool) -> Vec<Picked> {
+/// Whether two values may stand together, each an option and its value.
+type Allowed<'a> = &'a dyn Fn((usize, usize), (usize, usize)) -> bool;
+
+/// So many random rows, the same in each run. Two of three options have their default.
+pub fn random(counts: &[usize], allowed: Allowed, rows: usize) -> Vec<Picked> {
+    let mut state = 1_u64;
+    let mut below = |bound: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % bound
+    };
+    let mut row = || {
+        let mut row = vec![0; counts.len()];
+        for option in 0..counts.len() {
+            let value = if below(3) == 0 { below(counts[option]) } else { 0 };
+            let fits = (0..option).all(|other| allowed((option, value), (other, row[other])));
+            row[option] = if fits { value } else { 0 };
+        }
+        row
+    };
+    (0..rows).map(|_| row()).collect()
+}
+
+/// Covers all pairs: greedily, and the same in each run. `counts`: how many values each option has.
+pub fn pairs(counts: &[usize], allowed: Allowed) -> Vec<Picked> {
     let mut open: Vec<[(usize, usize); 2]> = Vec::new();
     for a in 0..counts.len() {
         for b in a + 1..counts.len() {

@@ -149,7 +149,24 @@ fn call(template: &ChatTemplate, body: &Body, asked: &Asked) -> Result<(), Strin
     if asked.required && params.grammar().text.is_empty() && params.grammar().report.is_empty() {
         return Err("a call is required, and nothing asks the sampler for it".into());
     }
-    if let Some(reach) = reach(&params, &output).filter(|reach| *reach < needed) {
+    // Of compact JSON, the grammar has no blanks; those of the template's text it has.
+    let allows = |params: &Params, output: &str, needed: usize| {
+        let (mut text, mut needed) = (output.to_owned(), needed);
+        loop {
+            match reach(params, &text) {
+                Some(at) if at < needed => {
+                    match text[at..].starts_with([' ', '\n']) && body["json_spacing"] == "compact" {
+                        true => drop(text.remove(at)),
+                        false => return false,
+                    }
+                }
+                _ => return true,
+            }
+            needed -= 1;
+        }
+    };
+    if !allows(&params, &output, needed) {
+        let reach = reach(&params, &output).unwrap_or_default();
         return Err(format!("the grammar allows {:?} of {output:?}", &output[..reach.min(output.len())]));
     }
     if asked.required {
@@ -164,7 +181,7 @@ fn call(template: &ChatTemplate, body: &Body, asked: &Asked) -> Result<(), Strin
     let named = body["tool_choice"].is_object();
     if let Some((params, output)) = written(&all).filter(|_| !named) {
         let needed = end(&output, "qz3c");
-        let allowed = reach(&params, &output).is_none_or(|reach| reach >= needed);
+        let allowed = allows(&params, &output, needed);
         let strict = matches!(params.constraint, Constraint::Strict(_)) && body["grammar_style"].is_null();
         if allowed && !asked.parallel && strict {
             return Err(format!("one call is asked for, and the grammar allows {output:?}"));
@@ -216,7 +233,12 @@ fn answer(params: &Params, outputs: &Outputs, request: &Request) -> Result<(), S
     let Some((open, end)) = outputs.markers(params) else { return Ok(()) };
     let lines = ["\n", ""].into_iter().flat_map(|line| ["\n\n", "\n", ""].map(|space| (line, space)));
     let lines = lines.flat_map(|(line, space)| ["\n", ""].map(|open| (open, line, space)));
-    let written = lines.map(|(behind, line, space)| format!("{open}{behind}I know.{line}{end}{space}{whole}"));
+    // What opens reasoning may stand behind white space.
+    let lines = lines.flat_map(|lines| ["", "\n", " "].map(|front| (front, lines)));
+    let written = lines.map(|(front, (behind, line, space))| {
+        let front = if open.is_empty() { "" } else { front };
+        format!("{front}{open}{behind}I know.{line}{end}{space}{whole}")
+    });
     let read = |output: &str| params.parser.read(output.as_bytes(), false, false).expect("it is not strict");
     // Where an answer has a header, this is none.
     let written: Vec<String> = written.filter(|output| read(output).status == Status::Complete).collect();

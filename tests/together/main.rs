@@ -1,5 +1,6 @@
 //! Options of requests together: what holds alone holds in combination. `table` has the options, `cover` puts each pair of their
-//! values into a row, and the laws are here. `CHATPARSE_TEMPLATES`: with how many templates each pair is tried.
+//! values into a row, and the laws are here. `CHATPARSE_TEMPLATES`: with how many templates each pair is tried; `CHATPARSE_ROWS`: how
+//! many random rows there are besides.
 
 mod apis;
 mod cover;
@@ -150,7 +151,7 @@ fn idle(row: &Row, value: String, beside: Option<String>, body: &Body, made: &Va
         // Text may stand in front of a call anyway.
         || is(&["prose"]) && (has(&["grammar_style", "compat"]) || body["tool_choice"] != "required")
         // The same in other words.
-        || has(&["compat"]) && is(&["reasoning_format=none", "parallel_tool_calls=false", "grammar_style", "opening_again", "calls_in_reasoning", "nearly_json"])
+        || has(&["compat"]) && is(&["reasoning_format=none", "parallel_tool_calls=false", "grammar_style", "opening_again", "calls_in_reasoning", "bare_calls", "nearly_json"])
         || is(&["compat"])
         || is(&["for_training", "add_generation_prompt"]) && (has(&["for_training", "add_generation_prompt"]) || made["generation_prompt"] == "")
         || body["json_schema"] == body["response_format"]["json_schema"]["schema"] && body["json_schema"].is_object()
@@ -159,7 +160,9 @@ fn idle(row: &Row, value: String, beside: Option<String>, body: &Body, made: &Va
         // There is nothing of the kind.
         || is(&["hosted_tools"]) && has(&["plain", "for_training"])
         || is(&["media_marker"]) && has(&["parts"])
-        || is(&["nearly_json", "calls_in_reasoning"]) && has(&["tool_choice"])
+        || is(&["nearly_json", "calls_in_reasoning=llama.cpp"]) && has(&["tool_choice"])
+        // llama.cpp's grammars allow further calls of some models.
+        || is(&["parallel_tool_calls"]) && has(&["grammar_style"])
 }
 
 fn number(variable: &str, default: usize) -> usize {
@@ -235,6 +238,7 @@ const WORDS: &[&str] = &[
     "there is another tool \"look_up\"",
     // What transformers refuses, too.
     "continue_final_message: the template does not show the end of the last message",
+    "roles: \"fit\" cannot go with a plain request",
     // A plain request gives the template what it does not take: a tool without a function.
     "is not JSON serializable",
 ];
@@ -250,6 +254,8 @@ const REFUSED: &[[&str; 3]] = &[
     ["grammar=own", "tool_choice=allowed", "there is no tool"],
     ["continue_final_message=reasoning", "plain=true", "does not show the end"],
     ["continue_final_message=reasoning", "for_training=true", "does not show the end"],
+    ["roles=fit", "plain=true", "roles: \"fit\" cannot go with a plain request"],
+    ["roles=fit", "for_training=true", "roles: \"fit\" cannot go with a plain request"],
     ["json_schema=schema", "response_format=json_object", "response_format: json_schema asks for another answer"],
 ];
 
@@ -275,20 +281,23 @@ fn occurrences(text: &str, tokens: &[&str]) -> Vec<std::ops::Range<usize>> {
     spans
 }
 
-/// Rows that cover all pairs of values: for each option 0, or one more than its choice.
+/// Rows that cover all pairs of values, and random ones: for each option 0, or one more than its choice.
 fn covering(rows: &[Row]) -> Vec<cover::Picked> {
     let counts: Vec<usize> = rows.iter().map(|row| 1 + row.choices.len()).collect();
     let named = |(row, value): (usize, usize)| {
         (rows[row].name, if value == 0 { "" } else { rows[row].choices[value - 1].name.trim_matches('"') })
     };
-    cover::pairs(&counts, &|a, b| {
+    let allowed = |a, b| {
         let (a, b) = (named(a), named(b));
         let is = |[one, other, _]: &[&str; 3]| {
             let fits = |known: &str, (row, value): (&str, &str)| known == format!("{row}={value}");
             fits(one, a) && fits(other, b) || fits(one, b) && fits(other, a)
         };
         !REFUSED.iter().any(is)
-    })
+    };
+    let mut all = cover::pairs(&counts, &allowed);
+    all.extend(cover::random(&counts, &allowed, number("CHATPARSE_ROWS", 0)));
+    all
 }
 
 /// The bodies of the covering rows, and what is set in each.

@@ -83,7 +83,14 @@ pub fn run(screen: &mut Screen) -> Outcome {
             _ => {}
         }
         if !line.trim().is_empty() {
-            writeln!(screen, "{}", result(&line, &mut templates))?;
+            // Some readers take these for the end of a line.
+            let mut result = result(&line, &mut templates).to_string();
+            for (c, escaped) in [('\u{85}', "\\u0085"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")] {
+                if result.contains(c) {
+                    result = result.replace(c, escaped);
+                }
+            }
+            writeln!(screen, "{result}")?;
             screen.flush()?;
         }
     }

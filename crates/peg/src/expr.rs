@@ -125,6 +125,8 @@ pub enum Notation {
     Parts,
     /// As the child reads it, whatever the schema says.
     Unfollowed,
+    /// All, as JSON in a JSON string, with its quotes. llama.cpp's grammars have what the child reads.
+    Escaped,
 }
 
 /// How a format spells literals.

@@ -3,7 +3,7 @@
 
 use chatparse::ErrorKind;
 use chatparse::grammar::{Dialect, FidelityKind, Recogniser, from_json_schema, valid};
-use chatparse::internals::grammar::{Builder, Rule, Walk, schema};
+use chatparse::internals::grammar::{Builder, Rule, Undeclared, Walk, schema};
 use chatparse::internals::limits;
 use chatparse::message::number;
 use serde_json::{Map, Value, json};
@@ -141,10 +141,11 @@ pub fn case(bytes: &[u8]) {
         }
     }
     let mut builder = Builder::new();
-    let rule = builder.add_parameters("tool", &schema);
-    builder.add_rule("root", Rule::reference(rule));
-    let grammar = builder.build().unwrap_or_else(|error| panic!("{schema}: {error}"));
-    read(&schema, &grammar.text);
+    if let Ok(rule) = builder.add_schema_within("tool", &schema, &schema, Undeclared::LeftOut) {
+        builder.add_rule("root", Rule::reference(rule));
+        let grammar = builder.build().unwrap_or_else(|error| panic!("{schema}: {error}"));
+        read(&schema, &grammar.text);
+    }
 }
 
 fn read(schema: &Value, grammar: &str) -> Recogniser {

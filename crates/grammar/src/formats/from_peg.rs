@@ -4,6 +4,7 @@
 //! each state. Look aheads are dropped, because a grammar cannot express them; so it may allow a little more than the parser
 //! does.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use serde_json::Value;
@@ -11,12 +12,13 @@ use smol_str::{SmolStr, format_smolstr};
 
 use crate::faithful::{Undeclared, Writing};
 use crate::formats::automaton::Automaton;
+use crate::formats::escaped::Escaped;
 use crate::formats::nullable::{Nullable, may_be_string, written};
 use crate::formats::states::States;
 use crate::rules::builder::{Builder, Fidelity, FidelityKind, Grammar};
 use crate::rules::class::{class, string_character};
 use crate::rules::primitive::no_character;
-use crate::rules::rule::Rule;
+use crate::rules::rule::{Rule, distinct};
 use crate::schema;
 use chatparse_base::limits;
 use chatparse_message::GrammarStyle;
@@ -43,6 +45,7 @@ impl Builder {
             depth: 0,
             texts: HashMap::new(),
             schemas: HashMap::new(),
+            escaped: Escaped::default(),
             orders: 0,
             verbatim: false,
             rule: SmolStr::new_static("root"),
@@ -67,7 +70,8 @@ impl Builder {
             };
             lowering.rules.fill(&name, body_of(body));
         }
-        let (left, verbatim) = (lowering.left, lowering.verbatim);
+        let (left, verbatim, escaped) = (lowering.left, lowering.verbatim, lowering.escaped);
+        escaped.add(self);
         // What somebody has written by hand may name any rule.
         if self.style == GrammarStyle::Faithful && !verbatim && is_new {
             self.without_aliases(mark);
@@ -128,6 +132,7 @@ struct Lowering<'a> {
     texts: HashMap<(&'a [SmolStr], &'a [SmolStr], Text), SmolStr>,
     /// Rules for schemas.
     schemas: HashMap<ExprId, Rule>,
+    escaped: Escaped,
     /// The rule that is being written, for the report.
     rule: SmolStr,
     /// The number of unordered groups so far.
@@ -199,7 +204,7 @@ impl<'a> Lowering<'a> {
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower(*child),
             Expr::Ref(name) => self.reference(name, What::All),
             Expr::Schema(value) if self.is_child(value) => self.lower(value.child),
-            Expr::Schema(value) if matches!(value.notation, Notation::Parts | Notation::Unfollowed) => {
+            Expr::Schema(value) if self.is_unfollowed(value) => {
                 self.note_unfollowed(value);
                 self.lower(value.child)
             }
@@ -290,10 +295,16 @@ impl<'a> Lowering<'a> {
         Rule::Reference(reserved)
     }
 
+    /// Whether the child stands for the value, with less than the schema says.
+    fn is_unfollowed(&self, value: &Annotated) -> bool {
+        let llama = self.rules.style != GrammarStyle::Faithful;
+        matches!(value.notation, Notation::Parts | Notation::Unfollowed) || llama && value.notation == Notation::Escaped
+    }
+
     /// Notes what the child does not hold to.
     fn note_unfollowed(&mut self, value: &Annotated) {
         let Value::Object(keywords) = value.schema.get() else { return };
-        let all = value.notation == Notation::Unfollowed;
+        let all = value.notation != Notation::Parts;
         let is_left_out =
             |key: &str| if all { !schema::SAY_NOTHING.contains(&key) } else { NOT_OF_PARTS.contains(&key) };
         for key in keywords.keys().filter(|key| is_left_out(key)) {
@@ -309,7 +320,7 @@ impl<'a> Lowering<'a> {
     /// Whether the child stands for the value. llama.cpp's grammars have no notation but JSON.
     fn is_child(&self, value: &Annotated) -> bool {
         match value.notation {
-            Notation::Json | Notation::Others(_) | Notation::Parts | Notation::Unfollowed => false,
+            Notation::Json | Notation::Others(_) | Notation::Parts | Notation::Unfollowed | Notation::Escaped => false,
             Notation::JsonOrChild => may_be_string(&value.schema),
             Notation::Text | Notation::Quoted(_) | Notation::Printed => self.rules.style != GrammarStyle::Faithful,
         }
@@ -343,8 +354,14 @@ impl<'a> Lowering<'a> {
             }
             notation => Writing { notation, ..Writing::JSON },
         };
-        match self.rules.add_values(name, found, document, undeclared, &writing) {
-            Ok(rule) => Rule::Reference(rule),
+        let added = match value.notation {
+            Notation::Escaped => self
+                .escaped
+                .schema(self.rules, name, |plain| plain.add_values(name, found, document, undeclared, &Writing::JSON)),
+            _ => self.rules.add_values(name, found, document, undeclared, &writing).map(Rule::Reference),
+        };
+        match added {
+            Ok(rule) => rule,
             Err(error) => {
                 self.rules.note(Fidelity {
                     schema: name.to_string(),
@@ -398,13 +415,17 @@ impl<'a> Lowering<'a> {
             markers.iter().map(|marker| if closed { marker } else { self.first_tag(marker) }).collect();
         let more: Vec<&str> = others.iter().map(SmolStr::as_str).collect();
         let states = States::new(&Automaton::new(&short, &more), &start, closed);
-        if closed && states.is_in_pieces() {
+        // What closes a section of character data is nowhere in it.
+        let is_data = markers.iter().all(|marker| self.first_tag(marker) == DATA_END);
+        if closed && (states.is_in_pieces() || is_data) {
             let ends = markers.iter().cloned().map(Rule::Literal).collect();
             let text = sequence(vec![self.text(markers, others, Text::Any), choice(ends)]);
             self.rules.fill(&start, text);
             return Rule::Reference(start);
         }
-        let rules = states.rules(&mut |end| self.rules.reserve(&format_smolstr!("{start}{end}")));
+        let rules = RefCell::new(&mut *self.rules);
+        let rest = |rest| rules.borrow_mut().add(&SmolStr::new_static("r"), rest);
+        let rules = states.rules(rest, &mut |name| rules.borrow_mut().reserve(&name));
         rules.into_iter().for_each(|(name, body)| self.rules.fill(&name, body));
         Rule::Reference(start)
     }
@@ -413,7 +434,8 @@ impl<'a> Lowering<'a> {
     /// grammar need not follow how it goes on.
     fn first_tag<'m>(&self, marker: &'m str) -> &'m str {
         match marker.find('>') {
-            Some(end) if marker.starts_with('<') && self.rules.style == GrammarStyle::Faithful => &marker[..=end],
+            _ if self.rules.style != GrammarStyle::Faithful => marker,
+            Some(end) if marker.starts_with('<') || marker.starts_with(DATA_END) => &marker[..=end],
             _ => marker,
         }
     }
@@ -480,16 +502,23 @@ impl<'a> Lowering<'a> {
             let to = to.chain((more != Rule::Empty).then_some((&more, missing)));
             choice(to.map(|(part, left)| sequence(vec![part.clone(), sets[left].clone()])).collect())
         };
+        let again = reserved > all_missing;
+        let first = match &between {
+            Rule::Empty => sets[all_missing].clone(),
+            _ if again => Rule::Reference(self.rules.add(&format_smolstr!("o{number}-all"), branches(all_missing))),
+            _ => branches(all_missing),
+        };
         for (missing, name) in sets.iter().enumerate() {
             let Rule::Reference(name) = name else { continue };
             let next = match &between {
                 Rule::Empty => branches(missing),
+                between if missing == all_missing => sequence(vec![between.clone(), first.clone()]),
                 between => sequence(vec![between.clone(), branches(missing)]),
             };
             let all = if missing == 0 { Rule::choice([Rule::Empty, next]) } else { next };
             self.rules.fill(name, body_of(all));
         }
-        if between == Rule::Empty { sets[all_missing].clone() } else { branches(all_missing) }
+        first
     }
 
     /// Many required parts: a rule for each subset would be too many. llama.cpp's grammars count them.
@@ -518,6 +547,9 @@ impl<'a> Lowering<'a> {
         sequence(all)
     }
 }
+
+/// The end of a section of character data in XML.
+const DATA_END: &str = "]]>";
 
 /// Keywords of objects and arrays that are not followed where their parts are written one by one.
 const NOT_OF_PARTS: [&str; 23] = [
@@ -552,21 +584,6 @@ fn parts(rule: &Rule) -> usize {
         Rule::Sequence(rules) | Rule::Choice(rules) => rules.iter().map(parts).sum(),
         Rule::Group(rule, _) | Rule::Repeat(rule, _) => parts(rule),
         _ => 0,
-    }
-}
-
-/// Removes branches that are there already.
-fn distinct(branches: &mut Vec<Rule>) {
-    /// Larger choices are of different names.
-    const COMPARED: usize = 16;
-    if branches.len() <= COMPARED {
-        let mut kept: Vec<Rule> = Vec::with_capacity(branches.len());
-        for branch in branches.drain(..) {
-            if !kept.contains(&branch) {
-                kept.push(branch);
-            }
-        }
-        *branches = kept;
     }
 }
 

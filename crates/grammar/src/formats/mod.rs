@@ -1,6 +1,7 @@
 //! Formats to rules.
 
 pub(crate) mod automaton;
+mod escaped;
 pub(crate) mod from_peg;
 pub(crate) mod nullable;
 pub(crate) mod states;

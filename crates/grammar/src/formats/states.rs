@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use smallvec::SmallVec;
-use smol_str::SmolStr;
+use smol_str::{SmolStr, format_smolstr};
 
 use super::automaton::{Automaton, Moves, Onward};
 use crate::rules::class::one_of;
@@ -88,17 +88,24 @@ impl States {
         self.pieces
     }
 
-    /// The rules, the first one first. `reserve` gives a rule a name.
-    pub fn rules(mut self, reserve: &mut impl FnMut(&str) -> SmolStr) -> Vec<(SmolStr, Rule)> {
+    /// The rules, the first one first. `reserve` gives a rule a name; `add` adds the rest of pieces, which other texts have, too.
+    pub fn rules(
+        mut self,
+        add: impl FnOnce(Rule) -> SmolStr,
+        reserve: &mut impl FnMut(SmolStr) -> SmolStr,
+    ) -> Vec<(SmolStr, Rule)> {
         let mut rules = Vec::new();
+        if self.pieces {
+            self.names.insert(States::REST, add(one_of(true, &self.moves[0].special).repeat(0, None)));
+        }
         while let Some(state) = self.open.pop() {
             let name = self.names[&state].clone();
             let body = match state {
-                States::REST => one_of(true, &self.moves[0].special).repeat(0, None),
                 States::COMMON => Rule::Choice(self.onward(&self.firsts.clone(), 0, reserve)),
                 0 if self.pieces => {
-                    let [rest, piece] = [States::REST, States::COMMON].map(|part| self.name(part, reserve));
-                    Rule::Sequence(vec![Rule::Reference(rest), Rule::Reference(piece).repeat(0, None)])
+                    let [rest, piece] =
+                        [States::REST, States::COMMON].map(|part| Rule::Reference(self.name(part, reserve)));
+                    Rule::Sequence(vec![rest, piece.repeat(0, None)])
                 }
                 state => self.body(state, 0, reserve),
             };
@@ -107,7 +114,7 @@ impl States {
         rules
     }
 
-    fn body(&mut self, state: usize, depth: usize, reserve: &mut impl FnMut(&str) -> SmolStr) -> Rule {
+    fn body(&mut self, state: usize, depth: usize, reserve: &mut impl FnMut(SmolStr) -> SmolStr) -> Rule {
         let moves = self.moves[state].clone();
         let mut branches = Vec::with_capacity(moves.onward.len() + 4);
         if self.pieces || !self.closed {
@@ -127,7 +134,7 @@ impl States {
     }
 
     /// The branches to other states.
-    fn onward(&mut self, onward: &Onward, depth: usize, reserve: &mut impl FnMut(&str) -> SmolStr) -> Vec<Rule> {
+    fn onward(&mut self, onward: &Onward, depth: usize, reserve: &mut impl FnMut(SmolStr) -> SmolStr) -> Vec<Rule> {
         /// Readers nest no deeper than they must.
         const NESTED: usize = 24;
         let branch = |same: &[(usize, char)]| {
@@ -149,16 +156,17 @@ impl States {
         onward.chunk_by(|(one, _), (other, _)| one == other).map(branch).collect()
     }
 
-    fn name(&mut self, state: usize, reserve: &mut impl FnMut(&str) -> SmolStr) -> SmolStr {
+    /// The name of a state's rule, or of [`States::COMMON`].
+    fn name(&mut self, state: usize, reserve: &mut impl FnMut(SmolStr) -> SmolStr) -> SmolStr {
         if let Some(known) = self.names.get(&state) {
             return known.clone();
         }
         self.open.push(state);
-        let name = match state {
-            States::COMMON => reserve("-c"),
-            States::REST => reserve("-r"),
-            state => reserve(&format!("-{state}")),
-        };
+        let start = &self.names[&0];
+        let name = reserve(match state {
+            States::COMMON => format_smolstr!("p{}", &start[1..]),
+            state => format_smolstr!("{start}-{state}"),
+        });
         self.names.insert(state, name.clone());
         name
     }

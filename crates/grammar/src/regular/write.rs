@@ -134,41 +134,8 @@ pub(crate) fn literal(c: char, spelling: Spelling) -> SmolStr {
     out.finish()
 }
 
-/// The parts of a sequence; adjacent literals are merged.
-#[derive(Default)]
-struct Parts {
-    done: Vec<Rule>,
-    /// The literal at the end.
-    text: String,
-}
-
-impl Parts {
-    fn push(&mut self, part: Rule) {
-        match part {
-            Rule::Empty => {}
-            Rule::Literal(text) => self.text.push_str(&text),
-            Rule::Sequence(more) => more.into_iter().for_each(|part| self.push(part)),
-            part => {
-                self.end_text();
-                self.done.push(part);
-            }
-        }
-    }
-
-    fn end_text(&mut self) {
-        if !self.text.is_empty() {
-            self.done.push(Rule::literal(std::mem::take(&mut self.text)));
-        }
-    }
-
-    fn joined(mut self) -> Rule {
-        self.end_text();
-        Rule::joined(self.done)
-    }
-}
-
 /// The rule as one item of a sequence or repetition.
-fn item(rule: Rule) -> Rule {
+pub(crate) fn item(rule: Rule) -> Rule {
     match rule {
         Rule::Literal(text) if text.chars().count() > 1 => Rule::Literal(text).group(),
         Rule::Literal(_) | Rule::Class(_) | Rule::Reference(_) | Rule::Group(..) => rule,
@@ -183,7 +150,7 @@ pub(crate) fn of_pattern(builder: &mut Builder, pattern: &Pattern, spelling: Spe
     }
     let mut branches = Vec::new();
     for (begins, body, ends) in anchored(&pattern.expr)? {
-        let mut parts = Parts::default();
+        let mut parts = Vec::new();
         let any = |builder: &mut Builder| characters(builder, &Chars::all(), spelling).repeat(0, None);
         if !begins {
             parts.push(any(builder));
@@ -194,7 +161,7 @@ pub(crate) fn of_pattern(builder: &mut Builder, pattern: &Pattern, spelling: Spe
         if !ends {
             parts.push(any(builder));
         }
-        branches.push(parts.joined());
+        branches.push(Rule::joined(parts));
     }
     Some(choice(branches))
 }
@@ -244,11 +211,11 @@ fn expression(builder: &mut Builder, expr: &Expr, spelling: Spelling) -> Option<
         Expr::One(chars) if chars.is_empty() => return None,
         Expr::One(chars) => characters(builder, chars, spelling),
         Expr::Sequence(parts) => {
-            let mut rules = Parts::default();
+            let mut rules = Vec::new();
             for part in parts {
                 rules.push(expression(builder, part, spelling)?);
             }
-            rules.joined()
+            Rule::joined(rules)
         }
         Expr::Choice(branches) => {
             let branches: Option<Vec<Rule>> =
@@ -308,7 +275,7 @@ struct Writer<'b> {
 impl Writer<'_> {
     /// The rule of the texts from a state on.
     fn state(&mut self, start: u32, depth: usize) -> Rule {
-        let mut parts = Parts::default();
+        let mut parts = Vec::new();
         let mut at = start;
         loop {
             let mut moves: Vec<(u32, Vec<(u32, u32)>)> = Vec::new();
@@ -340,12 +307,12 @@ impl Writer<'_> {
             }
             let mut branches = Vec::new();
             for (to, ranges) in moves {
-                let mut branch = Parts::default();
+                let mut branch = Vec::new();
                 branch.push(characters(self.builder, &Chars::of_codes(ranges), self.spelling));
                 let inside = self.is_inline(to) && (depth < NESTED || self.is_simple(to));
                 let rest = if inside { self.state(to, depth + 1) } else { self.reference(to) };
                 branch.push(rest);
-                branches.push(branch.joined());
+                branches.push(Rule::joined(branch));
             }
             if accepts {
                 branches.push(Rule::Empty);
@@ -355,7 +322,7 @@ impl Writer<'_> {
             }
             break;
         }
-        parts.joined()
+        Rule::joined(parts)
     }
 
     fn is_inline(&self, at: u32) -> bool {

@@ -170,20 +170,32 @@ impl Rule {
             (Rule::Sequence(parts), _) => {
                 let mut all: Vec<Rule> = Vec::with_capacity(parts.len());
                 for part in parts {
-                    match (all.last_mut(), part.spaced(spacing)) {
-                        (_, Rule::Empty) => {}
-                        (Some(Rule::Literal(before)), Rule::Literal(text)) => {
-                            *before = format_smolstr!("{before}{text}")
+                    let part = match part.spaced(spacing) {
+                        Rule::Group(body, _) if matches!(*body, Rule::Sequence(_)) => *body,
+                        part => part,
+                    };
+                    let more = if let Rule::Sequence(more) = part { more } else { vec![part] };
+                    for part in more {
+                        match (all.last_mut(), part) {
+                            (_, Rule::Empty) => {}
+                            (Some(Rule::Literal(before)), Rule::Literal(text)) => {
+                                *before = format_smolstr!("{before}{text}")
+                            }
+                            (_, part) => all.push(part),
                         }
-                        (_, part) => all.push(part),
                     }
                 }
                 Rule::joined(all)
             }
             (Rule::Choice(branches), _) => {
-                Rule::Choice(branches.into_iter().map(|rule| rule.spaced(spacing)).collect())
+                let mut branches: Vec<Rule> = branches.into_iter().map(|rule| rule.spaced(spacing)).collect();
+                distinct(&mut branches);
+                if branches.len() == 1 { branches.swap_remove(0) } else { Rule::Choice(branches) }
             }
-            (Rule::Group(body, pad), _) => Rule::Group(Box::new(body.spaced(spacing)), pad),
+            (Rule::Group(body, pad), _) => match body.spaced(spacing) {
+                body @ (Rule::Literal(_) | Rule::Reference(_)) => body,
+                body => Rule::Group(Box::new(body), pad),
+            },
             (Rule::Repeat(body, bounds), _) => Rule::Repeat(Box::new(body.spaced(spacing)), bounds),
             (other, _) => other,
         }
@@ -271,6 +283,21 @@ impl fmt::Display for Bounds {
             (min, Some(max)) => write!(f, "{{{min},{max}}}"),
             (min, None) => write!(f, "{{{min},}}"),
         }
+    }
+}
+
+/// Removes branches that are there already.
+pub(crate) fn distinct(branches: &mut Vec<Rule>) {
+    /// Larger choices are of different names.
+    const COMPARED: usize = 16;
+    if branches.len() <= COMPARED {
+        let mut kept: Vec<Rule> = Vec::with_capacity(branches.len());
+        for branch in branches.drain(..) {
+            if !kept.contains(&branch) {
+                kept.push(branch);
+            }
+        }
+        *branches = kept;
     }
 }
 

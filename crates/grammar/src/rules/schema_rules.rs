@@ -5,10 +5,9 @@ use smol_str::SmolStr;
 
 use crate::faithful::{self, Undeclared, Writing};
 use crate::llama::{self, Empty};
-use crate::rules::builder::{Builder, Fidelity, FidelityKind};
+use crate::rules::builder::Builder;
 use crate::rules::primitive;
 use crate::rules::rule::Rule;
-use crate::schema;
 use chatparse_base::Result;
 use chatparse_message::GrammarStyle;
 
@@ -55,24 +54,6 @@ impl Builder {
         Ok(added)
     }
 
-    /// Adds the rules of a tool's parameters. A tool without parameters, or with `null`, a boolean or `{}` instead, takes no
-    /// arguments. A schema that cannot be used is reported and replaced by any object, so that other tools are not affected.
-    pub fn add_parameters(&mut self, name: &str, given: &Value) -> SmolStr {
-        if !given.is_null() && !given.is_object() {
-            let kind = if given.is_boolean() { "a boolean" } else { "no schema" };
-            self.refuse(name, format!("the parameters are {kind}; the tool is taken to have none"));
-        }
-        let none = schema::no_parameters();
-        let schema = if schema::has_parameters(given) { given } else { &none };
-        match self.add_schema_within(name, schema, schema, Undeclared::LeftOut) {
-            Ok(added) => added,
-            Err(error) => {
-                self.refuse(name, format!("{error}; any object is allowed"));
-                self.share("object")
-            }
-        }
-    }
-
     /// Adds the shared rule of this name, with all rules that it needs.
     pub(crate) fn share(&mut self, name: &'static str) -> SmolStr {
         if !self.has_rule(name)
@@ -99,9 +80,5 @@ impl Builder {
         for name in names {
             self.share(name);
         }
-    }
-
-    fn refuse(&mut self, name: &str, message: String) {
-        self.note(Fidelity { schema: name.to_owned(), pointer: "#".to_owned(), kind: FidelityKind::Refused, message });
     }
 }

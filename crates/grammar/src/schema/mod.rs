@@ -39,17 +39,8 @@ pub(super) fn refused(pointer: &str, message: &str) -> Error {
 
 /// The parameters of a tool as a schema: a tool without parameters, or with `{}`, takes no arguments.
 pub fn parameters(given: &Arc<Value>) -> Arc<Value> {
-    if has_parameters(given) { Arc::clone(given) } else { Arc::new(no_parameters()) }
-}
-
-/// Whether the tool has parameters.
-pub(super) fn has_parameters(given: &Value) -> bool {
-    given.as_object().is_some_and(|fields| !fields.is_empty())
-}
-
-/// A schema for no arguments.
-pub(super) fn no_parameters() -> Value {
-    json!({"type": "object", "properties": {}})
+    let has_parameters = given.as_object().is_some_and(|fields| !fields.is_empty());
+    if has_parameters { Arc::clone(given) } else { Arc::new(json!({"type": "object", "properties": {}})) }
 }
 
 /// The places in its document of a schema and of those that it combines, and whether each must hold. `refers`: also those that it

@@ -222,7 +222,7 @@ impl<'a> Writer<'a> {
         // Reasoning that is not separated has its marker, and what is none to the template is all content.
         let before = prefill[..from].trim_end();
         let apart = match self.thought {
-            None => before.starts_with(&self.turn.opening).then_some(self.turn.opening.len()),
+            None => (from < to && before.starts_with(&self.turn.opening)).then_some(self.turn.opening.len()),
             Some(thought) => before.strip_suffix(&*thought.start).filter(|_| !thought.start.is_empty()).map(str::len),
         };
         let front = apart.filter(|_| !reads).unwrap_or(from);
@@ -352,7 +352,8 @@ impl<'a> Writer<'a> {
         // markers of its own only.
         let next = p.many(p.choice(next));
         let excluded = self.tolerances.allowed_calls && !self.spec.parallel();
-        match shown && !excluded && (self.spec.parallel() || apart || self.tolerances.further_calls) {
+        let llama = !self.spec.is_faithful() && (apart || self.tolerances.further_calls);
+        match shown && !excluded && (self.spec.parallel() || llama) {
             true => rest.push(next),
             false if excluded => {}
             false => rest.push(p.tolerated(next)),

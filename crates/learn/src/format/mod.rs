@@ -137,11 +137,16 @@ impl<'a> FormatSpec<'a> {
     /// The white space in the JSON of a grammar, where the template writes JSON like this.
     pub fn spacing(&self, learnt: Spacing) -> Spacing {
         match self.json_spacing {
-            _ if !self.is_faithful() => Spacing::Free,
+            _ if !self.is_faithful() || self.goes_on() => Spacing::Free,
             JsonSpacing::Template if self.response_object().is_none() => learnt,
             JsonSpacing::Template | JsonSpacing::Free => Spacing::Free,
             JsonSpacing::Compact => Spacing::COMPACT,
         }
+    }
+
+    /// Whether the model goes on with content, which may have any white space.
+    pub fn goes_on(&self) -> bool {
+        self.begun_content().is_some_and(|text| !text.trim().is_empty())
     }
 
     /// Whether more than one call is allowed.

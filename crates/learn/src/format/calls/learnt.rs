@@ -543,7 +543,7 @@ impl Call<'_> {
             CallPiece::NamedId { before, behind } => named_id(p, before, &self.tool.name, behind),
             CallPiece::Arguments { quoted: true } => {
                 let schema = schema::parameters(&self.tool.parameters);
-                p.argument(p.quoted_args(), format!("tool-{}-schema", self.tool.name), schema, Notation::Unfollowed)
+                p.argument(p.quoted_args(), format!("tool-{}-schema", self.tool.name), schema, Notation::Escaped)
             }
             CallPiece::Arguments { .. } if self.tool.name == FormatBuilder::ANY => p.any_json_args(),
             CallPiece::Arguments { .. } => {
