@@ -82,9 +82,9 @@ LOST=0
 # canitoolcall.py: how many outputs of real models are read exactly, in percent, without calls that have no end.
 REAL_OUTPUTS=98.3
 
-# peers/run.py: how many cases of other engines' tests may fail. One more than before dialects were learnt: it wants DeepSeek V3.1's call to
-# be text under R1's template.
-PEER_FAILURES=61
+# peers/run.py: how many cases of other engines' tests may fail. Most of them want text to be dropped, broken arguments to be guessed, or
+# a call to be text; some contradict each other.
+PEER_FAILURES=46
 
 # Prompts that differ from transformers', are refused, or lose a text of a message: three, where llama.cpp's way to show a Gemma 4 turn
 # has no room for what stands beside its calls.

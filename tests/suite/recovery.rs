@@ -242,10 +242,11 @@ fn a_broken_call_keeps_its_text_in_its_arguments() {
     let json = "<tool_call>\n{\"name\": \"read\", \"arguments\": ARGUMENTS}\n</tool_call>";
     let tags = "<tool_call>\n<function=read>\nARGUMENTS\n</function>\n</tool_call>";
     for (template, call, arguments, kept) in [
-        // JSON: the model's own bytes, without the markup in front of them.
-        ("json-call", json, "[1, 2]", "[1, 2]}"),
-        ("json-call", json, "{\"path\": a}", "{\"path\": a}}"),
-        ("json-call", json, "{\"path\": \"a\"}, \"more\": 1", "{\"path\": \"a\"}, \"more\": 1}"),
+        // JSON: the model's own bytes, without the markup around them.
+        ("json-call", json, "[1, 2]", "[1, 2]"),
+        ("json-call", json, "\"text\"", "\"text\""),
+        ("json-call", json, "{\"path\": a}", "{\"path\": a}"),
+        ("json-call", json, "{\"path\": \"a\"}, \"more\": 1", "{\"path\": \"a\"}, \"more\": 1"),
         // One by one: what was read as JSON, and the rest.
         ("qwen3-coder", tags, "a plain text", "a plain text"),
         ("qwen3-coder", tags, "<parameter=line>\n12\n</parameter>\nand so on", "{\"line\":12and so on"),
@@ -253,10 +254,103 @@ fn a_broken_call_keeps_its_text_in_its_arguments() {
         let thought = if template == "qwen3-coder" { "</think>\n\n" } else { "" };
         let output = thought.to_owned() + &call.replace("ARGUMENTS", arguments) + "\nText.";
         let params = params(template, &json!({}));
-        check(&params, &output, "\nText.", &[("read", json!(kept))]);
+        let value = serde_json::from_str(kept).unwrap_or_else(|_| json!(kept));
+        check(&params, &output, "\nText.", &[("read", value)]);
         let ended = read(&params, &output);
         let call = ended.calls()[0];
         assert!(!call.complete && !call.valid && ended.status == Status::Recovered, "{ended:?}");
+    }
+}
+
+#[test]
+fn what_models_do_to_formats() {
+    let read = |arguments: &str| vec![("read".to_owned(), arguments.to_owned())];
+    let list = || vec![("list".to_owned(), "{}".to_owned())];
+    let path = || read(r#"{"path":"a"}"#);
+    for (template, output, reasoning, content, calls) in [
+        // Headers that are not known, are written twice, or lack a part.
+        (
+            "gpt-oss",
+            "<|channel|>commentary to=web.find <|constrain|>json<|message|>{}<|call|><|start|>assistant<|channel|>final<|message|>Done.",
+            "web.find{}",
+            "Done.",
+            vec![],
+        ),
+        (
+            "gpt-oss",
+            "<|channel|>commentary <|constrain|>json<|message|>{}<|call|><|start|>assistant<|channel|>final<|message|>Done.",
+            "{}",
+            "Done.",
+            vec![],
+        ),
+        ("gpt-oss", "<|channel|>analysis<|message|>Hm<|end|>It is 4.<|return|>", "Hm", "It is 4.", vec![]),
+        (
+            "gpt-oss",
+            "<|channel|>analysis<|message|>Hm<|end|>assistant<|channel|>final<|message|>4<|return|>",
+            "Hm",
+            "4",
+            vec![],
+        ),
+        (
+            "gpt-oss",
+            "<|channel|>analysis<|message|>Hm<|end|><|start|><|channel|>final<|message|>4<|return|>",
+            "Hm",
+            "4",
+            vec![],
+        ),
+        ("gpt-oss", "<|start|>assistant<|channel|>final<|message|>4<|return|>", "", "4", vec![]),
+        ("gpt-oss", " to=list<|channel|>commentary<|message|>{}<|call|>", "", "", list()),
+        (
+            "gpt-oss",
+            "<|channel|>commentary to=functions.list<|message|>{}<|call|>commentary to=functions.list <|message|>{}<|call|>",
+            "",
+            "",
+            [list(), list()].concat(),
+        ),
+        (
+            "muse-glimmer",
+            "<|message|><atem:function_calls>\n<atem:invoke name=\"read\">\n<atem:parameter name=\"path\">a</atem:parameter>\n</atem:invoke>\n</atem:function_calls>",
+            "",
+            "",
+            path(),
+        ),
+        // Texts without quotes, or without the first.
+        ("gemma-4", "<|tool_call>call:read{path:null,line:1}<tool_call|>", "", "", read(r#"{"path":null,"line":1}"#)),
+        (
+            "gemma-4",
+            "<|tool_call>call:read{path:a, b<|\"|>,line:1}<tool_call|>",
+            "",
+            "",
+            read(r#"{"path":"a, b","line":1}"#),
+        ),
+        ("gemma-4", "<|tool_call>call:read{path:a}<tool_call|>", "", "", path()),
+        // Line breaks with returns.
+        (
+            "qwen3-coder",
+            "</think>\r\n\r\n<tool_call>\r\n<function=read>\r\n<parameter=path>\r\na\r\n</parameter>\r\n</function>\r\n</tool_call>",
+            "",
+            "",
+            path(),
+        ),
+        // No section, or one that is misspelled; no end in front of that of the section.
+        (
+            "deepseek-v3.2",
+            "</think>Hi.\n<｜DSML｜toolcalls>\n<｜DSML｜invoke name=\"list\">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+            "",
+            "Hi.",
+            list(),
+        ),
+        ("deepseek-v3.1", "</think>Hi.<｜tool▁call▁begin｜>list<｜tool▁sep｜>{}<｜tool▁call▁end｜>", "", "Hi.", list()),
+        ("hy-3", "<tool_calls:opensource>\n<tool_call:opensource>list\n</tool_calls:opensource>", "", "", list()),
+    ] {
+        let params = params(template, &json!({}));
+        let ended = self::read(&params, output);
+        let message = &ended.message;
+        let found: Vec<_> = message.tool_calls.iter().map(|call| (call.name.clone(), call.arguments.clone())).collect();
+        let got = (message.reasoning_content.trim(), message.content.trim(), found);
+        assert_eq!(got, (reasoning, content, calls), "{template}: {output:?}");
+        let wrong = check_streaming(&params.parser, output.as_bytes(), false);
+        assert!(wrong.is_empty(), "{output:?}: {}", wrong.join("\n"));
     }
 }
 

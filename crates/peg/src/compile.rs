@@ -241,9 +241,18 @@ impl<'a> Compiler<'a> {
         }
         // Each of these characters is optional, because the text behind it may begin with more white space.
         for c in tail.chars() {
-            let text = SmolStr::from_iter([c]);
-            let first = First::of_literal(&text);
-            self.rounds(0, Some(1), first, |compiler| compiler.literal(text));
+            let (text, mut first) = (SmolStr::from_iter([c]), First::of_literal(c.encode_utf8(&mut [0; 4])));
+            // A line break may have a return in it.
+            let returns = || First::of_literal("\r");
+            if c == '\n' {
+                first = first.or(returns());
+            }
+            self.rounds(0, Some(1), first, |compiler| {
+                if c == '\n' {
+                    compiler.rounds(0, Some(1), returns(), |compiler| compiler.literal("\r".into()));
+                }
+                compiler.literal(text);
+            });
         }
     }
 

@@ -67,7 +67,7 @@ fn end_of_text(marker: &str) -> usize {
         let before = |count: usize| at.checked_sub(count).map_or(b' ', |at| bytes[at]);
         let here = match bytes[at] {
             b'\t'..=b'\r' | b' ' => true,
-            b'<' => matches!(before(1), b'>' | b'[') || at > 0 && bytes.get(at + 1) == Some(&b'|'),
+            b'<' => matches!(before(1), b'>' | b'[') || at > 0 && marker[at + 1..].starts_with(['|', '｜']),
             b'{' | b'[' => matches!(before(1), b'>' | b']'),
             b']' => before(1) == b'>',
             // These begin all white space beyond ASCII.
@@ -90,6 +90,8 @@ pub(super) fn ends(markers: &[SmolStr]) -> Vec<SmolStr> {
         if is_certain(core) {
             let before = &marker[..marker.len() - marker.trim_start().len()];
             certain.extend([(before, core), ("", core)]);
+            // Models write line breaks with a return, too.
+            certain.extend((before == "\n").then_some(("\r\n", core)));
         } else {
             ends.push(marker.clone());
         }
@@ -185,7 +187,7 @@ mod tests {
             chatparse_base::sort::sort(&mut all);
             assert_eq!(ends, all, "{marker:?}");
         };
-        is("\n</value>\n", &["\n</value>", "</value>"]);
+        is("\n</value>\n", &["\r\n</value>", "\n</value>", "</value>"]);
         let written = ["\n", "\n\n", " ", "  ", ""].map(|space| format!("<call>{space}<name="));
         is("<call><name=", &written.each_ref().map(String::as_str));
         is("\n}", &["\n}"]);

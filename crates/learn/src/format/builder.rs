@@ -469,8 +469,10 @@ impl FormatBuilder {
 
     /// A call's arguments as the text of a JSON object in a JSON string.
     pub fn quoted_args(&self) -> ExprId {
-        let text = self.sequence([self.and(self.literal("{")), self.string_body(b'"')]);
-        self.sequence([self.marker("\""), self.tag(Tag::QuotedToolArgs, text), self.marker("\"")])
+        // Any other string is a value that broke.
+        let begins = self.and(self.sequence([self.marker("\""), self.literal("{")]));
+        let text = self.tag(Tag::QuotedToolArgs, self.string_body(b'"'));
+        self.sequence([begins, self.marker("\""), text, self.marker("\"")])
     }
 
     /// A call's arguments as any JSON object.

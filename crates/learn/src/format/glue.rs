@@ -191,6 +191,11 @@ pub(super) fn split_space(glue: &Glue) -> (&str, Glue) {
     (&head[..length], glue.without_start(length))
 }
 
+/// Whether a text begins with a special token, which nobody writes in prose.
+pub(super) fn begins_token(text: &str) -> bool {
+    text.starts_with('<') && text[1..].starts_with(['|', '｜'])
+}
+
 /// The texts that end a text in front of this glue: with the template's white space in front, if it has any, and without.
 pub(super) fn heads(glue: &Glue) -> Vec<String> {
     let whole = glue.head().trim_end();

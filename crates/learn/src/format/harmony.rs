@@ -4,6 +4,7 @@ use super::accounts;
 use super::builder::FormatBuilder;
 use super::tag::Tag;
 use super::{Begun, Delimiter, Format, FormatSpec, Thinking};
+use chatparse_base::limits::MARKER_WORD_CHARS;
 use chatparse_grammar::Trigger;
 use chatparse_message::{CallsInReasoning, Compat, Tool};
 use chatparse_peg::{Arena, ExprId, Notation, Spacing};
@@ -70,11 +71,19 @@ impl Harmony<'_> {
         let shown = spec.opening.rsplit_once(START).is_some_and(|(_, role)| role.starts_with(' '));
         let space = if shown { p.choice([p.marker(" "), p.tolerated(p.empty())]) } else { p.empty() };
         let role = p.sequence([p.marker(START), space, p.tolerated(self.spaces()), p.marker("assistant")]);
-        let start = p.rule("start", p.choice([role, p.tolerated(p.and(p.marker(CHANNEL)))]));
+        // Models leave out parts of it, or write it behind that of the prompt.
+        let header = p.and(p.choice([p.marker(CHANNEL), self.recipient()]));
+        let nearly = p.sequence([p.any_of([START, "assistant"]), header]);
+        let again = p.tolerated(p.many(p.choice([p.sequence([p.marker(START), p.marker("assistant")]), nearly])));
+        let word = p.sequence([p.any_of(["commentary", "analysis"]), p.marker(" to=functions.")]);
+        let bare = p.and(p.choice([p.marker(CHANNEL), word]));
+        let start = p.choice([p.sequence([role, again]), p.tolerated(p.choice([nearly, bare]))]);
+        let start = p.rule("start", start);
         let analysis = p.rule("analysis", self.analysis());
         let commentary = p.sequence([self.token(CHANNEL), p.marker("commentary"), self.message()]);
         let preamble = p.rule("preamble", p.sequence([commentary, p.closed(Tag::Content, END, &[START])]));
         let preamble = if spec.calls_only() { p.tolerated(preamble) } else { preamble };
+        let other = p.rule("other", p.tolerated(self.other_message()));
         let any = [preamble, analysis];
 
         let response = spec.response_object().map(|schema| {
@@ -88,13 +97,15 @@ impl Harmony<'_> {
             Some(response) if !spec.call_or_response() => (analysis, response),
             None if spec.tools().is_empty() => {
                 let unsolicited = (self.dialect == Dialect::GptOss).then(|| self.unsolicited());
-                (p.rule("any", p.choice(any.into_iter().chain(unsolicited))), self.final_message())
+                (p.rule("any", p.choice(any.into_iter().chain(unsolicited).chain([other]))), self.final_message())
             }
             response => {
                 let calls = [self.header_before_another(), self.calls(start), self.behind_calls(start, any)];
                 let calls = self.ended(p.sequence(calls), &[CALL, END]);
                 // No text is in front of a structured response.
-                let first = if response.is_some() { [analysis, p.tolerated(preamble)] } else { any };
+                let [preamble, analysis] = any;
+                let preamble = if response.is_some() { p.tolerated(preamble) } else { preamble };
+                let first = [preamble, analysis, other];
                 let answer = response.or_else(|| (!must).then(|| self.final_message()));
                 (p.rule("any", p.choice(first)), p.choice([calls].into_iter().chain(answer)))
             }
@@ -102,8 +113,11 @@ impl Harmony<'_> {
         let last = p.sequence([start, last]);
         // If neither a call nor a structured response is required, any message may end the turn.
         let last = if must { last } else { p.choice([last, p.end()]) };
-        let rest =
-            p.sequence([p.tolerated(p.optional(self.bare_text(start))), p.many(p.sequence([start, first])), last]);
+        let rest = p.sequence([
+            p.tolerated(p.optional(self.bare_text(start))),
+            p.many(self.message_or_text(start, first)),
+            last,
+        ]);
         let root = match spec.begun {
             None => rest,
             Some(begun) => self.continued(begun, rest, must),
@@ -118,12 +132,49 @@ impl Harmony<'_> {
         let letter = p.none_of(&[('\t', '\r'), (' ', ' '), ('<', '<'), ('[', '['), ('`', '`'), ('{', '{')]);
         let (word, gap) = (p.some(letter), p.atomic(p.sequence([p.space(), p.and(letter)])));
         let text = p.sequence([p.not(p.marker(" to=")), word, p.many(p.sequence([gap, word]))]);
-        p.sequence([
-            start,
-            p.space(),
-            p.content(text),
-            p.space(),
-            p.choice([p.and(p.any_of([CHANNEL, START])), p.end()]),
+        let end = p.sequence([p.optional(p.any_of([RETURN, END])), p.end()]);
+        p.sequence([start, p.space(), p.content(text), p.space(), p.choice([p.and(p.any_of([CHANNEL, START])), end])])
+    }
+
+    /// A message, or text without a header behind the end of one.
+    fn message_or_text(&self, start: ExprId, message: ExprId) -> ExprId {
+        let p = self.p;
+        p.choice([p.sequence([start, message]), p.tolerated(self.bare_text(p.not(start)))])
+    }
+
+    /// A recipient in a header that is no function.
+    fn recipient(&self) -> ExprId {
+        let p = self.p;
+        let word = || accounts::word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.')]);
+        let offered = self.spec.tools().iter().map(|tool| p.sequence([p.literal(&*tool.name), p.not(word())]));
+        let functions = p.choice([p.marker("functions.")].into_iter().chain(offered).collect::<Vec<_>>());
+        p.sequence([p.marker(" to="), p.not(functions), word()])
+    }
+
+    /// A message with a header that is not known. What goes to nobody who is known, or has a type, is work, in which the recipient's
+    /// name stands as well; the rest is for the user.
+    fn other_message(&self) -> ExprId {
+        let (p, spec) = (self.p, self.spec);
+        let hidden = if spec.extract_reasoning() { Tag::Reasoning } else { Tag::Content };
+        let channel = p.optional(p.any_of(["commentary", "analysis"]));
+        let channel = p.sequence([self.token(CHANNEL), channel]);
+        let name = p.repeat(p.none_of(&[('\0', ' '), ('<', '<')]), 1, Some(MARKER_WORD_CHARS));
+        let to = p.sequence([p.and(self.recipient()), p.marker(" to="), p.tag(hidden, name)]);
+        let word = accounts::word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-')]);
+        let typed = p.sequence([p.space(), self.token(CONSTRAIN), word]);
+        let work = [
+            p.sequence([to, p.optional(channel), self.content_type()]),
+            p.sequence([channel, to, self.content_type()]),
+            p.sequence([channel, typed]),
+        ];
+        let body = |tag| {
+            let text = p.tag(tag, p.until_marker([END, CALL, RETURN, START]));
+            let close = p.sequence([p.any_of([END, CALL, RETURN]), p.markup_ends()]);
+            p.sequence([self.message(), text, p.choice([close, p.and(p.marker(START)), p.end()])])
+        };
+        p.choice([
+            p.sequence([p.atomic(p.choice(work)), body(hidden)]),
+            p.sequence([p.atomic(p.sequence([channel, self.content_type()])), body(Tag::Content)]),
         ])
     }
 
@@ -279,7 +330,8 @@ impl Harmony<'_> {
     /// A channel that has calls.
     fn work_channel(&self) -> ExprId {
         let p = self.p;
-        p.sequence([self.token(CHANNEL), p.choice([p.marker("commentary"), p.marker("analysis")])])
+        let token = p.choice([self.token(CHANNEL), p.tolerated(p.empty())]);
+        p.sequence([token, p.choice([p.marker("commentary"), p.marker("analysis")])])
     }
 
     /// One call, or several in separate messages.
@@ -312,7 +364,9 @@ impl Harmony<'_> {
     fn call(&self, tool: &Tool) -> ExprId {
         let p = self.p;
         let more = p.one_of(&[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.')]);
-        let to = p.sequence([p.marker(" to=functions."), p.tool_name(&tool.name), p.not(more)]);
+        let to = |before: &str| p.sequence([p.marker(before), p.tool_name(&tool.name), p.not(more)]);
+        let bare = (tool.name != FormatBuilder::ANY).then(|| p.tolerated(to(" to=")));
+        let to = p.choice([to(" to=functions.")].into_iter().chain(bare));
         let channel = self.work_channel();
         let recipient = p.choice([p.sequence([to, channel]), p.sequence([channel, to])]);
         let header = p.tool_open(p.sequence([recipient, self.content_type(), p.marker(MESSAGE)]));

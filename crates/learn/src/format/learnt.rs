@@ -6,15 +6,17 @@
 
 use std::cell::OnceCell;
 
+use super::accounts;
 use super::builder::FormatBuilder;
 use super::calls::learnt as calls;
-use super::glue::{any_space, behind_json, glue, is_strong, split_space};
+use super::glue::{any_space, begins_token, behind_json, glue, is_strong, split_space};
 use super::thought::Thought;
+use super::wrappers::is_marker;
 use super::{Begun, Constraint, Delimiter, Format, FormatSpec, Thinking};
 use crate::analysis::turn::{Edge, Glue, Spot, TurnFormat};
 use crate::analysis::{Layout, ToolFormat};
 use chatparse_grammar::Trigger;
-use chatparse_message::Compat;
+use chatparse_message::{Compat, OpeningAgain};
 use chatparse_peg::ExprId;
 
 /// How a model deviates from what its template writes, where not all models do.
@@ -160,7 +162,10 @@ impl<'a> Writer<'a> {
         let opened = &self.opening[before.len()..];
         let mut steps = match spec.begun {
             Some(begun) => self.begun(begun),
-            None => vec![p.literal(before), self.thought_in_content(opened).unwrap_or_else(|| self.reasoning())],
+            None => {
+                let thought = self.thought_in_content(opened).unwrap_or_else(|| self.reasoning());
+                vec![p.sequence([p.literal(before), self.opening_again(opened)]), thought]
+            }
         };
         let begun = spec.begun_content();
         let response = spec.response_schema().map(|schema| {
@@ -211,6 +216,17 @@ impl<'a> Writer<'a> {
         steps.extend([self.end(), p.end()]);
         let front = steps.remove(0);
         p.sequence([front, p.choice(thoughtless.into_iter().chain([p.sequence(steps)]))])
+    }
+
+    /// The last marker of the prompt once more.
+    fn opening_again(&self, opened: &str) -> ExprId {
+        let (p, opening) = (self.p, Glue::from(self.opening));
+        let last = opening.marker_spans().pop().map_or("", |last| opening.head()[last.start..].trim());
+        let again = self.spec.leniency.opening_again == OpeningAgain::Marker;
+        match again && opened.is_empty() && is_marker(last) {
+            true => p.tolerated(p.optional(p.marker(last))),
+            false => p.empty(),
+        }
     }
 
     /// A message that the prompt has begun: the template's text in front of it, its reasoning, and its content so far, which the
@@ -283,7 +299,7 @@ impl<'a> Writer<'a> {
         let names = self.named_call();
         let glues = self.before_first_call().iter().map(Glue::trim_start);
         let opens = glues.chain(self.bare_open().cloned()).map(|open| glue(p, &open, None, ""));
-        p.sequence([p.space(), p.choice(opens.collect::<Vec<_>>()), p.space(), names])
+        p.sequence([p.space(), self.near_section(), p.choice(opens.collect::<Vec<_>>()), p.space(), names])
     }
 
     /// The opening of each call, if it announces a call without the markers around all calls.
@@ -291,6 +307,26 @@ impl<'a> Writer<'a> {
         let open = Some(&self.call_open).filter(|open| is_strong(open) && open.is_literal());
         let outer = |glue: &Glue| glue.strip_suffix(&self.call_open).is_some_and(|outer| !outer.is_blank());
         open.filter(|_| self.callable && self.before_first_call().iter().all(outer))
+    }
+
+    /// What the marker around all calls and that of each call both begin with.
+    pub(super) fn family_of_markers(&self) -> Option<&str> {
+        let (open, section) =
+            (self.bare_open()?.head().trim_start(), self.before_first_call().first()?.first_marker()?);
+        let same = open.char_indices().zip(section.chars()).find(|((_, one), other)| one != other)?.0.0;
+        let family = &open[..same];
+        (begins_token(family) && family.contains(char::is_alphanumeric)).then_some(family)
+    }
+
+    /// The marker around all calls, misspelled.
+    fn near_section(&self) -> ExprId {
+        let p = self.p;
+        let Some(family) = self.family_of_markers() else { return p.empty() };
+        let word = accounts::word(p, 1, &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁')]);
+        let ends = p.sequence([p.optional(p.one_of(&[('|', '|'), ('｜', '｜')])), p.literal(">"), p.space()]);
+        let own = self.turn.calls.iter().map(|form| &form.close).chain([&self.call_open]);
+        let own = p.not(p.any_of(own.filter_map(Glue::first_marker)));
+        p.tolerated(p.optional(p.sequence([own, p.literal(family), word, ends])))
     }
 
     /// Whether calls begin so only where the turn begins: without a marker, which they have behind text.
@@ -308,7 +344,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The name of an offered tool where a call may begin with it.
-    fn named_call(&self) -> ExprId {
+    pub(super) fn named_call(&self) -> ExprId {
         let p = self.p;
         p.choice(
             self.spec
@@ -413,13 +449,18 @@ impl<'a> Writer<'a> {
             (at_once, p.sequence([space, glue(p, &core.up_to(at), None, ""), calls]))
         });
         let mut ways: Vec<(bool, ExprId)> = ways.collect();
+        // A call in place of a list of calls.
+        let lists = firsts.iter().filter_map(|(core, _)| core.literal()?.trim_end().strip_suffix('[').map(Glue::from));
+        let object = p.and(p.sequence([p.space(), p.literal("{"), p.space(), p.literal("\"")]));
+        let alone = lists.filter(is_strong).map(|open| p.sequence([p.space(), glue(p, &open, None, ""), object, rest]));
+        ways.extend(alone.map(|way| (false, p.tolerated(way))).collect::<Vec<_>>());
         // Without the markers around all calls.
         if self.bare_open().is_some() {
             // A dialect is known by its marker.
             let open = if p.dialect.is_some() { p.empty() } else { p.and(self.announced_call()) };
             let bare = match self.tolerances.bare_calls {
-                true => p.sequence([p.space(), open, constrained(Glue::default(), p.empty())]),
-                false => p.tolerated(p.sequence([p.space(), open, rest, again])),
+                true => p.sequence([p.space(), open, self.near_section(), constrained(Glue::default(), p.empty())]),
+                false => p.tolerated(p.sequence([p.space(), open, self.near_section(), rest, again])),
             };
             ways.push((false, bare));
         }
@@ -452,7 +493,11 @@ impl<'a> Writer<'a> {
         };
         let left_out = if must { p.tolerated(p.empty()) } else { p.empty() };
         let ends = ends.into_iter().map(|end| {
-            let end_of_turn = p.sequence([close(end), p.markup_ends()]);
+            // Of a list, its bracket may be missing.
+            let list = split_space(end).1.without_start(1);
+            let list = (is_json && end.head().trim_start().starts_with(']') && is_strong(&list)).then(|| close(&list));
+            let closes = [close(end)].into_iter().chain(list.map(|list| p.tolerated(list)));
+            let end_of_turn = p.sequence([p.choice(closes), p.markup_ends()]);
             // Where no section is open, a token ends the turn. Grammars leave it out.
             let ends_turn = self.turn.is_stop(end) && !self.has_section();
             if ends_turn { p.tolerated(end_of_turn) } else { end_of_turn }

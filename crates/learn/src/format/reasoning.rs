@@ -80,11 +80,8 @@ impl Writer<'_> {
             .filter_map(|rest| Glue::from(rest).first_marker().map(str::to_owned));
         let rests: Vec<String> = rests.collect();
         let ends: Vec<String> = p.spelled(heads(&thought.close)).into_iter().chain(opens.iter().cloned()).collect();
-        let closed = match at_once {
-            true => glue(p, &thought.close, None, ""),
-            // Its end is no content, whatever follows.
-            false => p.sequence([glue(p, &thought.close, None, ""), p.markup_ends()]),
-        };
+        // Its end is no content, whatever follows.
+        let closed = p.sequence([glue(p, &thought.close, None, ""), p.markup_ends()]);
         let opened =
             (!opens.is_empty()).then(|| p.tolerated(p.and(p.sequence([p.any_of(&opens), p.not(p.any_of(&rests))]))));
         // The white space in front of the end is the template's, unless more reasoning follows.

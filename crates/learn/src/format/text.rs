@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::calls::learnt as calls;
-use super::glue::{any_space, glue, heads, is_strong, split_space};
+use super::glue::{any_space, begins_token, glue, heads, is_strong, split_space};
 use super::learnt::Writer;
 use super::wrappers;
 use crate::analysis::turn::{Edge, Glue, Spot};
@@ -48,7 +48,8 @@ impl Writer<'_> {
         let first = |glue: &Glue| glue.first_marker().map(str::to_owned);
         let outer = self.before_first_call();
         let bare = self.spec.tools().iter().map(|tool| format!("{}{}", open.head(), tool.name));
-        self.p.spelled(outer.iter().filter_map(first).chain(bare).collect())
+        let family = self.family_of_markers().map(str::to_owned);
+        self.p.spelled(outer.iter().filter_map(first).chain(bare).chain(family).collect())
     }
 
     /// Text up to calls or one of `ends`.
@@ -58,7 +59,8 @@ impl Writer<'_> {
 
     fn text_up_to(&self, stops: Vec<String>) -> ExprId {
         let p = self.p;
-        let at_once = self.marks_of(|glue| self.has_thought(glue));
+        let mut at_once = self.marks_of(|glue| self.has_thought(glue));
+        at_once.extend(self.callable.then(|| calls::unannounced_heads(self.turn)).into_iter().flatten());
         let at_once = (!at_once.is_empty()).then(|| p.tolerated(p.and(p.any_of(&at_once))));
         let marks = self.marks_of_calls();
         let thoughtful = self.spec.compat == Compat::Off && self.spec.extract_reasoning() && !marks.is_empty();
@@ -71,7 +73,9 @@ impl Writer<'_> {
             return plain(&stops);
         }
         let alone = p.tolerated(p.and(self.announced_call()));
-        if !self.tolerances.bare_calls {
+        // A token that nobody writes is none.
+        let marked = begins_token(self.call_open.head().trim_start()) && self.spec.compat == Compat::Off;
+        if !self.tolerances.bare_calls && !marked {
             // Behind other text, what looks like a call is a part of that.
             return p.choice([alone, plain(&stops)]);
         }
@@ -128,7 +132,14 @@ impl Writer<'_> {
             false => {
                 // An answer that is such a call from its first byte.
                 let nearly = calls::nearly_opened(p, self.turn, &self.call_open).filter(|_| self.callable);
-                let alone = nearly.map(|opened| p.tolerated(p.and(p.sequence([p.space(), opened]))));
+                let glues = self.before_first_call().iter().filter(|_| self.turn.calls_begin_with_names());
+                let named = glues
+                    .filter(|open| open.head().trim_start().starts_with('{'))
+                    .map(|open| p.sequence([glue(p, &open.trim_start(), None, ""), self.named_call()]));
+                let named = named.filter(|_| self.callable && self.spec.begun_content().is_none());
+                let alone = nearly.into_iter().chain(named);
+                let alone = alone.map(|opened| p.tolerated(p.and(p.sequence([p.space(), opened]))));
+                let alone = alone.collect::<Vec<_>>();
                 p.choice(alone.into_iter().chain([wrappers::text_before(p, stops, &ends)]))
             }
         };

@@ -175,7 +175,7 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen)
             p.sequence([p.optional(bare), close, p.optional(next)])
         }
         Scope::BehindFound => behind,
-        Scope::InCall => p.sequence([rest_of_call(&p, &starts, closing), behind]),
+        Scope::InCall => p.sequence([rest_of_call(&p, &starts, closing, call_keys.is_some()), behind]),
         _ => p.empty(),
     };
     let call = p.sequence([wrapped(&p, call, held, around), behind]);
@@ -190,15 +190,20 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen)
 }
 
 /// The rest of an interrupted call: up to and including the nearest markers that can close it, or up to the beginning of
-/// another call. For calls without markers, up to the end of the line.
-fn rest_of_call(p: &FormatBuilder, starts: &[String], mut closing: Vec<String>) -> ExprId {
+/// another call. For calls without markers, up to the end of the line. `object`: a call is an object, whose own brace in front of
+/// that is none of the arguments.
+fn rest_of_call(p: &FormatBuilder, starts: &[String], mut closing: Vec<String>, object: bool) -> ExprId {
     closing.retain(|marker| !starts.contains(marker));
-    if closing.is_empty() && !starts.iter().any(|start| is_marker(start)) {
-        return p.tag(Tag::Broken, p.until_marker(["\n"]));
-    }
-    let closes = p.any_of(&closing);
-    let ends = closing.iter().chain(starts.iter().filter(|start| is_marker(start)));
-    p.sequence([p.tag(Tag::Broken, p.until_marker(ends.map(String::as_str))), p.many(closes)])
+    let line = closing.is_empty() && !starts.iter().any(|start| is_marker(start));
+    let ends = closing.iter().chain(starts.iter().filter(|start| is_marker(start))).map(String::as_str);
+    let ends: Vec<&str> = ends.chain(line.then_some("\n")).collect();
+    let end = p.choice([p.any_of(ends.iter().copied()), p.end()]);
+    let bracket = p.sequence([p.space(), p.optional(p.literal("]")), p.space()]);
+    let brace = p.sequence([p.literal("}"), bracket, p.and(end)]);
+    let run = p.until_marker(ends.into_iter().chain(object.then_some("}")));
+    let more = p.many(p.sequence([p.and(p.literal("}")), p.not(brace), p.any(), run]));
+    let text = p.tag(Tag::Broken, p.sequence([run, more]));
+    p.sequence([text, p.optional(brace), p.many(p.any_of(&closing))])
 }
 
 /// The markers that close calls and their sections in all formats of an arena.
@@ -236,6 +241,9 @@ fn closing_markers(arena: &Arena) -> Vec<String> {
             _ => {}
         }
     }
+    // What stands in front of a token may be missing.
+    let tokens = texts.iter().filter_map(|text| Some(text[text.find(['<', '['])?..].to_owned()));
+    texts.extend(tokens.collect::<Vec<_>>());
     texts.retain(|text| is_marker(text));
     chatparse_base::sort::sort(&mut texts);
     texts.dedup();

@@ -3,7 +3,7 @@
 use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue, is_strong};
 use super::members::{Member, members, perhaps_quoted, unlisted_name};
-use super::values::{Values, unquoted};
+use super::values::{Values, is_between_quotes, unquoted};
 use crate::analysis::turn::{Encoding, Glue, Members, Slot, ValueKind};
 use crate::format::wrappers::is_marker;
 use chatparse_grammar::{schema, spelled};
@@ -103,13 +103,16 @@ impl Arguments<'_> {
     /// A name, and the value in each form that its types allow.
     fn argument(&self, member: &Member) -> ExprId {
         let p = self.p;
-        let quoted = |(kind, slot): &(ValueKind, Slot)| *kind == ValueKind::Text && slot.encoding == Encoding::Quoted;
+        let quoted = |(kind, slot): &(ValueKind, Slot)| {
+            *kind == ValueKind::Text && (slot.encoding == Encoding::Quoted || is_between_quotes(slot))
+        };
         let known = !FormatBuilder::is_any(member.name);
         let python = self.members.first.head().trim_end().ends_with('(');
         let after = (known && (python || self.members.slots.iter().any(quoted))).then(|| self.after());
         let enclosing =
             self.close.filter(|close| is_strong(close) && close.is_literal()).map(|close| close.head().trim());
-        let values = Values { p, tool: self.tool, nested: &self.members.nested, python, after, enclosing };
+        let values =
+            Values { p, tool: self.tool, nested: &self.members.nested, python, after, enclosing, within: None };
         let raw = |slot: &Slot| self.raw(slot, member);
         let between = |text: &Glue| glue(p, text, Some(self.tool), member.name);
         let ways = befores(self.members).into_iter().filter_map(|before| {

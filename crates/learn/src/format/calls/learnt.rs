@@ -78,6 +78,12 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     if let Some(inner) = inner {
         p.rule(INNER, p.sequence([glue(p, inner, None, ""), renamed.as_ref().map_or(tool, |(_, call)| *call)]));
     }
+    // What announces it may be missing.
+    let unannounced = renamed.as_ref().map(|(first, call)| {
+        let opens = [first.clone(), unannounced(first)].into_iter().filter(is_strong);
+        let opens = opens.map(|open| glue(p, &open, None, ""));
+        p.tolerated(p.sequence([p.choice(opens.collect::<Vec<_>>()), *call]))
+    });
     // Where a call has the name twice, the second one counts.
     let renamed = renamed.map(|(first, call)| {
         let first = p.atomic(p.sequence([text::announced_name(p), glue(p, &first, None, "")]));
@@ -107,7 +113,20 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
         // llama.cpp's grammars have the learnt order.
         if spec.is_faithful() { call } else { p.tolerated(call) }
     });
-    p.choice([opened(turn, &open, calls)].into_iter().chain(others).collect::<Vec<_>>())
+    p.choice([opened(turn, &open, calls)].into_iter().chain(others).chain(unannounced).collect::<Vec<_>>())
+}
+
+/// What is between the names of a call behind the first marker of that.
+fn unannounced(between: &Glue) -> Glue {
+    between.without_start(between.marker_spans().first().map_or(0, |first| first.end))
+}
+
+/// The texts that calls begin with whose name is not announced.
+pub(in crate::format) fn unannounced_heads(turn: &TurnFormat) -> Vec<String> {
+    renamed(turn)
+        .map(|(first, _)| unannounced(&first))
+        .filter(is_strong)
+        .map_or_else(Vec::new, |open| text::heads(&open))
 }
 
 /// The opening of a call that is a JSON object and begins with the name, with more members in front of that.
@@ -328,7 +347,14 @@ impl Call<'_> {
         let (ending, unquoted) = if quote.is_some() { (closed, None) } else { (None, closed.map(whole_tag)) };
         parts.push(match shared.is_blank() {
             true => p.choice([self.behind_name(tails)].into_iter().chain(self.unopened_argument(tails))),
-            false => glue(p, &shared, Some(self.tool), ""),
+            false => {
+                let bare = quote.is_none().then(|| self.section_ends()).flatten();
+                let members = self.turn.calls.iter().flat_map(|form| &form.pieces).find_map(CallPiece::members);
+                let extra = members.map_or_else(|| p.empty(), |members| self.extra_ends(members));
+                let bare =
+                    bare.map(|end| p.tolerated(p.sequence([p.space(), extra, p.and(p.sequence([p.space(), end]))])));
+                p.choice([glue(p, &shared, Some(self.tool), "")].into_iter().chain(bare))
+            }
         });
         // A marker may only be mentioned: the arguments of a tool that is not offered must begin.
         let is_object = |tail: &Tail| {
@@ -360,9 +386,16 @@ impl Call<'_> {
         let members = tails.iter().flat_map(|tail| tail.pieces).find_map(CallPiece::members);
         let object = members.map(|_| p.tolerated(p.literal("{")));
         let firsts = firsts.iter().map(|first| glue(p, first, Some(self.tool), ""));
-        let firsts = p.choice(firsts.chain(object).collect::<Vec<_>>());
+        let firsts = p.choice(firsts.chain(object).chain(self.section_ends()).collect::<Vec<_>>());
         let extra = members.map_or_else(|| p.empty(), |members| self.extra_ends(members));
         p.and(p.sequence([p.space(), extra, p.space(), firsts]))
+    }
+
+    /// The end of the markers around all calls, which ends a call that has no end of its own.
+    fn section_ends(&self) -> Option<ExprId> {
+        let mut ends = self.turn.edges.iter().filter(|edge| (edge.from, edge.to) == (Spot::Call, Spot::End));
+        let end = ends.find_map(|edge| edge.glue.first_marker().filter(|end| is_marker(end)))?;
+        Some(self.p.tolerated(self.p.marker(end)))
     }
 
     /// Looks ahead to an argument of the schema whose opening is missing: its name ends the tool's.
@@ -425,7 +458,9 @@ impl Call<'_> {
             None => {
                 let members = self.turn.calls.iter().flat_map(|form| &form.pieces).find_map(CallPiece::members);
                 let extra = members.map_or_else(|| p.empty(), |members| self.extra_ends(members));
-                return p.sequence([extra, p.tool_close(glue(p, first, Some(self.tool), ""))]);
+                let left_out = self.section_ends().map(|end| p.tolerated(p.and(p.sequence([p.space(), end]))));
+                let ends = p.choice([glue(p, first, Some(self.tool), "")].into_iter().chain(left_out));
+                return p.sequence([extra, p.tool_close(ends)]);
             }
         }
         let (id, pieces) = match pieces.split_last_chunk() {
@@ -480,8 +515,8 @@ impl Call<'_> {
             // What closes the wrapper closes the call as well, and so does the next call's opening.
             let next = Some(self.open).filter(|open| is_strong(open) && open.is_literal());
             let next = next.map(|open| open.head().trim().to_owned());
-            let ends = text::heads(self.wrapper_close).pop().into_iter().chain(next);
-            let ends = ends.map(|end| p.and(p.sequence([p.space(), p.marker(end)])));
+            let ends = text::heads(self.wrapper_close).pop().into_iter().chain(next).map(|end| p.marker(end));
+            let ends = ends.chain(self.section_ends()).map(|end| p.and(p.sequence([p.space(), end])));
             // A model may leave the end of its last call to the end of its output.
             let left_out = (members_last || is_json).then(|| {
                 let closed = (is_json && ends_arguments).then(|| text::behind_json(p, &braces, Some(self.tool)));

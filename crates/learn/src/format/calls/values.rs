@@ -10,6 +10,7 @@ use chatparse_message::Tool;
 use chatparse_peg::{ExprId, Literals, Notation, SchemaRef};
 
 /// The values of one tool's arguments.
+#[derive(Clone, Copy)]
 pub(super) struct Values<'a> {
     pub p: &'a FormatBuilder,
     pub tool: &'a Tool,
@@ -20,6 +21,8 @@ pub(super) struct Values<'a> {
     pub after: Option<ExprId>,
     /// What ends the call, and a value whose own end is missing.
     pub enclosing: Option<&'a str>,
+    /// What ends the value that this one is in, and this one if its own end is missing.
+    pub within: Option<ExprId>,
 }
 
 /// Levels of arrays and objects that follow their schemas; deeper levels may have any value.
@@ -49,6 +52,11 @@ fn behind_attribute(open: &Glue) -> Option<Glue> {
     let (name, rest) = open.head().strip_prefix(' ')?.split_once("=\"")?;
     let behind = rest.find('"').filter(|_| name.chars().all(char::is_alphanumeric))?;
     Some(open.without_start(open.head().len() - rest.len() + behind + 1))
+}
+
+/// Whether texts are written between two marks that are the same.
+pub(super) fn is_between_quotes(slot: &Slot) -> bool {
+    text::is_strong(&slot.close) && slot.open.strip_suffix(&slot.close).is_some()
 }
 
 /// How these values spell literals.
@@ -127,7 +135,9 @@ impl Values<'_> {
         let close = |slot: &Slot| {
             let enclosing = self.enclosing.filter(|_| depth == 0 && !slot.close.is_blank());
             let enclosing = enclosing.map(|end| p.tolerated(p.and(p.sequence([p.space(), p.marker(end)]))));
-            p.arg_close(p.choice([glue_of(&slot.close)].into_iter().chain(enclosing)))
+            let within = self.within.filter(|_| text::is_strong(&slot.close));
+            let within = within.map(|end| p.tolerated(p.and(p.sequence([p.space(), end]))));
+            p.arg_close(p.choice([glue_of(&slot.close)].into_iter().chain(enclosing).chain(within)))
         };
         let mut ways: Vec<ExprId> = Vec::new();
         // Where text is allowed as well, what looks like elements is text, unless the schema allows everything.
@@ -250,13 +260,26 @@ impl Values<'_> {
             ways.push(p.tolerated(p.sequence([attribute, glue_of(&behind), p.choice([p.atomic(json), text])])));
         }
         // A text between quotes of JSON in place of the template's.
-        let quoted = |slot: &&&Slot| text::is_strong(&slot.close) && slot.open.strip_suffix(&slot.close).is_some();
+        let quoted = |slot: &&&Slot| is_between_quotes(slot);
         if texts.iter().chain(&spare).any(|slot| quoted(&slot)) {
             let quote = p.and(p.one_of(&[('"', '"'), ('\'', '\'')]));
             ways.push(p.tolerated(p.sequence([p.space(), quote, p.arg_json(p.python_string())])));
-            // An item or a member without the template's quotes.
-            let bare = foreign.iter().find(|slot| depth > 0 && rest_of(slot).is_blank());
-            ways.extend(bare.map(|slot| no_json(p, p.sequence([p.not(quote), raw(slot)]))));
+            // A text without the template's quotes, or without the first of them.
+            let bare = foreign.iter().find(|slot| rest_of(slot).is_blank());
+            match (bare, self.after.filter(|_| depth == 0)) {
+                (Some(slot), None) if depth > 0 => ways.push(no_json(p, p.sequence([p.not(quote), raw(slot)]))),
+                (Some(_), Some(after)) => {
+                    let mark = texts.iter().chain(&spare).find(quoted).map_or("", |slot| slot.close.head());
+                    let ends = p.and(p.sequence([p.space(), after]));
+                    ways.push(p.tolerated(p.null(false, true, p.sequence([p.arg_close(p.empty()), ends]))));
+                    let close = p.sequence([p.optional(p.literal(mark)), ends]);
+                    let run = p.until_marker([mark, ",", "}"]);
+                    let more = p.many(p.sequence([p.not(close), p.any(), run]));
+                    let text = [p.not(quote), p.not(p.literal(mark)), p.arg_text(p.sequence([run, more]))];
+                    ways.push(no_json(p, p.sequence(text.into_iter().chain([p.arg_close(close)]))));
+                }
+                _ => {}
+            }
         }
         ways.extend(bare_close.map(|close| {
             let value = if self.python { p.arg_printed() } else { p.arg_json(p.python()) };
@@ -329,6 +352,7 @@ impl Values<'_> {
         let ends = inner.chain([slot]).map(|slot| container.close.and(&slot.close)).filter(|end| !end.is_blank());
         let name = if depth == SCHEMA_LEVELS { FormatBuilder::ANY } else { member.name };
         let end = p.choice(ends.map(|end| glue(p, &end, Some(self.tool), name)).collect::<Vec<_>>());
+        let values = Values { within: Some(end).filter(|_| depth < SCHEMA_LEVELS), ..*self };
         let (known, any) = match kind {
             ValueKind::Array => {
                 let places = schema::places(&member.schema, false).into_iter();
@@ -336,13 +360,13 @@ impl Values<'_> {
                 let items = items.find(|schema| !schema.get().is_null());
                 let item = Member { rule: format!("{}-item", member.rule), ..Member::any() };
                 let item = Member { name: member.name, schema: items.unwrap_or_else(|| item.schema.clone()), ..item };
-                let (opens, value) = self.value(container, &item, depth);
+                let (opens, value) = values.value(container, &item, depth);
                 (Vec::new(), p.sequence([between(&container.each), between(&opens), value]))
             }
             _ => {
                 let prefix = format!("{}-", member.rule);
                 let known = members(&member.schema, &prefix, false).into_iter().map(|inner| {
-                    let (opens, value) = self.value(container, &inner, depth);
+                    let (opens, value) = values.value(container, &inner, depth);
                     let name = perhaps_quoted(p, p.arg_name(inner.name), &opens, &container.slots);
                     let name = [name, glue(p, &opens, Some(self.tool), inner.name)];
                     let name = [between(&container.each)].into_iter().chain(name);
@@ -353,7 +377,7 @@ impl Values<'_> {
                 });
                 let known: Vec<(ExprId, bool)> = known.collect();
                 let any = Member { rule: format!("{}-any", member.rule), ..Member::any() };
-                let (opens, value) = self.value(container, &any, depth);
+                let (opens, value) = values.value(container, &any, depth);
                 let ends = text::heads(&opens);
                 let ends = p.spelled(ends);
                 let signs = p.spelled(text::heads(&container.close)).into_iter().chain(ends.iter().cloned());
@@ -389,7 +413,8 @@ impl Values<'_> {
             let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);
             let [required, optional] = [required, optional].map(|all| all.into_iter().map(|(item, _)| spaced(item)));
             let items = p.unordered(required, optional.chain([spaced(any)]));
-            let all = p.sequence([between(&container.open), items, p.space(), p.and(end)]);
+            let ends = p.choice([end].into_iter().chain(self.within.map(|end| p.tolerated(end))));
+            let all = p.sequence([between(&container.open), items, p.space(), p.and(ends)]);
             return if kind == ValueKind::Array { p.array(all) } else { p.object(all) };
         }
         let next = between(&container.next);
