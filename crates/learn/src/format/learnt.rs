@@ -367,11 +367,12 @@ impl<'a> Writer<'a> {
         let between = self.edges(&[Spot::Call], Spot::Call);
         let mut next: Vec<ExprId> = between
             .map(|edge| match apart {
-                true => p.sequence([
-                    behind_json(p, wrapper_close, None),
-                    p.space(),
-                    glue(p, &outer(edge).trim_start(), None, ""),
-                ]),
+                true => {
+                    let (outer, close) = (outer(edge), behind_json(p, wrapper_close, None));
+                    // This white space is not JSON's.
+                    let (space, open) = split_space(&outer);
+                    p.sequence([close, p.fixed(p.space(), space, space), glue(p, &open, None, "")])
+                }
                 false => glue(p, &wrapper_close.and(&outer(edge)), None, ""),
             })
             .map(|between| p.sequence([between, p.reference("call")]))

@@ -90,8 +90,8 @@ pub(super) fn text_before_thoughts(p: &FormatBuilder, calls: &[String], stops: &
 }
 
 /// Closers behind calls, and ends of the turn. `ends`: the texts that end calls and turns; `openings`: the texts that begin
-/// calls. `foreign`: the calls are of another format, so what looks like a closer may be theirs. Tokens at the end of the output end
-/// the turn.
+/// calls. `foreign`: the calls are of another format, so what looks like a closer may be theirs, and tokens at the end of the output
+/// the end of their turn.
 pub fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str], foreign: bool) -> ExprId {
     let known = p.any_of(ends.iter().map(|end| end.trim()));
     let any = || p.choice([known, tag(p, "</"), in_brackets(p, "[/")]);
@@ -102,11 +102,13 @@ pub fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str], foreign: bool
     let fence = p.sequence([p.literal("```"), line]);
     let closer = p.choice([fence, if foreign { any() } else { known }]);
     let closer = p.sequence([bracket, p.not(next), closer]);
+    if !foreign {
+        return p.many(p.sequence([p.space(), closer]));
+    }
     // What opens, where nothing follows but the header of the next turn, was to close.
-    let opens = foreign.then(|| p.choice([next, tag(p, "<")]));
-    let mark = p.choice(opens.into_iter().chain([special(p, true)]));
+    let mark = p.sequence([p.choice([next, tag(p, "<"), special(p, true)]), p.space()]);
     let role = p.optional(p.sequence([p.any_of(ROLES), p.space()]));
-    let last = p.sequence([p.some(p.sequence([mark, p.space()])), role, p.and(p.end())]);
+    let last = p.sequence([p.some(mark), role, p.and(p.end())]);
     p.many(p.sequence([p.space(), p.choice([closer, last])]))
 }
 
