@@ -157,6 +157,8 @@ fn idle(row: &Row, value: String, beside: Option<String>, body: &Body, made: &Va
         || body["json_schema"] == body["response_format"]["json_schema"]["schema"] && body["json_schema"].is_object()
         // Where an answer has a schema, an object without a marker is the answer.
         || is(&["bare_calls", "dialects"]) && has(&["response_format", "json_schema"])
+        // Where a call is required, other text leaves the format.
+        || is(&["dialects=always", "dialects=tail"]) && body["tool_choice"] == "required"
         // There is nothing of the kind.
         || is(&["hosted_tools"]) && has(&["plain", "for_training"])
         || is(&["media_marker"]) && has(&["parts"])
