@@ -142,7 +142,7 @@ static void half_calls() {
     // What a client has seen stays.
     const auto shown = parse("Wait. " + bad, true, parser);
     const auto ended = parse("Wait. " + bad, false, parser);
-    CHECK(shown.tool_calls.size() == 1 && ended.tool_calls.size() == 1 && ended.tool_calls[0].arguments == "oops}");
+    CHECK(shown.tool_calls.size() == 1 && ended.tool_calls.size() == 1 && ended.tool_calls[0].arguments == "oops");
     common_chat_msg_diff::compute_diffs(shown, ended);
 
     // Cut off within the format: as in llama.cpp.
