@@ -4,9 +4,7 @@
 static void schemas(void) {
   chat_grammar *grammar = NULL;
   OK(chat_grammar_from_json_schema(TEXT("{\"type\": \"integer\", \"minimum\": 0, \"maximum\": 23}"), CHAT_GRAMMAR_STYLE_FAITHFUL, &grammar, &error));
-  CHECK(is(chat_grammar_text(grammar),
-           "root ::= ([03-9] | \"1\" [0-9]? | \"2\" [0-3]?)\n"
-           "space ::= | \" \" | \"\\n\"{1,2} [ \\t]{0,20}\n"));
+  CHECK(is(chat_grammar_text(grammar), "root ::= ([03-9] | \"1\" [0-9]? | \"2\" [0-3]?)\n"));
   CHECK(chat_grammar_report_count(grammar) == 0);
   chat_grammar_free(grammar);
   OK(chat_grammar_from_json_schema(TEXT("{\"type\": \"integer\", \"minimum\": 0, \"maximum\": 23}"),
