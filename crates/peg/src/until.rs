@@ -79,7 +79,37 @@ enum Heads {
     One(u8),
     Two([u8; 2]),
     Three([u8; 3]),
-    Many(Box<Bytes>),
+    /// As in line breaks with and without a return.
+    Four([u8; 3], u8),
+    Many(Box<Pairs>),
+}
+
+/// Many first bytes, each with the bytes that may stand behind it: most that begin nothing are passed over at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Pairs {
+    /// By first byte: which of the seconds, from one on.
+    numbers: [u8; 256],
+    seconds: Vec<Bytes>,
+}
+
+impl Pairs {
+    /// Of sorted markers.
+    fn new(markers: &[SmolStr]) -> Self {
+        let mut pairs = Pairs { numbers: [0; 256], seconds: Vec::new() };
+        for marker in markers.chunk_by(|one, next| one.as_bytes()[0] == next.as_bytes()[0]) {
+            let second = |marker: &SmolStr| marker.as_bytes().get(1).map_or(Bytes::ALL, |&second| Bytes::byte(second));
+            pairs.seconds.push(marker.iter().fold(Bytes::default(), |all, marker| all.or(second(marker))));
+            pairs.numbers[usize::from(marker[0].as_bytes()[0])] = pairs.seconds.len() as u8;
+        }
+        pairs
+    }
+
+    fn find(&self, text: &[u8]) -> Option<usize> {
+        let may_begin = |at: usize, number: u8| {
+            number > 0 && text.get(at + 1).is_none_or(|&next| self.seconds[usize::from(number) - 1].contains(next))
+        };
+        text.iter().enumerate().position(|(at, byte)| may_begin(at, self.numbers[usize::from(*byte)]))
+    }
 }
 
 /// The result of a search.
@@ -105,10 +135,8 @@ impl Search {
             [a] => Heads::One(a),
             [a, b] => Heads::Two([a, b]),
             [a, b, c] => Heads::Three([a, b, c]),
-            ref heads => {
-                let all = heads.iter().fold(Bytes::default(), |all, &head| all.or(Bytes::byte(head)));
-                Heads::Many(Box::new(all))
-            }
+            [a, b, c, d] => Heads::Four([a, c, d], b),
+            _ => Heads::Many(Box::new(Pairs::new(&markers))),
         };
         let seconds = markers.iter().fold(Bytes::default(), |all, marker| {
             all.or(marker.as_bytes().get(1).map_or(Bytes::ALL, |&second| Bytes::byte(second)))
@@ -175,7 +203,11 @@ impl Search {
             Heads::One(a) => find(*a, text),
             Heads::Two(heads) => find2(*heads, text),
             Heads::Three(heads) => find3(*heads, text),
-            Heads::Many(heads) => text.iter().position(|byte| heads.contains(*byte)),
+            Heads::Four(heads, rare) => {
+                let near = find3(*heads, text);
+                find(*rare, &text[..near.unwrap_or(text.len())]).or(near)
+            }
+            Heads::Many(pairs) => pairs.find(text),
         }
     }
 }
