@@ -44,6 +44,7 @@ use chatparse_message::text_part;
 
 pub use chatparse_base::{Error, ErrorKind, Result};
 use env::Engine;
+pub use probe::caps::ROLES;
 use probe::caps::{self, Form};
 pub use probe::labels::{Edge, Label, Labels, VALUES};
 pub use probe::marks::Marks;

@@ -84,6 +84,12 @@ enum Heads {
     Many(Box<Pairs>),
 }
 
+/// The bytes that may stand behind the first one; all, if a marker has no other.
+fn seconds(markers: &[SmolStr]) -> Bytes {
+    let second = |marker: &SmolStr| marker.as_bytes().get(1).map_or(Bytes::ALL, |&second| Bytes::byte(second));
+    markers.iter().fold(Bytes::default(), |all, marker| all.or(second(marker)))
+}
+
 /// Many first bytes, each with the bytes that may stand behind it: most that begin nothing are passed over at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Pairs {
@@ -96,10 +102,9 @@ impl Pairs {
     /// Of sorted markers.
     fn new(markers: &[SmolStr]) -> Self {
         let mut pairs = Pairs { numbers: [0; 256], seconds: Vec::new() };
-        for marker in markers.chunk_by(|one, next| one.as_bytes()[0] == next.as_bytes()[0]) {
-            let second = |marker: &SmolStr| marker.as_bytes().get(1).map_or(Bytes::ALL, |&second| Bytes::byte(second));
-            pairs.seconds.push(marker.iter().fold(Bytes::default(), |all, marker| all.or(second(marker))));
-            pairs.numbers[usize::from(marker[0].as_bytes()[0])] = pairs.seconds.len() as u8;
+        for same in markers.chunk_by(|one, next| one.as_bytes()[0] == next.as_bytes()[0]) {
+            pairs.seconds.push(seconds(same));
+            pairs.numbers[usize::from(same[0].as_bytes()[0])] = pairs.seconds.len() as u8;
         }
         pairs
     }
@@ -138,9 +143,7 @@ impl Search {
             [a, b, c, d] => Heads::Four([a, c, d], b),
             _ => Heads::Many(Box::new(Pairs::new(&markers))),
         };
-        let seconds = markers.iter().fold(Bytes::default(), |all, marker| {
-            all.or(marker.as_bytes().get(1).map_or(Bytes::ALL, |&second| Bytes::byte(second)))
-        });
+        let seconds = seconds(&markers);
         Search { markers, heads, seconds }
     }
 

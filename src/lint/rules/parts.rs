@@ -1,12 +1,12 @@
 //! Content as parts: where one role's texts are written so, those of another are not written as data.
 
 use super::*;
+use chatparse_jinja::ROLES;
 use chatparse_message::Request;
 
 const TEXT: &str = "Quince";
 /// The part with it in the notations of Python and JSON.
 const DATA: [&str; 3] = ["'text': 'Quince", "\"text\": \"Quince", "\"text\":\"Quince"];
-const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
 
 /// Roles whose parts show in the template language's own notation.
 pub fn parts(facts: &Facts, all: &mut Vec<Suspect>) {

@@ -122,7 +122,7 @@ fn content(engine: &Engine) -> (bool, bool) {
 }
 
 /// The roles whose content is tried.
-pub(crate) const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
+pub const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
 
 /// How the content of a role may be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

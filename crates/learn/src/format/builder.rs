@@ -467,6 +467,11 @@ impl FormatBuilder {
         self.quoted_or(self.tool_args(object))
     }
 
+    /// More text behind `run`, a text up to what `stop` may begin with: runs go on while it does not match.
+    pub fn more_text(&self, stop: ExprId, run: ExprId) -> ExprId {
+        self.many(self.sequence([self.not(stop), self.any(), run]))
+    }
+
     /// A call's arguments as the text of a JSON object in a JSON string.
     pub fn quoted_args(&self) -> ExprId {
         // Any other string is a value that broke.

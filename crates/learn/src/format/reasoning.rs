@@ -108,12 +108,12 @@ impl Writer<'_> {
                 let call = p.and(self.announced_call());
                 let stop = p.choice([closed, call]);
                 let run = p.until_marker(ends.into_iter().chain(opens));
-                let more = p.many(p.sequence([p.not(stop), p.any(), run]));
+                let more = p.more_text(stop, run);
                 (p.sequence([run, parsed(more)]), p.choice([closed, p.tolerated(call)].into_iter().chain(end)))
             }
             _ if !rests.is_empty() => {
                 let run = p.until_marker(ends);
-                let more = p.many(p.sequence([p.not(closed), p.any(), run]));
+                let more = p.more_text(closed, run);
                 (p.sequence([run, parsed(more)]), p.choice([closed].into_iter().chain(end)))
             }
             _ => (p.until_marker(ends), p.choice([closed].into_iter().chain(end))),

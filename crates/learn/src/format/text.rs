@@ -87,7 +87,7 @@ impl Writer<'_> {
         let marks: Vec<String> = stops.iter().cloned().chain(bare).collect();
         let stop = p.choice([self.announced_call(), p.any_of(&stops)]);
         let run = p.until_marker(marks.iter().cloned());
-        let more = p.many(p.sequence([p.not(stop), p.any(), run]));
+        let more = p.more_text(stop, run);
         let text = p.tolerated(p.content(p.sequence([run, more])));
         // A grammar has no mark of such a call in the text. llama.cpp's have.
         p.choice([alone, text, plain(if self.spec.is_faithful() { &marks } else { &stops })])

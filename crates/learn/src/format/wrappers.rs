@@ -2,6 +2,7 @@
 
 use super::FormatBuilder;
 use super::accounts;
+use chatparse_jinja::ROLES;
 use chatparse_peg::ExprId;
 
 /// The first characters of wrappers.
@@ -13,9 +14,6 @@ const NAMES: [&str; 9] =
 
 /// What may stand around an empty thought in front of calls.
 pub const THOUGHT: [&str; 2] = ["<think>", "</think>"];
-
-/// Whose turn the header of a turn says it is.
-const ROLES: [&str; 4] = ["assistant", "user", "tool", "system"];
 
 /// One or more calls in nested wrappers. `held`: a call inside a tag or special tokens. There, a call without a marker is
 /// not a quotation, so `held` may match one. `own`: what opens and closes calls of the format.
@@ -59,7 +57,7 @@ fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId, [opens, closes]: [Ex
         inner,
         within(fence(p), p.literal("```")),
         holding(marked, special(p, false), special(p, true)),
-        p.sequence([p.some(p.sequence([p.any_of(THOUGHT), p.space()])), inner]),
+        p.sequence([thoughts(p), inner]),
         holding(marked, tag(p, "<"), tag(p, "</")),
         holding(marked, opens, closes),
         within(p.literal("["), p.literal("]")),
@@ -73,19 +71,17 @@ pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String]) 
     let wrapper = p.choice([fence(p), special(p, false), tag(p, "<")]);
     let wrappers = p.repeat(p.sequence([wrapper, p.space()]), 1, Some(2));
     let held = p.sequence([wrappers, p.and(p.any_of(calls))]);
-    let starts = || stops().chain(STARTS.map(str::to_owned));
     let stop = p.choice([held, p.any_of(calls), p.any_of(ends)]);
-    let more = p.many(p.sequence([p.not(stop), p.any(), p.until_marker(starts())]));
-    let text = p.content(p.sequence([p.until_marker(starts()), more]));
+    let run = p.until_marker(stops().chain(STARTS.map(str::to_owned)));
+    let text = p.content(p.sequence([run, p.more_text(stop, run)]));
     p.choice([p.tolerated(p.sequence([text, p.optional(held)])), p.content(p.until_marker(stops()))])
 }
 
 /// Text up to one of these texts, and an empty thought, or what closes one, in front of calls.
 pub(super) fn text_before_thoughts(p: &FormatBuilder, calls: &[String], stops: &[String]) -> ExprId {
-    let thoughts = p.some(p.sequence([p.any_of(THOUGHT), p.space()]));
-    let thoughts = p.sequence([thoughts, p.and(p.any_of(calls.iter().map(|call| call.trim_start())))]);
+    let thoughts = p.sequence([thoughts(p), p.and(p.any_of(calls.iter().map(|call| call.trim_start())))]);
     let run = p.until_marker(stops.iter().cloned().chain(THOUGHT.map(str::to_owned)));
-    let more = p.many(p.sequence([p.not(p.choice([p.any_of(stops), thoughts])), p.any(), run]));
+    let more = p.more_text(p.choice([p.any_of(stops), thoughts]), run);
     p.sequence([p.content(p.sequence([run, more])), p.optional(thoughts)])
 }
 
@@ -110,6 +106,11 @@ pub fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str], foreign: bool
     let role = p.optional(p.sequence([p.any_of(ROLES), p.space()]));
     let last = p.sequence([p.some(mark), role, p.and(p.end())]);
     p.many(p.sequence([p.space(), p.choice([closer, last])]))
+}
+
+/// What opens and closes empty thoughts.
+fn thoughts(p: &FormatBuilder) -> ExprId {
+    p.some(p.sequence([p.any_of(THOUGHT), p.space()]))
 }
 
 /// The opening of a code fence.

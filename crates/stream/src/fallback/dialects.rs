@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use crate::output::is_of_name;
 use chatparse_learn::analysis::turn::{COUNTER, CallForm, CallPiece, Glue, Reasoning, Spot, TurnFormat};
 use chatparse_learn::format::FormatBuilder;
 use chatparse_learn::format::calls::described::{ARGUMENTS, NAME, call, form, section};
@@ -111,8 +112,7 @@ impl Named {
     /// Where such a call of a known tool begins whose name ends this text.
     fn begins(&self, text: &[u8], is_known: &impl Fn(&str) -> bool) -> Option<usize> {
         let from = text.len().saturating_sub(NAME_BYTES);
-        let signs = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.".contains(byte);
-        let name = text[from..].iter().rposition(|byte| !signs(byte)).map_or(from, |at| from + at + 1);
+        let name = text[from..].iter().rposition(|byte| !is_of_name(*byte)).map_or(from, |at| from + at + 1);
         let (text, name) = text.split_at(name);
         if !std::str::from_utf8(name).is_ok_and(is_known) {
             return None;

@@ -19,3 +19,8 @@ impl Parsed<'_> {
         Parsed { raw: &self.raw[..end], seen: &self.seen[..end] }
     }
 }
+
+/// Whether names of tools have this byte, as they are in outputs.
+pub(crate) fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)
+}

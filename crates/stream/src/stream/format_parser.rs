@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::fallback::{End, FallbackConfig, FallbackParser};
-use crate::output::{BuilderMark, CaptureReader, Event, MessageBuilder, Parsed, ReaderMark, Sink};
+use crate::output::{BuilderMark, CaptureReader, Event, MessageBuilder, Parsed, ReaderMark, Sink, is_of_name};
 use chatparse_learn::format::Tag;
 use chatparse_peg::{Budget, Capture, Machine, Program, State, Visible};
 
@@ -240,7 +240,7 @@ impl FormatParser {
     pub fn hides_text(&self, output: Parsed<'_>) -> bool {
         let length = output.len();
         let rest = &output.raw[self.covered().min(length)..];
-        let word = rest.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(byte)).count();
+        let word = rest.iter().rev().take_while(|byte| is_of_name(**byte)).count();
         let (before, word) = rest.split_at(rest.len() - word);
         // In a call, what may end a value is only looked at.
         let signs: &[u8] = if self.in_call() { b"\"', " } else { b"\"'=>:" };

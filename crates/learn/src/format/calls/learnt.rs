@@ -94,8 +94,7 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
         // The id is in the opening.
         return p.sequence([p.tool_open(p.empty()), opening(p, id), calls]);
     }
-    let mut firsts = turn.edges.iter().filter(|edge| edge.to == Spot::Call && edge.from != Spot::Call);
-    let ends_text = firsts.all(|edge| is_strong(&edge.glue));
+    let ends_text = turn.before_calls().all(is_strong);
     let opened = |turn: &TurnFormat, open: &Glue, calls: ExprId| {
         let open = quoted_id(turn, open).unwrap_or(open.clone());
         let written = if ends_text { glue(p, &open, None, "") } else { text::as_written(p, &open) };
@@ -350,7 +349,7 @@ impl Call<'_> {
             false => {
                 let bare = quote.is_none().then(|| self.section_ends()).flatten();
                 let members = self.turn.calls.iter().flat_map(|form| &form.pieces).find_map(CallPiece::members);
-                let extra = members.map_or_else(|| p.empty(), |members| self.extra_ends(members));
+                let extra = self.extra_ends(members);
                 let bare =
                     bare.map(|end| p.tolerated(p.sequence([p.space(), extra, p.and(p.sequence([p.space(), end]))])));
                 p.choice([glue(p, &shared, Some(self.tool), "")].into_iter().chain(bare))
@@ -387,7 +386,7 @@ impl Call<'_> {
         let object = members.map(|_| p.tolerated(p.literal("{")));
         let firsts = firsts.iter().map(|first| glue(p, first, Some(self.tool), ""));
         let firsts = p.choice(firsts.chain(object).chain(self.section_ends()).collect::<Vec<_>>());
-        let extra = members.map_or_else(|| p.empty(), |members| self.extra_ends(members));
+        let extra = self.extra_ends(members);
         p.and(p.sequence([p.space(), extra, p.space(), firsts]))
     }
 
@@ -457,7 +456,7 @@ impl Call<'_> {
             }
             None => {
                 let members = self.turn.calls.iter().flat_map(|form| &form.pieces).find_map(CallPiece::members);
-                let extra = members.map_or_else(|| p.empty(), |members| self.extra_ends(members));
+                let extra = self.extra_ends(members);
                 let left_out = self.section_ends().map(|end| p.tolerated(p.and(p.sequence([p.space(), end]))));
                 let ends = p.choice([glue(p, first, Some(self.tool), "")].into_iter().chain(left_out));
                 return p.sequence([extra, p.tool_close(ends)]);
@@ -624,7 +623,7 @@ impl Call<'_> {
             },
         );
         if each {
-            let extra = self.extra_ends(members);
+            let extra = self.extra_ends(Some(members));
             let marked = |argument| p.sequence([p.blank(), argument, extra]);
             let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);
             let any = any.map(|any| p.tolerated(p.sequence([no, marked(any)])));
@@ -658,8 +657,9 @@ impl Call<'_> {
 
 impl Call<'_> {
     /// The end of an argument without its beginning.
-    fn extra_ends(&self, members: &Members) -> ExprId {
+    fn extra_ends(&self, members: Option<&Members>) -> ExprId {
         let p = self.p;
+        let Some(members) = members else { return p.empty() };
         let end = Glue::common_start(members.slots.iter().map(|(_, slot)| &slot.close));
         let end = end.head().trim();
         let closes =

@@ -260,8 +260,8 @@ impl Values<'_> {
             ways.push(p.tolerated(p.sequence([attribute, glue_of(&behind), p.choice([p.atomic(json), text])])));
         }
         // A text between quotes of JSON in place of the template's.
-        let quoted = |slot: &&&Slot| is_between_quotes(slot);
-        if texts.iter().chain(&spare).any(|slot| quoted(&slot)) {
+        let marked = texts.iter().chain(&spare).find(|slot| is_between_quotes(slot));
+        if let Some(marked) = marked {
             let quote = p.and(p.one_of(&[('"', '"'), ('\'', '\'')]));
             ways.push(p.tolerated(p.sequence([p.space(), quote, p.arg_json(p.python_string())])));
             // A text without the template's quotes, or without the first of them.
@@ -269,12 +269,12 @@ impl Values<'_> {
             match (bare, self.after.filter(|_| depth == 0)) {
                 (Some(slot), None) if depth > 0 => ways.push(no_json(p, p.sequence([p.not(quote), raw(slot)]))),
                 (Some(_), Some(after)) => {
-                    let mark = texts.iter().chain(&spare).find(quoted).map_or("", |slot| slot.close.head());
+                    let mark = marked.close.head();
                     let ends = p.and(p.sequence([p.space(), after]));
                     ways.push(p.tolerated(p.null(false, true, p.sequence([p.arg_close(p.empty()), ends]))));
                     let close = p.sequence([p.optional(p.literal(mark)), ends]);
                     let run = p.until_marker([mark, ",", "}"]);
-                    let more = p.many(p.sequence([p.not(close), p.any(), run]));
+                    let more = p.more_text(close, run);
                     let text = [p.not(quote), p.not(p.literal(mark)), p.arg_text(p.sequence([run, more]))];
                     ways.push(no_json(p, p.sequence(text.into_iter().chain([p.arg_close(close)]))));
                 }
