@@ -81,4 +81,5 @@ pub use find::find;
 pub use machine::{Budget, Machine, State};
 pub use program::Program;
 pub use tree::{Node, Outcome, Tree, TreeParser};
+pub use until::{Found, Markers};
 pub use utf8::{incomplete_tail, lossy};

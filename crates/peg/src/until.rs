@@ -12,7 +12,7 @@ use chatparse_base::bytes::Bytes;
 
 /// A set of markers to stop before. What searches for them is built on first use: most outputs need a few of a format's.
 #[derive(Clone, Debug)]
-pub(super) struct Markers {
+pub struct Markers {
     texts: Vec<SmolStr>,
     /// Their white space may differ.
     spaced: bool,
@@ -26,9 +26,23 @@ impl PartialEq for Markers {
 }
 
 impl Markers {
-    /// Empty markers never match.
+    /// Empty markers never match. `spaced`: their white space may differ.
     pub fn new(texts: &[SmolStr], spaced: bool) -> Self {
         Markers { texts: texts.to_vec(), spaced, search: OnceLock::new() }
+    }
+
+    /// What each of these markers begins with, up to its first gap.
+    pub fn beginnings(texts: &[SmolStr]) -> Self {
+        let first = |text: &SmolStr| {
+            marker::parts(text)
+                .find_map(|part| if let marker::Part::Text(text) = part { Some(text.into()) } else { None })
+        };
+        Markers::new(&texts.iter().filter_map(first).collect::<Vec<_>>(), false)
+    }
+
+    /// Finds the first marker, or half marker, in `text` at or after `from`.
+    pub fn first(&self, text: &[u8], from: usize) -> Found {
+        self.search().find(text, from, &mut None)
     }
 
     /// Builds what searches for them.
@@ -36,9 +50,9 @@ impl Markers {
         self.search();
     }
 
-    /// Finds the first marker, or half marker, in `text` at or after `from`. `refuted`: what began like a marker and was none reached up to the first place, and began at the second one;
+    /// Like [`Markers::first`]. `refuted`: what began like a marker and was none reached up to the first place, and began at the second one;
     /// of several the one that reached furthest, where that is behind the marker found.
-    pub fn find(&self, text: &[u8], from: usize, refuted: &mut Option<(usize, usize)>) -> Found {
+    pub(super) fn find(&self, text: &[u8], from: usize, refuted: &mut Option<(usize, usize)>) -> Found {
         self.search().find(text, from, refuted)
     }
 
@@ -119,7 +133,7 @@ impl Pairs {
 
 /// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub enum Found {
     /// A whole marker: its begin and its end.
     Whole(usize, usize),
     /// The bytes from here to the end may become a marker.

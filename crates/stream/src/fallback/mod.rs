@@ -16,7 +16,7 @@ use crate::report::CallOrigin;
 use chatparse_message::{BareCalls, CallsInReasoning, Dialects, Leniency, NearlyJson, Tool};
 use chatparse_peg::{self as peg, Arena, Program, lossy};
 use dialects::Seen;
-use text::Scope;
+use text::{Scope, Scout};
 
 pub(crate) use dialects::name as dialect_name;
 pub(crate) use parser::{End, FallbackParser};
@@ -41,7 +41,7 @@ pub struct FallbackConfig {
     /// The tools' names.
     names: OnceLock<HashSet<String>>,
     /// For the text in front of the first call.
-    scouts: [OnceLock<Option<Arc<Program>>>; Scope::COUNT],
+    scouts: [OnceLock<Option<Arc<Scout>>>; Scope::COUNT],
     /// Whether calls of the format have a marker.
     marked: OnceLock<bool>,
 }
@@ -83,7 +83,8 @@ impl FallbackConfig {
     pub fn bytes(&self) -> usize {
         let scouts = self.scouts.iter().filter_map(|cell| cell.get()?.as_ref());
         let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        scouts.chain(programs.iter().map(|(.., program)| program)).map(|program| program.bytes()).sum()
+        let programs = programs.iter().map(|(.., program)| program.bytes());
+        scouts.map(|scout| scout.bytes()).chain(programs).sum()
     }
 
     /// The program for calls in `scope`, of dialects with markers those that were seen; `None` if there are no calls to search
@@ -111,10 +112,10 @@ impl FallbackConfig {
         self.names.get_or_init(all).contains(name)
     }
 
-    /// The program for text in `scope` up to where a call may begin; `None` if there are no calls to search for.
-    fn scout(&self, scope: Scope) -> Option<Arc<Program>> {
-        let make = || peg::compile(&text::text_without_calls(self, scope)).ok().map(Arc::new);
-        self.scouts[scope as usize].get_or_init(|| if self.tools.is_empty() { None } else { make() }).clone()
+    /// What searches for the first call in `scope`; `None` if there are no calls to search for.
+    fn scout(&self, scope: Scope) -> Option<Arc<Scout>> {
+        let make = || (!self.tools.is_empty()).then(|| Arc::new(Scout::new(self, scope)));
+        self.scouts[scope as usize].get_or_init(make).clone()
     }
 
     /// The origin of a call outside of the format. `dialect`: its row of the table.
@@ -134,8 +135,8 @@ impl FallbackConfig {
         let behind = [(false, false), (false, true), (true, false)]
             .map(|(in_call, called)| self.scope_behind(in_call, called, false));
         for scope in regions.chain(behind).flatten() {
-            let programs = [self.scout(scope), self.program(scope, Seen::default())];
-            programs.iter().flatten().for_each(|program| program.warm());
+            self.scout(scope).iter().for_each(|scout| scout.warm());
+            self.program(scope, Seen::default()).iter().for_each(|program| program.warm());
         }
     }
 

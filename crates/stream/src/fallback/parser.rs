@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use super::FallbackConfig;
 use super::dialects::{self, Seen};
-use super::text::{CANDIDATE, Scope};
+use super::text::{CANDIDATE, Scope, Scout, Sight};
 use crate::output::{CallFlags, CallRecord, CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text, report};
 use crate::report::CallReport;
 use chatparse_message::Dialects;
-use chatparse_peg::{Budget, Machine, Program, State, incomplete_tail};
+use chatparse_peg::{Budget, Machine, State, incomplete_tail};
 
 /// What ended a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,6 @@ const PIECE: usize = 16 << 10;
 #[derive(Clone)]
 pub struct FallbackParser {
     config: Arc<FallbackConfig>,
-    program: Arc<Program>,
     scope: Scope,
     /// The scope of its program.
     reads: Scope,
@@ -50,11 +49,14 @@ pub struct FallbackParser {
     in_rest: bool,
     /// How often it began anew to read another one.
     learnt: u8,
-    /// No call can have begun yet: the program is the scout.
-    scouts: bool,
+    /// No call can have begun yet.
+    scout: Option<Arc<Scout>>,
     /// The position where its machine began.
     start: usize,
-    machine: Machine,
+    /// Reads calls, once one may have begun.
+    machine: Option<Machine>,
+    /// What the machines may work, where that is not the program's own.
+    budget: Option<Budget>,
     /// The positions up to which its machine has the text, and up to which that was read.
     fed: usize,
     read_to: usize,
@@ -104,6 +106,11 @@ impl Prose {
         }
         self.known = self.known.max(to);
     }
+}
+
+/// The first end of a character at or behind `at`.
+fn whole_character(text: &[u8], at: usize) -> usize {
+    (at..text.len()).find(|&end| incomplete_tail(&text[..end]) == 0).unwrap_or(text.len())
 }
 
 fn is_white_space(byte: u8) -> bool {
@@ -161,13 +168,14 @@ impl FallbackParser {
     /// Returns `None` if there are no calls to search for.
     pub(super) fn new(config: Arc<FallbackConfig>, channel: Channel, scope: Scope, at: usize) -> Option<Self> {
         // Behind a call, another one or its rest may come at once.
-        let scouts = !matches!(scope, Scope::BehindCall | Scope::BehindWrapped | Scope::InCall | Scope::Only);
-        let program = if scouts { config.scout(scope) } else { config.program(scope, Seen::default()) }?;
-        let machine = Machine::committed(Arc::clone(&program), at);
+        let at_once = matches!(scope, Scope::BehindCall | Scope::BehindWrapped | Scope::InCall | Scope::Only);
+        let (scout, machine) = match at_once {
+            true => (None, Some(Machine::committed(config.program(scope, Seen::default())?, at))),
+            false => (Some(config.scout(scope)?), None),
+        };
         let mends = config.mends();
         Some(FallbackParser {
             config,
-            program,
             scope,
             reads: scope,
             seen: Seen::default(),
@@ -175,9 +183,10 @@ impl FallbackParser {
             clear: at,
             in_rest: scope == Scope::InCall,
             learnt: 0,
-            scouts,
+            scout,
             start: at,
             machine,
+            budget: None,
             fed: at,
             read_to: at,
             work: 0,
@@ -191,9 +200,10 @@ impl FallbackParser {
         })
     }
 
-    /// Sets the budget for the rest of the run.
-    pub fn with_budget(mut self, budget: Budget) -> Self {
-        self.machine.set_budget(budget);
+    /// Sets the budget for the rest of the run, if there is one.
+    pub fn budgeted(mut self, budget: Option<Budget>) -> Self {
+        self.budget = budget.or(self.budget);
+        self.machine.iter_mut().zip(budget).for_each(|(machine, budget)| machine.set_budget(budget));
         self
     }
 
@@ -219,7 +229,7 @@ impl FallbackParser {
 
     /// The work so far.
     pub fn work(&self) -> u64 {
-        self.work + self.machine.work()
+        self.work + self.machine.as_ref().map_or(0, Machine::work)
     }
 
     /// Called where the region ends in which it reads content. Returns whether it waits there, because a call may have begun.
@@ -263,9 +273,7 @@ impl FallbackParser {
             _ if self.gave_up => self.prose.show(raw.len(), raw, builder),
             (scope, End::Cut) if !scope.waits_for_end() => {}
             (scope, _) if !scope.waits_for_end() => self.close_anywhere(output, builder),
-            (_, End::Output)
-                if self.candidates.is_some() || self.machine.finish(output.seen, self.reader.captures_read(), 0) =>
-            {
+            (_, End::Output) if self.candidates.is_some() || self.finish(output.seen) => {
                 if self.candidates.is_none() {
                     self.note_candidates(raw, builder);
                 }
@@ -283,15 +291,30 @@ impl FallbackParser {
         }
     }
 
+    /// Whether all of the text was read in this scope.
+    fn finish(&mut self, output: &[u8]) -> bool {
+        match &mut self.machine {
+            Some(machine) => machine.finish(output, self.reader.captures_read(), 0),
+            None => self.scope != Scope::Whole || self.fed == output.len(),
+        }
+    }
+
+    fn is_in(&self, states: fn(State) -> bool) -> bool {
+        self.machine.as_ref().is_some_and(|machine| states(machine.state()))
+    }
+
     fn close_anywhere(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
         let raw = output.raw;
-        let whole = self.machine.finish(output.seen, self.reader.captures_read(), 0);
+        if self.scout.is_some() {
+            return self.prose.show(raw.len(), raw, builder);
+        }
+        let whole = self.finish(output.seen);
         if whole {
             self.read(raw, builder);
         }
         self.prose.show(self.prose.known, raw, builder);
         let rest = self.reader.covered();
-        if self.machine.state() == State::Limit {
+        if self.is_in(|state| state == State::Limit) {
             self.limit = Some(rest);
         }
         // White space behind incomplete arguments is dropped.
@@ -303,38 +326,34 @@ impl FallbackParser {
     }
 
     fn advance(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
-        while !self.gave_up && self.candidates.is_none() {
-            if matches!(self.machine.state(), State::Failed | State::Limit) {
+        if self.scout.is_some() {
+            self.look(output, builder);
+        }
+        while self.scout.is_none() && !self.gave_up && self.candidates.is_none() {
+            if self.is_in(|state| matches!(state, State::Failed | State::Limit)) {
                 self.start_anew(output.to(self.fed), builder);
                 continue;
             }
             // The program learns to read a dialect before it sees the end of what that begins with. So what it reads is a function
             // of the bytes, however they come.
-            let start = match self.scouts {
-                true => None,
-                false => self.find(output.seen, self.looked.max(self.clear)),
-            };
+            let start = self.find(output.seen, self.looked.max(self.clear));
             let last = start.as_ref().map_or(output.len(), |start| {
                 let before = &output.seen[..start.span.end - 1];
                 before.len() - incomplete_tail(before)
             });
-            if !self.scouts {
-                self.clear = last;
-            }
+            self.clear = last;
             if self.fed < last {
                 self.fed = last;
-                self.machine.feed(&output.seen[..last]);
-                if matches!(self.machine.state(), State::Failed | State::Limit) {
+                if let Some(machine) = &mut self.machine {
+                    machine.feed(&output.seen[..last]);
+                }
+                if self.is_in(|state| matches!(state, State::Failed | State::Limit)) {
                     continue;
                 }
             }
             self.read_to = self.fed;
             self.read(&output.raw[..self.fed], builder);
-            let Some(start) = start else {
-                // Something else stands where calls would begin.
-                self.gave_up = self.scouts && matches!(self.machine.state(), State::Accepted(_));
-                break;
-            };
+            let Some(start) = start else { break };
             self.looked = start.span.end;
             // In the arguments of a call it is their text.
             if self.candidates.is_none() && !self.reader.in_call() {
@@ -348,6 +367,28 @@ impl FallbackParser {
         }
         if self.gave_up {
             self.looks_anywhere();
+        }
+    }
+
+    /// Searches for the first place where a call may begin.
+    fn look(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
+        let from = self.fed;
+        let Some(sight) = self.scout.as_ref().map(|scout| scout.look(output.seen, from)) else { return };
+        let (Sight::Text(to) | Sight::Call(to, _) | Sight::Nothing(to)) = sight;
+        self.work += (to - from) as u64;
+        (self.fed, self.read_to) = (to, output.len());
+        match self.scope {
+            Scope::Whole => self.prose.show(to, output.raw, builder),
+            _ => self.prose.extend(from..to, output.raw, builder),
+        }
+        match sight {
+            Sight::Text(_) => {}
+            Sight::Nothing(_) => self.gave_up = true,
+            Sight::Call(start, end) => {
+                (self.scout, self.read_to) = (None, start);
+                self.reader = CaptureReader::new(start, self.config.mends());
+                self.gave_up = !self.begin(self.scope, output.to(whole_character(output.seen, end)));
+            }
         }
     }
 
@@ -365,7 +406,7 @@ impl FallbackParser {
         let (channel, from) = (self.prose.channel, self.prose.shown);
         let next = FallbackParser::new(Arc::clone(&self.config), channel, scope, from);
         let Some(next) = next else { return false };
-        *self = FallbackParser { work: self.work(), ..next.with_budget(self.machine.budget()) };
+        *self = FallbackParser { work: self.work(), ..next.budgeted(self.budget) };
         true
     }
 
@@ -375,28 +416,25 @@ impl FallbackParser {
         }
         let (prose, in_rest) = (&mut self.prose, &mut self.in_rest);
         let mut found = Found { prose, in_rest, config: &self.config, output, builder };
-        self.reader.read_all(&mut self.machine, output, &mut found);
+        if let Some(machine) = &mut self.machine {
+            self.reader.read_all(machine, output, &mut found);
+        }
     }
 
     /// Called where a call may begin, or is interrupted. Keeps what was visible before the byte that did not match.
     fn start_anew(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
-        let limit = self.machine.state() == State::Limit;
-        self.read_to = self.machine.furthest().saturating_sub(1).clamp(self.read_to, output.len());
+        let limit = self.is_in(|state| state == State::Limit);
+        let furthest = self.machine.as_ref().map_or(0, Machine::furthest);
+        self.read_to = furthest.saturating_sub(1).clamp(self.read_to, output.len());
         self.read(&output.raw[..self.read_to], builder);
         if self.candidates.is_some() {
             return;
         }
         let covered = self.reader.covered();
         // Up to the character that did not match.
-        let mut borders = self.machine.furthest().clamp(self.read_to, output.len())..=output.len();
-        let border = borders.find(|&end| incomplete_tail(&output.seen[..end]) == 0);
-        let output = output.to(border.unwrap_or(output.len()));
-        let scope = match std::mem::take(&mut self.scouts) {
-            _ if limit => None,
-            true => Some(self.scope),
-            false if covered <= self.start || self.scope == Scope::Whole => None,
-            false => Some(self.goes_on()),
-        };
+        let output = output.to(whole_character(output.seen, furthest.clamp(self.read_to, output.len())));
+        let nothing = limit || covered <= self.start || self.scope == Scope::Whole;
+        let scope = (!nothing).then(|| self.goes_on());
         if scope.is_none_or(|scope| !self.begin(scope, output)) {
             self.gave_up = true;
             self.limit = limit.then_some(covered);
@@ -440,22 +478,23 @@ impl FallbackParser {
         self.looked = output.len();
         let Some(program) = self.config.program(scope, self.seen) else { return false };
         // A budget that was set counts for all of the run.
-        let set = Some(self.machine.budget()).filter(|budget| *budget != self.program.budget());
-        let (budget, spent) = (set.unwrap_or(program.budget()), self.machine.overdraft());
-        self.work += self.machine.work() - spent;
-        self.machine = Machine::committed(Arc::clone(&program), covered).with_budget(budget, spent);
+        let (budget, spent) =
+            (self.budget.unwrap_or(program.budget()), self.machine.as_ref().map_or(0, Machine::overdraft));
+        self.work = self.work() - spent;
+        let mut machine = Machine::committed(program, covered).with_budget(budget, spent);
+        machine.feed(output.seen);
         let reader = CaptureReader::new(covered, self.config.mends());
-        (self.program, self.reads, self.start, self.reader) = (program, scope, covered, reader);
+        (self.machine, self.reads, self.start, self.reader) = (Some(machine), scope, covered, reader);
         (self.in_rest, self.fed) = (scope == Scope::InCall, output.len());
-        self.machine.feed(output.seen);
         true
     }
 
     /// Records where the calls begin that no text follows.
     fn note_candidates(&mut self, output: &[u8], builder: &mut MessageBuilder) {
         let at_once = self.scope == Scope::Whole;
-        self.machine.take_kept();
-        let visible = self.machine.visible();
+        let Some(machine) = &mut self.machine else { return };
+        machine.take_kept();
+        let visible = machine.visible();
         for capture in visible.from(self.reader.captures_read()) {
             if capture.tag == CANDIDATE {
                 self.candidates = self.candidates.or(Some(capture.pos));
@@ -466,7 +505,7 @@ impl FallbackParser {
         }
         let mut noted = Noted { prose: &mut self.prose, candidates: &mut self.candidates, at_once, output, builder };
         self.reader.read_text(visible.end, output, &mut noted);
-        self.machine.forget(self.reader.captures_read());
+        machine.forget(self.reader.captures_read());
     }
 
     /// Whether all that `after` has and `before` has not is calls, and all of these can be run.
@@ -484,7 +523,7 @@ impl FallbackParser {
         if let Some(parser) = parser {
             // In content, only calls that can be run, with nothing behind them.
             let before = (scope == Scope::Anywhere && self.prose.channel == Channel::Content).then(|| builder.clone());
-            let mut parser = parser.with_budget(self.machine.budget());
+            let mut parser = parser.budgeted(self.budget);
             parser.feed(output.len(), output, builder);
             parser.close(End::Output, output, builder);
             self.work += parser.work();

@@ -12,7 +12,8 @@ use super::dialects::{self, Offer, Rows, Seen};
 use chatparse_learn::format::wrappers::{self, behind, is_marker, wrapped};
 use chatparse_learn::format::{FormatBuilder, Tag};
 use chatparse_message::{BareCalls, Dialects, Leniency, UnknownTools};
-use chatparse_peg::{Arena, Expr, ExprId, TagId};
+use chatparse_peg::{Arena, Expr, ExprId, Found, Markers, TagId, incomplete_tail};
+use smol_str::SmolStr;
 
 /// Begins the calls of a text that may be nothing else.
 pub(super) const CANDIDATE: TagId = TagId(0x7FF);
@@ -105,16 +106,56 @@ fn ends_of_text(mut starts: Vec<String>, opens: Vec<String>, scope: Scope) -> Ve
     starts
 }
 
-/// Text in which no call can begin: all of it, or where calls count as the whole text, its white space in front. It costs far
-/// less to compile than [`text_with_calls`], and most outputs have no other.
-pub(super) fn text_without_calls(config: &FallbackConfig, scope: Scope) -> Arena {
-    let p = FormatBuilder::default();
-    let opens = openings(&closing_markers(&config.format));
-    let starts = ends_of_text(starts(config, scope), opens, scope);
-    p.finish(match scope.is_whole() {
-        true => p.sequence([p.content(p.space()), p.not(p.any_of(starts))]),
-        false => p.sequence([p.content(p.until_marker(starts)), p.end()]),
-    })
+/// Searches for the place where the first call may begin. It costs far less than [`text_with_calls`], and most outputs have none.
+#[derive(Debug)]
+pub(super) struct Scout {
+    starts: Markers,
+    /// Calls are the whole text, but for white space in front.
+    whole: bool,
+}
+
+impl Scout {
+    pub fn new(config: &FallbackConfig, scope: Scope) -> Self {
+        let opens = openings(&closing_markers(&config.format));
+        let starts: Vec<SmolStr> =
+            ends_of_text(starts(config, scope), opens, scope).into_iter().map(SmolStr::from).collect();
+        let whole = scope.is_whole();
+        Scout { starts: if whole { Markers::beginnings(&starts) } else { Markers::new(&starts, true) }, whole }
+    }
+
+    /// Searches at or after `from`, up to which all is text.
+    pub fn look(&self, text: &[u8], from: usize) -> Sight {
+        let from = match self.whole {
+            true => from + text[from..].iter().take_while(|byte| matches!(byte, b' ' | b'\t'..=b'\r')).count(),
+            false => from,
+        };
+        match self.starts.first(text, from) {
+            Found::Whole(start, _) | Found::Half(start) if self.whole && start > from => Sight::Nothing(from),
+            Found::Nothing if self.whole && from < text.len() => Sight::Nothing(from),
+            Found::Whole(start, end) => Sight::Call(start, end),
+            Found::Half(start) => Sight::Text(start),
+            Found::Nothing => Sight::Text(text.len() - incomplete_tail(&text[from..])),
+        }
+    }
+
+    pub fn warm(&self) {
+        self.starts.warm();
+    }
+
+    /// Approximate memory use in bytes.
+    pub fn bytes(&self) -> usize {
+        self.starts.bytes() + self.starts.late_bytes()
+    }
+}
+
+/// What a [`Scout`] sees.
+pub(super) enum Sight {
+    /// All is text up to here, where a call may begin once more bytes are there.
+    Text(usize),
+    /// A call may begin here, with a marker that ends there.
+    Call(usize, usize),
+    /// From here on something else stands where calls would begin.
+    Nothing(usize),
 }
 
 /// Text that may contain calls. Those of the format are read too; of dialects with markers, those that were seen.

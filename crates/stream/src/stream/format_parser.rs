@@ -34,11 +34,7 @@ impl Written {
 
     /// Sends text to this fallback parser from now on, with the current budget.
     pub fn set_fallback(&mut self, parser: Option<FallbackParser>) {
-        let budgeted = |parser: FallbackParser| match self.budget {
-            Some(budget) => parser.with_budget(budget),
-            None => parser,
-        };
-        self.fallback = parser.map(|parser| Box::new(budgeted(parser)));
+        self.fallback = parser.map(|parser| Box::new(parser.budgeted(self.budget)));
     }
 
     /// Drops the fallback parser, which has found no call.
