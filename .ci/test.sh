@@ -48,7 +48,7 @@ rust_tests() {
 install_library() {
   rm -rf "$stage"
   # The same flags each time, or cargo-c builds anew.
-  cargo cinstall --release --prefix="$stage" --libdir=lib
+  cargo cinstall --release --features lint --prefix="$stage" --libdir=lib
 }
 
 # Optimizing across crates takes one core for a minute, so the library is built beside the Rust tests.
