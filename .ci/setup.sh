@@ -55,7 +55,7 @@ have cc && have c++ && have make || packages+=(build-essential)
 have pkg-config || packages+=(pkg-config)
 have nm && have readelf || packages+=(binutils)
 
-if ! cargo cinstall --version 2>/dev/null | grep -qF "cargo-c $CARGO_C_VERSION+"; then
+if [ -n "${1:-}" ] && ! cargo cinstall --version 2>/dev/null | grep -qF "cargo-c $CARGO_C_VERSION+"; then
   # What cargo-c itself is built with.
   have pkg-config && pkg-config --exists openssl || packages+=(pkg-config libssl-dev)
   [ ${#packages[@]} -eq 0 ] || install_packages "${packages[@]}" || fail "please install: ${packages[*]}"

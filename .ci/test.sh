@@ -45,10 +45,24 @@ rust_tests() {
   cargo test --workspace --features capi -- --quiet
 }
 
+# By CMake, which takes no cargo-c, with all parts.
 install_library() {
   rm -rf "$stage"
-  # The same flags each time, or cargo-c builds anew.
-  cargo cinstall --release --prefix="$stage" --libdir=lib
+  cmake -S . -B target/library -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$stage" -DCMAKE_INSTALL_LIBDIR=lib \
+    -DCHATPARSE_PARTS="api;dialects;lint;next;segments" -DCHATPARSE_PROGRAM=OFF -DCHATPARSE_CARGO_TARGET_DIR="$PWD/target"
+  cmake --build target/library
+  cmake --install target/library
+}
+
+# cargo-c installs the same, besides what belongs to the program. Its debug build is the quick one.
+cargo_c() {
+  local prefix=$PWD/target/cargo-c
+  rm -rf "$prefix"
+  quietly cargo cinstall --features lint --prefix="$prefix" --libdir=lib
+  names() { (cd "$1" && find . ! -type d ! -path './share/*man*' ! -path './share/*comp*' ! -path './share/zsh/*' ! -name '*.so.*' | sort); }
+  diff <(names "$stage") <(names "$prefix")
+  c-tests/soname.sh "$prefix/lib/libchatparse.so" "$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -1)"
+  c-tests/exports.sh "$prefix/lib/libchatparse.so"
 }
 
 # Optimizing across crates takes one core for a minute, so the library is built beside the Rust tests.
@@ -93,6 +107,7 @@ step 1 "C header" .ci/header.sh
 step 1 "C library, installed in target/stage" c_library
 step 3 "C tests" c_tests
 if [ "$all" ]; then
+  step 2 "C library, as cargo-c installs it" cargo_c
   step 1 "lints, without the C functions" cargo clippy --quiet --workspace -- -D warnings
   [ "${JAVASCRIPT:-}" = no ] || step 2 "JavaScript" javascript
 fi

@@ -23,5 +23,5 @@ if [ -n "$std" ]; then
   export CARGO_UNSTABLE_BUILD_STD=$std CARGO_UNSTABLE_BUILD_STD_FEATURES=optimize_for_size
   export RUSTFLAGS="-Cpanic=immediate-abort -Zunstable-options -Zlocation-detail=none"
 fi
-"${rustc%/*}/cargo" rustc --quiet --release --lib --crate-type cdylib --features capi --target $target >&2
+"${rustc%/*}/cargo" rustc --quiet --release --lib --crate-type cdylib --features capi,lint --target $target >&2
 echo "$CARGO_TARGET_DIR/$target/release/chatparse.wasm"

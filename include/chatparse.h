@@ -326,7 +326,8 @@ CHAT_ENUM(chat_report) {
   CHAT_REPORT_LAYOUT = 3,            /**< The same under llama.cpp's names. Costs as much. */
   CHAT_REPORT_PROOF = 4,             /**< How well the library reads what the template writes. Costs some sixty renders
                                           and parses. */
-  CHAT_REPORT_LINT = 5,              /**< A check for authors of templates. Costs some hundred renders and parses. */
+  CHAT_REPORT_LINT = 5,              /**< A check for authors of templates. Costs some hundred renders and parses. Only
+                                          where the library was built with its part `lint` (docs/packaging.md). */
   CHAT_REPORT_RESPONSE_TEMPLATE = 6, /**< How outputs are read, as a response template for other programs. Costs as much
                                           as the turn. */
 };

@@ -64,9 +64,10 @@
 //!
 //! # Features
 //!
-//! On by default, and to be left out by who needs a small library: `api`, `dialects` (grammars in other notations than GBNF), `lint`, `next` and
+//! On by default, and to be left out by who needs a small library: `api`, `dialects` (grammars in other notations than GBNF), `next` and
 //! `segments`. Off by default:
 //!
+//! * `lint` adds the check for authors of templates, which the program has.
 //! * `capi` exports the C functions of `include/chatparse.h`, for builds of the C library.
 //! * `internals` adds a module of insides for this crate's own tests and tools. No promise: any release may change all of it.
 //!

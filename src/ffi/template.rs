@@ -181,7 +181,8 @@ pub enum chat_report {
     Layout = 3,
     /// How well the library reads what the template writes. Costs some sixty renders and parses.
     Proof = 4,
-    /// A check for authors of templates. Costs some hundred renders and parses.
+    /// A check for authors of templates. Costs some hundred renders and parses. Only where the library was built with its part
+    /// `lint` (docs/packaging.md).
     Lint = 5,
     /// How outputs are read, as a response template for other programs. Costs as much as the turn.
     ResponseTemplate = 6,
@@ -200,6 +201,9 @@ fn kind_of(report: u32) -> Result<ReportKind> {
         (chat_report::Lint as u32, ReportKind::Lint),
         (chat_report::ResponseTemplate as u32, ReportKind::ResponseTemplate),
     ];
+    if cfg!(not(feature = "lint")) && report == chat_report::Lint as u32 {
+        return Err(Error::invalid("report: the library was built without its part `lint`"));
+    }
     numbered("report", report, NUMBERS)
 }
 

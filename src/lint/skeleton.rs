@@ -1,6 +1,5 @@
 //! What a template writes by itself: a prompt whose values are one character each.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use serde_json::Value;
@@ -128,7 +127,7 @@ impl Skeleton {
             return Err(limit(format!("{} bytes", segments.prompt.len())));
         }
         let found = markers(&segments.prompt);
-        let kinds: BTreeSet<&str> = found.iter().map(|marker| &*marker.kind).collect();
+        let kinds = chatparse_base::sort::set(found.iter().map(|marker| &*marker.kind));
         if found.len() > MARKERS || kinds.len() > KINDS {
             return Err(limit(format!("{} markers of {} kinds", found.len(), kinds.len())));
         }

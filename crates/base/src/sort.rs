@@ -2,6 +2,7 @@
 //! few hundred bytes. For what is sorted once a request or less.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 /// Sorts by the items' keys, which are computed once each; equal ones stay in their order.
 pub fn by_key<T, K: Ord>(items: &mut [T], key: impl FnMut(&T) -> K) {
@@ -17,6 +18,13 @@ pub fn by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
 /// Sorts by the items' own order.
 pub fn sort<T: Ord>(items: &mut [T]) {
     by(items, T::cmp);
+}
+
+/// The set of the items, which are inserted one by one: collecting them would sort them.
+pub fn set<T: Ord>(items: impl IntoIterator<Item = T>) -> BTreeSet<T> {
+    let mut set = BTreeSet::new();
+    set.extend(items);
+    set
 }
 
 /// The places of the items, in order.

@@ -360,8 +360,8 @@ impl Machine {
         let mut seen = HashSet::from([start.clone()]);
         let mut open = vec![start];
         while let Some(states) = open.pop() {
-            let whole: BTreeSet<usize> =
-                states.iter().map(|&at| &self.states[at]).filter(|at| at.whole).map(|at| at.token).collect();
+            let whole = states.iter().map(|&at| &self.states[at]).filter(|at| at.whole).map(|at| at.token);
+            let whole = chatparse_base::sort::set(whole);
             if !whole.is_empty() {
                 let mut on: HashMap<usize, Bytes> = HashMap::new();
                 for state in states.iter().map(|&at| &self.states[at]) {

@@ -1,7 +1,7 @@
 //! Deterministic automata over characters, and operations on them.
 
 use std::cell::Cell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::hash::Hash;
 use std::rc::Rc;
 
@@ -208,7 +208,7 @@ impl Dfa {
     pub fn minimal(&self, room: &Room) -> Dfa {
         let size = self.states.iter().map(|state| 1 + state.edges.len()).sum();
         let mut class: Vec<u32> = self.states.iter().map(|state| state.accepts.into()).collect();
-        let mut count = class.iter().collect::<BTreeSet<_>>().len();
+        let mut count = chatparse_base::sort::set(&class).len();
         loop {
             if room.spend(size).is_none() {
                 return self.clone();

@@ -289,7 +289,7 @@ impl Nfa {
     fn steps(&self, set: &BTreeSet<usize>, allowed: &Chars, before: Before) -> Vec<(Chars, (BTreeSet<usize>, Before))> {
         // Once the expression was found, the rest of the text does not matter.
         if set.contains(&self.end) {
-            return vec![(allowed.clone(), (BTreeSet::from([self.end]), Before::Other))];
+            return vec![(allowed.clone(), (chatparse_base::sort::set([self.end]), Before::Other))];
         }
         // Where sets begin and end, to find which are active between them.
         let mut edges: Vec<(u32, bool, usize)> = Vec::new();

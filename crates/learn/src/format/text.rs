@@ -1,7 +1,5 @@
 //! The content of a turn: text up to what ends it, and what that is.
 
-use std::collections::BTreeSet;
-
 use super::calls::learnt as calls;
 use super::glue::{any_space, begins_token, glue, heads, is_strong, split_space};
 use super::learnt::Writer;
@@ -81,7 +79,7 @@ impl Writer<'_> {
         }
         // The white space in front is the template's.
         let glues = self.before_first_call();
-        let spaces: BTreeSet<&str> = glues.iter().map(|glue| split_space(glue).0).chain(["", "\n"]).collect();
+        let spaces = chatparse_base::sort::set(glues.iter().map(|glue| split_space(glue).0).chain(["", "\n"]));
         let bare = self.marks_of_bare_calls();
         let bare = bare.iter().flat_map(|mark| spaces.iter().map(move |space| format!("{space}{mark}")));
         let marks: Vec<String> = stops.iter().cloned().chain(bare).collect();

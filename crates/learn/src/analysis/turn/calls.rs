@@ -45,9 +45,9 @@ pub(super) fn counter(walk: &Walk) -> Option<usize> {
         let calls: Vec<_> = path.calls().collect();
         let tokens = |at: usize| (path.parts[at - 1].token, path.parts[at].token);
         let inner = calls.iter().flat_map(|call| call.start + 1..call.end);
-        let inner: BTreeSet<_> = inner.map(|at| (tokens(at), &path.glue[at])).collect();
+        let inner = chatparse_base::sort::set(inner.map(|at| (tokens(at), &path.glue[at])));
         // The first call has no other call in front of it.
-        let outer: BTreeSet<&Glue> = calls.iter().skip(1).map(|call| &path.glue[call.start]).collect();
+        let outer = chatparse_base::sort::set(calls.iter().skip(1).map(|call| &path.glue[call.start]));
         inner.len() + outer.len()
     };
     [None, Some(0), Some(1)].into_iter().min_by_key(different)?
@@ -81,7 +81,7 @@ impl Calls {
                 let behind = calls.behind_value(path, call.end - 1)?;
                 match forms.iter_mut().find(|(known, _)| *known == form) {
                     Some((_, all)) => drop(all.insert(behind)),
-                    None => forms.push((form, BTreeSet::from([behind]))),
+                    None => forms.push((form, chatparse_base::sort::set([behind]))),
                 }
             }
         }
