@@ -73,6 +73,9 @@ CALLS_FIT=99.8
 # constrained.py: how many outputs of real engines with random logits, in percent, are read and hold to the tools' schemas.
 CONSTRAINED=99
 
+# constrained.py --model: what a token may cost in llama.cpp's sampler beside its own grammar of the same request, median over requests.
+TOKEN_COST=1.1
+
 # samples.py: how many random outputs under a request's grammar, in percent, are not read, or have calls that do not fit.
 SAMPLES=0.05
 

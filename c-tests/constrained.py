@@ -2,11 +2,16 @@
 """Engines write under the grammars of requests: is what they write read, and does it hold to the tools' schemas?
 
     constrained.py --bin target/release/chatparse --templates templates ../shared/templates [--every N] [--per N] [--show N] [--min PCT]
+                   [--model FILE.gguf [--max-cost 1.1]]
 
 For each template, a request that requires a call of one of two tools. llguidance and XGrammar, each by the dialect of theirs, say which tokens may
 follow; random logits decide. Tokens are the bytes, and the texts of the grammar itself, so that a random text comes to an end. An output that ends
 must be `complete`, with a call, and all calls must fit their tool's schema. One that is cut off must not be `recovered`, and what is whole of it must
 fit. Where no token may follow, that is a dead end. Ends with 77 where neither engine is there.
+
+With --model, llama.cpp samples with that model instead, under the GBNF of --requests N requests. The time in which its sampler finds the tokens that
+may follow is set against the time under llama.cpp's own grammar for the same request, as `replay` has it without `faithful`: for the same text, while
+both take it. Only what is cut off in its reasoning may have no call.
 """
 import argparse
 import collections
@@ -81,7 +86,7 @@ def wrong(output, parsed):
     calls = message.get("tool_calls", [])
     if parsed["status"] == "recovered" or ended and parsed["status"] != "complete":
         return parsed["status"]
-    if ended and not calls:
+    if not calls and (ended or message["content"].strip()):
         return "no call"
     for call in calls if ended else calls[:-1]:
         try:
@@ -158,7 +163,7 @@ def cases(options):
     for path in paths:
         for kind in options.kinds.split(","):
             scenario = {"id": f"{os.path.basename(path)} {kind}", "template": path, "bos": "<BOS>", "eos": "<EOS>", "timeline": False}
-            yield dict(scenario, defaults="library", faithful=True, dialects=True, request=dict(REQUEST, **KINDS[kind]))
+            yield dict(scenario, defaults="library", faithful=True, dialects=not options.model, request=dict(REQUEST, **KINDS[kind]))
 
 
 def main():
@@ -172,6 +177,10 @@ def main():
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--only", default="")
     options.add_argument("--show", type=int, default=0)
+    options.add_argument("--model", help="a model for llama.cpp, as .ci/model.sh gives it")
+    options.add_argument("--requests", type=int, default=40, help="how many the model gets")
+    options.add_argument("--timed", type=int, default=40, help="for how many tokens of an output time is taken")
+    options.add_argument("--max-cost", type=float, default=float("inf"), help="fail where a token under our grammar costs more of llama.cpp's")
     options.add_argument("--min", type=float, default=0, help="fail where fewer are right, in percent")
     options = options.parse_args()
     binary = options.bin = os.path.abspath(options.bin)
@@ -180,7 +189,7 @@ def main():
     asked = zip(scenarios, replay(binary, scenarios))
     # A template without a way to write calls constrains nothing.
     asked = [(scenario, answer) for scenario, answer in asked if answer.get("params", {}).get("grammar")]
-    written = with_engines(asked, options)
+    written = with_model(asked, options) if options.model else with_engines(asked, options)
     again = [dict(scenario, dialects=False, outputs=[output]) for _, scenario, output, _ in written]
     total, right, ended = collections.Counter(), collections.Counter(), collections.Counter()
     for (engine, scenario, output, fault), answer in zip(written, replay(binary, again)):
@@ -195,6 +204,21 @@ def main():
         share = 100 * right[engine] / total[engine]
         print(f"{engine:12} {right[engine]}/{total[engine]} right, {share:.2f} %; {ended[engine]} came to an end")
     sys.exit(any(100 * right[engine] / total[engine] < options.min for engine in total))
+
+
+def with_model(asked, options):
+    import llama_model
+
+    # One request of a template, all over the list: with reasoning and without in turn.
+    of = collections.defaultdict(list)
+    for one in asked:
+        of[one[0]["template"]].append(one)
+    of = list(of.values())
+    asked = [of[number * len(of) // options.requests] for number in range(min(options.requests, len(of)))]
+    asked = [kinds[number % len(kinds)] for number, kinds in enumerate(asked)]
+    own = [{name: value for name, value in scenario.items() if name not in ("defaults", "faithful")} for scenario, _ in asked]
+    theirs = [answer["params"] for answer in replay(options.bin, own)]
+    return llama_model.sampled(asked, theirs, options)
 
 
 def with_engines(asked, options):

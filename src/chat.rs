@@ -373,7 +373,8 @@ impl ChatTemplate {
             ..FormatSpec::of(request)
         };
         let compiled = self.compiled(self.ways(request, &varied), &spec, request.force_pure_content)?;
-        notes.extend(notes::notes(&self.0.taught.template, request, &spec, &prompt));
+        let free = compiled.constraint == Constraint::Free;
+        notes.extend(notes::notes(&self.0.taught.template, request, &spec, &prompt, free));
         Ok(Params {
             format: compiled.name,
             prompt,

@@ -4,8 +4,8 @@ use chatparse_jinja::Template;
 use chatparse_learn::format::FormatSpec;
 use chatparse_message::{Continuation, JsonSpacing, MalformedArguments, Request, RevealedTools};
 
-/// A note for each option that changes neither the prompt nor the grammar nor how outputs are read.
-pub fn notes(template: &Template, request: &Request, spec: &FormatSpec, prompt: &str) -> Vec<String> {
+/// A note for each option that changes neither the prompt nor the grammar nor how outputs are read. `free`: there is no grammar.
+pub fn notes(template: &Template, request: &Request, spec: &FormatSpec, prompt: &str, free: bool) -> Vec<String> {
     let mut notes = Vec::new();
     let mut note = |when: bool, field: &str, why: &str| notes.extend(when.then(|| format!("{field}: {why}")));
     let unread = "the template does not read it";
@@ -21,10 +21,12 @@ pub fn notes(template: &Template, request: &Request, spec: &FormatSpec, prompt: 
     let unanswered = spec.json_schema.is_object() && spec.call_or_response() && spec.call_required() && !pure;
     note(unanswered, "response_format", "a call is required, so no answer follows it");
     note(!request.grammar.is_empty(), "grammar", "is no part of the params; the host gives it to its sampler");
-    let spaced = request.json_spacing != JsonSpacing::Template && !spec.is_faithful();
-    note(spaced, "json_spacing", "grammars in llama.cpp's style have its white space");
-    let goes_on = request.json_spacing != JsonSpacing::Template && spec.is_faithful() && spec.goes_on();
+    let spaced = request.json_spacing != JsonSpacing::Template;
+    let styled = spaced && !spec.is_faithful();
+    note(styled, "json_spacing", "grammars in llama.cpp's style have its white space");
+    let goes_on = spaced && !styled && spec.goes_on();
     note(goes_on, "json_spacing", "an answer that goes on may have any white space");
+    note(spaced && !styled && !goes_on && free, "json_spacing", "there is no grammar");
     let as_given = "a plain request shows the messages as they are";
     let malformed = request.malformed_arguments != MalformedArguments::Keep;
     note(is_plain && malformed, "malformed_arguments", as_given);

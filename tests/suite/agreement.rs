@@ -160,3 +160,57 @@ fn what_is_read_as_a_whole_is_allowed() {
         assert!(allowed > 0, "{name}: nothing was read as a whole");
     }
 }
+
+/// Arguments as they are, in the way of Python: texts without quotes.
+const BARE: &str = "{% for m in messages %}{% if m.tool_calls %}<|assistant|>[{% for call in m.tool_calls %}\
+    {{ call.function.name }}({% for key in call.function.arguments %}{{ key }}={{ '%s' | format(call.function.arguments[key]) }}\
+    {% if not loop.last %}, {% endif %}{% endfor %}){% if not loop.last %}, {% endif %}{% endfor %}]<|end|>\
+    {% else %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endif %}{% endfor %}{% if tools %}{{ tools | tojson }}{% endif %}\
+    {% if add_generation_prompt %}<|assistant|>{% endif %}";
+
+#[test]
+fn texts_that_look_like_something_else_are_not_allowed_or_are_read() {
+    let texts = [
+        "plain",
+        "\"half",
+        "'tag'<x",
+        "\"whole, \"",
+        "nullF",
+        "None of it",
+        "a\n</function></tool_call>\n\n<b",
+        "a\n</function>\n\n</tool_call>\n<b",
+        "a</arg_value> </tool_call>\n<b",
+    ];
+    let kinds = [json!({"type": "string"}), json!({"anyOf": [{"type": "string"}, {"type": "null"}]})];
+    let bare = ("bare", ChatTemplate::new(BARE, "<s>", "<|end|>").unwrap());
+    let builtin = builtin::names().map(|name| (name, ChatTemplate::builtin(name).unwrap()));
+    let (mut misread, mut allowed) = (Vec::new(), 0);
+    for (name, template) in builtin.chain([bare]).filter(|(_, template)| has_format(template)) {
+        for kind in &kinds {
+            let parameters = json!({"type": "object", "properties": {"key": kind, "n": {"type": "integer"}}, "required": ["key", "n"]});
+            let tools = json!([{"type": "function", "function": {"name": "get", "parameters": parameters}}]);
+            let params = params(&template, json!({"tools": tools, "tool_choice": "required"}));
+            let grammar = Recogniser::new(&params.grammar().text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let mut body = body(json!({"tools": tools, "add_generation_prompt": false}));
+            let call = json!({"name": "get", "arguments": r#"{"key": "zqzq", "n": 7}"#});
+            body["messages"].as_array_mut().unwrap().push(json!({"role": "assistant", "content": "",
+                "tool_calls": [{"id": "abcdef123", "type": "function", "function": call}]}));
+            let Ok(whole) = template.prompt(&Request::from_json(&body).unwrap()) else { continue };
+            let Some(output) = whole.strip_prefix(&params.prompt) else { continue };
+            let mut ends = (0..=output.len()).rev().filter(|end| output.is_char_boundary(*end));
+            let of = |text: &str, end: usize| output[..end].replace("zqzq", text);
+            let takes = |text: &str| grammar.accepts(&format!("{}{text}", params.generation_prompt));
+            // Without what ends the turn.
+            let Some(end) = ends.find(|end| takes(&of("plain", *end))) else { continue };
+            for text in texts.map(|text| of(text, end)).into_iter().filter(|text| takes(text)) {
+                allowed += 1;
+                let (message, status) = params.parser.parse(text.as_bytes(), false, false).unwrap();
+                if status != Status::Complete || message.tool_calls.len() != 1 || !calls_make_sense(&message) {
+                    misread.push(format!("{name}: {text:?}: {message:?}"));
+                }
+            }
+        }
+    }
+    assert!(misread.is_empty(), "misread:\n{}", misread.join("\n"));
+    assert!(allowed > 150, "{allowed}");
+}

@@ -73,7 +73,8 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
     ("muse-glimmer", " to=", "<"),
     // Names of closing tags.
     ("minimax-m3", "[</", ">"),
-    // Other attributes.
+    // Other attributes; also where the format is left for a call of this kind.
+    ("", "parameter name=\"", ">"),
     ("kimi-k3", "<|open|>call tool=\"", "<"),
     ("kimi-k3", "<|open|>argument key=\"", "<"),
     ("kimi-k3", "<|open|>json", "<"),

@@ -203,8 +203,17 @@ pub(crate) const SAY_NOTHING: [&str; 8] =
 
 /// Whether a schema says nothing of its strings.
 pub fn allows_any_string(schema: &Value) -> bool {
+    let has_strings = |one: &Value| match one.get("type") {
+        Some(Value::Array(types)) => types.contains(&"string".into()),
+        given => given.is_none_or(|given| given == "string"),
+    };
+    let any_of = |value: &Value| {
+        value.as_array().is_some_and(|all| all.iter().any(|one| has_strings(one) && allows_any_string(one)))
+    };
     match schema {
-        Value::Object(keywords) => keywords.keys().all(|key| SAY_NOTHING.contains(&&**key)),
+        Value::Object(keywords) => {
+            keywords.iter().all(|(key, value)| SAY_NOTHING.contains(&&**key) || key == "anyOf" && any_of(value))
+        }
         other => *other == Value::Bool(true),
     }
 }

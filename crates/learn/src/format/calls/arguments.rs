@@ -22,6 +22,15 @@ fn befores(members: &Members) -> Vec<&Glue> {
     befores
 }
 
+/// A marker, and the same with what other white space models write between its tags.
+fn spaced(marker: &str) -> Vec<SmolStr> {
+    let tags = marker.replace("><", "> <");
+    let tags: Vec<&str> = tags.split_whitespace().collect();
+    let spaces: &[&str] = if tags.len() > 1 { &["", " ", "\n", "\n\n"] } else { &[] };
+    let others = spaces.iter().map(|space| tags.join(space).into());
+    [marker.trim().into()].into_iter().chain(others).collect()
+}
+
 /// The whole of this glue, if that is a tag.
 fn tag(glue: &Glue) -> Option<&str> {
     Some(glue.head().trim()).filter(|tag| is_marker(tag) && glue.is_literal())
@@ -175,7 +184,13 @@ impl Arguments<'_> {
         let end = p.and(p.any_of(&ends));
         let inner = p.sequence([end, p.not(p.sequence([close, self.after()])), p.any()]);
         let more = p.tolerated(p.many(p.sequence([inner, p.until_marker(ends.clone())])));
-        p.sequence([written(p.arg_text(p.sequence([p.until_marker(ends), more]))), p.arg_close(close)])
+        let mut text = p.until_marker(ends);
+        // Where a literal of Python may stand, no bare text of a grammar begins as one.
+        let python = self.members.first.head().trim_end().ends_with('(') && slot.open.head().ends_with('=');
+        if python && schema::allows_any_string(member.schema.get()) {
+            text = p.optional(p.sequence([p.none_of(&[('"', '"'), ('\'', '\'')]), text]));
+        }
+        p.sequence([written(p.arg_text(p.sequence([text, more]))), p.arg_close(close)])
     }
 
     /// Raw text and the marker that closes it. If a model leaves that out, the next argument or the end of the call closes it.
@@ -187,7 +202,8 @@ impl Arguments<'_> {
             // What ends it without its marker: in a grammar what opens any argument, and markers with other white space.
             let core = Some(marker.head().trim()).filter(|core| core.len() < marker.head().len());
             let opens = Some(self.members.next.head().trim()).filter(|_| !names.is_empty());
-            let others = opens.into_iter().chain(end.map(str::trim)).chain(core).map(SmolStr::new).collect();
+            let ends = end.into_iter().flat_map(spaced);
+            let others = opens.into_iter().chain(core).map(SmolStr::new).chain(ends).collect();
             p.excluding_all(p.arg_text_up_to(marker.head(), &next, names, end), [marker.head()], others)
         };
         if !shared {

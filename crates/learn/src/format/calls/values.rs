@@ -139,6 +139,11 @@ impl Values<'_> {
             let within = within.map(|end| p.tolerated(p.and(p.sequence([p.space(), end]))));
             p.arg_close(p.choice([glue_of(&slot.close)].into_iter().chain(enclosing).chain(within)))
         };
+        // Where nothing closes a value, what follows shows that it is whole.
+        let followed = |slot: &Slot| {
+            let after = self.after.filter(|_| depth == 0 && slot.close.is_blank());
+            after.map(|after| p.and(p.sequence([p.space(), after])))
+        };
         let mut ways: Vec<ExprId> = Vec::new();
         // Where text is allowed as well, what looks like elements is text, unless the schema allows everything.
         if types != Types::ALL && !texts.is_empty() {
@@ -171,10 +176,8 @@ impl Values<'_> {
         }
         if let Some(slot) = of(ValueKind::Null).next().or(others.first().copied()).filter(|_| types.has(Types::NULL)) {
             let bare = texts.iter().all(|text| text.encoding == Encoding::Quoted || text.open != slot.open);
-            // Where nothing closes a value, what follows shows that there is none.
-            let after = self.after.filter(|_| depth == 0 && slot.close.is_blank());
+            let after = followed(slot);
             let empty = !types.has(Types::STRING) && (after.is_some() || !slot.close.is_blank());
-            let after = after.map(|after| p.and(p.sequence([p.space(), after])));
             let close = p.sequence([close(slot)].into_iter().chain(after));
             ways.push(p.tolerated(p.sequence([rest(slot), p.null(empty, bare, close)])));
         }
@@ -187,7 +190,8 @@ impl Values<'_> {
             };
             let json = [value, close(slot)];
             if texts.iter().any(as_text) {
-                ways.push(p.atomic(p.sequence([rest(slot), sign(p, types)].into_iter().chain(json))));
+                let way = p.sequence([rest(slot), sign(p, types)].into_iter().chain(json).chain(followed(slot)));
+                ways.push(p.atomic(way));
                 continue;
             }
             let spaced = [p.tolerated(p.space()), json[0], p.tolerated(p.space()), json[1]];
@@ -203,13 +207,16 @@ impl Values<'_> {
         // What a template prints bare is a literal where calls are Python.
         if let Some(after) = self.after.filter(|_| self.python && opens.head() == "=" && bare_close.is_none()) {
             let quote = p.and(p.one_of(&[('"', '"'), ('\'', '\'')]));
-            let text = p.sequence([quote, self.quoted(p.empty())]);
+            let text = self.quoted(p.empty());
+            let text = member.written(p, text, "quoted", Notation::Quoted(Literals::Python));
+            let text = p.sequence([quote, text]);
             let followed = [p.arg_close(p.empty()), p.and(p.sequence([p.space(), after]))];
             let other = p.atomic(p.sequence([p.arg_printed()].into_iter().chain(followed)));
             let raw = texts.iter().chain(&spares).any(|slot| slot.encoding == Encoding::Raw);
             // What else stands for a text is one.
-            let all = [Some(text), Some(other).filter(|_| !types.has(Types::STRING))];
-            ways.splice(0..0, all.into_iter().flatten().filter(|_| raw).map(|way| p.tolerated(way)));
+            let other = Some(p.tolerated(other)).filter(|_| !types.has(Types::STRING));
+            let text = if types.has(Types::STRING) { text } else { p.tolerated(text) };
+            ways.splice(0..0, [Some(text), other].into_iter().flatten().filter(|_| raw));
         }
         // A text in quotes ends where an argument does, whatever else the value may be.
         let in_quotes = texts.iter().find(|slot| slot.encoding == Encoding::Quoted);
