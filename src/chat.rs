@@ -23,7 +23,7 @@ use chatparse_jinja::{Template, offered};
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_learn::analysis::{Evidence, Layout, evidence};
 use chatparse_learn::format::{Format, FormatSpec, Prompt};
-use chatparse_learn::response::{self, Written};
+use chatparse_learn::response::{self, Engine, Written};
 use chatparse_message::{Continuation, Media, Request};
 use chatparse_stream::Parser;
 
@@ -285,8 +285,16 @@ impl ChatTemplate {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if no response template can say how the calls are written.
     pub fn response_template(&self) -> Result<Written> {
+        self.response_template_for(Engine::Transformers)
+    }
+
+    /// The same within what this engine reads.
+    ///
+    /// # Errors
+    /// As [`ChatTemplate::response_template`].
+    pub fn response_template_for(&self, engine: Engine) -> Result<Written> {
         let turn = |thinking| self.used().turn(&self.0.taught, self.turn(thinking));
-        response::write(&turn(true), &turn(false), self.ends())
+        response::write(&turn(true), &turn(false), self.ends(), engine)
     }
 
     /// The prompt alone, for callers that do not parse. It needs no analysis, unless a message is continued, or the template

@@ -66,7 +66,13 @@ impl Reader {
                 let turn = self.turn(taught, taught.turn_behind(spec.opening, spec.enable_thinking));
                 let (tolerances, host) = match self {
                     Reader::Family(Family { way: Way::Row(row), .. }) => (row.tolerances, Some(row.host)),
-                    _ => (learnt::Tolerances::NONE, None),
+                    _ => (
+                        learnt::Tolerances {
+                            late_thoughts: self.has_late_thoughts(taught),
+                            ..learnt::Tolerances::NONE
+                        },
+                        None,
+                    ),
                 };
                 let mut format = learnt::build(&turn, tolerances, self.layout(taught), spec);
                 if let Some(host) = host {
@@ -88,6 +94,10 @@ impl Reader {
             }
             _ => Cow::Borrowed(learnt),
         }
+    }
+
+    fn has_late_thoughts(self, taught: &Taught) -> bool {
+        matches!(self, Reader::Response) && taught.response.as_ref().is_some_and(|response| response.late_thoughts)
     }
 
     /// The same by llama.cpp's names.
@@ -304,6 +314,8 @@ pub(crate) struct Taught {
 struct Response {
     turn: TurnFormat,
     layout: Layout,
+    /// Whether thoughts may stand behind other parts.
+    late_thoughts: bool,
     /// Whether the caller handed it over: then it is used on a tie.
     given: bool,
 }
@@ -325,8 +337,10 @@ impl Taught {
 
     /// Adds a response template. `given`: the caller handed it over. One of a file with a template that cannot be read is left out.
     pub fn with_response(mut self, json: &Value, given: bool) -> Result<Self> {
-        match ResponseTemplate::from_json(json).and_then(|response| response.turn()) {
-            Ok(turn) => self.response = Some(Response { layout: Layout::of(&turn), turn, given }),
+        match ResponseTemplate::from_json(json).and_then(|read| Ok((read.turn()?, read.has_late_thoughts()))) {
+            Ok((turn, late_thoughts)) => {
+                self.response = Some(Response { layout: Layout::of(&turn), turn, late_thoughts, given });
+            }
             Err(error) if given || self.template.source().trim().is_empty() => return Err(error),
             Err(error) => {
                 log::warn!("template: {error}");

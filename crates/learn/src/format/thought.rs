@@ -24,7 +24,12 @@ impl Thought {
             None => return None,
         };
         let thought = Thought { start: start.to_owned(), open, close };
-        Some(if turn.reasoning.is_some() && opening == turn.opening { thought } else { thought.behind(opening) })
+        // A turn may begin in its thoughts without a marker, whatever the prompt has in front.
+        let at_once = thought.open.is_empty()
+            && !turn.opening.contains(&thought.start)
+            && !opening.contains(thought.close.head().trim());
+        let known = turn.reasoning.is_some() && (at_once || opening == turn.opening);
+        Some(if known { thought } else { thought.behind(opening) })
     }
 
     /// The same reasoning when another opening may begin or end it.

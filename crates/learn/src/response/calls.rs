@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::pattern::{KEY, NAME, any, beside_text, glue, text};
 use super::view::{Turn, distinct, patterns};
-use super::{Anchor, Field};
+use super::{Anchor, Engine, Field};
 use crate::analysis::turn::{CallForm, CallPiece, Edge, Encoding, Glue, Members, Slot, Spot, ValueKind};
 use chatparse_base::{Error, Result};
 
@@ -135,7 +135,7 @@ fn objects(turn: &mut Turn, object: &Object) -> Calls {
         let opens = patterns(opens.iter());
         let bare = opens.is_empty();
         let announced =
-            format!(r"{}(?=\[\s*{})", if bare { String::new() } else { any(&opens) + r"\s*" }, object.begins);
+            if bare { String::new() } else { any(&opens) + r"\s*" } + &turn.ahead(&format!(r"\[\s*{}", object.begins));
         let ends = turn.edges(&[Spot::Call], Spot::End).map(|edge| object.rest.and(&edge.glue).trim_start());
         let ends: Vec<Glue> =
             ends.filter(|glue| glue.head().starts_with(']')).map(|glue| glue.without_start(1)).collect();
@@ -206,7 +206,7 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
                     "tool_calls",
                     "an argument whose name has other characters than letters, digits and _ is an error",
                 );
-                head += r"(?=\{)";
+                head += &turn.ahead(r"\{");
                 own_close = rest;
             }
             None => {
@@ -217,7 +217,7 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
             }
         },
         _ => {
-            head = head.trim_end_matches(r"\s*").to_owned() + r#"\s*(?=["\{\[])"#;
+            head = head.trim_end_matches(r"\s*").to_owned() + r"\s*" + &turn.ahead(r#"["\{\[]"#);
         }
     }
     // Nothing behind a name ends it, so its characters do.
@@ -229,14 +229,23 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
     // What is in front of the names.
     let last = form.close.head().trim_end().chars().next_back();
     let mut fronts = Vec::new();
+    let (mut alone, looks) = (false, turn.engine.looks());
     for edge in turn.edges.iter().filter(|edge| edge.to == Spot::Call) {
         let front = glue(&edge.glue.trim_start());
         fronts.push(match (edge.from, last) {
+            (from, _) if !looks && (front.is_empty() || from == Spot::Call && !has_word(&edge.glue)) => {
+                alone = true;
+                continue;
+            }
             (Spot::Call, Some(last)) if !has_word(&edge.glue) => format!(r"(?<={}\s*){front}", text(&last.to_string())),
             _ => front,
         });
     }
-    let blank = fronts.iter().any(String::is_empty);
+    if alone {
+        turn.limit("tool_calls", "a call that nothing marks, as the first or behind another, is no call");
+        turn.limit("content", "a call that nothing marks is content");
+    }
+    let blank = fronts.iter().any(String::is_empty) || fronts.is_empty();
     let fronts = distinct(fronts);
     let front = match fronts.is_empty() {
         true => String::new(),
@@ -257,6 +266,20 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
     field.close = Some(match has_word(&own_close) {
         true if ends.is_empty() => pattern_or_text(&own_close),
         true => Anchor::Pattern(format!(r"{close}(?:\s*{})?", any(&ends))),
+        false if !looks => {
+            let all: Vec<String> = ends.into_iter().chain(turn.ends.iter().map(|end| text(end))).collect();
+            if !close.is_empty() {
+                turn.limit("tool_calls", format!("an argument ends at {:?}", own_close.head().trim()));
+            }
+            match (close.is_empty(), all.is_empty()) {
+                (true, true) => {
+                    return Ok(Calls { field: Field { open: Some(Anchor::Pattern(open)), ..field }, announced });
+                }
+                (true, false) => Anchor::Pattern(any(&all)),
+                (false, true) => Anchor::Pattern(close),
+                (false, false) => Anchor::Pattern(format!(r"{close}(?:\s*{})?", any(&all))),
+            }
+        }
         false => {
             let mut all = ends;
             all.extend(turn.ends.iter().map(|end| format!("(?={})", text(end))));
@@ -308,8 +331,9 @@ fn tags(turn: &mut Turn, members: &Members) -> (String, Map<String, Value>) {
     let ways = slots.iter().flat_map(|slot| {
         let (before, open, close) = (glue(&slot.before), beside_text(&slot.open), beside_text(&slot.close.trim_end()));
         // A value may have what ends it, unless that is a marker.
-        let next = format!(r"(?={}{KEY}{open}|\Z)", glue(&members.next));
-        let next = if slot.close.marker_spans().is_empty() && !separator.is_blank() { &*next } else { "" };
+        let next = format!(r"(?={}{KEY}{open}|{})", glue(&members.next), turn.engine.end());
+        let takes = turn.engine.looks() || slots.len() == 1 && !quoted && !next[3..next.len() - 1].contains(['(', ')']);
+        let next = if slot.close.marker_spans().is_empty() && !separator.is_blank() && takes { &*next } else { "" };
         let values: &[&str] = match (slot.encoding, single) {
             // Where nothing separates two arguments, a value ends by itself.
             _ if separator.is_blank() && slot.close.is_blank() => &["(?P<value>(?&json))"],
@@ -317,10 +341,12 @@ fn tags(turn: &mut Turn, members: &Members) -> (String, Map<String, Value>) {
             (Encoding::Quoted, false) => &[r#"(?P<value>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|.*?)"#],
             _ => &["(?P<value>.*?)"],
         };
-        values.iter().map(move |value| format!("{before}(?P<key>{KEY}){open}{value}{close}{next}")).collect::<Vec<_>>()
+        let way = |value: &&str| format!("{before}(?P<key>{KEY}){open}{value}{close}{next}");
+        let again = if turn.engine.looks() { "(?P=key)" } else { KEY };
+        values.iter().map(|value| way(value).replace("(?P=key)", again)).collect::<Vec<_>>()
     });
     let mut known: Vec<String> = Vec::new();
-    for way in ways {
+    for way in ways.collect::<Vec<_>>() {
         if !known.contains(&way) {
             known.push(way);
         }
@@ -358,10 +384,13 @@ fn behind(turn: &Turn) -> Vec<String> {
 
 /// The end of a field whose text reaches up to one of these, or else to the end of the turn.
 fn closing(ends: &[String], turn: &Turn) -> Option<Anchor> {
+    let of_turn = || any(&turn.ends.iter().map(|end| text(end)).collect::<Vec<_>>());
     let pattern = match ends.is_empty() {
         false => any(ends),
         true if turn.ends.is_empty() => return None,
-        true => format!("(?={})", any(&turn.ends.iter().map(|end| text(end)).collect::<Vec<_>>())),
+        true if !turn.engine.looks() => of_turn(),
+        true if turn.engine == Engine::Sglang => format!(r"{}|\Z", turn.ahead(&of_turn())),
+        true => turn.ahead(&of_turn()),
     };
     Some(Anchor::Pattern(pattern))
 }

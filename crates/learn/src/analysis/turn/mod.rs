@@ -39,7 +39,7 @@ use super::markup::trim;
 use calls::{Calls, Path};
 use chatparse_jinja::Template;
 use chatparse_peg::Spacing;
-pub use glue::COUNTER;
+pub use glue::{ANY, COUNTER};
 pub use glue::{Glue, GluePiece};
 use parts::{Texts, walk};
 use sample::{QUESTION, SPECIAL, Sample, SampleCall, Sampler, Words};
