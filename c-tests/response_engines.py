@@ -10,8 +10,8 @@ no limit in the export's report names, is silent, which fails.
 
 - `vllm`: `vllm/parser/response_template.py` of the source distribution, with its own reader; what it imports of the server is left out.
 - `sglang`: `sglang/srt/parser/response_template.py` of the wheel: its reader of reasoning, and behind that its reader of calls.
-- `vllm-rust`: vLLM's reader in Rust, built from the source distribution by `c-tests/vllm_rust/build.sh`, which needs crates.io. Without it
-  the export is checked against its rules (no group that looks around, a text at the beginning of each border) and read in Python.
+- `vllm-rust`: the rules of vLLM's reader in Rust (no group that looks around, a text at the beginning of each border), and the reader in
+  Python.
 
 The sources are fetched into `--sources` once, without being installed. Where they cannot be had, that engine is skipped with a word.
 """
@@ -25,6 +25,7 @@ import importlib.abc
 import importlib.machinery
 import json
 import os
+import re._parser as sre_parse
 import subprocess
 import sys
 import tarfile
@@ -166,43 +167,53 @@ class Sglang:
 
 
 class VllmRust(Vllm):
-    """What it has no reader for is read by the one in Python."""
-
-    def __init__(self, sources):
-        super().__init__(sources)
-        self.reader = None
-        if self.folder:
-            here = os.path.dirname(os.path.abspath(__file__))
-            done = subprocess.run([os.path.join(here, "vllm_rust", "build.sh"), os.path.join(self.folder, "rust"), sources],
-                                  capture_output=True, text=True)
-            path = done.stdout.strip()
-            if done.returncode == 0:
-                self.reader = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-            else:
-                print("response_engines: vLLM's reader in Rust cannot be built: its rules are checked\n" + done.stderr[-400:])
-
-    def ask(self, question):
-        self.reader.stdin.write(json.dumps(question) + "\n")
-        self.reader.stdin.flush()
-        answer = json.loads(self.reader.stdout.readline())
-        if "error" in answer:
-            raise ValueError(answer["error"])
-        return answer
+    """Its rules, on top of the reader in Python."""
 
     def serves(self, template):
-        if self.reader:
-            self.ask({"template": template})
-            return
         super().serves(template)
         for name, field in template["fields"].items():
-            patterns = [field.get(f"{border}_pattern", "") for border in ("open", "close")]
-            if any(sign in pattern for pattern in patterns for sign in ("(?=", "(?!", "(?<=", "(?<!", "(?P=", r"\Z")):
-                raise ValueError(f"{name}: {patterns}")
+            for border in ("open_pattern", "close_pattern"):
+                if border in field and (looks_around(field[border]) or not begins_with_text(field[border])):
+                    raise ValueError(f"{name}.{border}: {field[border]}")
+            tag = field.get("content_args", {}).get("tag_pattern", "")
+            before, _, ahead = tag.partition("(?=")
+            if looks_around(tag) and (looks_around(before) or "(" in ahead):
+                raise ValueError(f"{name}: {tag}")
 
-    def read(self, template, text, prompt, tools):
-        if self.reader:
-            return self.ask({"template": template, "text": text, "prompt": prompt, "tools": tools or []})
-        return super().read(template, text, prompt, tools)
+
+def looks_around(pattern):
+    return any(sign in pattern for sign in ("(?=", "(?!", "(?<=", "(?<!", "(?P=", "(?(", "(?&", r"\Z"))
+
+
+def begins_with_text(pattern):
+    """Whether each match begins with one of some texts: a conservative reading of the extraction of literals."""
+    tree = sre_parse.parse(pattern.replace(r"\z", r"\Z"))
+
+    def begins(items):
+        """Whether these items begin with a text, and whether they may be empty."""
+        for kind, value in items:
+            kind = str(kind)
+            if kind == "LITERAL":
+                return True, False
+            if kind == "SUBPATTERN":
+                text, empty = begins(value[3])
+            elif kind == "BRANCH":
+                ways = [begins(way) for way in value[1]]
+                text, empty = all(text for text, _ in ways), any(empty for _, empty in ways)
+            elif kind in ("MAX_REPEAT", "MIN_REPEAT"):
+                text, empty = begins(value[2])
+                empty |= value[0] == 0
+            elif kind == "IN":
+                # A few characters are as many texts.
+                text, empty = all(str(item[0]) == "LITERAL" for item in value) and len(value) <= 10, False
+            else:
+                return False, False
+            if not text or not empty:
+                return text, empty
+        return True, True
+
+    text, empty = begins(tree)
+    return text and not empty
 
 
 ENGINES = {"vllm": Vllm, "vllm-rust": VllmRust, "sglang": Sglang}

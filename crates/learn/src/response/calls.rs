@@ -263,7 +263,15 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
     let announced = open.replace("(?P<name>", "(?:").replace("(?P<id>", "(?:");
     let ends = behind(turn);
     let close = glue(&own_close.trim_start().trim_end());
+    // A host may stop at the marker that ends a call.
+    let marker = own_close.marker_spans().first().map_or(0, |marker| marker.start);
+    let (front, behind) = (own_close.up_to(marker), own_close.without_start(marker));
     field.close = Some(match has_word(&own_close) {
+        true if looks && !front.is_blank() && !has_word(&front) => {
+            let more = if ends.is_empty() { String::new() } else { format!(r"(?:\s*{})?", any(&ends)) };
+            let front = glue(&front.trim_start().trim_end());
+            Anchor::Pattern(format!(r"{front}\s*(?:{}{more}|\Z)", glue(&behind.trim_end())))
+        }
         true if ends.is_empty() => pattern_or_text(&own_close),
         true => Anchor::Pattern(format!(r"{close}(?:\s*{})?", any(&ends))),
         false if !looks => {

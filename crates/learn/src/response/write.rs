@@ -35,7 +35,8 @@ pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String], engine: Engine)
     let end_of_thought = on.reasoning.as_ref().map_or("", |reasoning| reasoning.close.head().trim());
     let start = on.reasoning.as_ref().map_or("", |reasoning| reasoning.start.trim());
     let mut turn = Turn { turn: on, edges: on.edges.clone(), ends: Vec::new(), limits: Vec::new(), engine };
-    for edge in &mut turn.edges {
+    // Other parts may end in the same way.
+    for edge in turn.edges.iter_mut().filter(|edge| matches!(edge.from, Spot::Prompt | Spot::Reasoning)) {
         if let Some(at) = edge.glue.head().rfind(end_of_thought).filter(|_| !end_of_thought.is_empty()) {
             edge.glue = edge.glue.without_start(at + end_of_thought.len());
         }
