@@ -176,6 +176,8 @@ class VllmRust(Vllm):
                 if border in field and (looks_around(field[border]) or not begins_with_text(field[border])):
                     raise ValueError(f"{name}.{border}: {field[border]}")
             tag = field.get("content_args", {}).get("tag_pattern", "")
+            if tag.count("(?P<key>") > 1:
+                raise ValueError(f"{name}: a name of two groups: {tag}")
             before, _, ahead = tag.partition("(?=")
             if looks_around(tag) and (looks_around(before) or "(" in ahead):
                 raise ValueError(f"{name}: {tag}")

@@ -15,7 +15,12 @@ use chatparse_base::{Error, Result};
 pub(super) struct Calls {
     pub field: Field,
     pub announced: String,
+    /// Whether the engine can read it.
+    pub readable: bool,
 }
+
+/// What is lost where only a look ahead would show the next call.
+const APART: &str = "several calls cannot be told apart: the message is an error";
 
 /// Most braces that are tried as the beginning or end of a call that is JSON throughout.
 const BRACES: usize = 8;
@@ -23,7 +28,7 @@ const BRACES: usize = 8;
 /// The field of the calls; `None` if there are none.
 pub(super) fn calls(turn: &mut Turn) -> Result<Option<Calls>> {
     let Some(form) = turn.turn.calls.first() else { return Ok(None) };
-    let field = match Object::of(turn, form).filter(Object::is_marked) {
+    let field = match Object::of(turn, form).filter(|object| object.is_marked(turn.engine)) {
         Some(object) => objects(turn, &object),
         None => named(turn, form)?,
     };
@@ -95,8 +100,10 @@ impl Object {
     }
 
     /// Whether markers, or the brackets of a list, show where it begins and ends.
-    fn is_marked(&self) -> bool {
-        self.is_listed() || has_word(&self.rest) && self.before.iter().all(|(_, glue)| has_word(glue))
+    fn is_marked(&self, engine: Engine) -> bool {
+        let looks = engine.looks();
+        let marked = |(from, glue): &(Spot, Glue)| has_word(glue) || !looks && *from == Spot::Call;
+        self.is_listed() || (has_word(&self.rest) || !looks) && self.before.iter().all(marked)
     }
 }
 
@@ -146,21 +153,30 @@ fn objects(turn: &mut Turn, object: &Object) -> Calls {
         }
         let close = closing(&ends, turn);
         let open = Some(Anchor::Pattern(announced.clone()));
-        return Calls { field: Field { open, close, transform_each: true, ..field }, announced };
+        return Calls { field: Field { open, close, transform_each: true, ..field }, announced, readable: true };
     }
-    let nexts: Vec<Glue> =
+    let mut nexts: Vec<Glue> =
         object.before.iter().filter(|(from, _)| *from == Spot::Call).map(|(_, g)| g.clone()).collect();
+    let closed = has_word(&object.rest) || turn.engine.looks();
+    if !turn.engine.looks() && !nexts.iter().all(|next| closed && has_word(next)) {
+        turn.limit("tool_calls", APART);
+        nexts.clear();
+    }
     let opens = patterns(firsts.iter().chain(&nexts));
     let (ends, announced) = (behind(turn), any(&opens));
     let close = match &*ends {
-        [] => pattern_or_text(&object.rest),
-        _ => Anchor::Pattern(format!(r"{}(?:\s*{})?", glue(&object.rest.trim_start().trim_end()), any(&ends))),
+        _ if !closed => {
+            let all: Vec<String> = ends.iter().cloned().chain(turn.ends.iter().map(|end| text(end))).collect();
+            (!all.is_empty()).then(|| Anchor::Pattern(any(&all)))
+        }
+        [] => Some(pattern_or_text(&object.rest)),
+        _ => Some(Anchor::Pattern(format!(r"{}(?:\s*{})?", glue(&object.rest.trim_start().trim_end()), any(&ends)))),
     };
     let open = match (&*firsts, &*opens) {
         ([first, ..], [_]) => pattern_or_text(first),
         _ => Anchor::Pattern(opens.join("|")),
     };
-    Calls { field: Field { open: Some(open), close: Some(close), repeats: true, ..field }, announced }
+    Calls { field: Field { open: Some(open), close, repeats: true, ..field }, announced, readable: true }
 }
 
 /// A call with its name in front of its arguments.
@@ -263,6 +279,7 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
     let announced = open.replace("(?P<name>", "(?:").replace("(?P<id>", "(?:");
     let ends = behind(turn);
     let close = glue(&own_close.trim_start().trim_end());
+    let mut readable = true;
     // A host may stop at the marker that ends a call.
     let marker = own_close.marker_spans().first().map_or(0, |marker| marker.start);
     let (front, behind) = (own_close.up_to(marker), own_close.without_start(marker));
@@ -276,14 +293,16 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
         true => Anchor::Pattern(format!(r"{close}(?:\s*{})?", any(&ends))),
         false if !looks => {
             let all: Vec<String> = ends.into_iter().chain(turn.ends.iter().map(|end| text(end))).collect();
-            if !close.is_empty() {
-                turn.limit("tool_calls", format!("an argument ends at {:?}", own_close.head().trim()));
+            let own = own_close.head().trim();
+            match close.is_empty() {
+                true if turn.edges(&[Spot::Call], Spot::Call).next().is_some() => turn.limit("tool_calls", APART),
+                true => {}
+                false => turn.limit("tool_calls", format!("an argument ends at {own:?}")),
             }
+            // Arguments have such braces.
+            readable = !own.starts_with('}') && !(close.is_empty() && all.is_empty());
             match (close.is_empty(), all.is_empty()) {
-                (true, true) => {
-                    return Ok(Calls { field: Field { open: Some(Anchor::Pattern(open)), ..field }, announced });
-                }
-                (true, false) => Anchor::Pattern(any(&all)),
+                (true, _) => Anchor::Pattern(any(&all)),
                 (false, true) => Anchor::Pattern(close),
                 (false, false) => Anchor::Pattern(format!(r"{close}(?:\s*{})?", any(&all))),
             }
@@ -298,7 +317,7 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
         }
     });
     field.open = Some(Anchor::Pattern(open));
-    Ok(Calls { field, announced })
+    Ok(Calls { field, announced, readable })
 }
 
 /// Arguments that are an object in a notation like JSON: the delimiters of its texts, and the end of the call behind it.
@@ -360,6 +379,10 @@ fn tags(turn: &mut Turn, members: &Members) -> (String, Map<String, Value>) {
         }
     }
     let mut args: Map<String, Value> = Map::new();
+    if known.len() > 1 && !turn.engine.looks() {
+        // A name stands for one group.
+        known = one_way(known);
+    }
     let tag = format!("{each}{}", any(&known));
     let defined = if tag.contains("(?&json)") { JSON } else { "" };
     args.insert("tag_pattern".into(), format!("{defined}{tag}").into());
@@ -370,6 +393,25 @@ fn tags(turn: &mut Turn, members: &Members) -> (String, Map<String, Value>) {
         turn.limit("tool_calls", "values are texts, unless transformers is given the tools, whose schemas say what they are; an array or object that is not JSON stays a text, and so do escapes in texts");
     }
     (before, args)
+}
+
+/// Ways to write an argument as one, as far as they differ between a key and its value; as they are where that is not all.
+fn one_way(ways: Vec<String>) -> Vec<String> {
+    let key = format!("(?P<key>{KEY})");
+    let split = |way: &String| {
+        let (before, rest) = way.split_once(&key)?;
+        let (open, value) = rest.split_at(rest.find("(?P<value>")?);
+        Some([before, open, value].map(str::to_owned))
+    };
+    let parts: Option<Vec<_>> = ways.iter().map(split).collect();
+    let parts = parts.filter(|parts| parts.iter().all(|part| part[0] == parts[0][0] && part[2] == parts[0][2]));
+    match parts {
+        Some(parts) => {
+            let opens = any(&distinct(parts.iter().map(|part| part[1].clone()).collect()));
+            vec![format!("{}{key}{opens}{}", parts[0][0], parts[0][2])]
+        }
+        None => ways,
+    }
 }
 
 /// A definition of JSON, for a pattern in front of which it stands.

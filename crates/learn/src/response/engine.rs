@@ -73,7 +73,8 @@ impl Engine {
         let tag = field.content_args.get("tag_pattern").and_then(|tag| tag.as_str()).unwrap_or_default();
         // It takes one look ahead, at the end.
         let tag = tag.split_once("(?=").filter(|(_, ahead)| !ahead.contains('(')).map_or(tag, |(before, _)| before);
-        self.looks() || border(&field.open) && border(&field.close) && plain(tag)
+        let once = tag.matches("(?P<key>").count() <= 1;
+        self.looks() || once && border(&field.open) && border(&field.close) && plain(tag)
     }
 }
 

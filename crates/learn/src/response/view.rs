@@ -47,8 +47,9 @@ impl Turn<'_> {
         for glue in [&self.turn.end].into_iter().chain(behind) {
             let spans = glue.marker_spans();
             let words = if spans.is_empty() { Some(glue.head().trim()) } else { None };
-            // What follows the first marker may be the next turn's.
-            let first = spans.into_iter().next().map(|span| &glue.head()[span]);
+            // What follows the first marker may be the next turn's. Who has no place between fields takes that for content.
+            let most = if self.engine.looks() { 1 } else { spans.len() };
+            let first = spans.into_iter().take(most).map(|span| &glue.head()[span]);
             ends.extend(words.into_iter().chain(first).map(str::to_owned));
         }
         ends.extend_from_slice(told);

@@ -46,7 +46,7 @@ pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String], engine: Engine)
     let mut fields = Vec::new();
     let reasoning = turn.reasoning();
     let mut calls = calls(&mut turn)?;
-    if calls.as_ref().is_some_and(|calls| !engine.takes(&calls.field)) {
+    if calls.as_ref().is_some_and(|calls| !calls.readable || !engine.takes(&calls.field)) {
         turn.limit("tool_calls", "this engine has no expression for calls that are written so: they are content");
         turn.limit("content", "calls are content");
         calls = None;
