@@ -342,6 +342,28 @@ impl ChatTemplate {
         self.params_of(request, self.prompts(request)?)
     }
 
+    /// The params of a prompt that the host has rendered itself: what its end leaves open, reasoning or a text that the message
+    /// has already, is read from the prompt, and nothing is rendered. `request`: the tools and the options; its messages
+    /// are not looked at.
+    ///
+    /// ```
+    /// use chatparse::{ChatTemplate, Request, Stream};
+    /// let template = ChatTemplate::builtin("json-call").unwrap();
+    /// let prompt = "<|im_start|>user\nRain?<|im_end|>\n<|im_start|>assistant\n<think>\nLet me";
+    /// let params = template.parser_for(prompt, &Request::new(Vec::new()))?;
+    /// let (message, _) = params.parser.parse(b" see.\n</think>\n\nNo.", false, false)?;
+    /// assert_eq!((&*message.reasoning_content, &*message.content), ("Let me see.", "No."));
+    /// # Ok::<(), chatparse::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ChatTemplate::params`], but those of renders.
+    pub fn parser_for(&self, prompt: &str, request: &Request) -> Result<Params> {
+        let varied = self.varied(request);
+        let (taught, reader) = self.ways(request, &varied);
+        self.params_of(request, reader.given(taught, prompt))
+    }
+
     /// The prompt of the request, in parts.
     pub(crate) fn prompts(&self, request: &Request) -> Result<Prompts> {
         let varied = self.varied(request);

@@ -194,6 +194,36 @@ impl Reader {
         Ok((prompt, prepared.media))
     }
 
+    /// A prompt that somebody else has rendered: its end shows the opening of the assistant's turn, and what that has of a
+    /// message.
+    pub(crate) fn given(self, taught: &Taught, prompt: &str) -> Prompts {
+        let turns = [true, false].map(|thinking| self.turn(taught, taught.turn(thinking)));
+        let openings = || turns.iter().map(|turn| &*turn.opening).filter(|opening| !opening.is_empty());
+        let longest =
+            |fits: &dyn Fn(&str) -> bool| openings().filter(|opening| fits(opening)).max_by_key(|it| it.len());
+        let (mut opening, mut begun) = (longest(&|opening| prompt.ends_with(opening)).unwrap_or_default(), None);
+        let heads = openings().map(str::trim).chain(turns.iter().map(|turn| turn.delimiters.assistant.trim()));
+        let places = heads.filter(|head| !head.is_empty()).filter_map(|head| Some((prompt.rfind(head)?, head)));
+        let last = places.max_by_key(|(at, head)| (*at, std::cmp::Reverse(head.len())));
+        if let Some((mut at, head)) = last.filter(|_| opening.is_empty()) {
+            // Each part of a message may begin so.
+            while let Some(earlier) = prompt[..at].rfind(head) {
+                if turns[0].goes_past_message(head, &prompt[earlier + head.len()..at]) {
+                    break;
+                }
+                at = earlier;
+            }
+            let tail = &prompt[at..];
+            let known = longest(&|opening| tail.starts_with(opening)).unwrap_or(head);
+            let turn = turns.iter().find(|turn| turn.opening == known).unwrap_or(&turns[0]);
+            if !turn.goes_past_message(head, &tail[head.len()..]) {
+                (opening, begun) = (tail, thought::begun(turn, self.layout(taught), tail, known));
+            }
+        }
+        let prompt = Prompt { prompt: prompt.to_owned(), generation_prompt: opening.to_owned() };
+        Prompts { opening: opening.to_owned(), prompt, begun, ..Prompts::default() }
+    }
+
     /// The prompt that ends where the template ends the text of the last message; an error if it does not show it.
     fn whole(self, taught: &Taught, template: &Template, request: &Request, opening: bool) -> Result<Prompts> {
         let (prompt, media) = self.render(template, &whole(request)?, false)?;
