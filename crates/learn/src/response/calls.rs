@@ -300,7 +300,7 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
                 false => turn.limit("tool_calls", format!("an argument ends at {own:?}")),
             }
             // Arguments have such braces.
-            readable = !own.starts_with('}') && !(close.is_empty() && all.is_empty());
+            readable = !(own.starts_with('}') || close.is_empty() && all.is_empty());
             match (close.is_empty(), all.is_empty()) {
                 (true, _) => Anchor::Pattern(any(&all)),
                 (false, true) => Anchor::Pattern(close),

@@ -147,8 +147,8 @@ impl Field {
         let line = if self.content_args.get("strip") == Some(&Value::Bool(false)) { "" } else { "\n" };
         // One that may be missing is not asked for.
         let asked = !texts.iter().any(|text| text.is_empty());
-        let text = texts.into_iter().map(|text| text.trim_start_matches(ANY).trim().to_owned());
-        let (start, open) = match text.filter(|text| !text.is_empty()).next() {
+        let mut text = texts.into_iter().map(|text| text.trim_start_matches(ANY).trim().to_owned());
+        let (start, open) = match text.find(|text| !text.is_empty()) {
             Some(open) if asked => (open.clone(), format!("{open}{line}").as_str().into()),
             Some(open) => (open, Glue::default()),
             // The prompt has the tag that its end closes.
