@@ -99,7 +99,7 @@ fn exports_fit_their_engines() {
     assert!(written.limits.iter().any(|limit| limit.field == "tool_calls"), "{:?}", written.limits);
 }
 
-/// Borders with any text, one that may be missing, blocks of thoughts, and calls in lists, lines and nested objects.
+/// Borders with any text, one that may be missing, blocks of thoughts, and calls in lists and nested objects.
 #[test]
 fn borders_and_calls_of_many_kinds_are_read() {
     let calls = |open: Value, content: &str, transform: Value| {
@@ -114,7 +114,7 @@ fn borders_and_calls_of_many_kinds_are_read() {
     let captured = json!({"function": {"name": "{name}", "arguments": "{content}"}});
     // A header with words and tokens of which nobody needs to know.
     let header = json!({"open_pattern": r"<\|to\|>(?P<name>\w+).*?<\|text\|>", "close": "<|call|>", "repeats": true});
-    let harmonic = calls(header, "json", captured.clone());
+    let harmonic = calls(header, "json", captured);
     for words in ["", " <|as|>json", " code "] {
         let message = read("", &harmonic, &format!("<|to|>look_up{words}<|text|>{{\"place\": \"Oslo\"}}<|call|>"));
         assert_eq!(one(&message), [("look_up".into(), r#"{"place": "Oslo"}"#.into())], "{words:?}");
@@ -144,10 +144,6 @@ fn borders_and_calls_of_many_kinds_are_read() {
         r#"<do>[{"f": {"n": "look_up", "a": {"place": "Oslo"}}}, {"f": {"n": "look_up", "a": {}}}]</do>"#,
     );
     assert_eq!(one(&message).len(), 2);
-    // An argument on each line.
-    let lines = json!({"open_pattern": r"<do (?P<name>\w+)>\n", "close": "</do>", "repeats": true});
-    let message = read("", &calls(lines, "kv-lines", captured), "<do look_up>\nplace: Oslo\ndays: 3\n</do>");
-    assert_eq!(one(&message), [("look_up".into(), r#"{"place":"Oslo","days":3}"#.into())]);
 }
 
 #[test]
@@ -234,7 +230,7 @@ fn errors_name_the_place() {
         (with("/fields/content/opn", json!("a")), ".fields.content.opn: "),
         (with("/fields/content/content", json!("json")), ".fields.content.content: "),
         (with("/fields/reasoning_content/close", json!([1])), ".fields.reasoning_content.close: "),
-        (with(&format!("{calls}/content"), json!("python-call-list")), ".fields.tool_calls.content: "),
+        (with(&format!("{calls}/content"), json!("kv-lines")), ".fields.tool_calls.content: "),
         (with(&format!("{calls}/transform"), Value::Null), ".fields.tool_calls.transform: "),
         (with("/fields/content/close_pattern", json!("a(b|c")), ".fields.content.close_pattern: at byte 5"),
         (with("/fields/content/close_pattern", json!("(?:".repeat(1000))), "nested too deeply"),

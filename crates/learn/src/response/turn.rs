@@ -271,8 +271,8 @@ impl Field {
                 }
                 return Ok(Calls { begin: format!("{line}{begin}"), forms, ..Calls::default() });
             }
-            ("xml-inline" | "kv-lines", true) => {
-                let (before, slots, python) = if self.content == "kv-lines" { self.line()? } else { self.tag()? };
+            ("xml-inline", true) => {
+                let (before, slots, python) = self.tag()?;
                 let inner = if python { String::new() } else { unclosed(&fronts[0], text, close) };
                 let close = format!("{inner}{close}");
                 let line = if before.starts_with('<') && !text.ends_with('\n') { "\n" } else { "" };
@@ -285,11 +285,11 @@ impl Field {
                 let whole = form(vec![CallPiece::Members(Box::new(members))], &close);
                 vec![whole, form(Vec::new(), &format!("{text}{line}{close}"))]
             }
-            ("xml-inline" | "kv-lines", false) => {
+            ("xml-inline", false) => {
                 return Err(wrong("fields.tool_calls.transform", "the name of a call is in no group of open_pattern"));
             }
             (other, _) => {
-                let what = format_args!("calls in {other:?} cannot be read; in json, xml-inline and kv-lines they can");
+                let what = format_args!("calls in {other:?} cannot be read; in json and xml-inline they can");
                 return Err(wrong("fields.tool_calls.content", what));
             }
         };
@@ -329,18 +329,6 @@ impl Field {
             slots: slots(&behind_key),
             nested,
         })))
-    }
-
-    /// As [`Field::tag`], for an argument on a line.
-    fn line(&self) -> Result<(String, Vec<Slot>, bool)> {
-        let text =
-            |name: &str, otherwise: &str| match self.content_args.get(name).map_or(Some(otherwise), Value::as_str) {
-                Some(text) if !text.is_empty() => Ok(text.to_owned()),
-                _ => Err(wrong(&format!("fields.tool_calls.content_args.{name}"), "not a text, or empty")),
-            };
-        let open = format!("{} ", text("kv_sep", ":")?);
-        let (open, close) = (open.as_str().into(), text("line_sep", "\n")?.as_str().into());
-        Ok((String::new(), vec![Slot { open, close, ..Slot::default() }], false))
     }
 
     /// What stands in front of an argument's name, the forms of its value, and whether values are Python's.
