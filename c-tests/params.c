@@ -276,12 +276,12 @@ static void own_prompt(void) {
   chat_stream *stream = NULL;
   chat_message *message = NULL;
   OK(chat_template_builtin(TEXT("json-call"), &template, &error));
-  OK(chat_params_for_prompt(template, TEXT(prompt), TEXT("{\"messages\": []}"), &params, &error));
+  OK(chat_params_for_prompt(template, TEXT(prompt), TEXT("{\"messages\": [], \"tools\": [{\"type\": \"function\", \"function\": {\"name\": \"f\", \"parameters\": {\"type\": \"object\"}}}]}"), &params, &error));
   CHECK(is(chat_params_prompt(params), prompt));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "messages", chat_params_for_prompt(template, TEXT(prompt), TEXT("{}"), &params, &error));
   OK(chat_stream_new(params, &stream, &error));
   OK(chat_stream_feed(stream, TEXT(" see.\n</think>\n\nNo. <tool_"), &error));
-  CHECK(is(chat_stream_pending(stream), " <tool_"));
+  CHECK(contains(chat_stream_pending(stream), "<tool_"));
   OK(chat_stream_finish(stream, CHAT_PARSE_PARTIAL, &error));
   CHECK(chat_stream_pending(stream).len == 0);
   OK(chat_stream_message(stream, &message, &error));

@@ -355,10 +355,12 @@ static void next_turn() {
 }
 
 static void own_prompt() {
-  const auto params = Template::builtin("json-call").params_for("<|im_start|>assistant\n<think>\nLet me");
+  const auto params = Template::builtin("json-call").params_for(
+      "<|im_start|>assistant\n<think>\nLet me",
+      R"({"messages": [], "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]})");
   auto stream = params.stream();
   stream.feed(" see.\n</think>\n\nNo. <tool_");
-  CHECK(stream.pending() == " <tool_" && stream.message().reasoning() == "Let me see.");
+  CHECK(contains(stream.pending(), "<tool_") && stream.message().reasoning() == "Let me see.");
 }
 
 static void answers() {

@@ -513,8 +513,9 @@ fn half_an_empty_tag_is_one_call() {
 #[test]
 fn pending_bytes_are_the_end_of_the_output() {
     let output = "<think>\nWhy?\n</think>\n\nSo <b>it</b> is <tool_x> \u{e9} <tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>";
-    let params =
-        ChatTemplate::builtin("json-call").unwrap().params(&Request::new(vec![Message::new("user", "Hi")])).unwrap();
+    let tool = serde_json::json!({"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}});
+    let request = Request::from_json(&serde_json::json!({"messages": [], "tools": [tool]})).unwrap();
+    let params = ChatTemplate::builtin("json-call").unwrap().parser_for("<|im_start|>assistant\n", &request).unwrap();
     let mut stream = Stream::new(&params.parser);
     assert!(stream.pending().is_empty());
     for at in 0..output.len() {
@@ -530,5 +531,5 @@ fn pending_bytes_are_the_end_of_the_output() {
     }
     let mut stream = Stream::new(&params.parser);
     stream.feed(b"</think>\n\nNo. <tool_").for_each(drop);
-    assert_eq!(stream.pending(), b" <tool_");
+    assert!(stream.pending().ends_with(b"<tool_") && stream.pending().len() <= 7, "{:?}", stream.pending());
 }
