@@ -12,8 +12,8 @@ use super::text::{chat_str, utf8, view};
 use crate::builtin;
 use crate::chat::{ChatTemplate, TemplateOptions};
 use crate::report::ReportKind;
-use crate::response::Engine;
 use chatparse_base::{Error, Result};
+use chatparse_learn::response::Engine;
 
 /// A compiled chat template: renders prompts, and learns the model's output format. Immutable.
 ///
