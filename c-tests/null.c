@@ -29,6 +29,8 @@ static void handles(void) {
   BAD(chat_params_from_template(NULL, TEXT("{}"), &params, &error));
   BAD(chat_params_from_template_with(NULL, TEXT("{}"), TEXT("{}"), &params, &error));
   BAD(chat_params_continue(NULL, TEXT(""), TEXT("[]"), 0, &params, &error));
+  BAD(chat_params_for_prompt(NULL, TEXT(""), TEXT("{}"), &params, &error));
+  CHECK(chat_stream_pending(NULL).len == 0);
   CHECK(chat_params_kept(NULL) == 0 && chat_params_append(NULL).len == 0 && chat_params_rendered(NULL).len == 0);
   CHECK(chat_params_rewrite(NULL).reason == CHAT_REASON_NONE && chat_params_rewrite(NULL).words.len == 0);
   BAD(chat_params_media(NULL, 0, &media, &error));
@@ -230,7 +232,7 @@ static void outputs_and_texts(void) {
   OK(chat_template_builtin(TEXT("chatml"), &template, &error));
   BAD(chat_template_report(template, CHAT_REPORT_CAPS, NULL, &error));
   BAD(chat_template_report(template, 0, &text, &error));
-  BAD(chat_template_report(template, CHAT_REPORT_RESPONSE_TEMPLATE + 1, &text, &error));
+  BAD(chat_template_report(template, CHAT_REPORT_RESPONSE_TEMPLATE_SGLANG + 1, &text, &error));
   BAD(chat_log_set(NULL, NULL, 0, &error));
   BAD(chat_template_reader(template, NULL, &error));
   size_t count = 7;

@@ -268,7 +268,32 @@ static void rewritten(void) {
   chat_params_free(next);
 }
 
+// A prompt that the host has rendered, in whose end the model thinks.
+static void own_prompt(void) {
+  static const char prompt[] = "<|im_start|>user\nRain?<|im_end|>\n<|im_start|>assistant\n<think>\nLet me";
+  chat_template *template = NULL;
+  chat_params *params = NULL;
+  chat_stream *stream = NULL;
+  chat_message *message = NULL;
+  OK(chat_template_builtin(TEXT("json-call"), &template, &error));
+  OK(chat_params_for_prompt(template, TEXT(prompt), TEXT("{\"messages\": [], \"tools\": [{\"type\": \"function\", \"function\": {\"name\": \"f\", \"parameters\": {\"type\": \"object\"}}}]}"), &params, &error));
+  CHECK(is(chat_params_prompt(params), prompt));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "messages", chat_params_for_prompt(template, TEXT(prompt), TEXT("{}"), &params, &error));
+  OK(chat_stream_new(params, &stream, &error));
+  OK(chat_stream_feed(stream, TEXT(" see.\n</think>\n\nNo. <tool_"), &error));
+  CHECK(contains(chat_stream_pending(stream), "<tool_"));
+  OK(chat_stream_finish(stream, CHAT_PARSE_PARTIAL, &error));
+  CHECK(chat_stream_pending(stream).len == 0);
+  OK(chat_stream_message(stream, &message, &error));
+  CHECK(is(chat_message_reasoning(message), "Let me see.") && contains(chat_message_content(message), "No."));
+  chat_message_free(message);
+  chat_stream_free(stream);
+  chat_params_free(params);
+  chat_template_free(template);
+}
+
 int main(void) {
+  own_prompt();
   next_turn();
   rewritten();
   options_and_media();

@@ -135,6 +135,10 @@ static void learnt(void) {
   CHECK(json.data == again.data);
   OK(chat_template_report(template, CHAT_REPORT_RESPONSE_TEMPLATE, &json, &error));
   CHECK(contains(json, "\"open\":\"<tool_call>\"") && contains(json, "\"limits\":[]"));
+  for (uint32_t engine = CHAT_REPORT_RESPONSE_TEMPLATE_VLLM; engine <= CHAT_REPORT_RESPONSE_TEMPLATE_SGLANG; engine++) {
+    OK(chat_template_report(template, engine, &json, &error));
+    CHECK(contains(json, "\"thinking\":{") && !contains(json, "\"join\"") && contains(json, "\"limits\":[]"));
+  }
   chat_template_free(template);
 }
 

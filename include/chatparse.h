@@ -320,16 +320,20 @@ void chat_error_free(chat_error *error);
 
 /** The reports of `chat_template_report`. Each is a JSON object. */
 CHAT_ENUM(chat_report) {
-  CHAT_REPORT_CAPS = 1,              /**< What the template accepts. Costs a few renders. */
-  CHAT_REPORT_TURN = 2,              /**< What the library learnt of an assistant's turn. Costs some thirty renders,
-                                          unless a request made them. */
-  CHAT_REPORT_LAYOUT = 3,            /**< The same under llama.cpp's names. Costs as much. */
-  CHAT_REPORT_PROOF = 4,             /**< How well the library reads what the template writes. Costs some sixty renders
-                                          and parses. */
-  CHAT_REPORT_LINT = 5,              /**< A check for authors of templates. Costs some hundred renders and parses. Only
-                                          where the library was built with its part `lint` (docs/packaging.md). */
-  CHAT_REPORT_RESPONSE_TEMPLATE = 6, /**< How outputs are read, as a response template for other programs. Costs as much
-                                          as the turn. */
+  CHAT_REPORT_CAPS = 1,                        /**< What the template accepts. Costs a few renders. */
+  CHAT_REPORT_TURN = 2,                        /**< What the library learnt of an assistant's turn. Costs some thirty
+                                                    renders, unless a request made them. */
+  CHAT_REPORT_LAYOUT = 3,                      /**< The same under llama.cpp's names. Costs as much. */
+  CHAT_REPORT_PROOF = 4,                       /**< How well the library reads what the template writes. Costs some
+                                                    sixty renders and parses. */
+  CHAT_REPORT_LINT = 5,                        /**< A check for authors of templates. Costs some hundred renders and
+                                                    parses. Only where the library was built with its part `lint`
+                                                    (docs/packaging.md). */
+  CHAT_REPORT_RESPONSE_TEMPLATE = 6,           /**< How outputs are read, as a response template for other programs.
+                                                    Costs as much as the turn. */
+  CHAT_REPORT_RESPONSE_TEMPLATE_VLLM = 7,      /**< The same within what vLLM's server in Python takes. */
+  CHAT_REPORT_RESPONSE_TEMPLATE_VLLM_RUST = 8, /**< The same within what vLLM's server in Rust takes. */
+  CHAT_REPORT_RESPONSE_TEMPLATE_SGLANG = 9,    /**< The same within what SGLang takes. */
 };
 
 /**
@@ -446,7 +450,8 @@ CHAT_MUST_USE chat_status chat_template_proof(const chat_template *template_, si
  *
  * `CHAT_REPORT_RESPONSE_TEMPLATE` has `response_template`: how outputs are read, as transformers takes it (version 1), or
  * null with an `error` if no response template can say how the calls are written; and `limits`: an array of objects with
- * `field` (of the message) and `message`, what may be read otherwise by it.
+ * `field` (of the message) and `message`, what may be read otherwise by it. `CHAT_REPORT_RESPONSE_TEMPLATE_VLLM` and those behind it
+ * have the same for another engine, whose `limits` name what is lost thereby as well.
  */
 CHAT_MUST_USE chat_status chat_template_report(const chat_template *template_, uint32_t report, chat_str *out,
                                                chat_error **error);
@@ -574,6 +579,17 @@ CHAT_MUST_USE chat_status chat_params_from_template(const chat_template *templat
 CHAT_MUST_USE chat_status chat_params_from_template_with(const chat_template *template_, const char *request,
                                                          size_t request_len, const char *options, size_t options_len,
                                                          chat_params **out, chat_error **error);
+
+/**
+ * Makes the params of a prompt that the host has rendered itself. What its end leaves open, reasoning or a text that the message
+ * has already, is read from the prompt; nothing is rendered. `request`: a body as for `chat_params_from_template`, of which
+ * the tools and the options are read; `messages` may be empty. The params keep no pointer to the texts.
+ *
+ * Errors: as `chat_params_from_template`, but those of renders.
+ */
+CHAT_MUST_USE chat_status chat_params_for_prompt(const chat_template *template_, const char *prompt, size_t prompt_len,
+                                                 const char *request, size_t request_len, chat_params **out,
+                                                 chat_error **error);
 
 /** Returns the prompt: the text for the model. */
 chat_str chat_params_prompt(const chat_params *params);
@@ -917,6 +933,12 @@ typedef struct {
   size_t span_end;      /**< Position after the last byte. Equal to `span_begin` for text that the output does not have,
                              e.g. an added closing brace. */
 } chat_delta;
+
+/**
+ * Returns the last bytes fed that are in no delta yet, and are not known to be markup either: what a host that stops parsing here still
+ * has to show. They may end inside of a character. Empty for a finished stream. Valid until the stream changes.
+ */
+chat_str chat_stream_pending(const chat_stream *stream);
 
 /** Returns the lower-case name of a kind, e.g. `tool_arguments`, or `unknown`; static, with NUL at its end. */
 const char *chat_delta_kind_name(uint32_t kind);

@@ -172,6 +172,9 @@ class Stream : public detail::Handle<chat_stream, chat_stream_free> {
   Result<Message> message() const { return detail::object<Message>(chat_stream_message, get()); }
   Result<Stream> clone() const { return detail::object<Stream>(chat_stream_clone, get()); }
   std::uint64_t work() const noexcept { return chat_stream_work(get()); }
+  // The last bytes fed that are in no delta yet, and not known to be markup.
+  std::string_view pending() const & noexcept { return detail::view(chat_stream_pending(get())); }
+  std::string pending() const && = delete;
 };
 
 // What an output of a format of your own is made of.
@@ -405,6 +408,11 @@ class Template : public detail::Handle<chat_template, chat_template_free> {
   Result<Params> params(std::string_view request, std::string_view options = "{}") const {
     return detail::object<Params>(
         chat_params_from_template_with, get(), request.data(), request.size(), options.data(), options.size());
+  }
+  // Those of a prompt that the host has rendered: what its end leaves open is read from it. Of the request, the tools and options count.
+  Result<Params> params_for(std::string_view prompt, std::string_view request = R"({"messages": []})") const {
+    return detail::object<Params>(
+        chat_params_for_prompt, get(), prompt.data(), prompt.size(), request.data(), request.size());
   }
   Result<Segments> segments(std::string_view request, std::string_view options = "{}") const {
     return detail::object<Segments>(

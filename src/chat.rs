@@ -23,7 +23,7 @@ use chatparse_jinja::{Template, offered};
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_learn::analysis::{Evidence, Layout, evidence};
 use chatparse_learn::format::{Format, FormatSpec, Prompt};
-use chatparse_learn::response::{self, Written};
+use chatparse_learn::response::{self, Engine, Written};
 use chatparse_message::{Continuation, Media, Request};
 use chatparse_stream::Parser;
 
@@ -285,8 +285,16 @@ impl ChatTemplate {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if no response template can say how the calls are written.
     pub fn response_template(&self) -> Result<Written> {
+        self.response_template_for(Engine::Transformers)
+    }
+
+    /// The same within what this engine reads.
+    ///
+    /// # Errors
+    /// As [`ChatTemplate::response_template`].
+    pub fn response_template_for(&self, engine: Engine) -> Result<Written> {
         let turn = |thinking| self.used().turn(&self.0.taught, self.turn(thinking));
-        response::write(&turn(true), &turn(false), self.ends())
+        response::write(&turn(true), &turn(false), self.ends(), engine)
     }
 
     /// The prompt alone, for callers that do not parse. It needs no analysis, unless a message is continued, or the template
@@ -332,6 +340,28 @@ impl ChatTemplate {
     /// response schema cannot be used, [`crate::ErrorKind::Limit`].
     pub fn params(&self, request: &Request) -> Result<Params> {
         self.params_of(request, self.prompts(request)?)
+    }
+
+    /// The params of a prompt that the host has rendered itself: what its end leaves open, reasoning or a text that the message
+    /// has already, is read from the prompt, and nothing is rendered. `request`: the tools and the options; its messages
+    /// are not looked at.
+    ///
+    /// ```
+    /// use chatparse::{ChatTemplate, Request, Stream};
+    /// let template = ChatTemplate::builtin("json-call").unwrap();
+    /// let prompt = "<|im_start|>user\nRain?<|im_end|>\n<|im_start|>assistant\n<think>\nLet me";
+    /// let params = template.parser_for(prompt, &Request::new(Vec::new()))?;
+    /// let (message, _) = params.parser.parse(b" see.\n</think>\n\nNo.", false, false)?;
+    /// assert_eq!((&*message.reasoning_content, &*message.content), ("Let me see.", "No."));
+    /// # Ok::<(), chatparse::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ChatTemplate::params`], but those of renders.
+    pub fn parser_for(&self, prompt: &str, request: &Request) -> Result<Params> {
+        let varied = self.varied(request);
+        let (taught, reader) = self.ways(request, &varied);
+        self.params_of(request, reader.given(taught, prompt))
     }
 
     /// The prompt of the request, in parts.

@@ -66,7 +66,13 @@ impl Reader {
                 let turn = self.turn(taught, taught.turn_behind(spec.opening, spec.enable_thinking));
                 let (tolerances, host) = match self {
                     Reader::Family(Family { way: Way::Row(row), .. }) => (row.tolerances, Some(row.host)),
-                    _ => (learnt::Tolerances::NONE, None),
+                    _ => (
+                        learnt::Tolerances {
+                            late_thoughts: self.has_late_thoughts(taught),
+                            ..learnt::Tolerances::NONE
+                        },
+                        None,
+                    ),
                 };
                 let mut format = learnt::build(&turn, tolerances, self.layout(taught), spec);
                 if let Some(host) = host {
@@ -88,6 +94,10 @@ impl Reader {
             }
             _ => Cow::Borrowed(learnt),
         }
+    }
+
+    fn has_late_thoughts(self, taught: &Taught) -> bool {
+        matches!(self, Reader::Response) && taught.response.as_ref().is_some_and(|response| response.late_thoughts)
     }
 
     /// The same by llama.cpp's names.
@@ -182,6 +192,36 @@ impl Reader {
         let prepared = prepare(template, request)?;
         let prompt = self.render_prepared(&PromptInput { template, prepared: &prepared, request, opening })?;
         Ok((prompt, prepared.media))
+    }
+
+    /// A prompt that somebody else has rendered: its end shows the opening of the assistant's turn, and what that has of a
+    /// message.
+    pub(crate) fn given(self, taught: &Taught, prompt: &str) -> Prompts {
+        let turns = [true, false].map(|thinking| self.turn(taught, taught.turn(thinking)));
+        let openings = || turns.iter().map(|turn| &*turn.opening).filter(|opening| !opening.is_empty());
+        let longest =
+            |fits: &dyn Fn(&str) -> bool| openings().filter(|opening| fits(opening)).max_by_key(|it| it.len());
+        let (mut opening, mut begun) = (longest(&|opening| prompt.ends_with(opening)).unwrap_or_default(), None);
+        let heads = openings().map(str::trim).chain(turns.iter().map(|turn| turn.delimiters.assistant.trim()));
+        let places = heads.filter(|head| !head.is_empty()).filter_map(|head| Some((prompt.rfind(head)?, head)));
+        let last = places.max_by_key(|(at, head)| (*at, std::cmp::Reverse(head.len())));
+        if let Some((mut at, head)) = last.filter(|_| opening.is_empty()) {
+            // Each part of a message may begin so.
+            while let Some(earlier) = prompt[..at].rfind(head) {
+                if turns[0].goes_past_message(head, &prompt[earlier + head.len()..at]) {
+                    break;
+                }
+                at = earlier;
+            }
+            let tail = &prompt[at..];
+            let known = longest(&|opening| tail.starts_with(opening)).unwrap_or(head);
+            let turn = turns.iter().find(|turn| turn.opening == known).unwrap_or(&turns[0]);
+            if !turn.goes_past_message(head, &tail[head.len()..]) {
+                (opening, begun) = (tail, thought::begun(turn, self.layout(taught), tail, known));
+            }
+        }
+        let prompt = Prompt { prompt: prompt.to_owned(), generation_prompt: opening.to_owned() };
+        Prompts { opening: opening.to_owned(), prompt, begun, ..Prompts::default() }
     }
 
     /// The prompt that ends where the template ends the text of the last message; an error if it does not show it.
@@ -304,6 +344,8 @@ pub(crate) struct Taught {
 struct Response {
     turn: TurnFormat,
     layout: Layout,
+    /// Whether thoughts may stand behind other parts.
+    late_thoughts: bool,
     /// Whether the caller handed it over: then it is used on a tie.
     given: bool,
 }
@@ -325,8 +367,10 @@ impl Taught {
 
     /// Adds a response template. `given`: the caller handed it over. One of a file with a template that cannot be read is left out.
     pub fn with_response(mut self, json: &Value, given: bool) -> Result<Self> {
-        match ResponseTemplate::from_json(json).and_then(|response| response.turn()) {
-            Ok(turn) => self.response = Some(Response { layout: Layout::of(&turn), turn, given }),
+        match ResponseTemplate::from_json(json).and_then(|read| Ok((read.turn()?, read.has_late_thoughts()))) {
+            Ok((turn, late_thoughts)) => {
+                self.response = Some(Response { layout: Layout::of(&turn), turn, late_thoughts, given });
+            }
             Err(error) if given || self.template.source().trim().is_empty() => return Err(error),
             Err(error) => {
                 log::warn!("template: {error}");

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::chat::ChatTemplate;
 #[cfg(feature = "lint")]
 use crate::lint::lint;
+use chatparse_learn::response::Engine;
 
 /// The reports about a template. `include/chatparse.h` lists their fields and costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +22,10 @@ pub enum ReportKind {
     /// A check for authors of templates.
     #[cfg(feature = "lint")]
     Lint,
-    /// The same as the reader, as a response template, and what that cannot say.
+    /// The same as the reader, as a response template for transformers, and what that cannot say.
     ResponseTemplate,
+    /// The same for another engine.
+    ResponseTemplateFor(Engine),
 }
 
 impl ChatTemplate {
@@ -35,7 +38,8 @@ impl ChatTemplate {
             ReportKind::Proof => self.proof().to_json(),
             #[cfg(feature = "lint")]
             ReportKind::Lint => lint(self).to_json(),
-            ReportKind::ResponseTemplate => match self.response_template() {
+            ReportKind::ResponseTemplate => self.report(ReportKind::ResponseTemplateFor(Engine::Transformers)),
+            ReportKind::ResponseTemplateFor(engine) => match self.response_template_for(engine) {
                 Ok(written) => written.to_json(),
                 Err(error) => json!({"response_template": null, "limits": [], "error": error.message()}),
             },

@@ -127,6 +127,10 @@ const (
 
 	// How outputs are read, as a response template for other programs.
 	ReportResponseTemplate Report = C.CHAT_REPORT_RESPONSE_TEMPLATE
+	// The same within what an engine takes.
+	ReportResponseTemplateVllm     Report = C.CHAT_REPORT_RESPONSE_TEMPLATE_VLLM
+	ReportResponseTemplateVllmRust Report = C.CHAT_REPORT_RESPONSE_TEMPLATE_VLLM_RUST
+	ReportResponseTemplateSglang   Report = C.CHAT_REPORT_RESPONSE_TEMPLATE_SGLANG
 )
 
 // Template is a compiled chat template.
@@ -203,6 +207,16 @@ func (t *Template) Params(request string) (*Params, error) {
 	p := &Params{}
 	var failed *C.chat_error
 	status := C.chat_params_from_template(t.handle, chars(request), length(request), &p.handle, &failed)
+	return owned(p, status, failed)
+}
+
+// ParamsFor makes the params of a prompt that the host has rendered: what its end leaves open, reasoning or a text, is read from it. Of
+// the request, the JSON text of a body whose messages may be empty, the tools and the options count.
+func (t *Template) ParamsFor(prompt, request string) (*Params, error) {
+	defer runtime.KeepAlive(t)
+	p := &Params{}
+	var failed *C.chat_error
+	status := C.chat_params_for_prompt(t.handle, chars(prompt), length(prompt), chars(request), length(request), &p.handle, &failed)
 	return owned(p, status, failed)
 }
 
@@ -517,6 +531,12 @@ func (s *Stream) Feed(piece []byte) ([]Delta, error) {
 		return nil, failure(failed)
 	}
 	return s.deltas()
+}
+
+// Pending is the last bytes fed that are in no delta yet, and are not known to be markup either.
+func (s *Stream) Pending() string {
+	defer runtime.KeepAlive(s)
+	return text(C.chat_stream_pending(s.handle))
 }
 
 // Finish ends the output; what was held back, because it could have become a marker, is in the deltas.

@@ -294,6 +294,28 @@ func TestProof(t *testing.T) {
 	}
 }
 
+func TestOwnPrompt(t *testing.T) {
+	template, err := Builtin("json-call")
+	if err != nil {
+		t.Fatal(err)
+	}
+	params, err := template.ParamsFor("<|im_start|>assistant\n<think>\nLet me", `{"messages": [], "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := params.Stream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Feed([]byte(" see.\n</think>\n\nNo. <tool_")); err != nil {
+		t.Fatal(err)
+	}
+	message, err := stream.Message()
+	if err != nil || message.Reasoning != "Let me see." || !strings.HasSuffix(stream.Pending(), "<tool_") {
+		t.Errorf("%v, pending %q", err, stream.Pending())
+	}
+}
+
 func TestErrors(t *testing.T) {
 	template, params := prepare(t)
 	stream, err := params.Stream()

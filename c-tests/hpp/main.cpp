@@ -354,6 +354,15 @@ static void next_turn() {
   CHECK(kept.prompt() == "<u>Hi<a>Hello<u>Bye<a>" && kept.rendered() == anew.prompt());
 }
 
+static void own_prompt() {
+  const auto params = Template::builtin("json-call").params_for(
+      "<|im_start|>assistant\n<think>\nLet me",
+      R"({"messages": [], "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]})");
+  auto stream = params.stream();
+  stream.feed(" see.\n</think>\n\nNo. <tool_");
+  CHECK(contains(stream.pending(), "<tool_") && stream.message().reasoning() == "Let me see.");
+}
+
 static void answers() {
   auto answer = chatparse::Answer::create(
       CHAT_API_MESSAGES, R"({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]})", R"({"seed": 1})");
@@ -382,6 +391,7 @@ int main() {
   formats();
   own_formats();
   next_turn();
+  own_prompt();
   answers();
   returning();
   return 0;

@@ -188,6 +188,35 @@ pub unsafe extern "C" fn chat_params_from_template_with(
     })
 }
 
+/// Makes the params of a prompt that the host has rendered itself. What its end leaves open, reasoning or a text that the message
+/// has already, is read from the prompt; nothing is rendered. `request`: a body as for `chat_params_from_template`, of which
+/// the tools and the options are read; `messages` may be empty. The params keep no pointer to the texts.
+///
+/// Errors: as `chat_params_from_template`, but those of renders.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_params_for_prompt(
+    template: Option<&chat_template>,
+    prompt: *const c_char,
+    prompt_len: usize,
+    request: *const c_char,
+    request_len: usize,
+    out: Option<&mut MaybeUninit<*mut chat_params>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    filled(template, "template", out, error, |template| {
+        // SAFETY: the caller's texts, by the contract.
+        let (prompt, request) =
+            unsafe { (utf8(prompt, prompt_len, "prompt")?, utf8(request, request_len, "request")?) };
+        let request = Request::from_text(request)?;
+        let params = template.template.parser_for(prompt, &request)?;
+        #[cfg(feature = "next")]
+        let session = template.template.session_of(params, request);
+        #[cfg(not(feature = "next"))]
+        let session = Session { params };
+        Ok(give(chat_params::new(session)))
+    })
+}
+
 /// Returns the prompt: the text for the model.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_prompt(params: Option<&chat_params>) -> chat_str {

@@ -10,7 +10,7 @@ use super::params::chat_params;
 use super::parser::chat_parser;
 use super::ptr::{give, out_of_range, required};
 use super::status::chat_status;
-use super::text::{bytes, chat_str, view};
+use super::text::{bytes, chat_str, view, view_bytes};
 use chatparse_base::{Error, Result};
 use chatparse_stream::Parser;
 use chatparse_stream::{Budget, Ended, Stream};
@@ -130,6 +130,14 @@ const NAMES: &[(chat_delta_kind, &CStr)] = &[
     (chat_delta_kind::ToolArgumentsWithdrawn, c"tool_arguments_withdrawn"),
     (chat_delta_kind::ToolEndWithdrawn, c"tool_end_withdrawn"),
 ];
+
+/// Returns the last bytes fed that are in no delta yet, and are not known to be markup either: what a host that stops parsing here still
+/// has to show. They may end inside of a character. Empty for a finished stream. Valid until the stream changes.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_stream_pending(stream: Option<&chat_stream>) -> chat_str {
+    let parse = chat_stream::usable(stream).filter(|parse| parse.ended.is_none());
+    view_bytes(parse.map_or(&[], |parse| parse.stream.pending()))
+}
 
 /// Returns the lower-case name of a kind, e.g. `tool_arguments`, or `unknown`; static, with NUL at its end.
 #[unsafe(no_mangle)]

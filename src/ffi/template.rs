@@ -13,6 +13,7 @@ use crate::builtin;
 use crate::chat::{ChatTemplate, TemplateOptions};
 use crate::report::ReportKind;
 use chatparse_base::{Error, Result};
+use chatparse_learn::response::Engine;
 
 /// A compiled chat template: renders prompts, and learns the model's output format. Immutable.
 ///
@@ -186,10 +187,16 @@ pub enum chat_report {
     Lint = 5,
     /// How outputs are read, as a response template for other programs. Costs as much as the turn.
     ResponseTemplate = 6,
+    /// The same within what vLLM's server in Python takes.
+    ResponseTemplateVllm = 7,
+    /// The same within what vLLM's server in Rust takes.
+    ResponseTemplateVllmRust = 8,
+    /// The same within what SGLang takes.
+    ResponseTemplateSglang = 9,
 }
 
 /// The last number: numbers are the places of made reports, from 1 on.
-const REPORTS: usize = chat_report::ResponseTemplate as usize;
+const REPORTS: usize = chat_report::ResponseTemplateSglang as usize;
 
 fn kind_of(report: u32) -> Result<ReportKind> {
     const NUMBERS: &[(u32, ReportKind)] = &[
@@ -200,6 +207,9 @@ fn kind_of(report: u32) -> Result<ReportKind> {
         #[cfg(feature = "lint")]
         (chat_report::Lint as u32, ReportKind::Lint),
         (chat_report::ResponseTemplate as u32, ReportKind::ResponseTemplate),
+        (chat_report::ResponseTemplateVllm as u32, ReportKind::ResponseTemplateFor(Engine::Vllm)),
+        (chat_report::ResponseTemplateVllmRust as u32, ReportKind::ResponseTemplateFor(Engine::VllmRust)),
+        (chat_report::ResponseTemplateSglang as u32, ReportKind::ResponseTemplateFor(Engine::Sglang)),
     ];
     if cfg!(not(feature = "lint")) && report == chat_report::Lint as u32 {
         return Err(Error::invalid("report: the library was built without its part `lint`"));
@@ -250,7 +260,8 @@ fn kind_of(report: u32) -> Result<ReportKind> {
 ///
 /// `CHAT_REPORT_RESPONSE_TEMPLATE` has `response_template`: how outputs are read, as transformers takes it (version 1), or
 /// null with an `error` if no response template can say how the calls are written; and `limits`: an array of objects with
-/// `field` (of the message) and `message`, what may be read otherwise by it.
+/// `field` (of the message) and `message`, what may be read otherwise by it. `CHAT_REPORT_RESPONSE_TEMPLATE_VLLM` and those behind it
+/// have the same for another engine, whose `limits` name what is lost thereby as well.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_report(
     template: Option<&chat_template>,

@@ -16,10 +16,15 @@ pub struct chat_str {
 
 /// A view of `text`, or of nothing.
 pub(super) fn view(text: Option<&str>) -> chat_str {
-    match text {
-        // Rust's empty strings point nowhere in particular; C code likes an address it may look at.
-        None | Some("") => chat_str { data: c"".as_ptr(), len: 0 },
-        Some(text) => chat_str { data: text.as_ptr().cast(), len: text.len() },
+    view_bytes(text.unwrap_or_default().as_bytes())
+}
+
+/// A view of bytes that may be no text.
+pub(super) fn view_bytes(bytes: &[u8]) -> chat_str {
+    match bytes {
+        // Rust's empty slices point nowhere in particular; C code likes an address it may look at.
+        [] => chat_str { data: c"".as_ptr(), len: 0 },
+        bytes => chat_str { data: bytes.as_ptr().cast(), len: bytes.len() },
     }
 }
 

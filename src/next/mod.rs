@@ -101,6 +101,11 @@ impl ChatTemplate {
     pub fn session(&self, mut request: Request) -> Result<Session> {
         request.now = request.now.or_else(system_clock);
         let params = self.params(&request)?;
+        Ok(self.session_of(params, request))
+    }
+
+    /// The session of these params of the request.
+    pub(crate) fn session_of(&self, params: Params, mut request: Request) -> Session {
         if std::mem::take(&mut request.continuation) != Continuation::None {
             let mut messages = Messages::take(&mut request);
             messages.pop();
@@ -108,7 +113,7 @@ impl ChatTemplate {
             request.add_generation_prompt = true;
         }
         let request = Arc::new(request);
-        Ok(Session { params, template: self.clone(), request, rendered: None, turns: Vec::new() })
+        Session { params, template: self.clone(), request, rendered: None, turns: Vec::new() }
     }
 }
 

@@ -16,6 +16,7 @@ mod marked;
 mod mutated;
 mod named;
 mod nearly;
+mod opened;
 mod parts;
 mod quoted;
 mod roles;
@@ -155,6 +156,11 @@ fn what_begins_alike_is_told_apart() {
 #[test]
 fn a_call_or_what_the_schema_asks_for() {
     run(|loaded, written, _| answered::check(&loaded.template, written));
+}
+
+#[test]
+fn prompts_of_hosts_are_read_as_ours() {
+    each(opened::check);
 }
 
 #[test]

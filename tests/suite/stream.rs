@@ -508,3 +508,28 @@ fn half_an_empty_tag_is_one_call() {
         check("deepseek-v3.2", output.as_bytes(), &[], false);
     }
 }
+
+/// What is in no delta yet: at each byte, what is shown and what is pending have all text of the output, in order.
+#[test]
+fn pending_bytes_are_the_end_of_the_output() {
+    let output = "<think>\nWhy?\n</think>\n\nSo <b>it</b> is <tool_x> \u{e9} <tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>";
+    let tool = serde_json::json!({"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}});
+    let request = Request::from_json(&serde_json::json!({"messages": [], "tools": [tool]})).unwrap();
+    let params = ChatTemplate::builtin("json-call").unwrap().parser_for("<|im_start|>assistant\n", &request).unwrap();
+    let mut stream = Stream::new(&params.parser);
+    assert!(stream.pending().is_empty());
+    for at in 0..output.len() {
+        let end = stream
+            .feed(&output.as_bytes()[at..=at])
+            .filter(|delta| !delta.text.is_empty())
+            .map(|delta| delta.span.end)
+            .max();
+        let pending = stream.pending();
+        assert!(output.as_bytes()[..=at].ends_with(pending), "at {at}: {pending:?}");
+        let shown = at + 1 - pending.len();
+        assert!(end.is_none_or(|end| end <= shown), "at {at}: a delta ends at {end:?}, and {pending:?} is pending");
+    }
+    let mut stream = Stream::new(&params.parser);
+    stream.feed(b"</think>\n\nNo. <tool_").for_each(drop);
+    assert!(stream.pending().ends_with(b"<tool_") && stream.pending().len() <= 7, "{:?}", stream.pending());
+}

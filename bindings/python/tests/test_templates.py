@@ -252,6 +252,17 @@ def test_a_grammar_is_put_together(params):
     assert whole.build().text
 
 
+def test_own_prompt():
+    template = Template.builtin("json-call")
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+    params = template.params_for("<|im_start|>assistant\n<think>\nLet me", {"messages": [], "tools": [tool]})
+    stream = chatparse.Stream(params)
+    stream.feed(" see.\n</think>\n\nNo. <tool_")
+    assert stream.pending.endswith(b"<tool_") and stream.message().reasoning == "Let me see."
+    for report in (chatparse.Report.RESPONSE_TEMPLATE_VLLM, chatparse.Report.RESPONSE_TEMPLATE_SGLANG):
+        assert '"thinking"' in template.report(report)
+
+
 def test_errors(template, params):
     cases = [
         (chatparse.TemplateError, "template", "line", lambda: Template("{% for %}")),

@@ -2,10 +2,14 @@
 
 use std::io::{self, Write};
 
+use chatparse::response::Engine;
+
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Reading, Template};
 use crate::screen::Screen;
 use crate::text::tamed;
+
+const ENGINES: [Engine; 4] = Engine::ALL;
 
 /// Print how a template's model writes, as a response template
 ///
@@ -23,13 +27,17 @@ pub struct Export {
     /// A response template; the only format so far
     #[arg(long, required = true)]
     response_template: bool,
+    /// The program that is to read it
+    #[arg(long = "for", value_name = "PROGRAM", default_value = "transformers", value_parser = ENGINES.map(Engine::name))]
+    engine: String,
     #[command(flatten)]
     reading: Reading,
 }
 
 impl Export {
     pub fn run(self, screen: &mut Screen) -> Outcome {
-        let written = self.template.compiled(&self.reading, None)?.response_template();
+        let engine = Engine::find(&self.engine).unwrap_or_default();
+        let written = self.template.compiled(&self.reading, None)?.response_template_for(engine);
         let written = written.map_err(|error| input::failed(&self.template.template, &error))?;
         writeln!(screen, "{:#}", written.template.to_json())?;
         screen.flush()?;

@@ -109,6 +109,10 @@ never\t''"
 complete -c chatparse -n "__fish_chatparse_using_subcommand board" -l markdown -d 'A table in Markdown instead'
 complete -c chatparse -n "__fish_chatparse_using_subcommand board" -l learn-only -d 'Learn from the template only: use no knowledge of families of templates'
 complete -c chatparse -n "__fish_chatparse_using_subcommand board" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c chatparse -n "__fish_chatparse_using_subcommand export" -l for -d 'The program that is to read it' -r -f -a "transformers\t''
+vllm\t''
+vllm-rust\t''
+sglang\t''"
 complete -c chatparse -n "__fish_chatparse_using_subcommand export" -l bos -d 'The token that begins a prompt, e.g. \'<s>\'' -r
 complete -c chatparse -n "__fish_chatparse_using_subcommand export" -l eos -d 'The token that ends a turn, e.g. \'</s>\'' -r
 complete -c chatparse -n "__fish_chatparse_using_subcommand export" -l name -d 'Which of several templates in a tokenizer_config.json; default: default' -r

@@ -123,6 +123,12 @@ class Stream(_native.Stream):
         chunk: dict[str, Any] = json.loads(self.chunk_json())
         return chunk
 
+    @property
+    def pending(self) -> bytes:
+        """The last bytes fed that are in no delta yet, and are not known to be markup either: what a host that stops parsing here still
+        has to show."""
+        return self.get_pending()
+
     def message(self) -> Message:
         """The message so far or, after the end, the message."""
         return Message.of_stream(self)

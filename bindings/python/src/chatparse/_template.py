@@ -93,6 +93,11 @@ class Template(_native.Template):
         `field`. If no response template can say it, that is null, and there is an `error`."""
         return _loaded(self.report(Report.RESPONSE_TEMPLATE))
 
+    def params_for(self, prompt: str, request: Json | None = None) -> Params:
+        """The params of a prompt that the host has rendered itself: what its end leaves open, reasoning or a text that the message has already,
+        is read from it. Of the request, an OpenAI chat-completions body, the tools and the options count; it may have no messages."""
+        return Params.given(self, prompt, json_text({"messages": []} if request is None else request))
+
     def params(self, request: Json, options: Json | None = None) -> Params:
         """Renders the prompt of a request: an OpenAI chat-completions body. Options of the host (`reasoning_format`, `enable_thinking`,
         `chat_template_kwargs`, ...) stand in it, or beside it in `options`."""

@@ -245,6 +245,12 @@ class Report(_Named):
     """For authors of templates."""
     RESPONSE_TEMPLATE = 6
     """How outputs are read, as a response template for other programs."""
+    RESPONSE_TEMPLATE_VLLM = 7
+    """The same within what vLLM's server in Python takes."""
+    RESPONSE_TEMPLATE_VLLM_RUST = 8
+    """The same within what vLLM's server in Rust takes."""
+    RESPONSE_TEMPLATE_SGLANG = 9
+    """The same within what SGLang takes."""
 
 
 class GrammarStyle(_Named):

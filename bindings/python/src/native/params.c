@@ -30,6 +30,20 @@ static PyObject *params_render(PyObject *type, PyObject *arguments) {
   return wrap(type, status, error, made);
 }
 
+static PyObject *params_given(PyObject *type, PyObject *arguments) {
+  PyObject *template;
+  Text prompt, request;
+  if (!PyArg_ParseTuple(arguments, "O!O&O&", template_type, &template, text_from, &prompt, text_from, &request)) return NULL;
+  chat_params *made = NULL;
+  chat_error *error = NULL;
+  chat_status status;
+  UNLOCKED(chat_params_for_prompt(
+    HANDLE(template), prompt.data, prompt.len, request.data, request.len, &made, &error));
+  text_done(&prompt);
+  text_done(&request);
+  return wrap(type, status, error, made);
+}
+
 static PyObject *params_follow(PyObject *type, PyObject *arguments) {
   PyObject *before;
   Text output, messages;
@@ -105,6 +119,7 @@ static PyObject *params_warm(PyObject *self, PyObject *none) {
 
 static PyMethodDef params_methods[] = {
   MAKES(params, render),
+  MAKES(params, given),
   MAKES(params, follow),
   {"json", params_json, METH_NOARGS, "json()\n--\n\nAll of it as JSON text."},
   {"warm", params_warm, METH_NOARGS,

@@ -167,6 +167,13 @@ static PyObject *stream_get_outcome(PyObject *self, PyObject *none) {
   return opened(self) ? PyLong_FromUnsignedLong(chat_stream_outcome(HANDLE(self))) : NULL;
 }
 
+static PyObject *stream_get_pending(PyObject *self, PyObject *none) {
+  (void)none;
+  if (!opened(self)) return NULL;
+  const chat_str bytes = chat_stream_pending(HANDLE(self));
+  return PyBytes_FromStringAndSize(bytes.data, (Py_ssize_t)bytes.len);
+}
+
 static PyObject *stream_chunk_json(PyObject *self, PyObject *none) {
   chat_str text;
   chat_error *error = NULL;
@@ -196,6 +203,7 @@ static PyMethodDef stream_methods[] = {
   NO_ARGUMENTS(stream, begin_again),
   NO_ARGUMENTS(stream, get_work),
   NO_ARGUMENTS(stream, get_outcome),
+  NO_ARGUMENTS(stream, get_pending),
   NO_ARGUMENTS(stream, chunk_json),
   NO_ARGUMENTS(stream, free_now),
   ARGUMENTS(stream, put_special_tokens),

@@ -330,7 +330,7 @@ fn filled(glue: &Glue) -> String {
         GluePiece::Name => NAME.to_owned(),
         GluePiece::Key => ARGUMENT.to_owned(),
         GluePiece::Counter => "0".to_owned(),
-        GluePiece::Word => String::new(),
+        GluePiece::Word | GluePiece::Any => String::new(),
     };
     glue.pieces().map(piece).collect()
 }

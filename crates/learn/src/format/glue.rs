@@ -29,7 +29,18 @@ fn with_texts(
     if let Some(text) = glue.literal().filter(|text| !text.is_empty()) {
         return text_of(p, text);
     }
+    let next = |at: usize| match glue.pieces().nth(at + 1) {
+        Some(GluePiece::Text(text)) => p.not(p.marker(text.trim_start())),
+        _ => p.empty(),
+    };
     let expr = |piece: &GluePiece| match piece {
+        GluePiece::Any => {
+            let at = glue.pieces().position(|piece| piece == GluePiece::Any).unwrap_or_default();
+            let word = || accounts::word(p, 1, WORD);
+            let token = p.sequence([p.literal("<|"), word(), p.literal("|>")]);
+            let each = p.sequence([next(at), p.choice([word(), token]), p.space()]);
+            p.tolerated(p.sequence([p.space(), p.repeat(each, 0, Some(HEADER_WORDS))]))
+        }
         GluePiece::Text(text) => text_of(p, text),
         GluePiece::Name => again(p, tool.map_or("", |tool| &tool.name)),
         GluePiece::Key => again(p, key),
@@ -69,6 +80,9 @@ pub(super) fn without_word(glue: &Glue) -> Option<Glue> {
     let special = head.starts_with("<|") && glue.is_literal() && word > 0 && rest.len() <= word + 1;
     special.then(|| Glue::from(&*format!("{}{}", &head[..token], &rest[word..])))
 }
+
+/// Most words and tokens of [`GluePiece::Any`].
+const HEADER_WORDS: u32 = 8;
 
 /// The characters of words in markers.
 const WORD: &[(char, char)] = &[('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.'), (':', ':')];

@@ -145,7 +145,13 @@ impl Writer<'_> {
     /// What opens more reasoning directly behind the end of reasoning.
     pub(super) fn reasoning_again(&self, thought: &Thought) -> Option<ExprId> {
         let open = if thought.open.is_empty() { Glue::from(&*thought.start) } else { thought.open.trim_start() };
-        is_strong(&open).then(|| glue(self.p, &open, None, ""))
+        let again = glue(self.p, &open, None, "");
+        // What begins a turn may stand in front of each of its parts.
+        let opening = self.turn.opening.trim();
+        let mut behind = self.turn.edges.iter().filter(|edge| edge.from == Spot::Reasoning);
+        let begins = !opening.is_empty() && behind.any(|edge| edge.glue.head().trim_start().starts_with(opening));
+        let front = if begins { self.p.optional(self.p.marker(opening)) } else { self.p.empty() };
+        is_strong(&open).then(|| self.p.sequence([front, again]))
     }
 
     /// Whether a glue opens and closes reasoning, or closes it. Behind text it does not.

@@ -1,5 +1,6 @@
 //! Reasoning in a request: where it opens and closes, with the prompt's opening, and in a message that is continued.
 
+use super::Begun;
 use crate::analysis::turn::{Glue, Reasoning, Spot, TurnFormat};
 use crate::analysis::{Layout, ReasoningMode};
 
@@ -24,7 +25,12 @@ impl Thought {
             None => return None,
         };
         let thought = Thought { start: start.to_owned(), open, close };
-        Some(if turn.reasoning.is_some() && opening == turn.opening { thought } else { thought.behind(opening) })
+        // A turn may begin in its thoughts without a marker, whatever the prompt has in front.
+        let at_once = thought.open.is_empty()
+            && !turn.opening.contains(&thought.start)
+            && !opening.contains(thought.close.head().trim());
+        let known = turn.reasoning.is_some() && (at_once || opening == turn.opening);
+        Some(if known { thought } else { thought.behind(opening) })
     }
 
     /// The same reasoning when another opening may begin or end it.
@@ -49,6 +55,30 @@ impl Thought {
             (true, false) => opening,
         }
     }
+}
+
+/// What the end of a prompt has of a message: `tail` is the assistant's turn, which begins with `opening`.
+pub fn begun(turn: &TurnFormat, layout: &Layout, tail: &str, opening: &str) -> Option<Begun> {
+    let thought = Thought::of(turn, layout, opening);
+    let (start, close) =
+        thought.as_ref().map_or(("", ""), |thought| (thought.start.trim(), thought.close.head().trim()));
+    let text = |from: usize| from + tail[from..].len() - tail[from..].trim_start().len();
+    let marked = tail.rfind(start).filter(|_| !start.is_empty()).map(|at| at + start.len());
+    let at_once = thought.as_ref().filter(|thought| thought.open.is_empty()).map(|_| opening.len());
+    let (mut reasoning, mut behind) = (None, opening.len());
+    if let Some(from) = marked.or(at_once) {
+        let end = tail[from..].find(close).filter(|_| !close.is_empty()).map(|at| from + at);
+        let to = end.map_or(tail.len(), |end| from + tail[from..end].trim_end().len());
+        reasoning = Some((text(from), to)).filter(|(from, to)| from < to);
+        let Some(end) = end else { return reasoning.map(|_| Begun { reasoning, content: None }) };
+        behind = end + close.len();
+    }
+    // What opens the content is none of it.
+    let rest = &tail[text(behind)..];
+    let opens = turn.edges.iter().filter(|edge| edge.to == Spot::Content && edge.from != Spot::Call);
+    let opens = opens.filter_map(|edge| Some(rest.strip_prefix(edge.glue.head().trim())?.len())).min();
+    let content = text(tail.len() - opens.unwrap_or(rest.len()));
+    (content < tail.len() || reasoning.is_some()).then_some(Begun { reasoning, content: Some(content) })
 }
 
 /// The reasoning that a content begins with, between the markers of reasoning, and the content behind it; `None` if the reasoning is

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::pattern::{KEY, NAME, any, beside_text, glue, text};
 use super::view::{Turn, distinct, patterns};
-use super::{Anchor, Field};
+use super::{Anchor, Engine, Field};
 use crate::analysis::turn::{CallForm, CallPiece, Edge, Encoding, Glue, Members, Slot, Spot, ValueKind};
 use chatparse_base::{Error, Result};
 
@@ -15,7 +15,12 @@ use chatparse_base::{Error, Result};
 pub(super) struct Calls {
     pub field: Field,
     pub announced: String,
+    /// Whether the engine can read it.
+    pub readable: bool,
 }
+
+/// What is lost where only a look ahead would show the next call.
+const APART: &str = "several calls cannot be told apart: the message is an error";
 
 /// Most braces that are tried as the beginning or end of a call that is JSON throughout.
 const BRACES: usize = 8;
@@ -23,7 +28,7 @@ const BRACES: usize = 8;
 /// The field of the calls; `None` if there are none.
 pub(super) fn calls(turn: &mut Turn) -> Result<Option<Calls>> {
     let Some(form) = turn.turn.calls.first() else { return Ok(None) };
-    let field = match Object::of(turn, form).filter(Object::is_marked) {
+    let field = match Object::of(turn, form).filter(|object| object.is_marked(turn.engine)) {
         Some(object) => objects(turn, &object),
         None => named(turn, form)?,
     };
@@ -95,8 +100,10 @@ impl Object {
     }
 
     /// Whether markers, or the brackets of a list, show where it begins and ends.
-    fn is_marked(&self) -> bool {
-        self.is_listed() || has_word(&self.rest) && self.before.iter().all(|(_, glue)| has_word(glue))
+    fn is_marked(&self, engine: Engine) -> bool {
+        let looks = engine.looks();
+        let marked = |(from, glue): &(Spot, Glue)| has_word(glue) || !looks && *from == Spot::Call;
+        self.is_listed() || (has_word(&self.rest) || !looks) && self.before.iter().all(marked)
     }
 }
 
@@ -135,7 +142,7 @@ fn objects(turn: &mut Turn, object: &Object) -> Calls {
         let opens = patterns(opens.iter());
         let bare = opens.is_empty();
         let announced =
-            format!(r"{}(?=\[\s*{})", if bare { String::new() } else { any(&opens) + r"\s*" }, object.begins);
+            if bare { String::new() } else { any(&opens) + r"\s*" } + &turn.ahead(&format!(r"\[\s*{}", object.begins));
         let ends = turn.edges(&[Spot::Call], Spot::End).map(|edge| object.rest.and(&edge.glue).trim_start());
         let ends: Vec<Glue> =
             ends.filter(|glue| glue.head().starts_with(']')).map(|glue| glue.without_start(1)).collect();
@@ -146,21 +153,30 @@ fn objects(turn: &mut Turn, object: &Object) -> Calls {
         }
         let close = closing(&ends, turn);
         let open = Some(Anchor::Pattern(announced.clone()));
-        return Calls { field: Field { open, close, transform_each: true, ..field }, announced };
+        return Calls { field: Field { open, close, transform_each: true, ..field }, announced, readable: true };
     }
-    let nexts: Vec<Glue> =
+    let mut nexts: Vec<Glue> =
         object.before.iter().filter(|(from, _)| *from == Spot::Call).map(|(_, g)| g.clone()).collect();
+    let closed = has_word(&object.rest) || turn.engine.looks();
+    if !turn.engine.looks() && !nexts.iter().all(|next| closed && has_word(next)) {
+        turn.limit("tool_calls", APART);
+        nexts.clear();
+    }
     let opens = patterns(firsts.iter().chain(&nexts));
     let (ends, announced) = (behind(turn), any(&opens));
     let close = match &*ends {
-        [] => pattern_or_text(&object.rest),
-        _ => Anchor::Pattern(format!(r"{}(?:\s*{})?", glue(&object.rest.trim_start().trim_end()), any(&ends))),
+        _ if !closed => {
+            let all: Vec<String> = ends.iter().cloned().chain(turn.ends.iter().map(|end| text(end))).collect();
+            (!all.is_empty()).then(|| Anchor::Pattern(any(&all)))
+        }
+        [] => Some(pattern_or_text(&object.rest)),
+        _ => Some(Anchor::Pattern(format!(r"{}(?:\s*{})?", glue(&object.rest.trim_start().trim_end()), any(&ends)))),
     };
     let open = match (&*firsts, &*opens) {
         ([first, ..], [_]) => pattern_or_text(first),
         _ => Anchor::Pattern(opens.join("|")),
     };
-    Calls { field: Field { open: Some(open), close: Some(close), repeats: true, ..field }, announced }
+    Calls { field: Field { open: Some(open), close, repeats: true, ..field }, announced, readable: true }
 }
 
 /// A call with its name in front of its arguments.
@@ -206,7 +222,7 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
                     "tool_calls",
                     "an argument whose name has other characters than letters, digits and _ is an error",
                 );
-                head += r"(?=\{)";
+                head += &turn.ahead(r"\{");
                 own_close = rest;
             }
             None => {
@@ -217,7 +233,7 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
             }
         },
         _ => {
-            head = head.trim_end_matches(r"\s*").to_owned() + r#"\s*(?=["\{\[])"#;
+            head = head.trim_end_matches(r"\s*").to_owned() + r"\s*" + &turn.ahead(r#"["\{\[]"#);
         }
     }
     // Nothing behind a name ends it, so its characters do.
@@ -229,14 +245,23 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
     // What is in front of the names.
     let last = form.close.head().trim_end().chars().next_back();
     let mut fronts = Vec::new();
+    let (mut alone, looks) = (false, turn.engine.looks());
     for edge in turn.edges.iter().filter(|edge| edge.to == Spot::Call) {
         let front = glue(&edge.glue.trim_start());
         fronts.push(match (edge.from, last) {
+            (from, _) if !looks && (front.is_empty() || from == Spot::Call && !has_word(&edge.glue)) => {
+                alone = true;
+                continue;
+            }
             (Spot::Call, Some(last)) if !has_word(&edge.glue) => format!(r"(?<={}\s*){front}", text(&last.to_string())),
             _ => front,
         });
     }
-    let blank = fronts.iter().any(String::is_empty);
+    if alone {
+        turn.limit("tool_calls", "a call that nothing marks, as the first or behind another, is no call");
+        turn.limit("content", "a call that nothing marks is content");
+    }
+    let blank = fronts.iter().any(String::is_empty) || fronts.is_empty();
     let fronts = distinct(fronts);
     let front = match fronts.is_empty() {
         true => String::new(),
@@ -254,9 +279,34 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
     let announced = open.replace("(?P<name>", "(?:").replace("(?P<id>", "(?:");
     let ends = behind(turn);
     let close = glue(&own_close.trim_start().trim_end());
+    let mut readable = true;
+    // A host may stop at the marker that ends a call.
+    let marker = own_close.marker_spans().first().map_or(0, |marker| marker.start);
+    let (front, behind) = (own_close.up_to(marker), own_close.without_start(marker));
     field.close = Some(match has_word(&own_close) {
+        true if looks && !front.is_blank() && !has_word(&front) => {
+            let more = if ends.is_empty() { String::new() } else { format!(r"(?:\s*{})?", any(&ends)) };
+            let front = glue(&front.trim_start().trim_end());
+            Anchor::Pattern(format!(r"{front}\s*(?:{}{more}|\Z)", glue(&behind.trim_end())))
+        }
         true if ends.is_empty() => pattern_or_text(&own_close),
         true => Anchor::Pattern(format!(r"{close}(?:\s*{})?", any(&ends))),
+        false if !looks => {
+            let all: Vec<String> = ends.into_iter().chain(turn.ends.iter().map(|end| text(end))).collect();
+            let own = own_close.head().trim();
+            match close.is_empty() {
+                true if turn.edges(&[Spot::Call], Spot::Call).next().is_some() => turn.limit("tool_calls", APART),
+                true => {}
+                false => turn.limit("tool_calls", format!("an argument ends at {own:?}")),
+            }
+            // Arguments have such braces.
+            readable = !(own.starts_with('}') || close.is_empty() && all.is_empty());
+            match (close.is_empty(), all.is_empty()) {
+                (true, _) => Anchor::Pattern(any(&all)),
+                (false, true) => Anchor::Pattern(close),
+                (false, false) => Anchor::Pattern(format!(r"{close}(?:\s*{})?", any(&all))),
+            }
+        }
         false => {
             let mut all = ends;
             all.extend(turn.ends.iter().map(|end| format!("(?={})", text(end))));
@@ -267,7 +317,7 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
         }
     });
     field.open = Some(Anchor::Pattern(open));
-    Ok(Calls { field, announced })
+    Ok(Calls { field, announced, readable })
 }
 
 /// Arguments that are an object in a notation like JSON: the delimiters of its texts, and the end of the call behind it.
@@ -308,8 +358,9 @@ fn tags(turn: &mut Turn, members: &Members) -> (String, Map<String, Value>) {
     let ways = slots.iter().flat_map(|slot| {
         let (before, open, close) = (glue(&slot.before), beside_text(&slot.open), beside_text(&slot.close.trim_end()));
         // A value may have what ends it, unless that is a marker.
-        let next = format!(r"(?={}{KEY}{open}|\Z)", glue(&members.next));
-        let next = if slot.close.marker_spans().is_empty() && !separator.is_blank() { &*next } else { "" };
+        let next = format!(r"(?={}{KEY}{open}|{})", glue(&members.next), turn.engine.end());
+        let takes = turn.engine.looks() || slots.len() == 1 && !quoted && !next[3..next.len() - 1].contains(['(', ')']);
+        let next = if slot.close.marker_spans().is_empty() && !separator.is_blank() && takes { &*next } else { "" };
         let values: &[&str] = match (slot.encoding, single) {
             // Where nothing separates two arguments, a value ends by itself.
             _ if separator.is_blank() && slot.close.is_blank() => &["(?P<value>(?&json))"],
@@ -317,15 +368,21 @@ fn tags(turn: &mut Turn, members: &Members) -> (String, Map<String, Value>) {
             (Encoding::Quoted, false) => &[r#"(?P<value>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|.*?)"#],
             _ => &["(?P<value>.*?)"],
         };
-        values.iter().map(move |value| format!("{before}(?P<key>{KEY}){open}{value}{close}{next}")).collect::<Vec<_>>()
+        let way = |value: &&str| format!("{before}(?P<key>{KEY}){open}{value}{close}{next}");
+        let again = if turn.engine.looks() { "(?P=key)" } else { KEY };
+        values.iter().map(|value| way(value).replace("(?P=key)", again)).collect::<Vec<_>>()
     });
     let mut known: Vec<String> = Vec::new();
-    for way in ways {
+    for way in ways.collect::<Vec<_>>() {
         if !known.contains(&way) {
             known.push(way);
         }
     }
     let mut args: Map<String, Value> = Map::new();
+    if known.len() > 1 && !turn.engine.looks() {
+        // A name stands for one group.
+        known = one_way(known);
+    }
     let tag = format!("{each}{}", any(&known));
     let defined = if tag.contains("(?&json)") { JSON } else { "" };
     args.insert("tag_pattern".into(), format!("{defined}{tag}").into());
@@ -336,6 +393,25 @@ fn tags(turn: &mut Turn, members: &Members) -> (String, Map<String, Value>) {
         turn.limit("tool_calls", "values are texts, unless transformers is given the tools, whose schemas say what they are; an array or object that is not JSON stays a text, and so do escapes in texts");
     }
     (before, args)
+}
+
+/// Ways to write an argument as one, as far as they differ between a key and its value; as they are where that is not all.
+fn one_way(ways: Vec<String>) -> Vec<String> {
+    let key = format!("(?P<key>{KEY})");
+    let split = |way: &String| {
+        let (before, rest) = way.split_once(&key)?;
+        let (open, value) = rest.split_at(rest.find("(?P<value>")?);
+        Some([before, open, value].map(str::to_owned))
+    };
+    let parts: Option<Vec<_>> = ways.iter().map(split).collect();
+    let parts = parts.filter(|parts| parts.iter().all(|part| part[0] == parts[0][0] && part[2] == parts[0][2]));
+    match parts {
+        Some(parts) => {
+            let opens = any(&distinct(parts.iter().map(|part| part[1].clone()).collect()));
+            vec![format!("{}{key}{opens}{}", parts[0][0], parts[0][2])]
+        }
+        None => ways,
+    }
 }
 
 /// A definition of JSON, for a pattern in front of which it stands.
@@ -358,10 +434,13 @@ fn behind(turn: &Turn) -> Vec<String> {
 
 /// The end of a field whose text reaches up to one of these, or else to the end of the turn.
 fn closing(ends: &[String], turn: &Turn) -> Option<Anchor> {
+    let of_turn = || any(&turn.ends.iter().map(|end| text(end)).collect::<Vec<_>>());
     let pattern = match ends.is_empty() {
         false => any(ends),
         true if turn.ends.is_empty() => return None,
-        true => format!("(?={})", any(&turn.ends.iter().map(|end| text(end)).collect::<Vec<_>>())),
+        true if !turn.engine.looks() => of_turn(),
+        true if turn.engine == Engine::Sglang => format!(r"{}|\Z", turn.ahead(&of_turn())),
+        true => turn.ahead(&of_turn()),
     };
     Some(Anchor::Pattern(pattern))
 }

@@ -1,5 +1,5 @@
 //! The expressions of response templates, as far as they say how a template writes: texts, white space, names in groups,
-//! parts that may be missing, and choices of these.
+//! parts that may be missing, any text, and choices of these.
 
 use chatparse_base::limits::{RESPONSE_PATTERN_BYTES, RESPONSE_WAYS};
 use chatparse_base::{Error, Result};
@@ -14,6 +14,8 @@ pub(super) enum Part {
     Space,
     /// Digits.
     Number,
+    /// Any text, or none.
+    Any,
     /// What the group of this name matches, and its expression.
     Group(String, String),
     /// What may be missing.
@@ -96,7 +98,7 @@ impl Reader<'_> {
                     };
                     items.into_iter().map(optional).collect()
                 }
-                Some('*' | '+' | '{') if *items == [[Part::Space]] && !self.rest().starts_with('{') => {
+                Some('*' | '+') if *items == [[Part::Space]] || *items == [[Part::Any]] => {
                     self.at += 1;
                     self.skip("?");
                     items
@@ -133,6 +135,7 @@ impl Reader<'_> {
                         self.at += 3;
                         return one(Part::Number);
                     }
+                    'd' | 'D' | 'S' | 'w' | 'W' if self.rest()[2..].starts_with(['*', '+']) => Part::Any,
                     'n' => Part::Text("\n".into()),
                     't' => Part::Text("\t".into()),
                     'Z' => Part::End,
@@ -149,14 +152,37 @@ impl Reader<'_> {
                 self.at += 1;
                 one(Part::End)
             }
-            '[' | '.' | '^' | '*' | '+' | '?' => {
-                Err(self.wrong("only texts, white space, groups with names and choices can be read"))
+            // A field may begin where the output does.
+            '^' => {
+                self.at += 1;
+                Ok(vec![Vec::new()])
             }
+            '[' | '.' => {
+                let end = if c == '.' { 1 } else { self.class() };
+                match self.rest()[end..].starts_with(['*', '+']) {
+                    true => self.at += end,
+                    false => return Err(self.wrong("a character of several is read only if it is repeated")),
+                }
+                one(Part::Any)
+            }
+            '*' | '+' | '?' => Err(self.wrong("nothing is repeated")),
             _ => {
                 self.at += c.len_utf8();
                 one(Part::Text(c.to_string()))
             }
         }
+    }
+
+    /// The length of the class of characters that is next.
+    fn class(&self) -> usize {
+        let mut escaped = false;
+        let first = if self.rest().starts_with("[^") { 2 } else { 1 };
+        let end = self.rest().char_indices().find(|(at, c)| {
+            let ends = *c == ']' && *at > first && !escaped;
+            escaped = *c == '\\' && !escaped;
+            ends
+        });
+        end.map_or(self.rest().len(), |(at, _)| at + 1)
     }
 
     fn group(&mut self) -> Result<Vec<Vec<Part>>> {

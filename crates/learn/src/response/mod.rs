@@ -10,6 +10,7 @@
 //! looked for. The field without an opening takes what is in no other.
 
 mod calls;
+mod engine;
 mod expression;
 mod pattern;
 mod read;
@@ -19,6 +20,7 @@ mod write;
 
 use serde_json::{Map, Value};
 
+pub use engine::Engine;
 pub use view::Limit;
 pub use write::{Written, write};
 

@@ -41,6 +41,7 @@ pub fn glue(glue: &Glue) -> String {
             GluePiece::Key => KEY.to_owned(),
             GluePiece::Counter => r"\d+".to_owned(),
             GluePiece::Word => r"[\w.:-]*".to_owned(),
+            GluePiece::Any => r"[^\n]*?".to_owned(),
         })
         .collect()
 }

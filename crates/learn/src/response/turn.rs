@@ -9,14 +9,14 @@ use super::expression::{Part, ways};
 use super::read::wrong;
 use super::{Anchor, Field, ResponseTemplate};
 use crate::analysis::turn::{
-    COUNTER, CallForm, CallPiece, Container, Edge, Encoding, Glue, Members, Nested, Reasoning, Slot, Spot, TurnFormat,
-    ValueKind,
+    ANY, COUNTER, CallForm, CallPiece, Container, Edge, Encoding, Glue, Members, Nested, Reasoning, Slot, Spot,
+    TurnFormat, ValueKind,
 };
 use chatparse_base::Result;
 use chatparse_base::find::shared;
 
 /// The names of the field of the reasoning.
-const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+pub(super) const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 
 impl ResponseTemplate {
     /// The turn that is read so.
@@ -38,21 +38,21 @@ impl ResponseTemplate {
         if let Some((name, field)) = field(&REASONING) {
             turn.reasoning = Some(field.reasoning(&format!("fields.{name}"), &turn.opening)?);
         }
-        let opens = match field(&["content"]) {
+        let (opens, closes) = match field(&["content"]) {
             Some((_, field)) => field.content(&mut turn)?,
-            None => vec![String::new()],
+            None => (vec![String::new()], Vec::new()),
         };
         // Where no field takes other text, what begins a turn may stand in front of each part.
         let sink = self.fields.iter().any(|(_, field)| field.open.is_none());
         let again = if sink { String::new() } else { turn.opening.clone() };
         for open in &opens {
-            turn.edge(Spot::Prompt, open, Spot::Content);
+            turn.edge(Spot::Prompt, open.trim_start_matches(ANY), Spot::Content);
             for again in [&*again, ""] {
-                turn.edge(Spot::Reasoning, &format!("{again}{open}"), Spot::Content);
+                turn.edge(Spot::Reasoning, &begun(again, open), Spot::Content);
             }
         }
         if let Some((_, field)) = field(&["tool_calls"]) {
-            field.calls(&mut turn, &again)?;
+            field.calls(&mut turn, &again, &closes)?;
         }
         turn.delimiters.assistant = turn.opening.trim_end().to_owned();
         Ok(turn)
@@ -104,10 +104,16 @@ fn written(parts: &[Part], place: &str) -> Result<String> {
             }
             Part::Optional(_) | Part::Look(_) | Part::End => {}
             Part::Number => text.push(COUNTER),
+            Part::Any => text.push(ANY),
             Part::Group(name, _) => return Err(wrong(place, format_args!("there is no room for a group {name:?}"))),
         }
     }
     Ok(text)
+}
+
+/// What opens a part, behind what may stand in front of it.
+fn begun(before: &str, open: &str) -> String {
+    if before.is_empty() { open.trim_start_matches(ANY).to_owned() } else { format!("{before}{open}") }
 }
 
 /// The text of the last part that may be missing.
@@ -139,8 +145,12 @@ impl Field {
         };
         // The white space beside its text is not its own, unless that is said.
         let line = if self.content_args.get("strip") == Some(&Value::Bool(false)) { "" } else { "\n" };
-        let (start, open) = match texts.into_iter().next() {
-            Some(open) => (open.trim().to_owned(), format!("{}{line}", open.trim_end()).as_str().into()),
+        // One that may be missing is not asked for.
+        let asked = !texts.iter().any(|text| text.is_empty());
+        let mut text = texts.into_iter().map(|text| text.trim_start_matches(ANY).trim().to_owned());
+        let (start, open) = match text.find(|text| !text.is_empty()) {
+            Some(open) if asked => (open.clone(), format!("{open}{line}").as_str().into()),
+            Some(open) => (open, Glue::default()),
             // The prompt has the tag that its end closes.
             None => {
                 let tag = close.strip_prefix("</").map(|name| format!("<{name}"));
@@ -150,28 +160,31 @@ impl Field {
         Ok(Reasoning { start, open, close: format!("{line}{close}").as_str().into(), shown: true })
     }
 
-    /// Adds the ends of content to the turn; what begins it.
-    fn content(&self, turn: &mut TurnFormat) -> Result<Vec<String>> {
+    /// Adds the ends of content to the turn; what begins it, and what ends it if that is not the end of the turn.
+    fn content(&self, turn: &mut TurnFormat) -> Result<(Vec<String>, Vec<String>)> {
         if !["", "text"].contains(&&*self.content) {
             return Err(wrong("fields.content.content", "the content of a message is a text"));
         }
         let closes = self.close.as_ref().map(|close| close.texts("fields.content.close")).transpose()?;
         let closes: Vec<String> = closes.into_iter().flatten().map(|text| text.trim().to_owned()).collect();
         let mut closes = closes.into_iter().filter(|close| !close.is_empty());
+        if let Some(open) = &self.open {
+            let closes: Vec<String> = closes.collect();
+            closes.iter().for_each(|close| turn.edge(Spot::Content, close, Spot::End));
+            turn.edge(Spot::Content, "", Spot::End);
+            return Ok((open.texts("fields.content.open")?, closes));
+        }
         turn.end = closes.next().unwrap_or_default().as_str().into();
         turn.edge(Spot::Content, "", Spot::End);
         for close in closes {
             turn.edge(Spot::Content, &close, Spot::End);
             turn.stops.push(close);
         }
-        match &self.open {
-            Some(open) => open.texts("fields.content.open"),
-            None => Ok(vec![String::new()]),
-        }
+        Ok((vec![String::new()], Vec::new()))
     }
 
-    /// Adds the calls to the turn. `again`: what may stand in front of a call behind other parts.
-    fn calls(&self, turn: &mut TurnFormat, again: &str) -> Result<()> {
+    /// Adds the calls to the turn. `again`: what may stand in front of a call behind other parts; `closes`: what ends content.
+    fn calls(&self, turn: &mut TurnFormat, again: &str, closes: &[String]) -> Result<()> {
         let place = "fields.tool_calls.open";
         let open = self.open.as_ref().ok_or_else(|| wrong(place, "missing"))?;
         let (close, section) = self.call_end()?;
@@ -197,14 +210,17 @@ impl Field {
                 turn.edge(Spot::Call, &open, Spot::Call);
                 continue;
             }
+            for close in closes {
+                turn.edge(Spot::Content, &begun(&format!("{close}{again}"), &open), Spot::Call);
+            }
             for from in [Spot::Prompt, Spot::Reasoning, Spot::Content] {
                 if from != Spot::Prompt {
-                    turn.edge(from, &format!("{again}{open}"), Spot::Call);
+                    turn.edge(from, &begun(again, &open), Spot::Call);
                 }
-                turn.edge(from, &open, Spot::Call);
+                turn.edge(from, &begun("", &open), Spot::Call);
             }
             if !separates {
-                let next = calls.next.clone().unwrap_or_else(|| format!("{again}{open}"));
+                let next = calls.next.clone().unwrap_or_else(|| begun(again, &open));
                 turn.edge(Spot::Call, &next, Spot::Call);
             }
         }
@@ -429,6 +445,8 @@ struct Shape {
     arguments: String,
     /// The key of the id in an object, if it has one.
     id: Option<String>,
+    /// The keys of the objects around both.
+    around: Vec<String>,
     /// Whether the name is in a group of the opening.
     captured: bool,
 }
@@ -447,17 +465,26 @@ impl Shape {
             Some(path.to_owned())
         };
         if part(function).is_some_and(|path| path == "content" && !field.transform_each) {
-            return Ok(Shape { name: "name".into(), arguments: "arguments".into(), id: None, captured: false });
+            let (name, arguments) = ("name".into(), "arguments".into());
+            return Ok(Shape { name, arguments, id: None, around: Vec::new(), captured: false });
         }
         let [name, arguments] = ["name", "arguments"].map(|member| function.get(member).and_then(part));
         let (Some(name), Some(arguments)) = (name, arguments) else {
             return Err(wrong(place, "a function has a name and arguments, each in braces"));
         };
-        let inside = |path: &str| path.strip_prefix(root).filter(|key| !key.contains('.')).map(str::to_owned);
+        let inside = |path: &str| {
+            let mut keys: Vec<String> = path.strip_prefix(root)?.split('.').map(str::to_owned).collect();
+            keys.pop().map(|key| (keys, key))
+        };
         let id = transform.and_then(|transform| inside(&transform.get("id").and_then(part)?));
         match (inside(&name), inside(&arguments)) {
-            (Some(name), Some(arguments)) => Ok(Shape { name, arguments, id, captured: false }),
-            _ if arguments == "content" && !name.contains('.') => Ok(Shape { name, arguments, id, captured: true }),
+            (Some((around, name)), Some((same, arguments))) if around == same => {
+                let id = id.filter(|(keys, _)| *keys == around).map(|(_, id)| id);
+                Ok(Shape { name, arguments, id, around, captured: false })
+            }
+            _ if arguments == "content" && !name.contains('.') => {
+                Ok(Shape { name, arguments, id: id.map(|(_, id)| id), around: Vec::new(), captured: true })
+            }
             _ => Err(wrong(place, "the name and the arguments are at other places than one object or group has them")),
         }
     }
@@ -465,7 +492,9 @@ impl Shape {
     /// The beginning of a call that is one object, and its forms, with this end. An id is in front where `open` looks ahead to
     /// it, and otherwise behind.
     fn objects(&self, open: Option<&Anchor>, end: &str) -> (String, Vec<CallForm>) {
-        let name = format!("\"{}\": \"", self.name);
+        let around: String = self.around.iter().map(|key| format!("\"{key}\": {{")).collect();
+        let end = &*format!("{}{end}", "}".repeat(self.around.len()));
+        let name = format!("{around}\"{}\": \"", self.name);
         let between = format!("\", \"{}\": ", self.arguments);
         let arguments = CallPiece::Arguments { quoted: false };
         let pieces = vec![CallPiece::Name, CallPiece::Glue(between.as_str().into()), arguments];
@@ -474,7 +503,7 @@ impl Shape {
         let ahead = matches!(open, Some(Anchor::Pattern(pattern)) if pattern.contains(&format!("\"{id}\"")));
         if ahead {
             let first = [CallPiece::Id, CallPiece::Glue(format!("\", {name}").as_str().into())];
-            return (format!("{{\"{id}\": \""), vec![form(first.into_iter().chain(pieces).collect(), end)]);
+            return (format!("{{{around}\"{id}\": \""), vec![form(first.into_iter().chain(pieces).collect(), end)]);
         }
         let last = [CallPiece::Glue(format!(", \"{id}\": \"").as_str().into()), CallPiece::Id];
         let whole = form(pieces.iter().cloned().chain(last).collect(), &format!("\"{end}"));

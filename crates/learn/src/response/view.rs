@@ -1,7 +1,7 @@
 //! The turn as the fields of a response template see it, and texts as their borders.
 
-use super::Anchor;
 use super::pattern::{glue, text};
+use super::{Anchor, Engine};
 use crate::analysis::turn::{Edge, Glue, Spot, TurnFormat};
 
 /// What a response template cannot say.
@@ -22,9 +22,16 @@ pub(super) struct Turn<'a> {
     /// Texts that end the turn.
     pub ends: Vec<String>,
     pub limits: Vec<Limit>,
+    /// Who is to read it.
+    pub engine: Engine,
 }
 
 impl Turn<'_> {
+    /// An expression for what follows, which is not taken; nothing if the engine does not look ahead.
+    pub fn ahead(&self, pattern: &str) -> String {
+        if self.engine.looks() { format!("(?={pattern})") } else { String::new() }
+    }
+
     pub fn limit(&mut self, field: &'static str, message: impl Into<String>) {
         self.limits.push(Limit { field, message: message.into() });
     }
@@ -40,8 +47,9 @@ impl Turn<'_> {
         for glue in [&self.turn.end].into_iter().chain(behind) {
             let spans = glue.marker_spans();
             let words = if spans.is_empty() { Some(glue.head().trim()) } else { None };
-            // What follows the first marker may be the next turn's.
-            let first = spans.into_iter().next().map(|span| &glue.head()[span]);
+            // What follows the first marker may be the next turn's. Who has no place between fields takes that for content.
+            let most = if self.engine.looks() { 1 } else { spans.len() };
+            let first = spans.into_iter().take(most).map(|span| &glue.head()[span]);
             ends.extend(words.into_iter().chain(first).map(str::to_owned));
         }
         ends.extend_from_slice(told);

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::calls::calls;
 use super::pattern::{any, text};
 use super::view::{Limit, Turn, distinct, texts};
-use super::{Anchor, Field, ResponseTemplate};
+use super::{Anchor, Engine, Field, ResponseTemplate};
 use crate::analysis::turn::{CallPiece, Glue, Spot, TurnFormat};
 use chatparse_base::Result;
 
@@ -26,15 +26,17 @@ impl Written {
     }
 }
 
-/// Writes a turn as a response template: `on` with thinking, `off` without it, where `ends` end the model's output.
+/// Writes a turn as a response template for an engine: `on` with thinking, `off` without it, where `ends` end the model's
+/// output.
 ///
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] if the calls of the turn cannot be read by any response template.
-pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String]) -> Result<Written> {
+pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String], engine: Engine) -> Result<Written> {
     let end_of_thought = on.reasoning.as_ref().map_or("", |reasoning| reasoning.close.head().trim());
     let start = on.reasoning.as_ref().map_or("", |reasoning| reasoning.start.trim());
-    let mut turn = Turn { turn: on, edges: on.edges.clone(), ends: Vec::new(), limits: Vec::new() };
-    for edge in &mut turn.edges {
+    let mut turn = Turn { turn: on, edges: on.edges.clone(), ends: Vec::new(), limits: Vec::new(), engine };
+    // Other parts may end in the same way.
+    for edge in turn.edges.iter_mut().filter(|edge| matches!(edge.from, Spot::Prompt | Spot::Reasoning)) {
         if let Some(at) = edge.glue.head().rfind(end_of_thought).filter(|_| !end_of_thought.is_empty()) {
             edge.glue = edge.glue.without_start(at + end_of_thought.len());
         }
@@ -43,8 +45,13 @@ pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String]) -> Result<Writt
     let opening = turn.opening(off, end_of_thought);
     let mut fields = Vec::new();
     let reasoning = turn.reasoning();
-    let calls = calls(&mut turn)?;
-    let (content, mut markers) = turn.content(reasoning.as_ref(), calls.as_ref().map(|calls| &*calls.announced));
+    let mut calls = calls(&mut turn)?;
+    if calls.as_ref().is_some_and(|calls| !calls.readable || !engine.takes(&calls.field)) {
+        turn.limit("tool_calls", "this engine has no expression for calls that are written so: they are content");
+        turn.limit("content", "calls are content");
+        calls = None;
+    }
+    let (mut content, mut markers) = turn.content(reasoning.as_ref(), calls.as_ref().map(|calls| &*calls.announced));
     // The prompt, or the model at once, may end reasoning that nothing began.
     let bare = |text: &str| text.contains(end_of_thought) && !text.contains(start) || start.is_empty();
     let at_once = on.edges.iter().filter(|edge| edge.from == Spot::Prompt).map(|edge| edge.glue.head());
@@ -52,25 +59,31 @@ pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String]) -> Result<Writt
         markers.push(end_of_thought.to_owned());
     }
     markers.retain(|marker| !marker.is_empty());
-    let parts = [("reasoning_content", reasoning), ("tool_calls", calls.map(|calls| calls.field))];
+    let thinking = if engine.serves() { "thinking" } else { "reasoning_content" };
+    let parts = [(thinking, reasoning), ("tool_calls", calls.map(|calls| calls.field))];
     fields.extend(parts.into_iter().filter_map(|(name, field)| Some((name.to_owned(), field?))));
+    if engine.serves() {
+        // Where the pieces of a text are joined anyhow, a marker in front of it is an end of nothing.
+        if content.open.is_none() && !(markers.is_empty() && turn.ends.is_empty()) {
+            content.close =
+                Some(texts(distinct(turn.ends.iter().cloned().chain(std::mem::take(&mut markers)).collect())));
+        }
+        (content.repeats, content.join) = (false, None);
+        markers.clear();
+    }
     fields.push(("content".to_owned(), content));
     if !markers.is_empty() {
         // A field that is always empty is no part of the message.
         let (open, close) = (Some(texts(markers)), Some(Anchor::Pattern(r"(?=.)|\Z".into())));
         fields.push(("markers".to_owned(), Field { open, close, ..Field::default() }));
     }
-    let start = match opening.as_str() {
-        "" => Anchor::Pattern(r"\Z".into()),
-        _ => Anchor::Texts(vec![opening]),
-    };
     let defaults = [("role".to_owned(), Value::from("assistant"))].into_iter().collect();
-    Ok(Written { template: ResponseTemplate { start, defaults, fields }, limits: turn.limits })
+    Ok(Written { template: ResponseTemplate { start: opening, defaults, fields }, limits: turn.limits })
 }
 
 impl Turn<'_> {
     /// The end of the prompt in front of all that may belong to the message.
-    fn opening(&mut self, off: &TurnFormat, end_of_thought: &str) -> String {
+    fn opening(&mut self, off: &TurnFormat, end_of_thought: &str) -> Anchor {
         let on = self.turn;
         let both = [&on.opening, &off.opening].map(|opening| Glue::from(opening.as_str()));
         let shared = if off.opening.is_empty() { both[0].clone() } else { Glue::common_start(&both) };
@@ -86,14 +99,22 @@ impl Turn<'_> {
         let bare = self.edges(&[Spot::Prompt], Spot::Call).any(|edge| edge.glue.is_blank());
         let again = self.edges(&[Spot::Content, Spot::Call], Spot::Call).find_map(|edge| edge.glue.literal());
         let again = again.map(str::trim).filter(|again| named && bare && !again.is_empty());
-        let Some((before, again)) = again.and_then(|again| Some((opening.strip_suffix(again)?, again.to_owned())))
-        else {
-            return opening;
+        let found =
+            again.and_then(|again| Some((opening.strip_suffix(again)?.trim_end().to_owned(), again.to_owned())));
+        let Some((before, again)) = found.filter(|(before, _)| !before.is_empty() || self.engine.looks()) else {
+            return match opening.is_empty() {
+                true => Anchor::Pattern(self.engine.end().into()),
+                false => Anchor::Texts(vec![opening]),
+            };
         };
         for edge in self.edges.iter_mut().filter(|edge| edge.from == Spot::Prompt) {
             edge.glue = Glue::from(&*again).and(&edge.glue);
         }
-        before.trim_end().to_owned()
+        match before.is_empty() {
+            // Nothing in front of it shows where it begins.
+            true => Anchor::Pattern(format!(r"(?={}\s*\Z)", text(&again))),
+            false => Anchor::Texts(vec![before]),
+        }
     }
 
     fn reasoning(&mut self) -> Option<Field> {
@@ -105,6 +126,12 @@ impl Turn<'_> {
         };
         let opens = distinct([reasoning.open.head(), &reasoning.start].map(|open| open.trim().to_owned()).into());
         let open = match opens.is_empty() {
+            true if !self.engine.looks() => {
+                for field in ["reasoning_content", "content"] {
+                    self.limit(field, "nothing begins the reasoning, so it is content");
+                }
+                return None;
+            }
             // Nothing begins it, so its end does.
             true => Anchor::Pattern(format!(r"(?=[\s\S]*?{})", text(close))),
             false => texts(opens),
@@ -124,11 +151,13 @@ impl Turn<'_> {
         let join = (true, Some(String::new()));
         let field = |open, close| Field { open, close, repeats: join.0, join: join.1.clone(), ..Field::default() };
         let close = (!self.ends.is_empty()).then(|| texts(self.ends.clone()));
-        if !always || opens.is_empty() {
+        let called = self.edges(&[Spot::Content], Spot::Call).next().is_some() && calls.is_some();
+        // A call that content runs into ends it only for who looks ahead.
+        if !always || opens.is_empty() || called && !self.engine.looks() {
             return (field(None, close), opens);
         }
         let ends = self.ends.iter().map(|end| text(end));
-        let call = calls.filter(|_| self.edges(&[Spot::Content], Spot::Call).next().is_some());
+        let call = calls.filter(|_| called);
         let ends: Vec<String> = ends.chain(call.map(|call| format!("(?={call})"))).collect();
         let close = if call.is_some() { Some(Anchor::Pattern(any(&ends))) } else { close };
         (field(Some(texts(opens)), close), Vec::new())

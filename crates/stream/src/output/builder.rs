@@ -113,6 +113,11 @@ impl MessageBuilder {
         MessageBuilder { prefill, ..MessageBuilder::default() }
     }
 
+    /// The end of the parsed text that the deltas cover.
+    pub fn reported_to(&self) -> usize {
+        self.reported_to
+    }
+
     /// Turns deltas off.
     pub fn turn_off_deltas(&mut self) {
         self.without_deltas = true;

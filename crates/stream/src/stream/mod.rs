@@ -292,6 +292,14 @@ impl Stream {
         if self.fresh { None } else { self.written.builder.delta(index) }
     }
 
+    /// The last bytes of the output that are in no delta yet, and are not known to be markup either: what a host still has to show
+    /// if it stops parsing here.
+    pub fn pending(&self) -> &[u8] {
+        let covered = if self.at.left.is_none() { self.at.format.covered() } else { 0 };
+        let from = covered.max(self.written.builder.reported_to()).max(self.prefill());
+        &self.output[from.min(self.output.len())..]
+    }
+
     /// The message so far.
     pub fn message(&self) -> Message {
         self.written.builder.message(&self.output)

@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 use super::super::markup::{Markup, Segment};
 use chatparse_base::find::{shared, shared_end};
 
-/// Literal text between two parts. Four characters in it are placeholders for text that differs from call to call.
+/// Literal text between two parts. Some characters in it are placeholders for text that differs from call to call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Glue(SmolStr);
 
@@ -24,6 +24,8 @@ pub enum GluePiece<'g> {
     Counter,
     /// A word that means nothing.
     Word,
+    /// Words and special tokens that mean nothing, or none.
+    Any,
 }
 
 const NAME: char = '\u{e000}';
@@ -31,7 +33,9 @@ const KEY: char = '\u{e001}';
 /// Stands for the number of the call in glue made from a text.
 pub const COUNTER: char = '\u{e002}';
 const WORD: char = '\u{e003}';
-const SIGNS: [char; 4] = [NAME, KEY, COUNTER, WORD];
+/// Stands for words that mean nothing in glue made from a text.
+pub const ANY: char = '\u{e004}';
+const SIGNS: [char; 5] = [NAME, KEY, COUNTER, WORD, ANY];
 /// The first byte of each.
 const SIGN_START: u8 = 0xEE;
 
@@ -71,6 +75,7 @@ impl Glue {
                 NAME => GluePiece::Name,
                 KEY => GluePiece::Key,
                 COUNTER => GluePiece::Counter,
+                ANY => GluePiece::Any,
                 _ => GluePiece::Word,
             });
             Some(GluePiece::Text(text)).filter(|_| !text.is_empty()).into_iter().chain(sign)
@@ -95,6 +100,7 @@ impl Glue {
             GluePiece::Key => "‹key›",
             GluePiece::Counter => "‹number›",
             GluePiece::Word => "‹word›",
+            GluePiece::Any => "‹words›",
         });
         pieces.collect()
     }

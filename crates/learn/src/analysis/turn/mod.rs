@@ -39,7 +39,7 @@ use super::markup::trim;
 use calls::{Calls, Path};
 use chatparse_jinja::Template;
 use chatparse_peg::Spacing;
-pub use glue::COUNTER;
+pub use glue::{ANY, COUNTER};
 pub use glue::{Glue, GluePiece};
 use parts::{Texts, walk};
 use sample::{QUESTION, SPECIAL, Sample, SampleCall, Sampler, Words};
@@ -325,6 +325,23 @@ impl TurnFormat {
             Some([key(&CallPiece::Name, "\"")?, key(&CallPiece::Arguments { quoted: false }, "")?])
         };
         self.calls.iter().find_map(of).filter(|_| open.head().trim_start().starts_with('{'))
+    }
+
+    /// Whether a text behind `head`, what a turn begins with, has more than reasoning and content: the turn's end, a user's, a call.
+    pub fn goes_past_message(&self, head: &str, text: &str) -> bool {
+        let behind = |edge: &&Edge| edge.from == Spot::Content && edge.to != Spot::Content;
+        let ends = self.edges.iter().filter(behind).map(|edge| &edge.glue).chain([&self.end]);
+        let thought = self.reasoning.as_ref().map_or("", |reasoning| reasoning.close.head().trim());
+        let ends =
+            ends.filter_map(Glue::first_marker).filter(|mark| !thought.contains(mark) && !self.opening.contains(mark));
+        // Where each part of a message begins so, each ends as the turn does.
+        let again = |glue: &&Glue| glue.head().contains(head);
+        let parts: Vec<&Glue> =
+            self.edges.iter().filter(|edge| edge.from != Spot::Prompt).map(|edge| &edge.glue).filter(again).collect();
+        let calls = parts.iter().filter(|glue| self.before_calls().any(|call| call == **glue));
+        let calls = calls.filter_map(|glue| glue.head().rsplit(head).next()).map(str::trim);
+        let marks: Vec<&str> = if parts.is_empty() { ends.collect() } else { calls.collect() };
+        marks.into_iter().chain([self.delimiters.user.trim()]).any(|mark| !mark.is_empty() && text.contains(mark))
     }
 
     /// Whether the name is the first part of each call, next to its marker.

@@ -1,0 +1,86 @@
+//! The programs that read response templates, and what each of them takes.
+
+use super::expression::{Part, ways};
+use super::{Anchor, Field, ResponseTemplate};
+
+/// A program that reads response templates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Engine {
+    /// transformers: the whole format.
+    #[default]
+    Transformers,
+    /// vLLM's server in Python: the fields `thinking`, `content` and `tool_calls`, of which texts are not joined.
+    Vllm,
+    /// vLLM's server in Rust: also, expressions look neither ahead nor back, and the borders of fields begin with a text.
+    VllmRust,
+    /// SGLang: as vLLM in Python; a call that nothing closes is none.
+    Sglang,
+}
+
+impl Engine {
+    /// All of them.
+    pub const ALL: [Engine; 4] = [Engine::Transformers, Engine::Vllm, Engine::VllmRust, Engine::Sglang];
+
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Engine::Transformers => "transformers",
+            Engine::Vllm => "vllm",
+            Engine::VllmRust => "vllm-rust",
+            Engine::Sglang => "sglang",
+        }
+    }
+
+    /// The engine of this name.
+    pub fn find(name: &str) -> Option<Engine> {
+        Engine::ALL.into_iter().find(|engine| engine.name() == name)
+    }
+
+    /// Whether it serves what it reads, in pieces.
+    pub(super) fn serves(self) -> bool {
+        self != Engine::Transformers
+    }
+
+    /// Whether its expressions look ahead and back.
+    pub(super) fn looks(self) -> bool {
+        self != Engine::VllmRust
+    }
+
+    /// The end of an output.
+    pub(super) fn end(self) -> &'static str {
+        if self.looks() { r"\Z" } else { r"\z" }
+    }
+
+    /// Whether it takes the expressions of a field.
+    pub(super) fn takes(self, field: &Field) -> bool {
+        let plain = |pattern: &str| {
+            let other = ["(?=", "(?!", "(?<=", "(?<!", "(?&", "(?(", "(?P=", r"\Z"];
+            !other.iter().any(|sign| pattern.contains(sign))
+        };
+        let begins = |pattern: &str| {
+            let text = |part: Option<&Part>| matches!(part, Some(Part::Text(text)) if !text.trim_start().is_empty());
+            let begins = |way: &Vec<Part>| match way.split_first() {
+                Some((Part::Optional(inside), rest)) => text(inside.first()) && text(rest.first()),
+                _ => text(way.first()),
+            };
+            ways(pattern, "").is_ok_and(|ways| ways.iter().all(begins))
+        };
+        let border = |anchor: &Option<Anchor>| match anchor {
+            Some(Anchor::Pattern(pattern)) => plain(pattern) && begins(pattern),
+            _ => true,
+        };
+        let tag = field.content_args.get("tag_pattern").and_then(|tag| tag.as_str()).unwrap_or_default();
+        // It takes one look ahead, at the end.
+        let tag = tag.split_once("(?=").filter(|(_, ahead)| !ahead.contains('(')).map_or(tag, |(before, _)| before);
+        let once = tag.matches("(?P<key>").count() <= 1;
+        self.looks() || once && border(&field.open) && border(&field.close) && plain(tag)
+    }
+}
+
+impl ResponseTemplate {
+    /// Whether thoughts may stand behind other parts.
+    pub fn has_late_thoughts(&self) -> bool {
+        self.fields.iter().any(|(name, field)| super::turn::REASONING.contains(&&**name) && field.repeats)
+    }
+}
