@@ -1,8 +1,8 @@
 //! What the tools of a request cost, in processor time: `cargo bench --bench tools [-- part-of-a-name [tools rounds]]`
 //!
-//! One request with tools of five arguments each: none of them seen before, one of them new, the same as before. Each time is the
-//! median of the rounds, which take turns: all from the body to the parameters (`new`), with the grammar's text (`grammar`), and the prompt alone.
-//! With a number of tools and of rounds: only new tools, so often, to be profiled.
+//! One request with tools of five arguments each: none of them seen before, without the grammar's text and with it; one of them new; the
+//! same as before; and the prompt alone. Each time is the median of the rounds, from the body as JSON to the parameters. Then what the
+//! parser holds, and what a request takes on the clock where several threads use the template. With a number of tools and of rounds: only new tools, so often, to be profiled.
 
 use std::path::Path;
 use std::time::Instant;
@@ -65,10 +65,12 @@ fn templates() -> Vec<(String, String)> {
 
 /// New tools without and with the grammar, one new tool, the same, and the prompt.
 fn row(template: &ChatTemplate, tools: usize, round: usize) -> [f64; 5] {
-    let new = timed(|| run(template, &body(tools, &format!("a{round}"), ""), false));
-    let grammar = timed(|| run(template, &body(tools, &format!("b{round}"), ""), true));
-    let one = timed(|| run(template, &body(tools, &format!("a{round}"), "x"), false));
-    let same = timed(|| run(template, &body(tools, &format!("a{round}"), "x"), false));
+    let timed_run = |salt: &str, last: &str, grammar: bool| {
+        let body = body(tools, &format!("{salt}{round}"), last);
+        timed(|| run(template, &body, grammar))
+    };
+    let (new, grammar) = (timed_run("a", "", false), timed_run("b", "", true));
+    let (one, same) = (timed_run("a", "x", false), timed_run("a", "x", false));
     let request = Request::from_json(&body(tools, "a", "")).expect("a request");
     let prompt = timed(|| drop(template.prompt(&request).expect("a prompt")));
     [new, grammar, one, same, prompt]

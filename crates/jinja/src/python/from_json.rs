@@ -44,7 +44,7 @@ pub(crate) fn of_json(json: &Json, labels: Option<&Labels>) -> Result<(Value, us
 
 /// A map of texts as an item for [`list_of`]; the names must be distinct.
 pub(crate) fn of_texts(texts: &[(&str, Value)]) -> Result<(Value, usize), Error> {
-    nested_dict(texts.iter().map(|(name, text)| (Value::from(*name), text.clone())).collect(), 0, true, None)
+    of_pairs(texts.iter().map(|(name, text)| Ok((*name, (text.clone(), 0)))))
 }
 
 /// Values with distinct names as an item for [`list_of`], or as one of these values.
