@@ -46,7 +46,8 @@ pub fn compile_late(
 ) -> Result<Program> {
     let mut program = compile(arena)?;
     program.widest = program.widest.max(widest);
-    program.late = Some(Arc::new(Late::new(parts, make)));
+    let part = move |number| compile_to(&make(number), None, MANY, Op::Return).ok();
+    program.late = Some(Arc::new(Late::new(parts, part)));
     Ok(program)
 }
 
@@ -66,11 +67,7 @@ pub(super) fn compile_with(arena: &Arena, regions: Option<&mut Regions>, many: u
     compile_to(arena, regions, many, Op::Accept)
 }
 
-/// A part of a program.
-pub(super) fn compile_part(arena: &Arena) -> Result<Program> {
-    compile_to(arena, None, MANY, Op::Return)
-}
-
+/// `end`: what follows the root.
 fn compile_to(arena: &Arena, regions: Option<&mut Regions>, many: usize, end: Op) -> Result<Program> {
     let checked = check::check(arena)?;
     let mut out = Program { ops: Vec::with_capacity(2 * arena.len()), ..Program::default() };

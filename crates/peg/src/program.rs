@@ -5,8 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use smol_str::SmolStr;
 
-use super::compile::compile_part;
-use super::expr::{Arena, CharSet, TagId};
+use super::expr::{CharSet, TagId};
 use super::select::Table;
 use super::until::Markers;
 use chatparse_base::bytes::Bytes;
@@ -131,12 +130,13 @@ pub struct Program {
 
 /// The parts of a program that are compiled when a machine first enters them.
 pub(super) struct Late {
-    make: Box<dyn Fn(u32) -> Arena + Send + Sync>,
+    make: Box<dyn Fn(u32) -> Option<Program> + Send + Sync>,
     parts: Box<[OnceLock<Option<Arc<Program>>>]>,
 }
 
 impl Late {
-    pub fn new(parts: u32, make: impl Fn(u32) -> Arena + Send + Sync + 'static) -> Self {
+    /// `make` compiles a part.
+    pub fn new(parts: u32, make: impl Fn(u32) -> Option<Program> + Send + Sync + 'static) -> Self {
         Late { make: Box::new(make), parts: (0..parts).map(|_| OnceLock::new()).collect() }
     }
 
@@ -144,8 +144,7 @@ impl Late {
     fn part(&self, number: u32) -> Option<&Arc<Program>> {
         let part = self.parts.get(number as usize)?;
         if part.get().is_none() {
-            let made = compile_part(&(self.make)(number)).ok().map(Arc::new);
-            let _ = part.set(made);
+            let _ = part.set((self.make)(number).map(Arc::new));
         }
         part.get()?.as_ref()
     }

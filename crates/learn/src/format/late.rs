@@ -72,13 +72,13 @@ impl Late {
         !matches!(self.want, Want::Part(part) if part as usize % self.tools.len().max(1) != place)
     }
 
-    /// The number of the next call of the tool at this place, if it is a part.
+    /// The number of the next call of the tool at this place, if it is a part. A machine has two bytes for it, and a value for no part.
     pub(super) fn part(&self, place: usize) -> Option<u32> {
         self.tools.get(place).filter(|is_late| **is_late)?;
         let mut calls = self.calls.borrow_mut();
         let number = place + calls[place] as usize * calls.len();
         calls[place] += 1;
-        u32::try_from(number).ok()
+        u16::try_from(number).ok().filter(|number| *number < u16::MAX).map(u32::from)
     }
 
     /// How many parts there are.
