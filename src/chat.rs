@@ -52,7 +52,7 @@ pub struct ChatTemplate(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    taught: Taught,
+    taught: Arc<Taught>,
     /// The candidates for its reader.
     candidates: Vec<Reader>,
     /// Whether the candidates are tested before one is chosen.
@@ -141,7 +141,7 @@ impl ChatTemplate {
     fn taught(taught: Taught, prove: bool, special_tokens: Vec<String>) -> Self {
         ChatTemplate(Arc::new(Shared {
             candidates: taught.candidates(),
-            taught,
+            taught: Arc::new(taught),
             prove,
             special_tokens,
             choice: OnceLock::new(),
@@ -182,7 +182,7 @@ impl ChatTemplate {
     /// The same template with another source. `prove`: its reader is the best one, not the first.
     #[cfg(feature = "lint")]
     pub(crate) fn edited(&self, source: &str, prove: bool) -> Result<Self> {
-        let Taught { template, .. } = &self.0.taught;
+        let template = &self.0.taught.template;
         self.changed(source, template.bos(), template.eos(), prove && self.0.prove)
     }
 
@@ -190,7 +190,7 @@ impl ChatTemplate {
     #[cfg(feature = "lint")]
     pub(crate) fn with_tokens(&self, bos: &str, eos: &str) -> Result<Self> {
         let lacks = |known: &str, name: &str| known.is_empty() && self.source().contains(name);
-        let Taught { template, .. } = &self.0.taught;
+        let template = &self.0.taught.template;
         let (known_bos, known_eos) = (template.bos(), template.eos());
         let (no_bos, no_eos) = (lacks(known_bos, "bos_token"), lacks(known_eos, "eos_token"));
         if !no_bos && !no_eos {
@@ -380,7 +380,7 @@ impl ChatTemplate {
     }
 
     /// What was learnt for a request, and its reader. None is necessary if all output is content.
-    fn ways<'a>(&'a self, request: &Request, varied: &'a Option<Arc<Varied>>) -> (&'a Taught, Reader) {
+    fn ways<'a>(&'a self, request: &Request, varied: &'a Option<Arc<Varied>>) -> (&'a Arc<Taught>, Reader) {
         match varied {
             Some(varied) => (&varied.taught, varied.reader),
             None if request.force_pure_content => (&self.0.taught, Reader::Turn),
@@ -427,7 +427,7 @@ impl ChatTemplate {
     /// The compiled format for `spec`: cached for equal specs.
     fn compiled(
         &self,
-        (taught, reader): (&Taught, Reader),
+        (taught, reader): (&Arc<Taught>, Reader),
         spec: &FormatSpec,
         pure_content: bool,
     ) -> Result<Arc<CompiledFormat>> {
@@ -436,12 +436,10 @@ impl ChatTemplate {
                 grammar::from_json_schema_as(schema, spec.grammar_style)?;
             }
             Ok(if pure_content {
-                Format::content_only(
-                    spec.begun_content()
-                        .map_or(spec.front(), |text| spec.prefill.strip_suffix(text).unwrap_or_default()),
-                )
+                let front = spec.begun_content().map(|text| spec.prefill.strip_suffix(text).unwrap_or_default());
+                (Format::content_only(front.unwrap_or(spec.front())), None)
             } else {
-                reader.format(taught, spec)
+                reader.late_format(taught, spec)
             })
         };
         if pure_content {

@@ -10,6 +10,7 @@ use serde_json::Value;
 use chatparse_base::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES};
 use chatparse_base::{ErrorKind, Result};
 use chatparse_grammar::{Fidelity, Grammar};
+use chatparse_learn::format::late::Parts;
 use chatparse_learn::format::{Constraint, Format, FormatSpec, Tag};
 use chatparse_message::{GrammarStyle, Tool};
 use chatparse_peg::Expr;
@@ -41,7 +42,11 @@ impl Deref for CompiledFormat {
 
 impl CompiledFormat {
     /// Compiles `format`. `tools`: the tools whose calls may also be read outside of the format.
-    pub fn new(mut format: Format, spec: &FormatSpec, tools: Vec<Tool>) -> Result<CompiledFormat> {
+    pub fn new(
+        (mut format, parts): (Format, Option<Parts>),
+        spec: &FormatSpec,
+        tools: Vec<Tool>,
+    ) -> Result<CompiledFormat> {
         let output = std::mem::take(&mut format.output);
         let is_name = |node: &Expr| matches!(node, Expr::Tag(tag, _) if *tag == Tag::ToolName.into());
         let writes_calls = output.nodes().iter().any(is_name);
@@ -74,8 +79,11 @@ impl CompiledFormat {
         // Behind a call inside the reasoning, the end of the reasoning is not part of the answer.
         let thoughts = format.thinking.iter().flat_map(|thinking| &thinking.ends);
         let ends = spec.ends.iter().chain(&format.additional_stops).chain(thoughts).cloned();
-        let parser =
-            Parser::with_tools(output, spec.prefill, tools, format.call_keys.take(), spec.leniency, ends.collect());
+        let (keys, ends) = (format.call_keys.take(), ends.collect());
+        let parser = match parts {
+            Some(parts) => Parser::with_parts(output, parts, spec.prefill, tools, keys, spec.leniency, ends),
+            None => Parser::with_tools(output, spec.prefill, tools, keys, spec.leniency, ends),
+        };
         // A format grows with its tools.
         let parser = parser.map_err(|error| match error.kind() {
             ErrorKind::Limit if !spec.tools().is_empty() => error.within("tools"),
@@ -130,7 +138,11 @@ impl Cached {
 
 impl FormatCache {
     /// Returns the cached format for `spec`, or compiles the one that `make` returns.
-    pub fn get_or_make(&self, spec: &FormatSpec, make: impl FnOnce() -> Result<Format>) -> Result<Arc<CompiledFormat>> {
+    pub fn get_or_make(
+        &self,
+        spec: &FormatSpec,
+        make: impl FnOnce() -> Result<(Format, Option<Parts>)>,
+    ) -> Result<Arc<CompiledFormat>> {
         let compile = || CompiledFormat::new(make()?, spec, spec.tools().to_vec()).map(Arc::new);
         // A prefilled message hardly occurs twice.
         if spec.begun.is_some() {
@@ -281,8 +293,8 @@ mod tests {
         described(name, "", parameters)
     }
 
-    fn format() -> Result<Format> {
-        Ok(Format::content_only("<|assistant|>"))
+    fn format() -> Result<(Format, Option<Parts>)> {
+        Ok((Format::content_only("<|assistant|>"), None))
     }
 
     #[test]
@@ -341,6 +353,20 @@ mod tests {
         assert_eq!(cache.cached().len(), CACHED_FORMATS);
         assert!(Arc::ptr_eq(&first, &make(&sets[0])));
         assert!(!Arc::ptr_eq(&second, &make(&sets[1])));
+    }
+
+    #[test]
+    fn ten_thousand_lists_of_tools_take_no_more_than_the_bound() {
+        let cache = FormatCache::default();
+        let null = Value::Null;
+        for list in 0..10_000_usize {
+            let bytes = if list % 500 < 20 { CACHED_FORMATS_BYTES / 30 } else { list % 1_000 };
+            let tools = [described(&list.to_string(), &"d".repeat(bytes), "{}")];
+            cache.get_or_make(&spec(&tools, &null), format).unwrap();
+            let cached = cache.cached();
+            let held: usize = cached.iter().map(Cached::bytes).sum();
+            assert!(held <= CACHED_FORMATS_BYTES && cached.len() <= CACHED_FORMATS, "{held} bytes");
+        }
     }
 
     #[test]

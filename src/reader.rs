@@ -15,11 +15,12 @@ use chatparse_base::{Error, ErrorKind, Result};
 use chatparse_jinja::{Fit, Fitted, Template, cut, offered, plain, prepare, resolve, whole};
 use chatparse_learn::analysis::Layout;
 use chatparse_learn::analysis::turn::{self, Spot, TurnFormat};
+use chatparse_learn::format::late::{Parts, Want};
 use chatparse_learn::format::{
     Begun, Family, Format, FormatSpec, Prompt, PromptInput, Way, family_of, learnt, prompt, thought,
 };
 use chatparse_learn::response::ResponseTemplate;
-use chatparse_message::{Compat, Continuation, Media, Message, Request, Roles};
+use chatparse_message::{Compat, Continuation, Media, Message, Request, Roles, Tool};
 
 /// A way to read the output of a template's model.
 #[derive(Clone, Copy, Debug)]
@@ -58,8 +59,19 @@ impl Reader {
         matches!(self, Reader::Family(Family { history_misleads: true, .. }))
     }
 
+    /// The format of the output, without what is built late, and how that is built.
+    pub(crate) fn late_format(self, taught: &Arc<Taught>, spec: &FormatSpec) -> (Format, Option<Parts>) {
+        let format = self.format(taught, spec, Want::Late);
+        let parts = format.parts.map(|(count, widest)| {
+            let (taught, kept) = (Arc::clone(taught), KeptSpec::new(spec));
+            let make = move |want| self.format(&taught, &kept.spec(&taught), want).output;
+            Parts { count, widest, make: Arc::new(make) }
+        });
+        (format, parts)
+    }
+
     /// The format of the output.
-    pub(crate) fn format(self, taught: &Taught, spec: &FormatSpec) -> Format {
+    pub(crate) fn format(self, taught: &Taught, spec: &FormatSpec, want: Want) -> Format {
         match self {
             Reader::Family(Family { way: Way::Parser(build), .. }) => build(spec),
             _ => {
@@ -74,7 +86,7 @@ impl Reader {
                         None,
                     ),
                 };
-                let mut format = learnt::build(&turn, tolerances, self.layout(taught), spec);
+                let mut format = learnt::build(&turn, tolerances, self.layout(taught), spec, want);
                 if let Some(host) = host {
                     host.tell(spec, &mut format);
                 }
@@ -304,6 +316,66 @@ impl Reader {
         match content {
             Some(_) => Some((apart, Continuation::Content)),
             None => Some((apart, Continuation::Reasoning)).filter(|_| part == Continuation::Auto),
+        }
+    }
+}
+
+/// A [`FormatSpec`] that lives as long as a parser.
+struct KeptSpec {
+    /// The options, and the tools without what they do.
+    request: Request,
+    opening: String,
+    prefill: String,
+    variables: String,
+    begun: Option<Begun>,
+}
+
+impl KeptSpec {
+    /// Names each field, so that a new one cannot be forgotten.
+    fn new(spec: &FormatSpec) -> Self {
+        let FormatSpec {
+            source: _,
+            ends: _,
+            opening,
+            prefill,
+            begun,
+            offered,
+            tool_choice,
+            parallel_tool_calls,
+            prose,
+            json_spacing,
+            reasoning_format,
+            enable_thinking,
+            json_schema,
+            leniency,
+            grammar_style,
+            compat,
+            variables,
+        } = *spec;
+        let bare = |tool: &Tool| {
+            let mut bare = Tool::new(tool.name.clone(), "", Value::Null);
+            bare.parameters = Arc::clone(&tool.parameters);
+            bare
+        };
+        let mut request = Request::new(Vec::new());
+        request.tools = offered.iter().map(bare).collect();
+        (request.tool_choice, request.parallel_tool_calls, request.prose) = (tool_choice, parallel_tool_calls, prose);
+        (request.json_spacing, request.reasoning_format) = (json_spacing, reasoning_format);
+        (request.enable_thinking, request.json_schema) = (enable_thinking, json_schema.clone());
+        (request.leniency, request.grammar_style, request.compat) = (leniency, grammar_style, compat);
+        let [opening, prefill, variables] = [opening, prefill, variables].map(str::to_owned);
+        KeptSpec { request, opening, prefill, variables, begun }
+    }
+
+    fn spec<'a>(&'a self, taught: &'a Taught) -> FormatSpec<'a> {
+        FormatSpec {
+            source: taught.template.source(),
+            ends: taught.ends(),
+            opening: &self.opening,
+            prefill: &self.prefill,
+            begun: self.begun,
+            variables: &self.variables,
+            ..FormatSpec::of(&self.request)
         }
     }
 }

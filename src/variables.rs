@@ -15,7 +15,7 @@ use chatparse_base::limits::{VARIABLE_BYTES, VARIABLES, VARIED};
 /// A template under values of its variables.
 #[derive(Debug)]
 pub(crate) struct Varied {
-    pub taught: Taught,
+    pub taught: Arc<Taught>,
     pub reader: Reader,
     /// The values, as JSON.
     pub values: String,
@@ -67,7 +67,7 @@ impl Variables {
         // What is known of a family is of the calls that it is known to write.
         let is_left = taught.candidates().iter().any(|candidate| candidate.name() == reader.name());
         let reader = if is_left { reader } else { Reader::Turn };
-        Arc::new(Varied { taught, reader, values: values.to_owned() })
+        Arc::new(Varied { taught: Arc::new(taught), reader, values: values.to_owned() })
     }
 
     fn get(&self, key: &str) -> Option<Option<Arc<Varied>>> {

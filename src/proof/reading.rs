@@ -7,6 +7,7 @@ use super::turns::{Asked, Case, Exam, Turn};
 use crate::reader::Reader;
 use chatparse_base::Result;
 use chatparse_learn::format::FormatSpec;
+use chatparse_learn::format::late::Want;
 use chatparse_message::Message;
 use chatparse_stream::Ended;
 use chatparse_stream::Parser;
@@ -87,7 +88,7 @@ impl Reading {
         let prefill = if opening == own.opening { &own.prompt.generation_prompt } else { opening };
         let source = exam.taught.template.source();
         let spec = FormatSpec { source, opening, prefill, ..FormatSpec::of(&asked.request) };
-        let format = self.reader.format(exam.taught, &spec);
+        let format = self.reader.format(exam.taught, &spec, Want::Whole);
         let (tools, keys) = (spec.tools().to_vec(), format.call_keys);
         let parser = Parser::with_tools(format.output, prefill, tools, keys, spec.leniency, Vec::new());
         self.parsers.push((thinking, opening.to_owned(), parser.clone()));

@@ -12,6 +12,7 @@ mod declared;
 mod drafted;
 mod fitting;
 mod held;
+mod many;
 mod marked;
 mod mutated;
 mod named;
@@ -193,6 +194,14 @@ fn what_must_come_next_is_what_is_written() {
         // The calls of this test have short values, and each argument may be left out.
         assert!(*median >= 50, "{shares:?}");
     }
+}
+
+#[test]
+fn one_of_many_tools_is_called_as_one_of_few() {
+    let late = std::sync::atomic::AtomicUsize::new(0);
+    each(|template| many::check(template, &late));
+    let late = late.into_inner();
+    assert!(late > 3 * CALLING || all().is_empty(), "{late} programs are compiled late");
 }
 
 #[test]

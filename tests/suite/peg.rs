@@ -204,6 +204,7 @@ fn naive(arena: &Arena, id: ExprId, text: &[u8], at: usize, log: &mut Vec<Captur
         | Expr::Written(child, _) => naive(arena, *child, text, at, log),
         Expr::Schema(value) => naive(arena, value.child, text, at, log),
         Expr::Ref(name) => naive(arena, arena.rule_named(name).unwrap(), text, at, log),
+        Expr::Late(_) => unreachable!("all is built at once"),
     }
 }
 

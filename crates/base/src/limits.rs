@@ -242,6 +242,14 @@ pub const VARIABLE_BYTES: usize = 256;
 /// Maximum number of values of variables that a template keeps what it learnt under, some 50 KB for each.
 pub const VARIED: usize = 8;
 
+/// Number of tools from which on, and up to which, what their calls have behind their heads is compiled where an output has them.
+/// Fewer are compiled as fast; more than the last are too many, which must be said at once.
+pub const LATE_TOOLS: usize = 8;
+pub const MOST_LATE_TOOLS: usize = 8 << 10;
+
+/// Maximum number of values in the schema of a tool of which that is so: larger ones may be too large.
+pub const LATE_TOOL_VALUES: u32 = 1 << 10;
+
 /// Maximum number of compiled formats that a template caches, each for one set of tools and options.
 pub const CACHED_FORMATS: usize = 16;
 

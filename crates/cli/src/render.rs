@@ -34,6 +34,9 @@ pub struct Render {
     /// Print the origin of each part of the prompt: in colours on a terminal, otherwise as one JSON object per line
     #[arg(long)]
     segments: bool,
+    /// Print what each tool of the request takes of the prompt: bytes, the share in per cent, and its name
+    #[arg(long)]
+    tools: bool,
     /// Print all parameters of the request as JSON: the prompt, the generation prompt, triggers, stops, preserved tokens
     #[arg(long)]
     params: bool,
@@ -55,11 +58,34 @@ impl Render {
         if self.params {
             return Ok(writeln!(screen, "{:#}", compiled.params(&request).map_err(refused)?.to_json())?);
         }
+        if self.tools {
+            let found = compiled.segments(&request).map_err(refused)?;
+            return list(&found, request.tools.iter().map(|tool| &*tool.name), screen);
+        }
         if self.segments {
             return show(&compiled.segments(&request).map_err(refused)?, screen);
         }
         Ok(screen.write_all(compiled.prompt(&request).map_err(refused)?.as_bytes())?)
     }
+}
+
+/// What each tool takes of the prompt, with the template's text inside of it.
+fn list<'n>(found: &Segments, names: impl Iterator<Item = &'n str>, screen: &mut Screen) -> Outcome {
+    let mut taken: Vec<(&str, usize)> = names.map(|name| (name, 0)).collect();
+    let mut last = None;
+    for segment in &found.segments {
+        let Origin::Tool(tool) = segment.origin else { continue };
+        let Some((_, bytes)) = taken.get_mut(tool) else { continue };
+        let from = last.filter(|(known, _)| *known == tool).map_or(segment.bytes.start, |(_, end)| end);
+        *bytes += segment.bytes.end - from;
+        last = Some((tool, segment.bytes.end));
+    }
+    let all = taken.iter().map(|(_, bytes)| bytes).sum();
+    for (name, bytes) in taken.into_iter().chain([("all tools", all), ("the prompt", found.prompt.len())]) {
+        let share = 100.0 * bytes as f64 / found.prompt.len().max(1) as f64;
+        writeln!(screen, "{bytes:>8} {share:>5.1} {name}")?;
+    }
+    Ok(())
 }
 
 fn show(found: &Segments, screen: &mut Screen) -> Outcome {

@@ -345,6 +345,17 @@ fn render_tells_whose_text_it_is() {
 }
 
 #[test]
+fn render_tells_what_each_tool_takes() {
+    let printed = run_with(&["render", "tag-json", "--tools"], WEATHER.as_bytes()).succeeded();
+    let prompt = run_with(&["render", "tag-json"], WEATHER.as_bytes()).succeeded();
+    let rows = printed.lines().map(|line| line.trim().splitn(3, ' ').map(str::to_owned).collect::<Vec<_>>());
+    let rows: Vec<(usize, String)> = rows.map(|row| (row[0].parse().unwrap(), row.last().unwrap().clone())).collect();
+    let names = ["get_weather", "all tools", "the prompt"];
+    assert!(rows.iter().zip(names).all(|((_, row), name)| row.ends_with(name)), "{printed}");
+    assert!(rows[0].0 > 60 && rows[0].0 == rows[1].0 && rows[2].0 == prompt.len(), "{printed}");
+}
+
+#[test]
 fn render_prints_exact_bytes() {
     let template = file(
         "plain.jinja",

@@ -55,6 +55,7 @@ pub use request::offered::offered;
 pub use request::plain::plain;
 pub use request::prepare::{Prepared, ReasoningIn, prepare, resolve};
 pub use request::roles::{Fit, Fitted, is_system};
+pub use request::tools::Tools;
 use request::{media, offered, prepare};
 pub use source::texts::{SourceParts, SourceText, place};
 use source::{macros, rewrite};
@@ -135,8 +136,8 @@ impl Caps {
 pub struct Conversation {
     /// An array of OpenAI messages, prepared for the template.
     pub messages: Messages,
-    /// An array of OpenAI tools, or `Null`.
-    pub tools: Arc<Value>,
+    /// The tools, prepared for the template.
+    pub tools: Tools,
     /// The template variable `enable_thinking`.
     pub enable_thinking: bool,
     /// Whether the prompt ends with the opening of the assistant's turn.

@@ -319,6 +319,11 @@ impl Builder {
         self.add(Expr::Written(child, text.into()))
     }
 
+    /// The part of this number, of another arena: [`compile_late`](fn@super::compile_late).
+    pub fn late(&self, part: u32) -> ExprId {
+        self.add(Expr::Late(part))
+    }
+
     /// A reference to a rule, which may be defined later.
     pub fn reference(&self, name: impl Into<SmolStr>) -> ExprId {
         self.add(Expr::Ref(name.into()))

@@ -184,7 +184,8 @@ impl Checker<'_> {
             | Expr::StringBody(_)
             | Expr::StringLine(_)
             | Expr::Until(_)
-            | Expr::UntilMarker(_) => true,
+            | Expr::UntilMarker(_)
+            | Expr::Late(_) => true,
             Expr::Literal(text) => text.is_empty(),
             Expr::Marker(text) => text.trim().is_empty(),
             Expr::Any | Expr::Char(_) => false,

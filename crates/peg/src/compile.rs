@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 use smol_str::SmolStr;
@@ -12,7 +13,7 @@ use super::expr::{Arena, CharSet, Expr, ExprId, TagId};
 use super::first::{First, Firsts};
 use super::lead::Leads;
 use super::marker::{self, Part};
-use super::program::{Begin, Bounds, Op, Program, Test};
+use super::program::{Begin, Bounds, Late, Op, Program, Test};
 use super::select::{Rest, Table};
 use super::until::Markers;
 use chatparse_base::bytes::Bytes;
@@ -32,6 +33,24 @@ pub fn compile(arena: &Arena) -> Result<Program> {
     compile_with(arena, None, MANY)
 }
 
+/// Like [`compile`], with parts ([`Expr::Late`]) that `make` builds by their numbers. A part is compiled where a machine first
+/// enters it; a run that enters one that cannot be compiled has reached its limit. `widest`: the most alternatives of their choices.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_late(
+    arena: &Arena,
+    parts: u32,
+    widest: u32,
+    make: impl Fn(u32) -> Arena + Send + Sync + 'static,
+) -> Result<Program> {
+    let mut program = compile(arena)?;
+    program.widest = program.widest.max(widest);
+    let part = move |number| compile_to(&make(number), None, MANY, Op::Return).ok();
+    program.late = Some(Arc::new(Late::new(parts, part)));
+    Ok(program)
+}
+
 /// Like [`compile`], with regions for rules as well. A tag in the program is an index into the returned list of regions.
 pub(super) fn compile_regions(arena: &Arena) -> Result<(Program, Vec<Region>)> {
     let mut regions = Regions::default();
@@ -45,6 +64,11 @@ pub(super) fn compile_regions(arena: &Arena) -> Result<(Program, Vec<Region>)> {
 
 /// `many`: see [`MANY`].
 pub(super) fn compile_with(arena: &Arena, regions: Option<&mut Regions>, many: usize) -> Result<Program> {
+    compile_to(arena, regions, many, Op::Accept)
+}
+
+/// `end`: what follows the root.
+fn compile_to(arena: &Arena, regions: Option<&mut Regions>, many: usize, end: Op) -> Result<Program> {
     let checked = check::check(arena)?;
     let mut out = Program { ops: Vec::with_capacity(2 * arena.len()), ..Program::default() };
     out.tests.reserve(arena.len() / 16);
@@ -66,7 +90,7 @@ pub(super) fn compile_with(arena: &Arena, regions: Option<&mut Regions>, many: u
         room: limits::PROGRAM_SIZE,
     };
     compiler.expr(checked.root);
-    compiler.emit(Op::Accept);
+    compiler.emit(end);
     let mut next = 0;
     while next < compiler.calls.len() {
         let (rule, call) = compiler.calls[next];
@@ -198,6 +222,7 @@ impl<'a> Compiler<'a> {
             | Expr::Unordered(child, _)
             | Expr::Tolerated(child) => self.expr(*child),
             Expr::Schema(value) => self.expr(value.child),
+            Expr::Late(part) => drop(self.emit(Op::Late(*part))),
             Expr::Ref(_) => {
                 let at = self.emit(Op::Call(0));
                 self.calls.push((self.checked.target(id), at));

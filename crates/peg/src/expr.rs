@@ -264,6 +264,9 @@ pub enum Expr {
     Gbnf(ExprId, SmolStr),
     /// The parser uses the child, a grammar this text.
     Written(ExprId, SmolStr),
+    /// A part of this number, of another arena: see [`compile_late`](fn@super::compile_late). It reads at least a byte, or none.
+    #[serde(skip)]
+    Late(u32),
 }
 
 impl Expr {

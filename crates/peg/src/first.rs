@@ -112,7 +112,7 @@ impl<'a> Firsts<'a> {
         let arena = self.arena;
         match arena.get(id) {
             Expr::Empty => First::EMPTY,
-            Expr::Start => First::UNKNOWN,
+            Expr::Start | Expr::Late(_) => First::UNKNOWN,
             Expr::End => First::looking(Bytes::default(), false),
             Expr::Literal(text) => First::of_literal(text),
             Expr::Any => First::of_characters(Bytes::range(0, 0xF4)),

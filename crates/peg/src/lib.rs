@@ -41,6 +41,9 @@
 //! the shortest prefix that does not. That depends on the bytes, not on their chunks, so a caller can start a fallback
 //! there; [`Machine::visible`] is then what was visible just before.
 //!
+//! **Late parts.** A program may lack parts ([`Expr::Late`]), which are built and compiled where a machine first enters one: of many tools, an
+//! output calls a few. A part is called like a rule, and has instructions and constants of its own, so a stack entry says whose its address is.
+//!
 //! **The end.** [`Machine::finish`] runs the rest of the program with the end of the output as a fact: half a marker is text
 //! then, half a literal is a mismatch. If that fails, [`Machine::cut`] accepts the captures so far.
 //!
@@ -73,7 +76,7 @@ use chatparse_base::find;
 pub use builder::Builder;
 pub use capture::{Capture, Visible};
 pub use chatparse_base::{Error, ErrorKind, Result};
-pub use compile::{Region, compile};
+pub use compile::{Region, compile, compile_late};
 pub use expr::{
     Annotated, Arena, CharSet, Children, Expr, ExprId, Literals, Notation, Parts, SchemaRef, Spacing, TagId,
 };

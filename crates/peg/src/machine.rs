@@ -57,6 +57,8 @@ enum Kind {
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     kind: Kind,
+    /// The part whose address it is.
+    part: u16,
     ip: u32,
     /// Completed rounds, for a repetition.
     count: u32,
@@ -70,7 +72,12 @@ const NONE: u32 = u32::MAX;
 /// the run's stack and captures.
 #[derive(Clone)]
 pub struct Machine {
+    /// What runs: the program, or one of its parts.
     program: Arc<Program>,
+    /// The whole program.
+    whole: Arc<Program>,
+    /// The number of the part plus 1; 0 for the program.
+    part: u16,
     /// The position where the run began. It counts as the start of the text.
     start: usize,
     origin: usize,
@@ -108,7 +115,9 @@ impl Machine {
     pub fn new(program: Arc<Program>, start: usize) -> Self {
         Machine {
             budget: program.budget(),
+            whole: Arc::clone(&program),
             program,
+            part: 0,
             start,
             origin: start,
             ip: 0,
@@ -212,7 +221,7 @@ impl Machine {
     }
 
     fn push(&mut self, kind: Kind, ip: u32) {
-        let frame = Frame { kind, ip, count: 0, captures: self.captures.len() as u32, pos: self.pos };
+        let frame = Frame { kind, part: self.part, ip, count: 0, captures: self.captures.len() as u32, pos: self.pos };
         let index = self.stack.len() as u32;
         if matches!(kind, Kind::Atomic | Kind::And | Kind::Not) {
             self.hiding = self.hiding.min(index);
@@ -261,6 +270,7 @@ impl Machine {
             self.pop();
             self.truncate_captures(frame.captures);
             self.pos = frame.pos;
+            self.go_to(frame.part);
             if frame.kind != Kind::Repeat {
                 self.ip = frame.ip;
                 return Flow::Go;
@@ -468,7 +478,19 @@ impl Machine {
                 return Flow::Go;
             }
             Op::Return => {
-                self.ip = self.pop().map_or(0, |frame| frame.ip);
+                let (part, ip) = self.pop().map_or((0, 0), |frame| (frame.part, frame.ip));
+                self.go_to(part);
+                self.ip = ip;
+                return Flow::Go;
+            }
+            Op::Late(number) => {
+                let number = number as u16;
+                self.push(Kind::Return, self.ip + 1);
+                let Some(part) = self.whole.part(number.into()) else {
+                    self.state = State::Limit;
+                    return Flow::Stop;
+                };
+                (self.program, self.part, self.ip) = (Arc::clone(part), number + 1, 0);
                 return Flow::Go;
             }
             Op::Start | Op::Fail => return Flow::Fail,
@@ -480,6 +502,16 @@ impl Machine {
         }
         self.ip += 1;
         Flow::Go
+    }
+
+    /// Goes on in this part, which was entered before, or in the program.
+    #[inline(always)]
+    fn go_to(&mut self, part: u16) {
+        if self.part != part {
+            let entered = part.checked_sub(1).and_then(|number| self.whole.part(number.into()));
+            self.program = Arc::clone(entered.unwrap_or(&self.whole));
+            self.part = part;
+        }
     }
 
     fn examine(&mut self, end: usize) {

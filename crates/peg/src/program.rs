@@ -1,6 +1,7 @@
 //! The program that a machine runs: a flat list of instructions and the constants they refer to.
 
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use smol_str::SmolStr;
 
@@ -62,6 +63,8 @@ pub(super) enum Op {
     Close(TagId),
     /// Call a rule.
     Call(u32),
+    /// Call a part that is compiled by then.
+    Late(u32),
     /// Return from a rule.
     Return,
     /// Fail.
@@ -122,9 +125,53 @@ pub struct Program {
     pub(super) tests: Vec<Test>,
     pub(super) begins: Vec<Begin>,
     pub(super) selects: Vec<Table>,
+    pub(super) late: Option<Arc<Late>>,
+}
+
+/// The parts of a program that are compiled when a machine first enters them.
+pub(super) struct Late {
+    make: Box<dyn Fn(u32) -> Option<Program> + Send + Sync>,
+    parts: Box<[OnceLock<Option<Arc<Program>>>]>,
+}
+
+impl Late {
+    /// `make` compiles a part.
+    pub fn new(parts: u32, make: impl Fn(u32) -> Option<Program> + Send + Sync + 'static) -> Self {
+        Late { make: Box::new(make), parts: (0..parts).map(|_| OnceLock::new()).collect() }
+    }
+
+    /// Threads that ask for the same part at the same time each compile it: none waits for another.
+    fn part(&self, number: u32) -> Option<&Arc<Program>> {
+        let part = self.parts.get(number as usize)?;
+        if part.get().is_none() {
+            let _ = part.set((self.make)(number).map(Arc::new));
+        }
+        part.get()?.as_ref()
+    }
+
+    fn compiled(&self) -> impl Iterator<Item = &Arc<Program>> {
+        self.parts.iter().filter_map(|part| part.get()?.as_ref())
+    }
+}
+
+impl PartialEq for Late {
+    fn eq(&self, other: &Late) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl fmt::Debug for Late {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} parts", self.parts.len())
+    }
 }
 
 impl Program {
+    /// A part, compiled by now; `None` if it cannot be.
+    pub(super) fn part(&self, number: u32) -> Option<&Arc<Program>> {
+        self.late.as_ref()?.part(number)
+    }
+
     /// Builds what is otherwise built on first use.
     pub fn warm(&self) {
         self.markers.iter().for_each(Markers::warm);
@@ -132,7 +179,7 @@ impl Program {
 
     /// Approximate memory use in bytes.
     pub fn bytes(&self) -> usize {
-        let Program { ops, literals, sets, markers, repeats, tests, begins, selects, widest: _ } = self;
+        let Program { ops, literals, sets, markers, repeats, tests, begins, selects, widest: _, late } = self;
         size_of_val(ops.as_slice())
             + size_of_val(repeats.as_slice())
             + size_of_val(tests.as_slice())
@@ -141,11 +188,14 @@ impl Program {
             + sets.iter().map(|set| size_of::<CharSet>() + size_of_val(set.ranges.as_slice())).sum::<usize>()
             + markers.iter().map(Markers::bytes).sum::<usize>()
             + selects.iter().map(Table::bytes).sum::<usize>()
+            + late.as_ref().map_or(0, |late| size_of_val(&*late.parts))
     }
 
     /// The same of what was built on first use so far.
     pub fn late_bytes(&self) -> usize {
-        self.markers.iter().map(Markers::late_bytes).sum()
+        let parts = self.late.iter().flat_map(|late| late.compiled());
+        let parts = parts.map(|part| part.bytes() + part.late_bytes()).sum::<usize>();
+        self.markers.iter().map(Markers::late_bytes).sum::<usize>() + parts
     }
 }
 

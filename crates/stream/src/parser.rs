@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::fallback::FallbackConfig;
 use chatparse_base::{Error, Result, number};
 use chatparse_grammar::{self as grammar, Grammar};
+use chatparse_learn::format::late::{Parts, Want};
 use chatparse_message::{GrammarStyle, Leniency, Tool};
 use chatparse_peg::{self as peg, Arena, Budget, Program, TagId, Tree, TreeParser};
 
@@ -67,9 +68,34 @@ impl Parser {
         leniency: Leniency,
         ends: Vec<String>,
     ) -> Result<Self> {
-        let program = Arc::new(peg::compile(&format)?);
-        let fallback = Arc::new(FallbackConfig::new(Arc::new(format), tools, call_keys, leniency, ends));
-        Ok(Parser { program, prefill: prefill.into(), fallback, trees: Arc::default() })
+        let program = peg::compile(&format)?;
+        let fallback = FallbackConfig::new(Arc::new(format), tools, call_keys, leniency, ends);
+        Ok(Parser::of(program, prefill, fallback))
+    }
+
+    fn of(program: Program, prefill: &str, fallback: FallbackConfig) -> Self {
+        let (program, fallback) = (Arc::new(program), Arc::new(fallback));
+        Parser { program, prefill: prefill.into(), fallback, trees: Arc::default() }
+    }
+
+    /// Like [`Parser::with_tools`], of a format without these parts, which are built where an output has them.
+    ///
+    /// # Errors
+    /// As [`Parser::new`].
+    #[doc(hidden)]
+    pub fn with_parts(
+        format: Arena,
+        parts: Parts,
+        prefill: &str,
+        tools: Vec<Tool>,
+        call_keys: Option<[String; 2]>,
+        leniency: Leniency,
+        ends: Vec<String>,
+    ) -> Result<Self> {
+        let make = Arc::clone(&parts.make);
+        let program = peg::compile_late(&format, parts.count, parts.widest, move |part| make(Want::Part(part)))?;
+        let fallback = FallbackConfig::new(Arc::new(format), tools, call_keys, leniency, ends);
+        Ok(Parser::of(program, prefill, fallback.with_parts(parts)))
     }
 
     /// The compiled format. It reads the prefill, too.
@@ -101,7 +127,7 @@ impl Parser {
 
     /// Approximate memory use in bytes, without the schemas, which are shared.
     pub fn bytes(&self) -> usize {
-        self.fallback.format().bytes() + self.program.bytes() + self.prefill.len()
+        self.fallback.compiled().bytes() + self.program.bytes() + self.prefill.len()
     }
 
     /// Approximate memory use in bytes of what was compiled on first use so far.
@@ -116,7 +142,7 @@ impl Parser {
 
     /// The label of a tag, if it has one.
     pub fn label(&self, tag: TagId) -> Option<&str> {
-        self.format().label(tag)
+        self.fallback.compiled().label(tag)
     }
 
     /// Parses `text` to a tree from byte `from` on; the text begins with the prefill. `cut`: it was cut off.

@@ -49,6 +49,7 @@ always\t''
 never\t''"
 complete -c chatparse -n "__fish_chatparse_using_subcommand render" -l plain -d 'Pass the messages, tools, documents and chat_template_kwargs of the request to the template unchanged, and nothing else: as transformers does'
 complete -c chatparse -n "__fish_chatparse_using_subcommand render" -l segments -d 'Print the origin of each part of the prompt: in colours on a terminal, otherwise as one JSON object per line'
+complete -c chatparse -n "__fish_chatparse_using_subcommand render" -l tools -d 'Print what each tool of the request takes of the prompt: bytes, the share in per cent, and its name'
 complete -c chatparse -n "__fish_chatparse_using_subcommand render" -l params -d 'Print all parameters of the request as JSON: the prompt, the generation prompt, triggers, stops, preserved tokens'
 complete -c chatparse -n "__fish_chatparse_using_subcommand render" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c chatparse -n "__fish_chatparse_using_subcommand inspect" -l response-template -d 'A response template (JSON) that says how the output is read; used unless another reader reads back more of what the template renders' -r -F

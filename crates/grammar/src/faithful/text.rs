@@ -272,6 +272,18 @@ impl<'m> Within<'m> {
         let close = writing.ends[0].first().filter(|_| writing.closed).map(SmolStr::as_str);
         Within { ends: Automaton::new(writing.ends[0], writing.ends[1]), close }
     }
+
+    /// Whether this is such a text.
+    pub fn has(&self, text: &str) -> bool {
+        let mut at = 0;
+        let is_free = text.chars().all(|c| {
+            let moves = self.ends.moves(at);
+            let onward = moves.onward.iter().find(|(_, by)| *by == c);
+            at = onward.map_or(0, |(to, _)| *to);
+            onward.is_some() || !moves.forced && !moves.special.contains(&c)
+        });
+        is_free && self.accepts(&at)
+    }
 }
 
 impl Machine for Within<'_> {

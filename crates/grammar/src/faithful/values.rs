@@ -43,9 +43,9 @@ impl<'a> Lowering<'_, 'a> {
 
     /// The rule for one of these strings as they are; `None` if none can be written.
     fn one_text_of(&mut self, part: Part<'a>, values: &[&'a Value], name: &str) -> Option<Rule> {
-        let free = Dfa::of(&Within::new(self.writing), &self.room)?;
+        let free = Within::new(self.writing);
         let (texts, others): (Vec<&str>, Vec<&str>) =
-            values.iter().filter_map(|value| value.as_str()).partition(|text| free.accepts(text));
+            values.iter().filter_map(|value| value.as_str()).partition(|text| free.has(text));
         if !others.is_empty() {
             let message = format!("{} of the listed strings hold what ends them", others.len());
             self.note(part.place, "", FidelityKind::Narrowed, message);

@@ -163,7 +163,13 @@ impl<'a> Lowering<'a> {
     fn all_of(&mut self, id: ExprId) -> Rule {
         let arena = self.arena;
         match arena.get(id) {
-            Expr::Empty | Expr::Start | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => Rule::Empty,
+            Expr::Empty
+            | Expr::Start
+            | Expr::End
+            | Expr::And(_)
+            | Expr::Not(_)
+            | Expr::Tolerated(_)
+            | Expr::Late(_) => Rule::Empty,
             Expr::Literal(text) | Expr::Marker(text) | Expr::Written(_, text) if text.is_empty() => Rule::Empty,
             Expr::Literal(text) | Expr::Marker(text) | Expr::Written(_, text) => Rule::Literal(text.clone()),
             Expr::Sequence(children) => {

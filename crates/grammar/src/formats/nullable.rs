@@ -67,9 +67,13 @@ impl<'a> Nullable<'a> {
     fn depends(&self, id: ExprId) -> Depends {
         let on = |child: ExprId| Depends::All(Children::from_iter([child]));
         match self.arena.get(id) {
-            Expr::Empty | Expr::Start | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => {
-                Depends::Itself(true)
-            }
+            Expr::Empty
+            | Expr::Start
+            | Expr::End
+            | Expr::And(_)
+            | Expr::Not(_)
+            | Expr::Tolerated(_)
+            | Expr::Late(_) => Depends::Itself(true),
             Expr::Space | Expr::Until(_) | Expr::UntilMarker(_) | Expr::StringBody(_) | Expr::StringLine(_) => {
                 Depends::Itself(true)
             }

@@ -108,9 +108,13 @@ impl Reader<'_> {
             return Err(not_old("the format is too large"));
         }
         match self.format.get(id) {
-            Expr::Empty | Expr::Start | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => {
-                Ok(vec![Structure::default()])
-            }
+            Expr::Empty
+            | Expr::Start
+            | Expr::End
+            | Expr::And(_)
+            | Expr::Not(_)
+            | Expr::Tolerated(_)
+            | Expr::Late(_) => Ok(vec![Structure::default()]),
             Expr::Space => {
                 self.spaces = true;
                 Ok(vec![Structure::default()])

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fmt::{self, Write};
 
-use smol_str::{SmolStr, format_smolstr};
+use smol_str::SmolStr;
 
 use crate::text::gbnf;
 use chatparse_base::Result;
@@ -169,20 +169,21 @@ impl Rule {
             (Rule::Blank(_), Spacing::Fixed { .. }) => Rule::Empty,
             (Rule::Sequence(parts), _) => {
                 let mut all: Vec<Rule> = Vec::with_capacity(parts.len());
+                let mut add = |part| match (all.last_mut(), part) {
+                    (_, Rule::Empty) => {}
+                    (Some(Rule::Literal(before)), Rule::Literal(text)) => {
+                        *before = SmolStr::from_iter([before.as_str(), &text])
+                    }
+                    (_, part) => all.push(part),
+                };
                 for part in parts {
                     let part = match part.spaced(spacing) {
                         Rule::Group(body, _) if matches!(*body, Rule::Sequence(_)) => *body,
                         part => part,
                     };
-                    let more = if let Rule::Sequence(more) = part { more } else { vec![part] };
-                    for part in more {
-                        match (all.last_mut(), part) {
-                            (_, Rule::Empty) => {}
-                            (Some(Rule::Literal(before)), Rule::Literal(text)) => {
-                                *before = format_smolstr!("{before}{text}")
-                            }
-                            (_, part) => all.push(part),
-                        }
+                    match part {
+                        Rule::Sequence(more) => more.into_iter().for_each(&mut add),
+                        part => add(part),
                     }
                 }
                 Rule::joined(all)

@@ -44,7 +44,20 @@ pub(crate) fn of_json(json: &Json, labels: Option<&Labels>) -> Result<(Value, us
 
 /// A map of texts as an item for [`list_of`]; the names must be distinct.
 pub(crate) fn of_texts(texts: &[(&str, Value)]) -> Result<(Value, usize), Error> {
-    nested_dict(texts.iter().map(|(name, text)| (Value::from(*name), text.clone())).collect(), 0, true, None)
+    of_pairs(texts.iter().map(|(name, text)| Ok((*name, (text.clone(), 0)))))
+}
+
+/// Values with distinct names as an item for [`list_of`], or as one of these values.
+pub(crate) fn of_pairs<'n>(
+    named: impl Iterator<Item = Result<(&'n str, (Value, usize)), Error>>,
+) -> Result<(Value, usize), Error> {
+    let (mut pairs, mut below) = (Vec::with_capacity(4), 0);
+    for one in named {
+        let (name, (value, levels)) = one?;
+        below = below.max(levels);
+        pairs.push((Value::from(name), value));
+    }
+    nested_dict(pairs, below, true, None)
 }
 
 /// A value and its depth. `inside`: a container is inside of another one.

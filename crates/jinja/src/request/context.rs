@@ -124,7 +124,7 @@ pub(crate) fn conversation<'c>(
     let tokens = [("bos_token", bos), ("eos_token", eos)].into_iter().filter(|(_, text)| !is_plain || !text.is_empty());
     set.extend(tokens.map(|(name, text)| (name, Value::from(text))));
     if is_plain || !conversation.tools.is_null() {
-        set.push(("tools", from_json(&conversation.tools)?));
+        set.push(("tools", conversation.tools.value(labels)?));
     }
     for (name, value) in &conversation.extra {
         set.push((name, from_json(value)?));

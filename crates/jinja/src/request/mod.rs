@@ -8,3 +8,4 @@ pub(crate) mod offered;
 pub(crate) mod plain;
 pub(crate) mod prepare;
 pub(crate) mod roles;
+pub(crate) mod tools;

@@ -23,7 +23,7 @@ pub fn plain(
     extra.entry("documents").or_insert_with(|| Value::clone(&given.documents));
     let conversation = Conversation {
         messages: with_reasoning(&given.messages).into(),
-        tools: Arc::clone(&given.tools),
+        tools: Arc::clone(&given.tools).into(),
         enable_thinking: request.enable_thinking,
         add_generation_prompt: request.add_generation_prompt,
         plain: true,

@@ -1,7 +1,6 @@
 //! Converts a request to the conversation of a render, with messages in the form that the template takes. Follows llama.cpp.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use minijinja::value::Value as Engine;
 use serde_json::Value;
@@ -9,11 +8,12 @@ use serde_json::Value;
 use crate::probe::caps::{Form, reads_field};
 use crate::request::media;
 use crate::request::messages::{Messages, Shown};
+use crate::request::tools::Tools;
 use crate::{Conversation, Template, system_clock};
 use chatparse_base::{Error, Result, number};
 use chatparse_message::{
-    Compat, Continuation, MalformedArguments, Media, Message, REASONING, Request, THINKING, TOOL_REFERENCE, Tool,
-    ToolChoice, text_part, thinking_part,
+    Compat, Continuation, MalformedArguments, Media, Message, REASONING, Request, THINKING, TOOL_REFERENCE, ToolChoice,
+    text_part, thinking_part,
 };
 
 /// A request, converted for rendering.
@@ -142,7 +142,7 @@ pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
     }
     let conversation = Conversation {
         messages: Messages::new(messages),
-        tools: Arc::new(tools_json(&request.tools)),
+        tools: Tools::Own(request.tools.as_slice().into()),
         enable_thinking: request.enable_thinking,
         add_generation_prompt: request.add_generation_prompt && !continues,
         plain: false,
@@ -168,10 +168,6 @@ pub fn resolve(continuation: Continuation, last: Option<&Message>) -> Continuati
         (Continuation::Auto, _) => Continuation::Content,
         (continuation, _) => continuation,
     }
-}
-
-fn tools_json(tools: &[Tool]) -> Value {
-    if tools.is_empty() { Value::Null } else { tools.iter().map(Tool::to_json).collect() }
 }
 
 /// The fields of a message that consists of texts, if the template takes them unchanged: equal to the result of

@@ -1,7 +1,7 @@
 //! A builder for formats: expressions with their tags, and fragments that several formats share.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Deref;
 
@@ -15,6 +15,7 @@ use chatparse_peg::{Arena, Builder, ExprId, Notation, Parts, Spacing};
 
 use super::FormatSpec;
 use super::accounts;
+use super::late::{Late, Want};
 use super::tag::Tag;
 
 /// A [`Builder`] with functions for the parts of a message.
@@ -35,6 +36,10 @@ pub struct FormatBuilder {
     pub dialect: Option<usize>,
     /// Texts of the template that are expressions already.
     texts: RefCell<HashMap<SmolStr, ExprId>>,
+    /// Which calls are built.
+    pub late: Late,
+    /// The tool of the call that is built, by its place.
+    tool: Cell<Option<usize>>,
 }
 
 impl From<Builder> for FormatBuilder {
@@ -129,8 +134,18 @@ impl FormatBuilder {
         self.builder.is_defined(&self.rule_name(name.into()))
     }
 
-    /// Returns the arena with this root, and leaves the builder empty.
+    /// What of a call is built only where an output has it: what `make` makes, or the number of its part.
+    pub fn late(&self, make: impl FnOnce() -> ExprId) -> ExprId {
+        let Some(part) = self.tool.get().and_then(|tool| self.late.part(tool)) else { return make() };
+        if self.late.want == Want::Part(part) {
+            self.late.found.set(Some(make()));
+        }
+        self.builder.late(part)
+    }
+
+    /// Returns the arena with this root, or that of the wanted part, and leaves the builder empty.
     pub fn finish(&self, root: ExprId) -> Arena {
+        let root = self.late.found.take().unwrap_or(root);
         let arena = self.builder.finish(root);
         debug_assert_eq!(accounts::unbooked(&arena), None, "text that is in no field of the message");
         arena
@@ -565,7 +580,14 @@ impl FormatBuilder {
 
     /// A call of one of these tools, with a rule for each, whose name begins with `rule`.
     pub fn known_tool(&self, rule: &str, tools: &[Tool], call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
-        self.choice(tools.iter().map(|tool| self.rule(format!("{rule}-{}", tool.name), call(tool))).collect::<Vec<_>>())
+        let wanted = tools.iter().enumerate().filter(|(place, _)| self.late.wants(*place));
+        let calls = wanted.map(|(place, tool)| {
+            self.tool.set(Some(place));
+            let call = call(tool);
+            self.tool.set(None);
+            self.rule(format!("{rule}-{}", tool.name), call)
+        });
+        self.choice(calls.collect::<Vec<_>>())
     }
 
     /// Like `known_tool`, and also calls of tools that are not offered, unless these are to be content. For formats that

@@ -10,6 +10,7 @@ use super::accounts;
 use super::builder::FormatBuilder;
 use super::calls::learnt as calls;
 use super::glue::{any_space, begins_token, behind_json, glue, is_strong, split_space};
+use super::late::{Late, Want};
 use super::thought::Thought;
 use super::wrappers::is_marker;
 use super::{Begun, Constraint, Delimiter, Format, FormatSpec, Thinking};
@@ -63,11 +64,12 @@ impl Tolerances {
 }
 
 /// The format of a template that writes turns like this, for one request. `layout` is the view of the turn with thinking on.
-pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &FormatSpec) -> Format {
+pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &FormatSpec, want: Want) -> Format {
     let mut p = FormatBuilder::writing(tolerances.spellings, tolerances.entities, spec);
     p.raw_lines = turn.raw_lines;
     p.faithful = spec.is_faithful();
     p.set_spacing(spec.spacing(turn.spacing));
+    p.late = Late::of(turn, spec.tools(), want);
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
     let opening = spec.front();
     let mut thought = Thought::of(turn, layout, opening);
@@ -86,6 +88,7 @@ pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &
         thinking: Thinking::of_layout(layout),
         delimiters: Delimiter::of_layout(layout),
         call_keys: turn.call_keys(),
+        parts: Some((p.late.count(), p.late.widest(spec.tools()))).filter(|(count, _)| *count > 0),
         ..Format::default()
     }
 }

@@ -16,6 +16,7 @@ mod builder;
 pub mod calls;
 mod glue;
 mod harmony;
+pub mod late;
 pub mod learnt;
 pub mod model;
 pub mod prompt;
@@ -249,6 +250,8 @@ pub struct Format {
     pub delimiters: Vec<Delimiter>,
     /// The keys of the name and of the arguments, if calls are JSON objects.
     pub call_keys: Option<[String; 2]>,
+    /// The parts of the output that are built late: how many, and how wide. None: there are none.
+    pub parts: Option<(u32, u32)>,
 }
 
 impl Format {
@@ -271,6 +274,7 @@ impl Default for Format {
             thinking: None,
             delimiters: Vec::new(),
             call_keys: None,
+            parts: None,
         }
     }
 }

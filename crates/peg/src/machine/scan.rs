@@ -94,9 +94,10 @@ impl Machine {
     pub(super) fn until(&mut self, output: &[u8], index: u32, eof: Eof) -> Flow {
         let len = output.len();
         let from = self.pos;
+        let markers = u64::from(self.part) << 32 | u64::from(index);
         // Earlier instructions may have searched this text for the same markers.
         if from + LONG_SEARCH < self.furthest
-            && let Some(to) = self.searches.known(index, from)
+            && let Some(to) = self.searches.known(markers, from)
         {
             self.pos = to;
             // Nothing was scanned again.
@@ -130,7 +131,7 @@ impl Machine {
             self.searches.begun = Some(begun);
             return Flow::Wait(to);
         }
-        self.searches.note(index, begun, to);
+        self.searches.note(markers, begun, to);
         self.ip += 1;
         Flow::Go
     }
@@ -143,22 +144,22 @@ const LONG_SEARCH: usize = 64;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Searches {
     /// For each: the markers, where the search began, and the end of the text without any of them.
-    last: [(u32, usize, usize); 8],
+    last: [(u64, usize, usize); 8],
     next: usize,
     /// Where the search began that is waiting for more output.
     begun: Option<usize>,
 }
 
 impl Searches {
-    fn known(&self, index: u32, from: usize) -> Option<usize> {
-        let covers = |search: &&(u32, usize, usize)| search.0 == index && (search.1..search.2).contains(&from);
+    fn known(&self, markers: u64, from: usize) -> Option<usize> {
+        let covers = |search: &&(u64, usize, usize)| search.0 == markers && (search.1..search.2).contains(&from);
         self.last.iter().find(covers).map(|search| search.2)
     }
 
-    fn note(&mut self, index: u32, from: usize, to: usize) {
+    fn note(&mut self, markers: u64, from: usize, to: usize) {
         if to - from >= LONG_SEARCH {
-            let same = self.last.iter().position(|search| search.0 == index);
-            self.last[same.unwrap_or(self.next)] = (index, from, to);
+            let same = self.last.iter().position(|search| search.0 == markers);
+            self.last[same.unwrap_or(self.next)] = (markers, from, to);
             self.next = if same.is_some() { self.next } else { (self.next + 1) % self.last.len() };
         }
     }

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::output::Channel;
 use crate::report::CallOrigin;
+use chatparse_learn::format::late::{Parts, Want};
 use chatparse_message::{BareCalls, CallsInReasoning, Dialects, Leniency, NearlyJson, Tool};
 use chatparse_peg::{self as peg, Arena, Program, lossy};
 use dialects::Seen;
@@ -27,7 +28,10 @@ const PROGRAMS: usize = 16;
 /// What a parser needs to read calls outside of its format. Programs are compiled on first use.
 #[derive(Debug)]
 pub struct FallbackConfig {
+    /// The format as it is compiled.
     format: Arc<Arena>,
+    /// What builds all of it, if the format that is compiled lacks parts; and all of it, since it was first asked for.
+    parts: Option<(Parts, OnceLock<Arc<Arena>>)>,
     /// The tools that are offered. If empty, the parser searches for no calls.
     pub tools: Vec<Tool>,
     /// The keys of the name and of the arguments in the format's calls, if those are JSON objects.
@@ -58,6 +62,7 @@ impl FallbackConfig {
         ends.retain(|end| !end.trim().is_empty());
         FallbackConfig {
             format,
+            parts: None,
             tools,
             call_keys,
             leniency,
@@ -69,8 +74,23 @@ impl FallbackConfig {
         }
     }
 
+    /// The same, for a format that lacks these parts.
+    pub fn with_parts(self, parts: Parts) -> Self {
+        FallbackConfig { parts: Some((parts, OnceLock::new())), ..self }
+    }
+
     /// The format.
     pub fn format(&self) -> &Arc<Arena> {
+        let Some((parts, whole)) = &self.parts else { return &self.format };
+        if whole.get().is_none() {
+            let made = Arc::new((parts.make)(Want::Whole));
+            let _ = whole.set(made);
+        }
+        whole.get().unwrap_or(&self.format)
+    }
+
+    /// The format as it is compiled: it may lack what calls have behind their heads.
+    pub fn compiled(&self) -> &Arc<Arena> {
         &self.format
     }
 
@@ -84,7 +104,8 @@ impl FallbackConfig {
         let scouts = self.scouts.iter().filter_map(|cell| cell.get()?.as_ref());
         let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         let programs = programs.iter().map(|(.., program)| program.bytes());
-        scouts.map(|scout| scout.bytes()).chain(programs).sum()
+        let whole = self.parts.as_ref().and_then(|(_, whole)| whole.get()).map(|whole| whole.bytes());
+        scouts.map(|scout| scout.bytes()).chain(programs).chain(whole).sum()
     }
 
     /// The program for calls in `scope`, of dialects with markers those that were seen; `None` if there are no calls to search

@@ -160,7 +160,8 @@ pub(super) enum Sight {
 
 /// Text that may contain calls. Those of the format are read too; of dialects with markers, those that were seen.
 pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen) -> Arena {
-    let FallbackConfig { format, tools, call_keys, leniency, ends, .. } = config;
+    let FallbackConfig { tools, call_keys, leniency, ends, .. } = config;
+    let format = config.format();
     let (leniency, offer) = (*leniency, Offer { tools, keys: call_keys.as_ref(), unknown: false });
     let mut p = FormatBuilder::extending(Arena::clone(format));
     p.mends = config.mends();

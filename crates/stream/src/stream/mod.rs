@@ -111,7 +111,7 @@ impl Parser {
     /// The tagged parts of [`Parser::tree`] for the same text, as a message. `None` if the text does not match.
     pub fn tagged(&self, text: &[u8], from: usize, cut: bool) -> Option<Ended> {
         let config = FallbackConfig::new(
-            Arc::clone(self.fallback().format()),
+            Arc::clone(self.fallback().compiled()),
             Vec::new(),
             None,
             Leniency::default(),

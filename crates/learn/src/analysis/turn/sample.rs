@@ -138,7 +138,7 @@ fn render(
     let conversation = Conversation {
         plain: false,
         messages: messages.into(),
-        tools: Arc::clone(tools),
+        tools: Arc::clone(tools).into(),
         enable_thinking,
         add_generation_prompt,
         extra: template.variables().clone(),

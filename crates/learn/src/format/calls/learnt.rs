@@ -366,8 +366,11 @@ impl Call<'_> {
         let head = p.atomic(p.sequence(parts));
         let markup = if shared.is_blank() { p.empty() } else { p.markup_ends() };
         let taken = if shared.is_blank() { Glue::default() } else { shared };
-        let ways = tails.iter().map(|tail| self.tail(tail, &taken));
-        let call = p.sequence([head, markup, p.choice(ways.chain(ending).collect::<Vec<_>>())]);
+        let ways = || {
+            let ways = tails.iter().map(|tail| self.tail(tail, &taken));
+            p.choice(ways.chain(ending).collect::<Vec<_>>())
+        };
+        let call = p.sequence([head, markup, p.late(ways)]);
         p.choice([call].into_iter().chain(unquoted))
     }
 

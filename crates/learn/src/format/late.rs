@@ -1,0 +1,129 @@
+//! Formats for many tools, of which an output calls a few: what a call has behind its head is built where an output has it.
+//!
+//! The same code builds all of a format, the format without those parts, and one of the parts: so they have the same expressions. A part
+//! has a number: the place of its tool, and which of the tool's calls it is.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::analysis::turn::{CallPiece, Glue, GluePiece, TurnFormat};
+use chatparse_base::limits;
+use chatparse_message::Tool;
+use chatparse_peg::{Arena, ExprId};
+
+/// What of a format is built.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Want {
+    /// All of it.
+    #[default]
+    Whole,
+    /// All but parts that are built late, if there are many tools.
+    Late,
+    /// One of these.
+    Part(u32),
+}
+
+/// How a format's parts that are built late, and all of it, are built.
+#[derive(Clone)]
+pub struct Parts {
+    /// How many there are.
+    pub count: u32,
+    /// The most alternatives of their choices.
+    pub widest: u32,
+    /// Builds what is wanted.
+    pub make: Arc<dyn Fn(Want) -> Arena + Send + Sync>,
+}
+
+impl fmt::Debug for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} parts", self.count)
+    }
+}
+
+/// Which calls of a format are built, and which of them are parts.
+#[derive(Default)]
+pub struct Late {
+    pub(super) want: Want,
+    /// For each tool, whether its calls are parts; empty without parts.
+    tools: Vec<bool>,
+    /// For each tool, how many calls of it there are so far.
+    calls: RefCell<Vec<u32>>,
+    /// The wanted part.
+    pub(super) found: Cell<Option<ExprId>>,
+}
+
+impl Late {
+    /// The calls of these tools in a turn like this. The first tool's are no parts: what all calls have in common is found there.
+    pub fn of(turn: &TurnFormat, tools: &[Tool], want: Want) -> Late {
+        let many = (limits::LATE_TOOLS..=limits::MOST_LATE_TOOLS).contains(&tools.len());
+        if want == Want::Whole || !many || repeats_names(turn) {
+            return Late::default();
+        }
+        let is_late = |tool: &Tool| weigh(&tool.parameters).is_some();
+        let is_late = tools.iter().enumerate().map(|(place, tool)| place > 0 && is_late(tool)).collect();
+        Late { want, tools: is_late, calls: RefCell::new(vec![0; tools.len()]), found: Cell::default() }
+    }
+
+    /// Whether the calls of the tool at this place are built.
+    pub(super) fn wants(&self, place: usize) -> bool {
+        !matches!(self.want, Want::Part(part) if part as usize % self.tools.len().max(1) != place)
+    }
+
+    /// The number of the next call of the tool at this place, if it is a part. A machine has two bytes for it, and a value for no part.
+    pub(super) fn part(&self, place: usize) -> Option<u32> {
+        self.tools.get(place).filter(|is_late| **is_late)?;
+        let mut calls = self.calls.borrow_mut();
+        let number = place + calls[place] as usize * calls.len();
+        calls[place] += 1;
+        u16::try_from(number).ok().filter(|number| *number < u16::MAX).map(u32::from)
+    }
+
+    /// How many parts there are.
+    pub fn count(&self) -> u32 {
+        let most = self.calls.borrow().iter().max().copied().unwrap_or_default();
+        most * self.tools.len() as u32
+    }
+
+    /// More alternatives than a choice of these tools' parts has.
+    pub fn widest(&self, tools: &[Tool]) -> u32 {
+        let late = tools.iter().zip(&self.tools).filter(|(_, is_late)| **is_late);
+        late.filter_map(|(tool, _)| weigh(&tool.parameters)).max().unwrap_or_default()
+    }
+}
+
+/// Whether calls have the tool's name beside its own place: then the markers that end them are not those of the first tool.
+fn repeats_names(turn: &TurnFormat) -> bool {
+    let repeats = |glue: &Glue| glue.pieces().any(|piece| piece == GluePiece::Name);
+    turn.edges.iter().any(|edge| repeats(&edge.glue))
+        || turn.calls.iter().any(|form| {
+            let pieces = form.pieces.iter().any(|piece| match piece {
+                CallPiece::Glue(glue) => repeats(glue),
+                CallPiece::NamedId { .. } => true,
+                CallPiece::Members(members) => {
+                    let slots = members.slots.iter().flat_map(|(_, slot)| [&slot.before, &slot.open, &slot.close]);
+                    slots.chain([&members.first, &members.next]).any(repeats)
+                }
+                _ => false,
+            });
+            pieces || repeats(&form.close)
+        })
+}
+
+/// The number of values in a schema; `None` if it is large, or may be larger than it looks.
+fn weigh(schema: &Value) -> Option<u32> {
+    fn count(value: &Value, left: u32) -> Option<u32> {
+        let left = left.checked_sub(1)?;
+        match value {
+            Value::Array(items) => items.iter().try_fold(left, |left, item| count(item, left)),
+            Value::Object(members) => members.iter().try_fold(left, |left, (key, value)| match &**key {
+                "$ref" | "$dynamicRef" | "$recursiveRef" => None,
+                _ => count(value, left),
+            }),
+            _ => Some(left),
+        }
+    }
+    count(schema, limits::LATE_TOOL_VALUES).map(|left| limits::LATE_TOOL_VALUES - left)
+}
