@@ -8,6 +8,7 @@ mod broken;
 #[path = "../properties/cases/choices.rs"]
 #[allow(dead_code, reason = "the properties of random input use the rest")]
 mod choices;
+mod closed;
 mod declared;
 mod drafted;
 mod fitting;
@@ -187,6 +188,20 @@ fn what_must_come_next_is_what_is_written() {
         // The calls of this test have short values, and each argument may be left out.
         assert!(*median >= 50, "{shares:?}");
     }
+}
+
+#[test]
+fn an_output_that_is_cut_is_closed_or_the_reason_is_told() {
+    let counts = std::sync::Mutex::new([0; 3]);
+    run_with_builtin(|written| {
+        let (wrong, found) = closed::check(written);
+        let mut counts = counts.lock().expect("no test panics in it");
+        counts.iter_mut().zip(found).for_each(|(all, one)| *all += one);
+        (wrong, found[0])
+    });
+    let [all, closed, outside] = counts.into_inner().expect("no test panics in it");
+    println!("{closed} of {all} cuts are closed; {outside} are no beginnings of what the grammar allows");
+    assert!(100 * outside <= 2 * all);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::fallback::FallbackConfig;
 use chatparse_base::{Error, Result, number};
-use chatparse_grammar::{self as grammar, Grammar};
+use chatparse_grammar::{self as grammar, Begins, Grammar, Matcher};
 use chatparse_message::{GrammarStyle, Leniency, Tool};
 use chatparse_peg::{self as peg, Arena, Budget, Program, TagId, Tree, TreeParser};
 
@@ -20,6 +20,8 @@ pub struct Parser {
     fallback: Arc<FallbackConfig>,
     /// Compiled on first use, because few callers need trees.
     trees: Arc<OnceLock<TreeParser>>,
+    /// Built on first use, because few hosts ask what may follow.
+    matcher: Arc<OnceLock<Matcher>>,
 }
 
 /// The JSON form of a parser.
@@ -69,7 +71,7 @@ impl Parser {
     ) -> Result<Self> {
         let program = Arc::new(peg::compile(&format)?);
         let fallback = Arc::new(FallbackConfig::new(Arc::new(format), tools, call_keys, leniency, ends));
-        Ok(Parser { program, prefill: prefill.into(), fallback, trees: Arc::default() })
+        Ok(Parser { program, prefill: prefill.into(), fallback, trees: Arc::default(), matcher: Arc::default() })
     }
 
     /// The compiled format. It reads the prefill, too.
@@ -144,6 +146,19 @@ impl Parser {
     /// Like [`Parser::grammar`], with schemas in this style.
     pub fn grammar_in(&self, lazy: bool, style: GrammarStyle) -> Grammar {
         grammar::from_arena(self.fallback.format(), lazy, style)
+    }
+
+    /// The grammar of the output, as a machine at its first byte: all that the format is, also where a request's grammar is lazy. Built by
+    /// the first call.
+    ///
+    /// # Errors
+    /// As [`Grammar::matcher`].
+    pub fn matcher(&self) -> Result<Matcher> {
+        if let Some(matcher) = self.matcher.get() {
+            return Ok(matcher.clone());
+        }
+        let matcher = self.grammar(false).matcher(Begins::Behind(&self.prefill))?;
+        Ok(self.matcher.get_or_init(|| matcher).clone())
     }
 
     /// The parser as a text for [`Parser::from_text`], also in another process with the same library version.

@@ -32,7 +32,7 @@ pub struct Ended {
     /// The output behind the format; the range's end is where the parser's budget was used up.
     left: Option<Range<usize>>,
     limit: Option<Range<usize>>,
-    reasoning: Option<Range<usize>>,
+    pub(super) reasoning: Option<Range<usize>>,
     /// The calls without an end that are not calls of the message, as the request asks.
     settled: Vec<Range<usize>>,
     config: Arc<FallbackConfig>,

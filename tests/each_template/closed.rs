@@ -1,0 +1,58 @@
+//! An output that is cut anywhere is closed, with the values that it has, or the reason is told.
+
+use super::written::Written;
+use chatparse::{Status, Stream};
+use serde_json::Value;
+
+/// What is wrong, and how many cuts there are, and of those: closed, and where the grammar has not what the template writes.
+pub fn check(written: &Written) -> (Vec<String>, [usize; 3]) {
+    let (mut wrong, mut counts) = (Vec::new(), [0; 3]);
+    let output = written.output.as_bytes();
+    let parser = &written.params.parser;
+    let mut stream = Stream::new(parser);
+    for at in 0..=output.len() {
+        counts[0] += 1;
+        let closing = stream.close();
+        let state = stream.state();
+        let mut told = |what: &str| {
+            if wrong.len() > 1 {
+                return;
+            }
+            let (before, behind) = (output[..at].escape_ascii(), output[at..].escape_ascii());
+            wrong.push(format!(
+                "{what}: {before} | {behind}\n{:?} {closing:?} {state:?}",
+                closing.text.escape_ascii().to_string()
+            ));
+        };
+        // What must come next is not made up.
+        let mut matcher = parser.matcher().unwrap();
+        let _ = matcher.feed(&output[..at]);
+        let forced = matcher.forced().len().min(closing.text.len());
+        let (partial, _) = parser.parse(&[&output[..at], &closing.text[..forced]].concat(), true, false).unwrap();
+        match closing.complete {
+            true => {
+                counts[1] += 1;
+                let (message, status) = parser.parse(&[&output[..at], &closing.text].concat(), false, false).unwrap();
+                let same = message.tool_calls.len() == partial.tool_calls.len()
+                    && message.content.trim().starts_with(partial.content.trim())
+                    && message.reasoning_content.trim().starts_with(partial.reasoning_content.trim());
+                let calls = message.tool_calls.iter().zip(&partial.tool_calls);
+                let mut values = calls.map(|(now, before)| {
+                    let arguments = now.arguments.strip_prefix(&*before.arguments);
+                    now.name == before.name
+                        && serde_json::from_str::<Value>(&now.arguments).is_ok()
+                        && arguments
+                            .is_some_and(|rest| rest.chars().all(|c| "\"}] \n".contains(c)) || !closing.text.is_empty())
+                });
+                if status != Status::Complete || !same || !values.all(|same| same) {
+                    told(&format!("{status:?}, {:?}, {:?}", partial, message));
+                }
+            }
+            false if closing.reason.is_empty() => told("no reason"),
+            false if closing.reason.contains("format") => told("no end"),
+            false => counts[2] += usize::from(closing.reason.contains("grammar")),
+        }
+        let _ = stream.feed(&output[at..output.len().min(at + 1)]);
+    }
+    (wrong, counts)
+}
