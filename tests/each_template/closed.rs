@@ -1,6 +1,7 @@
 //! An output that is cut anywhere is closed, with the values that it has, or the reason is told.
 
 use super::written::Written;
+use chatparse::grammar::{Dialect, Recogniser};
 use chatparse::{Status, Stream};
 use serde_json::Value;
 
@@ -19,20 +20,19 @@ pub fn check(written: &Written) -> (Vec<String>, [usize; 3]) {
                 return;
             }
             let (before, behind) = (output[..at].escape_ascii(), output[at..].escape_ascii());
-            wrong.push(format!(
-                "{what}: {before} | {behind}\n{:?} {closing:?} {state:?}",
-                closing.text.escape_ascii().to_string()
-            ));
+            wrong.push(format!("{what}: {before} | {behind}\n{closing:?} {state:?}"));
         };
         // What must come next is not made up.
         let mut matcher = parser.matcher().unwrap();
         let _ = matcher.feed(&output[..at]);
         let forced = matcher.forced().len().min(closing.text.len());
-        let (partial, _) = parser.parse(&[&output[..at], &closing.text[..forced]].concat(), true, false).unwrap();
+        let (partial, _) =
+            parser.parse(&[&output[..at], &closing.text.as_bytes()[..forced]].concat(), true, false).unwrap();
         match closing.complete {
             true => {
                 counts[1] += 1;
-                let (message, status) = parser.parse(&[&output[..at], &closing.text].concat(), false, false).unwrap();
+                let (message, status) =
+                    parser.parse(&[&output[..at], closing.text.as_bytes()].concat(), false, false).unwrap();
                 let same = message.tool_calls.len() == partial.tool_calls.len()
                     && message.content.trim().starts_with(partial.content.trim())
                     && message.reasoning_content.trim().starts_with(partial.reasoning_content.trim());
@@ -53,6 +53,53 @@ pub fn check(written: &Written) -> (Vec<String>, [usize; 3]) {
             false => counts[2] += usize::from(closing.reason.contains("grammar")),
         }
         let _ = stream.feed(&output[at..output.len().min(at + 1)]);
+    }
+    (wrong, counts)
+}
+
+/// The grammar of what may follow takes the rest, at each cut, and nothing that is written wrongly. What is wrong, and how many cuts
+/// there are, and how many damaged rests it took that the whole grammar does not take.
+pub fn check_rest(written: &Written) -> (Vec<String>, [usize; 2]) {
+    let (mut wrong, mut counts) = (Vec::new(), [0; 2]);
+    let mut matcher = written.params.matcher().unwrap();
+    let output = written.output[..written.end()].trim_end();
+    let mut whole = matcher.clone();
+    let taken = whole.feed(output.as_bytes()).unwrap();
+    let output = &output[..(0..=taken).rev().find(|at| output.is_char_boundary(*at)).unwrap()];
+    let ends = {
+        let mut whole = matcher.clone();
+        whole.feed(output.as_bytes()).unwrap();
+        whole.may_end()
+    };
+    let cuts: Vec<usize> =
+        (0..=20).map(|cut| cut * output.len() / 20).filter(|at| output.is_char_boundary(*at)).collect();
+    let mut from = 0;
+    for at in cuts {
+        matcher.feed(&output.as_bytes()[from..at]).unwrap();
+        from = at;
+        counts[0] += 1;
+        let told = |what: &str| format!("{what}: {:?} | {:?}", &output[..at], &output[at..]);
+        let grammar = matcher.grammar(Dialect::PortableGbnf).unwrap().text;
+        let rest = match Recogniser::new(&grammar) {
+            Ok(rest) => rest,
+            Err(error) => {
+                wrong.push(told(&format!("{error}\n{grammar}")));
+                continue;
+            }
+        };
+        let text = &output[at..];
+        if !rest.prefix(text) || ends != rest.accepts(text) {
+            wrong.push(told(&format!("not taken, {ends}\n{grammar}")));
+        }
+        for (place, c) in text.char_indices().step_by(7) {
+            let damaged =
+                format!("{}{}{}", &text[..place], if c == '~' { '^' } else { '~' }, &text[place + c.len_utf8()..]);
+            if rest.prefix(&damaged) != matcher.can(damaged.as_bytes()) {
+                counts[1] += 1;
+                wrong.push(told(&format!("{damaged}: not as the whole\n{grammar}")));
+            }
+        }
+        wrong.truncate(2);
     }
     (wrong, counts)
 }

@@ -205,6 +205,14 @@ fn an_output_that_is_cut_is_closed_or_the_reason_is_told() {
 }
 
 #[test]
+fn the_grammar_of_the_rest_takes_the_rest() {
+    run_with_builtin(|written| {
+        let (wrong, counts) = closed::check_rest(written);
+        (wrong, counts[0])
+    });
+}
+
+#[test]
 fn a_text_part_is_rendered_as_the_text() {
     each(parts::check);
 }

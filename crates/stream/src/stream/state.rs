@@ -4,6 +4,8 @@
 //! closes an output with is read by a copy of the parse. So the closing text is right by construction, and what it would add to the
 //! message beside ends, a value that only a model can choose, shows in the message.
 
+use serde_json::{Value, json};
+
 use super::{Ended, Stream, parsed};
 use crate::report::Status;
 use chatparse_base::{Error, Result};
@@ -66,9 +68,9 @@ pub struct StreamState {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Closing {
-    /// Bytes that close what is open, as the model writes them. If the output is not complete behind them, they go as far as nothing has to be
+    /// A text that closes what is open, as the model writes it. If the output is not complete behind them, they go as far as nothing has to be
     /// chosen: out of the reasoning, or up to the value that is missing.
-    pub text: Vec<u8>,
+    pub text: String,
     /// Whether the output is complete behind the text, with the same values as before.
     pub complete: bool,
     /// The values that only the model can choose: required arguments, and those that have begun and are not whole.
@@ -112,7 +114,7 @@ impl Stream {
     /// let state = stream.state();
     /// assert_eq!((state.part, &*state.tool, &*state.pointer, state.in_string), (OpenPart::Value, "weather", "/city", true));
     /// let closing = stream.close();
-    /// assert_eq!(String::from_utf8_lossy(&closing.text), "\"}}\n</tool_call>");
+    /// assert_eq!(closing.text, "\"}}\n</tool_call>");
     /// assert!(closing.complete);
     /// # Ok::<(), chatparse::Error>(())
     /// ```
@@ -179,21 +181,23 @@ impl Stream {
         let matcher = match self.matcher_here() {
             Ok(matcher) => matcher,
             // The token that ends a turn is in few grammars.
-            Err(_) if !given.ends_in_call() && ends(&[]).is_some() => return Closing::of(Vec::new()),
+            Err(_) if !given.ends_in_call() && ends(b"").is_some() => return Closing::of(String::new()),
             Err(error) => return Closing::refused(error.message()),
         };
         // What must come next is not made up.
         let forced = matcher.forced().len();
-        let mut found: Option<(Vec<u8>, Vec<Missing>, Ended, Known<'_>)> = None;
-        for text in matcher.closings() {
-            let Some(whole) = ends(&text) else { continue };
+        let mut found: Option<(String, Vec<Missing>, Ended, Known<'_>)> = None;
+        // One that is no text ends a character, which only the model can choose.
+        for text in matcher.closings().into_iter().flat_map(String::from_utf8) {
+            let Some(whole) = ends(text.as_bytes()) else { continue };
             if text.is_empty() {
                 return Closing::of(text);
             }
             let forced = forced.min(text.len());
             let length = self.written_length() + forced;
-            let before = Known { given: &given.message.tool_calls, ended: self.with(&text[..forced], true), length };
-            match before.made_up(&whole, &text[forced..]) {
+            let before =
+                Known { given: &given.message.tool_calls, ended: self.with(&text.as_bytes()[..forced], true), length };
+            match before.made_up(&whole, &text.as_bytes()[forced..]) {
                 None => return Closing::of(text),
                 Some(missing) if found.is_none() => found = Some((text, missing, whole, before)),
                 Some(_) => {}
@@ -205,6 +209,7 @@ impl Stream {
         let forced = forced.min(text.len());
         let reason = reason(&missing, &before.ended, &whole);
         // Up to where nothing is made up.
+        let text = text.as_bytes();
         let fits = |to: &usize| before.made_up(&self.with(&text[..*to], true), &text[forced..]).is_none();
         let mut end = last_that(forced, text.len(), fits);
         let thinks = |to: &usize| self.with(&text[..*to], true).reasoning.is_some();
@@ -215,7 +220,7 @@ impl Stream {
             let _ = matcher.feed(&text[..out]);
             end = (out + matcher.forced().len()).min(end);
         }
-        Closing { text: text[..end].to_vec(), complete: false, missing, reason }
+        Closing { text: String::from_utf8_lossy(&text[..end]).into_owned(), complete: false, missing, reason }
     }
 
     fn written_length(&self) -> usize {
@@ -255,8 +260,27 @@ impl Stream {
     }
 }
 
+impl StreamState {
+    /// As one JSON object, with the fields' names.
+    pub fn to_json(&self) -> Value {
+        let StreamState { part, call, tool, pointer, in_string, left_at } = self;
+        let part = part.name();
+        json!({"part": part, "call": call, "tool": tool, "pointer": pointer, "in_string": in_string, "left_at": left_at})
+    }
+}
+
 impl Closing {
-    fn of(text: Vec<u8>) -> Closing {
+    /// As one JSON object, with the fields' names.
+    pub fn to_json(&self) -> Value {
+        let missing = self
+            .missing
+            .iter()
+            .map(|Missing { tool, pointer, begun }| json!({"tool": tool, "pointer": pointer, "begun": begun}));
+        let missing: Vec<Value> = missing.collect();
+        json!({"text": self.text, "complete": self.complete, "missing": missing, "reason": self.reason})
+    }
+
+    fn of(text: String) -> Closing {
         Closing { text, complete: true, ..Closing::default() }
     }
 
