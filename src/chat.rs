@@ -357,7 +357,7 @@ impl ChatTemplate {
     /// let output = b"<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"days\": \"two\"}}\n</tool_call>";
     /// let ended = template.params(&request)?.parser.read(output, false, false)?;
     /// let retry = template.retry(&request, &ended, 0)?.unwrap();
-    /// assert_eq!(retry.tell, r#"The call of "weather" is not valid: "/days" must be an integer, not a string."#);
+    /// assert_eq!(retry.tell, r#"The call of "weather" is not valid: "/days" must be a whole number, not a string."#);
     /// assert!(!retry.params.constraint.is_lazy());
     /// # Ok::<(), chatparse::Error>(())
     /// ```

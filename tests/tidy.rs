@@ -420,13 +420,13 @@ fn families_say_why_they_stay() {
 const LINES: &[(&str, usize)] = &[
     ("crates/base", 1_600),
     ("crates/cli", 3_250),
-    ("crates/grammar", 16_650),
+    ("crates/grammar", 17_050),
     ("crates/jinja", 9_150),
     ("crates/learn", 11_750),
     ("crates/message", 2_300),
     ("crates/peg", 4_800),
-    ("crates/stream", 6_050),
-    ("src", 16_400),
+    ("crates/stream", 6_600),
+    ("src", 16_550),
 ];
 
 #[test]

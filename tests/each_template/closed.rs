@@ -28,6 +28,17 @@ pub fn check(written: &Written) -> (Vec<String>, [usize; 3]) {
         let forced = matcher.forced().len().min(closing.text.len());
         let (partial, _) =
             parser.parse(&[&output[..at], &closing.text.as_bytes()[..forced]].concat(), true, false).unwrap();
+        if !closing.complete {
+            // Up to what is missing, nothing is made up.
+            let longer = [&output[..at], closing.text.as_bytes()].concat();
+            let (longer, _) = parser.parse(&longer, true, false).unwrap();
+            let calls = longer.tool_calls.iter().zip(&partial.tool_calls);
+            let mut same =
+                calls.map(|(one, other)| one.name == other.name && one.arguments.starts_with(&other.arguments));
+            if longer.tool_calls.len() != partial.tool_calls.len() || !same.all(|same| same) {
+                told(&format!("made up: {partial:?} {longer:?}"));
+            }
+        }
         match closing.complete {
             true => {
                 counts[1] += 1;
@@ -41,8 +52,9 @@ pub fn check(written: &Written) -> (Vec<String>, [usize; 3]) {
                     let arguments = now.arguments.strip_prefix(&*before.arguments);
                     now.name == before.name
                         && serde_json::from_str::<Value>(&now.arguments).is_ok()
-                        && arguments
-                            .is_some_and(|rest| rest.chars().all(|c| "\"}] \n".contains(c)) || !closing.text.is_empty())
+                        && arguments.is_some_and(|rest| {
+                            rest.chars().all(|c| "\"{}] \n".contains(c)) || !closing.text.is_empty()
+                        })
                 });
                 if status != Status::Complete || !same || !values.all(|same| same) {
                     told(&format!("{status:?}, {:?}, {:?}", partial, message));

@@ -201,7 +201,7 @@ fn an_output_that_is_cut_is_closed_or_the_reason_is_told() {
     });
     let [all, closed, outside] = counts.into_inner().expect("no test panics in it");
     println!("{closed} of {all} cuts are closed; {outside} are no beginnings of what the grammar allows");
-    assert!(100 * outside <= 2 * all);
+    assert!(100 * outside <= 3 * all);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use chatparse_base::{Error, Result};
 use chatparse_grammar::{Dialect, Matcher, Printed};
 use chatparse_learn::format::Tag;
 use chatparse_message::{IncompleteCalls, ToolCall};
+use chatparse_peg::incomplete_tail;
 
 /// What an output is in the middle of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +86,7 @@ pub struct Closing {
 pub struct Missing {
     /// The name of the call's tool; empty for content, which a schema asks for.
     pub tool: String,
-    /// Where, as a JSON pointer.
+    /// Where, as a JSON pointer. Where the name of an argument has begun, one that it may become.
     pub pointer: String,
     /// It has begun.
     pub begun: bool,
@@ -204,23 +205,45 @@ impl Stream {
             }
         }
         let Some((text, missing, whole, before)) = found else {
-            return Closing::refused("no text is found that the format may end with");
+            return Closing::refused(match incomplete_tail(&self.output) {
+                0 => "no text is found that the format may end with",
+                _ => "the output ends inside of a character, which only the model can choose",
+            });
         };
         let forced = forced.min(text.len());
         let reason = reason(&missing, &before.ended, &whole);
         // Up to where nothing is made up.
         let text = text.as_bytes();
         let fits = |to: &usize| before.made_up(&self.with(&text[..*to], true), &text[forced..]).is_none();
-        let mut end = last_that(forced, text.len(), fits);
+        let end = last_that(forced, text.len(), fits);
         let thinks = |to: &usize| self.with(&text[..*to], true).reasoning.is_some();
-        if thinks(&0) && !thinks(&end) {
-            // Out of the reasoning, and no further than must be.
-            let out = last_that(0, end, thinks) + 1;
-            let mut matcher = matcher;
-            let _ = matcher.feed(&text[..out]);
-            end = (out + matcher.forced().len()).min(end);
+        let out = if thinks(&0) && !thinks(&end) { last_that(0, end, thinks) + 1 } else { end };
+        // From choice to choice, with what must follow each: out of the reasoning no further than must be, and into no name that the model
+        // chooses.
+        let (mut matcher, mut stream, mut at) = (matcher, self.clone(), 0);
+        let mut next = forced;
+        let chosen = |state: &StreamState| {
+            let value = |one: &Missing| !one.begun && (&one.tool, &one.pointer) == (&state.tool, &state.pointer);
+            match state.part {
+                OpenPart::Name | OpenPart::Key => true,
+                OpenPart::Value => missing.iter().any(value),
+                _ => false,
+            }
+        };
+        let mut fed = 0;
+        while next <= end {
+            let _ = (matcher.feed(&text[fed..next]), stream.feed(&text[fed..next]));
+            (at, fed) = (next, next + 1);
+            if at >= out || chosen(&stream.state()) {
+                break;
+            }
+            let _ = (matcher.feed(&text[at..fed]), stream.feed(&text[at..fed]));
+            if chosen(&stream.state()) {
+                break;
+            }
+            next = fed + matcher.forced().len();
         }
-        Closing { text: String::from_utf8_lossy(&text[..end]).into_owned(), complete: false, missing, reason }
+        Closing { text: String::from_utf8_lossy(&text[..at]).into_owned(), complete: false, missing, reason }
     }
 
     fn written_length(&self) -> usize {
@@ -336,6 +359,10 @@ fn lacks(tool: &str, given: &str, before: &str, after: &str) -> Vec<Missing> {
     let [given, known, all] = [given, before, after].map(|text| Json::of(text).values);
     let mut missing: Vec<Missing> = Vec::new();
     for (index, (pointer, value)) in all.iter().enumerate() {
+        // The object of all arguments is no value of its own.
+        if pointer.is_empty() && value == "{" {
+            continue;
+        }
         let begun = match known.get(index) {
             Some((_, known)) if known == value || index < given.len() && format!("{known}\"") == *value => continue,
             _ => index < given.len(),
