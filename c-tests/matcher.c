@@ -76,7 +76,7 @@ static void stream(void) {
   OK(chat_stream_feed(stream, TEXT("<parameter=city>\nOs"), &error));
   stands(stream, "\"pointer\":\"/city\"", "\"text\":\"\\n</parameter>\\n</function>\\n</tool_call>\"");
   OK(chat_stream_grammar(stream, CHAT_DIALECT_LARK, &rest, &error));
-  CHECK(contains(chat_grammar_text(rest), "</parameter>"));
+  CHECK(contains(chat_grammar_text(rest), "</function>"));
   chat_grammar_free(rest);
   chat_stream_free(stream);
 }

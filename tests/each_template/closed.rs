@@ -2,12 +2,14 @@
 
 use super::written::Written;
 use chatparse::grammar::{Dialect, Recogniser};
+use chatparse::stream::OpenPart;
 use chatparse::{Status, Stream};
 use serde_json::Value;
 
-/// What is wrong, and how many cuts there are, and of those: closed, and where the grammar has not what the template writes.
-pub fn check(written: &Written) -> (Vec<String>, [usize; 3]) {
-    let (mut wrong, mut counts) = (Vec::new(), [0; 3]);
+/// What is wrong, and how many cuts there are, and of those: closed, and where the grammar has not what the template writes; how many are in
+/// names and values, and are told so.
+pub fn check(written: &Written) -> (Vec<String>, [usize; 5]) {
+    let (mut wrong, mut counts) = (Vec::new(), [0; 5]);
     let output = written.output.as_bytes();
     let parser = &written.params.parser;
     let mut stream = Stream::new(parser);
@@ -15,6 +17,10 @@ pub fn check(written: &Written) -> (Vec<String>, [usize; 3]) {
         counts[0] += 1;
         let closing = stream.close();
         let state = stream.state();
+        if written.values.iter().any(|value| value.start < at && at < value.end) {
+            counts[3] += 1;
+            counts[4] += usize::from(matches!(state.part, OpenPart::Name | OpenPart::Key | OpenPart::Value));
+        }
         let mut told = |what: &str| {
             if wrong.len() > 1 {
                 return;

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import chatparse
 import pytest
-from chatparse import DeltaKind, DiagnosticKind, Outcome, Params, Parser, Stream, Template
+from chatparse import DeltaKind, DiagnosticKind, Dialect, Outcome, Params, Parser, Stream, Template
 from conftest import REQUEST
 
 CALL = '<tool_call>{"name": "weather", "arguments": {}}</tool_call>'
@@ -321,6 +321,6 @@ def test_where_an_output_stands_and_what_closes_it():
     assert (state["part"], state["tool"], state["pointer"], state["in_string"]) == ("value", "weather", "/city", True)
     closing = stream.closing()
     assert closing["missing"] == [{"tool": "weather", "pointer": "/days", "begun": False}] and "/days" in closing["reason"]
-    assert "days" in stream.grammar(chatparse.Dialect.LARK).text
+    assert "days" in stream.grammar(Dialect.LARK).text
     stream.feed(closing["text"] + "2")
     assert stream.closing() == {"text": "}}\n</tool_call>", "complete": True, "missing": [], "reason": ""}

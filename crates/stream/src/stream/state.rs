@@ -123,7 +123,7 @@ impl Stream {
         let Stream { at, written, output, .. } = self;
         let call = written.builder.open_call(output);
         let left = at.left.map(|left| left.saturating_sub(self.prefill()));
-        let region = if at.left.is_none() && written.fallback.is_none() { at.format.region() } else { None };
+        let region = if at.left.is_none() { at.format.region() } else { None };
         let mut state = StreamState {
             part: OpenPart::Markup,
             call: None,
@@ -143,13 +143,14 @@ impl Stream {
             (state.pointer, state.in_string) = (json.pointer(), json.in_string);
         }
         state.part = match region {
-            Some(Tag::Reasoning) => OpenPart::Reasoning,
-            Some(Tag::Content | Tag::Answer) => OpenPart::Content,
+            // A call in another way than the format's may stand in either.
+            Some(Tag::Reasoning) if state.call.is_none() => OpenPart::Reasoning,
+            Some(Tag::Content | Tag::Answer) if state.call.is_none() => OpenPart::Content,
             Some(Tag::ToolName) => OpenPart::Name,
             Some(Tag::ArgName | Tag::Key) => OpenPart::Key,
             _ if json.in_key => OpenPart::Key,
             _ if json.in_value => OpenPart::Value,
-            None if state.call.is_none() && (left.is_some() || written.fallback.is_some()) => OpenPart::Content,
+            None if state.call.is_none() && left.is_some() => OpenPart::Content,
             _ => OpenPart::Markup,
         };
         state
