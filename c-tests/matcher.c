@@ -47,11 +47,43 @@ static void request(void) {
   CHECK(fed(matcher, "<tool_call>\n<function=weather>\n<parameter=city>\nOslo\n</parameter>\n</f") > 0);
   const size_t len = chat_matcher_forced(matcher, bytes, 7);
   CHECK(len >= 7 && memcmp(bytes, "unction", 7) == 0);
+  chat_grammar *rest = NULL;
+  OK(chat_matcher_grammar(matcher, CHAT_DIALECT_PORTABLE_GBNF, &rest, &error));
+  const chat_str text = chat_grammar_text(rest);
   chat_matcher_free(matcher);
+  OK(chat_matcher_new(text.data, text.len, &matcher, &error));
+  CHECK(fed(matcher, "unction>\n</tool_call>") == 21 && chat_matcher_may_end(matcher));
+  chat_grammar_free(rest);
+  chat_matcher_free(matcher);
+}
+
+static void stands(chat_stream *stream, const char *state, const char *closing) {
+  chat_str said;
+  OK(chat_stream_state_json(stream, &said, &error));
+  CHECK(contains(said, state));
+  OK(chat_stream_close_json(stream, &said, &error));
+  CHECK(contains(said, closing));
+}
+
+static void stream(void) {
+  chat_params *params = builtin_params("qwen3-coder", REQUEST);
+  chat_stream *stream = NULL;
+  chat_grammar *rest = NULL;
+  OK(chat_stream_new(params, &stream, &error));
+  chat_params_free(params);
+  OK(chat_stream_feed(stream, TEXT("<tool_call>\n<function=weather>\n"), &error));
+  stands(stream, "\"part\":\"markup\"", "lacks \\\"/city\\\"");
+  OK(chat_stream_feed(stream, TEXT("<parameter=city>\nOs"), &error));
+  stands(stream, "\"pointer\":\"/city\"", "\"text\":\"\\n</parameter>\\n</function>\\n</tool_call>\"");
+  OK(chat_stream_grammar(stream, CHAT_DIALECT_LARK, &rest, &error));
+  CHECK(contains(chat_grammar_text(rest), "</function>"));
+  chat_grammar_free(rest);
+  chat_stream_free(stream);
 }
 
 int main(void) {
   grammar();
   request();
+  stream();
   return 0;
 }

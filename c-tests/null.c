@@ -84,6 +84,10 @@ static void handles(void) {
   BAD(chat_stream_rollback(NULL, 0, &error));
   BAD(chat_stream_set_budget(NULL, 0, 0, &error));
   BAD(chat_stream_chunk_json(NULL, &text, &error));
+  BAD(chat_stream_state_json(NULL, &text, &error));
+  BAD(chat_stream_close_json(NULL, &text, &error));
+  BAD(chat_stream_grammar(NULL, CHAT_DIALECT_GBNF, &grammar, &error));
+  BAD(chat_matcher_grammar(NULL, CHAT_DIALECT_GBNF, &grammar, &error));
   BAD(chat_stream_from_parser(NULL, &stream, &error));
   BAD(chat_params_parser(NULL, &parser, &error));
   BAD(chat_parser_text(NULL, &text, &error));

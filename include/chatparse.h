@@ -986,6 +986,32 @@ CHAT_MUST_USE chat_status chat_stream_delta(const chat_stream *stream, size_t in
  */
 CHAT_MUST_USE chat_status chat_stream_chunk_json(chat_stream *stream, chat_str *out, chat_error **error);
 
+/**
+ * Tells in what the output stands now: one JSON object with `part` (`reasoning`, `content`, `markup`, `name` of a call, `key` or `value` among
+ * its arguments), `call`, the number of the call that is open and has a name, or null, `tool`, its name, `pointer`, a JSON pointer
+ * into its arguments, `in_string`, and `left_at`, the byte at which the output has left the format, or null. Costs as much as the arguments of
+ * that call. The text is valid until the next call that changes or asks the stream.
+ */
+CHAT_MUST_USE chat_status chat_stream_state_json(chat_stream *stream, chat_str *out, chat_error **error);
+
+/**
+ * Tells what closes the output now, in the model's own words: one JSON object with `text`, to be appended; `complete`, whether the output
+ * is complete behind it, with the values that it has; `missing`, the values that only the model can choose, each with `tool`, `pointer` and
+ * `begun`; and `reason`, one sentence, if it is not complete. Then `text` leads out of the reasoning, or up to what is missing. Costs as
+ * much as the output; the first call for a parser also makes its grammar. The text is valid as that of `chat_stream_state_json`.
+ */
+CHAT_MUST_USE chat_status chat_stream_close_json(chat_stream *stream, chat_str *out, chat_error **error);
+
+/**
+ * Makes the grammar of what may follow what was fed, in a `chat_dialect`, for an engine that begins here: all of the format, also where the
+ * request's grammar is lazy. For the request's own constraint see `chat_matcher_grammar`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` if the output is nothing that the grammar allows, or ends inside of a character;
+ * `CHAT_STATUS_LIMIT`.
+ */
+CHAT_MUST_USE chat_status chat_stream_grammar(chat_stream *stream, uint32_t dialect, chat_grammar **out,
+                                              chat_error **error);
+
 /** Returns how the output relates to the format: `CHAT_OUTCOME_PARTIAL` until the stream is finished. */
 chat_outcome chat_stream_outcome(const chat_stream *stream);
 /** Copies the message so far, or, after finish, the message. Costs as much as the message. */
@@ -1394,6 +1420,15 @@ size_t chat_matcher_forced(const chat_matcher *matcher, char *out, size_t capaci
 bool chat_matcher_may_end(const chat_matcher *matcher);
 /** Returns whether the output must end here. */
 bool chat_matcher_ended(const chat_matcher *matcher);
+
+/**
+ * Makes the grammar of what may follow what was fed, in a `chat_dialect`, for an engine that begins there. It ends where the matcher's ends.
+ * Costs as much as making the matcher.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` inside of a character; `CHAT_STATUS_LIMIT`.
+ */
+CHAT_MUST_USE chat_status chat_matcher_grammar(const chat_matcher *matcher, uint32_t dialect, chat_grammar **out,
+                                               chat_error **error);
 
 /**
  * Copies a matcher, with its place: to go back to, or for another output of the same request. Copies share what they have found out.

@@ -134,6 +134,8 @@ class Matcher : public detail::Handle<chat_matcher, chat_matcher_free> {
   bool may_end() const noexcept { return chat_matcher_may_end(get()); }
   bool ended() const noexcept { return chat_matcher_ended(get()); }
   Result<Matcher> clone() const { return detail::object<Matcher>(chat_matcher_clone, get()); }
+  // What may follow what was fed, for an engine that begins there.
+  Result<Grammar> grammar(chat_dialect dialect) const { return detail::object<Grammar>(chat_matcher_grammar, get(), dialect); }
 };
 
 // A parse in progress. Its deltas are those of its last feed, finish or rollback.
@@ -165,6 +167,10 @@ class Stream : public detail::Handle<chat_stream, chat_stream_free> {
   }
   Result<void> reset() { return detail::run_only(chat_stream_reset, get()); }
   Result<std::string> chunk_json() { return detail::text<std::string>(chat_stream_chunk_json, get()); }
+  // In what the output stands, what closes it, and what may follow.
+  Result<std::string> state_json() { return detail::text<std::string>(chat_stream_state_json, get()); }
+  Result<std::string> close_json() { return detail::text<std::string>(chat_stream_close_json, get()); }
+  Result<Grammar> grammar(chat_dialect dialect) { return detail::object<Grammar>(chat_stream_grammar, get(), dialect); }
 
   Deltas deltas() const & noexcept { return Deltas(get()); }
   Deltas deltas() const && = delete;

@@ -24,8 +24,8 @@ use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_learn::analysis::{Evidence, Layout, evidence};
 use chatparse_learn::format::{Format, FormatSpec, Prompt};
 use chatparse_learn::response::{self, Engine, Written};
-use chatparse_message::{Continuation, Media, Request};
-use chatparse_stream::Parser;
+use chatparse_message::{Continuation, Media, Request, ToolChoice};
+use chatparse_stream::{Ended, Parser};
 
 use config::Config;
 
@@ -95,6 +95,16 @@ pub struct Params {
     template: ChatTemplate,
     varied: Option<Arc<Varied>>,
     enable_thinking: bool,
+}
+
+/// A second try of a call.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Retry {
+    /// What is wrong, in one sentence for the model.
+    pub tell: String,
+    /// Prompt, grammar and parser of the one call.
+    pub params: Params,
 }
 
 impl ChatTemplate {
@@ -362,6 +372,38 @@ impl ChatTemplate {
         let varied = self.varied(request);
         let (taught, reader) = self.ways(request, &varied);
         self.params_of(request, reader.given(taught, prompt))
+    }
+
+    /// A second try of a call that is not valid: what to tell the model, and params whose grammar has this one call alone, of its tool, or of any
+    /// where the model has named one that is not there. The prompt is the request's: add the call to its messages, and what to tell, as the
+    /// result of the tool. `None` if the call is valid, or if there is none.
+    ///
+    /// ```
+    /// use chatparse::{ChatTemplate, Request};
+    /// let template = ChatTemplate::builtin("json-call").unwrap();
+    /// let body = r#"{"messages": [{"role": "user", "content": "Rain?"}], "tools": [{"type": "function",
+    ///    "function": {"name": "weather", "parameters": {"type": "object", "properties": {"days": {"type": "integer"}}, "required": ["days"]}}}]}"#;
+    /// let request = Request::from_text(body)?;
+    /// let output = b"<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"days\": \"two\"}}\n</tool_call>";
+    /// let ended = template.params(&request)?.parser.read(output, false, false)?;
+    /// let retry = template.retry(&request, &ended, 0)?.unwrap();
+    /// assert_eq!(retry.tell, r#"The call of "weather" is not valid: "/days" must be a whole number, not a string."#);
+    /// assert!(!retry.params.constraint.is_lazy());
+    /// # Ok::<(), chatparse::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ChatTemplate::params`].
+    pub fn retry(&self, request: &Request, ended: &Ended, call: usize) -> Result<Option<Retry>> {
+        let Some(tell) = ended.retry(call) else { return Ok(None) };
+        let name = &ended.message.tool_calls[call].name;
+        let offered = request.allowed_tools.as_ref().unwrap_or(&request.tools);
+        let mut again = request.clone();
+        (again.tool_choice, again.parallel_tool_calls) = (ToolChoice::Required, false);
+        if let Some(tool) = offered.iter().find(|tool| tool.name == *name) {
+            again.allowed_tools = Some(vec![tool.clone()]);
+        }
+        Ok(Some(Retry { tell, params: self.params(&again)? }))
     }
 
     /// The prompt of the request, in parts.

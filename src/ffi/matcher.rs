@@ -4,6 +4,7 @@ use std::ffi::c_char;
 use std::mem::MaybeUninit;
 
 use super::error::chat_error;
+use super::grammar::{self, chat_grammar};
 use super::guard::{Guarded, answer, filled, guard};
 use super::params::chat_params;
 use super::ptr::{give, required};
@@ -134,6 +135,22 @@ pub extern "C" fn chat_matcher_may_end(matcher: Option<&chat_matcher>) -> bool {
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_matcher_ended(matcher: Option<&chat_matcher>) -> bool {
     asked(matcher, |matcher| Ok(matcher.ended()))
+}
+
+/// Makes the grammar of what may follow what was fed, in a `chat_dialect`, for an engine that begins there. It ends where the matcher's ends.
+/// Costs as much as making the matcher.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` inside of a character; `CHAT_STATUS_LIMIT`.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_matcher_grammar(
+    matcher: Option<&chat_matcher>,
+    dialect: u32,
+    out: Option<&mut MaybeUninit<*mut chat_grammar>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    filled(matcher, "matcher", out, error, |matcher| {
+        Ok(give(matcher.0.get()?.grammar(grammar::dialect(dialect)?)?.into()))
+    })
 }
 
 fn asked<T: Default>(matcher: Option<&chat_matcher>, body: impl FnOnce(&Matcher) -> Result<T>) -> T {

@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
 
 use super::error::chat_error;
+use super::grammar::{self, chat_grammar};
 use super::guard::{Guarded, filled, guard};
 use super::message::{Flags, chat_message, chat_outcome};
 use super::params::chat_params;
@@ -44,8 +45,8 @@ struct Parse {
     stream: Stream,
     /// How it ended, once it has.
     ended: Option<Ended>,
-    /// What `chat_stream_chunk_json` said last.
-    chunk: String,
+    /// What `chat_stream_chunk_json`, `chat_stream_state_json` or `chat_stream_close_json` said last.
+    said: String,
 }
 
 impl Parse {
@@ -63,7 +64,7 @@ impl Parse {
 
 impl chat_stream {
     fn new(parser: &Parser) -> Self {
-        chat_stream(Guarded::new(Parse { stream: Stream::new(parser), ended: None, chunk: String::new() }))
+        chat_stream(Guarded::new(Parse { stream: Stream::new(parser), ended: None, said: String::new() }))
     }
 
     pub(super) fn stream(&self) -> Result<&Stream> {
@@ -268,9 +269,66 @@ pub extern "C" fn chat_stream_chunk_json(
 ) -> chat_status {
     filled(stream, "stream", out, error, |stream| {
         stream.0.change(|parse| {
-            parse.chunk = chunk_delta(parse.stream.deltas()).to_string();
-            Ok(view(Some(&parse.chunk)))
+            parse.said = chunk_delta(parse.stream.deltas()).to_string();
+            Ok(view(Some(&parse.said)))
         })
+    })
+}
+
+/// Tells in what the output stands now: one JSON object with `part` (`reasoning`, `content`, `markup`, `name` of a call, `key` or `value` among
+/// its arguments), `call`, the number of the call that is open and has a name, or null, `tool`, its name, `pointer`, a JSON pointer
+/// into its arguments, `in_string`, and `left_at`, the byte at which the output has left the format, or null. Costs as much as the arguments of
+/// that call. The text is valid until the next call that changes or asks the stream.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_stream_state_json(
+    stream: Option<&mut chat_stream>,
+    out: Option<&mut MaybeUninit<chat_str>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    said(stream, out, error, |stream| stream.state().to_json())
+}
+
+/// Tells what closes the output now, in the model's own words: one JSON object with `text`, to be appended; `complete`, whether the output
+/// is complete behind it, with the values that it has; `missing`, the values that only the model can choose, each with `tool`, `pointer` and
+/// `begun`; and `reason`, one sentence, if it is not complete. Then `text` leads out of the reasoning, or up to what is missing. Costs as
+/// much as the output; the first call for a parser also makes its grammar. The text is valid as that of `chat_stream_state_json`.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_stream_close_json(
+    stream: Option<&mut chat_stream>,
+    out: Option<&mut MaybeUninit<chat_str>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    said(stream, out, error, |stream| stream.close().to_json())
+}
+
+fn said(
+    stream: Option<&mut chat_stream>,
+    out: Option<&mut MaybeUninit<chat_str>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    say: impl FnOnce(&mut Stream) -> serde_json::Value,
+) -> chat_status {
+    filled(stream, "stream", out, error, |stream| {
+        stream.0.change(|parse| {
+            parse.said = say(parse.running()?).to_string();
+            Ok(view(Some(&parse.said)))
+        })
+    })
+}
+
+/// Makes the grammar of what may follow what was fed, in a `chat_dialect`, for an engine that begins here: all of the format, also where the
+/// request's grammar is lazy. For the request's own constraint see `chat_matcher_grammar`.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` if the output is nothing that the grammar allows, or ends inside of a character;
+/// `CHAT_STATUS_LIMIT`.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_stream_grammar(
+    stream: Option<&mut chat_stream>,
+    dialect: u32,
+    out: Option<&mut MaybeUninit<*mut chat_grammar>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    filled(stream, "stream", out, error, |stream| {
+        stream.change(|stream| Ok(give(stream.grammar(grammar::dialect(dialect)?)?.into())))
     })
 }
 

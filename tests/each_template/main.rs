@@ -8,6 +8,7 @@ mod broken;
 #[path = "../properties/cases/choices.rs"]
 #[allow(dead_code, reason = "the properties of random input use the rest")]
 mod choices;
+mod closed;
 mod declared;
 mod drafted;
 mod fitting;
@@ -202,6 +203,29 @@ fn one_of_many_tools_is_called_as_one_of_few() {
     each(|template| many::check(template, &late));
     let late = late.into_inner();
     assert!(late > 3 * CALLING || all().is_empty(), "{late} programs are compiled late");
+}
+
+#[test]
+fn an_output_that_is_cut_is_closed_or_the_reason_is_told() {
+    let counts = std::sync::Mutex::new([0; 5]);
+    run_with_builtin(|written| {
+        let (wrong, found) = closed::check(written);
+        let mut counts = counts.lock().expect("no test panics in it");
+        counts.iter_mut().zip(found).for_each(|(all, one)| *all += one);
+        (wrong, found[0])
+    });
+    let [all, closed, outside, inside, told] = counts.into_inner().expect("no test panics in it");
+    println!("{closed} of {all} cuts are closed; {outside} are no beginnings of what the grammar allows");
+    println!("{told} of {inside} cuts in names and values are told to be in one");
+    assert!(100 * outside <= 3 * all && 10 * told >= 9 * inside);
+}
+
+#[test]
+fn the_grammar_of_the_rest_takes_the_rest() {
+    run_with_builtin(|written| {
+        let (wrong, counts) = closed::check_rest(written);
+        (wrong, counts[0])
+    });
 }
 
 #[test]

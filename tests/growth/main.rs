@@ -213,6 +213,34 @@ fn what_is_written_to_cost_much() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A grammar that is followed over an output: what it finds out, and what closes the output, grow no faster than the output.
+#[test]
+fn what_a_matcher_finds_out() {
+    let mut wrong = Vec::new();
+    let n = if DEBUG { 200 } else { 2_000 };
+    let open = |n: usize| format!("{}{}", "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"items\": ", "[".repeat(n));
+    let any = chatparse::grammar::from_json_schema(&serde_json::json!({})).unwrap();
+    let nested = chatparse::grammar::Recogniser::new(&any.text).unwrap();
+    let deep = |n: usize| "[{\"a\": ".repeat(n);
+    let cases = SHAPES.iter().map(|shape| (shape.name, (shape.output)(n), (shape.output)(2 * n), Some(shape)));
+    for (name, once, twice, shape) in
+        cases.chain([("open lists", open(n), open(2 * n), Some(&SHAPES[0])), ("any JSON", deep(n), deep(2 * n), None)])
+    {
+        let found = |output: &str| {
+            let mut matcher = shape.map_or_else(|| nested.matcher(), |shape| shape.parser().matcher().unwrap());
+            let empty = matcher.bytes();
+            let taken = matcher.feed(output.as_bytes()).unwrap();
+            let closing: usize = matcher.closings().iter().map(Vec::len).sum();
+            (taken, (matcher.bytes() - empty + 1_000) as f64, (closing + 100) as f64)
+        };
+        let (once, twice) = (found(&once), found(&twice));
+        if twice.1 / once.1 > 2.3 || twice.2 / once.2 > 2.3 {
+            wrong.push(format!("{name}: {once:?} to {twice:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// The beginnings of a call, over and over.
 #[test]
 fn calls_that_begin_and_do_not_go_on() {

@@ -1,6 +1,6 @@
 //! What may come next, and what must: places in grammars, hostile ones too.
 
-use chatparse::grammar::{Begins, Recogniser, from_json_schema};
+use chatparse::grammar::{Begins, Dialect, Recogniser, from_json_schema};
 use chatparse::{ChatTemplate, ErrorKind, Matcher, Request};
 use serde_json::{Value, json};
 
@@ -131,4 +131,76 @@ fn what_is_forced_is_bounded() {
     let parts = "a ".repeat(2_000);
     let matcher = of(&format!("root ::= {parts}\na ::= \"{}\"", "x".repeat(100)));
     assert_eq!(matcher.forced().len(), 64 << 10);
+}
+
+/// What a grammar has left at each byte takes the rest of an output, and nothing else; a text that ends the output does.
+#[test]
+fn what_is_left_is_a_grammar() {
+    let json = from_json_schema(
+        &json!({"type": "object", "properties": {"a": {"type": "array", "items": {"enum": [1, "xy"]}, "maxItems": 4},
+        "b": {"type": "string", "pattern": "^[a-c]{2,5}(\u{e9}|z)$"}}, "required": ["b"]}),
+    )
+    .unwrap();
+    for (grammar, output) in [
+        (&*json.text, "{\"a\": [1, \"xy\", 1], \"b\": \"abc\u{e9}\"}"),
+        ("root ::= (\"ab\"? \"c\"){2,3} [x-z]+ (\"!\" | \"?\" root)?", "abccxyz?cabcz!"),
+        ("root ::= a \"x\" | b \"y\"\na ::= \"k\" a | \"k\"\nb ::= \"k\" b | \"k\"", "kkky"),
+        ("root ::= (\"a\" | \"b\" (\"c\" | \"d\" | \"\")){0,2} (\"ef\"{3,}) \"g\" | \"\"", "bdaefefefefg"),
+        ("root ::= \"x\" | \"a\" (no | \"c\")\nno ::= \"q\" no", "ac"),
+    ] {
+        let mut matcher = of(grammar);
+        for (at, c) in output.char_indices().chain([(output.len(), ' ')]) {
+            let rest = matcher.grammar(Dialect::PortableGbnf).unwrap().text;
+            let recogniser = Recogniser::new(&rest).unwrap_or_else(|error| panic!("{error}: {rest}"));
+            assert!(recogniser.accepts(&output[at..]), "{:?} of {grammar}: {rest}", &output[at..]);
+            for other in ["", "a", "c", "\"", "]", "}", "xy", "k", "kx", "efg", ", ", "1"] {
+                let mut whole = matcher.clone();
+                let allowed = whole.feed(other.as_bytes()) == Ok(other.len()) && whole.may_end();
+                assert_eq!(
+                    recogniser.accepts(other),
+                    allowed,
+                    "{other:?} behind {:?} of {grammar}: {rest}",
+                    &output[..at]
+                );
+            }
+            for closing in matcher.closings() {
+                let mut whole = matcher.clone();
+                assert!(whole.feed(&closing) == Ok(closing.len()) && whole.may_end(), "{grammar}: {closing:?}");
+            }
+            if at < output.len() {
+                matcher.feed(c.to_string().as_bytes()).unwrap();
+            }
+        }
+    }
+    let mut matcher = of("root ::= [\u{e9}-\u{eb}]");
+    matcher.feed(b"\xC3").unwrap();
+    assert_eq!(matcher.grammar(Dialect::Lark).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert!(of("root ::= \"x\" root").closings().is_empty());
+}
+
+#[test]
+fn a_second_try_of_a_call() {
+    let template = ChatTemplate::builtin("json-call").unwrap();
+    let parameters = json!({"type": "object", "properties": {"days": {"type": "integer"}}, "required": ["days"]});
+    let tool = |name: &str| json!({"type": "function", "function": {"name": name, "parameters": parameters}});
+    let body = json!({"messages": [{"role": "user", "content": "Rain?"}], "enable_thinking": false, "tools": [tool("weather"), tool("sun")]});
+    let request = Request::from_json(&body).unwrap();
+    let parser = template.params(&request).unwrap().parser;
+    let retry = |name: &str, arguments: &str| {
+        let output = format!("<tool_call>\n{{\"name\": \"{name}\", \"arguments\": {arguments}}}\n</tool_call>");
+        let ended = parser.read(output.as_bytes(), false, false).unwrap();
+        template.retry(&request, &ended, 0).unwrap()
+    };
+    assert!(retry("weather", r#"{"days": 2}"#).is_none());
+    let again = retry("weather", r#"{"days": "two"}"#).unwrap();
+    assert!(
+        again.tell.contains(r#""weather""#) && again.tell.contains(r#""/days" must be a whole number"#),
+        "{}",
+        again.tell
+    );
+    let matcher = again.params.matcher().unwrap();
+    assert!(matcher.can(b"<tool_call>\n{\"name\": \"weather\", ") && !matcher.can(b"<tool_call>\n{\"name\": \"s"));
+    let again = retry("wether", r#"{"days": 2}"#).unwrap();
+    assert!(again.tell.contains(r#"no tool has the name "wether""#), "{}", again.tell);
+    assert!(again.params.matcher().unwrap().can(b"<tool_call>\n{\"name\": \"s"));
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import chatparse
 import pytest
-from chatparse import DeltaKind, DiagnosticKind, Outcome, Params, Parser, Stream, Template
+from chatparse import DeltaKind, DiagnosticKind, Dialect, Outcome, Params, Parser, Stream, Template
 from conftest import REQUEST
 
 CALL = '<tool_call>{"name": "weather", "arguments": {}}</tool_call>'
@@ -305,3 +305,22 @@ def test_what_is_immutable_is_its_own_copy_and_says_what_to_send(params: Params)
         with pytest.raises(TypeError, match=other):
             pickle.dumps(each)
     assert pickle.loads(pickle.dumps(params.parser())).parse("Hi") == message
+
+
+def test_where_an_output_stands_and_what_closes_it():
+    parameters = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city", "days"]}
+    tools = [{"type": "function", "function": {"name": "weather", "parameters": parameters}}]
+    request = {"messages": [{"role": "user", "content": "Rain?"}], "tools": tools}
+    stream = chatparse.Template.builtin("json-call").params(request).stream()
+    stream.feed("<think>\nWhere is it")
+    assert stream.state()["part"] == "reasoning"
+    closing = stream.closing()
+    assert closing["complete"] and closing["text"].strip() == "</think>"
+    stream.feed(closing["text"] + '<tool_call>\n{"name": "weather", "arguments": {"city": "Os')
+    state = stream.state()
+    assert (state["part"], state["tool"], state["pointer"], state["in_string"]) == ("value", "weather", "/city", True)
+    closing = stream.closing()
+    assert closing["missing"] == [{"tool": "weather", "pointer": "/days", "begun": False}] and "/days" in closing["reason"]
+    assert "days" in stream.grammar(Dialect.LARK).text
+    stream.feed(closing["text"] + "2")
+    assert stream.closing() == {"text": "}}\n</tool_call>", "complete": True, "missing": [], "reason": ""}

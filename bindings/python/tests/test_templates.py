@@ -224,6 +224,17 @@ def test_the_next_bytes():
         Matcher.from_grammar("a ::= \"b\"")
     free = Template.builtin("chatml").params(HI).matcher()
     assert free.can("anything") and free.may_end
+    rest = Matcher.from_grammar(before.grammar(Dialect.PORTABLE_GBNF).text)
+    assert rest.forced == b"ow"
+
+
+def test_tokens_that_must_come():
+    from forced_tokens import ForcedTokens
+
+    forced = ForcedTokens([b'"', b'":', b'": "', b' "', b' "O', b"city", b"cit", b"<x"])
+    assert forced.safe([b'"', b"city", b'":']) == [b'"', b"city"]
+    assert forced.safe([b'"', b"city", b'":', b' "']) == [b'"', b"city", b'":']
+    assert forced.safe([b"city", b"<x"]) == [b"city", b"<x"]
 
 
 def test_grammars_of_schemas():

@@ -196,6 +196,12 @@ pub const MATCHER_WORK: usize = 1 << 12;
 /// JSON takes some 100 bytes for each level; the calls of 200 tools 1 to 4 million.
 pub const MATCHER_BYTES: usize = 16 << 20;
 
+/// Rounds over a matcher's steps in search of the shortest ends. One more is needed where a rule is in front of one that calls it.
+pub const MATCHER_SWEEPS: usize = 64;
+
+/// Ways to read an output for which a matcher looks for an end. A format has few, with and without the reasoning, say.
+pub const MATCHER_CLOSINGS: usize = 8;
+
 /// Maximum length of a text that must come next, in bytes. A constant of a schema may be longer; ask again behind it.
 pub const FORCED_BYTES: usize = 64 << 10;
 

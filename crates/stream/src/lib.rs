@@ -16,4 +16,4 @@ pub use chatparse_base::{Error, ErrorKind, Result};
 pub use delta::{Delta, DeltaKind, chunk_delta};
 pub use parser::Parser;
 pub use report::{CallOrigin, CallReport, Diagnostic, DiagnosticKind, OutputPart, PartKind, Report, Status};
-pub use stream::{Budget, Ended, SpecialTokens, Stream};
+pub use stream::{Budget, Closing, Ended, Missing, OpenPart, SpecialTokens, Stream, StreamState};

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::fallback::FallbackConfig;
 use chatparse_base::{Error, Result, number};
-use chatparse_grammar::{self as grammar, Grammar};
+use chatparse_grammar::{self as grammar, Begins, Grammar, Matcher};
 use chatparse_learn::format::late::{Parts, Want};
 use chatparse_message::{GrammarStyle, Leniency, Tool};
 use chatparse_peg::{self as peg, Arena, Budget, Program, TagId, Tree, TreeParser};
@@ -21,6 +21,8 @@ pub struct Parser {
     fallback: Arc<FallbackConfig>,
     /// Compiled on first use, because few callers need trees.
     trees: Arc<OnceLock<TreeParser>>,
+    /// Built on first use, because few hosts ask what may follow.
+    matcher: Arc<OnceLock<Matcher>>,
 }
 
 /// The JSON form of a parser.
@@ -75,7 +77,7 @@ impl Parser {
 
     fn of(program: Program, prefill: &str, fallback: FallbackConfig) -> Self {
         let (program, fallback) = (Arc::new(program), Arc::new(fallback));
-        Parser { program, prefill: prefill.into(), fallback, trees: Arc::default() }
+        Parser { program, prefill: prefill.into(), fallback, trees: Arc::default(), matcher: Arc::default() }
     }
 
     /// Like [`Parser::with_tools`], of a format without these parts, which are built where an output has them.
@@ -170,6 +172,19 @@ impl Parser {
     /// Like [`Parser::grammar`], with schemas in this style.
     pub fn grammar_in(&self, lazy: bool, style: GrammarStyle) -> Grammar {
         grammar::from_arena(self.fallback.format(), lazy, style)
+    }
+
+    /// The grammar of the output, as a machine at its first byte: all that the format is, also where a request's grammar is lazy. Built by
+    /// the first call.
+    ///
+    /// # Errors
+    /// As [`Grammar::matcher`].
+    pub fn matcher(&self) -> Result<Matcher> {
+        if let Some(matcher) = self.matcher.get() {
+            return Ok(matcher.clone());
+        }
+        let matcher = self.grammar(false).matcher(Begins::Behind(&self.prefill))?;
+        Ok(self.matcher.get_or_init(|| matcher).clone())
     }
 
     /// The parser as a text for [`Parser::from_text`], also in another process with the same library version.

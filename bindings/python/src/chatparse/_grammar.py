@@ -79,6 +79,10 @@ class Matcher(_native.Matcher):
         """Whether the output must end here."""
         return self.get_ends() > 1
 
+    def grammar(self, dialect: Dialect) -> Grammar:
+        """What may follow what was fed, for an engine that begins there."""
+        return Grammar.of_matcher(self, dialect)
+
     def copy(self) -> Matcher:
         """A copy at this place, to go back to."""
         return Matcher.of_matcher(self)

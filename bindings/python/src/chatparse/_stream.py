@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import _native
 from ._types import (
-    CallOrigin, Delta, DeltaKind, Diagnostic, DiagnosticKind, Outcome, Part, PartKind, Span, Text, ToolCall,
+    CallOrigin, Delta, DeltaKind, Diagnostic, DiagnosticKind, Dialect, Outcome, Part, PartKind, Span, Text, ToolCall,
 )
+
+if TYPE_CHECKING:
+    from ._grammar import Grammar
 
 
 class Message(_native.Message):
@@ -128,6 +131,23 @@ class Stream(_native.Stream):
         """The last bytes fed that are in no delta yet, and are not known to be markup either: what a host that stops parsing here still
         has to show."""
         return self.get_pending()
+
+    def state(self) -> dict[str, Any]:
+        """In what the output stands: `part` (reasoning, content, markup, name, key or value), the number of the open `call` and its `tool`,
+        a JSON `pointer` into its arguments, `in_string`, and `left_at`, where it has left the format."""
+        state: dict[str, Any] = json.loads(self.state_json())
+        return state
+
+    def closing(self) -> dict[str, Any]:
+        """What closes the output now, in the model's own words: `text`; whether it is `complete` behind that; the values that are `missing`,
+        each with `tool`, `pointer` and `begun`; and the `reason` why it is not complete."""
+        closing: dict[str, Any] = json.loads(self.close_json())
+        return closing
+
+    def grammar(self, dialect: Dialect) -> Grammar:
+        """What may follow what was fed, for an engine that begins here: all of the format, also where the request's grammar is lazy."""
+        from ._grammar import Grammar
+        return Grammar.of_stream(self, dialect)
 
     def message(self) -> Message:
         """The message so far or, after the end, the message."""

@@ -130,6 +130,26 @@ static PyObject *grammar_of_builder(PyObject *type, PyObject *arguments) {
   return wrap(type, status, error, made);
 }
 
+static PyObject *grammar_of_matcher(PyObject *type, PyObject *arguments) {
+  PyObject *matcher;
+  unsigned dialect;
+  if (!PyArg_ParseTuple(arguments, "O!I", matcher_type, &matcher, &dialect)) return NULL;
+  chat_grammar *made = NULL;
+  chat_error *error = NULL;
+  const chat_status status = chat_matcher_grammar(HANDLE(matcher), dialect, &made, &error);
+  return wrap(type, status, error, made);
+}
+
+static PyObject *grammar_of_stream(PyObject *type, PyObject *arguments) {
+  PyObject *stream;
+  unsigned dialect;
+  if (!PyArg_ParseTuple(arguments, "O!I", stream_type, &stream, &dialect) || !opened(stream)) return NULL;
+  chat_grammar *made = NULL;
+  chat_error *error = NULL;
+  const chat_status status = chat_stream_grammar(HANDLE(stream), dialect, &made, &error);
+  return wrap(type, status, error, made);
+}
+
 /* The interpreter's lock stays with a matcher's calls, too. */
 FREED_BY(matcher, chat_matcher_free)
 
@@ -230,6 +250,8 @@ static PyMethodDef builder_methods[] = {
 
 static PyMethodDef grammar_methods[] = {
   MAKES(grammar, of_params),
+  MAKES(grammar, of_matcher),
+  MAKES(grammar, of_stream),
   MAKES(grammar, of_parser),
   MAKES(grammar, of_schema),
   MAKES(grammar, in_dialect),

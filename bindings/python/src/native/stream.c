@@ -174,13 +174,27 @@ static PyObject *stream_get_pending(PyObject *self, PyObject *none) {
   return PyBytes_FromStringAndSize(bytes.data, (Py_ssize_t)bytes.len);
 }
 
-static PyObject *stream_chunk_json(PyObject *self, PyObject *none) {
+static PyObject *said(PyObject *self, chat_status (*say)(chat_stream *, chat_str *, chat_error **)) {
   chat_str text;
   chat_error *error = NULL;
-  (void)none;
   if (!opened(self)) return NULL;
-  const chat_status status = chat_stream_chunk_json(HANDLE(self), &text, &error);
+  const chat_status status = say(HANDLE(self), &text, &error);
   return status == CHAT_STATUS_OK ? str_of(text) : fail(status, error);
+}
+
+static PyObject *stream_chunk_json(PyObject *self, PyObject *none) {
+  (void)none;
+  return said(self, chat_stream_chunk_json);
+}
+
+static PyObject *stream_state_json(PyObject *self, PyObject *none) {
+  (void)none;
+  return said(self, chat_stream_state_json);
+}
+
+static PyObject *stream_close_json(PyObject *self, PyObject *none) {
+  (void)none;
+  return said(self, chat_stream_close_json);
 }
 
 static PyObject *stream_free_now(PyObject *self, PyObject *none) {
@@ -205,6 +219,8 @@ static PyMethodDef stream_methods[] = {
   NO_ARGUMENTS(stream, get_outcome),
   NO_ARGUMENTS(stream, get_pending),
   NO_ARGUMENTS(stream, chunk_json),
+  NO_ARGUMENTS(stream, state_json),
+  NO_ARGUMENTS(stream, close_json),
   NO_ARGUMENTS(stream, free_now),
   ARGUMENTS(stream, put_special_tokens),
   ARGUMENTS(stream, end),

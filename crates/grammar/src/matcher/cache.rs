@@ -7,7 +7,7 @@
 //! table. What ends with its rule enters the next one without a return, so rules that go on in themselves do not nest.
 
 use std::collections::hash_map::RandomState;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 
 use super::program::{Program, Step};
@@ -17,17 +17,17 @@ use chatparse_base::{Error, ErrorKind, Result};
 
 /// A step, where in a character, and the return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Place {
-    at: u32,
-    within: u32,
-    back: u32,
+pub(super) struct Place {
+    pub at: u32,
+    pub within: u32,
+    pub back: u32,
 }
 
 /// A step to go on at, and its return.
-type Waiter = (u32, u32);
+pub(super) type Waiter = (u32, u32);
 
 /// The return of the whole grammar.
-const ROOT: u32 = 0;
+pub(super) const ROOT: u32 = 0;
 /// While a set is found: the return of a rule that is entered in it, by its number among those.
 const FRESH: u32 = 1 << 31;
 /// In the table: no text goes on so.
@@ -271,12 +271,12 @@ impl Cache {
         number
     }
 
-    fn places_of(&self, set: u32) -> &[Place] {
+    pub fn places_of(&self, set: u32) -> &[Place] {
         let Set { begin, len, .. } = self.sets[set as usize];
         &self.places[begin as usize..][..len as usize]
     }
 
-    fn waiters_of(&self, back: u32) -> &[Waiter] {
+    pub fn waiters_of(&self, back: u32) -> &[Waiter] {
         let (begin, len) = self.returns[back as usize];
         &self.waiters[begin as usize..][..len as usize]
     }
@@ -302,31 +302,29 @@ impl Cache {
         self.used
     }
 
+    /// What waits behind a set, and for what waits there; the outermost first.
+    pub fn returns_of(&self, set: u32) -> BTreeSet<u32> {
+        let mut found = BTreeSet::from([ROOT]);
+        let mut open: Vec<u32> = self.places_of(set).iter().map(|place| place.back).collect();
+        while let Some(back) = open.pop() {
+            if found.insert(back) {
+                open.extend(self.waiters_of(back).iter().map(|waiter| waiter.1));
+            }
+        }
+        found
+    }
+
     /// A cache that knows only what `set` needs, and the set in it.
     ///
     /// # Errors
     /// [`ErrorKind::Limit`] if that is more than half of what a cache may hold: it would soon be full again.
     pub fn only_with(&self, program: &Program, set: u32) -> Result<(Cache, u32)> {
-        let mut needed = vec![false; self.returns.len()];
-        let mut open: Vec<u32> = self.places_of(set).iter().map(|place| place.back).collect();
-        while let Some(back) = open.pop() {
-            if !std::mem::replace(&mut needed[back as usize], true) {
-                open.extend(self.waiters_of(back).iter().map(|waiter| waiter.1));
-            }
-        }
-        needed[ROOT as usize] = true;
         // Numbers keep their order, so what is sorted stays so.
-        let numbers: Vec<u32> = needed
-            .iter()
-            .scan(0, |count, needed| {
-                *count += u32::from(*needed);
-                Some(count.saturating_sub(1))
-            })
-            .collect();
+        let needed = self.returns_of(set);
+        let numbers: HashMap<u32, u32> = needed.iter().copied().zip(0..).collect();
         let mut cache = Cache::default();
-        for back in (0..self.returns.len() as u32).filter(|back| needed[*back as usize]) {
-            let waiters =
-                self.waiters_of(back).iter().map(|(at, back)| (*at, numbers[*back as usize])).collect::<Vec<_>>();
+        for &back in &needed {
+            let waiters = self.waiters_of(back).iter().map(|(at, back)| (*at, numbers[back])).collect::<Vec<_>>();
             let number = cache.returns.len() as u32;
             let begin = cache.waiters.len() as u32;
             cache.returns.push((begin, waiters.len() as u32));
@@ -337,7 +335,7 @@ impl Cache {
             cache.return_numbers.entry(hash).or_insert(number);
         }
         let places = self.places_of(set).iter();
-        let places: Vec<Place> = places.map(|place| Place { back: numbers[place.back as usize], ..*place }).collect();
+        let places: Vec<Place> = places.map(|place| Place { back: numbers[&place.back], ..*place }).collect();
         let set = cache.set_of(&places, self.may_end(set), program);
         if cache.used > limits::MATCHER_BYTES / 2 {
             let message = format!("matcher: what is open takes more than {} bytes", limits::MATCHER_BYTES / 2);

@@ -1,19 +1,19 @@
 //! What may come next: a grammar as a machine that is fed bytes.
 //!
 //! `program` writes the tree of rules, from which all dialects are printed, as steps; `cache` follows them, for all ways to read an
-//! output at once, and keeps what it found; `recogniser` checks whole texts.
+//! output at once, and keeps what it found; `rest` says what is left from a place on; `recogniser` checks whole texts.
 
 mod cache;
 mod program;
 pub(crate) mod recogniser;
+mod rest;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::text::tree::{Node, Tree};
+use crate::text::tree::Tree;
 use cache::{Cache, Only};
 use chatparse_base::bytes::Bytes;
-use chatparse_base::chars::Chars;
 use chatparse_base::{Result, limits};
 use program::Program;
 
@@ -26,8 +26,25 @@ use program::Program;
 #[derive(Clone)]
 pub struct Matcher {
     program: Arc<Program>,
+    source: Arc<Source>,
     cache: Arc<Mutex<Cache>>,
     at: u32,
+}
+
+/// What a matcher was made of.
+pub(crate) struct Source {
+    /// A grammar in GBNF; without a text, any output is allowed.
+    pub text: String,
+    /// A lazy one begins at one of these words.
+    pub words: Option<Vec<String>>,
+    /// The costs of its steps, once they are needed.
+    costs: OnceLock<Vec<u32>>,
+}
+
+impl Source {
+    pub fn new(text: &str, words: Option<Vec<String>>) -> Source {
+        Source { text: text.to_owned(), words, costs: OnceLock::new() }
+    }
 }
 
 /// A set of bytes.
@@ -52,17 +69,20 @@ impl ByteSet {
 }
 
 impl Matcher {
-    /// Of a tree, at its beginning.
-    pub(crate) fn of(tree: &Tree) -> Result<Matcher> {
+    /// Of the tree of a source, at its beginning.
+    pub(crate) fn of(tree: &Tree, source: Source) -> Result<Matcher> {
         let program = Program::of(tree)?;
         let cache = Mutex::new(Cache::new(&program)?);
-        Ok(Matcher { program: Arc::new(program), cache: Arc::new(cache), at: 0 })
+        Ok(Matcher { program: Arc::new(program), source: Arc::new(source), cache: Arc::new(cache), at: 0 })
     }
 
-    /// Allows every text.
-    pub(crate) fn of_any_text() -> Result<Matcher> {
-        let any = Node::Class(Chars::all()).repeat(0, None);
-        Matcher::of(&Tree { names: vec!["root".into()], rules: vec![any], root: 0 })
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The grammar of what may follow. `tree`: of the source.
+    pub(crate) fn rest(&self, tree: &Tree) -> Result<Tree> {
+        rest::rest(tree, &self.cache(), self.at)
     }
 
     fn cache(&self) -> MutexGuard<'_, Cache> {
@@ -126,6 +146,23 @@ impl Matcher {
             at = next;
         }
         text
+    }
+
+    /// Texts behind which the output may end, for up to eight ways to read it: those with the fewest characters that are free, and of
+    /// those the shortest, come first. They close what is open; what only a model can know, such as the value of an argument that must be
+    /// there, is something that fits. Each has less than 64 KB.
+    ///
+    /// ```
+    /// use chatparse::grammar::{self, Begins};
+    /// let schema = serde_json::json!({"type": "array", "items": {"type": "string"}});
+    /// let mut matcher = grammar::from_json_schema(&schema)?.matcher(Begins::Behind(""))?;
+    /// matcher.feed(br#"["a", "b"#)?;
+    /// assert_eq!(matcher.closings()[0], br#""]"#);
+    /// # Ok::<(), chatparse::Error>(())
+    /// ```
+    pub fn closings(&self) -> Vec<Vec<u8>> {
+        let costs = self.source.costs.get_or_init(|| rest::costs(&self.program));
+        rest::closings(&self.program, costs, &self.cache(), self.at)
     }
 
     /// Whether the output may end here.

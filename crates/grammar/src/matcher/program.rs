@@ -74,31 +74,7 @@ pub(super) struct Program {
 impl Program {
     /// All rules match some text then, so each way that is open leads to an end.
     pub fn of(tree: &Tree) -> Result<Program> {
-        let matching = tree.matching();
-        let without;
-        let tree = match matching.contains(&false) {
-            true => {
-                without =
-                    Tree { rules: tree.rules.iter().map(|rule| living(rule, &matching)).collect(), ..tree.clone() };
-                &without
-            }
-            false => tree,
-        };
-        let nullable = tree.nullable();
-        let rules = nullable.iter().map(|nullable| (0, *nullable)).collect();
-        let program = Program { steps: Vec::new(), rules, classes: Vec::new(), root: 0 };
-        let mut writer = Writer { program, nullable, known: HashMap::new(), parts: Vec::new() };
-        for rule in tree.used() {
-            writer.rule(rule, &tree.rules[rule])?;
-        }
-        let mut done = 0;
-        while let Some(part) = writer.parts.get(done) {
-            done += 1;
-            let (rule, part) = *part;
-            writer.rule(rule, part)?;
-        }
-        let mut program = writer.program;
-        program.root = program.rules[tree.root].0;
+        let mut program = Writer::written(&tree.living())?.program;
         program.steps.shrink_to_fit();
         Ok(program)
     }
@@ -127,22 +103,17 @@ impl Program {
         self.steps.len()
     }
 
+    /// The first step of each rule of a living tree, in order, and its body: that of a repeated part, too.
+    pub fn bodies(tree: &Tree) -> Result<Vec<(u32, &Node)>> {
+        let Writer { program, parts, .. } = Writer::written(tree)?;
+        let own = tree.used().into_iter().map(|rule| (rule, &tree.rules[rule]));
+        Ok(own.chain(parts).map(|(rule, body)| (program.rules[rule].0, body)).collect())
+    }
+
     /// Its memory in bytes.
     pub fn bytes(&self) -> usize {
         let classes: usize = self.classes.iter().map(|class| size_of::<Class>() + 8 * class.chars.ranges().len()).sum();
         4 * self.steps.len() + 8 * self.rules.len() + classes
-    }
-}
-
-/// Without the rules that match nothing, and what needs them.
-fn living(node: &Node, matching: &[bool]) -> Node {
-    match node {
-        Node::Text(_) | Node::Class(_) => node.clone(),
-        Node::Rule(rule) if matching[*rule] => node.clone(),
-        Node::Rule(_) => Node::NEVER,
-        Node::Sequence(parts) => Node::sequence(parts.iter().map(|part| living(part, matching))),
-        Node::Choice(branches) => Node::choice(branches.iter().map(|branch| living(branch, matching))),
-        Node::Repeat(part, min, max) => living(part, matching).repeat(*min, *max),
     }
 }
 
@@ -155,6 +126,24 @@ struct Writer<'t> {
 }
 
 impl<'t> Writer<'t> {
+    fn written(tree: &'t Tree) -> Result<Writer<'t>> {
+        let nullable = tree.nullable();
+        let rules = nullable.iter().map(|nullable| (0, *nullable)).collect();
+        let program = Program { steps: Vec::new(), rules, classes: Vec::new(), root: 0 };
+        let mut writer = Writer { program, nullable, known: HashMap::new(), parts: Vec::new() };
+        for rule in tree.used() {
+            writer.rule(rule, &tree.rules[rule])?;
+        }
+        let mut done = 0;
+        while let Some(part) = writer.parts.get(done) {
+            done += 1;
+            let (rule, part) = *part;
+            writer.rule(rule, part)?;
+        }
+        writer.program.root = writer.program.rules[tree.root].0;
+        Ok(writer)
+    }
+
     fn rule(&mut self, rule: usize, body: &'t Node) -> Result<()> {
         self.program.rules[rule].0 = self.here();
         self.write(body, true)
@@ -222,8 +211,7 @@ impl<'t> Writer<'t> {
     }
 
     fn repeat(&mut self, part: &'t Node, min: u64, max: Option<u64>) -> Result<()> {
-        let leaf = matches!(part, Node::Rule(_) | Node::Class(_));
-        let rule = (!leaf && max.unwrap_or(min) > 1).then(|| {
+        let rule = is_apart(part, min, max).then(|| {
             let rule = self.program.rules.len();
             self.program.rules.push((0, part.is_nullable(&self.nullable)));
             self.parts.push((rule, part));
@@ -270,6 +258,102 @@ impl<'t> Writer<'t> {
     }
 }
 
+/// Whether a repeated part is a rule of its own.
+fn is_apart(part: &Node, min: u64, max: Option<u64>) -> bool {
+    !matches!(part, Node::Rule(_) | Node::Class(_)) && max.unwrap_or(min) > 1
+}
+
+/// The number of steps that [`Writer::write`] writes of a part.
+fn steps_of(node: &Node, last: bool) -> usize {
+    let end = usize::from(last);
+    match node {
+        Node::Text(text) => text.len() + end,
+        Node::Class(_) => 1 + end,
+        Node::Rule(_) => 1,
+        Node::Sequence(parts) => match parts.split_last() {
+            Some((end, parts)) => parts.iter().map(|part| steps_of(part, false)).sum::<usize>() + steps_of(end, last),
+            None => end,
+        },
+        Node::Choice(branches) => {
+            let all: usize = branches.iter().map(|branch| steps_of(branch, last) + 1 + usize::from(!last)).sum();
+            all.saturating_sub(1 + usize::from(!last)).max(1)
+        }
+        Node::Repeat(part, min, max) => {
+            let once = if is_apart(part, *min, *max) { 1 } else { steps_of(part, false) };
+            let (least, more) = (*min as usize, max.map(|max| (max - min) as usize));
+            end + match more {
+                Some(more) => least * once + more * (once + 1),
+                None => least.max(1) * once + 1 + usize::from(least == 0),
+            }
+        }
+    }
+}
+
+/// What is left of a part behind its first `at` steps, which end where a byte, a class or a rule may begin. `None` inside of a
+/// character.
+pub(super) fn rest_of(node: &Node, at: usize, last: bool) -> Option<Node> {
+    if at == 0 {
+        return Some(node.clone());
+    }
+    match node {
+        Node::Text(text) if at < text.len() => text.get(at..).map(|rest| Node::text(rest.to_owned())),
+        Node::Text(_) | Node::Class(_) | Node::Rule(_) => Some(Node::EMPTY),
+        Node::Sequence(parts) => {
+            let mut left = at;
+            for (number, part) in parts.iter().enumerate() {
+                let (behind, last) = (&parts[number + 1..], last && number + 1 == parts.len());
+                match left.checked_sub(steps_of(part, last)) {
+                    Some(more) => left = more,
+                    None => {
+                        let rest = rest_of(part, left, last)?;
+                        return Some(Node::sequence([rest].into_iter().chain(behind.iter().cloned())));
+                    }
+                }
+            }
+            Some(Node::EMPTY)
+        }
+        Node::Choice(branches) => {
+            let mut left = at;
+            for (number, branch) in branches.iter().enumerate() {
+                if left == 0 {
+                    return Some(Node::choice(branches[number..].iter().cloned()));
+                }
+                left -= usize::from(number + 1 < branches.len());
+                match left.checked_sub(steps_of(branch, last)) {
+                    // The jump behind it.
+                    Some(0) if !last => return Some(Node::EMPTY),
+                    Some(more) => left = more - usize::from(!last),
+                    None => return rest_of(branch, left, last),
+                }
+            }
+            Some(Node::EMPTY)
+        }
+        Node::Repeat(part, min, max) => {
+            let once = if is_apart(part, *min, *max) { 1 } else { steps_of(part, false) };
+            let again = |done: u64| (**part).clone().repeat(min.saturating_sub(done), max.map(|max| max - done));
+            let (mut left, mut done) = (at, 0);
+            while max.is_none_or(|max| done < max) {
+                // Behind the copies that must be there: a step that goes on, or over the rest.
+                let splits = if max.is_some() { done >= *min } else { *min == 0 };
+                if left == 0 {
+                    return Some(again(done));
+                }
+                left -= usize::from(splits);
+                done += 1;
+                match left.checked_sub(once) {
+                    None => return Some(Node::sequence([rest_of(part, left, false)?, again(done)])),
+                    // The last copy of an open repetition comes again.
+                    Some(more) if max.is_none() && done >= *min => {
+                        return Some(if more == 0 { again(done) } else { Node::EMPTY });
+                    }
+                    Some(more) => left = more,
+                }
+            }
+            Some(Node::EMPTY)
+        }
+    }
+}
+
 /// A set of characters, by the bytes of UTF-8. Where in a character is a number: 0 outside of one; else how many bytes are left, and
 /// the bits that are known, or [`ANY`] if all characters that can follow from here are in the set.
 pub(super) struct Class {
@@ -312,6 +396,20 @@ impl Class {
             _ if whole => left << LEFT | ANY,
             _ => left << LEFT | bits,
         })
+    }
+
+    /// Ends a character: with one that shows, if there is one.
+    pub fn finish(&self, mut within: u32, text: &mut Vec<u8>) {
+        loop {
+            let next = self.next(within);
+            let mut bytes = (b' '..=u8::MAX).chain(0..b' ').filter(|byte| next.contains(*byte));
+            let Some((byte, then)) = bytes.find_map(|byte| Some((byte, self.after(within, byte)?))) else { return };
+            text.push(byte);
+            within = then;
+            if within == 0 {
+                return;
+            }
+        }
     }
 
     /// The bytes that may follow.

@@ -1,6 +1,6 @@
 //! Checks whether a grammar allows a text.
 
-use crate::matcher::Matcher;
+use crate::matcher::{Matcher, Source};
 use crate::text::gbnf;
 use crate::text::unrolled::Rules;
 use chatparse_base::{Result, stack};
@@ -18,7 +18,7 @@ impl Recogniser {
         // The tree nests as deep as the grammar's groups do.
         stack::deep(|| {
             let (rules, tree) = gbnf::both(grammar)?;
-            Ok(Recogniser { rules, matcher: Matcher::of(&tree)? })
+            Ok(Recogniser { rules, matcher: Matcher::of(&tree, Source::new(grammar, None))? })
         })
     }
 

@@ -23,11 +23,7 @@ fn print_tree(text: &str, dialect: Dialect, begins: Begins) -> Result<Printed> {
     match begins {
         Begins::Behind(prefix) => {
             tree = derivative::derivative(&tree, prefix)?;
-            printed.text = match dialect {
-                Dialect::Lark => lark::print(&tree)?,
-                Dialect::StructuralTag => tag::of(tag::grammar(&tree)),
-                _ => portable::print(&tree),
-            };
+            printed.text = print_rest(&tree, dialect)?;
         }
         Begins::At(triggers) => {
             let words = words(&tree, triggers, &mut printed.report);
@@ -45,11 +41,19 @@ fn print_tree(text: &str, dialect: Dialect, begins: Begins) -> Result<Printed> {
     Ok(printed)
 }
 
-/// With the free text in front of the triggers.
-pub(super) fn lazy(mut tree: Tree, triggers: &[Trigger]) -> Result<Tree> {
-    let words = words(&tree, triggers, &mut Vec::new());
-    behind(&mut tree, &words);
-    Ok(tree)
+/// The grammar of an output from its first byte on.
+pub(super) fn print_rest(tree: &Tree, dialect: Dialect) -> Result<String> {
+    Ok(match dialect {
+        Dialect::Lark => lark::print(tree)?,
+        Dialect::StructuralTag => tag::of(tag::grammar(tree)),
+        Dialect::StructuralTagOld => return Err(tag::not_old("it has schemas between texts, and no grammars")),
+        Dialect::Gbnf | Dialect::PortableGbnf => portable::print(tree),
+    })
+}
+
+/// The words that begin a lazy grammar.
+pub(super) fn words_of(text: &str, triggers: &[Trigger]) -> Result<Vec<String>> {
+    Ok(words(&gbnf::tree(text)?, triggers, &mut Vec::new()))
 }
 
 fn behind(tree: &mut Tree, words: &[String]) {

@@ -24,9 +24,11 @@ mod terminals;
 pub use engines::print_old_tag;
 
 use crate::Trigger;
-use crate::matcher::Matcher;
+use crate::matcher::{Matcher, Source};
 use crate::rules::builder::{Fidelity, FidelityKind, Grammar};
 use crate::text::gbnf;
+use crate::text::tree::{Node, Tree};
+use chatparse_base::chars::Chars;
 use chatparse_base::{Error, Result, stack};
 
 /// A notation for grammars.
@@ -129,22 +131,57 @@ impl Grammar {
     /// # Errors
     /// As [`Grammar::print_output`].
     pub fn matcher(&self, begins: Begins) -> Result<Matcher> {
-        if self.text.is_empty() {
-            return Matcher::of_any_text();
-        }
         // The tree nests as deep as the grammar's groups do.
         stack::deep(|| {
-            let (_, tree) = gbnf::both(&self.text)?;
+            let words = match begins {
+                Begins::At(triggers) => Some(engines::words_of(&self.text, triggers)?),
+                Begins::Behind(_) => None,
+            };
+            let source = Source::new(&self.text, words);
+            let mut matcher = Matcher::of(&tree_of(&source)?, source)?;
             match begins {
-                Begins::At(triggers) => Matcher::of(&engines::lazy(tree, triggers)?),
-                Begins::Behind(text) => {
-                    let mut matcher = Matcher::of(&tree)?;
-                    if matcher.feed(text.as_bytes())? < text.len() {
-                        return Err(Error::invalid(format!("grammar: it does not allow the text {text:?}")));
-                    }
-                    Ok(matcher)
+                Begins::Behind(text) if !self.text.is_empty() && matcher.feed(text.as_bytes())? < text.len() => {
+                    Err(Error::invalid(format!("grammar: it does not allow the text {text:?}")))
                 }
+                _ => Ok(matcher),
             }
+        })
+    }
+}
+
+/// The tree of a source, with the free text in front of its words.
+fn tree_of(source: &Source) -> Result<Tree> {
+    if source.text.is_empty() || source.words.as_ref().is_some_and(Vec::is_empty) {
+        let any = Node::Class(Chars::all()).repeat(0, None);
+        return Ok(Tree { names: vec!["root".into()], rules: vec![any], root: 0 });
+    }
+    let (_, mut tree) = gbnf::both(&source.text)?;
+    if let Some(words) = &source.words {
+        tree.behind_words(words);
+    }
+    Ok(tree)
+}
+
+impl Matcher {
+    /// The grammar of what may follow what was fed, for an engine that begins there: a grammar that comes late, behind a text that was cut,
+    /// or when a call is tried again. It ends where the matcher's ends. [`Dialect::Gbnf`] is that of [`Dialect::PortableGbnf`] here: it covers
+    /// the whole rest, and has no trigger. Costs as much as making the matcher, however long the output is.
+    ///
+    /// ```
+    /// use chatparse::grammar::{self, Begins, Dialect};
+    /// let schema = serde_json::json!({"enum": ["celsius", "fahrenheit"]});
+    /// let mut matcher = grammar::from_json_schema(&schema)?.matcher(Begins::Behind(""))?;
+    /// matcher.feed(b"\"f")?;
+    /// assert!(matcher.grammar(Dialect::Gbnf)?.text.starts_with(r#"root ::= "ahrenheit\"""#));
+    /// # Ok::<(), chatparse::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] inside of a character, and for [`Dialect::StructuralTagOld`]; [`crate::ErrorKind::Limit`].
+    pub fn grammar(&self, dialect: Dialect) -> Result<Printed> {
+        stack::deep(|| {
+            let rest = self.rest(&tree_of(self.source())?)?;
+            Ok(Printed { text: engines::print_rest(&rest, dialect)?, report: Vec::new() })
         })
     }
 }
@@ -162,8 +199,12 @@ mod engines {
     use chatparse_base::{Error, Result};
     use chatparse_peg::Arena;
 
-    pub(super) fn lazy(_: Tree, _: &[Trigger]) -> Result<Tree> {
+    pub(super) fn words_of(_: &str, _: &[Trigger]) -> Result<Vec<String>> {
         Err(Error::invalid("this build of the library has no matcher of a lazy grammar: it has no `dialects`"))
+    }
+
+    pub(super) fn print_rest(_: &Tree, dialect: Dialect) -> Result<String> {
+        print("", dialect, Begins::Behind("")).map(|printed| printed.text)
     }
 
     pub(super) fn print(_: &str, dialect: Dialect, _: Begins) -> Result<Printed> {

@@ -1,5 +1,7 @@
 //! A grammar as a tree, from which all dialects are printed.
 
+use std::borrow::Cow;
+
 use smol_str::SmolStr;
 
 use crate::formats::automaton::Automaton;
@@ -188,6 +190,29 @@ impl Tree {
     /// By rule: whether it matches any text.
     pub fn matching(&self) -> Vec<bool> {
         self.rules_where(true)
+    }
+
+    /// Without the rules that match nothing, and what needs them.
+    pub fn living(&self) -> Cow<'_, Tree> {
+        fn living(node: &Node, matching: &[bool]) -> Node {
+            let part = |part| living(part, matching);
+            match node {
+                Node::Text(_) | Node::Class(_) => node.clone(),
+                Node::Rule(rule) if matching[*rule] => node.clone(),
+                Node::Rule(_) => Node::NEVER,
+                Node::Sequence(parts) => Node::sequence(parts.iter().map(part)),
+                Node::Choice(branches) => Node::choice(branches.iter().map(part)),
+                Node::Repeat(inner, min, max) => part(inner).repeat(*min, *max),
+            }
+        }
+        let matching = self.matching();
+        match matching.contains(&false) {
+            true => {
+                let rules = self.rules.iter().map(|rule| living(rule, &matching)).collect();
+                Cow::Owned(Tree { rules, ..self.clone() })
+            }
+            false => Cow::Borrowed(self),
+        }
     }
 
     /// By rule: what follows for it, where characters decide `of_characters`.

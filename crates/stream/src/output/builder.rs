@@ -347,6 +347,12 @@ impl MessageBuilder {
         message
     }
 
+    /// The last call that has no end: its number, its name and its arguments so far. `parsed` is the parsed text.
+    pub fn open_call(&self, parsed: &[u8]) -> Option<(usize, &str, String)> {
+        let (index, call) = self.calls.iter().enumerate().next_back().filter(|(_, call)| !call.state.ended)?;
+        Some((index, &call.name, call.arguments.text(parsed)))
+    }
+
     /// What is known of each call besides its texts.
     pub fn calls(&self) -> impl Iterator<Item = CallRecord> {
         self.calls.iter().map(|call| CallRecord {

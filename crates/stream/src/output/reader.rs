@@ -131,6 +131,12 @@ impl CaptureReader {
         self.state.reasoning.filter(|(_, end)| *end >= length).map(|(from, _)| from)
     }
 
+    /// The innermost open region, or the one around it where that is `outer` 1.
+    pub fn region(&self, outer: usize) -> Option<Tag> {
+        let region = if outer == 0 { self.state.region.as_ref() } else { self.regions.last() };
+        region.filter(|_| outer < 2).map(|(tag, _)| *tag)
+    }
+
     /// Saves the state, for [`CaptureReader::restore`].
     pub fn mark(&self) -> ReaderMark {
         ReaderMark {

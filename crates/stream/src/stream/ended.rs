@@ -32,7 +32,7 @@ pub struct Ended {
     /// The output behind the format; the range's end is where the parser's budget was used up.
     left: Option<Range<usize>>,
     limit: Option<Range<usize>>,
-    reasoning: Option<Range<usize>>,
+    pub(super) reasoning: Option<Range<usize>>,
     /// The calls without an end that are not calls of the message, as the request asks.
     settled: Vec<Range<usize>>,
     config: Arc<FallbackConfig>,
@@ -129,6 +129,20 @@ impl Ended {
     /// A report on each call of the message. The first access to a report checks the arguments against the schema.
     pub fn calls(&self) -> &[CallReport] {
         &self.report().calls
+    }
+
+    /// What is wrong with a call, in one sentence for the model: the tool, the place as a JSON pointer, and the rule. `None` for a call that is
+    /// valid, and if there is no such call. `ChatTemplate::retry` has the grammar of a second try.
+    pub fn retry(&self, call: usize) -> Option<String> {
+        let name = &self.message.tool_calls.get(call)?.name;
+        let report = self.calls().get(call).filter(|report| !report.valid || !report.known)?;
+        let kinds = match report {
+            CallReport { known: false, .. } => [DiagnosticKind::UnknownTool, DiagnosticKind::UnfinishedCall],
+            _ => [DiagnosticKind::InvalidArguments, DiagnosticKind::UnfinishedCall],
+        };
+        let of_call = self.diagnostics().iter().filter(|found| found.call == Some(call) && kinds.contains(&found.kind));
+        let wrong: Vec<&str> = of_call.map(|found| &*found.message).collect();
+        Some(format!("The call of {name:?} is not valid: {}.", wrong.join("; ")))
     }
 
     /// Diagnostics in the order of the output, for logs.

@@ -211,6 +211,18 @@ impl FormatParser {
         self.reader.last_reasoning(length)
     }
 
+    /// The innermost region at the end of what was read, by the way to read it that the machine is on.
+    pub fn region(&self) -> Option<Tag> {
+        let (mut open, mut gone) = (Vec::new(), 0);
+        for capture in self.machine.visible().hidden() {
+            match capture.opens {
+                true => open.push(Tag::from_id(capture.tag)),
+                false => gone += usize::from(open.pop().is_none()),
+            }
+        }
+        open.pop().unwrap_or_else(|| self.reader.region(gone))
+    }
+
     /// Whether the budget ended the run.
     pub fn is_over_budget(&self) -> bool {
         self.machine.state() == State::Limit

@@ -8,6 +8,7 @@ mod ended;
 mod format_parser;
 mod marks;
 mod special;
+mod state;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 pub use chatparse_peg::Budget;
 pub use ended::Ended;
 pub use special::SpecialTokens;
+pub use state::{Closing, Missing, OpenPart, StreamState};
 
 use crate::delta::Delta;
 use crate::fallback::{End, FallbackConfig, FallbackParser};
@@ -27,6 +29,7 @@ use chatparse_peg::{Machine, State, incomplete_tail};
 use ended::Left;
 use format_parser::{FormatParser, Written};
 use marks::{Mark, Marks};
+use state::Held;
 
 /// A parse in progress. One owner at a time; clone it to fork the parse.
 ///
@@ -55,6 +58,8 @@ pub struct Stream {
     written: Written,
     at: Progress,
     checkpoint: Option<Box<Checkpoint>>,
+    /// The grammar at a byte of the output, if the host has asked.
+    held: Option<Box<Held>>,
     /// Nothing was fed yet: the deltas of the prompt's part of the message are still due.
     fresh: bool,
 }
@@ -145,6 +150,7 @@ impl Stream {
             written: Written::new(prefill, Arc::clone(parser.fallback())),
             at: Progress { format, left: None, limit: false, covered: prefill },
             checkpoint: None,
+            held: None,
             fresh: true,
         };
         stream.output.extend_from_slice(parser.prefill().as_bytes());
@@ -260,6 +266,11 @@ impl Stream {
     /// Ends the output; `cut_off`: a limit ended it, not the model. [`Stream::deltas`] has the last additions. Bytes fed
     /// after that are ignored.
     pub fn finish(&mut self, cut_off: bool) -> Ended {
+        let status = self.end(cut_off);
+        self.ended(status, self.written.config.leniency.incomplete_calls)
+    }
+
+    fn end(&mut self, cut_off: bool) -> Status {
         self.begin();
         let (prefill, ready) = (self.prefill(), self.ready());
         if let Some(marks) = self.marks.as_mut().filter(|_| ready < self.output.len()) {
@@ -276,7 +287,7 @@ impl Stream {
         });
         // Half a marker at a cut is not read.
         written.close_fallback(end, if cut_off { 0 } else { output.len() }, output);
-        self.ended(status)
+        status
     }
 
     /// The additions of the last [`Stream::feed`] or [`Stream::finish`], or the removals of the last [`Stream::rollback`].
@@ -312,7 +323,7 @@ impl Stream {
         Ended::new(builder, &self.output, config, Status::Partial, IncompleteCalls::Keep, Left::default())
     }
 
-    fn ended(&self, status: Status) -> Ended {
+    fn ended(&self, status: Status, incomplete: IncompleteCalls) -> Ended {
         let prefill = self.prefill();
         let behind = |at: Option<usize>| at.map(|at| at.saturating_sub(prefill)..self.output.len() - prefill);
         let reasoning = behind(self.at.format.last_reasoning(self.output.len())).filter(|_| self.at.left.is_none());
@@ -321,7 +332,6 @@ impl Stream {
             true => Left { limit: behind(self.at.left), ..Left::default() },
         };
         let config = Arc::clone(&self.written.config);
-        let incomplete = config.leniency.incomplete_calls;
         Ended::new(&self.written.builder, &self.output, config, status, incomplete, left)
     }
 
@@ -379,6 +389,7 @@ impl Stream {
         if let Some(budget) = self.written.budget {
             self.at.format.set_budget(budget);
         }
+        self.held = self.held.take().filter(|held| held.to <= prefill + length);
         let again = self.output[noted..prefill + length].to_vec();
         self.output.truncate(noted);
         let spans = match self.marks.as_mut().zip(mark) {

@@ -1,0 +1,491 @@
+//! In what an output stands, what would close it, and what may follow: asked of a running parse.
+//!
+//! What may follow is the grammar's matter: a [`Matcher`] of the whole format is fed what the parser was fed, when a host asks. What it
+//! closes an output with is read by a copy of the parse. So the closing text is right by construction, and what it would add to the
+//! message beside ends, a value that only a model can choose, shows in the message.
+
+use serde_json::{Value, json};
+
+use super::{Ended, Stream, parsed};
+use crate::report::Status;
+use chatparse_base::{Error, Result};
+use chatparse_grammar::{Dialect, Matcher, Printed};
+use chatparse_learn::format::Tag;
+use chatparse_message::{IncompleteCalls, ToolCall};
+use chatparse_peg::incomplete_tail;
+
+/// What an output is in the middle of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OpenPart {
+    /// Markers, punctuation and white space, of a call or between the parts of the message; and what may yet be that or text.
+    Markup,
+    /// Reasoning.
+    Reasoning,
+    /// Content.
+    Content,
+    /// The name of a call.
+    Name,
+    /// The name of an argument, or of a member of an object in one.
+    Key,
+    /// A value among a call's arguments.
+    Value,
+}
+
+impl OpenPart {
+    /// `markup`, `reasoning`, `content`, `name`, `key` or `value`.
+    pub fn name(self) -> &'static str {
+        match self {
+            OpenPart::Markup => "markup",
+            OpenPart::Reasoning => "reasoning",
+            OpenPart::Content => "content",
+            OpenPart::Name => "name",
+            OpenPart::Key => "key",
+            OpenPart::Value => "value",
+        }
+    }
+}
+
+/// In what an output stands now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StreamState {
+    /// What it is in the middle of.
+    pub part: OpenPart,
+    /// The call that is open and has a name: its number in the message.
+    pub call: Option<usize>,
+    /// The name of that call.
+    pub tool: String,
+    /// Where in its arguments, as a JSON pointer: the value, or the object or array whose next member or item comes. The schema of the
+    /// value is what the tool has there.
+    pub pointer: String,
+    /// Inside of a string of the arguments.
+    pub in_string: bool,
+    /// The byte of the output at which it has left the template's format: what follows is read as content, and as calls in other ways.
+    pub left_at: Option<usize>,
+}
+
+/// What [`Stream::close`] says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Closing {
+    /// A text that closes what is open, as the model writes it. If the output is not complete behind them, they go as far as nothing has to be
+    /// chosen: out of the reasoning, or up to the value that is missing.
+    pub text: String,
+    /// Whether the output is complete behind the text, with the same values as before.
+    pub complete: bool,
+    /// The values that only the model can choose: required arguments, and those that have begun and are not whole.
+    pub missing: Vec<Missing>,
+    /// Why the output is not complete behind the text, in one sentence; empty if it is.
+    pub reason: String,
+}
+
+/// A value that is missing or not whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Missing {
+    /// The name of the call's tool; empty for content, which a schema asks for.
+    pub tool: String,
+    /// Where, as a JSON pointer. Where the name of an argument has begun, one that it may become.
+    pub pointer: String,
+    /// It has begun.
+    pub begun: bool,
+}
+
+/// The grammar at a byte of the output.
+#[derive(Clone)]
+pub(super) struct Held {
+    matcher: Matcher,
+    /// The byte behind what was fed, or in front of the first that the grammar does not have.
+    pub to: usize,
+}
+
+impl Stream {
+    /// In what the output stands. Costs as much as the arguments of the call that is open.
+    ///
+    /// ```
+    /// use chatparse::{ChatTemplate, Request, Stream};
+    /// use chatparse::stream::OpenPart;
+    /// let template = ChatTemplate::builtin("json-call").unwrap();
+    /// let body = r#"{"messages": [{"role": "user", "content": "Rain?"}], "tools": [{"type": "function",
+    ///    "function": {"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}}]}"#;
+    /// let params = template.params(&Request::from_text(body)?)?;
+    /// let mut stream = Stream::new(&params.parser);
+    /// let _ = stream.feed(b"<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Os");
+    /// let state = stream.state();
+    /// assert_eq!((state.part, &*state.tool, &*state.pointer, state.in_string), (OpenPart::Value, "weather", "/city", true));
+    /// let closing = stream.close();
+    /// assert_eq!(closing.text, "\"}}\n</tool_call>");
+    /// assert!(closing.complete);
+    /// # Ok::<(), chatparse::Error>(())
+    /// ```
+    pub fn state(&self) -> StreamState {
+        let Stream { at, written, output, .. } = self;
+        let call = written.builder.open_call(output);
+        let left = at.left.map(|left| left.saturating_sub(self.prefill()));
+        let region = if at.left.is_none() { at.format.region() } else { None };
+        let mut state = StreamState {
+            part: OpenPart::Markup,
+            call: None,
+            tool: String::new(),
+            pointer: String::new(),
+            in_string: false,
+            left_at: left,
+        };
+        let mut json = Json::default();
+        if let Some((index, name, arguments)) = call {
+            json = Json::of(&arguments);
+            (state.call, state.tool) = (Some(index), name.to_owned());
+            // Behind a value, the container stands for what comes next.
+            if !json.in_value {
+                json.open.pop();
+            }
+            (state.pointer, state.in_string) = (json.pointer(), json.in_string);
+        }
+        state.part = match region {
+            // A call in another way than the format's may stand in either.
+            Some(Tag::Reasoning) if state.call.is_none() => OpenPart::Reasoning,
+            Some(Tag::Content | Tag::Answer) if state.call.is_none() => OpenPart::Content,
+            Some(Tag::ToolName) => OpenPart::Name,
+            Some(Tag::ArgName | Tag::Key) => OpenPart::Key,
+            _ if json.in_key => OpenPart::Key,
+            _ if json.in_value => OpenPart::Value,
+            None if state.call.is_none() && left.is_some() => OpenPart::Content,
+            _ => OpenPart::Markup,
+        };
+        state
+    }
+
+    /// What may follow what was written, as a grammar for an engine that begins here: all of the format, also where the request's grammar
+    /// is lazy. For the request's own constraint see [`Matcher::grammar`]. The first call builds what it needs; the next ones cost as much
+    /// as the output that came since, and the grammar.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] if the output is nothing that the grammar allows, and as [`Matcher::grammar`].
+    pub fn grammar(&mut self, dialect: Dialect) -> Result<Printed> {
+        self.hold();
+        self.matcher_here()?.grammar(dialect)
+    }
+
+    /// The bytes that close what is open now, in the model's own words: the end of the reasoning with what the template writes behind it; a
+    /// string, its containers, the call and its section. No value is made up. Costs as much as the output.
+    ///
+    /// With [`Stream::state`]: end a budget for thinking where `part` is [`OpenPart::Reasoning`], and go on behind `text`; finish a call that a
+    /// limit has cut.
+    pub fn close(&mut self) -> Closing {
+        self.hold();
+        if let Some(at) = self.at.left {
+            let at = at.saturating_sub(self.prefill());
+            return Closing::refused(&format!("the output has left the template's format at byte {at}"));
+        }
+        let ends = |text: &[u8]| Some(self.with(text, false)).filter(|whole| whole.status == Status::Complete);
+        let given = self.with(&[], true);
+        let matcher = match self.matcher_here() {
+            Ok(matcher) => matcher,
+            // The token that ends a turn is in few grammars.
+            Err(_) if !given.ends_in_call() && ends(b"").is_some() => return Closing::of(String::new()),
+            Err(error) => return Closing::refused(error.message()),
+        };
+        // What must come next is not made up.
+        let forced = matcher.forced().len();
+        let mut found: Option<(String, Vec<Missing>, Ended, Known<'_>)> = None;
+        // One that is no text ends a character, which only the model can choose.
+        for text in matcher.closings().into_iter().flat_map(String::from_utf8) {
+            let Some(whole) = ends(text.as_bytes()) else { continue };
+            if text.is_empty() {
+                return Closing::of(text);
+            }
+            let forced = forced.min(text.len());
+            let length = self.written_length() + forced;
+            let before =
+                Known { given: &given.message.tool_calls, ended: self.with(&text.as_bytes()[..forced], true), length };
+            match before.made_up(&whole, &text.as_bytes()[forced..]) {
+                None => return Closing::of(text),
+                Some(missing) if found.is_none() => found = Some((text, missing, whole, before)),
+                Some(_) => {}
+            }
+        }
+        let Some((text, missing, whole, before)) = found else {
+            return Closing::refused(match incomplete_tail(&self.output) {
+                0 => "no text is found that the format may end with",
+                _ => "the output ends inside of a character, which only the model can choose",
+            });
+        };
+        let forced = forced.min(text.len());
+        let reason = reason(&missing, &before.ended, &whole);
+        // Up to where nothing is made up.
+        let text = text.as_bytes();
+        let fits = |to: &usize| before.made_up(&self.with(&text[..*to], true), &text[forced..]).is_none();
+        let end = last_that(forced, text.len(), fits);
+        let thinks = |to: &usize| self.with(&text[..*to], true).reasoning.is_some();
+        let out = if thinks(&0) && !thinks(&end) { last_that(0, end, thinks) + 1 } else { end };
+        // From choice to choice, with what must follow each: out of the reasoning no further than must be, and into no name that the model
+        // chooses.
+        let (mut matcher, mut stream, mut at) = (matcher, self.clone(), 0);
+        let mut next = forced;
+        let chosen = |state: &StreamState| {
+            let value = |one: &Missing| !one.begun && (&one.tool, &one.pointer) == (&state.tool, &state.pointer);
+            match state.part {
+                OpenPart::Name | OpenPart::Key => true,
+                OpenPart::Value => missing.iter().any(value),
+                _ => false,
+            }
+        };
+        let mut fed = 0;
+        while next <= end {
+            let _ = (matcher.feed(&text[fed..next]), stream.feed(&text[fed..next]));
+            (at, fed) = (next, next + 1);
+            if at >= out || chosen(&stream.state()) {
+                break;
+            }
+            let _ = (matcher.feed(&text[at..fed]), stream.feed(&text[at..fed]));
+            if chosen(&stream.state()) {
+                break;
+            }
+            next = fed + matcher.forced().len();
+        }
+        Closing { text: String::from_utf8_lossy(&text[..at]).into_owned(), complete: false, missing, reason }
+    }
+
+    fn written_length(&self) -> usize {
+        self.output.len() - self.prefill()
+    }
+
+    /// Brings the grammar to the end of the output.
+    fn hold(&mut self) {
+        let (prefill, ready) = (self.prefill(), self.ready());
+        let begun = || Some(Box::new(Held { matcher: self.parser.matcher().ok()?, to: prefill }));
+        let Some(mut held) = self.held.take().or_else(begun) else { return };
+        let more = parsed(&self.marks, &self.output[..ready]).seen.get(held.to..).unwrap_or_default();
+        held.to += held.matcher.feed(more).unwrap_or_default();
+        self.held = Some(held);
+    }
+
+    /// The grammar behind the output.
+    fn matcher_here(&self) -> Result<Matcher> {
+        let Some(held) = &self.held else { return self.parser.matcher() };
+        let (mut matcher, ready) = (held.matcher.clone(), self.ready());
+        // What waits to become a token counts as text here.
+        let at = if held.to < ready { held.to } else { ready + matcher.feed(&self.output[ready..])? };
+        if at < self.output.len() {
+            let at = at.saturating_sub(self.prefill());
+            return Err(Error::invalid(format!("the output is nothing that the grammar allows from byte {at} on")));
+        }
+        Ok(matcher)
+    }
+
+    /// How the output ends with more behind it.
+    fn with(&self, more: &[u8], cut: bool) -> Ended {
+        let mut stream = self.clone();
+        stream.written.builder.turn_off_deltas();
+        let _ = stream.feed(more);
+        let status = stream.end(cut);
+        stream.ended(status, IncompleteCalls::Keep)
+    }
+}
+
+impl StreamState {
+    /// As one JSON object, with the fields' names.
+    pub fn to_json(&self) -> Value {
+        let StreamState { part, call, tool, pointer, in_string, left_at } = self;
+        let part = part.name();
+        json!({"part": part, "call": call, "tool": tool, "pointer": pointer, "in_string": in_string, "left_at": left_at})
+    }
+}
+
+impl Closing {
+    /// As one JSON object, with the fields' names.
+    pub fn to_json(&self) -> Value {
+        let missing = self
+            .missing
+            .iter()
+            .map(|Missing { tool, pointer, begun }| json!({"tool": tool, "pointer": pointer, "begun": begun}));
+        let missing: Vec<Value> = missing.collect();
+        json!({"text": self.text, "complete": self.complete, "missing": missing, "reason": self.reason})
+    }
+
+    fn of(text: String) -> Closing {
+        Closing { text, complete: true, ..Closing::default() }
+    }
+
+    fn refused(reason: &str) -> Closing {
+        Closing { reason: reason.to_owned(), ..Closing::default() }
+    }
+}
+
+/// What is known of an output and what must follow it, and its length.
+struct Known<'a> {
+    /// The calls of the output itself.
+    given: &'a [ToolCall],
+    ended: Ended,
+    length: usize,
+}
+
+impl Known<'_> {
+    /// The values that a longer output has beside those that are known: none is named where it has a call or a text of its own. `None` if it
+    /// has only ends. `more`: what it has behind this one.
+    fn made_up(&self, whole: &Ended, more: &[u8]) -> Option<Vec<Missing>> {
+        use crate::DeltaKind::{Content, Reasoning};
+        let (before, after) = (&self.ended.message, &whole.message);
+        let named = |calls: &[ToolCall]| calls.iter().map(|call| call.name.clone()).collect::<Vec<_>>();
+        if named(&before.tool_calls) != named(&after.tool_calls) {
+            return Some(Vec::new());
+        }
+        let mut missing = Vec::new();
+        for (index, (before, after)) in before.tool_calls.iter().zip(&after.tool_calls).enumerate() {
+            let given = self.given.get(index).map_or("", |call| &call.arguments);
+            missing.extend(lacks(&after.name, given, &before.arguments, &after.arguments));
+        }
+        for kind in [Content, Reasoning] {
+            let behind = whole.spans(kind, 0).iter().filter(|span| span.end > self.length);
+            let text = |from: usize, to: usize| more.get(from.saturating_sub(self.length)..to - self.length);
+            if behind
+                .map(|span| text(span.start, span.end))
+                .all(|text| text.is_some_and(|text| text.trim_ascii().is_empty()))
+            {
+                continue;
+            }
+            let json = kind == Content && before.content.trim_start().starts_with(['{', '[', '"']);
+            if !json {
+                return Some(Vec::new());
+            }
+            missing.extend(lacks("", &before.content, &before.content, &after.content));
+        }
+        Some(missing).filter(|missing| !missing.is_empty())
+    }
+}
+
+/// The values that JSON has beside those that its beginning has. What is not `given` is there if it is whole.
+fn lacks(tool: &str, given: &str, before: &str, after: &str) -> Vec<Missing> {
+    let [given, known, all] = [given, before, after].map(|text| Json::of(text).values);
+    let mut missing: Vec<Missing> = Vec::new();
+    for (index, (pointer, value)) in all.iter().enumerate() {
+        // The object of all arguments is no value of its own.
+        if pointer.is_empty() && value == "{" {
+            continue;
+        }
+        let begun = match known.get(index) {
+            Some((_, known)) if known == value || index < given.len() && format!("{known}\"") == *value => continue,
+            _ => index < given.len(),
+        };
+        // What is in a value that is missing is not named.
+        let inside = |outer: &Missing| pointer.strip_prefix(&*outer.pointer).is_some_and(|rest| rest.starts_with('/'));
+        if !missing.iter().any(|outer| !outer.begun && inside(outer)) {
+            missing.push(Missing { tool: tool.to_owned(), pointer: pointer.clone(), begun });
+        }
+    }
+    missing
+}
+
+fn reason(missing: &[Missing], before: &Ended, whole: &Ended) -> String {
+    let of = |tool: &str| if tool.is_empty() { "the response".to_owned() } else { format!("the call of {tool:?}") };
+    match missing {
+        [] if whole.message.tool_calls.len() > before.message.tool_calls.len() => {
+            "a call must follow, and its name is not known".to_owned()
+        }
+        [] => "a text must follow".to_owned(),
+        [first, ..] => {
+            let list = |begun: bool| {
+                let found = missing.iter().filter(|one| one.begun == begun).map(|one| format!("{:?}", one.pointer));
+                found.collect::<Vec<_>>().join(", ")
+            };
+            let what = match (list(true), list(false)) {
+                (begun, missing) if begun.is_empty() => format!("lacks {missing}"),
+                (begun, missing) if missing.is_empty() => format!("has begun {begun}, which is not whole"),
+                (begun, missing) => format!("has begun {begun}, which is not whole, and lacks {missing}"),
+            };
+            format!("{} {what}", of(&first.tool))
+        }
+    }
+}
+
+/// The last number in a range for which something holds, which holds for the first and from some number on not any more.
+fn last_that(from: usize, to: usize, holds: impl Fn(&usize) -> bool) -> usize {
+    let (mut low, mut high) = (from, to);
+    while low + 1 < high {
+        let middle = low + (high - low) / 2;
+        if holds(&middle) { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// Where the beginning of a JSON text ends.
+#[derive(Default)]
+struct Json {
+    /// The open containers: the name or number of the member at hand, and whether it is an array.
+    open: Vec<(String, bool)>,
+    in_string: bool,
+    in_key: bool,
+    in_value: bool,
+    /// All values in order, by their pointers: scalars as written, and what opens containers.
+    values: Vec<(String, String)>,
+}
+
+impl Json {
+    fn of(text: &str) -> Json {
+        let mut json = Json { in_value: !text.trim_start().is_empty(), ..Json::default() };
+        let (mut at, bytes) = (0, text.as_bytes());
+        // Whether the name of a member comes next.
+        let mut key = false;
+        while let Some(&byte) = bytes.get(at) {
+            let from = at;
+            at += 1;
+            match byte {
+                b'"' => {
+                    while bytes.get(at).is_some_and(|byte| *byte != b'"') {
+                        at += 1 + usize::from(bytes[at] == b'\\');
+                    }
+                    let closed = at < bytes.len();
+                    at = (at + 1).min(bytes.len());
+                    (json.in_string, json.in_key, json.in_value) = (!closed, key && !closed, !key && !closed);
+                    match (key, json.open.last_mut()) {
+                        (true, Some((name, _))) => *name = String::from(&text[from + 1..at - usize::from(closed)]),
+                        _ => json.note(&text[from..at]),
+                    }
+                }
+                b'{' | b'[' => {
+                    json.note(&text[from..at]);
+                    let array = byte == b'[';
+                    json.open.push((if array { "0".to_owned() } else { String::new() }, array));
+                    // An array's first item may be there or not.
+                    (key, json.in_value) = (!array, false);
+                }
+                b'}' | b']' => {
+                    json.open.pop();
+                    (key, json.in_value) = (false, false);
+                }
+                b',' => match json.open.last_mut() {
+                    Some((name, true)) => {
+                        *name = (name.parse().unwrap_or(0_usize) + 1).to_string();
+                        json.in_value = true;
+                    }
+                    Some((name, false)) => {
+                        name.clear();
+                        (key, json.in_value) = (true, false);
+                    }
+                    None => {}
+                },
+                b':' => (key, json.in_value) = (false, true),
+                byte if byte.is_ascii_whitespace() => {}
+                _ => {
+                    while bytes.get(at).is_some_and(|byte| !b",]} \t\r\n".contains(byte)) {
+                        at += 1;
+                    }
+                    json.note(&text[from..at]);
+                    json.in_value = at == bytes.len();
+                }
+            }
+        }
+        json
+    }
+
+    fn note(&mut self, value: &str) {
+        self.values.push((self.pointer(), value.to_owned()));
+    }
+
+    /// Where the value at hand stands.
+    fn pointer(&self) -> String {
+        let names = self.open.iter().map(|(name, _)| name.replace('~', "~0").replace('/', "~1"));
+        names.filter(|name| !name.is_empty()).map(|name| format!("/{name}")).collect()
+    }
+}
