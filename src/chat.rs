@@ -9,21 +9,21 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use crate::format_cache::{CompiledFormat, FormatCache};
-use crate::proof::{self, Choice, Exam, Proof, Reading};
-use crate::reader::{Prompts, Reader, Taught};
+use crate::proof::{self, Choice, ProbeSet, Proof, RoundTrip};
+use crate::reader::{AnalyzedTemplate, Prompts, Reader};
 #[cfg(feature = "segments")]
 use crate::segments::{self, Segments};
 use crate::variables::{Variables, Varied};
 use chatparse_base::limits;
 use chatparse_base::{Error, Result};
-use chatparse_grammar::{self as grammar, Begins, Dialect, Grammar, Matcher, Printed};
+use chatparse_grammar::{self as grammar, Dialect, Grammar, Matcher, Printed, Start};
 #[doc(inline)]
 pub use chatparse_jinja::Caps;
 use chatparse_jinja::{Template, offered};
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_learn::analysis::{Evidence, Layout, evidence};
 use chatparse_learn::format::{Format, FormatSpec, Prompt};
-use chatparse_learn::response::{self, Engine, Written};
+use chatparse_learn::response::{self, Engine, ExportedTemplate};
 use chatparse_message::{Continuation, Media, Request, ToolChoice};
 use chatparse_stream::{Ended, Parser};
 
@@ -52,7 +52,7 @@ pub struct ChatTemplate(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    taught: Arc<Taught>,
+    analyzed: Arc<AnalyzedTemplate>,
     /// The candidates for its reader.
     candidates: Vec<Reader>,
     /// Whether the candidates are tested before one is chosen.
@@ -141,17 +141,17 @@ impl ChatTemplate {
             None if source.is_empty() && !given => return Err(Error::invalid("the template is empty")),
             None => (Template::new(source, bos, eos)?, response_template),
         };
-        let taught = Taught::new(template, ends, *learn_only);
-        let taught = if response.is_null() { taught } else { taught.with_response(response, given)? };
+        let analyzed = AnalyzedTemplate::new(template, ends, *learn_only);
+        let analyzed = if response.is_null() { analyzed } else { analyzed.with_response(response, given)? };
         let of_file = config.map(|config| config.special_tokens).unwrap_or_default();
         let special_tokens = if special_tokens.is_empty() { of_file } else { special_tokens.clone() };
-        Ok(ChatTemplate::taught(taught, *prove, special_tokens))
+        Ok(ChatTemplate::analyzed(analyzed, *prove, special_tokens))
     }
 
-    fn taught(taught: Taught, prove: bool, special_tokens: Vec<String>) -> Self {
+    fn analyzed(analyzed: AnalyzedTemplate, prove: bool, special_tokens: Vec<String>) -> Self {
         ChatTemplate(Arc::new(Shared {
-            candidates: taught.candidates(),
-            taught: Arc::new(taught),
+            candidates: analyzed.candidates(),
+            analyzed: Arc::new(analyzed),
             prove,
             special_tokens,
             choice: OnceLock::new(),
@@ -169,18 +169,18 @@ impl ChatTemplate {
 
     /// The template's text.
     pub fn source(&self) -> &str {
-        self.0.taught.template.source()
+        self.0.analyzed.template.source()
     }
 
     /// The texts of the tokens that end the model's output, as far as they are told. None is empty.
     pub(crate) fn ends(&self) -> &[String] {
-        self.0.taught.ends()
+        self.0.analyzed.ends()
     }
 
     /// The template's text as its author wrote it.
     #[cfg(feature = "lint")]
     pub(crate) fn written(&self) -> &str {
-        self.0.taught.template.written()
+        self.0.analyzed.template.written()
     }
 
     /// The special tokens of the model's vocabulary; empty where unknown.
@@ -192,7 +192,7 @@ impl ChatTemplate {
     /// The same template with another source. `prove`: its reader is the best one, not the first.
     #[cfg(feature = "lint")]
     pub(crate) fn edited(&self, source: &str, prove: bool) -> Result<Self> {
-        let template = &self.0.taught.template;
+        let template = &self.0.analyzed.template;
         self.changed(source, template.bos(), template.eos(), prove && self.0.prove)
     }
 
@@ -200,7 +200,7 @@ impl ChatTemplate {
     #[cfg(feature = "lint")]
     pub(crate) fn with_tokens(&self, bos: &str, eos: &str) -> Result<Self> {
         let lacks = |known: &str, name: &str| known.is_empty() && self.source().contains(name);
-        let template = &self.0.taught.template;
+        let template = &self.0.analyzed.template;
         let (known_bos, known_eos) = (template.bos(), template.eos());
         let (no_bos, no_eos) = (lacks(known_bos, "bos_token"), lacks(known_eos, "eos_token"));
         if !no_bos && !no_eos {
@@ -212,33 +212,33 @@ impl ChatTemplate {
 
     #[cfg(feature = "lint")]
     fn changed(&self, source: &str, bos: &str, eos: &str, prove: bool) -> Result<Self> {
-        let taught = &self.0.taught;
-        let taught = Taught::new(Template::new(source, bos, eos)?, taught.ends(), taught.learn_only());
-        Ok(ChatTemplate::taught(taught, prove, self.0.special_tokens.clone()))
+        let analyzed = &self.0.analyzed;
+        let analyzed = AnalyzedTemplate::new(Template::new(source, bos, eos)?, analyzed.ends(), analyzed.learn_only());
+        Ok(ChatTemplate::analyzed(analyzed, prove, self.0.special_tokens.clone()))
     }
 
     /// The template's capabilities. The first call takes a few renders.
     pub fn caps(&self) -> &Caps {
-        self.0.taught.template.caps()
+        self.0.analyzed.template.caps()
     }
 
     /// What was learnt of the template, by llama.cpp's names. The first call takes some thirty renders.
     #[doc(hidden)]
     pub fn layout(&self) -> &Layout {
-        self.0.taught.layout()
+        self.0.analyzed.layout()
     }
 
     /// For each part of the learnt turn, two renders that show it. Each call renders them.
     #[doc(hidden)]
     pub fn evidence(&self) -> Vec<Evidence> {
-        evidence(&self.0.taught.template.probing(), self.turn(true))
+        evidence(&self.0.analyzed.template.probing(), self.turn(true))
     }
 
     /// How the template writes an assistant's turn with thinking on or off: without the parts that could not be learnt.
     /// The first call takes some thirty renders.
     #[doc(hidden)]
     pub fn turn(&self, thinking: bool) -> &TurnFormat {
-        self.0.taught.turn(thinking)
+        self.0.analyzed.turn(thinking)
     }
 
     /// The name of the reader of the model's output: `turn` for a learnt format, `response-template`, or that of a template family. If there are several candidates, the first call tests them on messages that the
@@ -257,7 +257,7 @@ impl ChatTemplate {
     pub fn choice(&self) -> &Choice {
         self.0.choice.get_or_init(|| {
             let candidates = if self.0.prove { &self.0.candidates[..] } else { &self.0.candidates[..1] };
-            let choice = proof::choose(&self.0.taught, candidates);
+            let choice = proof::choose(&self.0.analyzed, candidates);
             log::info!("template: outputs are read by {}", choice.reader.name());
             choice
         })
@@ -268,21 +268,21 @@ impl ChatTemplate {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if it cannot be read.
     pub fn response_proof(&self) -> Option<Result<Proof>> {
-        let taught = &self.0.taught;
-        let fault = taught.response_fault.clone().map(Err);
-        fault.or_else(|| Some(Ok(proof::prove(taught, taught.by_response()?))))
+        let analyzed = &self.0.analyzed;
+        let fault = analyzed.response_fault.clone().map(Err);
+        fault.or_else(|| Some(Ok(proof::prove(analyzed, analyzed.by_response()?))))
     }
 
     /// The messages that the template renders, and its reader.
-    pub(crate) fn exam(&self) -> (Exam<'_>, Reading) {
-        (Exam::new(&self.0.taught, self.used()), Reading::new(self.used()))
+    pub(crate) fn probes(&self) -> (ProbeSet<'_>, RoundTrip) {
+        (ProbeSet::new(&self.0.analyzed, self.used()), RoundTrip::new(self.used()))
     }
 
     /// Tests how well [`ChatTemplate::reader`] reads the messages that the template renders. The first call takes some sixty
     /// renders.
     pub fn proof(&self) -> &Proof {
         self.0.proof.get_or_init(|| {
-            let proof = proof::prove(&self.0.taught, self.used());
+            let proof = proof::prove(&self.0.analyzed, self.used());
             if proof.read_back < proof.cases || proof.cases == 0 {
                 log::warn!("template: {} of {} test messages are read back", proof.read_back, proof.cases);
             }
@@ -294,7 +294,7 @@ impl ChatTemplate {
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if no response template can say how the calls are written.
-    pub fn response_template(&self) -> Result<Written> {
+    pub fn response_template(&self) -> Result<ExportedTemplate> {
         self.response_template_for(Engine::Transformers)
     }
 
@@ -302,8 +302,8 @@ impl ChatTemplate {
     ///
     /// # Errors
     /// As [`ChatTemplate::response_template`].
-    pub fn response_template_for(&self, engine: Engine) -> Result<Written> {
-        let turn = |thinking| self.used().turn(&self.0.taught, self.turn(thinking));
+    pub fn response_template_for(&self, engine: Engine) -> Result<ExportedTemplate> {
+        let turn = |thinking| self.used().turn(&self.0.analyzed, self.turn(thinking));
         response::write(&turn(true), &turn(false), self.ends(), engine)
     }
 
@@ -316,8 +316,8 @@ impl ChatTemplate {
         let own =
             self.0.candidates.iter().all(|reader| reader.is_learnt()) && request.continuation == Continuation::None;
         let varied = if own { None } else { self.varied(request) };
-        let (taught, reader) = if own { (&self.0.taught, Reader::Turn) } else { self.ways(request, &varied) };
-        Ok(reader.fitted(taught, request, false)?.0.prompt.prompt)
+        let (analyzed, reader) = if own { (&self.0.analyzed, Reader::Turn) } else { self.ways(request, &varied) };
+        Ok(reader.fitted(analyzed, request, false)?.0.prompt.prompt)
     }
 
     /// The prompt of a request with the origin of each of its bytes: the template, or a message and its field, a tool or a
@@ -330,9 +330,9 @@ impl ChatTemplate {
     #[cfg(feature = "segments")]
     pub fn segments(&self, request: &Request) -> Result<Segments> {
         let varied = self.varied(request);
-        let (taught, reader) = self.ways(request, &varied);
-        let request = &*reader.asked(taught, &taught.template, request)?;
-        segments::segments(taught, reader, request)
+        let (analyzed, reader) = self.ways(request, &varied);
+        let request = &*reader.asked(analyzed, &analyzed.template, request)?;
+        segments::segments(analyzed, reader, request)
     }
 
     /// [`ChatTemplate::segments`] of each request, in their order, on at most this many threads; 0: on as many as the machine runs
@@ -370,8 +370,8 @@ impl ChatTemplate {
     /// As [`ChatTemplate::params`], but those of renders.
     pub fn parser_for(&self, prompt: &str, request: &Request) -> Result<Params> {
         let varied = self.varied(request);
-        let (taught, reader) = self.ways(request, &varied);
-        self.params_of(request, reader.given(taught, prompt))
+        let (analyzed, reader) = self.ways(request, &varied);
+        self.params_of(request, reader.given(analyzed, prompt))
     }
 
     /// A second try of a call that is not valid: what to tell the model, and params whose grammar has this one call alone, of its tool, or of any
@@ -409,8 +409,8 @@ impl ChatTemplate {
     /// The prompt of the request, in parts.
     pub(crate) fn prompts(&self, request: &Request) -> Result<Prompts> {
         let varied = self.varied(request);
-        let (taught, reader) = self.ways(request, &varied);
-        Ok(reader.fitted(taught, request, true)?.0)
+        let (analyzed, reader) = self.ways(request, &varied);
+        Ok(reader.fitted(analyzed, request, true)?.0)
     }
 
     /// What is learnt under the request's variables, if that is something else.
@@ -418,21 +418,21 @@ impl ChatTemplate {
         if request.force_pure_content || request.template_kwargs.is_empty() {
             return None;
         }
-        self.0.variables.under(&self.0.taught, self.used(), &request.template_kwargs)
+        self.0.variables.under(&self.0.analyzed, self.used(), &request.template_kwargs)
     }
 
     /// What was learnt for a request, and its reader. None is necessary if all output is content.
-    fn ways<'a>(&'a self, request: &Request, varied: &'a Option<Arc<Varied>>) -> (&'a Arc<Taught>, Reader) {
+    fn ways<'a>(&'a self, request: &Request, varied: &'a Option<Arc<Varied>>) -> (&'a Arc<AnalyzedTemplate>, Reader) {
         match varied {
-            Some(varied) => (&varied.taught, varied.reader),
-            None if request.force_pure_content => (&self.0.taught, Reader::Turn),
-            None => (&self.0.taught, self.used()),
+            Some(varied) => (&varied.analyzed, varied.reader),
+            None if request.force_pure_content => (&self.0.analyzed, Reader::Turn),
+            None => (&self.0.analyzed, self.used()),
         }
     }
 
     /// Completes the prompt of a request to its [`Params`].
     pub(crate) fn params_of(&self, request: &Request, prompts: Prompts) -> Result<Params> {
-        let request = &*offered(&self.0.taught.template, request)?;
+        let request = &*offered(&self.0.analyzed.template, request)?;
         let varied = self.varied(request);
         let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, begun, media, mut notes } = prompts;
         let spec = FormatSpec {
@@ -446,7 +446,7 @@ impl ChatTemplate {
         };
         let compiled = self.compiled(self.ways(request, &varied), &spec, request.force_pure_content)?;
         let free = compiled.constraint == Constraint::Free;
-        notes.extend(notes::notes(&self.0.taught.template, request, &spec, &prompt, free));
+        notes.extend(notes::notes(&self.0.analyzed.template, request, &spec, &prompt, free));
         Ok(Params {
             format: compiled.name,
             prompt,
@@ -469,7 +469,7 @@ impl ChatTemplate {
     /// The compiled format for `spec`: cached for equal specs.
     fn compiled(
         &self,
-        (taught, reader): (&Arc<Taught>, Reader),
+        (analyzed, reader): (&Arc<AnalyzedTemplate>, Reader),
         spec: &FormatSpec,
         pure_content: bool,
     ) -> Result<Arc<CompiledFormat>> {
@@ -481,7 +481,7 @@ impl ChatTemplate {
                 let front = spec.begun_content().map(|text| spec.prefill.strip_suffix(text).unwrap_or_default());
                 (Format::content_only(front.unwrap_or(spec.front())), None)
             } else {
-                reader.late_format(taught, spec)
+                reader.late_format(analyzed, spec)
             })
         };
         if pure_content {
@@ -496,8 +496,8 @@ impl Params {
     /// unknown. If it is no token that ends the output for the engine anyway, it is a stop, too. The first call may learn how
     /// the template writes turns.
     pub fn end_of_turn(&self) -> &str {
-        let taught = self.varied.as_ref().map_or(&self.template.0.taught, |varied| &varied.taught);
-        taught.turn(self.enable_thinking).end.head().trim()
+        let analyzed = self.varied.as_ref().map_or(&self.template.0.analyzed, |varied| &varied.analyzed);
+        analyzed.turn(self.enable_thinking).end.head().trim()
     }
 
     /// The grammar that constrains the output, as GBNF, with a report on where it departs from the schemas. The text is
@@ -521,9 +521,9 @@ impl Params {
             Constraint::Lazy(triggers) if dialect == Dialect::StructuralTagOld => {
                 grammar::print_old_tag(self.parser.format(), triggers)
             }
-            Constraint::Lazy(triggers) => grammar.print_output(dialect, Begins::At(triggers)),
+            Constraint::Lazy(triggers) => grammar.print_output(dialect, Start::AtTrigger(triggers)),
             Constraint::Free | Constraint::Strict(_) => {
-                grammar.print_output(dialect, Begins::Behind(self.parser.prefill()))
+                grammar.print_output(dialect, Start::AfterPrefix(self.parser.prefill()))
             }
         }
     }
@@ -536,8 +536,8 @@ impl Params {
     /// [`crate::ErrorKind::Limit`]; [`crate::ErrorKind::InvalidArgument`] in a build without the feature `dialects`, for a lazy grammar.
     pub fn matcher(&self) -> Result<Matcher> {
         self.grammar().matcher(match &self.constraint {
-            Constraint::Lazy(triggers) => Begins::At(triggers),
-            Constraint::Free | Constraint::Strict(_) => Begins::Behind(self.parser.prefill()),
+            Constraint::Lazy(triggers) => Start::AtTrigger(triggers),
+            Constraint::Free | Constraint::Strict(_) => Start::AfterPrefix(self.parser.prefill()),
         })
     }
 

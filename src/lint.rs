@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::chat::ChatTemplate;
 use crate::next::{Kind, Preserving};
-use crate::proof::{Exam, Reading, Verdict, shown, with_ids};
+use crate::proof::{ProbeSet, RoundTrip, Verdict, shown, with_ids};
 use crate::segments::Origin;
 use chatparse_base::{Error, Result};
 use chatparse_jinja::SourceParts;
@@ -257,17 +257,17 @@ struct Checked {
 
 impl Checked {
     fn of(template: &ChatTemplate) -> Checked {
-        let (mut exam, mut reading) = template.exam();
+        let (mut probes, mut reading) = template.probes();
         let mut cases = Vec::new();
-        for probe in 0..exam.probes().len() {
+        for probe in 0..probes.probes().len() {
             for thinking in Thinking::ALL {
                 let mut turn = String::new();
-                let outcome = outcome(&mut exam, &mut reading, probe, thinking, &mut turn);
+                let outcome = outcome(&mut probes, &mut reading, probe, thinking, &mut turn);
                 let outcome = outcome.unwrap_or_else(Outcome::Refused);
-                cases.push(Case { probe: exam.probes()[probe].name, thinking, turn, outcome });
+                cases.push(Case { probe: probes.probes()[probe].name, thinking, turn, outcome });
             }
         }
-        let (parts, suspects) = suspects(template, &cases, &mut exam);
+        let (parts, suspects) = suspects(template, &cases, &mut probes);
         Checked { cases, parts, suspects }
     }
 
@@ -283,9 +283,9 @@ impl Checked {
         let ((back, faults), known) = (self.counts(), self.suspects.len());
         let key = |suspect: &Suspect| (suspect.finding.rule, suspect.finding.subject.clone());
         let prompts = skeleton::prompts(template);
-        let mut exam = template.exam().0;
+        let mut probes = template.probes().0;
         let mut wanted = |skeleton: &Skeleton| {
-            let of_all = rules::suspects(&Facts::of(template, &self.parts, Some(skeleton)), &mut exam);
+            let of_all = rules::suspects(&Facts::of(template, &self.parts, Some(skeleton)), &mut probes);
             of_all.into_iter().filter(|other| key(other) == key(suspect)).flat_map(|other| other.edits).collect()
         };
         let sources = mend::edited(template.written(), &self.parts, &suspect.edits);
@@ -299,7 +299,7 @@ impl Checked {
             if !helps {
                 return false;
             }
-            let (_, left) = suspects(&unproved, &[], &mut unproved.exam().0);
+            let (_, left) = suspects(&unproved, &[], &mut unproved.probes().0);
             if left.iter().any(|left| key(left) == key(suspect)) || !mend::keeps(template, &unproved, edit, &mut wanted)
             {
                 return false;
@@ -319,13 +319,13 @@ impl Checked {
 }
 
 /// What the rules find; without cases, only what one conversation shows.
-fn suspects(template: &ChatTemplate, cases: &[Case], exam: &mut Exam) -> (SourceParts, Vec<Suspect>) {
+fn suspects(template: &ChatTemplate, cases: &[Case], probes: &mut ProbeSet) -> (SourceParts, Vec<Suspect>) {
     let parts = SourceParts::of(template.written());
     let marked = template.with_tokens(BOS, EOS);
     let skeleton = marked.as_ref().ok().and_then(|marked| Skeleton::of(marked).ok());
     let bare = marked.ok().zip(skeleton.as_ref()).and_then(|(marked, skeleton)| skeleton.without_system(&marked));
     let facts = Facts { bare: bare.as_ref(), cases, ..Facts::of(template, &parts, skeleton.as_ref()) };
-    let suspects = rules::suspects(&facts, exam);
+    let suspects = rules::suspects(&facts, probes);
     (parts, suspects)
 }
 
@@ -353,26 +353,26 @@ fn untraced(template: &ChatTemplate) -> Option<Vec<String>> {
 }
 
 fn outcome(
-    exam: &mut Exam,
-    reading: &mut Reading,
+    probes: &mut ProbeSet,
+    reading: &mut RoundTrip,
     probe: usize,
     thinking: Thinking,
     turn: &mut String,
 ) -> Result<Outcome> {
-    let (asked, case) = (exam.asked(thinking), exam.case(probe, thinking));
+    let (asked, case) = (probes.asked(thinking), probes.case(probe, thinking));
     let asked = asked.as_ref().as_ref().map_err(Clone::clone)?;
     let case = case.as_ref().as_ref().map_err(Clone::clone)?;
     let (prompt, rendered) = (&asked.prompts.prompt.prompt, &case.rendered);
-    if case.mute {
+    if case.no_output {
         return Ok(Outcome::Omitted(case.omitted.unwrap_or_default()));
     }
-    let Some(whole_turn) = exam.turn(probe, thinking) else {
+    let Some(whole_turn) = probes.turn(probe, thinking) else {
         return Ok(Outcome::NoTurn(difference(prompt, rendered).unwrap_or_default()));
     };
-    let read = reading.read(exam, probe, thinking, &whole_turn)?;
+    let read = reading.read(probes, probe, thinking, &whole_turn)?;
     *turn = read.turn;
     let got = &read.got.message;
-    let render = |got: &Message| exam.render(&asked.request, &with_ids(got, &case.whole));
+    let render = |got: &Message| probes.render(&asked.request, &with_ids(got, &case.whole));
     let shown = |message: &Message| shown(message).to_string();
     if read.verdict == Verdict::Alike {
         return Ok(Outcome::Alike { expected: shown(&case.expected), got: shown(got) });

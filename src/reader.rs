@@ -14,7 +14,7 @@ use chatparse_base::find::shared;
 use chatparse_base::{Error, ErrorKind, Result};
 use chatparse_jinja::{Fit, Fitted, Template, cut, offered, plain, prepare, resolve, whole};
 use chatparse_learn::analysis::Layout;
-use chatparse_learn::analysis::turn::{self, Spot, TurnFormat};
+use chatparse_learn::analysis::turn::{self, SlotKind, TurnFormat};
 use chatparse_learn::format::late::{Parts, Want};
 use chatparse_learn::format::{
     Begun, Family, Format, FormatSpec, Prompt, PromptInput, Way, family_of, learnt, prompt, thought,
@@ -60,33 +60,33 @@ impl Reader {
     }
 
     /// The format of the output, without what is built late, and how that is built.
-    pub(crate) fn late_format(self, taught: &Arc<Taught>, spec: &FormatSpec) -> (Format, Option<Parts>) {
-        let format = self.format(taught, spec, Want::Late);
+    pub(crate) fn late_format(self, analyzed: &Arc<AnalyzedTemplate>, spec: &FormatSpec) -> (Format, Option<Parts>) {
+        let format = self.format(analyzed, spec, Want::Late);
         let parts = format.parts.map(|(count, widest)| {
-            let (taught, kept) = (Arc::clone(taught), KeptSpec::new(spec));
-            let make = move |want| self.format(&taught, &kept.spec(&taught), want).output;
+            let (analyzed, kept) = (Arc::clone(analyzed), KeptSpec::new(spec));
+            let make = move |want| self.format(&analyzed, &kept.spec(&analyzed), want).output;
             Parts { count, widest, make: Arc::new(make) }
         });
         (format, parts)
     }
 
     /// The format of the output.
-    pub(crate) fn format(self, taught: &Taught, spec: &FormatSpec, want: Want) -> Format {
+    pub(crate) fn format(self, analyzed: &AnalyzedTemplate, spec: &FormatSpec, want: Want) -> Format {
         match self {
             Reader::Family(Family { way: Way::Parser(build), .. }) => build(spec),
             _ => {
-                let turn = self.turn(taught, taught.turn_behind(spec.opening, spec.enable_thinking));
+                let turn = self.turn(analyzed, analyzed.turn_behind(spec.opening, spec.enable_thinking));
                 let (tolerances, host) = match self {
                     Reader::Family(Family { way: Way::Row(row), .. }) => (row.tolerances, Some(row.host)),
                     _ => (
                         learnt::Tolerances {
-                            late_thoughts: self.has_late_thoughts(taught),
+                            late_thoughts: self.has_late_thoughts(analyzed),
                             ..learnt::Tolerances::NONE
                         },
                         None,
                     ),
                 };
-                let mut format = learnt::build(&turn, tolerances, self.layout(taught), spec, want);
+                let mut format = learnt::build(&turn, tolerances, self.layout(analyzed), spec, want);
                 if let Some(host) = host {
                     host.tell(spec, &mut format);
                 }
@@ -96,8 +96,8 @@ impl Reader {
     }
 
     /// How turns are written: as learnt, with what the family knows besides, or as the response template says.
-    pub(crate) fn turn<'t>(self, taught: &'t Taught, learnt: &'t TurnFormat) -> Cow<'t, TurnFormat> {
-        match (self, &taught.response) {
+    pub(crate) fn turn<'t>(self, analyzed: &'t AnalyzedTemplate, learnt: &'t TurnFormat) -> Cow<'t, TurnFormat> {
+        match (self, &analyzed.response) {
             (Reader::Response, Some(response)) => Cow::Borrowed(&response.turn),
             (Reader::Family(Family { way: Way::Row(row), .. }), _) => {
                 let mut turn = learnt.clone();
@@ -108,28 +108,33 @@ impl Reader {
         }
     }
 
-    fn has_late_thoughts(self, taught: &Taught) -> bool {
-        matches!(self, Reader::Response) && taught.response.as_ref().is_some_and(|response| response.late_thoughts)
+    fn has_late_thoughts(self, analyzed: &AnalyzedTemplate) -> bool {
+        matches!(self, Reader::Response) && analyzed.response.as_ref().is_some_and(|response| response.late_thoughts)
     }
 
     /// The same by llama.cpp's names.
-    fn layout(self, taught: &Taught) -> &Layout {
-        match (self, &taught.response) {
+    fn layout(self, analyzed: &AnalyzedTemplate) -> &Layout {
+        match (self, &analyzed.response) {
             (Reader::Response, Some(response)) => &response.layout,
-            _ => taught.layout(),
+            _ => analyzed.layout(),
         }
     }
 
     /// The prompt of a request, with changed messages where the template demands it and the request allows it. `opening`: also compute
     /// the opening of the assistant's turn.
-    pub(crate) fn fitted(self, taught: &Taught, request: &Request, opening: bool) -> Result<(Prompts, Fit)> {
-        let render = |request: &Request| self.prompts(taught, &taught.template, request, opening);
+    pub(crate) fn fitted(
+        self,
+        analyzed: &AnalyzedTemplate,
+        request: &Request,
+        opening: bool,
+    ) -> Result<(Prompts, Fit)> {
+        let render = |request: &Request| self.prompts(analyzed, &analyzed.template, request, opening);
         let fits = request.roles == Roles::Fit && !request.messages.is_empty() && request.plain.is_none();
         let error = match render(request) {
             Err(error) if error.kind() == ErrorKind::Template && fits => error,
             sent => return Ok((sent?, Fit::default())),
         };
-        let found = Fitted::find(&taught.template, request, |prompts: &Prompts| &prompts.prompt.prompt, render);
+        let found = Fitted::find(&analyzed.template, request, |prompts: &Prompts| &prompts.prompt.prompt, render);
         let (mut prompts, mut fitted) = found.ok_or(error)?;
         prompts.notes = std::mem::take(&mut fitted.notes);
         // Media stand where the request has them.
@@ -149,14 +154,14 @@ impl Reader {
     /// The prompt of a request as it was sent. `template` renders it: the learnt template, or a variant of it for probes.
     pub(crate) fn prompts(
         self,
-        taught: &Taught,
+        analyzed: &AnalyzedTemplate,
         template: &Template,
         request: &Request,
         opening: bool,
     ) -> Result<Prompts> {
-        let request = &*self.asked(taught, template, request)?;
+        let request = &*self.asked(analyzed, template, request)?;
         if request.continuation != Continuation::None && (request.compat == Compat::Off || request.plain.is_some()) {
-            match self.whole(taught, template, request, opening) {
+            match self.whole(analyzed, template, request, opening) {
                 // What the template does not show of a message follows the generation prompt.
                 Err(_) if request.plain.is_none() => {}
                 whole => return whole,
@@ -181,8 +186,8 @@ impl Reader {
         }
         let prompt = prompt.continued_with(&input, |message, in_content| {
             let content = in_content.then(|| message.text());
-            let (layout, thought) = (self.layout(taught), &message.reasoning_content);
-            let turn = self.turn(taught, taught.turn_behind(&opening, request.enable_thinking));
+            let (layout, thought) = (self.layout(analyzed), &message.reasoning_content);
+            let turn = self.turn(analyzed, analyzed.turn_behind(&opening, request.enable_thinking));
             thought::continued_prompt(&turn, layout, &opening, thought, content.as_deref())
         });
         let prompts = self.begun(None, prompt, prepared.continuation, prepared.continued.as_ref());
@@ -208,8 +213,8 @@ impl Reader {
 
     /// A prompt that somebody else has rendered: its end shows the opening of the assistant's turn, and what that has of a
     /// message.
-    pub(crate) fn given(self, taught: &Taught, prompt: &str) -> Prompts {
-        let turns = [true, false].map(|thinking| self.turn(taught, taught.turn(thinking)));
+    pub(crate) fn given(self, analyzed: &AnalyzedTemplate, prompt: &str) -> Prompts {
+        let turns = [true, false].map(|thinking| self.turn(analyzed, analyzed.turn(thinking)));
         let openings = || turns.iter().map(|turn| &*turn.opening).filter(|opening| !opening.is_empty());
         let longest =
             |fits: &dyn Fn(&str) -> bool| openings().filter(|opening| fits(opening)).max_by_key(|it| it.len());
@@ -229,7 +234,7 @@ impl Reader {
             let known = longest(&|opening| tail.starts_with(opening)).unwrap_or(head);
             let turn = turns.iter().find(|turn| turn.opening == known).unwrap_or(&turns[0]);
             if !turn.goes_past_message(head, &tail[head.len()..]) {
-                (opening, begun) = (tail, thought::begun(turn, self.layout(taught), tail, known));
+                (opening, begun) = (tail, thought::begun(turn, self.layout(analyzed), tail, known));
             }
         }
         let prompt = Prompt { prompt: prompt.to_owned(), generation_prompt: opening.to_owned() };
@@ -237,7 +242,13 @@ impl Reader {
     }
 
     /// The prompt that ends where the template ends the text of the last message; an error if it does not show it.
-    fn whole(self, taught: &Taught, template: &Template, request: &Request, opening: bool) -> Result<Prompts> {
+    fn whole(
+        self,
+        analyzed: &AnalyzedTemplate,
+        template: &Template,
+        request: &Request,
+        opening: bool,
+    ) -> Result<Prompts> {
         let (prompt, media) = self.render(template, &whole(request)?, false)?;
         let unseen = "continue_final_message: the template does not show the end of the last message";
         let prompt = cut(prompt.prompt).ok_or_else(|| Error::invalid(unseen))?;
@@ -258,16 +269,22 @@ impl Reader {
         let generation_prompt = prompt[begins..].to_owned();
         let in_thought = resolve(request.continuation, Some(&last.with_reasoning_apart())) == Continuation::Reasoning;
         let part = if in_thought && request.plain.is_none() { Continuation::Reasoning } else { request.continuation };
-        let taught = Some(taught).filter(|_| !request.force_pure_content);
-        let prompts = self.begun(taught, Prompt { prompt, generation_prompt }, part, Some(&last));
+        let analyzed = Some(analyzed).filter(|_| !request.force_pure_content);
+        let prompts = self.begun(analyzed, Prompt { prompt, generation_prompt }, part, Some(&last));
         Ok(Prompts { media, ..prompts })
     }
 
-    /// A prompt that may have begun a message. `taught`: its content may begin with reasoning.
-    fn begun(self, taught: Option<&Taught>, prompt: Prompt, part: Continuation, message: Option<&Message>) -> Prompts {
+    /// A prompt that may have begun a message. `analyzed`: its content may begin with reasoning.
+    fn begun(
+        self,
+        analyzed: Option<&AnalyzedTemplate>,
+        prompt: Prompt,
+        part: Continuation,
+        message: Option<&Message>,
+    ) -> Prompts {
         let message = message.filter(|_| part != Continuation::None);
         let begun = message.map(|message| {
-            let apart = taught.and_then(|taught| self.thought_apart(taught, message, part));
+            let apart = analyzed.and_then(|analyzed| self.thought_apart(analyzed, message, part));
             let (message, part) = apart.as_ref().map_or((message, part), |(message, part)| (message, *part));
             Begun::find(&prompt.generation_prompt, message, part)
         });
@@ -278,19 +295,19 @@ impl Reader {
     /// that is continued apart from its content, where the template shows it so.
     pub(crate) fn asked<'r>(
         self,
-        taught: &Taught,
+        analyzed: &AnalyzedTemplate,
         template: &Template,
         request: &'r Request,
     ) -> Result<Cow<'r, Request>> {
         let request = offered(template, request)?;
         let splits = request.compat == Compat::Off && !request.force_pure_content;
         let last = request.messages.last().filter(|_| splits);
-        let apart = last.and_then(|last| self.thought_apart(taught, last, request.continuation));
+        let apart = last.and_then(|last| self.thought_apart(analyzed, last, request.continuation));
         let Some((mut apart, part)) = apart else { return Ok(request) };
         let prompt_of = |last: &Message| {
             let mut split = Request::clone(&request);
             (*split.messages.last_mut()?, split.continuation) = (last.clone(), part);
-            Some((self.whole(taught, template, &split, false).ok()?.prompt.prompt, split))
+            Some((self.whole(analyzed, template, &split, false).ok()?.prompt.prompt, split))
         };
         let shown = prompt_of(&apart);
         let thought = std::mem::take(&mut apart.reasoning_content);
@@ -302,13 +319,19 @@ impl Reader {
 
     /// The message with the reasoning apart that its content begins with, between the template's markers, and the part that goes
     /// on: reasoning that is not closed, unless the request says the content.
-    fn thought_apart(self, taught: &Taught, message: &Message, part: Continuation) -> Option<(Message, Continuation)> {
+    fn thought_apart(
+        self,
+        analyzed: &AnalyzedTemplate,
+        message: &Message,
+        part: Continuation,
+    ) -> Option<(Message, Continuation)> {
         let text = message.parts.first().map_or(&message.content, |part| &part.text).trim_start();
         let continues = matches!(part, Continuation::Auto | Continuation::Content) && message.role == "assistant";
         if !continues || text.is_empty() || !message.reasoning_content.is_empty() {
             return None;
         }
-        let (thought, content) = thought::split(&self.turn(taught, taught.turn(true)), self.layout(taught), text)?;
+        let (thought, content) =
+            thought::split(&self.turn(analyzed, analyzed.turn(true)), self.layout(analyzed), text)?;
         let mut apart = message.clone();
         apart.reasoning_content = thought.to_owned();
         *apart.parts.first_mut().map_or(&mut apart.content, |part| &mut part.text) =
@@ -367,10 +390,10 @@ impl KeptSpec {
         KeptSpec { request, opening, prefill, variables, begun }
     }
 
-    fn spec<'a>(&'a self, taught: &'a Taught) -> FormatSpec<'a> {
+    fn spec<'a>(&'a self, analyzed: &'a AnalyzedTemplate) -> FormatSpec<'a> {
         FormatSpec {
-            source: taught.template.source(),
-            ends: taught.ends(),
+            source: analyzed.template.source(),
+            ends: analyzed.ends(),
             opening: &self.opening,
             prefill: &self.prefill,
             begun: self.begun,
@@ -396,7 +419,7 @@ pub(crate) struct Prompts {
 
 /// A template, and what is learnt of it on first use.
 #[derive(Debug)]
-pub(crate) struct Taught {
+pub(crate) struct AnalyzedTemplate {
     pub template: Template,
     /// The texts of the tokens that end the model's output, as far as they are told. None is empty.
     ends: Vec<String>,
@@ -422,11 +445,11 @@ struct Response {
     given: bool,
 }
 
-impl Taught {
+impl AnalyzedTemplate {
     /// `ends`: the texts of tokens that end the model's output besides the template's.
     pub fn new(template: Template, ends: &[String], learn_only: bool) -> Self {
         let ends = [template.eos()].into_iter().chain(ends.iter().map(String::as_str)).filter(|end| !end.is_empty());
-        Taught {
+        AnalyzedTemplate {
             ends: ends.map(str::to_owned).collect(),
             template,
             learn_only,
@@ -454,7 +477,10 @@ impl Taught {
 
     /// The same template, to be learnt under these variables.
     pub fn under(&self, variables: Map<String, Value>) -> Self {
-        Taught { ends: self.ends.clone(), ..Taught::new(self.template.under(variables), &[], self.learn_only) }
+        AnalyzedTemplate {
+            ends: self.ends.clone(),
+            ..AnalyzedTemplate::new(self.template.under(variables), &[], self.learn_only)
+        }
     }
 
     pub fn ends(&self) -> &[String] {
@@ -494,7 +520,7 @@ impl Taught {
         let family = if self.learn_only { None } else { family_of(self.template.source()) };
         // A source may name what its template does not write.
         let writes = |marker: &str| {
-            let mut calls = self.turn(true).edges.iter().filter(|edge| edge.to == Spot::Call).peekable();
+            let mut calls = self.turn(true).edges.iter().filter(|edge| edge.to == SlotKind::Call).peekable();
             calls.peek().is_none() || calls.any(|edge| edge.glue.head().contains(marker))
         };
         let family = family.filter(|family| match family.way {

@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 
-use crate::reader::{Reader, Taught};
+use crate::reader::{AnalyzedTemplate, Reader};
 use chatparse_base::limits::{VARIABLE_BYTES, VARIABLES, VARIED};
 
 /// A template under values of its variables.
 #[derive(Debug)]
 pub(crate) struct Varied {
-    pub taught: Arc<Taught>,
+    pub analyzed: Arc<AnalyzedTemplate>,
     pub reader: Reader,
     /// The values, as JSON.
     pub values: String,
@@ -27,27 +27,32 @@ pub(crate) struct Variables(Mutex<VecDeque<(String, Option<Arc<Varied>>)>>);
 
 impl Variables {
     /// What is learnt under these variables of a request; `None` if it is what is learnt without them.
-    pub fn under(&self, taught: &Taught, reader: Reader, given: &Map<String, Value>) -> Option<Arc<Varied>> {
+    pub fn under(
+        &self,
+        analyzed: &AnalyzedTemplate,
+        reader: Reader,
+        given: &Map<String, Value>,
+    ) -> Option<Arc<Varied>> {
         let is_plain = |value: &Value| match value {
             Value::String(text) => text.len() <= VARIABLE_BYTES,
             value => !value.is_array() && !value.is_object(),
         };
-        let read = given.iter().filter(|(name, value)| taught.template.reads(name) && is_plain(value));
+        let read = given.iter().filter(|(name, value)| analyzed.template.reads(name) && is_plain(value));
         let read: Map<String, Value> =
             read.take(VARIABLES + 1).map(|(name, value)| (name.clone(), value.clone())).collect();
         if read.is_empty() || read.len() > VARIABLES || !reader.learns() {
             return None;
         }
-        let alike = read.iter().map(|(name, value)| (name.clone(), alike(taught, value)));
+        let alike = read.iter().map(|(name, value)| (name.clone(), alike(analyzed, value)));
         let alike = Value::from(alike.collect::<Map<_, _>>()).to_string();
         let values = Value::from(read.clone()).to_string();
         match self.get(&alike) {
             Some(Some(varied)) if varied.values != values => {}
             Some(known) => return known,
             None => {
-                let varied = Self::learn(taught, reader, read, &values);
+                let varied = Self::learn(analyzed, reader, read, &values);
                 let differs = [true, false].into_iter().any(|thinking| {
-                    let (turn, usual) = (varied.taught.turn(thinking), taught.turn(thinking));
+                    let (turn, usual) = (varied.analyzed.turn(thinking), analyzed.turn(thinking));
                     turn != usual && (!turn.edges.is_empty() || usual.edges.is_empty())
                 });
                 let varied = differs.then_some(varied);
@@ -56,18 +61,18 @@ impl Variables {
             }
         }
         self.get(&values).unwrap_or_else(|| {
-            let varied = Some(Self::learn(taught, reader, read, &values));
+            let varied = Some(Self::learn(analyzed, reader, read, &values));
             self.keep(values, varied.clone());
             varied
         })
     }
 
-    fn learn(taught: &Taught, reader: Reader, read: Map<String, Value>, values: &str) -> Arc<Varied> {
-        let taught = taught.under(read);
+    fn learn(analyzed: &AnalyzedTemplate, reader: Reader, read: Map<String, Value>, values: &str) -> Arc<Varied> {
+        let analyzed = analyzed.under(read);
         // What is known of a family is of the calls that it is known to write.
-        let is_left = taught.candidates().iter().any(|candidate| candidate.name() == reader.name());
+        let is_left = analyzed.candidates().iter().any(|candidate| candidate.name() == reader.name());
         let reader = if is_left { reader } else { Reader::Turn };
-        Arc::new(Varied { taught: Arc::new(taught), reader, values: values.to_owned() })
+        Arc::new(Varied { analyzed: Arc::new(analyzed), reader, values: values.to_owned() })
     }
 
     fn get(&self, key: &str) -> Option<Option<Arc<Varied>>> {
@@ -88,10 +93,10 @@ impl Variables {
 }
 
 /// What values have in common that the source cannot tell apart by its literals.
-fn alike(taught: &Taught, value: &Value) -> Value {
+fn alike(analyzed: &AnalyzedTemplate, value: &Value) -> Value {
     match value {
-        Value::String(text) if !text.is_empty() && !taught.template.has_literal(text) => json!(["text"]),
-        Value::Number(number) if !taught.template.reads(&number.to_string()) => {
+        Value::String(text) if !text.is_empty() && !analyzed.template.has_literal(text) => json!(["text"]),
+        Value::Number(number) if !analyzed.template.reads(&number.to_string()) => {
             json!([number.as_f64().is_some_and(|number| number < 0.0)])
         }
         value => value.clone(),

@@ -16,7 +16,7 @@ use super::marker::{Marker, VALUE, closing, markers, opening};
 use super::skeleton::{ANSWER, CALLS, Change, RESULT, SYSTEM, Skeleton, USER, Wanted};
 use super::{BOS, Case, EOS, Outcome};
 use crate::chat::ChatTemplate;
-use crate::proof::{Exam, Thinking};
+use crate::proof::{ProbeSet, Thinking};
 use chatparse_jinja::{SourceParts, place};
 
 /// A finding, and edits that may mend it, likely ones first.
@@ -55,10 +55,10 @@ pub struct Facts<'f> {
 }
 
 /// All findings, in the order of the rules.
-pub fn suspects(facts: &Facts, exam: &mut Exam) -> Vec<Suspect> {
+pub fn suspects(facts: &Facts, probes: &mut ProbeSet) -> Vec<Suspect> {
     let mut all = Vec::new();
     if let Some(skeleton) = facts.skeleton {
-        let asked = Thinking::ALL.map(|thinking| exam.asked(thinking));
+        let asked = Thinking::ALL.map(|thinking| probes.asked(thinking));
         let openings = asked.iter().filter_map(|asked| asked.as_ref().as_ref().ok());
         let openings: Vec<String> = openings.map(|asked| asked.prompts.opening.clone()).collect();
         pairs::pairs(facts, skeleton, &openings, &mut all);
@@ -72,11 +72,11 @@ pub fn suspects(facts: &Facts, exam: &mut Exam) -> Vec<Suspect> {
         }
         opening::unopened(facts, skeleton, &openings, &mut all);
     }
-    brackets::brackets(facts, exam, &mut all);
+    brackets::brackets(facts, probes, &mut all);
     if !facts.cases.is_empty() {
-        opening::thought(facts, exam, &mut all);
-        opening::other_opening(facts, exam, &mut all);
-        calls::calls(facts, exam, &mut all);
+        opening::thought(facts, probes, &mut all);
+        opening::other_opening(facts, probes, &mut all);
+        calls::calls(facts, probes, &mut all);
         parts::parts(facts, &mut all);
     }
     tokens::unknown_tokens(facts, &mut all);

@@ -9,9 +9,9 @@
 
 use super::Proof;
 use super::messages::Thinking;
-use super::reading::Reading;
-use super::turns::Exam;
-use crate::reader::{Reader, Taught};
+use super::reading::RoundTrip;
+use super::turns::ProbeSet;
+use crate::reader::{AnalyzedTemplate, Reader};
 
 /// A template's reader, and the results of the candidates.
 #[derive(Clone, Debug)]
@@ -37,41 +37,41 @@ pub struct Tried {
 /// A candidate and its results.
 struct Candidate {
     reader: Reader,
-    reading: Reading,
+    reading: RoundTrip,
     /// The index of the messages rendered with its prompts.
-    exam: usize,
+    probes: usize,
     proof: Proof,
 }
 
 /// The sets of messages that are read, one after the other.
-const ROUNDS: [fn(&mut Candidate, &mut Exam); 3] = [
-    |candidate, exam| {
-        for probe in rich(exam, true) {
-            candidate.ask(exam, probe, &[Thinking::On]);
+const ROUNDS: [fn(&mut Candidate, &mut ProbeSet); 3] = [
+    |candidate, probes| {
+        for probe in rich(probes, true) {
+            candidate.ask(probes, probe, &[Thinking::On]);
         }
     },
-    |candidate, exam| {
-        for probe in rich(exam, true) {
-            candidate.ask(exam, probe, &[Thinking::Off, Thinking::Silent]);
-            candidate.proof.ask_behind_common(exam, &mut candidate.reading, probe);
+    |candidate, probes| {
+        for probe in rich(probes, true) {
+            candidate.ask(probes, probe, &[Thinking::Off, Thinking::Silent]);
+            candidate.proof.ask_behind_common(probes, &mut candidate.reading, probe);
         }
     },
-    |candidate, exam| {
-        for probe in rich(exam, false) {
-            candidate.ask(exam, probe, &Thinking::ALL);
-            candidate.proof.ask_behind_common(exam, &mut candidate.reading, probe);
+    |candidate, probes| {
+        for probe in rich(probes, false) {
+            candidate.ask(probes, probe, &Thinking::ALL);
+            candidate.proof.ask_behind_common(probes, &mut candidate.reading, probe);
         }
     },
 ];
 
-fn rich(exam: &Exam, rich: bool) -> Vec<usize> {
-    (0..exam.probes().len()).filter(|&probe| exam.probes()[probe].rich == rich).collect()
+fn rich(probes: &ProbeSet, rich: bool) -> Vec<usize> {
+    (0..probes.probes().len()).filter(|&probe| probes.probes()[probe].rich == rich).collect()
 }
 
 impl Candidate {
-    fn ask(&mut self, exam: &mut Exam, probe: usize, ways: &[Thinking]) {
+    fn ask(&mut self, probes: &mut ProbeSet, probe: usize, ways: &[Thinking]) {
         for &thinking in ways {
-            self.proof.ask(exam, &mut self.reading, probe, thinking);
+            self.proof.ask(probes, &mut self.reading, probe, thinking);
         }
     }
 
@@ -82,14 +82,14 @@ impl Candidate {
     }
 
     /// Whether it has read everything, including calls if there are any.
-    fn is_perfect(&self, exam: &Exam) -> bool {
-        let calls = exam.probes().iter().any(|probe| probe.calls() > 0);
+    fn is_perfect(&self, probes: &ProbeSet) -> bool {
+        let calls = probes.probes().iter().any(|probe| probe.calls() > 0);
         self.score()[0] == self.proof.cases && self.proof.cases > 0 && (self.proof.with_calls > 0 || !calls)
     }
 }
 
 /// Chooses the candidate that reads best, with as few renders as possible.
-pub(crate) fn choose(taught: &Taught, readers: &[Reader]) -> Choice {
+pub(crate) fn choose(analyzed: &AnalyzedTemplate, readers: &[Reader]) -> Choice {
     if let [only] = readers {
         return Choice { reader: *only, tried: Vec::new() };
     }
@@ -97,16 +97,16 @@ pub(crate) fn choose(taught: &Taught, readers: &[Reader]) -> Choice {
         return Choice { reader: *known, tried: Vec::new() };
     }
     // Learnt readers share the template's own prompts.
-    let mut exams: Vec<Exam> = Vec::new();
+    let mut exams: Vec<ProbeSet> = Vec::new();
     let mut shared = None;
     let mut candidates: Vec<Candidate> = Vec::new();
     for &reader in readers {
-        let exam = shared.filter(|_| reader.is_learnt()).unwrap_or_else(|| {
-            exams.push(Exam::new(taught, reader));
+        let probes = shared.filter(|_| reader.is_learnt()).unwrap_or_else(|| {
+            exams.push(ProbeSet::new(analyzed, reader));
             exams.len() - 1
         });
-        shared = shared.or(reader.is_learnt().then_some(exam));
-        candidates.push(Candidate { reader, reading: Reading::new(reader), exam, proof: Proof::default() });
+        shared = shared.or(reader.is_learnt().then_some(probes));
+        candidates.push(Candidate { reader, reading: RoundTrip::new(reader), probes, proof: Proof::default() });
     }
     let mut open: Vec<usize> = (0..candidates.len()).collect();
     for round in ROUNDS {
@@ -114,9 +114,9 @@ pub(crate) fn choose(taught: &Taught, readers: &[Reader]) -> Choice {
         let mut taken = None;
         for &index in &open {
             let candidate = &mut candidates[index];
-            let exam = &mut exams[candidate.exam];
-            round(candidate, exam);
-            if candidate.score() > most && candidate.is_perfect(exam) {
+            let probes = &mut exams[candidate.probes];
+            round(candidate, probes);
+            if candidate.score() > most && candidate.is_perfect(probes) {
                 taken = Some(index);
                 break;
             }

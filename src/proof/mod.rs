@@ -25,10 +25,10 @@ pub use choice::{Choice, Tried};
 pub use messages::Thinking;
 #[cfg(feature = "next")]
 pub(crate) use messages::asked;
-pub(crate) use reading::{Reading, Verdict, shown, with_ids};
-pub(crate) use turns::{Exam, is_border, is_marker, marker_at_end};
+pub(crate) use reading::{RoundTrip, Verdict, shown, with_ids};
+pub(crate) use turns::{ProbeSet, is_border, is_marker, marker_at_end};
 
-use crate::reader::{Reader, Taught};
+use crate::reader::{AnalyzedTemplate, Reader};
 use chatparse_message::Message;
 use chatparse_stream::Status;
 use reading::Read;
@@ -124,17 +124,17 @@ impl Proof {
     }
 
     /// Tests the message with this thinking, if its turn was found.
-    fn ask(&mut self, exam: &mut Exam, reading: &mut Reading, probe: usize, thinking: Thinking) {
-        match &*exam.case(probe, thinking) {
+    fn ask(&mut self, probes: &mut ProbeSet, reading: &mut RoundTrip, probe: usize, thinking: Thinking) {
+        match &*probes.case(probe, thinking) {
             Err(error) => {
                 if self.refused == 0 {
                     self.refusal = error.to_string();
                 }
                 self.refused += 1;
             }
-            Ok(Case { mute: true, .. }) => self.omitted += 1,
-            Ok(_) => match exam.turn(probe, thinking) {
-                Some(turn) => self.count(exam, reading, probe, thinking, &turn),
+            Ok(Case { no_output: true, .. }) => self.omitted += 1,
+            Ok(_) => match probes.turn(probe, thinking) {
+                Some(turn) => self.count(probes, reading, probe, thinking, &turn),
                 None => self.no_turn += 1,
             },
         }
@@ -142,19 +142,19 @@ impl Proof {
 
     /// Tests the message behind the common beginning of its turn and the prompt's opening, if it needs that with any
     /// thinking.
-    fn ask_behind_common(&mut self, exam: &mut Exam, reading: &mut Reading, probe: usize) {
-        if let Some((thinking, turn)) = exam.turn_behind_common(probe) {
+    fn ask_behind_common(&mut self, probes: &mut ProbeSet, reading: &mut RoundTrip, probe: usize) {
+        if let Some((thinking, turn)) = probes.turn_behind_common(probe) {
             self.no_turn -= 1;
-            self.count(exam, reading, probe, thinking, &turn);
+            self.count(probes, reading, probe, thinking, &turn);
         }
     }
 
-    fn count(&mut self, exam: &mut Exam, reading: &mut Reading, probe: usize, thinking: Thinking, turn: &Turn) {
+    fn count(&mut self, probes: &mut ProbeSet, reading: &mut RoundTrip, probe: usize, thinking: Thinking, turn: &Turn) {
         self.cases += 1;
-        self.with_calls += usize::from(exam.probes()[probe].calls() > 0);
-        let case = exam.case(probe, thinking);
+        self.with_calls += usize::from(probes.probes()[probe].calls() > 0);
+        let case = probes.case(probe, thinking);
         let Ok(case) = &*case else { return };
-        let read = reading.read(exam, probe, thinking, turn);
+        let read = reading.read(probes, probe, thinking, turn);
         let (mut loses_calls, mut misreads_calls) = (true, false);
         let (turn, got, why) = match read {
             Ok(read) if read.verdict != Verdict::Other => {
@@ -175,7 +175,7 @@ impl Proof {
         };
         let expected = shown(&case.expected).to_string();
         self.failures.push(Failure {
-            probe: exam.probes()[probe].name,
+            probe: probes.probes()[probe].name,
             thinking,
             turn,
             expected,
@@ -188,15 +188,15 @@ impl Proof {
 }
 
 /// Tests a reader with all messages.
-pub(crate) fn prove(taught: &Taught, reader: Reader) -> Proof {
-    let mut exam = Exam::new(taught, reader);
-    let mut reading = Reading::new(reader);
+pub(crate) fn prove(analyzed: &AnalyzedTemplate, reader: Reader) -> Proof {
+    let mut probes = ProbeSet::new(analyzed, reader);
+    let mut reading = RoundTrip::new(reader);
     let mut proof = Proof { reader: reader.name(), ..Proof::default() };
-    for probe in 0..exam.probes().len() {
+    for probe in 0..probes.probes().len() {
         for thinking in Thinking::ALL {
-            proof.ask(&mut exam, &mut reading, probe, thinking);
+            proof.ask(&mut probes, &mut reading, probe, thinking);
         }
-        proof.ask_behind_common(&mut exam, &mut reading, probe);
+        proof.ask_behind_common(&mut probes, &mut reading, probe);
     }
     proof
 }

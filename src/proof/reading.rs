@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::messages::{THOUGHT_WORD, Thinking, WORD};
-use super::turns::{Asked, Case, Exam, Turn};
+use super::turns::{Case, ProbeSet, RenderedProbe, Turn};
 use crate::reader::Reader;
 use chatparse_base::Result;
 use chatparse_learn::format::FormatSpec;
@@ -14,7 +14,7 @@ use chatparse_stream::Parser;
 use chatparse_stream::Status;
 
 /// A reader, and its parsers for the messages of one template.
-pub(crate) struct Reading {
+pub(crate) struct RoundTrip {
     reader: Reader,
     /// By thinking, and by the opening of the turn.
     parsers: Vec<(Thinking, String, Result<Parser>)>,
@@ -47,17 +47,17 @@ impl Read {
     }
 }
 
-impl Reading {
+impl RoundTrip {
     pub fn new(reader: Reader) -> Self {
-        Reading { reader, parsers: Vec::new() }
+        RoundTrip { reader, parsers: Vec::new() }
     }
 
     /// Parses the message's turn up to each position where its end may begin, and returns the best result.
-    pub fn read(&mut self, exam: &mut Exam, probe: usize, thinking: Thinking, turn: &Turn) -> Result<Read> {
-        let (asked, case) = (exam.asked(thinking), exam.case(probe, thinking));
+    pub fn read(&mut self, probes: &mut ProbeSet, probe: usize, thinking: Thinking, turn: &Turn) -> Result<Read> {
+        let (asked, case) = (probes.asked(thinking), probes.case(probe, thinking));
         let (asked, case) =
             (asked.as_ref().as_ref().map_err(Clone::clone)?, case.as_ref().as_ref().map_err(Clone::clone)?);
-        let parser = self.parser(exam, asked, thinking, &turn.opening)?;
+        let parser = self.parser(probes, asked, thinking, &turn.opening)?;
         let mut best: Option<Read> = None;
         for &end in &turn.ends {
             let text = &turn.text[..end];
@@ -73,22 +73,28 @@ impl Reading {
             }
         }
         let mut read = best.expect("a turn may end where its text does");
-        if read.verdict == Verdict::Other && alike(exam, asked, case, &read.got) {
+        if read.verdict == Verdict::Other && alike(probes, asked, case, &read.got) {
             read.verdict = Verdict::Alike;
         }
         Ok(read)
     }
 
-    fn parser(&mut self, exam: &Exam, asked: &Asked, thinking: Thinking, opening: &str) -> Result<Parser> {
+    fn parser(
+        &mut self,
+        probes: &ProbeSet,
+        asked: &RenderedProbe,
+        thinking: Thinking,
+        opening: &str,
+    ) -> Result<Parser> {
         let known = self.parsers.iter().find(|(mode, known, _)| (*mode, known.as_str()) == (thinking, opening));
         if let Some((_, _, parser)) = known {
             return parser.clone();
         }
         let own = &asked.prompts;
         let prefill = if opening == own.opening { &own.prompt.generation_prompt } else { opening };
-        let source = exam.taught.template.source();
+        let source = probes.analyzed.template.source();
         let spec = FormatSpec { source, opening, prefill, ..FormatSpec::of(&asked.request) };
-        let format = self.reader.format(exam.taught, &spec, Want::Whole);
+        let format = self.reader.format(probes.analyzed, &spec, Want::Whole);
         let (tools, keys) = (spec.tools().to_vec(), format.call_keys);
         let parser = Parser::with_tools(format.output, prefill, tools, keys, spec.leniency, Vec::new());
         self.parsers.push((thinking, opening.to_owned(), parser.clone()));
@@ -98,7 +104,7 @@ impl Reading {
 
 /// Whether the template renders both messages alike, and the parsed one may be meant: it differs only in values that match
 /// the tools' schemas, in characters of texts, or in which text is the reasoning.
-fn alike(exam: &Exam, asked: &Asked, case: &Case, got: &Ended) -> bool {
+fn alike(probes: &ProbeSet, asked: &RenderedProbe, case: &Case, got: &Ended) -> bool {
     let (expected, message) = (&case.expected, &got.message);
     let names = |message: &Message| message.tool_calls.iter().map(|call| call.name.clone()).collect::<Vec<_>>();
     let texts = |message: &Message| [&message.content, &message.reasoning_content].map(|text| text.trim().to_owned());
@@ -109,7 +115,7 @@ fn alike(exam: &Exam, asked: &Asked, case: &Case, got: &Ended) -> bool {
     names(message) == names(expected)
         && (moved || kinds(texts(message)) == kinds(texts(expected)))
         && got.calls().iter().all(|call| call.complete && call.known && call.valid)
-        && exam.render(&asked.request, &with_ids(message, &case.whole)).is_ok_and(|again| again == case.rendered)
+        && probes.render(&asked.request, &with_ids(message, &case.whole)).is_ok_and(|again| again == case.rendered)
 }
 
 /// The message with the ids of another one, for ids that a host would generate.

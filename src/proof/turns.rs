@@ -10,7 +10,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::messages::{self, Probe, THOUGHT_WORD, Thinking, WORD};
-use crate::reader::{Prompts, Reader, Taught};
+use crate::reader::{AnalyzedTemplate, Prompts, Reader};
 use chatparse_base::find::{shared, shared_end};
 use chatparse_base::limits::PROBE_BYTES;
 use chatparse_base::{Error, ErrorKind, Result};
@@ -24,19 +24,19 @@ const END: usize = 200;
 const ENDS: usize = 16;
 
 /// All messages of a template, rendered on demand, for all readers with the same prompts.
-pub(crate) struct Exam<'t> {
-    pub taught: &'t Taught,
+pub(crate) struct ProbeSet<'t> {
+    pub analyzed: &'t AnalyzedTemplate,
     template: Template,
     /// The reader that makes the prompts.
     reader: Reader,
     probes: Vec<Probe>,
-    asked: [Option<Rc<Result<Asked>>>; 3],
+    asked: [Option<Rc<Result<RenderedProbe>>>; 3],
     /// By probe, and by [`Thinking::ALL`].
     cases: Vec<[Option<Rc<Result<Case>>>; 3]>,
 }
 
 /// A request that a message answers.
-pub(crate) struct Asked {
+pub(crate) struct RenderedProbe {
     pub request: Request,
     pub prompts: Prompts,
 }
@@ -50,7 +50,7 @@ pub(crate) struct Case {
     /// The part that the template leaves out: `reasoning`, `content` or `calls`.
     pub omitted: Option<&'static str>,
     /// The message is nothing without the parts that are left out.
-    pub mute: bool,
+    pub no_output: bool,
     /// The conversation.
     pub rendered: String,
     /// The position of the turn in it, if that is where the prompt ends.
@@ -67,11 +67,11 @@ pub(crate) struct Turn {
     pub ends: Vec<usize>,
 }
 
-impl<'t> Exam<'t> {
-    pub fn new(taught: &'t Taught, reader: Reader) -> Self {
-        let probes = messages::renderable(&taught.template);
+impl<'t> ProbeSet<'t> {
+    pub fn new(analyzed: &'t AnalyzedTemplate, reader: Reader) -> Self {
+        let probes = messages::renderable(&analyzed.template);
         let cases = probes.iter().map(|_| Default::default()).collect();
-        Exam { taught, template: taught.template.probing(), reader, probes, asked: Default::default(), cases }
+        ProbeSet { analyzed, template: analyzed.template.probing(), reader, probes, asked: Default::default(), cases }
     }
 
     pub fn probes(&self) -> &[Probe] {
@@ -79,18 +79,20 @@ impl<'t> Exam<'t> {
     }
 
     /// The request that the message answers, with this thinking.
-    pub fn asked(&mut self, thinking: Thinking) -> Rc<Result<Asked>> {
-        let (taught, template, reader) = (self.taught, &self.template, self.reader);
+    pub fn asked(&mut self, thinking: Thinking) -> Rc<Result<RenderedProbe>> {
+        let (analyzed, template, reader) = (self.analyzed, &self.template, self.reader);
         let asked = self.asked[thinking as usize].get_or_insert_with(|| {
             let request = messages::asked(thinking);
-            Rc::new(reader.prompts(taught, template, &request, true).map(|prompts| Asked { request, prompts }))
+            Rc::new(
+                reader.prompts(analyzed, template, &request, true).map(|prompts| RenderedProbe { request, prompts }),
+            )
         });
         Rc::clone(asked)
     }
 
     /// Renders the conversation that ends with `message`.
     pub fn render(&self, request: &Request, message: &Message) -> Result<String> {
-        let prompts = self.reader.prompts(self.taught, &self.template, &messages::with(request, message), false)?;
+        let prompts = self.reader.prompts(self.analyzed, &self.template, &messages::with(request, message), false)?;
         Ok(prompts.prompt.prompt)
     }
 
@@ -100,13 +102,13 @@ impl<'t> Exam<'t> {
             return Rc::clone(case);
         }
         let case = Rc::new(match &*self.asked(thinking) {
-            Ok(asked) => self.new_case(asked, self.probes[probe].message(&self.taught.template, thinking)),
+            Ok(asked) => self.new_case(asked, self.probes[probe].message(&self.analyzed.template, thinking)),
             Err(error) => Err(error.clone()),
         });
         self.cases[probe][thinking as usize].insert(case).clone()
     }
 
-    fn new_case(&self, asked: &Asked, whole: Message) -> Result<Case> {
+    fn new_case(&self, asked: &RenderedProbe, whole: Message) -> Result<Case> {
         let rendered = self.render(&asked.request, &whole)?;
         if rendered.len() > PROBE_BYTES {
             let message = format!("the template writes {} bytes for one short message", rendered.len());
@@ -131,8 +133,8 @@ impl<'t> Exam<'t> {
             omitted = Some("calls");
         }
         let empty = [&expected.content, &expected.reasoning_content].map(String::is_empty) == [true; 2];
-        let mute = !calls || empty && expected.tool_calls.is_empty();
-        Ok(Case { whole, expected, omitted, mute, rendered, begin })
+        let no_output = !calls || empty && expected.tool_calls.is_empty();
+        Ok(Case { whole, expected, omitted, no_output, rendered, begin })
     }
 
     /// The turn with this thinking; `None` if it does not begin where the prompt ends.
@@ -152,7 +154,7 @@ impl<'t> Exam<'t> {
         let thinking = Thinking::ALL.into_iter().rev().find(|thinking| cases[*thinking as usize].is_ok())?;
         let asked = self.asked(thinking);
         let (Ok(asked), Ok(case)) = (&*asked, &*cases[thinking as usize]) else { return None };
-        if case.mute {
+        if case.no_output {
             return None;
         }
         let (prompt, opening) = (&asked.prompts.prompt.prompt, &asked.prompts.opening);

@@ -21,7 +21,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::messages::Messages;
-use crate::reader::{Reader, Taught};
+use crate::reader::{AnalyzedTemplate, Reader};
 pub(crate) use batch::in_threads;
 use chatparse_base::Result;
 use chatparse_jinja::{Fit, Labels, Template, is_system};
@@ -166,15 +166,15 @@ impl Segment {
 
 /// The prompt of `request`, and the origin of each byte. Takes two renders, a third one if
 /// a value has outer white space, two to four of parts for turns, and up to some eighty if the template inspects values.
-pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request) -> Result<Segments> {
-    let (prompts, fit) = reader.fitted(taught, request, false)?;
-    let asked = Asked { taught, reader, fit: fit.without_ids() };
-    Ok(asked.labelled(&fit.with_ids(&taught.template, request, &mut Vec::new()), prompts.prompt.prompt))
+pub(crate) fn segments(analyzed: &AnalyzedTemplate, reader: Reader, request: &Request) -> Result<Segments> {
+    let (prompts, fit) = reader.fitted(analyzed, request, false)?;
+    let asked = Asked { analyzed, reader, fit: fit.without_ids() };
+    Ok(asked.labelled(&fit.with_ids(&analyzed.template, request, &mut Vec::new()), prompts.prompt.prompt))
 }
 
 /// A template that is asked whose text its prompts are.
 struct Asked<'a> {
-    taught: &'a Taught,
+    analyzed: &'a AnalyzedTemplate,
     reader: Reader,
     /// How messages are changed. Ids are changed by now.
     fit: Fit,
@@ -182,14 +182,14 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     fn render(&self, template: &Template, request: &Request) -> Result<String> {
-        let fitted = (self.fit != Fit::default()).then(|| self.fit.apply(&self.taught.template, request).request);
-        let prompts = self.reader.prompts(self.taught, template, fitted.as_ref().unwrap_or(request), false)?;
+        let fitted = (self.fit != Fit::default()).then(|| self.fit.apply(&self.analyzed.template, request).request);
+        let prompts = self.reader.prompts(self.analyzed, template, fitted.as_ref().unwrap_or(request), false)?;
         Ok(prompts.prompt.prompt)
     }
 
     /// The segments of a prompt as labels show them.
     fn labelled(&self, request: &Request, prompt: String) -> Segments {
-        let template = &self.taught.template;
+        let template = &self.analyzed.template;
         let texts = [template.source(), template.bos(), template.eos(), &prompt];
         // Values of the request that are not in the prompt may contain such letters; then a label is damaged or superfluous.
         let Some(labels) = Labels::unused_in(&texts) else {
@@ -236,10 +236,10 @@ impl Asked<'_> {
         messages: &[usize],
         find: impl FnOnce(turns::Known) -> T,
     ) -> T {
-        let turn = self.taught.turn(request.enable_thinking);
-        let prefills = [true, false].map(|thinking| prefill(self.taught.turn(thinking)));
+        let turn = self.analyzed.turn(request.enable_thinking);
+        let prefills = [true, false].map(|thinking| prefill(self.analyzed.turn(thinking)));
         let stops = turn.stops.iter().map(|stop| stop.trim());
-        let told = self.taught.ends().iter().map(String::as_str);
+        let told = self.analyzed.ends().iter().map(String::as_str);
         let ends: Vec<&str> = [turn.end.head().trim()].into_iter().chain(told).chain(stops).collect();
         find(turns::Known {
             prompt,

@@ -1,6 +1,6 @@
 //! What may come next, and what must: places in grammars, hostile ones too.
 
-use chatparse::grammar::{Begins, Dialect, Recogniser, from_json_schema};
+use chatparse::grammar::{Dialect, Recogniser, Start, from_json_schema};
 use chatparse::{ChatTemplate, ErrorKind, Matcher, Request};
 use serde_json::{Value, json};
 
@@ -71,8 +71,8 @@ fn requests() {
 #[test]
 fn a_grammar_begins_behind_what_the_prompt_has() {
     let grammar = from_json_schema(&json!({"enum": ["one", "other"]})).unwrap();
-    assert_eq!(forced(&grammar.matcher(Begins::Behind("\"on")).unwrap()), "e\"");
-    assert_eq!(grammar.matcher(Begins::Behind("\"x")).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert_eq!(forced(&grammar.matcher(Start::AfterPrefix("\"on")).unwrap()), "e\"");
+    assert_eq!(grammar.matcher(Start::AfterPrefix("\"x")).unwrap_err().kind(), ErrorKind::InvalidArgument);
 }
 
 /// Bytes cost the same wherever they stand, and what is found out does not grow with the output.

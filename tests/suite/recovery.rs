@@ -726,10 +726,10 @@ fn dialect_of(name: &str) -> Option<Value> {
     let builtin = builtin::find(name).unwrap();
     let template = Template::new(builtin.source, builtin.bos, builtin.eos).unwrap();
     let mut turn = turn::learn(&template.probing(), true);
-    turn.edges.retain(|edge| edge.to == turn::Spot::Call || edge.from == turn::Spot::Call);
+    turn.edges.retain(|edge| edge.to == turn::SlotKind::Call || edge.from == turn::SlotKind::Call);
     turn.edges
         .iter_mut()
-        .filter(|edge| edge.from != turn::Spot::Call)
+        .filter(|edge| edge.from != turn::SlotKind::Call)
         .for_each(|edge| edge.glue = edge.glue.trim_start());
     // A marker alone in front of JSON with its usual keys is a wrapper.
     let words = |edge: &turn::Edge| {

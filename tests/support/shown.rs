@@ -87,8 +87,8 @@ impl Shown {
 
 /// Each byte is booked once: as text of one field, or as structure.
 fn account(ended: &Ended) -> Result<(), String> {
-    if ended.unbooked() > 0 {
-        return Err(format!("{} bytes of texts are in no field: {:?}", ended.unbooked(), ended.message));
+    if ended.uncovered() > 0 {
+        return Err(format!("{} bytes of texts are in no field: {:?}", ended.uncovered(), ended.message));
     }
     // An id may have the name in it.
     let of_calls = [DeltaKind::ToolName, DeltaKind::ToolArguments];

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::fallback::FallbackConfig;
 use chatparse_base::{Error, Result, number};
-use chatparse_grammar::{self as grammar, Begins, Grammar, Matcher};
+use chatparse_grammar::{self as grammar, Grammar, Matcher, Start};
 use chatparse_learn::format::late::{Parts, Want};
 use chatparse_message::{GrammarStyle, Leniency, Tool};
 use chatparse_peg::{self as peg, Arena, Budget, Program, TagId, Tree, TreeParser};
@@ -183,7 +183,7 @@ impl Parser {
         if let Some(matcher) = self.matcher.get() {
             return Ok(matcher.clone());
         }
-        let matcher = self.grammar(false).matcher(Begins::Behind(&self.prefill))?;
+        let matcher = self.grammar(false).matcher(Start::AfterPrefix(&self.prefill))?;
         Ok(self.matcher.get_or_init(|| matcher).clone())
     }
 

@@ -6,12 +6,12 @@ use super::*;
 const PAIRS: [(char, char); 3] = [('{', '}'), ('[', ']'), ('(', ')')];
 
 /// Brackets of a call that do not match.
-pub fn brackets(facts: &Facts, exam: &mut Exam, all: &mut Vec<Suspect>) {
-    let Some(probe) = (0..exam.probes().len()).find(|&probe| exam.probes()[probe].calls() == 1) else { return };
-    let Some(turn_of_call) = turn(exam, probe) else { return };
+pub fn brackets(facts: &Facts, probes: &mut ProbeSet, all: &mut Vec<Suspect>) {
+    let Some(probe) = (0..probes.probes().len()).find(|&probe| probes.probes()[probe].calls() == 1) else { return };
+    let Some(turn_of_call) = turn(probes, probe) else { return };
     // What a turn without calls has as well is of no call, as the end of turns.
-    let plain = (0..exam.probes().len()).find(|&probe| exam.probes()[probe].calls() == 0);
-    let plain = plain.and_then(|probe| turn(exam, probe)).unwrap_or_default();
+    let plain = (0..probes.probes().len()).find(|&probe| probes.probes()[probe].calls() == 0);
+    let plain = plain.and_then(|probe| turn(probes, probe)).unwrap_or_default();
     for (open, close) in PAIRS {
         let [(opened, closed), others] = [&turn_of_call, &plain].map(|turn| counts(turn, open, close));
         if opened + others.1 == closed + others.0 || opened == 0 {
@@ -30,9 +30,9 @@ pub fn brackets(facts: &Facts, exam: &mut Exam, all: &mut Vec<Suspect>) {
 }
 
 /// A turn without its markers.
-fn turn(exam: &mut Exam, probe: usize) -> Option<String> {
-    let case = exam.case(probe, Thinking::Off);
-    let case = case.as_ref().as_ref().ok().filter(|case| !case.mute)?;
+fn turn(probes: &mut ProbeSet, probe: usize) -> Option<String> {
+    let case = probes.case(probe, Thinking::Off);
+    let case = case.as_ref().as_ref().ok().filter(|case| !case.no_output)?;
     let mut turn = case.rendered[case.begin?..].to_owned();
     markers(&turn).into_iter().rev().for_each(|marker| turn.replace_range(marker.bytes, ""));
     Some(turn)

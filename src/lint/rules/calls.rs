@@ -3,25 +3,25 @@
 use super::*;
 
 /// Calls that do not show, or not as they are.
-pub fn calls(facts: &Facts, exam: &mut Exam, all: &mut Vec<Suspect>) {
-    let calls: Vec<usize> = (0..exam.probes().len()).filter(|&probe| exam.probes()[probe].calls() > 0).collect();
-    let names: Vec<&str> = calls.iter().map(|&probe| exam.probes()[probe].name).collect();
+pub fn calls(facts: &Facts, probes: &mut ProbeSet, all: &mut Vec<Suspect>) {
+    let calls: Vec<usize> = (0..probes.probes().len()).filter(|&probe| probes.probes()[probe].calls() > 0).collect();
+    let names: Vec<&str> = calls.iter().map(|&probe| probes.probes()[probe].name).collect();
     let cases: Vec<&Case> = facts.cases.iter().filter(|case| names.contains(&case.probe)).collect();
     let named = facts.parts.tags.iter().any(|tag| facts.source[tag.clone()].contains("tool_calls"));
     if !facts.tools && !named {
         return;
     }
     let refused = cases.iter().filter(|case| matches!(case.outcome, Outcome::Refused(_))).count();
-    if refused > 0 && refused == cases.len() || exam.asked(Thinking::On).is_err() {
+    if refused > 0 && refused == cases.len() || probes.asked(Thinking::On).is_err() {
         return;
     }
     if cases.iter().all(|case| matches!(case.outcome, Outcome::Omitted("calls") | Outcome::Refused(_))) {
-        let prompt = exam
+        let prompt = probes
             .asked(Thinking::On)
             .as_ref()
             .as_ref()
             .map_or(String::new(), |asked| asked.prompts.prompt.prompt.clone());
-        let turn = exam.case(calls.first().copied().unwrap_or(0), Thinking::On);
+        let turn = probes.case(calls.first().copied().unwrap_or(0), Thinking::On);
         let turn = turn.as_ref().as_ref().map_or(String::new(), |case| case.rendered.clone());
         let end =
             |text: String| text.chars().rev().take(160).collect::<Vec<char>>().into_iter().rev().collect::<String>();
@@ -36,7 +36,7 @@ pub fn calls(facts: &Facts, exam: &mut Exam, all: &mut Vec<Suspect>) {
     }
     // A name in another case.
     for &probe in &calls {
-        let cases = Thinking::ALL.map(|thinking| exam.case(probe, thinking));
+        let cases = Thinking::ALL.map(|thinking| probes.case(probe, thinking));
         let begun = cases.iter().filter_map(|case| case.as_ref().as_ref().ok()).find(|case| case.begin.is_some());
         let Some((case, begin)) = begun.and_then(|case| Some((case, case.begin?))) else { continue };
         let turn = &case.rendered[begin..];

@@ -4,14 +4,14 @@ use super::*;
 use crate::lint::marker::is_near;
 
 /// A thought that the prompt opens, and that no turn shows.
-pub fn thought(facts: &Facts, exam: &mut Exam, all: &mut Vec<Suspect>) {
-    let (asked, case) = (exam.asked(Thinking::On), exam.case(0, Thinking::On));
+pub fn thought(facts: &Facts, probes: &mut ProbeSet, all: &mut Vec<Suspect>) {
+    let (asked, case) = (probes.asked(Thinking::On), probes.case(0, Thinking::On));
     let (Ok(asked), Ok(case)) = (&*asked, &*case) else { return };
     let opening = &asked.prompts.opening;
     let Some(last) = markers(opening).pop().filter(|last| opening[last.bytes.end..].trim().is_empty()) else { return };
     let closers: Vec<String> = closing(&last.kind).into_iter().filter(|closing| facts.has(closing)).collect();
     let shows = case.omitted != Some("reasoning");
-    let opens_all = [Thinking::On, Thinking::Off].map(|thinking| exam.asked(thinking));
+    let opens_all = [Thinking::On, Thinking::Off].map(|thinking| probes.asked(thinking));
     let forced = opens_all
         .iter()
         .all(|asked| asked.as_ref().as_ref().is_ok_and(|asked| asked.prompts.opening.trim_end().ends_with(&last.kind)));
@@ -29,13 +29,14 @@ pub fn thought(facts: &Facts, exam: &mut Exam, all: &mut Vec<Suspect>) {
 }
 
 /// A prompt that ends otherwise than turns of the history begin, by a slip.
-pub fn other_opening(facts: &Facts, exam: &mut Exam, all: &mut Vec<Suspect>) {
-    let begins = |exam: &mut Exam, thinking| matches!(&*exam.case(0, thinking), Ok(case) if case.begin.is_some());
-    if Thinking::ALL.into_iter().any(|thinking| begins(exam, thinking)) {
+pub fn other_opening(facts: &Facts, probes: &mut ProbeSet, all: &mut Vec<Suspect>) {
+    let begins =
+        |probes: &mut ProbeSet, thinking| matches!(&*probes.case(0, thinking), Ok(case) if case.begin.is_some());
+    if Thinking::ALL.into_iter().any(|thinking| begins(probes, thinking)) {
         return;
     }
     for thinking in Thinking::ALL {
-        let (asked, case) = (exam.asked(thinking), exam.case(0, thinking));
+        let (asked, case) = (probes.asked(thinking), probes.case(0, thinking));
         let (Ok(asked), Ok(case)) = (&*asked, &*case) else { continue };
         let (prompt, rendered) = (&asked.prompts.prompt.prompt, &case.rendered);
         let shared = prompt.bytes().zip(rendered.bytes()).take_while(|(a, b)| a == b).count();

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
-use super::all::All;
+use super::conjunction::Conjunction;
 use super::places::Part;
 use super::{Lowering, below, comma, counted, space};
 use crate::rules::builder::FidelityKind;
@@ -39,14 +39,14 @@ impl<'a> Contained<'a> {
 
 impl<'a> Lowering<'_, 'a> {
     /// The rule for arrays; `None` if no array fits.
-    pub(super) fn array(&mut self, all: &All<'a>, name: &str) -> Result<Option<Rule>> {
+    pub(super) fn array(&mut self, all: &Conjunction<'a>, name: &str) -> Result<Option<Rule>> {
         let min = counted(all, "minItems", u64::max).unwrap_or(0);
         let max = counted(all, "maxItems", u64::min);
         let (min, mut max) = self.bounds(all, (min, max), ("minItems", "maxItems"));
         let mut first = Vec::new();
         for index in 0..self.places_before_the_rest(all) {
             let schemas = self.item_schemas(all, Some(index))?;
-            let item = All::of(&mut self.places, schemas);
+            let item = Conjunction::of(&mut self.places, schemas);
             match self.rule(item, &below(name, &format!("item-{index}")))? {
                 Some(rule) => first.push(rule),
                 // The array ends before it.
@@ -57,7 +57,7 @@ impl<'a> Lowering<'_, 'a> {
             }
         }
         let schemas = self.item_schemas(all, None)?;
-        let item = All::of(&mut self.places, schemas);
+        let item = Conjunction::of(&mut self.places, schemas);
         let more = max.is_none_or(|max| max > first.len() as u64);
         let rest = if more { self.rule(item.clone(), &below(name, "item"))? } else { None };
         if rest.is_none() {
@@ -82,12 +82,12 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// The number of places with schemas for single items.
-    fn places_before_the_rest(&self, all: &All<'a>) -> usize {
+    fn places_before_the_rest(&self, all: &Conjunction<'a>) -> usize {
         all.keywords().map(|(_, keywords)| keywords.items().0.len()).max().unwrap_or(0)
     }
 
     /// The schemas for the item at a place, or for all items behind the last such place.
-    fn item_schemas(&mut self, all: &All<'a>, index: Option<usize>) -> Result<Vec<Part<'a>>> {
+    fn item_schemas(&mut self, all: &Conjunction<'a>, index: Option<usize>) -> Result<Vec<Part<'a>>> {
         let mut schemas = Vec::new();
         for (part, keywords) in all.keywords() {
             let (first, rest) = keywords.items();
@@ -109,8 +109,8 @@ impl<'a> Lowering<'_, 'a> {
     /// Arrays of which so many items match `contains`; `None` if there is no `contains` that a rule can express.
     fn containing(
         &mut self,
-        all: &All<'a>,
-        item: &All<'a>,
+        all: &Conjunction<'a>,
+        item: &Conjunction<'a>,
         rest: &Rule,
         (min, max): (u64, Option<u64>),
         name: &str,
@@ -174,8 +174,8 @@ impl<'a> Lowering<'_, 'a> {
     /// express it.
     fn unique(
         &mut self,
-        all: &All<'a>,
-        item: &All<'a>,
+        all: &Conjunction<'a>,
+        item: &Conjunction<'a>,
         (min, max): (u64, Option<u64>),
         name: &str,
     ) -> Result<Option<Option<Rule>>> {
@@ -230,7 +230,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Some(Some(behind.swap_remove(0))))
     }
 
-    fn note_unfollowed(&mut self, all: &All<'a>, max: Option<u64>) {
+    fn note_unfollowed(&mut self, all: &Conjunction<'a>, max: Option<u64>) {
         let unfollowed: Vec<_> = all
             .keywords()
             .filter_map(|(part, keywords)| Contained::of(part, keywords))
@@ -244,7 +244,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    fn note_unique(&mut self, all: &All<'a>) {
+    fn note_unique(&mut self, all: &Conjunction<'a>) {
         let parts: Vec<(Part<'a>, &Value)> = all.values("uniqueItems").collect();
         for (part, value) in parts {
             if *value == Value::Bool(true) {

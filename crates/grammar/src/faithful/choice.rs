@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
-use super::all::{All, Branches};
+use super::conjunction::{Branches, Conjunction};
 use super::{Lowering, Undeclared, types};
 use crate::rules::builder::FidelityKind;
 use crate::rules::rule::Rule;
@@ -17,7 +17,7 @@ const COMPARED: usize = 64;
 
 impl<'a> Lowering<'_, 'a> {
     /// The rule for schemas with choices; `None` if there are none.
-    pub(super) fn chosen(&mut self, all: &mut All<'a>, name: &SmolStr) -> Result<Option<Option<Rule>>> {
+    pub(super) fn chosen(&mut self, all: &mut Conjunction<'a>, name: &SmolStr) -> Result<Option<Option<Rule>>> {
         let mut combinations = 1_usize;
         let mut kept = Vec::new();
         for choice in std::mem::take(&mut all.choices) {
@@ -77,7 +77,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// The schemas with each branch of the first choice.
-    fn branches(&mut self, all: &All<'a>) -> Result<Vec<All<'a>>> {
+    fn branches(&mut self, all: &Conjunction<'a>) -> Result<Vec<Conjunction<'a>>> {
         let branches = (0..all.choices[0].branches.len()).map(|number| {
             self.spend(all.parts.len())?;
             let mut chosen = all.chosen(&mut self.places, 0, number);
@@ -89,7 +89,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Whether these schemas ask for a property that one of them excludes.
-    fn is_impossible(&self, all: &All<'a>) -> Result<bool> {
+    fn is_impossible(&self, all: &Conjunction<'a>) -> Result<bool> {
         let excluded: HashSet<&str> = all
             .values("properties")
             .flat_map(|(_, schemas)| schemas.as_object().into_iter().flatten())
@@ -102,8 +102,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Whether no value fits two of these branches, judging by types, listed values and properties.
-    fn are_disjoint(&self, branches: &[All<'a>]) -> Result<bool> {
-        let possible: Vec<&All<'a>> = branches.iter().filter(|branch| !branch.never).collect();
+    fn are_disjoint(&self, branches: &[Conjunction<'a>]) -> Result<bool> {
+        let possible: Vec<&Conjunction<'a>> = branches.iter().filter(|branch| !branch.never).collect();
         if possible.len() > COMPARED {
             return Ok(false);
         }
@@ -112,7 +112,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(pairs.into_iter().all(|(one, other)| one.excludes(other)))
     }
 
-    fn marks(&self, all: &All<'a>) -> Result<Marks<'a>> {
+    fn marks(&self, all: &Conjunction<'a>) -> Result<Marks<'a>> {
         let mut marks = Marks { types: self.types(all)?, ..Marks::default() };
         for (_, keywords) in all.keywords() {
             marks.values = both(marks.values, listed(keywords.get("enum"), keywords.get("const")));

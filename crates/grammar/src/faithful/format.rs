@@ -139,7 +139,7 @@ fn pchar(more: &str, also: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::regular::{Pattern, Room, automaton};
+    use crate::regular::{Pattern, StateBudget, automaton};
 
     #[test]
     fn formats() {
@@ -189,7 +189,7 @@ mod tests {
             ("uri-template", &["http://x/{term:1}/{term}"], &["http://x/{term:1}/{term"]),
         ] {
             let (source, _) = pattern(name).unwrap();
-            let dfa = automaton(&Pattern::parse(&source).unwrap(), &Room::of_states(20_000)).expect(name);
+            let dfa = automaton(&Pattern::parse(&source).unwrap(), &StateBudget::of_states(20_000)).expect(name);
             yes.iter().for_each(|text| assert!(dfa.accepts(text), "{name} {text}"));
             no.iter().for_each(|text| assert!(!dfa.accepts(text), "{name} {text}"));
         }

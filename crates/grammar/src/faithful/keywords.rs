@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::all::All;
+use super::conjunction::Conjunction;
 use super::not::{excluded, excluded_types, forbidden, has_only, is_free, not_matching};
 use super::{Lowering, types};
 use crate::rules::builder::FidelityKind;
 use crate::schema::{Draft, Keywords};
 
 /// The types that the keywords of all parts apply to.
-pub(super) fn types_of_keywords(all: &All) -> u8 {
+pub(super) fn types_of_keywords(all: &Conjunction) -> u8 {
     let of_type = if all.keywords().any(|(_, keywords)| has_schemas_as_types(keywords)) { types::ALL } else { 0 };
     let given = all.keywords().flat_map(|(_, keywords)| keywords.fields.keys());
     given.fold(of_type, |constrained, key| constrained | types_of_keyword(key))
@@ -58,7 +58,7 @@ const UNFOLLOWED: &[&str] = &[
 
 impl<'a> Lowering<'_, 'a> {
     /// Reports the keywords that no rule expresses.
-    pub(super) fn left_out(&mut self, all: &All<'a>, types: u8) {
+    pub(super) fn left_out(&mut self, all: &Conjunction<'a>, types: u8) {
         let parts: Vec<_> = all.keywords().collect();
         for (part, keywords) in parts {
             if has_schemas_as_types(keywords) {

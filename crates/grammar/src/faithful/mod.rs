@@ -5,10 +5,10 @@
 //! `object`, `array`, `text`, `values` make rules of them; `number` and `format` handle numbers and formats. Each set of
 //! schemas gets one rule, so recursion ends; sets that have a name but no body yet wait in a queue.
 
-mod all;
 mod array;
 mod choice;
 mod condition;
+mod conjunction;
 mod format;
 mod keywords;
 mod not;
@@ -27,13 +27,13 @@ use std::rc::Rc;
 use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
-use self::all::{All, Key};
 use self::condition::Conditions;
+use self::conjunction::{Conjunction, Key};
 use self::keywords::types_of_keywords;
 use self::not::excluded_types;
-use self::places::{Part, Place, Places};
-use crate::regular::{Dfa, Room};
-use crate::rules::builder::{Builder, Fidelity, FidelityKind, clean};
+use self::places::{Part, Place, SchemaLocations};
+use crate::regular::{Dfa, StateBudget};
+use crate::rules::builder::{Approximation, Builder, FidelityKind, clean};
 use crate::rules::primitive::{self, blank as space, comma, no_character};
 use crate::rules::rule::Rule;
 use crate::schema::{Base, Document, refused};
@@ -89,10 +89,10 @@ pub(super) fn add(
     root: &Value,
     undeclared: Undeclared,
     writing: &Writing,
-) -> Result<(SmolStr, Vec<Fidelity>)> {
+) -> Result<(SmolStr, Vec<Approximation>)> {
     let document = Rc::new(Document::new(root));
     let conditions = Conditions::of([root, schema], document.read_as(Base::default()));
-    let (places, first) = Places::new(schema, Rc::clone(&document), &conditions);
+    let (places, first) = SchemaLocations::new(schema, Rc::clone(&document), &conditions);
     let mut lowering = Lowering {
         builder,
         places,
@@ -103,7 +103,7 @@ pub(super) fn add(
         queue: VecDeque::new(),
         patterns: HashMap::new(),
         checker: Checker::new(document, limits::LISTED_STEPS),
-        room: Room::new(limits::AUTOMATON_STATES, limits::AUTOMATON_STEPS),
+        room: StateBudget::new(limits::AUTOMATON_STATES, limits::AUTOMATON_STEPS),
         steps: 0,
         may_be_dead: false,
         at: first.place,
@@ -158,7 +158,7 @@ mod types {
 
 struct Lowering<'b, 'a> {
     builder: &'b mut Builder,
-    places: Places<'a>,
+    places: SchemaLocations<'a>,
     /// The name of the schema in reports.
     schema: &'b str,
     undeclared: Undeclared,
@@ -166,27 +166,27 @@ struct Lowering<'b, 'a> {
     /// The rules of the sets of schemas seen so far.
     rules: HashMap<Key, SmolStr>,
     /// Sets that have a name but no body yet.
-    queue: VecDeque<(All<'a>, SmolStr)>,
+    queue: VecDeque<(Conjunction<'a>, SmolStr)>,
     /// Patterns of property names as automata; `None` if too large or not supported.
     patterns: HashMap<&'a str, Option<Rc<Dfa>>>,
     /// Checks listed values, and names of properties.
     checker: Checker<'a>,
     /// For all automata.
-    room: Room,
+    room: StateBudget,
     steps: usize,
     /// There may be rules that match no text.
     may_be_dead: bool,
     /// The schema that the latest rule is for.
     at: Place,
     noted: HashSet<(String, String)>,
-    notes: Vec<Fidelity>,
+    notes: Vec<Approximation>,
 }
 
 impl<'a> Lowering<'_, 'a> {
     /// Adds the rule `name` of a schema (`""`: the top) with all rules that it needs.
     fn all(&mut self, first: Part<'a>, name: &str) -> Result<SmolStr> {
         self.check(first)?;
-        let mut all = All::of(&mut self.places, [first]);
+        let mut all = Conjunction::of(&mut self.places, [first]);
         all.is_outer = self.writing.types() != types::ALL;
         let rule_name = match name {
             "" => SmolStr::new_static("root"),
@@ -242,7 +242,7 @@ impl<'a> Lowering<'_, 'a> {
 
     /// A rule for schemas that must hold together, for use inside others; `None` if no value fits. `name` is the name if it
     /// gets a separate rule.
-    fn rule(&mut self, mut all: All<'a>, name: &str) -> Result<Option<Rule>> {
+    fn rule(&mut self, mut all: Conjunction<'a>, name: &str) -> Result<Option<Rule>> {
         all.is_partial |= !all.unusable.is_empty();
         if let Some(part) = all.parts.first() {
             self.at = part.place;
@@ -277,7 +277,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// The shared rule, if one fits exactly; `Some(None)` if no value fits.
-    fn shared(&self, all: &All<'a>) -> Result<Option<Option<&'static str>>> {
+    fn shared(&self, all: &Conjunction<'a>) -> Result<Option<Option<&'static str>>> {
         let types = self.types(all)?;
         if types == 0 {
             return Ok(Some(None));
@@ -303,7 +303,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// How literals are spelled here.
-    fn literals(&self, all: &All<'a>) -> Literals {
+    fn literals(&self, all: &Conjunction<'a>) -> Literals {
         match self.writing.notation {
             Notation::Printed => Literals::Python,
             Notation::Quoted(literals) | Notation::Others(literals) if all.is_outer || literals == Literals::Python => {
@@ -314,7 +314,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// The shared rule that stands for that of JSON here.
-    fn spelled(&self, all: &All<'a>, json: &'static str) -> &'static str {
+    fn spelled(&self, all: &Conjunction<'a>, json: &'static str) -> &'static str {
         match (self.literals(all), json) {
             (Literals::Json, json) => json,
             (_, "boolean") => "python-boolean",
@@ -328,13 +328,13 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    fn share(&mut self, all: &All<'a>, json: &'static str) -> Rule {
+    fn share(&mut self, all: &Conjunction<'a>, json: &'static str) -> Rule {
         let name = self.spelled(all, json);
         Rule::Reference(self.builder.share(name))
     }
 
     /// The types that all parts allow.
-    fn types(&self, all: &All<'a>) -> Result<u8> {
+    fn types(&self, all: &Conjunction<'a>) -> Result<u8> {
         let mut allowed = if all.is_outer { self.writing.types() } else { types::ALL };
         for (part, keywords) in all.keywords() {
             let Some(given) = keywords.get("type") else { continue };
@@ -354,7 +354,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// The body of a rule; `None` if no value fits.
-    fn body(&mut self, mut all: All<'a>, name: &SmolStr) -> Result<Option<Rule>> {
+    fn body(&mut self, mut all: Conjunction<'a>, name: &SmolStr) -> Result<Option<Rule>> {
         self.check_all(&all)?;
         if let Some(rule) = self.chosen(&mut all, name)? {
             return Ok(rule);
@@ -396,11 +396,11 @@ impl<'a> Lowering<'_, 'a> {
         let pointer = self.places.pointer_of(place, key);
         // A place may be visited several times.
         if self.noted.insert((pointer.clone(), message.clone())) {
-            self.notes.push(Fidelity { schema: self.schema.to_owned(), pointer, kind, message });
+            self.notes.push(Approximation { schema: self.schema.to_owned(), pointer, kind, message });
         }
     }
 
-    fn check_all(&self, all: &All<'a>) -> Result<()> {
+    fn check_all(&self, all: &Conjunction<'a>) -> Result<()> {
         all.parts.iter().try_for_each(|part| self.check(*part))
     }
 
@@ -416,7 +416,7 @@ impl<'a> Lowering<'_, 'a> {
 }
 
 /// The value of a size keyword; the strictest of several.
-fn counted<'a>(all: &All<'a>, key: &'static str, pick: fn(u64, u64) -> u64) -> Option<u64> {
+fn counted<'a>(all: &Conjunction<'a>, key: &'static str, pick: fn(u64, u64) -> u64) -> Option<u64> {
     let count =
         |value: &Value| value.as_u64().or_else(|| chatparse_base::number::float(value).map(|number| number as u64));
     all.values(key).filter_map(|(_, value)| count(value)).reduce(pick)

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::all::All;
+use super::conjunction::Conjunction;
 use super::range::{Digits, Range};
 use super::{Lowering, types};
 use crate::regular::{self, Spelling};
@@ -15,7 +15,7 @@ const NUMBERS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveM
 
 impl<'a> Lowering<'_, 'a> {
     /// The rule for numbers; `None` if no number fits.
-    pub(super) fn number(&mut self, all: &All<'a>, types: u8, name: &str) -> Option<Rule> {
+    pub(super) fn number(&mut self, all: &Conjunction<'a>, types: u8, name: &str) -> Option<Rule> {
         let of_types = types & types::NUMBER;
         let (whole, fraction) = (of_types == types::INTEGER, of_types == types::FRACTION);
         let mut range = Range { whole, fraction, ..Range::default() };

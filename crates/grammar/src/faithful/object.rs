@@ -6,8 +6,8 @@ use std::rc::Rc;
 use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
-use super::all::All;
 use super::array::listed;
+use super::conjunction::Conjunction;
 use super::not::forbidden;
 use super::places::Part;
 use super::values::either;
@@ -35,7 +35,7 @@ struct Declared {
 
 impl<'a> Lowering<'_, 'a> {
     /// The rule for objects; `None` if no object fits.
-    pub(super) fn object(&mut self, all: &All<'a>, name: &SmolStr) -> Result<Option<Rule>> {
+    pub(super) fn object(&mut self, all: &Conjunction<'a>, name: &SmolStr) -> Result<Option<Rule>> {
         let required: Vec<&'a str> = unique(all.keywords().flat_map(|(_, keywords)| keywords.required()));
         let given = all.values("properties").flat_map(|(_, schemas)| schemas.as_object().into_iter().flatten());
         let names = unique(given.map(|(name, _)| name.as_str()).chain(required.iter().copied()));
@@ -52,7 +52,7 @@ impl<'a> Lowering<'_, 'a> {
             schemas.never |= closed && schemas.undescribed && !is_required.contains(property);
             // Each schema is compared with the others.
             self.spend(schemas.parts.len() * schemas.parts.len() / 8)?;
-            let value = All::of(&mut self.places, schemas.parts);
+            let value = Conjunction::of(&mut self.places, schemas.parts);
             let value = if schemas.never { None } else { self.rule(value, &below(name, property))? };
             let required = is_required.contains(property);
             match value {
@@ -126,7 +126,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Whether properties that the schema does not mention are left out although it allows them.
-    fn is_closed(&mut self, all: &All<'a>) -> bool {
+    fn is_closed(&mut self, all: &Conjunction<'a>) -> bool {
         let has = |key: &'static str| all.values(key).next().is_some();
         let closed = self.undeclared == Undeclared::LeftOut
             && has("properties")
@@ -140,7 +140,7 @@ impl<'a> Lowering<'_, 'a> {
         closed
     }
 
-    fn note_order(&mut self, all: &All<'a>, is_open: bool) {
+    fn note_order(&mut self, all: &Conjunction<'a>, is_open: bool) {
         let given = all.values("properties").next().map(|(part, _)| (part, "properties"));
         let Some((part, key)) = given.or_else(|| all.values("required").next().map(|(part, _)| (part, "required")))
         else {
@@ -151,7 +151,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// The schemas of a property's value.
-    fn schemas_of(&mut self, all: &All<'a>, name: &'a str) -> Result<Schemas<'a>> {
+    fn schemas_of(&mut self, all: &Conjunction<'a>, name: &'a str) -> Result<Schemas<'a>> {
         let mut found = Schemas { parts: Vec::new(), never: false, undescribed: true };
         let mut describing: Vec<_> = Vec::new();
         for (part, keywords) in all.keywords() {
@@ -197,7 +197,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Whether `propertyNames` allows a name.
-    fn may_be_named(&mut self, all: &All<'a>, name: &str) -> bool {
+    fn may_be_named(&mut self, all: &Conjunction<'a>, name: &str) -> bool {
         let name = Value::from(name);
         let allows = all.values("propertyNames").all(|(part, schema)| self.checker.allows(schema, part.base, &name));
         if self.checker.is_spent()
@@ -210,7 +210,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// A pair of a name other than `names` and its value; `None` if there are no others.
-    fn others(&mut self, all: &All<'a>, names: &[&'a str], name: &SmolStr) -> Result<Option<Rule>> {
+    fn others(&mut self, all: &Conjunction<'a>, names: &[&'a str], name: &SmolStr) -> Result<Option<Rule>> {
         let mut patterns: Vec<(Part<'a>, &'a str, &'a Value)> = Vec::new();
         for (part, schemas) in all.values("patternProperties") {
             let schemas = schemas.as_object().into_iter().flatten();
@@ -228,7 +228,7 @@ impl<'a> Lowering<'_, 'a> {
         let named: Vec<_> = all.values("propertyNames").collect();
         for (part, schema) in named {
             let part = self.places.key(part, "propertyNames", schema);
-            let schemas = All::of(&mut self.places, [part]);
+            let schemas = Conjunction::of(&mut self.places, [part]);
             if schemas.never {
                 return Ok(None);
             }
@@ -262,7 +262,7 @@ impl<'a> Lowering<'_, 'a> {
                 |part: Part<'a>, keywords: Keywords<'a>| keywords.has("additionalProperties") || of == Some(part.key());
             schemas.extend(self.unevaluated(all, "unevaluatedProperties", &describes)?);
             self.spend(schemas.len() * schemas.len() / 8)?;
-            let value = All::of(&mut self.places, schemas);
+            let value = Conjunction::of(&mut self.places, schemas);
             if value.never {
                 continue;
             }
@@ -330,7 +330,7 @@ impl<'a> Lowering<'_, 'a> {
     /// The bounds on the number of properties that need counting. Reports those that cannot be counted.
     fn counts(
         &mut self,
-        all: &All<'a>,
+        all: &Conjunction<'a>,
         declared: &[(&&'a str, Declared)],
         is_open: bool,
         min: u64,

@@ -33,7 +33,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Index of a place in [`Places`].
+/// Index of a place in [`SchemaLocations`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Place(u32);
 
@@ -49,7 +49,7 @@ enum Step<'a> {
 }
 
 /// The places of a document that were visited.
-pub(super) struct Places<'a> {
+pub(super) struct SchemaLocations<'a> {
     document: Rc<Document<'a>>,
     pub conditions: &'a Conditions<'a>,
     /// For each place: the previous place, the step from it, and the depth.
@@ -60,11 +60,11 @@ pub(super) struct Places<'a> {
     left: Steps,
 }
 
-impl<'a> Places<'a> {
+impl<'a> SchemaLocations<'a> {
     /// A document and the schema in it to begin with.
     pub fn new(schema: &'a Value, document: Rc<Document<'a>>, conditions: &'a Conditions<'a>) -> (Self, Part<'a>) {
         let base = Base::default();
-        let places = Places {
+        let places = SchemaLocations {
             document,
             conditions,
             steps: vec![(Place(0), Step::Target("#"), 0)],
@@ -127,7 +127,7 @@ impl<'a> Places<'a> {
 
     /// Whether one part is another, or the way to it leads through that.
     pub fn is_within(&self, part: Part<'a>, outer: Part<'a>) -> bool {
-        // Places are numbered as they are found.
+        // SchemaLocations are numbered as they are found.
         let mut at = part.place;
         while at.0 > outer.place.0 {
             at = self.steps[at.0 as usize].0;

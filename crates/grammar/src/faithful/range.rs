@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::regular::{Dfa, Machine, Room};
+use crate::regular::{Dfa, LazyAutomaton, StateBudget};
 use chatparse_base::chars::Chars;
 use chatparse_base::decimal::Decimal;
 
@@ -101,7 +101,7 @@ impl Range {
     }
 
     /// The automaton of these numbers in JSON; `None` if it would be too large.
-    pub fn automaton(&self, room: &Room) -> Option<Dfa> {
+    pub fn automaton(&self, room: &StateBudget) -> Option<Dfa> {
         let mut all = Dfa::of(&Sided(self), room)?;
         if self.fraction {
             all = all.and(&Dfa::of(&Fractions, room)?, room)?;
@@ -245,7 +245,7 @@ impl Sided<'_> {
     }
 }
 
-impl Machine for Sided<'_> {
+impl LazyAutomaton for Sided<'_> {
     type State = At;
 
     fn start(&self) -> At {
@@ -308,7 +308,7 @@ impl Machine for Sided<'_> {
 /// Numbers with a fraction that is not zero.
 struct Fractions;
 
-impl Machine for Fractions {
+impl LazyAutomaton for Fractions {
     /// Whether the point was there, and whether a digit behind it is not zero.
     type State = (bool, bool);
 
@@ -335,7 +335,7 @@ struct Multiples {
     places: usize,
 }
 
-impl Machine for Multiples {
+impl LazyAutomaton for Multiples {
     /// The remainder of the digits so far, how many of them are behind the point, and whether there are any.
     type State = (u64, Option<usize>, bool);
 
@@ -400,7 +400,7 @@ mod tests {
                     let mut range = Range { whole, ..Range::default() };
                     min.iter().for_each(|min| range.at_least((decimal(min), !open)));
                     max.iter().for_each(|max| range.at_most((decimal(max), !open)));
-                    let dfa = range.automaton(&Room::of_states(10_000)).unwrap();
+                    let dfa = range.automaton(&StateBudget::of_states(10_000)).unwrap();
                     for text in &numbers {
                         let value: f64 = text.parse().unwrap();
                         let low = min.is_none_or(|min| {
@@ -434,12 +434,13 @@ mod tests {
             ("1.5", ["3", "4.5", "-1.5"], ["1", "2.5", "0.5"]),
         ] {
             let range = Range { multiple_of: vec![decimal(step)], ..Range::default() };
-            let dfa = range.automaton(&Room::of_states(10_000)).unwrap();
+            let dfa = range.automaton(&StateBudget::of_states(10_000)).unwrap();
             yes.iter().for_each(|text| assert!(dfa.accepts(text), "{step} {text}"));
             no.iter().for_each(|text| assert!(!dfa.accepts(text), "{step} {text}"));
         }
-        let over =
-            Range { min: Some((decimal("0"), false)), ..Range::default() }.automaton(&Room::of_states(100)).unwrap();
+        let over = Range { min: Some((decimal("0"), false)), ..Range::default() }
+            .automaton(&StateBudget::of_states(100))
+            .unwrap();
         assert!(over.accepts("1e-06") && over.accepts("0.5E+3") && !over.accepts("0e5") && !over.accepts("-1"));
     }
 }

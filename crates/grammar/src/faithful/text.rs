@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::all::All;
+use super::conjunction::Conjunction;
 use super::not::{excluded, not_matching};
 use super::places::Place;
 use super::{Lowering, Writing, counted, format};
 use crate::formats::automaton::Automaton;
-use crate::regular::{self, Dfa, Expr, Machine, Pattern, Spelling, Unusable};
+use crate::regular::{self, Dfa, Expr, LazyAutomaton, Pattern, Spelling, Unusable};
 use crate::rules::builder::{Builder, FidelityKind};
 use crate::rules::primitive::{quoted, single_quoted};
 use crate::rules::rule::Rule;
@@ -31,7 +31,7 @@ struct Text<'a> {
 
 impl<'a> Lowering<'_, 'a> {
     /// The rule for strings; `None` if no string fits.
-    pub(super) fn string(&mut self, all: &All<'a>, name: &str) -> Result<Option<Rule>> {
+    pub(super) fn string(&mut self, all: &Conjunction<'a>, name: &str) -> Result<Option<Rule>> {
         let mut text = self.text(all)?;
         if text.max.is_some_and(|max| max < text.min) {
             return Ok(None);
@@ -100,7 +100,11 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// A body in all quotes that a string may have here.
-    pub(super) fn in_quotes(&mut self, all: &All<'a>, mut body: impl FnMut(&mut Builder, Spelling) -> Rule) -> Rule {
+    pub(super) fn in_quotes(
+        &mut self,
+        all: &Conjunction<'a>,
+        mut body: impl FnMut(&mut Builder, Spelling) -> Rule,
+    ) -> Rule {
         let double = quoted(body(self.builder, Spelling::JsonString));
         if self.literals(all) != Literals::Python {
             return double;
@@ -117,7 +121,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// The automaton of all constraints together, and of what is given. If it is too large, reports that and returns `None`.
-    fn automaton(&mut self, text: &Text<'a>, all: &All<'a>, given: Option<Dfa>) -> Option<Dfa> {
+    fn automaton(&mut self, text: &Text<'a>, all: &Conjunction<'a>, given: Option<Dfa>) -> Option<Dfa> {
         let mut whole: Option<Dfa> = given;
         let not = text.not.iter().map(|(pattern, place)| (pattern, *place, "not", false));
         let all_patterns = text.patterns.iter().map(|(pattern, place, key)| (pattern, *place, *key, true)).chain(not);
@@ -157,7 +161,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Notes that the lengths of a text are not followed.
-    fn note_lengths(&mut self, all: &All<'a>) {
+    fn note_lengths(&mut self, all: &Conjunction<'a>) {
         for part in all.parts.clone() {
             for key in ["minLength", "maxLength"] {
                 if part.schema.get(key).is_some() {
@@ -169,7 +173,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// The names of properties that these schemas allow; `None` if any is allowed or a constraint cannot be used.
-    pub(super) fn names(&mut self, all: &All<'a>) -> Result<Option<Dfa>> {
+    pub(super) fn names(&mut self, all: &Conjunction<'a>) -> Result<Option<Dfa>> {
         let listed = all.keywords().find_map(|(_, keywords)| keywords.listed());
         if let Some(listed) = listed {
             return Ok(Some(Dfa::of_texts(listed.iter().filter_map(Value::as_str))));
@@ -185,7 +189,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(self.automaton(&text, all, None))
     }
 
-    fn text(&mut self, all: &All<'a>) -> Result<Text<'a>> {
+    fn text(&mut self, all: &Conjunction<'a>) -> Result<Text<'a>> {
         let mut text = Text {
             min: counted(all, "minLength", u64::max).unwrap_or(0),
             max: counted(all, "maxLength", u64::min),
@@ -242,7 +246,7 @@ impl<'a> Lowering<'_, 'a> {
     /// Adjusts bounds for llama.cpp's reader, which rejects large lower bounds and treats large upper ones as infinite.
     pub(super) fn bounds(
         &mut self,
-        all: &All<'a>,
+        all: &Conjunction<'a>,
         (min, max): (u64, Option<u64>),
         keys: (&'static str, &'static str),
     ) -> (u64, Option<u64>) {
@@ -286,7 +290,7 @@ impl<'m> Within<'m> {
     }
 }
 
-impl Machine for Within<'_> {
+impl LazyAutomaton for Within<'_> {
     type State = usize;
 
     fn start(&self) -> usize {
@@ -323,7 +327,7 @@ fn fits(pattern: &mut Pattern, min: u64, max: Option<u64>) -> bool {
     if min <= least && max.is_none_or(|max| most.is_some_and(|most| most <= max)) {
         return true;
     }
-    // All parts but one have a fixed length, and that one repeats single characters.
+    // Conjunction parts but one have a fixed length, and that one repeats single characters.
     let fixed: u64 = widths.clone().filter(|(least, most)| Some(*least) == *most).map(|(least, _)| least).sum();
     let mut free = body.iter_mut().filter(|part| part.width().1 != Some(part.width().0));
     match (free.next(), free.next()) {

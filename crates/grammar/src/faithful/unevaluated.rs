@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Lowering;
-use super::all::All;
+use super::conjunction::Conjunction;
 use super::places::Part;
 use crate::rules::builder::FidelityKind;
 use crate::schema::Keywords;
@@ -14,7 +14,7 @@ impl<'a> Lowering<'_, 'a> {
     /// from `key` itself, describe it.
     pub(super) fn unevaluated(
         &mut self,
-        all: &All<'a>,
+        all: &Conjunction<'a>,
         key: &'static str,
         describes: &dyn Fn(Part<'a>, Keywords<'a>) -> bool,
     ) -> Result<Vec<Part<'a>>> {
@@ -40,7 +40,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Whether all that holds beside a part is known; if not, reports that its keyword is not followed.
-    fn is_certain(&mut self, all: &All<'a>, part: Part<'a>, key: &'static str) -> bool {
+    fn is_certain(&mut self, all: &Conjunction<'a>, part: Part<'a>, key: &'static str) -> bool {
         let hides = |(other, keywords): (Part<'a>, Keywords<'a>)| {
             let lone_if = keywords.has("if") && !self.places.conditions.has(other.schema, "if");
             lone_if || key == "unevaluatedItems" && keywords.has("contains")

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::all::All;
+use super::conjunction::Conjunction;
 use super::places::Part;
 use super::text::Within;
 use super::{Lowering, comma, space, types};
@@ -17,7 +17,7 @@ use chatparse_peg::{Literals, Notation};
 
 impl<'a> Lowering<'_, 'a> {
     /// The rule for the listed values, without those that other keywords exclude; `None` if no values are listed.
-    pub(super) fn values(&mut self, all: &All<'a>, types: u8, name: &str) -> Option<Option<Rule>> {
+    pub(super) fn values(&mut self, all: &Conjunction<'a>, types: u8, name: &str) -> Option<Option<Rule>> {
         let (part, listed) = self.listed(all, types)?;
         if all.is_outer && self.writing.notation == Notation::Text {
             return Some(self.one_text_of(part, &listed, name));
@@ -27,7 +27,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// The listed values that other keywords do not exclude.
-    pub(super) fn listed(&mut self, all: &All<'a>, types: u8) -> Option<(Part<'a>, Vec<&'a Value>)> {
+    pub(super) fn listed(&mut self, all: &Conjunction<'a>, types: u8) -> Option<(Part<'a>, Vec<&'a Value>)> {
         let (part, listed) = all.keywords().find_map(|(part, keywords)| Some((part, keywords.listed()?)))?;
         let fitting = listed.iter().filter(|value| {
             types & type_of(value) != 0

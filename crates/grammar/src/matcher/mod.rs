@@ -153,9 +153,9 @@ impl Matcher {
     /// there, is something that fits. Each has less than 64 KB.
     ///
     /// ```
-    /// use chatparse::grammar::{self, Begins};
+    /// use chatparse::grammar::{self, Start};
     /// let schema = serde_json::json!({"type": "array", "items": {"type": "string"}});
-    /// let mut matcher = grammar::from_json_schema(&schema)?.matcher(Begins::Behind(""))?;
+    /// let mut matcher = grammar::from_json_schema(&schema)?.matcher(Start::AfterPrefix(""))?;
     /// matcher.feed(br#"["a", "b"#)?;
     /// assert_eq!(matcher.closings()[0], br#""]"#);
     /// # Ok::<(), chatparse::Error>(())

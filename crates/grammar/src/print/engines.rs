@@ -1,7 +1,7 @@
 //! Works what other engines do not know into a grammar's tree, the end of the prompt and the triggers, and prints it.
 
-use super::{Begins, Dialect, Printed, derivative, lark, portable, tag, widened};
-use crate::rules::builder::Fidelity;
+use super::{Dialect, Printed, Start, derivative, lark, portable, tag, widened};
+use crate::rules::builder::Approximation;
 use crate::text::gbnf;
 use crate::text::tree::{Node, Tree};
 use crate::{Trigger, TriggerKind};
@@ -10,22 +10,22 @@ use chatparse_base::{Result, stack};
 use chatparse_peg::Arena;
 
 /// The grammar in a dialect other than GBNF. Its tree nests as deep as its groups do.
-pub(super) fn print(text: &str, dialect: Dialect, begins: Begins) -> Result<Printed> {
+pub(super) fn print(text: &str, dialect: Dialect, begins: Start) -> Result<Printed> {
     stack::deep(|| print_tree(text, dialect, begins))
 }
 
-fn print_tree(text: &str, dialect: Dialect, begins: Begins) -> Result<Printed> {
+fn print_tree(text: &str, dialect: Dialect, begins: Start) -> Result<Printed> {
     let mut printed = Printed::default();
     if dialect == Dialect::StructuralTagOld {
         return Err(tag::not_old("it has schemas between texts, and no grammars"));
     }
     let mut tree = gbnf::tree(text)?;
     match begins {
-        Begins::Behind(prefix) => {
+        Start::AfterPrefix(prefix) => {
             tree = derivative::derivative(&tree, prefix)?;
             printed.text = print_rest(&tree, dialect)?;
         }
-        Begins::At(triggers) => {
+        Start::AtTrigger(triggers) => {
             let words = words(&tree, triggers, &mut printed.report);
             if words.is_empty() || dialect != Dialect::StructuralTag {
                 behind(&mut tree, &words);
@@ -74,7 +74,7 @@ pub fn print_old_tag(format: &Arena, triggers: &[Trigger]) -> Result<Printed> {
 }
 
 /// The words that must not occur in the text in front of the grammar.
-fn words(tree: &Tree, triggers: &[Trigger], report: &mut Vec<Fidelity>) -> Vec<String> {
+fn words(tree: &Tree, triggers: &[Trigger], report: &mut Vec<Approximation>) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let (patterns, plain): (Vec<&Trigger>, _) = triggers.iter().partition(|it| it.kind == TriggerKind::Pattern);
     words.extend(plain.into_iter().map(|word| word.value.clone()));

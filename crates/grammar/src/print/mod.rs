@@ -25,7 +25,7 @@ pub use engines::print_old_tag;
 
 use crate::Trigger;
 use crate::matcher::{Matcher, Source};
-use crate::rules::builder::{Fidelity, FidelityKind, Grammar};
+use crate::rules::builder::{Approximation, FidelityKind, Grammar};
 use crate::text::gbnf;
 use crate::text::tree::{Node, Tree};
 use chatparse_base::chars::Chars;
@@ -75,16 +75,16 @@ pub struct Printed {
     /// The text; empty if nothing is constrained.
     pub text: String,
     /// What the dialect cannot express. For departures of the grammar from its schemas see [`Grammar::report`].
-    pub report: Vec<Fidelity>,
+    pub report: Vec<Approximation>,
 }
 
 /// Where the constrained part of an output begins.
 #[derive(Clone, Copy, Debug)]
-pub enum Begins<'a> {
+pub enum Start<'a> {
     /// Behind this text, which all texts of the grammar begin with.
-    Behind(&'a str),
+    AfterPrefix(&'a str),
     /// At one of these triggers; the text in front of it is free.
-    At(&'a [Trigger]),
+    AtTrigger(&'a [Trigger]),
 }
 
 impl Grammar {
@@ -101,7 +101,7 @@ impl Grammar {
     /// [`crate::ErrorKind::InvalidArgument`] if llama.cpp would reject the text, and for [`Dialect::StructuralTagOld`],
     /// which cannot hold grammars; [`crate::ErrorKind::Limit`].
     pub fn print(&self, dialect: Dialect) -> Result<Printed> {
-        self.print_output(dialect, Begins::Behind(""))
+        self.print_output(dialect, Start::AfterPrefix(""))
     }
 
     /// Prints a grammar of what a model writes, for an engine that knows neither the prompt nor the triggers. For
@@ -109,7 +109,7 @@ impl Grammar {
     ///
     /// # Errors
     /// As [`Grammar::print`], and [`crate::ErrorKind::InvalidArgument`] where the grammar allows nothing behind the text.
-    pub fn print_output(&self, dialect: Dialect, begins: Begins) -> Result<Printed> {
+    pub fn print_output(&self, dialect: Dialect, begins: Start) -> Result<Printed> {
         if dialect == Dialect::Gbnf || self.text.is_empty() {
             return Ok(Printed { text: self.text.clone(), ..Printed::default() });
         }
@@ -119,9 +119,9 @@ impl Grammar {
     /// The grammar of what a model writes as a machine that is fed bytes, at the output's beginning. Without a text, it allows any.
     ///
     /// ```
-    /// use chatparse::grammar::{self, Begins};
+    /// use chatparse::grammar::{self, Start};
     /// let schema = serde_json::json!({"enum": ["celsius", "fahrenheit"]});
-    /// let mut matcher = grammar::from_json_schema(&schema)?.matcher(Begins::Behind(""))?;
+    /// let mut matcher = grammar::from_json_schema(&schema)?.matcher(Start::AfterPrefix(""))?;
     /// assert_eq!(matcher.forced(), b"\"");
     /// assert_eq!(matcher.feed(b"\"f")?, 2);
     /// assert_eq!(matcher.forced(), b"ahrenheit\"");
@@ -130,17 +130,17 @@ impl Grammar {
     ///
     /// # Errors
     /// As [`Grammar::print_output`].
-    pub fn matcher(&self, begins: Begins) -> Result<Matcher> {
+    pub fn matcher(&self, begins: Start) -> Result<Matcher> {
         // The tree nests as deep as the grammar's groups do.
         stack::deep(|| {
             let words = match begins {
-                Begins::At(triggers) => Some(engines::words_of(&self.text, triggers)?),
-                Begins::Behind(_) => None,
+                Start::AtTrigger(triggers) => Some(engines::words_of(&self.text, triggers)?),
+                Start::AfterPrefix(_) => None,
             };
             let source = Source::new(&self.text, words);
             let mut matcher = Matcher::of(&tree_of(&source)?, source)?;
             match begins {
-                Begins::Behind(text) if !self.text.is_empty() && matcher.feed(text.as_bytes())? < text.len() => {
+                Start::AfterPrefix(text) if !self.text.is_empty() && matcher.feed(text.as_bytes())? < text.len() => {
                     Err(Error::invalid(format!("grammar: it does not allow the text {text:?}")))
                 }
                 _ => Ok(matcher),
@@ -168,9 +168,9 @@ impl Matcher {
     /// the whole rest, and has no trigger. Costs as much as making the matcher, however long the output is.
     ///
     /// ```
-    /// use chatparse::grammar::{self, Begins, Dialect};
+    /// use chatparse::grammar::{self, Start, Dialect};
     /// let schema = serde_json::json!({"enum": ["celsius", "fahrenheit"]});
-    /// let mut matcher = grammar::from_json_schema(&schema)?.matcher(Begins::Behind(""))?;
+    /// let mut matcher = grammar::from_json_schema(&schema)?.matcher(Start::AfterPrefix(""))?;
     /// matcher.feed(b"\"f")?;
     /// assert!(matcher.grammar(Dialect::Gbnf)?.text.starts_with(r#"root ::= "ahrenheit\"""#));
     /// # Ok::<(), chatparse::Error>(())
@@ -186,8 +186,8 @@ impl Matcher {
     }
 }
 
-fn widened(message: String) -> Fidelity {
-    Fidelity { schema: String::new(), pointer: "#".to_owned(), kind: FidelityKind::Widened, message }
+fn widened(message: String) -> Approximation {
+    Approximation { schema: String::new(), pointer: "#".to_owned(), kind: FidelityKind::Widened, message }
 }
 
 /// Stands in for what this build leaves out.
@@ -195,7 +195,7 @@ fn widened(message: String) -> Fidelity {
 mod engines {
     use crate::Trigger;
     use crate::text::tree::Tree;
-    use crate::{Begins, Dialect, Printed};
+    use crate::{Dialect, Printed, Start};
     use chatparse_base::{Error, Result};
     use chatparse_peg::Arena;
 
@@ -204,14 +204,14 @@ mod engines {
     }
 
     pub(super) fn print_rest(_: &Tree, dialect: Dialect) -> Result<String> {
-        print("", dialect, Begins::Behind("")).map(|printed| printed.text)
+        print("", dialect, Start::AfterPrefix("")).map(|printed| printed.text)
     }
 
-    pub(super) fn print(_: &str, dialect: Dialect, _: Begins) -> Result<Printed> {
+    pub(super) fn print(_: &str, dialect: Dialect, _: Start) -> Result<Printed> {
         Err(Error::invalid(format!("this build of the library writes no {}: it has no `dialects`", dialect.name())))
     }
 
     pub fn print_old_tag(_: &Arena, _: &[Trigger]) -> Result<Printed> {
-        print("", Dialect::StructuralTagOld, Begins::Behind(""))
+        print("", Dialect::StructuralTagOld, Start::AfterPrefix(""))
     }
 }

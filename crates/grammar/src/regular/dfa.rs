@@ -22,7 +22,7 @@ pub(crate) struct State {
 }
 
 /// An automaton in implicit form: it reads a text character by character, with finitely many states.
-pub(crate) trait Machine {
+pub(crate) trait LazyAutomaton {
     type State: Clone + Eq + Hash;
 
     fn start(&self) -> Self::State;
@@ -39,24 +39,24 @@ pub(crate) trait Machine {
 }
 
 /// How much automata may take: one of them in states, and all of them together in steps.
-pub(crate) struct Room {
+pub(crate) struct StateBudget {
     states: usize,
     steps: Rc<Cell<usize>>,
 }
 
-impl Room {
-    pub fn new(states: usize, steps: usize) -> Room {
-        Room { states, steps: Rc::new(Cell::new(steps)) }
+impl StateBudget {
+    pub fn new(states: usize, steps: usize) -> StateBudget {
+        StateBudget { states, steps: Rc::new(Cell::new(steps)) }
     }
 
     #[cfg(test)]
-    pub fn of_states(states: usize) -> Room {
-        Room::new(states, usize::MAX)
+    pub fn of_states(states: usize) -> StateBudget {
+        StateBudget::new(states, usize::MAX)
     }
 
     /// The same steps, for automata with so many times the states.
-    pub fn wider(&self, times: usize) -> Room {
-        Room { states: times * self.states, steps: Rc::clone(&self.steps) }
+    pub fn wider(&self, times: usize) -> StateBudget {
+        StateBudget { states: times * self.states, steps: Rc::clone(&self.steps) }
     }
 
     pub fn states(&self) -> usize {
@@ -73,7 +73,7 @@ impl Room {
 
 impl Dfa {
     /// The automaton of all texts that `machine` accepts; `None` if there is too little room.
-    pub fn of<M: Machine>(machine: &M, room: &Room) -> Option<Dfa> {
+    pub fn of<M: LazyAutomaton>(machine: &M, room: &StateBudget) -> Option<Dfa> {
         let start = machine.start();
         let mut numbers = HashMap::from([(start.clone(), 0_u32)]);
         let mut found = vec![start];
@@ -139,12 +139,12 @@ impl Dfa {
     }
 
     /// Accepts what both accept.
-    pub fn and(&self, other: &Dfa, room: &Room) -> Option<Dfa> {
+    pub fn and(&self, other: &Dfa, room: &StateBudget) -> Option<Dfa> {
         Dfa::of(&Both(self, other), room)
     }
 
     /// Accepts those of its texts whose length in characters is within the bounds.
-    pub fn of_length(&self, min: u64, max: Option<u64>, room: &Room) -> Option<Dfa> {
+    pub fn of_length(&self, min: u64, max: Option<u64>, room: &StateBudget) -> Option<Dfa> {
         Dfa::of(&OfLength { inner: self, min, max }, room)
     }
 
@@ -205,7 +205,7 @@ impl Dfa {
     }
 
     /// An equivalent automaton with as few states as possible, or with too little room the same one.
-    pub fn minimal(&self, room: &Room) -> Dfa {
+    pub fn minimal(&self, room: &StateBudget) -> Dfa {
         let size = self.states.iter().map(|state| 1 + state.edges.len()).sum();
         let mut class: Vec<u32> = self.states.iter().map(|state| state.accepts.into()).collect();
         let mut count = chatparse_base::sort::set(&class).len();
@@ -256,7 +256,7 @@ fn joined(mut edges: Vec<(u32, u32, u32)>) -> Vec<(u32, u32, u32)> {
 
 struct Both<'d>(&'d Dfa, &'d Dfa);
 
-impl Machine for Both<'_> {
+impl LazyAutomaton for Both<'_> {
     type State = (u32, u32);
 
     fn start(&self) -> Self::State {
@@ -289,7 +289,7 @@ struct OfLength<'d> {
     max: Option<u64>,
 }
 
-impl Machine for OfLength<'_> {
+impl LazyAutomaton for OfLength<'_> {
     type State = (u32, u64);
 
     fn start(&self) -> Self::State {

@@ -9,7 +9,7 @@ mod nfa;
 mod pattern;
 mod write;
 
-pub(super) use dfa::{Dfa, Machine, Room};
+pub(super) use dfa::{Dfa, LazyAutomaton, StateBudget};
 pub(super) use names::none_of;
 pub(super) use nfa::{Finder, automaton};
 pub(super) use pattern::{Expr, Pattern, Unusable};

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::dfa::{Dfa, Machine, Room};
+use super::dfa::{Dfa, LazyAutomaton, StateBudget};
 use super::pattern::{Expr, Pattern};
 use chatparse_base::chars::Chars;
 
 /// The automaton of all texts in which the pattern is found; `None` if it would be too large.
-pub(crate) fn automaton(pattern: &Pattern, room: &Room) -> Option<Dfa> {
+pub(crate) fn automaton(pattern: &Pattern, room: &StateBudget) -> Option<Dfa> {
     let most = room.states() * 8;
     let mut all = Dfa::of(&Nfa::of(&pattern.expr, most)?, room)?;
     for (expr, matches) in &pattern.ahead {
@@ -254,7 +254,7 @@ impl Nfa {
 
 /// The subset construction: a set of states, closed as far as what follows does not matter, and what is in front. Where no
 /// edge of a word is asked for, words are like other characters.
-impl Machine for Nfa {
+impl LazyAutomaton for Nfa {
     type State = (BTreeSet<usize>, Before);
 
     fn start(&self) -> Self::State {
@@ -328,7 +328,7 @@ mod tests {
     /// Whether the pattern is found, by both kinds of automata.
     fn found(pattern: &Pattern, text: &str) -> [bool; 2] {
         let finder = Finder::new(pattern, 10_000).unwrap();
-        let dfa = automaton(pattern, &Room::of_states(10_000)).unwrap();
+        let dfa = automaton(pattern, &StateBudget::of_states(10_000)).unwrap();
         [finder.finds(text, &mut |_| true).unwrap(), dfa.accepts(text)]
     }
 

@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::markup::{Marker, Markup, is_space, trim, trim_start};
-use super::turn::{CallForm, CallPiece, Edge, Glue, GluePiece, Members, Spot, TurnFormat, ValueKind};
+use super::turn::{CallForm, CallPiece, Edge, Glue, GluePiece, Members, SlotKind, TurnFormat, ValueKind};
 use super::{
     ArgumentsLayout, CallIdLayout, CallIdPosition, ContentLayout, ContentMode, FunctionLayout, Layout, ReasoningLayout,
     ReasoningMode, ToolFormat, ToolsLayout,
@@ -99,19 +99,19 @@ struct View<'t> {
 
 impl<'t> View<'t> {
     /// The first edge between two places.
-    fn edge(&self, from: Spot, to: Spot) -> Option<&'t Edge> {
+    fn edge(&self, from: SlotKind, to: SlotKind) -> Option<&'t Edge> {
         self.turn.edges.iter().find(|edge| edge.from == from && edge.to == to)
     }
 
     /// The glue of that edge as text; empty if there is none.
-    fn glue(&self, from: Spot, to: Spot) -> &'t str {
+    fn glue(&self, from: SlotKind, to: SlotKind) -> &'t str {
         self.edge(from, to).map_or("", |edge| edge.glue.head())
     }
 
     fn reasoning(&self) -> ReasoningLayout {
         let Some(reasoning) = &self.turn.reasoning else { return ReasoningLayout::default() };
-        let with_content = self.edge(Spot::Reasoning, Spot::Content).is_some();
-        let calls_only = !with_content && self.edge(Spot::Reasoning, Spot::Call).is_some();
+        let with_content = self.edge(SlotKind::Reasoning, SlotKind::Content).is_some();
+        let calls_only = !with_content && self.edge(SlotKind::Reasoning, SlotKind::Call).is_some();
         ReasoningLayout {
             mode: if calls_only { ReasoningMode::ToolsOnly } else { ReasoningMode::TagBased },
             start: if reasoning.open.is_blank() { &*reasoning.start } else { trim_start(reasoning.open.head()) }.into(),
@@ -120,8 +120,8 @@ impl<'t> View<'t> {
     }
 
     /// What opens a part behind the prompt, without a closed or an empty reasoning.
-    fn opening(&self, to: Spot) -> String {
-        let froms = [Spot::Prompt, Spot::Reasoning, Spot::Content].into_iter();
+    fn opening(&self, to: SlotKind) -> String {
+        let froms = [SlotKind::Prompt, SlotKind::Reasoning, SlotKind::Content].into_iter();
         let edge = froms.filter_map(|from| self.edge(from, to)).next();
         let text = edge.map_or_else(String::new, |edge| filled(&edge.glue));
         let close = self.turn.reasoning.as_ref().map_or("", |reasoning| trim(reasoning.close.head()));
@@ -130,21 +130,23 @@ impl<'t> View<'t> {
     }
 
     fn content(&self) -> ContentLayout {
-        let mut edges = self.turn.edges.iter().filter(|edge| edge.to == Spot::Content && edge.from == Spot::Reasoning);
+        let mut edges =
+            self.turn.edges.iter().filter(|edge| edge.to == SlotKind::Content && edge.from == SlotKind::Reasoning);
         let behind_reasoning = edges.find(|edge| !edge.glue.is_blank()).map_or("", |edge| trim(edge.glue.head()));
-        let (mode, start) = match (&*self.opening(Spot::Content), behind_reasoning) {
+        let (mode, start) = match (&*self.opening(SlotKind::Content), behind_reasoning) {
             ("", "") => (ContentMode::Plain, String::new()),
             ("", start) => (ContentMode::WrappedWithReasoning, start.to_owned()),
             (start, _) => (ContentMode::AlwaysWrapped, start.to_owned()),
         };
-        let mut edges = self.turn.edges.iter().filter(|edge| edge.from == Spot::Content && edge.to == Spot::End);
+        let mut edges =
+            self.turn.edges.iter().filter(|edge| edge.from == SlotKind::Content && edge.to == SlotKind::End);
         let end = edges.find(|edge| !edge.glue.is_blank()).map_or("", |edge| trim_start(edge.glue.head()));
         ContentLayout { mode, start, end: end.into() }
     }
 
     fn calls(&self, form: &CallForm, layout: &mut Layout) {
-        let first = self.opening(Spot::Call);
-        let (call, end) = (written(form), self.glue(Spot::Call, Spot::End));
+        let first = self.opening(SlotKind::Call);
+        let (call, end) = (written(form), self.glue(SlotKind::Call, SlotKind::End));
         let text = [&*first, &call, end].concat();
         let json = text.find('{').zip(text.rfind('}')).and_then(|(open, close)| text.get(open..=close));
         if stands_in_json(&text, NAME) {
@@ -172,7 +174,7 @@ impl<'t> View<'t> {
         let array = before.trim_end_matches(is_space).strip_suffix('[').zip(trim_start(after).strip_prefix(']'));
         tools.array_wrapped = array.is_some();
         let (start, end) = array.unwrap_or((before, after));
-        let next = self.glue(Spot::Call, Spot::Call);
+        let next = self.glue(SlotKind::Call, SlotKind::Call);
         let repeated = !start.is_empty() && next.contains(trim(start));
         let end = trim(through_first_marker(end)).to_owned();
         match repeated {
@@ -188,7 +190,7 @@ impl<'t> View<'t> {
     /// The markers around tagged calls: those of the section, of each call, and of the name.
     fn frame(&self, form: &CallForm, first: &str, layout: &mut Layout) {
         let (tools, function) = (&mut layout.tools, &mut layout.function);
-        let next = self.edge(Spot::Call, Spot::Call).map(|edge| &edge.glue);
+        let next = self.edge(SlotKind::Call, SlotKind::Call).map(|edge| &edge.glue);
         let own = match next {
             Some(next) => trim_start(common_end(first, next.head())),
             None => {
@@ -212,7 +214,7 @@ impl<'t> View<'t> {
             _ => (close, ""),
         };
         (function.close, tools.per_call_end) = (trim_start(inner).into(), trim(outer).into());
-        tools.section_end = trim(through_first_marker(self.glue(Spot::Call, Spot::End))).into();
+        tools.section_end = trim(through_first_marker(self.glue(SlotKind::Call, SlotKind::End))).into();
         let closes = if tools.per_call_end.is_empty() { &function.close } else { &tools.per_call_end };
         let between = next.map_or("", |next| next.head());
         tools.side_by_side =
@@ -264,7 +266,7 @@ impl<'t> View<'t> {
 
     /// The pieces that end a turn behind calls.
     fn turn_end(&self) -> Vec<String> {
-        let last = self.glue(Spot::Call, Spot::End);
+        let last = self.glue(SlotKind::Call, SlotKind::End);
         let end = [&last[through_first_marker(last).len()..], self.turn.end.head()].concat();
         let pieces = Markup::new(&end).segments().into_iter().map(|piece| trim(piece.as_str()).to_owned());
         // Words belong to an instruction for the next turn, not to the end of this one.

@@ -14,7 +14,7 @@ use smol_str::SmolStr;
 use chatparse_peg::{Arena, Builder, ExprId, Notation, Parts, Spacing};
 
 use super::FormatSpec;
-use super::accounts;
+use super::coverage;
 use super::late::{Late, Want};
 use super::tag::Tag;
 
@@ -147,7 +147,7 @@ impl FormatBuilder {
     pub fn finish(&self, root: ExprId) -> Arena {
         let root = self.late.found.take().unwrap_or(root);
         let arena = self.builder.finish(root);
-        debug_assert_eq!(accounts::unbooked(&arena), None, "text that is in no field of the message");
+        debug_assert_eq!(coverage::uncovered(&arena), None, "text that is in no field of the message");
         arena
     }
 
@@ -526,11 +526,11 @@ impl FormatBuilder {
             self.sequence([keys, self.space(), self.literal(":"), self.space(), value])
         };
         const IDS: &[&str] = &["id", "call_id", "tool_call_id"];
-        let number = accounts::word(self, 1, &[('0', '9')]);
+        let number = coverage::word(self, 1, &[('0', '9')]);
         let quoted = |text| self.sequence([self.literal("\""), text, self.literal("\"")]);
         let id = match IDS.iter().any(|key| known.contains(&format!("\"{key}\""))) {
             true => self.choice([
-                quoted(accounts::word(self, 1, &[('0', '9'), ('A', 'Z'), ('a', 'z'), ('_', '_'), ('-', '-')])),
+                quoted(coverage::word(self, 1, &[('0', '9'), ('A', 'Z'), ('a', 'z'), ('_', '_'), ('-', '-')])),
                 number,
             ]),
             false => self.choice([quoted(self.tool_id(self.string_body(b'"'))), self.tool_id(number)]),

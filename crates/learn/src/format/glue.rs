@@ -5,8 +5,8 @@ use chatparse_grammar::spelled;
 use chatparse_message::Tool;
 use chatparse_peg::ExprId;
 
-use super::accounts;
 use super::builder::{FormatBuilder, other_key};
+use super::coverage;
 use super::tag::Tag;
 
 /// All pieces. `tool` and `key`: the names that the glue may repeat.
@@ -36,7 +36,7 @@ fn with_texts(
     let expr = |piece: &GluePiece| match piece {
         GluePiece::Any => {
             let at = glue.pieces().position(|piece| piece == GluePiece::Any).unwrap_or_default();
-            let word = || accounts::word(p, 1, WORD);
+            let word = || coverage::word(p, 1, WORD);
             let token = p.sequence([p.literal("<|"), word(), p.literal("|>")]);
             let each = p.sequence([next(at), p.choice([word(), token]), p.space()]);
             p.tolerated(p.sequence([p.space(), p.repeat(each, 0, Some(HEADER_WORDS))]))
@@ -44,8 +44,8 @@ fn with_texts(
         GluePiece::Text(text) => text_of(p, text),
         GluePiece::Name => again(p, tool.map_or("", |tool| &tool.name)),
         GluePiece::Key => again(p, key),
-        GluePiece::Counter => accounts::word(p, 1, &[('0', '9')]),
-        GluePiece::Word => accounts::word(p, 1, WORD),
+        GluePiece::Counter => coverage::word(p, 1, &[('0', '9')]),
+        GluePiece::Word => coverage::word(p, 1, WORD),
     };
     let pieces: Vec<GluePiece> = glue.pieces().collect();
     let Some((at, before, behind)) = numbered_attribute(&pieces) else {
@@ -63,13 +63,13 @@ fn with_texts(
 
 /// Any attribute of a tag.
 pub(super) fn attribute(p: &FormatBuilder) -> ExprId {
-    let value = accounts::word(p, 0, WORD);
-    p.sequence([p.space(), accounts::word(p, 1, WORD), p.literal("=\""), value, p.literal("\"")])
+    let value = coverage::word(p, 0, WORD);
+    p.sequence([p.space(), coverage::word(p, 1, WORD), p.literal("=\""), value, p.literal("\"")])
 }
 
 /// A name in front of a call that has its own.
 pub(super) fn announced_name(p: &FormatBuilder) -> ExprId {
-    p.tag(Tag::Announced, accounts::word(p, 1, WORD))
+    p.tag(Tag::Announced, coverage::word(p, 1, WORD))
 }
 
 /// A special token and punctuation without the word between, which models leave out.
@@ -174,7 +174,7 @@ fn with_other_key(text: &str) -> Option<String> {
 
 /// A name, repeated.
 fn again(p: &FormatBuilder, name: &str) -> ExprId {
-    if FormatBuilder::is_any(name) { accounts::word(p, 1, WORD) } else { p.marker(name) }
+    if FormatBuilder::is_any(name) { coverage::word(p, 1, WORD) } else { p.marker(name) }
 }
 
 /// Looks ahead: what follows is no end like `</f>` of another part, where `<` opens a member. No name begins with such a sign.

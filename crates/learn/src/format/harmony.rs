@@ -1,7 +1,7 @@
 //! The format of GPT-OSS ("harmony") and its dialects: a turn is a list of messages, each on a channel.
 
-use super::accounts;
 use super::builder::FormatBuilder;
+use super::coverage;
 use super::tag::Tag;
 use super::{Begun, Delimiter, Format, FormatSpec, Thinking};
 use chatparse_base::limits::MARKER_WORD_CHARS;
@@ -145,7 +145,7 @@ impl Harmony<'_> {
     /// A recipient in a header that is no function.
     fn recipient(&self) -> ExprId {
         let p = self.p;
-        let word = || accounts::word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.')]);
+        let word = || coverage::word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.')]);
         let offered = self.spec.tools().iter().map(|tool| p.sequence([p.literal(&*tool.name), p.not(word())]));
         let functions = p.choice([p.marker("functions.")].into_iter().chain(offered).collect::<Vec<_>>());
         p.sequence([p.marker(" to="), p.not(functions), word()])
@@ -160,7 +160,7 @@ impl Harmony<'_> {
         let channel = p.sequence([self.token(CHANNEL), channel]);
         let name = p.repeat(p.none_of(&[('\0', ' '), ('<', '<')]), 1, Some(MARKER_WORD_CHARS));
         let to = p.sequence([p.and(self.recipient()), p.marker(" to="), p.tag(hidden, name)]);
-        let word = accounts::word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-')]);
+        let word = coverage::word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-')]);
         let typed = p.sequence([p.space(), self.token(CONSTRAIN), word]);
         let work = [
             p.sequence([to, p.optional(channel), self.content_type()]),
@@ -258,7 +258,7 @@ impl Harmony<'_> {
     /// The type of what follows, as in `commentary json` or `commentary <|constrain|>json`.
     fn content_type(&self) -> ExprId {
         let p = self.p;
-        let word = accounts::word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-')]);
+        let word = coverage::word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-')]);
         let blank = p.one_of(&[(' ', ' '), ('\t', '\r')]);
         let sign = self.token(CONSTRAIN);
         // A separator is required, because the name before it could continue.

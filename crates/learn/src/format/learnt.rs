@@ -6,15 +6,15 @@
 
 use std::cell::OnceCell;
 
-use super::accounts;
 use super::builder::FormatBuilder;
 use super::calls::learnt as calls;
+use super::coverage;
 use super::glue::{any_space, begins_token, behind_json, glue, is_strong, split_space};
 use super::late::{Late, Want};
 use super::thought::Thought;
 use super::wrappers::is_marker;
 use super::{Begun, Constraint, Delimiter, Format, FormatSpec, Thinking};
-use crate::analysis::turn::{Edge, Glue, Spot, TurnFormat};
+use crate::analysis::turn::{Edge, Glue, SlotKind, TurnFormat};
 use crate::analysis::{Layout, ToolFormat};
 use chatparse_grammar::Trigger;
 use chatparse_message::{Compat, OpeningAgain};
@@ -139,22 +139,22 @@ impl<'a> Writer<'a> {
         }
     }
 
-    pub(super) fn edges(&self, from: &'static [Spot], to: Spot) -> impl Iterator<Item = &'a Edge> {
+    pub(super) fn edges(&self, from: &'static [SlotKind], to: SlotKind) -> impl Iterator<Item = &'a Edge> {
         self.turn.edges.iter().filter(move |edge| edge.to == to && from.contains(&edge.from))
     }
 
     /// Where the first text or call may begin: behind the prompt, unless that opens the reasoning.
-    pub(super) fn begin(&self) -> &'static [Spot] {
+    pub(super) fn begin(&self) -> &'static [SlotKind] {
         match self.thought.is_some_and(|thought| thought.open.is_empty()) {
-            true => &[Spot::Reasoning],
-            false => &[Spot::Prompt, Spot::Reasoning],
+            true => &[SlotKind::Reasoning],
+            false => &[SlotKind::Prompt, SlotKind::Reasoning],
         }
     }
 
-    fn before_calls(&self) -> &'static [Spot] {
+    fn before_calls(&self) -> &'static [SlotKind] {
         match self.begin() {
-            [Spot::Reasoning] => &[Spot::Reasoning, Spot::Content],
-            _ => &[Spot::Prompt, Spot::Reasoning, Spot::Content],
+            [SlotKind::Reasoning] => &[SlotKind::Reasoning, SlotKind::Content],
+            _ => &[SlotKind::Prompt, SlotKind::Reasoning, SlotKind::Content],
         }
     }
 
@@ -172,10 +172,10 @@ impl<'a> Writer<'a> {
         };
         let begun = spec.begun_content();
         let response = spec.response_schema().map(|schema| {
-            let wrapped = self.edges(self.begin(), Spot::Content);
+            let wrapped = self.edges(self.begin(), SlotKind::Content);
             let wrapped = wrapped.filter(|edge| !edge.glue.is_blank() && begun.is_none());
             let open = wrapped.map(|edge| glue(p, &edge.glue, None, "")).chain([p.empty()]);
-            p.sequence([p.choice(open.collect::<Vec<_>>()), p.response(schema), self.close(&[Spot::Content])])
+            p.sequence([p.choice(open.collect::<Vec<_>>()), p.response(schema), self.close(&[SlotKind::Content])])
         });
         // An engine may hold the model to the schema from the first byte on, also where the prompt has opened reasoning.
         let thinks = self.thought.is_some_and(|thought| thought.open.is_empty());
@@ -188,7 +188,7 @@ impl<'a> Writer<'a> {
             steps.push(response);
         } else {
             // The end of the last text of a turn is not repeated behind calls.
-            let close = self.close(&[Spot::Content]);
+            let close = self.close(&[SlotKind::Content]);
             let ways = if self.callable { self.ways_of_calls() } else { Vec::new() };
             let (at_once, marked) = ways.into_iter().partition::<Vec<_>, _>(|(at_once, _)| *at_once);
             let begins_turn = !at_once.is_empty() && begun.is_none_or(|text| text.trim().is_empty());
@@ -270,7 +270,7 @@ impl<'a> Writer<'a> {
         let thought = self.thought.filter(|_| !self.reads_thoughts());
         let close = thought.map_or("", |thought| thought.close.head().trim());
         let mut all: Vec<Glue> = Vec::new();
-        for edge in self.edges(self.before_calls(), Spot::Call) {
+        for edge in self.edges(self.before_calls(), SlotKind::Call) {
             let reasoning = edge.glue.head().rfind(close).filter(|_| !close.is_empty());
             let glue = reasoning.map_or_else(|| edge.glue.clone(), |at| edge.glue.without_start(at + close.len()));
             // What stands in front of the marker of calls may be missing.
@@ -325,7 +325,7 @@ impl<'a> Writer<'a> {
     fn near_section(&self) -> ExprId {
         let p = self.p;
         let Some(family) = self.family_of_markers() else { return p.empty() };
-        let word = accounts::word(p, 1, &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁')]);
+        let word = coverage::word(p, 1, &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁')]);
         let ends = p.sequence([p.optional(p.one_of(&[('|', '|'), ('｜', '｜')])), p.literal(">"), p.space()]);
         let own = self.turn.calls.iter().map(|form| &form.close).chain([&self.call_open]);
         let own = p.not(p.any_of(own.filter_map(Glue::first_marker)));
@@ -335,7 +335,7 @@ impl<'a> Writer<'a> {
     /// Whether calls begin so only where the turn begins: without a marker, which they have behind text.
     pub(super) fn begins_turn(&self, glue: &Glue) -> bool {
         let named = self.turn.calls_begin_with_names();
-        let mut behind_text = self.edges(&[Spot::Content], Spot::Call).map(|edge| &edge.glue).peekable();
+        let mut behind_text = self.edges(&[SlotKind::Content], SlotKind::Call).map(|edge| &edge.glue).peekable();
         let is_more = |other: &Glue| if glue.is_blank() { !other.is_blank() } else { is_strong(other) };
         let marked = behind_text.peek().is_some() && behind_text.all(is_more);
         self.callable && named && marked && !is_strong(glue)
@@ -367,7 +367,7 @@ impl<'a> Writer<'a> {
         let apart =
             tools.format == ToolFormat::JsonNative && tools.section_start.is_empty() && !wrapper_close.is_blank();
         let mut rest = vec![p.rule("call", calls::any(p, turn, self.spec, self.is_marked()))];
-        let between = self.edges(&[Spot::Call], Spot::Call);
+        let between = self.edges(&[SlotKind::Call], SlotKind::Call);
         let mut next: Vec<ExprId> = between
             .map(|edge| match apart {
                 true => {
@@ -398,8 +398,8 @@ impl<'a> Writer<'a> {
             false if excluded => {}
             false => rest.push(p.tolerated(next)),
         }
-        rest.push(self.close(&[Spot::Call]));
-        if let Some(edge) = self.edges(&[Spot::Call], Spot::Content).next() {
+        rest.push(self.close(&[SlotKind::Call]));
+        if let Some(edge) = self.edges(&[SlotKind::Call], SlotKind::Content).next() {
             let only_calls = self.spec.calls_only();
             let marks = if self.tolerances.allowed_calls { Vec::new() } else { self.marks_of_calls().to_vec() };
             // Once the name of a call was shown, it is no text.
@@ -480,16 +480,16 @@ impl<'a> Writer<'a> {
     }
 
     /// The end of the last part, coming from one of these places; a model may leave it out.
-    pub(super) fn close(&self, from: &'static [Spot]) -> ExprId {
+    pub(super) fn close(&self, from: &'static [SlotKind]) -> ExprId {
         let p = self.p;
-        let before = if from == [Spot::Call] { self.wrapper_close.clone() } else { Glue::default() };
-        let glues: Vec<Glue> = self.edges(from, Spot::End).map(|edge| before.and(&edge.glue)).collect();
+        let before = if from == [SlotKind::Call] { self.wrapper_close.clone() } else { Glue::default() };
+        let glues: Vec<Glue> = self.edges(from, SlotKind::End).map(|edge| before.and(&edge.glue)).collect();
         let must = glues.iter().all(|glue| !glue.is_blank() && !self.turn.is_stop(glue));
         let ends: Vec<&Glue> = glues.iter().filter(|glue| !glue.is_blank()).collect();
         if ends.is_empty() {
             return p.empty();
         }
-        let is_json = from == [Spot::Call] && self.layout.tools.format == ToolFormat::JsonNative;
+        let is_json = from == [SlotKind::Call] && self.layout.tools.format == ToolFormat::JsonNative;
         let close = |end: &Glue| match is_json {
             true if end.trim_end() == *end => behind_json(p, end, None),
             true => p.sequence([behind_json(p, &end.trim_end(), None), p.space()]),
@@ -514,7 +514,8 @@ impl<'a> Writer<'a> {
         let is_section = |glue: &Glue| is_strong(glue) && glue.is_literal();
         let calls = if self.callable { self.before_first_call() } else { &[] };
         let mut opens = calls.iter().filter_map(|glue| glue.strip_suffix(&self.call_open)).filter(is_section);
-        let close = self.edges(&[Spot::Call], Spot::End).map(|edge| &edge.glue).find(|glue| is_section(glue))?;
+        let close =
+            self.edges(&[SlotKind::Call], SlotKind::End).map(|edge| &edge.glue).find(|glue| is_section(glue))?;
         Some(format!("{}{}", opens.next()?.head().trim(), close.head().trim()))
     }
 
@@ -545,7 +546,7 @@ impl<'a> Writer<'a> {
 
     /// Whether a marker identifies calls. Only then can calls of tools that are not offered be read.
     fn is_marked(&self) -> bool {
-        let between = self.edges(&[Spot::Call], Spot::Call).map(|edge| &edge.glue);
+        let between = self.edges(&[SlotKind::Call], SlotKind::Call).map(|edge| &edge.glue);
         !self.tolerances.allowed_calls && self.before_first_call().iter().chain(between).all(is_strong)
     }
 
@@ -559,7 +560,7 @@ impl<'a> Writer<'a> {
         }
         // The marker may stand behind the name that each call begins with.
         let behind = self
-            .edges(self.before_calls(), Spot::Call)
+            .edges(self.before_calls(), SlotKind::Call)
             .all(|edge| edge.glue.literal().is_some_and(|text| !text.contains(marker)));
         if behind && self.tolerances.calls_from.is_empty() && self.turn.calls_begin_with_names() {
             let words = self.spec.tools().iter().map(|tool| Trigger::word(format!("{}{marker}", tool.name)));
@@ -571,7 +572,7 @@ impl<'a> Writer<'a> {
         }
         // The marker may depend on what is called.
         let mut words = vec![marker.to_owned()];
-        for edge in self.edges(self.before_calls(), Spot::Call) {
+        for edge in self.edges(self.before_calls(), SlotKind::Call) {
             if !words.iter().any(|word| edge.glue.head().contains(word)) {
                 words.push(split_space(&edge.glue).1.head().trim_end().to_owned());
             }

@@ -11,9 +11,9 @@
 //! parser and the grammar are made from the same description. A format depends only on its [`FormatSpec`] and the template,
 //! so that equal ones are built once. `output` defines the effect of each tag on the message.
 
-mod accounts;
 mod builder;
 pub mod calls;
+mod coverage;
 mod glue;
 mod harmony;
 pub mod late;

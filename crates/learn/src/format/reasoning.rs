@@ -3,7 +3,7 @@
 use super::glue::{glue, heads, is_strong, split_space, without_word};
 use super::learnt::Writer;
 use super::thought::Thought;
-use crate::analysis::turn::{Glue, Spot};
+use crate::analysis::turn::{Glue, SlotKind};
 use chatparse_message::{CallsInReasoning, Compat};
 use chatparse_peg::ExprId;
 
@@ -63,7 +63,7 @@ impl Writer<'_> {
     pub(super) fn thought_and_close(&self, thought: &Thought, again: Option<ExprId>) -> ExprId {
         let p = self.p;
         // The opening of content ends it as well, unless a call goes on so.
-        let opens = self.edges(&[Spot::Reasoning], Spot::Content).map(|edge| &edge.glue);
+        let opens = self.edges(&[SlotKind::Reasoning], SlotKind::Content).map(|edge| &edge.glue);
         let at_once = self.reads_calls_at_once();
         let calls = if at_once { &[] } else { self.before_first_call() };
         let behind = |text: &str| -> Vec<&str> {
@@ -139,7 +139,10 @@ impl Writer<'_> {
 
     /// Whether a part may begin with this text where the turn begins.
     fn begins_with(&self, text: &str) -> bool {
-        self.turn.edges.iter().any(|edge| edge.from == Spot::Prompt && edge.glue.head().trim_start().starts_with(text))
+        self.turn
+            .edges
+            .iter()
+            .any(|edge| edge.from == SlotKind::Prompt && edge.glue.head().trim_start().starts_with(text))
     }
 
     /// What opens more reasoning directly behind the end of reasoning.
@@ -148,7 +151,7 @@ impl Writer<'_> {
         let again = glue(self.p, &open, None, "");
         // What begins a turn may stand in front of each of its parts.
         let opening = self.turn.opening.trim();
-        let mut behind = self.turn.edges.iter().filter(|edge| edge.from == Spot::Reasoning);
+        let mut behind = self.turn.edges.iter().filter(|edge| edge.from == SlotKind::Reasoning);
         let begins = !opening.is_empty() && behind.any(|edge| edge.glue.head().trim_start().starts_with(opening));
         let front = if begins { self.p.optional(self.p.marker(opening)) } else { self.p.empty() };
         is_strong(&open).then(|| self.p.sequence([front, again]))

@@ -4,7 +4,7 @@ use super::calls::learnt as calls;
 use super::glue::{any_space, begins_token, glue, heads, is_strong, split_space};
 use super::learnt::Writer;
 use super::wrappers;
-use crate::analysis::turn::{Edge, Glue, Spot};
+use crate::analysis::turn::{Edge, Glue, SlotKind};
 use chatparse_message::Compat;
 use chatparse_peg::ExprId;
 
@@ -34,7 +34,7 @@ impl Writer<'_> {
 
     /// Whether what is in front of content begins with this glue.
     fn begins_content(&self, glue: &Glue) -> bool {
-        let before = self.edges(&[Spot::Prompt, Spot::Reasoning], Spot::Content);
+        let before = self.edges(&[SlotKind::Prompt, SlotKind::Reasoning], SlotKind::Content);
         let start = glue.head().trim_start();
         !start.is_empty() && before.map(|edge| edge.glue.head().trim_start()).any(|text| text.starts_with(start))
     }
@@ -93,7 +93,7 @@ impl Writer<'_> {
 
     /// The markers that end the last text of a turn.
     fn marks_of_end(&self) -> Vec<String> {
-        let glues = self.edges(&[Spot::Content], Spot::End).filter(|edge| !edge.glue.is_blank());
+        let glues = self.edges(&[SlotKind::Content], SlotKind::End).filter(|edge| !edge.glue.is_blank());
         let end = self.tolerances.spelled_end.then(|| heads(&self.turn.end));
         glues.flat_map(|edge| heads(&edge.glue)).chain(end.into_iter().flatten()).collect()
     }
@@ -104,7 +104,7 @@ impl Writer<'_> {
         if self.thought.is_some() && !self.reads_thoughts() && !begun {
             // The marker of content is none of the content's, whatever reasoning is in front.
             let end = self.thought.map_or("", |thought| thought.close.head().trim());
-            let marked = self.edges(&[Spot::Prompt, Spot::Reasoning], Spot::Content).map(|edge| &edge.glue);
+            let marked = self.edges(&[SlotKind::Prompt, SlotKind::Reasoning], SlotKind::Content).map(|edge| &edge.glue);
             let marked: Vec<&Glue> = marked.filter(|glue| is_strong(glue) && !glue.head().contains(end)).collect();
             // As in llama.cpp, one that begins a message of its own is.
             let opening = self.turn.opening.trim();
@@ -154,7 +154,7 @@ impl Writer<'_> {
             false => self.text_up_to(strong.into_iter().chain(ends).collect()),
         };
         let (blank, marked): (Vec<&Edge>, Vec<&Edge>) =
-            self.edges(self.begin(), Spot::Content).partition(|edge| edge.glue.is_blank());
+            self.edges(self.begin(), SlotKind::Content).partition(|edge| edge.glue.is_blank());
         if begun {
             return if marked.is_empty() { text } else { marked_text };
         }
@@ -178,6 +178,6 @@ impl Writer<'_> {
         // What the request does not allow is no call.
         let is_text = self.tolerances.allowed_calls && !self.spec.parallel();
         let text = if is_text { p.answer(text) } else { p.content(text) };
-        p.sequence([text, self.close(&[Spot::Content])])
+        p.sequence([text, self.close(&[SlotKind::Content])])
     }
 }

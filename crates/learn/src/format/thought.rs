@@ -1,7 +1,7 @@
 //! Reasoning in a request: where it opens and closes, with the prompt's opening, and in a message that is continued.
 
 use super::Begun;
-use crate::analysis::turn::{Glue, Reasoning, Spot, TurnFormat};
+use crate::analysis::turn::{Glue, Reasoning, SlotKind, TurnFormat};
 use crate::analysis::{Layout, ReasoningMode};
 
 /// Reasoning with one of its openings.
@@ -75,7 +75,7 @@ pub fn begun(turn: &TurnFormat, layout: &Layout, tail: &str, opening: &str) -> O
     }
     // What opens the content is none of it.
     let rest = &tail[text(behind)..];
-    let opens = turn.edges.iter().filter(|edge| edge.to == Spot::Content && edge.from != Spot::Call);
+    let opens = turn.edges.iter().filter(|edge| edge.to == SlotKind::Content && edge.from != SlotKind::Call);
     let opens = opens.filter_map(|edge| Some(rest.strip_prefix(edge.glue.head().trim())?.len())).min();
     let content = text(tail.len() - opens.unwrap_or(rest.len()));
     (content < tail.len() || reasoning.is_some()).then_some(Begun { reasoning, content: Some(content) })
@@ -102,12 +102,12 @@ pub fn continued_prompt(
     content: Option<&str>,
 ) -> String {
     let mut prompt = opening.to_owned();
-    let mut from = Spot::Prompt;
+    let mut from = SlotKind::Prompt;
     let thought = Thought::of(turn, layout, opening);
     // Where the format has no reasoning, the message goes on in its content.
     let content = content.or_else(|| thought.is_none().then_some(""));
     if let Some(thought) = thought.filter(|t| !reasoning.is_empty() || content.is_none() || t.open.is_empty()) {
-        from = Spot::Reasoning;
+        from = SlotKind::Reasoning;
         // The prompt may close the reasoning at once, or put words into it.
         if let Some(at) = opening.rfind(&*thought.start).filter(|_| !thought.start.is_empty()) {
             let behind = &opening[at + thought.start.len()..];
@@ -128,7 +128,7 @@ pub fn continued_prompt(
         }
     }
     if let Some(content) = content {
-        let edge = turn.edges.iter().find(|edge| edge.from == from && edge.to == Spot::Content);
+        let edge = turn.edges.iter().find(|edge| edge.from == from && edge.to == SlotKind::Content);
         prompt.push_str(edge.map_or("", |edge| edge.glue.head()));
         prompt.push_str(content);
     }

@@ -1,7 +1,7 @@
 //! What models put around calls: fences, brackets, tags, special tokens. A wrapper belongs to its calls and is not content.
 
 use super::FormatBuilder;
-use super::accounts;
+use super::coverage;
 use chatparse_jinja::ROLES;
 use chatparse_peg::ExprId;
 
@@ -115,14 +115,14 @@ fn thoughts(p: &FormatBuilder) -> ExprId {
 
 /// The opening of a code fence.
 fn fence(p: &FormatBuilder) -> ExprId {
-    let language = accounts::word(p, 0, &[('a', 'z'), ('_', '_')]);
+    let language = coverage::word(p, 0, &[('a', 'z'), ('_', '_')]);
     p.sequence([p.literal("```"), language])
 }
 
 /// `<|name|>`, `[NAME]`, or a token of DeepSeek that is spelled out without its bars. `closes`: behind calls, where the token
 /// opens nothing.
 pub fn special(p: &FormatBuilder, closes: bool) -> ExprId {
-    let any = accounts::word(p, 2, &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁'), ('0', '9')]);
+    let any = coverage::word(p, 2, &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁'), ('0', '9')]);
     let between =
         |left: &str, right: &str| p.sequence([p.literal(left), p.optional(p.literal("/")), any, p.literal(right)]);
     let half = if closes { between("<|", ">") } else { p.choice([]) };

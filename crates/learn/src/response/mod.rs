@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 
 pub use engine::Engine;
 pub use view::Limit;
-pub use write::{Written, write};
+pub use write::{ExportedTemplate, write};
 
 /// A response template.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,7 +9,7 @@ use super::expression::{Part, ways};
 use super::read::wrong;
 use super::{Anchor, Field, ResponseTemplate};
 use crate::analysis::turn::{
-    ANY, COUNTER, CallForm, CallPiece, Container, Edge, Encoding, Glue, Members, Nested, Reasoning, Slot, Spot,
+    ANY, COUNTER, CallForm, CallPiece, Container, Edge, Encoding, Glue, Members, Nested, Reasoning, Slot, SlotKind,
     TurnFormat, ValueKind,
 };
 use chatparse_base::Result;
@@ -46,9 +46,9 @@ impl ResponseTemplate {
         let sink = self.fields.iter().any(|(_, field)| field.open.is_none());
         let again = if sink { String::new() } else { turn.opening.clone() };
         for open in &opens {
-            turn.edge(Spot::Prompt, open.trim_start_matches(ANY), Spot::Content);
+            turn.edge(SlotKind::Prompt, open.trim_start_matches(ANY), SlotKind::Content);
             for again in [&*again, ""] {
-                turn.edge(Spot::Reasoning, &begun(again, open), Spot::Content);
+                turn.edge(SlotKind::Reasoning, &begun(again, open), SlotKind::Content);
             }
         }
         if let Some((_, field)) = field(&["tool_calls"]) {
@@ -123,7 +123,7 @@ fn optional(parts: &[Part], place: &str) -> Result<Option<String>> {
 }
 
 impl TurnFormat {
-    fn edge(&mut self, from: Spot, glue: &str, to: Spot) {
+    fn edge(&mut self, from: SlotKind, glue: &str, to: SlotKind) {
         let edge = Edge { from, glue: glue.into(), to };
         if !self.edges.contains(&edge) {
             self.edges.push(edge);
@@ -170,14 +170,14 @@ impl Field {
         let mut closes = closes.into_iter().filter(|close| !close.is_empty());
         if let Some(open) = &self.open {
             let closes: Vec<String> = closes.collect();
-            closes.iter().for_each(|close| turn.edge(Spot::Content, close, Spot::End));
-            turn.edge(Spot::Content, "", Spot::End);
+            closes.iter().for_each(|close| turn.edge(SlotKind::Content, close, SlotKind::End));
+            turn.edge(SlotKind::Content, "", SlotKind::End);
             return Ok((open.texts("fields.content.open")?, closes));
         }
         turn.end = closes.next().unwrap_or_default().as_str().into();
-        turn.edge(Spot::Content, "", Spot::End);
+        turn.edge(SlotKind::Content, "", SlotKind::End);
         for close in closes {
-            turn.edge(Spot::Content, &close, Spot::End);
+            turn.edge(SlotKind::Content, &close, SlotKind::End);
             turn.stops.push(close);
         }
         Ok((vec![String::new()], Vec::new()))
@@ -207,24 +207,24 @@ impl Field {
         for front in &fronts {
             let open = format!("{front}{}", calls.begin);
             if separates && punctuation(front) {
-                turn.edge(Spot::Call, &open, Spot::Call);
+                turn.edge(SlotKind::Call, &open, SlotKind::Call);
                 continue;
             }
             for close in closes {
-                turn.edge(Spot::Content, &begun(&format!("{close}{again}"), &open), Spot::Call);
+                turn.edge(SlotKind::Content, &begun(&format!("{close}{again}"), &open), SlotKind::Call);
             }
-            for from in [Spot::Prompt, Spot::Reasoning, Spot::Content] {
-                if from != Spot::Prompt {
-                    turn.edge(from, &begun(again, &open), Spot::Call);
+            for from in [SlotKind::Prompt, SlotKind::Reasoning, SlotKind::Content] {
+                if from != SlotKind::Prompt {
+                    turn.edge(from, &begun(again, &open), SlotKind::Call);
                 }
-                turn.edge(from, &begun("", &open), Spot::Call);
+                turn.edge(from, &begun("", &open), SlotKind::Call);
             }
             if !separates {
                 let next = calls.next.clone().unwrap_or_else(|| begun(again, &open));
-                turn.edge(Spot::Call, &next, Spot::Call);
+                turn.edge(SlotKind::Call, &next, SlotKind::Call);
             }
         }
-        turn.edge(Spot::Call, &format!("{}{section}", calls.finish), Spot::End);
+        turn.edge(SlotKind::Call, &format!("{}{section}", calls.finish), SlotKind::End);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use super::pattern::{glue, text};
 use super::{Anchor, Engine};
-use crate::analysis::turn::{Edge, Glue, Spot, TurnFormat};
+use crate::analysis::turn::{Edge, Glue, SlotKind, TurnFormat};
 
 /// What a response template cannot say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,13 +36,13 @@ impl Turn<'_> {
         self.limits.push(Limit { field, message: message.into() });
     }
 
-    pub fn edges(&self, from: &'static [Spot], to: Spot) -> impl Iterator<Item = &Edge> {
+    pub fn edges(&self, from: &'static [SlotKind], to: SlotKind) -> impl Iterator<Item = &Edge> {
         self.edges.iter().filter(move |edge| edge.to == to && from.contains(&edge.from))
     }
 
     /// The texts that end a turn.
     pub fn ends_of_turn(&self, told: &[String]) -> Vec<String> {
-        let behind = self.edges(&[Spot::Content], Spot::End).map(|edge| &edge.glue);
+        let behind = self.edges(&[SlotKind::Content], SlotKind::End).map(|edge| &edge.glue);
         let mut ends = Vec::new();
         for glue in [&self.turn.end].into_iter().chain(behind) {
             let spans = glue.marker_spans();

@@ -6,19 +6,19 @@ use super::calls::calls;
 use super::pattern::{any, text};
 use super::view::{Limit, Turn, distinct, texts};
 use super::{Anchor, Engine, Field, ResponseTemplate};
-use crate::analysis::turn::{CallPiece, Glue, Spot, TurnFormat};
+use crate::analysis::turn::{CallPiece, Glue, SlotKind, TurnFormat};
 use chatparse_base::Result;
 
 /// A turn as a response template, and what that cannot say.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Written {
+pub struct ExportedTemplate {
     pub template: ResponseTemplate,
     /// What the turn has and the template cannot say.
     pub limits: Vec<Limit>,
 }
 
-impl Written {
+impl ExportedTemplate {
     /// `response_template`, and `limits`: objects with `field` and `message`.
     pub fn to_json(&self) -> Value {
         let limits = self.limits.iter().map(|limit| json!({"field": limit.field, "message": &*limit.message}));
@@ -31,12 +31,12 @@ impl Written {
 ///
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] if the calls of the turn cannot be read by any response template.
-pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String], engine: Engine) -> Result<Written> {
+pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String], engine: Engine) -> Result<ExportedTemplate> {
     let end_of_thought = on.reasoning.as_ref().map_or("", |reasoning| reasoning.close.head().trim());
     let start = on.reasoning.as_ref().map_or("", |reasoning| reasoning.start.trim());
     let mut turn = Turn { turn: on, edges: on.edges.clone(), ends: Vec::new(), limits: Vec::new(), engine };
     // Other parts may end in the same way.
-    for edge in turn.edges.iter_mut().filter(|edge| matches!(edge.from, Spot::Prompt | Spot::Reasoning)) {
+    for edge in turn.edges.iter_mut().filter(|edge| matches!(edge.from, SlotKind::Prompt | SlotKind::Reasoning)) {
         if let Some(at) = edge.glue.head().rfind(end_of_thought).filter(|_| !end_of_thought.is_empty()) {
             edge.glue = edge.glue.without_start(at + end_of_thought.len());
         }
@@ -54,7 +54,7 @@ pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String], engine: Engine)
     let (mut content, mut markers) = turn.content(reasoning.as_ref(), calls.as_ref().map(|calls| &*calls.announced));
     // The prompt, or the model at once, may end reasoning that nothing began.
     let bare = |text: &str| text.contains(end_of_thought) && !text.contains(start) || start.is_empty();
-    let at_once = on.edges.iter().filter(|edge| edge.from == Spot::Prompt).map(|edge| edge.glue.head());
+    let at_once = on.edges.iter().filter(|edge| edge.from == SlotKind::Prompt).map(|edge| edge.glue.head());
     if [&*on.opening, &off.opening].into_iter().chain(at_once.filter(|_| !on.opening.contains(start))).any(bare) {
         markers.push(end_of_thought.to_owned());
     }
@@ -78,7 +78,7 @@ pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String], engine: Engine)
         fields.push(("markers".to_owned(), Field { open, close, ..Field::default() }));
     }
     let defaults = [("role".to_owned(), Value::from("assistant"))].into_iter().collect();
-    Ok(Written { template: ResponseTemplate { start: opening, defaults, fields }, limits: turn.limits })
+    Ok(ExportedTemplate { template: ResponseTemplate { start: opening, defaults, fields }, limits: turn.limits })
 }
 
 impl Turn<'_> {
@@ -96,8 +96,9 @@ impl Turn<'_> {
         let opening = opening.trim().to_owned();
         // The prompt may begin the first call or text of a turn, as glue does further on.
         let named = on.calls.iter().all(|form| form.pieces.first().is_some_and(CallPiece::is_name));
-        let bare = self.edges(&[Spot::Prompt], Spot::Call).any(|edge| edge.glue.is_blank());
-        let again = self.edges(&[Spot::Content, Spot::Call], Spot::Call).find_map(|edge| edge.glue.literal());
+        let bare = self.edges(&[SlotKind::Prompt], SlotKind::Call).any(|edge| edge.glue.is_blank());
+        let again =
+            self.edges(&[SlotKind::Content, SlotKind::Call], SlotKind::Call).find_map(|edge| edge.glue.literal());
         let again = again.map(str::trim).filter(|again| named && bare && !again.is_empty());
         let found =
             again.and_then(|again| Some((opening.strip_suffix(again)?.trim_end().to_owned(), again.to_owned())));
@@ -107,7 +108,7 @@ impl Turn<'_> {
                 false => Anchor::Texts(vec![opening]),
             };
         };
-        for edge in self.edges.iter_mut().filter(|edge| edge.from == Spot::Prompt) {
+        for edge in self.edges.iter_mut().filter(|edge| edge.from == SlotKind::Prompt) {
             edge.glue = Glue::from(&*again).and(&edge.glue);
         }
         match before.is_empty() {
@@ -142,8 +143,8 @@ impl Turn<'_> {
     /// The content, and markers in front of some of it. `calls`: what begins a call.
     fn content(&mut self, reasoning: Option<&Field>, calls: Option<&str>) -> (Field, Vec<String>) {
         let thought = reasoning.and_then(|field| field.open.clone());
-        let before: &[Spot] = &[Spot::Prompt, Spot::Reasoning, Spot::Call];
-        let all = self.edges.iter().filter(|edge| edge.to == Spot::Content && before.contains(&edge.from));
+        let before: &[SlotKind] = &[SlotKind::Prompt, SlotKind::Reasoning, SlotKind::Call];
+        let all = self.edges.iter().filter(|edge| edge.to == SlotKind::Content && before.contains(&edge.from));
         let opens: Vec<String> = all.map(|edge| edge.glue.head().trim().to_owned()).collect();
         let is_thought = |open: &str| matches!(&thought, Some(Anchor::Texts(texts)) if texts.iter().any(|t| t == open));
         let always = !opens.is_empty() && opens.iter().all(|open| !open.is_empty());
@@ -151,7 +152,7 @@ impl Turn<'_> {
         let join = (true, Some(String::new()));
         let field = |open, close| Field { open, close, repeats: join.0, join: join.1.clone(), ..Field::default() };
         let close = (!self.ends.is_empty()).then(|| texts(self.ends.clone()));
-        let called = self.edges(&[Spot::Content], Spot::Call).next().is_some() && calls.is_some();
+        let called = self.edges(&[SlotKind::Content], SlotKind::Call).next().is_some() && calls.is_some();
         // A call that content runs into ends it only for who looks ahead.
         if !always || opens.is_empty() || called && !self.engine.looks() {
             return (field(None, close), opens);

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use crate::output::is_of_name;
-use chatparse_learn::analysis::turn::{COUNTER, CallForm, CallPiece, Glue, Reasoning, Spot, TurnFormat};
+use chatparse_learn::analysis::turn::{COUNTER, CallForm, CallPiece, Glue, Reasoning, SlotKind, TurnFormat};
 use chatparse_learn::format::FormatBuilder;
 use chatparse_learn::format::calls::described::{ARGUMENTS, NAME, call, form, section};
 use chatparse_learn::format::wrappers::{self, is_marker};
@@ -131,7 +131,7 @@ fn starts_of(turn: &TurnFormat) -> Vec<String> {
     if Named::of(turn).is_some() {
         return Vec::new();
     }
-    let glues = turn.edges.iter().filter(|edge| edge.to == Spot::Call).map(|edge| &edge.glue);
+    let glues = turn.edges.iter().filter(|edge| edge.to == SlotKind::Call).map(|edge| &edge.glue);
     let mut starts: Vec<String> = glues.flat_map(markers).chain(turn.reasoning.iter().flat_map(marks_of)).collect();
     starts.retain(|start| is_marker(start) && !wrappers::THOUGHT.contains(&&**start));
     chatparse_base::sort::sort(&mut starts);

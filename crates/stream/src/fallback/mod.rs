@@ -17,7 +17,7 @@ use chatparse_learn::format::late::{Parts, Want};
 use chatparse_message::{BareCalls, CallsInReasoning, Dialects, Leniency, NearlyJson, Tool};
 use chatparse_peg::{self as peg, Arena, Program, lossy};
 use dialects::Seen;
-use text::{Scope, Scout};
+use text::{Prefilter, Scope};
 
 pub(crate) use dialects::name as dialect_name;
 pub(crate) use parser::{End, FallbackParser};
@@ -45,7 +45,7 @@ pub struct FallbackConfig {
     /// The tools' names.
     names: OnceLock<HashSet<String>>,
     /// For the text in front of the first call.
-    scouts: [OnceLock<Option<Arc<Scout>>>; Scope::COUNT],
+    prefilters: [OnceLock<Option<Arc<Prefilter>>>; Scope::COUNT],
     /// Whether calls of the format have a marker.
     marked: OnceLock<bool>,
 }
@@ -69,7 +69,7 @@ impl FallbackConfig {
             ends,
             programs: Default::default(),
             names: OnceLock::new(),
-            scouts: Default::default(),
+            prefilters: Default::default(),
             marked: OnceLock::new(),
         }
     }
@@ -101,11 +101,11 @@ impl FallbackConfig {
 
     /// Approximate memory use in bytes of the programs compiled so far.
     pub fn bytes(&self) -> usize {
-        let scouts = self.scouts.iter().filter_map(|cell| cell.get()?.as_ref());
+        let prefilters = self.prefilters.iter().filter_map(|cell| cell.get()?.as_ref());
         let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         let programs = programs.iter().map(|(.., program)| program.bytes());
         let whole = self.parts.as_ref().and_then(|(_, whole)| whole.get()).map(|whole| whole.bytes());
-        scouts.map(|scout| scout.bytes()).chain(programs).chain(whole).sum()
+        prefilters.map(|prefilter| prefilter.bytes()).chain(programs).chain(whole).sum()
     }
 
     /// The program for calls in `scope`, of dialects with markers those that were seen; `None` if there are no calls to search
@@ -134,9 +134,9 @@ impl FallbackConfig {
     }
 
     /// What searches for the first call in `scope`; `None` if there are no calls to search for.
-    fn scout(&self, scope: Scope) -> Option<Arc<Scout>> {
-        let make = || (!self.tools.is_empty()).then(|| Arc::new(Scout::new(self, scope)));
-        self.scouts[scope as usize].get_or_init(make).clone()
+    fn prefilter(&self, scope: Scope) -> Option<Arc<Prefilter>> {
+        let make = || (!self.tools.is_empty()).then(|| Arc::new(Prefilter::new(self, scope)));
+        self.prefilters[scope as usize].get_or_init(make).clone()
     }
 
     /// The origin of a call outside of the format. `dialect`: its row of the table.
@@ -156,7 +156,7 @@ impl FallbackConfig {
         let behind = [(false, false), (false, true), (true, false)]
             .map(|(in_call, called)| self.scope_behind(in_call, called, false));
         for scope in regions.chain(behind).flatten() {
-            self.scout(scope).iter().for_each(|scout| scout.warm());
+            self.prefilter(scope).iter().for_each(|prefilter| prefilter.warm());
             self.program(scope, Seen::default()).iter().for_each(|program| program.warm());
         }
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::FallbackConfig;
 use super::dialects::{self, Seen};
-use super::text::{CANDIDATE, Scope, Scout, Sight};
+use super::text::{CANDIDATE, Prefilter, Scope, Sight};
 use crate::output::{CallFlags, CallRecord, CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text, report};
 use crate::report::CallReport;
 use chatparse_message::Dialects;
@@ -50,7 +50,7 @@ pub struct FallbackParser {
     /// How often it began anew to read another one.
     learnt: u8,
     /// No call can have begun yet.
-    scout: Option<Arc<Scout>>,
+    prefilter: Option<Arc<Prefilter>>,
     /// The position where its machine began.
     start: usize,
     /// Reads calls, once one may have begun.
@@ -169,9 +169,9 @@ impl FallbackParser {
     pub(super) fn new(config: Arc<FallbackConfig>, channel: Channel, scope: Scope, at: usize) -> Option<Self> {
         // Behind a call, another one or its rest may come at once.
         let at_once = matches!(scope, Scope::BehindCall | Scope::BehindWrapped | Scope::InCall | Scope::Only);
-        let (scout, machine) = match at_once {
+        let (prefilter, machine) = match at_once {
             true => (None, Some(Machine::committed(config.program(scope, Seen::default())?, at))),
-            false => (Some(config.scout(scope)?), None),
+            false => (Some(config.prefilter(scope)?), None),
         };
         let mends = config.mends();
         Some(FallbackParser {
@@ -183,7 +183,7 @@ impl FallbackParser {
             clear: at,
             in_rest: scope == Scope::InCall,
             learnt: 0,
-            scout,
+            prefilter,
             start: at,
             machine,
             budget: None,
@@ -305,7 +305,7 @@ impl FallbackParser {
 
     fn close_anywhere(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
         let raw = output.raw;
-        if self.scout.is_some() {
+        if self.prefilter.is_some() {
             return self.prose.show(raw.len(), raw, builder);
         }
         let whole = self.finish(output.seen);
@@ -326,10 +326,10 @@ impl FallbackParser {
     }
 
     fn advance(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
-        if self.scout.is_some() {
+        if self.prefilter.is_some() {
             self.look(output, builder);
         }
-        while self.scout.is_none() && !self.gave_up && self.candidates.is_none() {
+        while self.prefilter.is_none() && !self.gave_up && self.candidates.is_none() {
             if self.is_in(|state| matches!(state, State::Failed | State::Limit)) {
                 self.start_anew(output.to(self.fed), builder);
                 continue;
@@ -373,7 +373,7 @@ impl FallbackParser {
     /// Searches for the first place where a call may begin.
     fn look(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
         let from = self.fed;
-        let Some(sight) = self.scout.as_ref().map(|scout| scout.look(output.seen, from)) else { return };
+        let Some(sight) = self.prefilter.as_ref().map(|prefilter| prefilter.look(output.seen, from)) else { return };
         let (Sight::Text(to) | Sight::Call(to, _) | Sight::Nothing(to)) = sight;
         self.work += (to - from) as u64;
         (self.fed, self.read_to) = (to, output.len());
@@ -385,7 +385,7 @@ impl FallbackParser {
             Sight::Text(_) => {}
             Sight::Nothing(_) => self.gave_up = true,
             Sight::Call(start, end) => {
-                (self.scout, self.read_to) = (None, start);
+                (self.prefilter, self.read_to) = (None, start);
                 self.reader = CaptureReader::new(start, self.config.mends());
                 self.gave_up = !self.begin(self.scope, output.to(whole_character(output.seen, end)));
             }
@@ -462,7 +462,7 @@ impl FallbackParser {
         dialects::find(output, from, self.seen, |name| self.config.offers(name))
     }
 
-    /// Begins anew behind what was read. Returns whether there is a program for that.
+    /// Start anew behind what was read. Returns whether there is a program for that.
     fn begin(&mut self, scope: Scope, output: Parsed<'_>) -> bool {
         let covered = self.reader.covered();
         self.looked = covered;

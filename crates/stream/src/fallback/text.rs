@@ -15,7 +15,7 @@ use chatparse_message::{BareCalls, Dialects, Leniency, UnknownTools};
 use chatparse_peg::{Arena, Expr, ExprId, Found, Markers, TagId, incomplete_tail};
 use smol_str::SmolStr;
 
-/// Begins the calls of a text that may be nothing else.
+/// Start the calls of a text that may be nothing else.
 pub(super) const CANDIDATE: TagId = TagId(0x7FF);
 
 /// Where calls may be in a text, and what precedes it.
@@ -108,19 +108,19 @@ fn ends_of_text(mut starts: Vec<String>, opens: Vec<String>, scope: Scope) -> Ve
 
 /// Searches for the place where the first call may begin. It costs far less than [`text_with_calls`], and most outputs have none.
 #[derive(Debug)]
-pub(super) struct Scout {
+pub(super) struct Prefilter {
     starts: Markers,
     /// Calls are the whole text, but for white space in front.
     whole: bool,
 }
 
-impl Scout {
+impl Prefilter {
     pub fn new(config: &FallbackConfig, scope: Scope) -> Self {
         let opens = openings(&closing_markers(&config.format));
         let starts: Vec<SmolStr> =
             ends_of_text(starts(config, scope), opens, scope).into_iter().map(SmolStr::from).collect();
         let whole = scope.is_whole();
-        Scout { starts: if whole { Markers::beginnings(&starts) } else { Markers::new(&starts, true) }, whole }
+        Prefilter { starts: if whole { Markers::beginnings(&starts) } else { Markers::new(&starts, true) }, whole }
     }
 
     /// Searches at or after `from`, up to which all is text.
@@ -148,7 +148,7 @@ impl Scout {
     }
 }
 
-/// What a [`Scout`] sees.
+/// What a [`Prefilter`] sees.
 pub(super) enum Sight {
     /// All is text up to here, where a call may begin once more bytes are there.
     Text(usize),

@@ -55,7 +55,7 @@ pub struct BuilderMark {
     begun: usize,
     has_id: bool,
     arguments: usize,
-    unbooked: usize,
+    uncovered: usize,
 }
 
 /// The message under construction.
@@ -80,7 +80,7 @@ pub struct MessageBuilder {
     checkpoint: Option<Checkpoint>,
     undone: u64,
     /// Bytes of texts that no field of the message has.
-    unbooked: usize,
+    uncovered: usize,
 }
 
 impl Sink for MessageBuilder {
@@ -102,7 +102,7 @@ impl Sink for MessageBuilder {
             }
             Event::Broken(bytes, at) => self.broken(bytes, at),
             Event::CallEnd(at) => self.end_call(at),
-            Event::Unbooked(bytes) => self.unbooked += bytes,
+            Event::Uncovered(bytes) => self.uncovered += bytes,
         }
     }
 }
@@ -249,7 +249,7 @@ impl MessageBuilder {
             begun: self.begun,
             has_id: call.is_some_and(|call| call.state.has_id),
             arguments: call.map_or(0, |call| call.arguments.position()),
-            unbooked: self.unbooked,
+            uncovered: self.uncovered,
         }
     }
 
@@ -269,12 +269,12 @@ impl MessageBuilder {
             call.state.has_id &= stands && mark.has_id;
         }
         self.begun = mark.begun;
-        self.unbooked = mark.unbooked;
+        self.uncovered = mark.uncovered;
     }
 
     /// How many bytes of texts are in no field of the message: none, unless a format has a defect.
-    pub fn unbooked(&self) -> usize {
-        self.unbooked
+    pub fn uncovered(&self) -> usize {
+        self.uncovered
     }
 
     /// The number of events and bytes of text that were undone.

@@ -37,7 +37,7 @@ pub(crate) enum Event<'a> {
     /// The current call is complete at this position.
     CallEnd(usize),
     /// So many bytes of texts are in no field of the message.
-    Unbooked(usize),
+    Uncovered(usize),
 }
 
 /// The parts of a call that precede its name. Missing parts are empty texts with empty ranges.

@@ -301,7 +301,7 @@ impl CaptureReader {
         }
         if !self.state.call.open {
             if tag.is_text() {
-                sink.event(Event::Unbooked(span.len()));
+                sink.event(Event::Uncovered(span.len()));
             }
             return;
         }
@@ -355,7 +355,7 @@ impl CaptureReader {
                 self.arguments(Text::Owned(","), span, sink);
                 self.state.call.separated = true;
             }
-            _ if tag.is_text() => sink.event(Event::Unbooked(span.len())),
+            _ if tag.is_text() => sink.event(Event::Uncovered(span.len())),
             _ => {}
         }
     }
@@ -478,7 +478,7 @@ impl CaptureReader {
         if !arguments.ignored {
             self.arguments(piece, span, sink);
         } else if piece.bytes() != b"null" {
-            sink.event(Event::Unbooked(span.len()));
+            sink.event(Event::Uncovered(span.len()));
         }
     }
 
@@ -496,7 +496,7 @@ impl CaptureReader {
 
     fn show_arguments(&mut self, text: Text<'_>, span: Range<usize>, sink: &mut impl Sink) {
         if !self.state.call.open {
-            return sink.event(Event::Unbooked(span.len()));
+            return sink.event(Event::Uncovered(span.len()));
         }
         if self.state.call.named {
             sink.event(Event::Arguments(text, span));
@@ -525,7 +525,7 @@ impl CaptureReader {
             sink.event(Event::CallEnd(pos));
         } else if self.state.call.open {
             let early = self.state.call.early_span.map_or(0, |(from, to)| to - from);
-            sink.event(Event::Unbooked(early + self.state.id.len()));
+            sink.event(Event::Uncovered(early + self.state.id.len()));
         }
         self.state.call.open = false;
     }

@@ -27,7 +27,7 @@ pub struct Ended {
     pub left_at: Option<usize>,
     records: Vec<CallRecord>,
     sources: Sources,
-    accounts: Accounts,
+    coverage: Coverage,
     structure: OnceLock<Vec<Range<usize>>>,
     /// The output behind the format; the range's end is where the parser's budget was used up.
     left: Option<Range<usize>>,
@@ -41,14 +41,14 @@ pub struct Ended {
 
 /// How many bytes the output has, and how many of its texts no field of the message has.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Accounts {
+pub(super) struct Coverage {
     pub length: usize,
-    pub unbooked: usize,
+    pub uncovered: usize,
 }
 
 /// The position at which the format's parser stopped, or the reasoning that the output ends with.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Left {
+pub(super) struct FormatExit {
     pub format: Option<Range<usize>>,
     pub limit: Option<Range<usize>>,
     pub reasoning: Option<Range<usize>>,
@@ -61,10 +61,10 @@ impl Ended {
         config: Arc<FallbackConfig>,
         status: Status,
         incomplete: IncompleteCalls,
-        left: Left,
+        left: FormatExit,
     ) -> Self {
         let mut records: Vec<CallRecord> = builder.calls().collect();
-        let Left { format: left, limit, reasoning } = left;
+        let FormatExit { format: left, limit, reasoning } = left;
         let behind = [&left, &limit].into_iter().flatten().map(|left| left.start);
         let left_at = behind.chain(output::first_unusual(&records)).min();
         let status = match left_at {
@@ -80,7 +80,7 @@ impl Ended {
             status,
             left_at,
             records,
-            accounts: Accounts { length: output.len().saturating_sub(prefill), unbooked: builder.unbooked() },
+            coverage: Coverage { length: output.len().saturating_sub(prefill), uncovered: builder.uncovered() },
             structure: OnceLock::new(),
             left,
             limit,
@@ -109,13 +109,13 @@ impl Ended {
     /// [`Ended::spans`] of all fields this is the whole output, without the calls that [`IncompleteCalls`] takes out. The first
     /// call computes it.
     pub fn structure(&self) -> &[Range<usize>] {
-        self.structure.get_or_init(|| self.sources.structure(self.accounts.length, &self.settled))
+        self.structure.get_or_init(|| self.sources.structure(self.coverage.length, &self.settled))
     }
 
     /// How many bytes of texts got lost: 0. Anything else is a defect of a format, and tests assert that there is none.
     #[doc(hidden)]
-    pub fn unbooked(&self) -> usize {
-        self.accounts.unbooked
+    pub fn uncovered(&self) -> usize {
+        self.coverage.uncovered
     }
 
     /// Whether the output ends inside of a call, whatever [`IncompleteCalls`] makes of it.

@@ -12,7 +12,7 @@ use chatparse_peg::{Budget, Capture, Machine, Program, State, Visible};
 
 /// The state that both parsers write to.
 #[derive(Clone)]
-pub(super) struct Written {
+pub(super) struct ParserState {
     pub builder: MessageBuilder,
     pub config: Arc<FallbackConfig>,
     /// The fallback parser for the current region, or for the output behind the format.
@@ -26,10 +26,10 @@ pub(super) struct Written {
     pub limit: Option<usize>,
 }
 
-impl Written {
+impl ParserState {
     pub fn new(prefill: usize, config: Arc<FallbackConfig>) -> Self {
         let builder = MessageBuilder::new(prefill);
-        Written { builder, config, fallback: None, whole: None, budget: None, gone: 0, limit: None }
+        ParserState { builder, config, fallback: None, whole: None, budget: None, gone: 0, limit: None }
     }
 
     /// Sends text to this fallback parser from now on, with the current budget.
@@ -86,7 +86,7 @@ impl Written {
 
 /// Passes events to the builder, and text that may have calls to the fallback parser.
 struct Routed<'a> {
-    written: &'a mut Written,
+    written: &'a mut ParserState,
     output: Parsed<'a>,
 }
 
@@ -262,7 +262,7 @@ impl FormatParser {
     }
 
     /// Reads a value of an argument that waits for its end, e.g. a number, because no more output comes.
-    pub fn read_held_value(&mut self, written: &mut Written, output: Parsed<'_>) {
+    pub fn read_held_value(&mut self, written: &mut ParserState, output: Parsed<'_>) {
         let visible = self.machine.visible();
         let is_value = |capture: &Capture| matches!(Tag::from_id(capture.tag), Some(Tag::ArgJson | Tag::ArgText));
         // Nothing is hidden where the value is only looked at.
@@ -278,7 +278,7 @@ impl FormatParser {
     /// Reads the visible captures. Returns `false` if they contradict the message so far. Inlined, because most pieces need
     /// little work.
     #[inline(always)]
-    pub fn read(&mut self, written: &mut Written, output: Parsed<'_>) -> bool {
+    pub fn read(&mut self, written: &mut ParserState, output: Parsed<'_>) -> bool {
         let fits = self.read_visible(written, output);
         self.read_to = output.len();
         fits
@@ -286,13 +286,13 @@ impl FormatParser {
 
     /// Reads what the machine is about to take back. Returns `false` if that contradicts the message so far.
     #[cold]
-    pub fn read_undone(&mut self, written: &mut Written, output: Parsed<'_>) -> bool {
+    pub fn read_undone(&mut self, written: &mut ParserState, output: Parsed<'_>) -> bool {
         self.read_to = self.read_to.max(self.machine.furthest() - 1);
         self.read_visible(written, output.to(self.read_to))
     }
 
     #[inline(always)]
-    fn read_visible(&mut self, written: &mut Written, output: Parsed<'_>) -> bool {
+    fn read_visible(&mut self, written: &mut ParserState, output: Parsed<'_>) -> bool {
         let fitted = (self.reader.in_call(), self.reader.covered());
         let kept = self.machine.take_kept();
         if kept < self.reader.captures_read() && !self.undo(kept, written, output.raw) {
@@ -311,7 +311,7 @@ impl FormatParser {
     }
 
     #[inline(never)]
-    fn read_captures(&mut self, written: &mut Written, output: Parsed<'_>) {
+    fn read_captures(&mut self, written: &mut ParserState, output: Parsed<'_>) {
         let (read, visible) = (self.reader.captures_read(), self.machine.visible());
         let mut points = restore_points(&self.machine, read, visible.count);
         let needed = |snapshot: &Snapshot| points.below.is_some_and(|below| snapshot.reader.captures_read() <= below);
@@ -334,7 +334,7 @@ impl FormatParser {
 
     /// Undoes what was read after the first `kept` captures.
     #[cold]
-    fn undo(&mut self, kept: usize, written: &mut Written, output: &[u8]) -> bool {
+    fn undo(&mut self, kept: usize, written: &mut ParserState, output: &[u8]) -> bool {
         while self.snapshots.pop_if(|snapshot| snapshot.reader.captures_read() > kept).is_some() {}
         let snapshot = self.snapshots.last().filter(|snapshot| snapshot.reader.captures_read() == kept);
         debug_assert!(snapshot.is_some(), "the machine comes back to its alternatives only");
@@ -347,7 +347,7 @@ impl FormatParser {
 
     /// Called when the output does not match any more. Restores what was visible just before the first byte that does not
     /// match, so that the result does not depend on how the output was cut.
-    pub fn leave(&mut self, written: &mut Written, output: Parsed<'_>) {
+    pub fn leave(&mut self, written: &mut ParserState, output: Parsed<'_>) {
         if self.machine.has_shown() {
             let fits = self.machine.furthest().saturating_sub(1).clamp(self.read_to, output.len());
             self.read(written, output.to(fits));

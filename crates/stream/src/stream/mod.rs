@@ -26,8 +26,8 @@ use crate::report::Status;
 use chatparse_base::{Error, Result};
 use chatparse_message::{IncompleteCalls, Leniency, Message};
 use chatparse_peg::{Machine, State, incomplete_tail};
-use ended::Left;
-use format_parser::{FormatParser, Written};
+use ended::FormatExit;
+use format_parser::{FormatParser, ParserState};
 use marks::{Mark, Marks};
 use state::Held;
 
@@ -55,7 +55,7 @@ pub struct Stream {
     output: Vec<u8>,
     /// The bytes that came from special tokens, if the host marks them.
     marks: Option<Box<Marks>>,
-    written: Written,
+    written: ParserState,
     at: Progress,
     checkpoint: Option<Box<Checkpoint>>,
     /// The grammar at a byte of the output, if the host has asked.
@@ -130,7 +130,7 @@ impl Parser {
         };
         let mut builder = MessageBuilder::new(0);
         CaptureReader::new(0, false).read_all(&mut machine, text, &mut builder);
-        Some(Ended::new(&builder, text, Arc::new(config), status, IncompleteCalls::Keep, Left::default()))
+        Some(Ended::new(&builder, text, Arc::new(config), status, IncompleteCalls::Keep, FormatExit::default()))
     }
 }
 
@@ -147,7 +147,7 @@ impl Stream {
             parser: parser.clone(),
             output: Vec::new(),
             marks: None,
-            written: Written::new(prefill, Arc::clone(parser.fallback())),
+            written: ParserState::new(prefill, Arc::clone(parser.fallback())),
             at: Progress { format, left: None, limit: false, covered: prefill },
             checkpoint: None,
             held: None,
@@ -320,7 +320,7 @@ impl Stream {
     pub fn so_far(&self) -> Ended {
         let config = Arc::clone(&self.written.config);
         let builder = &self.written.builder;
-        Ended::new(builder, &self.output, config, Status::Partial, IncompleteCalls::Keep, Left::default())
+        Ended::new(builder, &self.output, config, Status::Partial, IncompleteCalls::Keep, FormatExit::default())
     }
 
     fn ended(&self, status: Status, incomplete: IncompleteCalls) -> Ended {
@@ -328,8 +328,8 @@ impl Stream {
         let behind = |at: Option<usize>| at.map(|at| at.saturating_sub(prefill)..self.output.len() - prefill);
         let reasoning = behind(self.at.format.last_reasoning(self.output.len())).filter(|_| self.at.left.is_none());
         let left = match self.at.limit {
-            false => Left { format: behind(self.at.left), limit: behind(self.written.limit), reasoning },
-            true => Left { limit: behind(self.at.left), ..Left::default() },
+            false => FormatExit { format: behind(self.at.left), limit: behind(self.written.limit), reasoning },
+            true => FormatExit { limit: behind(self.at.left), ..FormatExit::default() },
         };
         let config = Arc::clone(&self.written.config);
         Ended::new(&self.written.builder, &self.output, config, status, incomplete, left)
@@ -431,7 +431,7 @@ fn parsed<'a>(marks: &'a Option<Box<Marks>>, raw: &'a [u8]) -> Parsed<'a> {
 impl Progress {
     /// Feeds the format's parser. Returns `false` if the output has left the format.
     #[inline(always)]
-    fn feed_format(&mut self, written: &mut Written, output: Parsed<'_>) -> bool {
+    fn feed_format(&mut self, written: &mut ParserState, output: Parsed<'_>) -> bool {
         if self.left.is_some() {
             return false;
         }
@@ -469,7 +469,13 @@ impl Progress {
     }
 
     /// Ends the format's parser. Returns whether the output matched, unless it has left the format.
-    fn finish_format(&mut self, end: End, prefill: usize, written: &mut Written, output: Parsed<'_>) -> Option<Status> {
+    fn finish_format(
+        &mut self,
+        end: End,
+        prefill: usize,
+        written: &mut ParserState,
+        output: Parsed<'_>,
+    ) -> Option<Status> {
         if self.left.is_some() {
             return None;
         }
@@ -488,7 +494,7 @@ impl Progress {
     }
 
     /// From here on, the output counts as text behind the format.
-    fn leave_at(&mut self, at: usize, written: &mut Written, output: Parsed<'_>) {
+    fn leave_at(&mut self, at: usize, written: &mut ParserState, output: Parsed<'_>) {
         self.left = Some(at);
         self.covered = self.format.covered().max(at);
         written.builder.settle();
@@ -509,7 +515,7 @@ impl Progress {
     }
 
     /// Feeds output behind the format, up to `to`, to the fallback parser, or adds it to the content.
-    fn feed_fallback(&mut self, to: usize, written: &mut Written, output: Parsed<'_>) {
+    fn feed_fallback(&mut self, to: usize, written: &mut ParserState, output: Parsed<'_>) {
         if self.covered < to {
             let span = self.covered..to;
             match &mut written.fallback {

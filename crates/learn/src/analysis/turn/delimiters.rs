@@ -7,7 +7,7 @@
 use super::super::diff::Diff;
 use super::super::markup::{Markup, Segment, after_last, before_first, is_space, trim};
 use super::sample::{QUESTION, REPLY, Sampler};
-use super::{Delimiters, Glue, Spot, TurnFormat};
+use super::{Delimiters, Glue, SlotKind, TurnFormat};
 
 /// What the user says before.
 const EARLIER: &str = "Jinxed wombats, first of all";
@@ -85,7 +85,7 @@ impl Ask<'_> {
 
     /// Whether a marker at the beginning of a turn looks like the end of the previous turn, as `<|im_end|>` does.
     fn closes(&self, marker: &str) -> bool {
-        let close = self.turn.edges.iter().find(|edge| edge.from == Spot::Content && edge.to == Spot::End);
+        let close = self.turn.edges.iter().find(|edge| edge.from == SlotKind::Content && edge.to == SlotKind::End);
         let end = close.map_or_else(Glue::default, |edge| edge.glue.and(&self.turn.end));
         let ends = Markup::new(end.head()).first_marker() == Some(marker);
         let marker = marker.to_ascii_lowercase();

@@ -9,7 +9,7 @@
 use super::super::diff::Diff;
 use super::super::markup::{Markup, Segment, after_last, is_space, trim};
 use super::sample::{REPLY, Sample, SampleCall, Sampler, THOUGHT};
-use super::{Edge, Glue, Reasoning, Spot, TurnFormat};
+use super::{Edge, Glue, Reasoning, SlotKind, TurnFormat};
 use chatparse_base::limits::REASONING_ENDS;
 
 /// Bytes at the end of one prompt that must occur in the other to count as the same place.
@@ -28,16 +28,16 @@ pub(super) fn find(sampler: &Sampler, source: &str, edges: &mut Vec<Edge>) -> Op
     if let [(first, _), (open, end)] = named[..]
         && first == start
     {
-        edges.push(Edge { from: Spot::Reasoning, glue: Glue::from(open), to: Spot::Content });
-        edges.push(Edge { from: Spot::Content, glue: Glue::from(end), to: Spot::End });
+        edges.push(Edge { from: SlotKind::Reasoning, glue: Glue::from(open), to: SlotKind::Content });
+        edges.push(Edge { from: SlotKind::Content, glue: Glue::from(end), to: SlotKind::End });
     }
     Some(Reasoning::behind(&sampler.opening, &start, &close))
 }
 
 /// Adds the edges from reasoning: those from the prompt.
 fn reason_like_prompt(edges: &mut Vec<Edge>, close: &str) {
-    let begins: Vec<Edge> = edges.iter().filter(|edge| edge.from == Spot::Prompt).cloned().collect();
-    let from = |edge: Edge| Edge { from: Spot::Reasoning, glue: behind(&edge.glue, close), ..edge };
+    let begins: Vec<Edge> = edges.iter().filter(|edge| edge.from == SlotKind::Prompt).cloned().collect();
+    let from = |edge: Edge| Edge { from: SlotKind::Reasoning, glue: behind(&edge.glue, close), ..edge };
     edges.extend(begins.into_iter().map(from));
 }
 

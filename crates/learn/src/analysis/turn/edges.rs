@@ -4,7 +4,7 @@ use super::super::markup::trim;
 use super::calls::{Calls, Path};
 use super::glue::Glue;
 use super::parts::Token;
-use super::{Edge, Reasoning, Spot};
+use super::{Edge, Reasoning, SlotKind};
 
 /// Removes the end of the turn from the last glue of all paths, and returns it.
 pub(super) fn cut_end(paths: &mut [Path]) -> Option<Glue> {
@@ -60,7 +60,7 @@ pub(super) fn learn(paths: &[Path], calls: &Calls, opening: &str) -> Option<(Vec
 /// The edges of one turn. The glue behind a call excludes the call's end.
 fn steps(path: &Path, calls: &Calls) -> Option<Vec<Edge>> {
     let mut edges = Vec::new();
-    let (mut from, mut at) = (Spot::Prompt, 0);
+    let (mut from, mut at) = (SlotKind::Prompt, 0);
     let mut call: Option<std::ops::Range<usize>> = None;
     let between = |call: Option<std::ops::Range<usize>>, at: usize| match call {
         Some(call) => calls.behind(path, call),
@@ -68,44 +68,44 @@ fn steps(path: &Path, calls: &Calls) -> Option<Vec<Edge>> {
     };
     for parts in path.parts.chunk_by(|a, b| a.call == b.call && a.call.is_some()) {
         let to = match (parts[0].call, parts[0].token) {
-            (Some(_), _) => Spot::Call,
-            (None, Token::Reasoning) => Spot::Reasoning,
-            (None, _) => Spot::Content,
+            (Some(_), _) => SlotKind::Call,
+            (None, Token::Reasoning) => SlotKind::Reasoning,
+            (None, _) => SlotKind::Content,
         };
         edges.push(Edge { from, glue: between(call.take(), at)?, to });
-        call = (to == Spot::Call).then(|| at..at + parts.len());
+        call = (to == SlotKind::Call).then(|| at..at + parts.len());
         at += parts.len();
         from = to;
     }
-    edges.push(Edge { from, glue: between(call, at)?, to: Spot::End });
+    edges.push(Edge { from, glue: between(call, at)?, to: SlotKind::End });
     Some(edges)
 }
 
 /// Splits the end of the reasoning, the common beginning of all edges from it, from those edges. Reasoning without an end
 /// cannot be told from what follows, and is dropped.
 fn split_reasoning(edges: &mut Vec<Edge>, opening: &str) -> Option<Reasoning> {
-    let leaves = |edge: &&Edge| edge.from == Spot::Reasoning;
-    let enters = |edge: &&Edge| edge.to == Spot::Reasoning;
+    let leaves = |edge: &&Edge| edge.from == SlotKind::Reasoning;
+    let enters = |edge: &&Edge| edge.to == SlotKind::Reasoning;
     let open = edges.iter().find(enters)?.glue.clone();
     // Glue that also occurs in front of a part without reasoning does not close reasoning.
     let own = |edge: &Edge| {
-        let others = edges.iter().filter(|other| other.from != Spot::Reasoning && other.to == edge.to);
+        let others = edges.iter().filter(|other| other.from != SlotKind::Reasoning && other.to == edge.to);
         let ends = others.filter_map(|other| edge.glue.strip_suffix(&other.glue).filter(|rest| !rest.is_blank()));
         ends.min_by_key(|rest| rest.chars().count()).unwrap_or_else(|| edge.glue.clone())
     };
     let mut close = Glue::common_start(&edges.iter().filter(leaves).map(own).collect::<Vec<_>>());
     if close.is_blank() {
-        let to_content = |edge: &Edge| edge.from == Spot::Reasoning && edge.to == Spot::Content;
+        let to_content = |edge: &Edge| edge.from == SlotKind::Reasoning && edge.to == SlotKind::Content;
         close = edges.iter().find(|edge| to_content(edge)).map(|edge| edge.glue.clone()).unwrap_or_default();
     }
     // Further markers belong to what follows.
     close = close.up_to_first_marker();
-    edges.retain(|edge| edge.to != Spot::Reasoning);
+    edges.retain(|edge| edge.to != SlotKind::Reasoning);
     if close.is_blank() {
-        edges.retain(|edge| edge.from != Spot::Reasoning);
+        edges.retain(|edge| edge.from != SlotKind::Reasoning);
         return None;
     }
-    for edge in edges.iter_mut().filter(|edge| edge.from == Spot::Reasoning) {
+    for edge in edges.iter_mut().filter(|edge| edge.from == SlotKind::Reasoning) {
         if let Some(rest) = edge.glue.strip_prefix(&close) {
             edge.glue = rest;
         }

@@ -96,16 +96,16 @@ pub struct Reasoning {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// The part before.
-    pub from: Spot,
+    pub from: SlotKind,
     /// The glue.
     pub glue: Glue,
     /// The part behind.
-    pub to: Spot,
+    pub to: SlotKind,
 }
 
 /// A part of a turn, its beginning or its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Spot {
+pub enum SlotKind {
     /// The end of the prompt, where the model begins.
     Prompt,
     /// Text of the reasoning.
@@ -286,7 +286,7 @@ impl TurnFormat {
     /// closes its wrapper. A call that is a JSON object begins and ends with its braces, and the markers around it are its
     /// wrapper's.
     pub fn call_frame(&self) -> (Glue, Glue) {
-        let mut all = self.edges.iter().filter(|edge| edge.to == Spot::Call).map(|edge| edge.glue.clone());
+        let mut all = self.edges.iter().filter(|edge| edge.to == SlotKind::Call).map(|edge| edge.glue.clone());
         let first = all.next().unwrap_or_default();
         let open = all.fold(first, |open, glue| Glue::shared_end(&open, &glue));
         let wrapper = open.head().rfind(['>', ']', '[']).map_or(0, |at| at + 1);
@@ -329,15 +329,20 @@ impl TurnFormat {
 
     /// Whether a text behind `head`, what a turn begins with, has more than reasoning and content: the turn's end, a user's, a call.
     pub fn goes_past_message(&self, head: &str, text: &str) -> bool {
-        let behind = |edge: &&Edge| edge.from == Spot::Content && edge.to != Spot::Content;
+        let behind = |edge: &&Edge| edge.from == SlotKind::Content && edge.to != SlotKind::Content;
         let ends = self.edges.iter().filter(behind).map(|edge| &edge.glue).chain([&self.end]);
         let thought = self.reasoning.as_ref().map_or("", |reasoning| reasoning.close.head().trim());
         let ends =
             ends.filter_map(Glue::first_marker).filter(|mark| !thought.contains(mark) && !self.opening.contains(mark));
         // Where each part of a message begins so, each ends as the turn does.
         let again = |glue: &&Glue| glue.head().contains(head);
-        let parts: Vec<&Glue> =
-            self.edges.iter().filter(|edge| edge.from != Spot::Prompt).map(|edge| &edge.glue).filter(again).collect();
+        let parts: Vec<&Glue> = self
+            .edges
+            .iter()
+            .filter(|edge| edge.from != SlotKind::Prompt)
+            .map(|edge| &edge.glue)
+            .filter(again)
+            .collect();
         let calls = parts.iter().filter(|glue| self.before_calls().any(|call| call == **glue));
         let calls = calls.filter_map(|glue| glue.head().rsplit(head).next()).map(str::trim);
         let marks: Vec<&str> = if parts.is_empty() { ends.collect() } else { calls.collect() };
@@ -351,7 +356,7 @@ impl TurnFormat {
 
     /// The glue in front of the first call.
     pub fn before_calls(&self) -> impl Iterator<Item = &Glue> {
-        self.edges.iter().filter(|edge| edge.to == Spot::Call && edge.from != Spot::Call).map(|edge| &edge.glue)
+        self.edges.iter().filter(|edge| edge.to == SlotKind::Call && edge.from != SlotKind::Call).map(|edge| &edge.glue)
     }
 
     /// The marker behind the names that calls begin with, where there may be none in front.
@@ -372,7 +377,7 @@ impl TurnFormat {
             let text = glue.head().trim();
             glue.markers().next() == Some(text) && text[1..text.len() - 1].starts_with(['|', '｜'])
         };
-        let content = || self.edges.iter().filter(|edge| edge.from == Spot::Content && edge.to == Spot::End);
+        let content = || self.edges.iter().filter(|edge| edge.from == SlotKind::Content && edge.to == SlotKind::End);
         token(glue) && (token(&self.end) || content().any(|edge| token(&edge.glue)))
     }
 }

@@ -2,12 +2,12 @@
 //! what is in front of it, because what follows differs; it belongs to the marker behind it.
 
 use super::glue::Glue;
-use super::{CallPiece, Container, Encoding, Members, Slot, Spot, TurnFormat, ValueKind};
+use super::{CallPiece, Container, Encoding, Members, Slot, SlotKind, TurnFormat, ValueKind};
 
 /// Moves such a text to the markers behind it.
 pub(super) fn join(turn: &mut TurnFormat) {
     let Some(prefix) = shared(turn) else { return };
-    for edge in turn.edges.iter_mut().filter(|edge| edge.from == Spot::Call) {
+    for edge in turn.edges.iter_mut().filter(|edge| edge.from == SlotKind::Call) {
         begin(&mut edge.glue, &prefix);
     }
     for form in &mut turn.calls {

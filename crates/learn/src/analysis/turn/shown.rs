@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{CallForm, CallPiece, Container, Delimiters, Encoding, Glue, Slot, Spot, TurnFormat, ValueKind};
+use super::{CallForm, CallPiece, Container, Delimiters, Encoding, Glue, Slot, SlotKind, TurnFormat, ValueKind};
 
 impl TurnFormat {
     /// Names and texts in the order of a turn, e.g. `content → call` and the glue between the two. What differs from turn to turn
@@ -50,25 +50,27 @@ impl TurnFormat {
             lines.push(("reasoning", format!("{}‹reasoning›{}", open.shown(), reasoning.close.shown())));
         }
         // The last of several ways to begin a content is that of one that ends the turn.
-        let glue = |from: Spot, to: Spot| {
+        let glue = |from: SlotKind, to: SlotKind| {
             self.edges.iter().rfind(|edge| edge.from == from && edge.to == to).map(|edge| &edge.glue)
         };
-        let begins = |to| [Spot::Prompt, Spot::Reasoning, Spot::Content].into_iter().find_map(|from| glue(from, to));
-        let ends = |from| glue(from, Spot::End).map(Glue::shown).unwrap_or_default();
-        if let Some(open) = begins(Spot::Content) {
-            lines.push(("content", format!("{}‹content›{}", open.shown(), ends(Spot::Content))));
+        let begins =
+            |to| [SlotKind::Prompt, SlotKind::Reasoning, SlotKind::Content].into_iter().find_map(|from| glue(from, to));
+        let ends = |from| glue(from, SlotKind::End).map(Glue::shown).unwrap_or_default();
+        if let Some(open) = begins(SlotKind::Content) {
+            lines.push(("content", format!("{}‹content›{}", open.shown(), ends(SlotKind::Content))));
         }
         let (open, _) = self.call_frame();
-        let Some(outer) = begins(Spot::Call).map(|first| first.strip_suffix(&open).unwrap_or_default()) else {
+        let Some(outer) = begins(SlotKind::Call).map(|first| first.strip_suffix(&open).unwrap_or_default()) else {
             return lines;
         };
-        let more = glue(Spot::Call, Spot::Call).map(|glue| glue.strip_suffix(&open).unwrap_or_default().shown());
+        let more =
+            glue(SlotKind::Call, SlotKind::Call).map(|glue| glue.strip_suffix(&open).unwrap_or_default().shown());
         let more = more.map(|between| format!("({between}…)*")).unwrap_or_default();
         let has_arguments = |form: &&CallForm| form.pieces.iter().any(CallPiece::holds_arguments);
         let all = self.calls.iter().any(|form| has_arguments(&form));
         for form in self.calls.iter().filter(|form| !all || has_arguments(form)) {
             let pieces: String = form.pieces.iter().map(piece_line).collect();
-            let call = [outer.shown(), open.shown(), pieces, form.close.shown(), more.clone(), ends(Spot::Call)];
+            let call = [outer.shown(), open.shown(), pieces, form.close.shown(), more.clone(), ends(SlotKind::Call)];
             lines.push(("call", call.concat()));
         }
         lines
@@ -111,13 +113,13 @@ fn piece_line(piece: &CallPiece) -> String {
     }
 }
 
-fn name(place: Spot) -> &'static str {
+fn name(place: SlotKind) -> &'static str {
     match place {
-        Spot::Prompt => "prompt",
-        Spot::Reasoning => "reasoning",
-        Spot::Content => "content",
-        Spot::Call => "call",
-        Spot::End => "end",
+        SlotKind::Prompt => "prompt",
+        SlotKind::Reasoning => "reasoning",
+        SlotKind::Content => "content",
+        SlotKind::Call => "call",
+        SlotKind::End => "end",
     }
 }
 

@@ -9,15 +9,15 @@
 
 use serde_json::Value;
 
-use super::{CallForm, CallPiece, Container, Edge, Encoding, Glue, Members, Nested, Reasoning, Slot, Spot};
+use super::{CallForm, CallPiece, Container, Edge, Encoding, Glue, Members, Nested, Reasoning, Slot, SlotKind};
 use super::{TurnFormat, ValueKind};
 
-const SPOTS: [(&str, Spot); 5] = [
-    ("Prompt", Spot::Prompt),
-    ("Reasoning", Spot::Reasoning),
-    ("Content", Spot::Content),
-    ("Call", Spot::Call),
-    ("End", Spot::End),
+const SPOTS: [(&str, SlotKind); 5] = [
+    ("Prompt", SlotKind::Prompt),
+    ("Reasoning", SlotKind::Reasoning),
+    ("Content", SlotKind::Content),
+    ("Call", SlotKind::Call),
+    ("End", SlotKind::End),
 ];
 
 const ENCODINGS: [(&str, Encoding); 4] =

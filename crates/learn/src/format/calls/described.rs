@@ -5,7 +5,9 @@ use serde_json::Value;
 
 use super::super::builder::FormatBuilder;
 use super::super::{FormatSpec, learnt};
-use crate::analysis::turn::{CallForm, CallPiece, Edge, Encoding, Members, Nested, Slot, Spot, TurnFormat, ValueKind};
+use crate::analysis::turn::{
+    CallForm, CallPiece, Edge, Encoding, Members, Nested, Slot, SlotKind, TurnFormat, ValueKind,
+};
 use crate::analysis::{ArgumentsLayout, CallIdLayout, CallIdPosition, FunctionLayout, ToolFormat, ToolsLayout};
 use chatparse_base::json_string::quoted;
 use chatparse_base::{Error, Result};
@@ -86,7 +88,11 @@ pub fn one_by_one(first: &str, next: &str, slot: Slot) -> CallPiece {
 
 /// The glue in front of the first call, between two, and behind the last.
 fn edges([first, between, last]: [&str; 3]) -> Vec<Edge> {
-    let all = [(Spot::Prompt, first, Spot::Call), (Spot::Call, between, Spot::Call), (Spot::Call, last, Spot::End)];
+    let all = [
+        (SlotKind::Prompt, first, SlotKind::Call),
+        (SlotKind::Call, between, SlotKind::Call),
+        (SlotKind::Call, last, SlotKind::End),
+    ];
     all.map(|(from, glue, to)| Edge { from, glue: glue.into(), to }).into()
 }
 

@@ -12,7 +12,7 @@ use super::arguments::Arguments;
 use super::ids::{generated_id, is_member, named_id, opening, quoted_id};
 use super::members::{members, unlisted_name};
 use super::order;
-use crate::analysis::turn::{CallForm, CallPiece, Glue, GluePiece, Members, Spot, TurnFormat};
+use crate::analysis::turn::{CallForm, CallPiece, Glue, GluePiece, Members, SlotKind, TurnFormat};
 use crate::format::wrappers::is_marker;
 use chatparse_grammar::schema;
 use chatparse_message::Tool;
@@ -187,11 +187,11 @@ fn renamed(turn: &TurnFormat) -> Option<(Glue, TurnFormat)> {
 
 /// What may follow a call: another call, the end of all calls, or the end of the output.
 fn behind_call(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> ExprId {
-    let edges = turn.edges.iter().filter(|edge| edge.from == Spot::Call);
+    let edges = turn.edges.iter().filter(|edge| edge.from == SlotKind::Call);
     let ways = edges.map(|edge| {
         let between = glue(p, &edge.glue, None, "");
         match edge.to {
-            Spot::Call if turn.calls_begin_with_names() => {
+            SlotKind::Call if turn.calls_begin_with_names() => {
                 let names = spec.tools().iter().map(|tool| p.marker(&*tool.name));
                 p.sequence([between, p.choice(names.collect::<Vec<_>>())])
             }
@@ -395,7 +395,7 @@ impl Call<'_> {
 
     /// The end of the markers around all calls, which ends a call that has no end of its own.
     fn section_ends(&self) -> Option<ExprId> {
-        let mut ends = self.turn.edges.iter().filter(|edge| (edge.from, edge.to) == (Spot::Call, Spot::End));
+        let mut ends = self.turn.edges.iter().filter(|edge| (edge.from, edge.to) == (SlotKind::Call, SlotKind::End));
         let end = ends.find_map(|edge| edge.glue.first_marker().filter(|end| is_marker(end)))?;
         Some(self.p.tolerated(self.p.marker(end)))
     }
@@ -475,7 +475,7 @@ impl Call<'_> {
         let is_json = matches!(pieces.last(), Some(CallPiece::Arguments { .. }));
         let is_brace = |close: &Glue| {
             let rest = close.head().trim_start().strip_prefix('}').filter(|_| p.mends && is_json);
-            let behind = self.turn.edges.iter().filter(|edge| edge.from == Spot::Call).map(|edge| edge.glue.head());
+            let behind = self.turn.edges.iter().filter(|edge| edge.from == SlotKind::Call).map(|edge| edge.glue.head());
             rest.is_some_and(|rest| behind.chain([rest]).all(|text| !text.trim_start().starts_with('}')))
         };
         if is_brace(&tail.form.close) {

@@ -2,7 +2,7 @@
 
 use super::row::{Host, LEARNT, Row, row};
 use super::{Family, has_all, prompts};
-use crate::analysis::turn::{CallForm, CallPiece, Edge, Glue, Reasoning, Spot, TurnFormat};
+use crate::analysis::turn::{CallForm, CallPiece, Edge, Glue, Reasoning, SlotKind, TurnFormat};
 use crate::format::FormatSpec;
 use crate::format::calls::described::pythonic;
 use crate::format::learnt::Tolerances;
@@ -45,15 +45,15 @@ pub(super) const MUSE_GLIMMER: Family = Family {
             // No turn of a history has text in front of calls, and the end of the turn ends text.
             patch: |turn| {
                 turn.edges.push(Edge {
-                    from: Spot::Content,
+                    from: SlotKind::Content,
                     glue: "<|eom|><|start|>assistant to=".into(),
-                    to: Spot::Call,
+                    to: SlotKind::Call,
                 });
-                turn.edges.push(Edge { from: Spot::Content, glue: "<|eot|>".into(), to: Spot::End });
+                turn.edges.push(Edge { from: SlotKind::Content, glue: "<|eot|>".into(), to: SlotKind::End });
                 turn.edges.push(Edge {
-                    from: Spot::Call,
+                    from: SlotKind::Call,
                     glue: "<|eom|><|start|>assistant to=user<|message|>".into(),
-                    to: Spot::Content,
+                    to: SlotKind::Content,
                 });
             },
             host: Host {
@@ -96,7 +96,7 @@ pub(super) const KIMI_K2: Family = Family {
             patch: |turn| {
                 reasoning(turn, "<think>", "</think>");
                 let before = Glue::from("functions.");
-                for edge in turn.edges.iter_mut().filter(|edge| edge.to == Spot::Call) {
+                for edge in turn.edges.iter_mut().filter(|edge| edge.to == SlotKind::Call) {
                     edge.glue = edge.glue.strip_suffix(&before).unwrap_or_else(|| edge.glue.clone());
                 }
                 for form in &mut turn.calls {
@@ -170,7 +170,7 @@ pub(super) const LING_3: Family = row(
     Row {
         tolerances: Tolerances { allowed_calls: true, bare_thoughts: true, spelled_end: true, ..CALLS_IN_REASONING },
         // No turn of a history has text behind calls.
-        patch: |turn| turn.edges.push(Edge { from: Spot::Call, glue: Glue::default(), to: Spot::Content }),
+        patch: |turn| turn.edges.push(Edge { from: SlotKind::Call, glue: Glue::default(), to: SlotKind::Content }),
         host: Host {
             constraint: Some(|spec| spec.constraint(spec.response_schema().is_some(), [Trigger::word("<tool_call>")])),
             tokens: Some(
@@ -305,7 +305,7 @@ const fn qwen(tolerances: Tolerances, host: Host) -> Row {
         // Content that is continued stands behind an empty line, whatever the history has.
         patch: |turn| {
             let Some(Reasoning { close, .. }) = &turn.reasoning else { return };
-            let content = |edge: &&mut Edge| edge.from == Spot::Reasoning && edge.to == Spot::Content;
+            let content = |edge: &&mut Edge| edge.from == SlotKind::Reasoning && edge.to == SlotKind::Content;
             for edge in turn.edges.iter_mut().filter(content) {
                 if close.and(&edge.glue).head().ends_with("</think>\n") {
                     edge.glue = edge.glue.and(&"\n".into());
@@ -380,7 +380,7 @@ pub(super) const LAGUNA: Family = row(
             }
             turn.edges
                 .iter_mut()
-                .filter(|edge| edge.from == Spot::Reasoning)
+                .filter(|edge| edge.from == SlotKind::Reasoning)
                 .for_each(|edge| edge.glue = edge.glue.trim_start());
         },
         host: Host { stops: &["</assistant>"], ..Host::LEARNT },
@@ -398,7 +398,7 @@ pub(super) const NEMOTRON_NANO_2: Family = Family {
             patch: |turn| {
                 reasoning(turn, "<think>", "</think>");
                 // The token ends the turn.
-                for edge in turn.edges.iter_mut().filter(|edge| edge.to == Spot::End) {
+                for edge in turn.edges.iter_mut().filter(|edge| edge.to == SlotKind::End) {
                     if let Some(at) = edge.glue.head().find("<SPECIAL_12>") {
                         edge.glue = edge.glue.up_to(at).and(&"\n".into());
                     }
@@ -420,12 +420,12 @@ pub(super) const NEMOTRON_NANO_2: Family = Family {
 const LFM_2_5: Row = Row {
     patch: |turn| {
         let list = pythonic("<|tool_call_start|>[", "]<|tool_call_end|>");
-        turn.edges.retain(|edge| edge.from != Spot::Call && edge.to != Spot::Call);
+        turn.edges.retain(|edge| edge.from != SlotKind::Call && edge.to != SlotKind::Call);
         turn.edges.extend(list.edges);
-        turn.edges.extend([Spot::Reasoning, Spot::Content].map(|from| Edge {
+        turn.edges.extend([SlotKind::Reasoning, SlotKind::Content].map(|from| Edge {
             from,
             glue: "<|tool_call_start|>[".into(),
-            to: Spot::Call,
+            to: SlotKind::Call,
         }));
         turn.calls = list.calls;
     },

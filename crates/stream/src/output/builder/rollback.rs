@@ -16,7 +16,7 @@ pub(super) struct Checkpoint {
     reported_to: usize,
     places: PlacesMark,
     contradicted: bool,
-    unbooked: usize,
+    uncovered: usize,
     /// Calls whose arguments have a checkpoint, with their saved states: the current one, and those changed since.
     changed: Vec<(usize, CallState, String)>,
 }
@@ -39,7 +39,7 @@ impl MessageBuilder {
             reported_to: self.reported_to,
             places: self.places.mark(),
             contradicted: self.contradicted,
-            unbooked: self.unbooked,
+            uncovered: self.uncovered,
             changed: Vec::new(),
         });
         if let Some(index) = self.begun.checked_sub(1) {
@@ -92,7 +92,7 @@ impl MessageBuilder {
         self.reported_to = checkpoint.reported_to;
         self.places.restore(checkpoint.places);
         self.contradicted = checkpoint.contradicted;
-        self.unbooked = checkpoint.unbooked;
+        self.uncovered = checkpoint.uncovered;
         self.set_checkpoint();
         Shown(shown)
     }

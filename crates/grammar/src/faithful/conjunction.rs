@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::condition::Condition;
-use super::places::{Part, Places};
+use super::places::{Part, SchemaLocations};
 use crate::schema::Keywords;
 
 /// Schemas that must all hold. References and `allOf` are resolved: their targets are among the parts.
 #[derive(Clone, Debug, Default)]
-pub(super) struct All<'a> {
+pub(super) struct Conjunction<'a> {
     /// Objects with keywords, without duplicates.
     pub parts: Vec<Part<'a>>,
     /// Choices, of each of which one branch must hold.
@@ -77,24 +77,24 @@ enum Step<'a> {
     Add(Part<'a>),
 }
 
-/// Identifies an [`All`]: the addresses of its schemas and choices, with the ways to them, and whether it is outer.
+/// Identifies an [`Conjunction`]: the addresses of its schemas and choices, with the ways to them, and whether it is outer.
 pub(super) type Key = (Vec<(*const Value, usize)>, Vec<(*const Value, usize)>, bool);
 
-impl<'a> All<'a> {
-    pub fn of(places: &mut Places<'a>, schemas: impl IntoIterator<Item = Part<'a>>) -> All<'a> {
-        let mut all = All::default();
+impl<'a> Conjunction<'a> {
+    pub fn of(places: &mut SchemaLocations<'a>, schemas: impl IntoIterator<Item = Part<'a>>) -> Conjunction<'a> {
+        let mut all = Conjunction::default();
         schemas.into_iter().for_each(|schema| all.add(places, schema));
         all
     }
 
     /// Adds a schema that must hold as well.
-    pub fn add(&mut self, places: &mut Places<'a>, schema: Part<'a>) {
+    pub fn add(&mut self, places: &mut SchemaLocations<'a>, schema: Part<'a>) {
         let end = self.parts.len();
         self.insert(places, schema, end);
     }
 
     /// Like `add`, inserting the parts at index `at`, so that they are in the order of the document.
-    fn insert(&mut self, places: &mut Places<'a>, schema: Part<'a>, mut at: usize) {
+    fn insert(&mut self, places: &mut SchemaLocations<'a>, schema: Part<'a>, mut at: usize) {
         let leads_on = |key: &str| reference(key).is_some() || LEADING_ON.contains(&key);
         if let Value::Object(fields) = schema.schema
             && !fields.keys().any(|key| leads_on(key))
@@ -202,7 +202,7 @@ impl<'a> All<'a> {
     }
 
     /// The same with one branch of the choice at `index` in place of the choice.
-    pub fn chosen(&self, places: &mut Places<'a>, index: usize, branch: usize) -> All<'a> {
+    pub fn chosen(&self, places: &mut SchemaLocations<'a>, index: usize, branch: usize) -> Conjunction<'a> {
         let mut chosen = self.clone();
         let Choice { part, key, branches, is_first } = chosen.choices.remove(index);
         chosen.is_branch = true;

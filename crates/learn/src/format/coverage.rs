@@ -13,7 +13,7 @@ pub(crate) fn word(p: &Builder, min: u32, characters: &[(char, char)]) -> ExprId
 }
 
 /// An expression that matches text of the model's own outside of all fields.
-pub(super) fn unbooked(arena: &Arena) -> Option<ExprId> {
+pub(super) fn uncovered(arena: &Arena) -> Option<ExprId> {
     let mut seen = vec![false; arena.len()];
     let mut pending: Vec<ExprId> = arena.root().into_iter().collect();
     while let Some(id) = pending.pop() {
