@@ -46,10 +46,11 @@ ROUNDTRIP_FLOORS=(--min 99.4 --min-whole 98.6)
 ROUNDTRIP_LEARNT_FLOORS=(--learn-only --min 99.9 --min-whole 99.3)
 ROUNDTRIP_WILD_3_FLOORS=(--min 100 --min-whole 100)
 
-# response_templates.py: templates with an export, messages that transformers reads the same with it, and messages that chatparse reads by TRL's
-# response templates as transformers does, or whole where that loses something.
 # response_engines.py: how many of the exports an engine serves, and which share of the messages its reader reads as we do.
 ENGINE_FLOORS=(vllm:129:97.7 vllm-rust:129:86.7 sglang:129:97.1)
+
+# response_templates.py: templates with an export, messages that transformers reads the same with it, and messages that chatparse reads by TRL's
+# response templates as transformers does, or whole where that loses something.
 RESPONSE_FLOORS=(--min-exports 100 --min-same 98.1 --min-imports 100)
 
 # doctor.py: planted faults that lint finds, sound templates without a finding, and faults that --fix mends and that are no notes, in

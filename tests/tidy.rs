@@ -419,14 +419,14 @@ fn families_say_why_they_stay() {
 /// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
 const LINES: &[(&str, usize)] = &[
     ("crates/base", 1_600),
-    ("crates/cli", 3_250),
-    ("crates/grammar", 17_050),
+    ("crates/cli", 3_260),
+    ("crates/grammar", 17_060),
     ("crates/jinja", 9_250),
-    ("crates/learn", 12_100),
+    ("crates/learn", 12_280),
     ("crates/message", 2_300),
     ("crates/peg", 4_950),
-    ("crates/stream", 6_600),
-    ("src", 16_550),
+    ("crates/stream", 6_750),
+    ("src", 16_790),
 ];
 
 #[test]
