@@ -184,11 +184,18 @@ impl Arguments<'_> {
         let end = p.and(p.any_of(&ends));
         let inner = p.sequence([end, p.not(p.sequence([close, self.after()])), p.any()]);
         let more = p.tolerated(p.many(p.sequence([inner, p.until_marker(ends.clone())])));
-        let mut text = p.until_marker(ends);
-        // Where a literal of Python may stand, no bare text of a grammar begins as one.
+        let mut text = p.until_marker(ends.clone());
+        // Where a literal of Python may stand, no bare text begins as one; in a grammar none begins as what ends it, either.
         let python = self.members.first.head().trim_end().ends_with('(') && slot.open.head().ends_with('=');
         if python && schema::allows_any_string(member.schema.get()) {
-            text = p.optional(p.sequence([p.none_of(&[('"', '"'), ('\'', '\'')]), text]));
+            let quotes = [('"', '"'), ('\'', '\'')];
+            let mut others = quotes.to_vec();
+            others.extend(ends.iter().filter_map(|end| end.chars().next()).map(|c| (c, c)));
+            chatparse_base::sort::sort(&mut others);
+            others.dedup();
+            let begun = |others: &[_]| p.sequence([p.none_of(others), text]);
+            let other = p.tolerated(p.sequence([p.not(p.any_of(&ends)), begun(&quotes)]));
+            text = p.optional(p.choice([begun(&others), other]));
         }
         p.sequence([written(p.arg_text(p.sequence([text, more]))), p.arg_close(close)])
     }
