@@ -362,7 +362,7 @@ impl ChatTemplate {
     /// let prompt = "<|im_start|>user\nRain?<|im_end|>\n<|im_start|>assistant\n<think>\nLet me";
     /// let params = template.parser_for(prompt, &Request::new(Vec::new()))?;
     /// let (message, _) = params.parser.parse(b" see.\n</think>\n\nNo.", false, false)?;
-    /// assert_eq!((&*message.reasoning_content, &*message.content), ("Let me see.", "No."));
+    /// assert_eq!((&*message.reasoning_content, &*message.content), ("Let me see.\n", "No."));
     /// # Ok::<(), chatparse::Error>(())
     /// ```
     ///
