@@ -285,7 +285,7 @@ static void own_prompt(void) {
   OK(chat_stream_finish(stream, CHAT_PARSE_PARTIAL, &error));
   CHECK(chat_stream_pending(stream).len == 0);
   OK(chat_stream_message(stream, &message, &error));
-  CHECK(is(chat_message_reasoning(message), "Let me see.") && contains(chat_message_content(message), "No."));
+  CHECK(is(chat_message_reasoning(message), "Let me see.\n") && contains(chat_message_content(message), "No."));
   chat_message_free(message);
   chat_stream_free(stream);
   chat_params_free(params);

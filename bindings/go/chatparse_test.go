@@ -311,7 +311,7 @@ func TestOwnPrompt(t *testing.T) {
 		t.Fatal(err)
 	}
 	message, err := stream.Message()
-	if err != nil || message.Reasoning != "Let me see." || !strings.HasSuffix(stream.Pending(), "<tool_") {
+	if err != nil || message.Reasoning != "Let me see.\n" || !strings.HasSuffix(stream.Pending(), "<tool_") {
 		t.Errorf("%v, pending %q", err, stream.Pending())
 	}
 }

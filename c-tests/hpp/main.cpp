@@ -360,7 +360,7 @@ static void own_prompt() {
       R"({"messages": [], "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]})");
   auto stream = params.stream();
   stream.feed(" see.\n</think>\n\nNo. <tool_");
-  CHECK(contains(stream.pending(), "<tool_") && stream.message().reasoning() == "Let me see.");
+  CHECK(contains(stream.pending(), "<tool_") && stream.message().reasoning() == "Let me see.\n");
 }
 
 static void answers() {

@@ -269,7 +269,7 @@ def test_own_prompt():
     params = template.params_for("<|im_start|>assistant\n<think>\nLet me", {"messages": [], "tools": [tool]})
     stream = chatparse.Stream(params)
     stream.feed(" see.\n</think>\n\nNo. <tool_")
-    assert stream.pending.endswith(b"<tool_") and stream.message().reasoning == "Let me see."
+    assert stream.pending.endswith(b"<tool_") and stream.message().reasoning == "Let me see.\n"
     for report in (chatparse.Report.RESPONSE_TEMPLATE_VLLM, chatparse.Report.RESPONSE_TEMPLATE_SGLANG):
         assert '"thinking"' in template.report(report)
 
