@@ -54,11 +54,11 @@ install_library() {
   cmake --install target/library
 }
 
-# cargo-c installs the same, besides what belongs to the program. Its debug build is the quick one.
+# cargo-c installs the same, besides what belongs to the program. Nothing is optimised: that would take most of the time.
 cargo_c() {
   local prefix=$PWD/target/cargo-c
   rm -rf "$prefix"
-  quietly cargo cinstall --features lint --prefix="$prefix" --libdir=lib
+  CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=0 quietly cargo cinstall --features lint --prefix="$prefix" --libdir=lib
   names() { (cd "$1" && find . ! -type d ! -path './share/*man*' ! -path './share/*comp*' ! -path './share/zsh/*' ! -name '*.so.*' | sort); }
   diff <(names "$stage") <(names "$prefix")
   c-tests/soname.sh "$prefix/lib/libchatparse.so" "$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -1)"
