@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use chatparse_base::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES};
 use chatparse_base::{ErrorKind, Result};
-use chatparse_grammar::{Approximation, Grammar};
+use chatparse_grammar::{Fidelity, Grammar};
 use chatparse_learn::format::late::Parts;
 use chatparse_learn::format::{Constraint, Format, FormatSpec, Tag};
 use chatparse_message::{GrammarStyle, Tool};
@@ -99,7 +99,7 @@ impl CompiledFormat {
                 Constraint::Free => Grammar::none(self.unheld),
                 constraint => self.parser.grammar_in(constraint.is_lazy(), self.style),
             };
-            for Approximation { schema, pointer, message, .. } in &grammar.report {
+            for Fidelity { schema, pointer, message, .. } in &grammar.report {
                 log::warn!("grammar: {schema}{pointer}: {message}");
             }
             Arc::new(grammar)

@@ -3,6 +3,6 @@
 
 #[doc(inline)]
 pub use chatparse_grammar::{
-    Approximation, Dialect, FidelityKind, Grammar, Printed, Recogniser, Start, Trigger, TriggerKind, from_json_schema,
+    Dialect, Fidelity, FidelityKind, Grammar, Printed, Recogniser, Start, Trigger, TriggerKind, from_json_schema,
     from_json_schema_as, valid,
 };

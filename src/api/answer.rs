@@ -72,7 +72,7 @@ impl Answer {
         self.api
     }
 
-    /// Start a streamed answer, and returns the first events. `input_tokens`: the prompt's, for Messages; other APIs report
+    /// Begins a streamed answer, and returns the first events. `input_tokens`: the prompt's, for Messages; other APIs report
     /// them at the end.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //! streaming (2.x). Prompts, schemas and hostile input have tests of their own.
 
 use crate::support::{check_streaming, shown};
-use chatparse::grammar::{Approximation, FidelityKind, Recogniser};
+use chatparse::grammar::{Fidelity, FidelityKind, Recogniser};
 use chatparse::message::DiagnosticKind;
 use chatparse::stream::Ended;
 use chatparse::{ChatTemplate, DeltaKind, ErrorKind, Params, Request, Status, Stream, builtin};
@@ -185,7 +185,7 @@ fn demand_1_7_arguments_in_any_order() {
         Recogniser::new(&grammar.text).unwrap().accepts(&format!("{}{}", many.generation_prompt, call(arguments)))
     };
     assert!(accepts(&in_order) && !accepts(&reversed), "{}", grammar.text);
-    let narrowed = |entry: &Approximation| entry.kind == FidelityKind::Narrowed && entry.pointer == "#/required";
+    let narrowed = |entry: &Fidelity| entry.kind == FidelityKind::Narrowed && entry.pointer == "#/required";
     assert!(grammar.report.iter().any(narrowed), "{:?}", grammar.report);
 
     let ended = read(&coder, call(&(argument("pattern", "a") + &argument("pattern", "b"))));

@@ -166,8 +166,7 @@ fn two_hundred_tools_and_one_that_is_broken() {
         let grammar = params.grammar();
         assert!(grammar.text.len() < 8 << 20, "{name}: {} bytes", grammar.text.len());
         chatparse::grammar::Recogniser::new(&grammar.text).unwrap();
-        let refused =
-            |entry: &&chatparse::grammar::Approximation| entry.kind == chatparse::grammar::FidelityKind::Refused;
+        let refused = |entry: &&chatparse::grammar::Fidelity| entry.kind == chatparse::grammar::FidelityKind::Refused;
         let refused: Vec<_> = grammar.report.iter().filter(refused).collect();
         let tools: std::collections::BTreeSet<_> = refused.iter().map(|entry| &entry.pointer).collect();
         assert_eq!(tools.len(), 1, "{name}: one tool degrades, alone: {refused:?}");

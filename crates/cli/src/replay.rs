@@ -8,7 +8,7 @@ use std::io::{self, BufRead, Read, Write};
 use std::ops::Range;
 
 use chatparse::chat::Constraint;
-use chatparse::grammar::{Approximation, Dialect, Grammar, Printed, Recogniser, TriggerKind};
+use chatparse::grammar::{Dialect, Fidelity, Grammar, Printed, Recogniser, TriggerKind};
 use chatparse::stream::SpecialTokens;
 use chatparse::{
     ChatTemplate, DeltaKind, Error, ErrorKind, GrammarStyle, MaskParts, Message, Params, Request, Segment, Stream,
@@ -204,7 +204,8 @@ fn of_schema(scenario: &Value, schema: &Value) -> Result<Map<String, Value>, Str
         fields.insert("accepts".into(), accepts(&grammar, texts(&scenario["texts"]).map(Held::To))?);
     }
     if faithful {
-        let entry = |entry: &Approximation| json!({"kind": entry.kind.name(), "pointer": entry.pointer, "message": entry.message});
+        let entry =
+            |entry: &Fidelity| json!({"kind": entry.kind.name(), "pointer": entry.pointer, "message": entry.message});
         fields.insert("report".into(), grammar.report.iter().map(entry).collect());
     }
     if scenario["dialects"] == true {

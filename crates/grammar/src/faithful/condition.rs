@@ -175,7 +175,7 @@ fn exclusive(branches: &[Value], draft: Draft) -> Option<Condition<'_>> {
     (all.len() <= MOST).then_some(Condition { key: "oneOf", branches: all, exact: true })
 }
 
-/// Conjunction ways to take one of each list; `None` if there are too many.
+/// All ways to take one of each list; `None` if there are too many.
 fn each_of<'v>(lists: impl Iterator<Item = &'v [Value]>) -> Option<Vec<Vec<&'v Value>>> {
     let mut all = vec![Vec::new()];
     for list in lists {

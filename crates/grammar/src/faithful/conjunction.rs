@@ -77,7 +77,7 @@ enum Step<'a> {
     Add(Part<'a>),
 }
 
-/// Identifies an [`Conjunction`]: the addresses of its schemas and choices, with the ways to them, and whether it is outer.
+/// Identifies a [`Conjunction`]: the addresses of its schemas and choices, with the ways to them, and whether it is outer.
 pub(super) type Key = (Vec<(*const Value, usize)>, Vec<(*const Value, usize)>, bool);
 
 impl<'a> Conjunction<'a> {

@@ -33,7 +33,7 @@ use self::keywords::types_of_keywords;
 use self::not::excluded_types;
 use self::places::{Part, Place, SchemaLocations};
 use crate::regular::{Dfa, StateBudget};
-use crate::rules::builder::{Approximation, Builder, FidelityKind, clean};
+use crate::rules::builder::{Builder, Fidelity, FidelityKind, clean};
 use crate::rules::primitive::{self, blank as space, comma, no_character};
 use crate::rules::rule::Rule;
 use crate::schema::{Base, Document, refused};
@@ -89,7 +89,7 @@ pub(super) fn add(
     root: &Value,
     undeclared: Undeclared,
     writing: &Writing,
-) -> Result<(SmolStr, Vec<Approximation>)> {
+) -> Result<(SmolStr, Vec<Fidelity>)> {
     let document = Rc::new(Document::new(root));
     let conditions = Conditions::of([root, schema], document.read_as(Base::default()));
     let (places, first) = SchemaLocations::new(schema, Rc::clone(&document), &conditions);
@@ -179,7 +179,7 @@ struct Lowering<'b, 'a> {
     /// The schema that the latest rule is for.
     at: Place,
     noted: HashSet<(String, String)>,
-    notes: Vec<Approximation>,
+    notes: Vec<Fidelity>,
 }
 
 impl<'a> Lowering<'_, 'a> {
@@ -396,7 +396,7 @@ impl<'a> Lowering<'_, 'a> {
         let pointer = self.places.pointer_of(place, key);
         // A place may be visited several times.
         if self.noted.insert((pointer.clone(), message.clone())) {
-            self.notes.push(Approximation { schema: self.schema.to_owned(), pointer, kind, message });
+            self.notes.push(Fidelity { schema: self.schema.to_owned(), pointer, kind, message });
         }
     }
 

@@ -127,7 +127,7 @@ impl<'a> SchemaLocations<'a> {
 
     /// Whether one part is another, or the way to it leads through that.
     pub fn is_within(&self, part: Part<'a>, outer: Part<'a>) -> bool {
-        // SchemaLocations are numbered as they are found.
+        // Places are numbered as they are found.
         let mut at = part.place;
         while at.0 > outer.place.0 {
             at = self.steps[at.0 as usize].0;

@@ -327,7 +327,7 @@ fn fits(pattern: &mut Pattern, min: u64, max: Option<u64>) -> bool {
     if min <= least && max.is_none_or(|max| most.is_some_and(|most| most <= max)) {
         return true;
     }
-    // Conjunction parts but one have a fixed length, and that one repeats single characters.
+    // All parts but one have a fixed length, and that one repeats single characters.
     let fixed: u64 = widths.clone().filter(|(least, most)| Some(*least) == *most).map(|(least, _)| least).sum();
     let mut free = body.iter_mut().filter(|part| part.width().1 != Some(part.width().0));
     match (free.next(), free.next()) {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use smol_str::{SmolStr, format_smolstr};
 
 use crate::regular::{Spelling, characters, item, literal};
-use crate::rules::builder::{Approximation, Builder, FidelityKind};
+use crate::rules::builder::{Builder, Fidelity, FidelityKind};
 use crate::rules::primitive::quoted;
 use crate::rules::rule::Rule;
 use crate::text::gbnf;
@@ -72,7 +72,7 @@ impl Escaped {
         for (name, escaped) in self.roots {
             let any = Rule::Reference(rules.share("char")).repeat(0, None);
             rules.fill(&escaped, any);
-            rules.note(Approximation {
+            rules.note(Fidelity {
                 schema: name.to_string(),
                 pointer: "#".to_owned(),
                 kind: FidelityKind::Widened,

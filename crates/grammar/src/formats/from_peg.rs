@@ -15,7 +15,7 @@ use crate::formats::automaton::Automaton;
 use crate::formats::escaped::Escaped;
 use crate::formats::nullable::{Nullable, may_be_string, written};
 use crate::formats::states::States;
-use crate::rules::builder::{Approximation, Builder, FidelityKind, Grammar};
+use crate::rules::builder::{Builder, Fidelity, FidelityKind, Grammar};
 use crate::rules::class::{class, string_character};
 use crate::rules::primitive::no_character;
 use crate::rules::rule::{Rule, distinct};
@@ -78,7 +78,7 @@ impl Builder {
         }
         self.spacing = before;
         if left == 0 {
-            self.note(Approximation {
+            self.note(Fidelity {
                 schema: String::new(),
                 pointer: "#".to_owned(),
                 kind: FidelityKind::Widened,
@@ -314,7 +314,7 @@ impl<'a> Lowering<'a> {
         let is_left_out =
             |key: &str| if all { !schema::SAY_NOTHING.contains(&key) } else { NOT_OF_PARTS.contains(&key) };
         for key in keywords.keys().filter(|key| is_left_out(key)) {
-            self.rules.note(Approximation {
+            self.rules.note(Fidelity {
                 schema: value.name.to_string(),
                 pointer: format!("#{}/{key}", value.schema.pointer),
                 kind: FidelityKind::Widened,
@@ -369,7 +369,7 @@ impl<'a> Lowering<'a> {
         match added {
             Ok(rule) => rule,
             Err(error) => {
-                self.rules.note(Approximation {
+                self.rules.note(Fidelity {
                     schema: name.to_string(),
                     pointer: format!("#{pointer}"),
                     kind: FidelityKind::Refused,
@@ -388,7 +388,7 @@ impl<'a> Lowering<'a> {
             Ok(rule) if text.contains('|') => rule.group(),
             Ok(rule) => rule,
             Err(error) => {
-                self.rules.note(Approximation {
+                self.rules.note(Fidelity {
                     schema: text.to_owned(),
                     pointer: "#".to_owned(),
                     kind: FidelityKind::Refused,
@@ -534,7 +534,7 @@ impl<'a> Lowering<'a> {
             let (least, most) = (required.len() as u64, all.len() as u64);
             return item(Rule::choice(all)).repeat(least, Some(most));
         }
-        self.rules.note(Approximation {
+        self.rules.note(Fidelity {
             schema: self.rule.to_string(),
             pointer: "#/required".to_owned(),
             kind: FidelityKind::Narrowed,

@@ -14,7 +14,7 @@ use serde_json::Value;
 use smol_str::SmolStr;
 
 use self::schema_to_rules::Lowering;
-use crate::rules::builder::{Approximation, Builder, clean};
+use crate::rules::builder::{Builder, Fidelity, clean};
 use chatparse_base::Result;
 use chatparse_base::limits;
 
@@ -33,7 +33,7 @@ pub(super) fn add(
     schema: &Value,
     root: &Value,
     empty: Empty,
-) -> Result<(SmolStr, Vec<Approximation>)> {
+) -> Result<(SmolStr, Vec<Fidelity>)> {
     let (graph, first) = resolve::resolve(schema, root, empty)?;
     let document = if graph.targets.is_empty() { 0 } else { document(builder, root) };
     let mut lowering = Lowering::new(builder, &graph, name, document);

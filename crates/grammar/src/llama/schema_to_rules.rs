@@ -8,7 +8,7 @@ use smol_str::{SmolStr, format_smolstr};
 use super::pattern::{self, Pattern};
 use super::schema_graph::{Count, Graph, Node, NodeId, Text};
 use super::{excluded_keys, number};
-use crate::rules::builder::{Approximation, Builder, FidelityKind, clean};
+use crate::rules::builder::{Builder, Fidelity, FidelityKind, clean};
 use crate::rules::json;
 use crate::rules::primitive::{self, blank as space, comma, quoted};
 use crate::rules::rule::{Pad, Rule};
@@ -34,7 +34,7 @@ pub(super) struct Lowering<'b, 'g, 'a> {
     waiting: VecDeque<(NodeId, SmolStr)>,
     steps: usize,
     noted: HashSet<(String, String)>,
-    pub notes: Vec<Approximation>,
+    pub notes: Vec<Fidelity>,
 }
 
 /// The result for a node.
@@ -429,7 +429,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         let pointer = if key.is_empty() { pointer } else { format!("{pointer}/{key}") };
         // A place may be written several times.
         if self.noted.insert((pointer.clone(), message.clone())) {
-            self.notes.push(Approximation { schema: self.schema.to_owned(), pointer, kind, message });
+            self.notes.push(Fidelity { schema: self.schema.to_owned(), pointer, kind, message });
         }
     }
 }

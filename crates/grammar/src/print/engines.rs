@@ -1,7 +1,7 @@
 //! Works what other engines do not know into a grammar's tree, the end of the prompt and the triggers, and prints it.
 
 use super::{Dialect, Printed, Start, derivative, lark, portable, tag, widened};
-use crate::rules::builder::Approximation;
+use crate::rules::builder::Fidelity;
 use crate::text::gbnf;
 use crate::text::tree::{Node, Tree};
 use crate::{Trigger, TriggerKind};
@@ -74,7 +74,7 @@ pub fn print_old_tag(format: &Arena, triggers: &[Trigger]) -> Result<Printed> {
 }
 
 /// The words that must not occur in the text in front of the grammar.
-fn words(tree: &Tree, triggers: &[Trigger], report: &mut Vec<Approximation>) -> Vec<String> {
+fn words(tree: &Tree, triggers: &[Trigger], report: &mut Vec<Fidelity>) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let (patterns, plain): (Vec<&Trigger>, _) = triggers.iter().partition(|it| it.kind == TriggerKind::Pattern);
     words.extend(plain.into_iter().map(|word| word.value.clone()));

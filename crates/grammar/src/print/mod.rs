@@ -25,7 +25,7 @@ pub use engines::print_old_tag;
 
 use crate::Trigger;
 use crate::matcher::{Matcher, Source};
-use crate::rules::builder::{Approximation, FidelityKind, Grammar};
+use crate::rules::builder::{Fidelity, FidelityKind, Grammar};
 use crate::text::gbnf;
 use crate::text::tree::{Node, Tree};
 use chatparse_base::chars::Chars;
@@ -75,7 +75,7 @@ pub struct Printed {
     /// The text; empty if nothing is constrained.
     pub text: String,
     /// What the dialect cannot express. For departures of the grammar from its schemas see [`Grammar::report`].
-    pub report: Vec<Approximation>,
+    pub report: Vec<Fidelity>,
 }
 
 /// Where the constrained part of an output begins.
@@ -186,8 +186,8 @@ impl Matcher {
     }
 }
 
-fn widened(message: String) -> Approximation {
-    Approximation { schema: String::new(), pointer: "#".to_owned(), kind: FidelityKind::Widened, message }
+fn widened(message: String) -> Fidelity {
+    Fidelity { schema: String::new(), pointer: "#".to_owned(), kind: FidelityKind::Widened, message }
 }
 
 /// Stands in for what this build leaves out.

@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 
 use super::derivative::derivative;
 use super::{Printed, portable, widened};
-use crate::rules::builder::Approximation;
+use crate::rules::builder::Fidelity;
 use crate::text::tree::Tree;
 use crate::{Trigger, TriggerKind};
 use chatparse_base::{Error, Result};
@@ -23,7 +23,7 @@ pub(super) fn grammar(tree: &Tree) -> Value {
 }
 
 /// Free text, or free text up to one of the words, then the grammar up to the end.
-pub(super) fn triggered(tree: &Tree, words: &[String], report: &mut Vec<Approximation>) -> Result<Value> {
+pub(super) fn triggered(tree: &Tree, words: &[String], report: &mut Vec<Fidelity>) -> Result<Value> {
     let mut tags = Vec::with_capacity(words.len());
     let mut triggers = Vec::with_capacity(words.len());
     for word in words {

@@ -20,13 +20,13 @@ pub struct Grammar {
     /// The rules as GBNF, one per line, sorted by name.
     pub text: String,
     /// Where the grammar departs from the schemas.
-    pub report: Vec<Approximation>,
+    pub report: Vec<Fidelity>,
 }
 
 impl Grammar {
     /// No grammar; `why`: what a request that may expect one is told.
     pub fn none(why: Option<&str>) -> Grammar {
-        let told = |why: &str| Approximation {
+        let told = |why: &str| Fidelity {
             schema: String::new(),
             pointer: "#".to_owned(),
             kind: FidelityKind::Widened,
@@ -39,7 +39,7 @@ impl Grammar {
 /// A place of a schema at which the grammar departs from it. At all other places the grammar is exact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Approximation {
+pub struct Fidelity {
     /// The rule or tool that the schema was added as; empty for a grammar's only schema.
     pub schema: String,
     /// The place inside the schema, as a JSON pointer after `#`.
@@ -85,7 +85,7 @@ pub struct Builder {
     numbered: HashMap<SmolStr, Numbered>,
     /// Names in the order in which they were added, for [`Builder::undo`].
     journal: Vec<SmolStr>,
-    report: Vec<Approximation>,
+    report: Vec<Fidelity>,
     /// The rules of references, by document and pointer.
     pub(crate) references: HashMap<(u64, String), SmolStr>,
     /// The number of documents that were too deep to be compared with others.
@@ -157,7 +157,7 @@ impl Builder {
     }
 
     /// Notes that the grammar departs from a schema.
-    pub fn note(&mut self, entry: Approximation) {
+    pub fn note(&mut self, entry: Fidelity) {
         self.report.push(entry);
     }
 

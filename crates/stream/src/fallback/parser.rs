@@ -462,7 +462,7 @@ impl FallbackParser {
         dialects::find(output, from, self.seen, |name| self.config.offers(name))
     }
 
-    /// Start anew behind what was read. Returns whether there is a program for that.
+    /// Begins anew behind what was read. Returns whether there is a program for that.
     fn begin(&mut self, scope: Scope, output: Parsed<'_>) -> bool {
         let covered = self.reader.covered();
         self.looked = covered;

@@ -15,7 +15,7 @@ use chatparse_message::{BareCalls, Dialects, Leniency, UnknownTools};
 use chatparse_peg::{Arena, Expr, ExprId, Found, Markers, TagId, incomplete_tail};
 use smol_str::SmolStr;
 
-/// Start the calls of a text that may be nothing else.
+/// Begins the calls of a text that may be nothing else.
 pub(super) const CANDIDATE: TagId = TagId(0x7FF);
 
 /// Where calls may be in a text, and what precedes it.

@@ -250,7 +250,7 @@ impl<'s> Pass<'s> {
         self.blocks.push(Block { name, captured, account, bytes: 0, after: around.after });
     }
 
-    /// Start or ends the count of a block whose tag, with the end `mark`, was just written.
+    /// Begins or ends the count of a block whose tag, with the end `mark`, was just written.
     fn finish(&mut self, kind: Kind, mark: &str) {
         match kind {
             Kind::Open(name) => self.open(name, Around::default(), mark),

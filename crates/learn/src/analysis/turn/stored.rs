@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{CallForm, CallPiece, Container, Edge, Encoding, Glue, Members, Nested, Reasoning, Slot, SlotKind};
 use super::{TurnFormat, ValueKind};
 
-const SPOTS: [(&str, SlotKind); 5] = [
+const SLOTS: [(&str, SlotKind); 5] = [
     ("Prompt", SlotKind::Prompt),
     ("Reasoning", SlotKind::Reasoning),
     ("Content", SlotKind::Content),
@@ -61,8 +61,8 @@ impl TurnFormat {
     pub fn from_json(value: &Value) -> Option<TurnFormat> {
         let reasoning = items(&value["reasoning"]);
         let edge = |edge: &Value| {
-            let spot = |at: usize| named(&SPOTS, text(&edge[at]));
-            Some(Edge { from: spot(0)?, glue: glue(&edge[1]), to: spot(2)? })
+            let slot = |at: usize| named(&SLOTS, text(&edge[at]));
+            Some(Edge { from: slot(0)?, glue: glue(&edge[1]), to: slot(2)? })
         };
         Some(TurnFormat {
             reasoning: (!reasoning.is_empty()).then(|| Reasoning {
