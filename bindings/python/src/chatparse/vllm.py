@@ -78,32 +78,32 @@ class Tokens:
         params = reader.begin(prompt)
         self.reader, self.closers, self.stream = reader, params.thinking_end_tags, begun(params)
         self.length, self.bytes = length, 0
-        # How many tokens have reasoning, and the end of the text.
-        self.count, self.tail = 0, ""
+        # How many tokens have reasoning, the end of the text, and the kind of the last delta.
+        self.count, self.tail, self.last = 0, "", DeltaKind.REASONING
 
     def feed(self, ids: Sequence[int]) -> int:
         """Goes on behind these; how many bytes they have."""
         size = 0
-        for id in ids:
-            text = self.reader.text([id])
-            thought = any(delta.kind == DeltaKind.REASONING for delta in self.stream.feed(text))
-            self.count += thought or self.stream.state()["part"] == "reasoning"
+        for text in (self.reader.text([id]) for id in ids):
+            if kinds := [delta.kind for delta in self.stream.feed(text)]:
+                self.last = kinds[-1]
+            # Text that may yet be a marker is in no delta. In a call the state would cost as much as its arguments.
+            held = not kinds and self.last == DeltaKind.REASONING and self.stream.state()["part"] == "reasoning"
+            self.count += held or DeltaKind.REASONING in kinds
             size, self.tail = size + len(text.encode()), (self.tail + text)[-256:]
         return size
 
     def certain(self, ids: Sequence[int], length: int) -> None:
-        self.bytes += self.feed(ids[self.length : length])
-        self.length = length
+        self.bytes, self.length = self.bytes + self.feed(ids[self.length : length]), length
         self.stream.checkpoint()
 
     def ended_behind(self, draft: Sequence[int]) -> bool:
         """Whether reasoning has ended behind what is certain and these."""
-        kept = self.count, self.tail
+        kept = self.count, self.tail, self.last
         self.feed(draft)
-        part = self.stream.state()["part"]
-        ended = part != "reasoning" and (part != "markup" or self.count > 0 or self.tail.endswith(self.closers))
+        ended = (part := self.stream.state()["part"]) != "reasoning" and (part != "markup" or self.count > 0 or self.tail.endswith(self.closers))
         self.stream.rollback(self.bytes)
-        self.count, self.tail = kept
+        self.count, self.tail, self.last = kept
         return ended
 
 
