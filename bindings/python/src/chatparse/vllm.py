@@ -45,10 +45,10 @@ class Reader:
         how = {"reasoning_format": "auto" if self.reasoning else "none", "chat_template_kwargs": self.kwargs, "tools": self.tools}
         return self.template.params_for(self.prompt, {"messages": [], **how, **options})
 
-    def begin(self, prompt: Sequence[int]) -> Params:
+    def begin(self, prompt: Sequence[int]) -> Reader:
         """Takes the prompt as vLLM has rendered it."""
         self.stream, self.prompt = None, self.text(prompt)
-        return self.params()
+        return self
 
     def feed(self, text: str, finished: bool = False) -> DeltaMessage | None:
         """Takes the next text, or the end; what vLLM sends for it, or nothing where that adds nothing."""
@@ -75,7 +75,7 @@ class Tokens:
     """An output as tokens, of which the last may be taken back: `length` of them are certain, counted from where the caller counts."""
 
     def __init__(self, reader: Reader, prompt: Sequence[int], length: int) -> None:
-        params = reader.begin(prompt)
+        params = reader.begin(prompt).params()
         self.reader, self.closers, self.stream = reader, params.thinking_end_tags, begun(params)
         self.length, self.bytes = length, 0
         # How many tokens have reasoning, the end of the text, and the kind of the last delta.
@@ -131,7 +131,7 @@ class ChatparseReasoningParser(ReasoningParser):  # type: ignore[misc]
         self.reader.begin(self.prompt)
 
     def is_reasoning_end(self, input_ids: Sequence[int]) -> bool:
-        params = Reader(self.model_tokenizer, self.kwargs).begin(list(input_ids))
+        params = Reader(self.model_tokenizer, self.kwargs).begin(input_ids).params()
         begins = params.generation_prompt.rfind(params.thinking_start_tag)
         return not params.supports_thinking or any(params.generation_prompt.rfind(end) > begins for end in params.thinking_end_tags)
 
