@@ -92,7 +92,7 @@ class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def fetched(requirement, folder, *options):
     """Where a distribution is unpacked; downloaded if it is not there."""
     place = os.path.join(folder, requirement.replace("==", "-"))
-    if not os.path.exists(place + ".complete"):
+    if not os.path.exists(place + ".unpacked"):
         os.makedirs(folder, exist_ok=True)
         name = requirement.split("==")[0]
         files = lambda: [file for file in glob.glob(os.path.join(folder, name + "-*")) if file.endswith((".gz", ".whl"))]
@@ -113,9 +113,11 @@ def fetched(requirement, folder, *options):
                     archive.extractall(place, [it for it in archive.namelist() if it.startswith("sglang/srt/")])
             else:
                 with tarfile.open(file) as archive:
-                    wanted = [it for it in archive.getmembers() if "/vllm/parser/" in it.name or "/rust/" in it.name]
+                    # The parsers of the Python package are for bindings/python/tests/test_vllm.py, too.
+                    parts = [f"/vllm/{part}/" for part in ("parser", "reasoning", "tool_parsers", "entrypoints", "utils")] + ["/rust/"]
+                    wanted = [it for it in archive.getmembers() if any(part in it.name for part in parts)]
                     archive.extractall(place, wanted, filter="data")
-        open(place + ".complete", "w").close()
+        open(place + ".unpacked", "w").close()
     inner = glob.glob(os.path.join(place, "vllm-*"))
     return inner[0] if inner else place
 
