@@ -24,6 +24,7 @@ static void handles(void) {
   chat_str text;
   size_t count;
   BAD(chat_template_report(NULL, CHAT_REPORT_CAPS, &text, &error));
+  BAD(chat_template_to_bytes(NULL, &text, &error));
   BAD(chat_template_reader(NULL, &text, &error));
   BAD(chat_template_proof(NULL, &count, &count, &error));
   BAD(chat_params_from_template(NULL, TEXT("{}"), &params, &error));
@@ -227,6 +228,8 @@ static void outputs_and_texts(void) {
   BAD(chat_template_builtin(TEXT("chatml"), NULL, &error));
   BAD(chat_template_builtin(NULL, 6, &template, &error));
   BAD(chat_template_new(NULL, 1, TEXT(""), TEXT(""), &template, &error));
+  BAD(chat_template_from_bytes(TEXT("a"), NULL, &error));
+  BAD(chat_template_from_bytes(NULL, 1, &template, &error));
   BAD(chat_template_with_options(TEXT("a"), TEXT("{}"), NULL, &error));
   BAD(chat_template_with_options(NULL, 1, TEXT("{}"), &template, &error));
   BAD(chat_template_with_options(TEXT("a"), NULL, 1, &template, &error));
@@ -238,6 +241,7 @@ static void outputs_and_texts(void) {
   BAD(chat_template_report(template, 0, &text, &error));
   BAD(chat_template_report(template, CHAT_REPORT_RESPONSE_TEMPLATE_SGLANG + 1, &text, &error));
   BAD(chat_log_set(NULL, NULL, 0, &error));
+  BAD(chat_template_to_bytes(template, NULL, &error));
   BAD(chat_template_reader(template, NULL, &error));
   size_t count = 7;
   BAD(chat_template_proof(template, NULL, &count, &error));

@@ -34,6 +34,29 @@ static void texts_are_copied(void) {
   chat_template_free(template);
 }
 
+static void stored(void) {
+  chat_template *template = NULL, *again = NULL;
+  chat_params *first = NULL, *second = NULL;
+  chat_str bytes, same;
+  OK(chat_template_builtin(TEXT("json-call"), &template, &error));
+  OK(chat_template_to_bytes(template, &bytes, &error));
+  OK(chat_template_to_bytes(template, &same, &error));
+  CHECK(bytes.data == same.data && bytes.len == same.len);
+  OK(chat_template_from_bytes(bytes.data, bytes.len, &again, &error));
+  OK(chat_params_from_template(template, TEXT(HI_REQUEST), &first, &error));
+  OK(chat_params_from_template(again, TEXT(HI_REQUEST), &second, &error));
+  CHECK(same_text(chat_params_prompt(first), chat_params_prompt(second)));
+  chat_params_free(first);
+  chat_params_free(second);
+  chat_template_free(again);
+
+  again = NULL;
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "damaged", chat_template_from_bytes(bytes.data, bytes.len - 1, &again, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "no stored template", chat_template_from_bytes(TEXT("{}"), &again, &error));
+  CHECK(again == NULL);
+  chat_template_free(template);
+}
+
 static void caps(void) {
   chat_template *template = NULL;
   chat_str first, second;
@@ -233,6 +256,7 @@ static void what_is_none(void) {
 int main(void) {
   source_is_told_as_used();
   texts_are_copied();
+  stored();
   caps();
   options();
   readers_and_proofs();

@@ -371,6 +371,24 @@ CHAT_MUST_USE chat_status chat_template_with_options(const char *source, size_t 
                                                      size_t options_len, chat_template **out, chat_error **error);
 
 /**
+ * Writes the template with what was learnt of it, for `chat_template_from_bytes` of the same library version, in any process: a
+ * server that starts with many models reads them instead of learning. The first call learns what was not needed yet, in some
+ * hundred renders; later ones return the same. The bytes live as long as the template. Keep the template's source, too: other
+ * versions refuse the bytes.
+ */
+CHAT_MUST_USE chat_status chat_template_to_bytes(const chat_template *template_, chat_str *out, chat_error **error);
+
+/**
+ * Makes a template from the bytes of `chat_template_to_bytes`. It is compiled when it first renders, and learns nothing but what
+ * requests with variables of their own need. The bytes may come from an untrusted source, as a template's source may.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for bytes of another library version, for damaged ones, and for others;
+ * `CHAT_STATUS_LIMIT` for too many.
+ */
+CHAT_MUST_USE chat_status chat_template_from_bytes(const char *data, size_t data_len, chat_template **out,
+                                                   chat_error **error);
+
+/**
  * Makes one of the library's own templates, by its name, e.g. `chatml`: for a model that has none.
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an unknown name; the message lists the known ones.

@@ -381,6 +381,10 @@ class Template : public detail::Handle<chat_template, chat_template_free> {
     return detail::object<Template>(
         chat_template_with_options, source.data(), source.size(), options.data(), options.size());
   }
+  // What to_bytes of the same library version wrote.
+  static Result<Template> from_bytes(std::string_view bytes) {
+    return detail::object<Template>(chat_template_from_bytes, bytes.data(), bytes.size());
+  }
   static Result<Template> builtin(std::string_view name) {
     return detail::object<Template>(chat_template_builtin, name.data(), name.size());
   }
@@ -394,6 +398,9 @@ class Template : public detail::Handle<chat_template, chat_template_free> {
 
   std::string_view source() const & noexcept { return detail::view(chat_template_source(get())); }
   std::string source() const && { return std::string(detail::view(chat_template_source(get()))); }
+  // The template with what was learnt of it. Other versions of the library refuse it.
+  Result<std::string_view> to_bytes() const & { return detail::text<std::string_view>(chat_template_to_bytes, get()); }
+  Result<std::string> to_bytes() const && { return detail::text<std::string>(chat_template_to_bytes, get()); }
   // JSON.
   Result<std::string_view> report(chat_report which) const & {
     return detail::text<std::string_view>(chat_template_report, get(), which);

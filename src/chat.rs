@@ -3,6 +3,7 @@
 mod config;
 mod notes;
 mod options;
+mod stored;
 
 use std::sync::{Arc, OnceLock};
 

@@ -426,7 +426,7 @@ pub(crate) struct AnalyzedTemplate {
     /// Uses only what the template shows.
     learn_only: bool,
     /// The turn of a response template.
-    response: Option<Response>,
+    pub response: Option<Response>,
     /// Why the response template of a file cannot be read.
     pub response_fault: Option<Error>,
     layout: OnceLock<Layout>,
@@ -436,13 +436,19 @@ pub(crate) struct AnalyzedTemplate {
 
 /// What a response template says of a turn.
 #[derive(Debug)]
-struct Response {
-    turn: TurnFormat,
+pub(crate) struct Response {
+    pub turn: TurnFormat,
     layout: Layout,
     /// Whether thoughts may stand behind other parts.
-    late_thoughts: bool,
+    pub late_thoughts: bool,
     /// Whether the caller handed it over: then it is used on a tie.
-    given: bool,
+    pub given: bool,
+}
+
+impl Response {
+    pub fn new(turn: TurnFormat, late_thoughts: bool, given: bool) -> Response {
+        Response { layout: Layout::of(&turn), turn, late_thoughts, given }
+    }
 }
 
 impl AnalyzedTemplate {
@@ -460,11 +466,16 @@ impl AnalyzedTemplate {
         }
     }
 
+    /// One that was learnt before, with thinking off and on. `ends`: all of them.
+    pub fn learnt(template: Template, ends: Vec<String>, learn_only: bool, turns: [TurnFormat; 2]) -> Self {
+        AnalyzedTemplate { ends, turns: turns.map(OnceLock::from), ..AnalyzedTemplate::new(template, &[], learn_only) }
+    }
+
     /// Adds a response template. `given`: the caller handed it over. One of a file with a template that cannot be read is left out.
     pub fn with_response(mut self, json: &Value, given: bool) -> Result<Self> {
         match ResponseTemplate::from_json(json).and_then(|read| Ok((read.turn()?, read.has_late_thoughts()))) {
             Ok((turn, late_thoughts)) => {
-                self.response = Some(Response { layout: Layout::of(&turn), turn, late_thoughts, given });
+                self.response = Some(Response::new(turn, late_thoughts, given));
             }
             Err(error) if given || self.template.source().trim().is_empty() => return Err(error),
             Err(error) => {
@@ -477,10 +488,8 @@ impl AnalyzedTemplate {
 
     /// The same template, to be learnt under these variables.
     pub fn under(&self, variables: Map<String, Value>) -> Self {
-        AnalyzedTemplate {
-            ends: self.ends.clone(),
-            ..AnalyzedTemplate::new(self.template.under(variables), &[], self.learn_only)
-        }
+        let template = self.template.under(variables);
+        AnalyzedTemplate { ends: self.ends.clone(), ..AnalyzedTemplate::new(template, &[], self.learn_only) }
     }
 
     pub fn ends(&self) -> &[String] {

@@ -8,7 +8,7 @@ use super::error::chat_error;
 use super::guard::{filled, guard};
 use super::ptr::{give, numbered, required};
 use super::status::chat_status;
-use super::text::{chat_str, utf8, view};
+use super::text::{bytes, chat_str, utf8, view, view_bytes};
 use crate::builtin;
 use crate::chat::{ChatTemplate, TemplateOptions};
 use crate::report::ReportKind;
@@ -21,11 +21,12 @@ use chatparse_learn::response::Engine;
 pub struct chat_template {
     pub(super) template: ChatTemplate,
     reports: [OnceLock<String>; REPORTS],
+    stored: OnceLock<Vec<u8>>,
 }
 
 impl chat_template {
     fn new(template: ChatTemplate) -> Self {
-        chat_template { template, reports: Default::default() }
+        chat_template { template, reports: Default::default(), stored: OnceLock::new() }
     }
 }
 
@@ -90,6 +91,40 @@ pub unsafe extern "C" fn chat_template_with_options(
             unsafe { [utf8(source, source_len, "source")?, utf8(options, options_len, "options")?] };
         let options = TemplateOptions::from_text(options)?;
         out.write(give(chat_template::new(ChatTemplate::with_options(source, &options)?)));
+        Ok(())
+    })
+}
+
+/// Writes the template with what was learnt of it, for `chat_template_from_bytes` of the same library version, in any process: a
+/// server that starts with many models reads them instead of learning. The first call learns what was not needed yet, in some
+/// hundred renders; later ones return the same. The bytes live as long as the template. Keep the template's source, too: other
+/// versions refuse the bytes.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_template_to_bytes(
+    template: Option<&chat_template>,
+    out: Option<&mut MaybeUninit<chat_str>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    filled(template, "template", out, error, |all| Ok(view_bytes(all.stored.get_or_init(|| all.template.to_bytes()))))
+}
+
+/// Makes a template from the bytes of `chat_template_to_bytes`. It is compiled when it first renders, and learns nothing but what
+/// requests with variables of their own need. The bytes may come from an untrusted source, as a template's source may.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for bytes of another library version, for damaged ones, and for others;
+/// `CHAT_STATUS_LIMIT` for too many.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_template_from_bytes(
+    data: *const c_char,
+    data_len: usize,
+    out: Option<&mut MaybeUninit<*mut chat_template>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let out = required(out, "out")?;
+        // SAFETY: the caller's bytes, by the contract.
+        let data = unsafe { bytes(data, data_len, "data") }?;
+        out.write(give(chat_template::new(ChatTemplate::from_bytes(data)?)));
         Ok(())
     })
 }

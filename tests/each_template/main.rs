@@ -25,6 +25,7 @@ mod roles;
 #[path = "../support/shown.rs"]
 mod shown;
 mod space;
+mod stored;
 mod thought;
 mod varied;
 mod written;
@@ -231,6 +232,11 @@ fn the_grammar_of_the_rest_takes_the_rest() {
 #[test]
 fn a_text_part_is_rendered_as_the_text() {
     each(parts::check);
+}
+
+#[test]
+fn a_stored_template_answers_as_the_one_that_learnt() {
+    each(stored::check);
 }
 
 #[test]

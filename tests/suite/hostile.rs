@@ -2,6 +2,7 @@
 //! hang. What templates can do is in `template.rs`, and what is large in `properties/bounded`; here is all that a request and a model can.
 
 use chatparse::{ChatTemplate, ErrorKind, Params, Request, Status, Stream};
+use serde_json::{Value, json};
 
 const TOOL: &str = r#"{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {"x": {"type": "string"}}}}}"#;
 
@@ -218,4 +219,61 @@ fn no_arguments_may_be_null() {
     let output = b"<tool_call>\n{\"name\": \"f\", \"arguments\": null}\n</tool_call>";
     let (message, status) = params("json-call").parser.parse(output, false, false).unwrap();
     assert_eq!((&*message.tool_calls[0].arguments, status), ("{}", Status::Complete));
+}
+
+/// The bytes of a stored template, as whoever knows how they are summed up can write them.
+fn stored(body: &Value) -> Vec<u8> {
+    let body = body.to_string();
+    let add = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let sum = body.bytes().fold(0xcbf2_9ce4_8422_2325, add);
+    format!("chatparse template {} {sum:016x}\n{body}", env!("CARGO_PKG_VERSION")).into_bytes()
+}
+
+/// All places of a value, as pointers.
+fn places(value: &Value, at: &str, all: &mut Vec<String>) {
+    all.push(at.to_owned());
+    match value {
+        Value::Array(items) => (0..items.len()).for_each(|index| places(&items[index], &format!("{at}/{index}"), all)),
+        Value::Object(fields) => fields.iter().for_each(|(name, field)| places(field, &format!("{at}/{name}"), all)),
+        _ => {}
+    }
+}
+
+#[test]
+fn stored_templates_that_were_changed_are_refused_or_used() {
+    let template = ChatTemplate::builtin("tag-arguments").unwrap();
+    let bytes = template.to_bytes();
+    let refused = |bytes: &[u8], why: &str| {
+        let error = ChatTemplate::from_bytes(bytes).unwrap_err();
+        assert!(error.kind() == ErrorKind::InvalidArgument && error.message().contains(why), "{error}");
+    };
+    for at in 0..bytes.len() {
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 1;
+        refused(&bytes, "");
+    }
+    refused(&bytes[..bytes.len() - 1], "damaged");
+    refused(b"chatparse template 0.0.1 0", "another version");
+    let text = std::str::from_utf8(&bytes).unwrap();
+    let body: Value = serde_json::from_str(text.split_once('\n').unwrap().1).unwrap();
+    assert_eq!(stored(&body), bytes);
+    let tool = json!({"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {"a": {}}}}});
+    let request = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": [tool]});
+    let request = Request::from_json(&request).unwrap();
+    let (mut all, mut used) = (Vec::new(), 0);
+    places(&body, "", &mut all);
+    let many = |value: Value| Value::from(vec![value; 65]);
+    let values =
+        [json!(null), json!(true), json!(-1), json!(""), json!("\u{e004}{% x"), json!([]), json!({}), many(json!([]))];
+    for at in &all {
+        for value in values.iter().cloned().chain([many(body.pointer(at).unwrap().clone())]) {
+            let mut body = body.clone();
+            *body.pointer_mut(at).unwrap() = value;
+            let Ok(template) = ChatTemplate::from_bytes(&stored(&body)) else { continue };
+            used += 1;
+            let Ok(params) = template.params(&request) else { continue };
+            let _ = params.parser.read(b"<think>a</think><tool_call>f", true, false);
+        }
+    }
+    assert!(used > 100, "{used}");
 }

@@ -741,54 +741,13 @@ fn dialect_of(name: &str) -> Option<Value> {
         turn.before_calls().all(|glue| !glue.marker_spans().is_empty()) || turn.marker_behind_names().is_some();
     // The parts of its headers are in any order: a row of its own.
     let harmony = turn.edges.iter().any(|edge| edge.glue.head().contains("<|channel|>"));
-    (!usual && !harmony && marked && !turn.calls.is_empty()).then(|| stored(name, &turn))
-}
-
-/// The turn as `TurnFormat::from_json` reads it.
-fn stored(name: &str, turn: &turn::TurnFormat) -> Value {
-    let slots = |slots: &[(turn::ValueKind, turn::Slot)]| {
-        let alike = slots.chunk_by(|(_, one), (_, next)| one == next).map(|all| {
-            let kinds: Vec<String> = all.iter().map(|(kind, _)| format!("{kind:?}")).collect();
-            let turn::Slot { before, open, close, encoding } = &all[0].1;
-            json!([kinds.join(" "), before.stored(), open.stored(), close.stored(), format!("{encoding:?}")])
-        });
-        alike.collect::<Value>()
-    };
-    let container = |all: &turn::Container| {
-        let [open, each, next, close] = [&all.open, &all.each, &all.next, &all.close].map(turn::Glue::stored);
-        json!({"open": open, "each": each, "next": next, "close": close, "slots": slots(&all.slots)})
-    };
-    let piece = |piece: &turn::CallPiece| match piece {
-        turn::CallPiece::Glue(glue) => json!([glue.stored()]),
-        turn::CallPiece::NamedId { before, behind } => json!([before.stored(), behind.stored()]),
-        turn::CallPiece::Members(all) => {
-            let mut members =
-                json!({"first": all.first.stored(), "next": all.next.stored(), "slots": slots(&all.slots)});
-            for (key, nested) in [("array", &all.nested.array), ("object", &all.nested.object)] {
-                nested.iter().for_each(|all| members[key] = container(all));
-            }
-            members
-        }
-        turn::CallPiece::Name => json!("Name"),
-        turn::CallPiece::Id => json!("Id"),
-        turn::CallPiece::Arguments { quoted } => json!(if *quoted { "QuotedArguments" } else { "Arguments" }),
-    };
-    let call =
-        |form: &turn::CallForm| form.pieces.iter().map(piece).chain([json!([form.close.stored()])]).collect::<Value>();
-    let edge = |edge: &turn::Edge| json!([format!("{:?}", edge.from), edge.glue.stored(), format!("{:?}", edge.to)]);
-    let reasoning = turn.reasoning.as_ref();
-    let row = json!({
-        "name": name,
-        "reasoning": reasoning.map(|all| json!([all.start, all.open.stored(), all.close.stored()])),
-        "edges": turn.edges.iter().map(edge).collect::<Value>(),
-        "calls": turn.calls.iter().map(call).collect::<Value>(),
-        "end": turn.end.stored(),
-        "single_quotes": turn.single_quotes,
-        "raw_lines": turn.raw_lines,
-    });
-    let read = turn::TurnFormat::from_json(&row).unwrap();
-    assert_eq!((&read.edges, &read.calls), (&turn.edges, &turn.calls), "{name}");
-    row
+    (!usual && !harmony && marked && !turn.calls.is_empty()).then(|| {
+        (turn.opening, turn.delimiters, turn.stops) = Default::default();
+        turn.spacing = Default::default();
+        let mut row = turn.to_stored();
+        row["name"] = json!(name);
+        row
+    })
 }
 
 #[test]

@@ -1,6 +1,7 @@
 """Templates, params, segments, grammars, and errors."""
 
 import json
+import pickle
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,6 +46,16 @@ def test_views_of_the_whole():
     assert params.prompt.endswith(params.generation_prompt) and params.generation_prompt
     assert template.params(json.dumps(HI)).prompt == template.params(json.dumps(HI).encode()).prompt == params.prompt
     assert re.match(r"0\.1\.", chatparse.version()) and chatparse.__version__ == chatparse.version()
+
+
+def test_a_template_as_bytes(template):
+    stored = template.to_bytes()
+    for again in (Template.from_bytes(stored), pickle.loads(pickle.dumps(template))):
+        assert (again.source, again.reader, again.to_bytes()) == (template.source, template.reader, stored)
+        assert again.params(REQUEST).to_dict() == template.params(REQUEST).to_dict()
+    for wrong in (b"", stored[:-1], template.source.encode()):
+        with pytest.raises(InvalidArgumentError):
+            Template.from_bytes(wrong)
 
 
 def test_what_is_printed_says_what_it_is(template):

@@ -48,6 +48,12 @@ pub const LEARNING_WORK: u64 = 500_000_000;
 /// Maximum length of a turn that is learnt from, in bytes. Templates write a few hundred for the probes.
 pub const TURN_BYTES: usize = 64 << 10;
 
+/// Maximum number of a kind of parts of a stored turn. Those of templates have up to ten.
+pub const STORED_PARTS: usize = 64;
+
+/// Maximum length of a stored template, in bytes. Those of templates have up to 55 KB.
+pub const STORED_BYTES: usize = 2 << 20;
+
 /// Maximum length of an expression in a response template, or of the texts in its place, in bytes. Known ones have up to 500.
 pub const RESPONSE_PATTERN_BYTES: usize = 8 << 10;
 

@@ -150,6 +150,8 @@ pub(crate) struct Engine {
     pub(crate) openings: Arc<Openings>,
     /// What renders of probes may use; `None` for other renders.
     learning: Option<Arc<Learning>>,
+    /// Why there is no template to render.
+    pub(crate) fault: Option<Error>,
 }
 
 /// The work that is left for the renders of probes, all together.
@@ -160,12 +162,17 @@ struct Learning {
 }
 
 impl Engine {
+    /// An engine whose renders fail.
+    pub(crate) fn failing(fault: Error) -> Engine {
+        Engine { env: empty(), openings: Arc::default(), learning: None, fault: Some(fault) }
+    }
+
     /// This engine with the limits for short probes. `over` belongs to the template.
     pub(crate) fn for_probes(&self, over: &Arc<AtomicBool>) -> Engine {
         let mut env = self.env.clone();
         env.set_fuel(Some(PROBE_FUEL));
         let learning = Learning { left: AtomicU64::new(LEARNING_WORK), over: Arc::clone(over) };
-        Engine { env, openings: Arc::clone(&self.openings), learning: Some(Arc::new(learning)) }
+        Engine { env, learning: Some(Arc::new(learning)), ..self.clone() }
     }
 
     /// Turns on labels for blocks.
@@ -202,6 +209,9 @@ impl Engine {
     }
 
     fn write(&self, context: Value, mut prompt: Prompt) -> Result<String> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
         let max_work = self.learning.as_ref().map_or(Ok(RENDER_WORK), |learning| learning.next())?;
         let meter = Meter::start(max_work);
         let rendered = self.run(context, &mut prompt, &meter);
@@ -296,7 +306,7 @@ pub(crate) fn compile(rewritten: Rewritten, source: &str) -> Result<Engine> {
         return Err(error);
     }
     env.add_global(ORIGIN, Value::from_object(origin));
-    Ok(Engine { env, openings: Arc::default(), learning: None })
+    Ok(Engine { env, openings: Arc::default(), learning: None, fault: None })
 }
 
 /// The engine without a template. Each template has its own, because a shared static one would look like a leak to hosts.

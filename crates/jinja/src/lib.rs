@@ -45,7 +45,7 @@ use chatparse_message::text_part;
 pub use chatparse_base::{Error, ErrorKind, Result};
 use env::Engine;
 pub use probe::caps::ROLES;
-use probe::caps::{self, Form};
+use probe::findings::Findings;
 pub use probe::labels::{Edge, Label, Labels, VALUES};
 pub use probe::marks::Marks;
 use request::context::{self, EFFORT};
@@ -53,10 +53,10 @@ pub use request::continued::{cut, whole};
 pub use request::messages::Messages;
 pub use request::offered::offered;
 pub use request::plain::plain;
+use request::prepare;
 pub use request::prepare::{Prepared, ReasoningIn, prepare, resolve};
 pub use request::roles::{Fit, Fitted, is_system};
 pub use request::tools::Tools;
-use request::{media, offered, prepare};
 pub use source::texts::{SourceParts, SourceText, place};
 use source::{macros, rewrite};
 
@@ -154,24 +154,16 @@ pub struct Conversation {
 /// What an id with the name and the number of its call has in front of them, as models write it.
 pub const NAMED_ID: [&str; 2] = ["functions.", ":"];
 
-/// A compiled template, its special tokens and its caps. Immutable; threads may share it.
+/// A template, its special tokens, and what trials show of it. Immutable; threads may share it.
 #[derive(Clone)]
 pub struct Template {
-    source: String,
+    own: Arc<Source>,
+    /// The source without the patches for known faults, and with macros that do not see their callers' variables.
+    unpatched: Option<Arc<Source>>,
     bos: String,
     eos: String,
-    engine: Engine,
-    /// The source without the patches for known faults, and with macros that do not see their callers' variables.
-    unpatched: Option<Arc<Unpatched>>,
     ways: prepare::Ways,
-    caps: OnceLock<Caps>,
-    shows_any_arguments: OnceLock<bool>,
-    named_by_id: OnceLock<bool>,
-    reasoning_in: OnceLock<ReasoningIn>,
-    /// How the content of each role may be given.
-    forms: [OnceLock<Form>; caps::ROLES.len()],
-    media: OnceLock<media::Shown>,
-    namespaces: OnceLock<String>,
+    findings: Findings,
     trials: OnceLock<Engine>,
     /// A probe reached a limit.
     over: Arc<AtomicBool>,
@@ -183,20 +175,33 @@ pub struct Template {
     words: OnceLock<Arc<HashSet<String>>>,
 }
 
-/// The engine for a source. `callers`: the variables that macros may read of their callers.
-fn compiled(source: &str, callers: &[&str]) -> Result<Engine> {
-    env::compile(rewrite::rewrite(source, callers)?, source)
+/// A text, and what renders it: compiled on first use.
+struct Source {
+    text: String,
+    /// The variables that macros may read of their callers.
+    callers: Vec<String>,
+    engine: OnceLock<Engine>,
 }
 
-/// The source without its patches, with Jinja's scopes, compiled on first use.
-struct Unpatched {
-    source: String,
-    engine: OnceLock<Result<Engine>>,
-}
+impl Source {
+    fn new(text: String, callers: &[&str]) -> Arc<Source> {
+        Arc::new(Source {
+            text,
+            callers: callers.iter().map(|&name| name.to_owned()).collect(),
+            engine: OnceLock::new(),
+        })
+    }
 
-impl Unpatched {
-    fn engine(&self) -> &Result<Engine> {
-        self.engine.get_or_init(|| stack::deep(|| compiled(&self.source, &[])))
+    /// The same, rendered by another engine.
+    fn by(&self, engine: Engine) -> Arc<Source> {
+        Arc::new(Source { text: self.text.clone(), callers: Vec::new(), engine: engine.into() })
+    }
+
+    /// Recurses as deeply as the text nests.
+    fn engine(&self) -> &Engine {
+        let callers = || self.callers.iter().map(String::as_str).collect::<Vec<_>>();
+        let compile = || env::compile(rewrite::rewrite(&self.text, &callers())?, &self.text);
+        self.engine.get_or_init(|| stack::deep(compile).unwrap_or_else(Engine::failing))
     }
 }
 
@@ -207,38 +212,39 @@ impl Template {
     /// [`ErrorKind::Limit`] where the source is too long, [`ErrorKind::Template`] with the line where it does not
     /// parse.
     pub fn new(source: &str, bos: &str, eos: &str) -> Result<Template> {
+        let template = Template::uncompiled(source, bos, eos, Findings::default())?;
+        template.own.engine().fault.clone().map_or(Ok(template), Err)
+    }
+
+    /// A template that was stored: with what is known of it, and compiled when it first renders, which fails where it does not parse.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`] where the source is too long, [`ErrorKind::InvalidArgument`] where `findings` are not those of
+    /// [`Template::findings`].
+    pub fn stored(source: &str, bos: &str, eos: &str, findings: &Value) -> Result<Template> {
+        Template::uncompiled(source, bos, eos, Findings::from_json(findings)?)
+    }
+
+    fn uncompiled(source: &str, bos: &str, eos: &str, findings: Findings) -> Result<Template> {
         if source.len() > TEMPLATE_BYTES {
             return Err(Error::new(
                 ErrorKind::Limit,
                 format!("the template has {} bytes, more than {TEMPLATE_BYTES}", source.len()),
             ));
         }
-        stack::deep(|| Template::compile(source, bos, eos))
-    }
-
-    /// As [`Template::new`]; recurses as deeply as the source nests.
-    fn compile(source: &str, bos: &str, eos: &str) -> Result<Template> {
         let whole = rewrite::normalize(source);
-        let source = rewrite::patched(&whole);
+        let patched = rewrite::patched(&whole);
         let callers = macros::callers(&whole);
-        let engine = compiled(source.as_deref().unwrap_or(&whole), &callers)?;
-        let differs = source.is_some() || !callers.is_empty();
-        let unpatched = differs.then(|| Arc::new(Unpatched { source: whole.clone(), engine: OnceLock::new() }));
-        let source = source.unwrap_or(whole);
+        let differs = patched.is_some() || !callers.is_empty();
+        let unpatched = differs.then(|| Source::new(whole.clone(), &[]));
+        let own = Source::new(patched.unwrap_or_else(|| whole.clone()), &callers);
         Ok(Template {
-            ways: prepare::Ways::of(&source),
-            source,
+            ways: prepare::Ways::of(&own.text),
+            own,
+            unpatched,
             bos: bos.to_owned(),
             eos: eos.to_owned(),
-            engine,
-            unpatched,
-            caps: OnceLock::new(),
-            shows_any_arguments: OnceLock::new(),
-            named_by_id: OnceLock::new(),
-            reasoning_in: OnceLock::new(),
-            forms: Default::default(),
-            media: OnceLock::new(),
-            namespaces: OnceLock::new(),
+            findings,
             trials: OnceLock::new(),
             over: Arc::default(),
             labels: None,
@@ -250,9 +256,7 @@ impl Template {
     /// The same template with the limits for short probes, for each and for all of them. After a probe that reaches a limit,
     /// all others fail.
     pub fn probing(&self) -> Template {
-        let mut probing = self.clone();
-        probing.engine = self.engine.for_probes(&self.over);
-        probing
+        Template { own: self.own.by(self.own.engine().for_probes(&self.over)), ..self.clone() }
     }
 
     /// The same template, learnt under these variables.
@@ -276,7 +280,7 @@ impl Template {
     /// Whether the source has this name or number.
     pub fn has_word(&self, word: &str) -> bool {
         let words = self.words.get_or_init(|| {
-            let words = self.source.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let words = self.own.text.split(|c: char| !c.is_alphanumeric() && c != '_');
             Arc::new(words.map(str::to_owned).collect())
         });
         words.contains(word)
@@ -284,36 +288,33 @@ impl Template {
 
     /// Whether the source has this text in quotes.
     pub fn has_literal(&self, text: &str) -> bool {
-        ['\'', '"'].iter().any(|quote| self.source.contains(&format!("{quote}{text}{quote}")))
+        ['\'', '"'].iter().any(|quote| self.own.text.contains(&format!("{quote}{text}{quote}")))
     }
 
     /// The same template for conversations with labels in their texts.
     pub fn labelled(&self, labels: Labels) -> Template {
-        let show = |engine: &Engine| {
-            let mut engine = engine.clone();
+        let show = |source: &Arc<Source>| {
+            let mut engine = source.engine().clone();
             engine.show_labels(&labels);
-            engine
+            source.by(engine)
         };
-        let unpatched = self.unpatched.as_ref().map(|unpatched| {
-            let engine = unpatched.engine().as_ref().map(show).map_err(Error::clone).into();
-            Arc::new(Unpatched { source: unpatched.source.clone(), engine })
-        });
-        Template { engine: show(&self.engine), unpatched, labels: Some(labels), ..self.clone() }
+        let (own, unpatched) = (show(&self.own), self.unpatched.as_ref().map(show));
+        Template { own, unpatched, labels: Some(labels), ..self.clone() }
     }
 
     /// The template's text: with line feeds only, without the last one, and with the patches for known faults.
     pub fn source(&self) -> &str {
-        &self.source
+        &self.own.text
     }
 
     /// The template's text without those patches: what its author wrote.
     pub fn written(&self) -> &str {
-        self.unpatched.as_ref().map_or(&self.source, |unpatched| &unpatched.source)
+        &self.unpatched.as_ref().unwrap_or(&self.own).text
     }
 
     /// Whether the source names `enable_thinking`.
     pub fn knows_thinking_switch(&self) -> bool {
-        self.source.contains("enable_thinking")
+        self.own.text.contains("enable_thinking")
     }
 
     /// The text of the token that begins a prompt.
@@ -324,54 +325,6 @@ impl Template {
     /// The text of the token that ends a turn.
     pub fn eos(&self) -> &str {
         &self.eos
-    }
-
-    /// The engine for the renders that find out what the template takes.
-    fn trials(&self) -> &Engine {
-        self.trials.get_or_init(|| self.engine.for_probes(&self.over))
-    }
-
-    /// The template's capabilities. The first call determines them, with a few renders.
-    pub fn caps(&self) -> &Caps {
-        self.caps.get_or_init(|| caps::find(self.trials(), &self.source))
-    }
-
-    /// Whether arguments of calls that are not JSON are rendered.
-    fn shows_any_arguments(&self) -> bool {
-        *self.shows_any_arguments.get_or_init(|| caps::shows_any_arguments(self.trials(), self.caps()))
-    }
-
-    /// The id of a call of our own, of the form that the model's have. Where a template writes a call's id and not its name, the
-    /// id has the name and the number of the call.
-    pub fn call_id(&self, plain: &str, name: &str, index: usize) -> String {
-        let named = self.named_by_id.get_or_init(|| caps::named_by_id(self.trials(), self.caps()));
-        if *named { format!("{}{name}{}{index}", NAMED_ID[0], NAMED_ID[1]) } else { plain.to_owned() }
-    }
-
-    /// The text that the template writes for media.
-    fn media(&self) -> &media::Shown {
-        self.media.get_or_init(|| media::shown(self.trials()))
-    }
-
-    /// What the template writes between the namespace of a tool and its name.
-    fn behind_namespaces(&self) -> &str {
-        self.namespaces.get_or_init(|| {
-            let prompt = |message: &Value| caps::prompt_with(self.trials(), message);
-            offered::behind_namespaces(&self.source, self.caps(), prompt)
-        })
-    }
-
-    /// Where the template reads reasoning.
-    pub fn reasoning_in(&self) -> ReasoningIn {
-        *self
-            .reasoning_in
-            .get_or_init(|| ReasoningIn::of(&self.source, |message| caps::prompt_with(self.trials(), message)))
-    }
-
-    /// How the content of this role may be given.
-    fn form(&self, role: &str) -> Form {
-        let known = caps::ROLES.iter().zip(&self.forms).find(|(known, _)| **known == role);
-        known.map_or(Form::Unknown, |(_, form)| *form.get_or_init(|| Form::of(self.trials(), role, self.caps())))
     }
 
     /// Renders a conversation.
@@ -385,17 +338,14 @@ impl Template {
 
     /// The same, with how much of the prompt does not depend on whether it opens a turn; `None`: nothing does.
     fn rendered(&self, conversation: &Conversation) -> Result<(String, Option<usize>)> {
-        self.engine(conversation)?.render(|| {
+        self.engine(conversation).render(|| {
             let context = context::conversation(conversation, &self.bos, &self.eos, self.labels.as_ref());
             context.map_err(|error| Error::invalid(format!("the conversation: {error}")))
         })
     }
 
-    fn engine(&self, conversation: &Conversation) -> Result<&Engine> {
-        match &self.unpatched {
-            Some(unpatched) if conversation.plain => unpatched.engine().as_ref().map_err(Clone::clone),
-            _ => Ok(&self.engine),
-        }
+    fn engine(&self, conversation: &Conversation) -> &Engine {
+        self.unpatched.as_ref().filter(|_| conversation.plain).unwrap_or(&self.own).engine()
     }
 
     /// Renders a conversation, and returns the prompt and the generation prompt: the end of the render with it, after the
@@ -408,7 +358,7 @@ impl Template {
         let Some(end) = same.and_then(|same| prompt.get(same..)) else { return Ok((prompt, String::new())) };
         let asks = conversation.add_generation_prompt;
         // A variable of the request may be what the other prompt has.
-        let openings = &self.engine(conversation)?.openings;
+        let openings = &self.engine(conversation).openings;
         let openings = Some(openings).filter(|_| asks && !conversation.extra.contains_key(context::ASKS));
         if let Some(shared) = openings.and_then(|openings| openings.get(conversation.plain, end)) {
             let opening = end[shared..].to_owned();
@@ -436,6 +386,6 @@ pub fn system_clock() -> Option<i64> {
 
 impl fmt::Debug for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Template").field("source", &self.source).finish_non_exhaustive()
+        f.debug_struct("Template").field("source", &self.own.text).finish_non_exhaustive()
     }
 }

@@ -75,9 +75,9 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
     ("minimax-m3", "[</", ">"),
     // Other attributes; also where the format is left for a call of this kind.
     ("", "parameter name=\"", ">"),
-    ("kimi-k3", "<|open|>call tool=\"", "<"),
-    ("kimi-k3", "<|open|>argument key=\"", "<"),
-    ("kimi-k3", "<|open|>json", "<"),
+    ("", "<|open|>call tool=\"", "<"),
+    ("", "<|open|>argument key=\"", "<"),
+    ("", "<|open|>json", "<"),
 ];
 
 /// Whether what comes behind `before` is left out.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import _native
@@ -54,6 +54,19 @@ class Template(_native.Template):
     def builtin(cls, name: str) -> Template:
         """A template that the library brings along, such as `chatml`; `builtin_names()` lists them."""
         return cls.from_builtin(name)
+
+    @classmethod
+    def from_bytes(cls, stored: bytes) -> Template:
+        """Reads `to_bytes` of the same version of the library. Nothing is learnt anew."""
+        return cls.load(stored)
+
+    def to_bytes(self) -> bytes:
+        """The template with what was learnt of it: a server that starts with many models reads them instead of learning. Other versions
+        refuse the bytes, so keep the source, too."""
+        return self.store()
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Template], tuple[bytes]]:
+        return type(self).from_bytes, (self.to_bytes(),)
 
     @classmethod
     def from_tokenizer(cls, tokenizer: Any, **options: Any) -> Template:

@@ -29,6 +29,26 @@ static PyObject *template_from_builtin(PyObject *type, PyObject *arguments) {
   return wrap(type, status, error, made);
 }
 
+static PyObject *template_load(PyObject *type, PyObject *arguments) {
+  const char *data;
+  Py_ssize_t len;
+  if (!PyArg_ParseTuple(arguments, "y#", &data, &len)) return NULL;
+  chat_template *made = NULL;
+  chat_error *error = NULL;
+  chat_status status;
+  UNLOCKED(chat_template_from_bytes(data, (size_t)len, &made, &error));
+  return wrap(type, status, error, made);
+}
+
+static PyObject *template_store(PyObject *self, PyObject *none) {
+  (void)none;
+  chat_str bytes;
+  chat_error *error = NULL;
+  chat_status status;
+  UNLOCKED(chat_template_to_bytes(HANDLE(self), &bytes, &error));
+  return status == CHAT_STATUS_OK ? PyBytes_FromStringAndSize(bytes.data, (Py_ssize_t)bytes.len) : fail(status, error);
+}
+
 static PyObject *builtin_name(PyObject *module, size_t index) {
   (void)module;
   return str_of(chat_template_builtin_name(index));
@@ -52,6 +72,8 @@ static PyObject *template_report(PyObject *self, PyObject *arguments) {
 static PyMethodDef template_methods[] = {
   MAKES(template, compile),
   MAKES(template, from_builtin),
+  MAKES(template, load),
+  NO_ARGUMENTS(template, store),
   {"builtin_names", template_builtin_names, METH_NOARGS | METH_STATIC, NULL},
   {"get_source", template_source, METH_NOARGS, NULL},
   {"get_reader", template_reader, METH_NOARGS, NULL},

@@ -61,7 +61,7 @@ const TOOL_NAME: &str = "/tools/0/function/name";
 const VARIABLES: [&str; 2] = ["/reasoning_effort", "/reasoning_strength"];
 
 /// The levels of effort, from the lowest.
-const LEVELS: [&str; 6] = ["minimal", "low", "medium", "high", "xhigh", "max"];
+pub(super) const LEVELS: [&str; 6] = ["minimal", "low", "medium", "high", "xhigh", "max"];
 
 /// All paths that trials trace.
 const WATCHED: &[&str] = &[CONTENT, CALLS, SECOND_CALL, ARGUMENT, TOOL_NAME, VARIABLES[0], VARIABLES[1]];

@@ -70,7 +70,7 @@ static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
         row(IN_TAGS, Rows::Held, &["{"], Calls::Built(bare_json)),
     ];
     let learnt: Vec<Value> = serde_json::from_str(include_str!("dialects.json")).unwrap_or_default();
-    let turn = |row: &Value| Some((row["name"].as_str()?.to_owned(), TurnFormat::from_json(row)?));
+    let turn = |row: &Value| Some((row["name"].as_str()?.to_owned(), TurnFormat::from_stored(row)?));
     let mut learnt: Vec<(String, TurnFormat)> = learnt.iter().filter_map(turn).collect();
     // Who writes arguments one by one may write them as one object, but not the other way round.
     chatparse_base::sort::by_key(&mut learnt, |(_, turn)| {

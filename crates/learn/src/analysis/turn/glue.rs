@@ -192,14 +192,14 @@ impl Glue {
         self.0.strip_suffix(&*suffix.0).map(|rest| Glue(rest.into()))
     }
 
-    /// The glue without its first bytes, which must be literal text.
+    /// The glue without its first bytes, which must be literal text: where a stored turn has a placeholder there, nothing.
     pub fn without_start(&self, bytes: usize) -> Glue {
-        Glue(self.0[bytes..].into())
+        Glue(self.0.get(bytes..).unwrap_or_default().into())
     }
 
-    /// Its first bytes, which must be literal text.
+    /// Its first bytes, under the same condition.
     pub fn up_to(&self, bytes: usize) -> Glue {
-        Glue(self.0[..bytes].into())
+        Glue(self.0.get(..bytes).unwrap_or_default().into())
     }
 
     /// What is in front of the tool's name, behind any word, and what is behind the name, if it is repeated here.

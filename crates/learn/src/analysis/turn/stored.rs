@@ -1,4 +1,4 @@
-//! Turns as JSON: what their calls need. A part that has glue only is an array, so that a table of turns stays small.
+//! Turns as JSON. A part that has glue only is an array, and what is as in most turns is left out, so that a table of turns stays small.
 //!
 //! ```json
 //! {"reasoning": ["<think>", "<think>", "</think>"], "edges": [["Prompt", "<call>", "Call"]], "end": "<end>",
@@ -7,10 +7,12 @@
 //! A piece of a call is a word; an array with glue, of an id with a name the two around that; or an object of members. The last one
 //! is what closes the call.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::{CallForm, CallPiece, Container, Edge, Encoding, Glue, Members, Nested, Reasoning, Slot, SlotKind};
-use super::{TurnFormat, ValueKind};
+use super::{CallForm, CallPiece, Container, Delimiters, Edge, Encoding, Glue, Members, Nested, Reasoning, Slot};
+use super::{SlotKind, TurnFormat, ValueKind};
+use chatparse_base::limits::STORED_PARTS;
+use chatparse_peg::Spacing;
 
 const SLOTS: [(&str, SlotKind); 5] = [
     ("Prompt", SlotKind::Prompt),
@@ -44,6 +46,10 @@ fn named<T: Clone>(all: &[(&str, T)], name: &str) -> Option<T> {
     all.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
 }
 
+fn name_of<T: PartialEq>(all: &[(&'static str, T)], value: &T) -> &'static str {
+    all.iter().find(|(_, known)| known == value).map_or("", |(name, _)| name)
+}
+
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
@@ -56,33 +62,123 @@ fn items(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
+/// Each item read; `None` where one cannot be, or where there are more than any template shows.
+fn read<T>(value: &Value, item: impl Fn(&Value) -> Option<T>) -> Option<Vec<T>> {
+    let items = Some(items(value)).filter(|items| items.len() <= STORED_PARTS)?;
+    items.iter().map(item).collect()
+}
+
+fn texts<const N: usize>(glues: [&Glue; N]) -> [&str; N] {
+    glues.map(Glue::stored)
+}
+
 impl TurnFormat {
+    /// All of it, for [`TurnFormat::from_stored`].
+    pub fn to_stored(&self) -> Value {
+        let TurnFormat {
+            opening,
+            reasoning,
+            edges,
+            calls,
+            end,
+            delimiters: Delimiters { user, assistant },
+            stops,
+            single_quotes,
+            raw_lines,
+            spacing,
+        } = self;
+        let mut turn = Map::new();
+        let mut put = |name: &str, value: Value, is_usual: bool| {
+            let value = Some(value).filter(|_| !is_usual);
+            turn.extend(value.map(|value| (name.to_owned(), value)));
+        };
+        put("opening", json!(opening), opening.is_empty());
+        if let Some(Reasoning { start, open, close, shown }) = reasoning {
+            let [open, close] = texts([open, close]);
+            put(
+                "reasoning",
+                if *shown { json!([start, open, close]) } else { json!([start, open, close, false]) },
+                false,
+            );
+        }
+        let edge = |Edge { from, glue, to }: &Edge| json!([name_of(&SLOTS, from), glue.stored(), name_of(&SLOTS, to)]);
+        put("edges", edges.iter().map(edge).collect(), edges.is_empty());
+        put("calls", calls.iter().map(call_to_json).collect(), calls.is_empty());
+        put("end", json!(end.stored()), end.is_empty());
+        put("delimiters", json!([user, assistant]), user.is_empty() && assistant.is_empty());
+        put("stops", json!(stops), stops.is_empty());
+        put("single_quotes", true.into(), !single_quotes);
+        put("raw_lines", true.into(), !raw_lines);
+        if let Spacing::Fixed { comma, colon } = spacing {
+            put("spacing", json!([comma, colon]), false);
+        }
+        turn.into()
+    }
+
     /// Reads a turn; `None` if the value is none.
-    pub fn from_json(value: &Value) -> Option<TurnFormat> {
+    pub fn from_stored(value: &Value) -> Option<TurnFormat> {
         let reasoning = items(&value["reasoning"]);
         let edge = |edge: &Value| {
             let slot = |at: usize| named(&SLOTS, text(&edge[at]));
             Some(Edge { from: slot(0)?, glue: glue(&edge[1]), to: slot(2)? })
         };
+        let fixed = value.get("spacing").map(|fixed| Some((fixed[0].as_bool()?, fixed[1].as_bool()?)));
+        let [user, assistant] = [0, 1].map(|at| text(&value["delimiters"][at]).to_owned());
         Some(TurnFormat {
+            opening: text(&value["opening"]).to_owned(),
             reasoning: (!reasoning.is_empty()).then(|| Reasoning {
                 start: text(&value["reasoning"][0]).to_owned(),
                 open: glue(&value["reasoning"][1]),
                 close: glue(&value["reasoning"][2]),
-                shown: true,
+                shown: reasoning.get(3) != Some(&Value::Bool(false)),
             }),
-            edges: items(&value["edges"]).iter().map(edge).collect::<Option<_>>()?,
-            calls: items(&value["calls"]).iter().map(call).collect::<Option<_>>()?,
+            edges: read(&value["edges"], edge)?,
+            calls: read(&value["calls"], call)?,
             end: glue(&value["end"]),
+            delimiters: Delimiters { user, assistant },
+            stops: read(&value["stops"], |stop| stop.as_str().map(str::to_owned))?,
             single_quotes: value["single_quotes"] == true,
             raw_lines: value["raw_lines"] == true,
-            ..TurnFormat::default()
+            spacing: fixed
+                .map_or(Some(Spacing::Free), |fixed| fixed.map(|(comma, colon)| Spacing::Fixed { comma, colon }))?,
         })
     }
 }
 
+fn call_to_json(CallForm { pieces, close }: &CallForm) -> Value {
+    let piece = |piece: &CallPiece| match piece {
+        CallPiece::Glue(glue) => json!([glue.stored()]),
+        CallPiece::NamedId { before, behind } => json!(texts([before, behind])),
+        CallPiece::Members(members) => {
+            let Members { first, next, slots, nested: Nested { array, object } } = &**members;
+            let mut all = json!({"first": first.stored(), "next": next.stored(), "slots": slots_to_json(slots)});
+            for (name, container) in [("array", array), ("object", object)] {
+                container.iter().for_each(|container| all[name] = container_to_json(container));
+            }
+            all
+        }
+        piece => json!(name_of(&PIECES, piece)),
+    };
+    pieces.iter().map(piece).chain([json!([close.stored()])]).collect()
+}
+
+fn container_to_json(Container { open, each, next, close, slots }: &Container) -> Value {
+    let [open, each, next, close] = texts([open, each, next, close]);
+    json!({"open": open, "each": each, "next": next, "close": close, "slots": slots_to_json(slots)})
+}
+
+fn slots_to_json(slots: &[(ValueKind, Slot)]) -> Value {
+    let alike = slots.chunk_by(|(_, one), (_, next)| one == next).map(|all| {
+        let kinds: Vec<&str> = all.iter().map(|(kind, _)| name_of(&KINDS, kind)).collect();
+        let Slot { before, open, close, encoding } = &all[0].1;
+        let [before, open, close] = texts([before, open, close]);
+        json!([kinds.join(" "), before, open, close, name_of(&ENCODINGS, encoding)])
+    });
+    alike.collect()
+}
+
 fn call(value: &Value) -> Option<CallForm> {
-    let (close, pieces) = items(value).split_last()?;
+    let (close, pieces) = items(value).split_last().filter(|(_, pieces)| pieces.len() <= STORED_PARTS)?;
     let piece = |value: &Value| match value {
         Value::String(name) => named(&PIECES, name),
         Value::Array(glues) => match &**glues {
@@ -113,7 +209,7 @@ fn container(value: &Value) -> Option<Container> {
 /// Kinds that are written alike stand together.
 fn slots(value: &Value) -> Option<Vec<(ValueKind, Slot)>> {
     let mut slots = Vec::new();
-    for row in items(value) {
+    for row in Some(items(value)).filter(|rows| rows.len() <= STORED_PARTS)? {
         let encoding = named(&ENCODINGS, text(&row[4]))?;
         let slot = Slot { before: glue(&row[1]), open: glue(&row[2]), close: glue(&row[3]), encoding };
         for kind in text(&row[0]).split(' ') {

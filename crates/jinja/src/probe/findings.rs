@@ -1,0 +1,151 @@
+//! What trials show of a template. Each is found when it is first asked for, and kept; all of them can be stored.
+
+use std::sync::OnceLock;
+
+use serde_json::{Value, from_value};
+
+use super::caps::{self, Form, LEVELS, ROLES};
+use crate::env::Engine;
+use crate::request::{media, offered};
+use crate::{Caps, NAMED_ID, ReasoningIn, Template};
+use chatparse_base::{Error, Result};
+use chatparse_message::REASONING;
+
+/// The results of the trials.
+#[derive(Clone, Default)]
+pub(crate) struct Findings {
+    caps: OnceLock<Caps>,
+    /// Whether arguments of calls that are not JSON are rendered.
+    any_arguments: OnceLock<bool>,
+    /// Whether a call's id is rendered, and its name is not.
+    named_by_id: OnceLock<bool>,
+    reasoning_in: OnceLock<ReasoningIn>,
+    /// How the content of each role may be given.
+    forms: [OnceLock<Form>; ROLES.len()],
+    media: OnceLock<media::Shown>,
+    behind_namespaces: OnceLock<String>,
+}
+
+const FORMS: [(&str, Form); 4] =
+    [("text", Form::Text), ("parts", Form::Parts), ("both", Form::Both), ("unknown", Form::Unknown)];
+
+/// The place of a part of the content, where a field's name may stand.
+const PART: &str = "a part";
+
+impl Template {
+    /// The engine of the trials.
+    fn trials(&self) -> &Engine {
+        self.trials.get_or_init(|| self.own.engine().for_probes(&self.over))
+    }
+
+    /// The template's capabilities. The first call determines them, with a few renders.
+    pub fn caps(&self) -> &Caps {
+        self.findings.caps.get_or_init(|| caps::find(self.trials(), self.source()))
+    }
+
+    /// Whether arguments of calls that are not JSON are rendered.
+    pub(crate) fn shows_any_arguments(&self) -> bool {
+        *self.findings.any_arguments.get_or_init(|| caps::shows_any_arguments(self.trials(), self.caps()))
+    }
+
+    /// The id of a call of our own, of the form that the model's have. Where a template writes a call's id and not its name, the
+    /// id has the name and the number of the call.
+    pub fn call_id(&self, plain: &str, name: &str, index: usize) -> String {
+        if self.is_named_by_id() { format!("{}{name}{}{index}", NAMED_ID[0], NAMED_ID[1]) } else { plain.to_owned() }
+    }
+
+    fn is_named_by_id(&self) -> bool {
+        *self.findings.named_by_id.get_or_init(|| caps::named_by_id(self.trials(), self.caps()))
+    }
+
+    /// The text that the template writes for media.
+    pub(crate) fn media(&self) -> &media::Shown {
+        self.findings.media.get_or_init(|| media::shown(self.trials()))
+    }
+
+    /// What the template writes between the namespace of a tool and its name.
+    pub(crate) fn behind_namespaces(&self) -> &str {
+        self.findings.behind_namespaces.get_or_init(|| {
+            let prompt = |message: &Value| caps::prompt_with(self.trials(), message);
+            offered::behind_namespaces(self.source(), self.caps(), prompt)
+        })
+    }
+
+    /// Where the template reads reasoning.
+    pub fn reasoning_in(&self) -> ReasoningIn {
+        let prompt = |message: &Value| caps::prompt_with(self.trials(), message);
+        *self.findings.reasoning_in.get_or_init(|| ReasoningIn::of(self.source(), prompt))
+    }
+
+    /// How the content of this role may be given.
+    pub(crate) fn form(&self, role: &str) -> Form {
+        let known = ROLES.iter().zip(&self.findings.forms).find(|(known, _)| **known == role);
+        known.map_or(Form::Unknown, |(_, form)| *form.get_or_init(|| Form::of(self.trials(), role, self.caps())))
+    }
+
+    /// What trials show of it, all of it, as [`Template::stored`] takes it.
+    pub fn findings(&self) -> Value {
+        let name = |form: Form| FORMS.iter().find(|(_, known)| *known == form).map(|(name, _)| *name);
+        let reasoning_in = match self.reasoning_in() {
+            ReasoningIn::Usual => None,
+            ReasoningIn::Field(field) => Some(field),
+            ReasoningIn::Part => Some(PART),
+        };
+        json!({
+            "caps": self.caps().to_json(),
+            "demanded_reasoning": self.caps().demanded_reasoning,
+            "any_arguments": self.shows_any_arguments(),
+            "named_by_id": self.is_named_by_id(),
+            "reasoning_in": reasoning_in,
+            "forms": ROLES.map(|role| name(self.form(role))),
+            "media": self.media(),
+            "behind_namespaces": self.behind_namespaces(),
+        })
+    }
+}
+
+impl Findings {
+    /// Reads [`Template::findings`].
+    pub(crate) fn from_json(found: &Value) -> Result<Findings> {
+        Findings::read(found).ok_or_else(|| Error::invalid("template: what is stored of its trials cannot be read"))
+    }
+
+    fn read(found: &Value) -> Option<Findings> {
+        let field = |value: &Value| REASONING.into_iter().find(|field| value == field);
+        let yes = |value: &Value| value.as_bool();
+        let caps = &found["caps"];
+        let cap = |name: &str| yes(&caps[name]);
+        let levels = caps["reasoning_effort_levels"].as_array()?.iter();
+        let caps = Caps {
+            string_content: cap("supports_string_content")?,
+            typed_content: cap("supports_typed_content")?,
+            tools: cap("supports_tools")?,
+            tool_calls: cap("supports_tool_calls")?,
+            parallel_tool_calls: cap("supports_parallel_tool_calls")?,
+            system_role: cap("supports_system_role")?,
+            preserve_reasoning: cap("supports_preserve_reasoning")?,
+            reasoning_effort: cap("supports_reasoning_effort")?,
+            reasoning_effort_levels: levels
+                .map(|level| LEVELS.into_iter().find(|known| level == known))
+                .collect::<Option<_>>()?,
+            object_arguments: cap("supports_object_arguments")?,
+            demanded_reasoning: field(&found["demanded_reasoning"]),
+        };
+        let reasoning_in = match &found["reasoning_in"] {
+            Value::Null => ReasoningIn::Usual,
+            part if part == PART => ReasoningIn::Part,
+            name => ReasoningIn::Field(field(name)?),
+        };
+        let forms = found["forms"].as_array()?.iter();
+        let forms = forms.map(|form| Some(FORMS.iter().find(|(name, _)| form == name)?.1.into()));
+        Some(Findings {
+            caps: caps.into(),
+            any_arguments: yes(&found["any_arguments"])?.into(),
+            named_by_id: yes(&found["named_by_id"])?.into(),
+            reasoning_in: reasoning_in.into(),
+            forms: forms.collect::<Option<Vec<OnceLock<Form>>>>()?.try_into().ok()?,
+            media: from_value::<media::Shown>(found["media"].clone()).ok()?.into(),
+            behind_namespaces: found["behind_namespaces"].as_str()?.to_owned().into(),
+        })
+    }
+}
