@@ -167,6 +167,11 @@ impl ChatTemplate {
         Some(ChatTemplate::new(builtin.source, builtin.bos, builtin.eos).expect("built-in templates compile"))
     }
 
+    #[cfg(test)]
+    pub(crate) fn formats(&self) -> &FormatCache {
+        &self.0.formats
+    }
+
     /// The template's text.
     pub fn source(&self) -> &str {
         self.0.analyzed.template.source()
