@@ -344,12 +344,12 @@ struct Key(Vec<u8>);
 
 impl Key {
     fn length(&mut self, length: usize) {
-        self.0.extend((length as u64).to_le_bytes());
+        self.0.extend_from_slice(&(length as u64).to_le_bytes());
     }
 
     fn text(&mut self, text: &str) {
         self.length(text.len());
-        self.0.extend(text.as_bytes());
+        self.0.extend_from_slice(text.as_bytes());
     }
 
     fn members(&mut self, members: &Map<String, Value>) {
@@ -568,14 +568,15 @@ mod tests {
     }
 
     fn call(params: &Params, name: &str) {
-        let output = format!("<tool_call><function={name}>{{\"path\": \"a\"}}</function></tool_call>");
+        let arguments = json!({"path": "a"});
+        let output = format!("<tool_call>\n{}\n</tool_call>", json!({"name": name, "arguments": arguments}));
         let ended = params.parser.read(output.as_bytes(), false, false).unwrap();
         assert_eq!(ended.message.tool_calls[0].name, name);
     }
 
     #[test]
     fn a_tool_is_compiled_once_whatever_tools_are_beside_it() {
-        let template = ChatTemplate::builtin("tag-json").unwrap();
+        let template = ChatTemplate::builtin("json-call").unwrap();
         let text = json!({"path": {"type": "string"}});
         let first = many(&template, &[("a", text.clone())], &json!({}));
         let compiled = || template.formats().parts.compiled.load(Ordering::Relaxed);
@@ -599,7 +600,7 @@ mod tests {
 
     #[test]
     fn threads_share_what_is_compiled() {
-        let template = ChatTemplate::builtin("tag-json").unwrap();
+        let template = ChatTemplate::builtin("json-call").unwrap();
         let read = |salt: &str| {
             let params = many(&template, &[(salt, json!({}))], &json!({}));
             (1..40).for_each(|at| call(&params, &format!("tool_{at}")));
