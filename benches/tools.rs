@@ -1,8 +1,9 @@
-//! What the tools of a request cost, in processor time: `cargo bench --bench tools [-- part-of-a-name [tools rounds]]`
+//! What the tools of a request cost, in processor time: `cargo bench --bench tools [-- part-of-a-name [tools rounds [one]]]`
 //!
 //! One request with tools of five arguments each: none of them seen before, without the grammar's text and with it; one of them new; the
 //! same as before; and the prompt alone. Each time is the median of the rounds, from the body as JSON to the parameters. Then what the
-//! parser holds, and what a request takes on the clock where several threads use the template. With a number of tools and of rounds: only new tools, so often, to be profiled.
+//! parser holds, and what a request takes on the clock where several threads use the template. With a number of tools and of rounds: only
+//! new tools, so often, to be profiled; with `one` behind them, only one of them new.
 
 use std::path::Path;
 use std::time::Instant;
@@ -33,8 +34,11 @@ fn main() {
         template.params(&Request::from_json(&body(1, "x", "x")).expect("a request")).expect("it takes tools");
         println!("{name}");
         if let Some(tools) = number(1) {
+            let one = words.get(3).is_some();
             for round in 0..number(2).unwrap_or(1) {
-                run(&template, &body(tools, &format!("p{round}"), ""), true);
+                let round = format!("p{round}");
+                let (salt, last) = if one { ("p", &*round) } else { (&*round, "") };
+                run(&template, &body(tools, salt, last), !one);
             }
             continue;
         }

@@ -582,3 +582,64 @@ impl Params {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a request with 40 tools, of which all but these are always the same.
+    fn many(template: &ChatTemplate, new: &[(&str, Value)], more: &Value) -> Params {
+        let known: Vec<_> =
+            (new.len()..40).map(|at| (format!("tool_{at}"), json!({"path": {"type": "string"}}))).collect();
+        let new = new.iter().map(|(name, properties)| ((*name).to_owned(), properties.clone()));
+        let tools = new.chain(known).map(|(name, properties)| {
+            json!({"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": properties}}})
+        });
+        let mut body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": tools.collect::<Value>()});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        template.params(&Request::from_json(&body).unwrap()).unwrap()
+    }
+
+    fn call(params: &Params, name: &str) {
+        let arguments = json!({"path": "a"});
+        let output = format!("<tool_call>\n{}\n</tool_call>", json!({"name": name, "arguments": arguments}));
+        let ended = params.parser.read(output.as_bytes(), false, false).unwrap();
+        assert_eq!(ended.message.tool_calls[0].name, name);
+    }
+
+    #[test]
+    fn a_tool_is_compiled_once_whatever_tools_are_beside_it() {
+        let template = ChatTemplate::builtin("json-call").unwrap();
+        let text = json!({"path": {"type": "string"}});
+        let first = many(&template, &[("a", text.clone())], &json!({}));
+        let compiled = || template.0.formats.parts()[0];
+        assert_eq!(compiled(), 0);
+        ["tool_1", "tool_7", "tool_8", "tool_7"].into_iter().for_each(|name| call(&first, name));
+        assert_eq!(compiled(), 3);
+        let others = [("b", text.clone()), ("c", json!({})), ("d", text)];
+        let second = many(&template, &others, &json!({}));
+        ["tool_7", "tool_8", "tool_9", "d"].into_iter().for_each(|name| call(&second, name));
+        assert_eq!(compiled(), 5);
+        // The same name with another schema, and other options.
+        let changed =
+            many(&template, &[("a", json!({})), ("tool_1", json!({"path": {"type": ["string", "null"]}}))], &json!({}));
+        ["tool_1", "tool_8"].into_iter().for_each(|name| call(&changed, name));
+        assert_eq!(compiled(), 6);
+        call(&many(&template, &others, &json!({"tool_choice": "required"})), "tool_8");
+        assert_eq!(compiled(), 7);
+    }
+
+    #[test]
+    fn threads_share_what_is_compiled() {
+        let template = ChatTemplate::builtin("json-call").unwrap();
+        let read = |salt: &str| {
+            let params = many(&template, &[(salt, json!({}))], &json!({}));
+            (1..40).for_each(|at| call(&params, &format!("tool_{at}")));
+        };
+        std::thread::scope(|scope| ["a", "b"].map(|salt| scope.spawn(move || read(salt))).map(drop));
+        let [compiled, kept] = template.0.formats.parts();
+        assert!((39..=78).contains(&compiled) && kept == 39, "{compiled} compiled, {kept} kept");
+        read("c");
+        assert_eq!(template.0.formats.parts(), [compiled, kept]);
+    }
+}

@@ -3,17 +3,18 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use chatparse_base::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES};
+use chatparse_base::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES, CACHED_PARTS_BYTES};
 use chatparse_base::{ErrorKind, Result};
 use chatparse_grammar::{Fidelity, Grammar};
-use chatparse_learn::format::late::Parts;
+use chatparse_learn::format::late::{Parts, Source, Want};
 use chatparse_learn::format::{Constraint, Format, FormatSpec, Tag};
 use chatparse_message::{GrammarStyle, Tool};
-use chatparse_peg::Expr;
+use chatparse_peg::{self as peg, Expr, Program};
 use chatparse_stream::Parser;
 
 /// A compiled format.
@@ -112,9 +113,82 @@ impl CompiledFormat {
     }
 }
 
-/// A template's last formats, the most recently used first. Threads may share it.
+/// A template's last formats, and the compiled parts of calls that these share, the most recently used first. Threads may share it. It is
+/// locked only to look and to keep: threads that need the same at the same time each compile it.
 #[derive(Default)]
-pub(crate) struct FormatCache(Mutex<VecDeque<Cached>>);
+pub(crate) struct FormatCache {
+    formats: Mutex<VecDeque<Cached>>,
+    parts: Arc<PartCache>,
+}
+
+/// Compiled parts of calls. A part is kept if it is the same as that of its tool alone: then it is the same in each list with the tool.
+#[derive(Default)]
+struct PartCache {
+    kept: Mutex<VecDeque<CachedPart>>,
+    /// A part was found that depends on the other tools: the template's parts are not looked for any more.
+    depends: AtomicBool,
+    compiled: AtomicUsize,
+}
+
+struct CachedPart {
+    key: CacheKey,
+    part: Arc<Program>,
+}
+
+impl PartCache {
+    /// The part of this number, for what has these options.
+    fn part(&self, options: &CacheKey, source: &dyn Source, number: u32) -> Option<Arc<Program>> {
+        let shares = !self.depends.load(Ordering::Relaxed);
+        let (tool, call) = source.tool(number);
+        let key = options.with_part(tool, call);
+        if let Some(part) = Some(&key).filter(|_| shares).and_then(|key| self.get(key)) {
+            return Some(part);
+        }
+        let part = Arc::new(peg::compile_part(&source.build(Want::Part(number))).ok()?);
+        self.compiled.fetch_add(1, Ordering::Relaxed);
+        if shares {
+            match peg::compile_part(&source.alone(number)).is_ok_and(|alone| alone == *part) {
+                true => self.keep(CachedPart { key, part: Arc::clone(&part) }),
+                false => self.depends.store(true, Ordering::Relaxed),
+            }
+        }
+        Some(part)
+    }
+
+    fn locked(&self) -> MutexGuard<'_, VecDeque<CachedPart>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get(&self, key: &CacheKey) -> Option<Arc<Program>> {
+        let mut kept = self.locked();
+        let at = kept.iter().position(|one| one.key == *key)?;
+        let found = kept.remove(at)?;
+        let part = Arc::clone(&found.part);
+        kept.push_front(found);
+        Some(part)
+    }
+
+    fn keep(&self, new: CachedPart) {
+        let mut kept = self.locked();
+        kept.retain(|one| one.key != new.key);
+        kept.push_front(new);
+        let mut sum = 0;
+        kept.retain(|one| {
+            sum += one.bytes();
+            sum <= CACHED_PARTS_BYTES
+        });
+    }
+
+    fn bytes(&self) -> usize {
+        self.locked().iter().map(CachedPart::bytes).sum()
+    }
+}
+
+impl CachedPart {
+    fn bytes(&self) -> usize {
+        size_of::<CachedPart>() + self.key.0.len() + self.part.bytes() + self.part.late_bytes()
+    }
+}
 
 struct Cached {
     key: CacheKey,
@@ -143,22 +217,38 @@ impl FormatCache {
         spec: &FormatSpec,
         make: impl FnOnce() -> Result<(Format, Option<Parts>)>,
     ) -> Result<Arc<CompiledFormat>> {
-        let compile = || CompiledFormat::new(make()?, spec, spec.tools().to_vec()).map(Arc::new);
+        let compile = |made| CompiledFormat::new(made, spec, spec.tools().to_vec()).map(Arc::new);
         // A prefilled message hardly occurs twice.
         if spec.begun.is_some() {
-            return compile();
+            return compile(make()?);
         }
         let key = CacheKey::of(spec);
         if let Some(format) = self.get(&key) {
             return Ok(format);
         }
-        let format = compile()?;
+        let (format, mut parts) = make()?;
+        if let Some(parts) = &mut parts {
+            // The cached format holds this, and the cache the format.
+            let (shared, source) = (Arc::downgrade(&self.parts), Arc::clone(&parts.source));
+            let (options, alone) = (CacheKey::of(&FormatSpec { offered: &[], ..*spec }), Arc::clone(&parts.compile));
+            parts.compile = Arc::new(move |number| match shared.upgrade() {
+                Some(shared) => shared.part(&options, &*source, number),
+                None => alone(number),
+            });
+        }
+        let format = compile((format, parts))?;
         self.keep(Cached::new(key, Arc::clone(&format), spec));
         Ok(format)
     }
 
+    /// How many parts were compiled, and how many are kept.
+    #[cfg(test)]
+    pub fn parts(&self) -> [usize; 2] {
+        [self.parts.compiled.load(Ordering::Relaxed), self.parts.locked().len()]
+    }
+
     fn cached(&self) -> MutexGuard<'_, VecDeque<Cached>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.formats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn get(&self, key: &CacheKey) -> Option<Arc<CompiledFormat>> {
@@ -172,15 +262,16 @@ impl FormatCache {
 
     /// Adds an entry, unless it is too large, and drops the least recently used ones as needed.
     fn keep(&self, new: Cached) {
+        let of_parts = self.parts.bytes();
         let mut cached = self.cached();
         // Another thread may have added the same entry meanwhile.
         cached.retain(|one| one.key != new.key);
         cached.push_front(new);
-        let (mut count, mut sum) = (0, 0);
+        let (mut count, mut sum) = (0, of_parts);
         // All entries are measured again, because grammars may have been built since.
         cached.retain(|one| {
             let bytes = one.bytes();
-            if bytes > CACHED_FORMATS_BYTES {
+            if of_parts + bytes > CACHED_FORMATS_BYTES {
                 return false;
             }
             count += 1;
@@ -196,7 +287,7 @@ impl fmt::Debug for FormatCache {
     }
 }
 
-/// A [`FormatSpec`] in serialised form: written once for a request, and then cheap to compare with many. JSON is kept as
+/// A [`FormatSpec`] as bytes: written once for a request, and then cheap to compare with many. JSON is kept as
 /// written, because grammars depend on the order of members and the sign of zero.
 #[derive(PartialEq)]
 struct CacheKey(Vec<u8>);
@@ -227,13 +318,76 @@ impl CacheKey {
         } = *spec;
         /// The usual length, for two small tools.
         const USUAL: usize = 2 << 10;
-        let mut key = Vec::with_capacity(USUAL);
-        key.extend([tool_choice as u8, reasoning_format as u8]);
-        key.extend([parallel_tool_calls, prose, enable_thinking].map(u8::from));
-        key.extend([grammar_style as u8, json_spacing as u8, compat as u8]);
-        serde_json::to_writer(&mut key, &(leniency, opening, prefill, json_schema, offered, variables))
-            .expect("all of it can be written");
-        CacheKey(key)
+        let mut key = Key(Vec::with_capacity(USUAL));
+        key.0.extend([tool_choice as u8, reasoning_format as u8]);
+        key.0.extend([parallel_tool_calls, prose, enable_thinking].map(u8::from));
+        key.0.extend([grammar_style as u8, json_spacing as u8, compat as u8]);
+        serde_json::to_writer(&mut key.0, &leniency).expect("it can be written");
+        [opening, prefill, variables].into_iter().for_each(|text| key.text(text));
+        key.value(json_schema);
+        for tool in offered {
+            let Tool { name, description, parameters, more, namespace, deferred, .. } = tool;
+            [name, description, namespace].into_iter().for_each(|text| key.text(text));
+            key.0.push((*deferred).into());
+            key.value(parameters);
+            key.members(more);
+        }
+        CacheKey(key.0)
+    }
+
+    /// The key of a tool's part, if this is the one of its format without tools. Parts have no descriptions.
+    fn with_part(&self, tool: &Tool, call: u32) -> CacheKey {
+        let mut key = Key(self.0.clone());
+        key.text(&tool.name);
+        key.length(call as usize);
+        key.value(&tool.parameters);
+        CacheKey(key.0)
+    }
+}
+
+/// Writes what no other values are written as: each with its kind, and how long it is.
+struct Key(Vec<u8>);
+
+impl Key {
+    fn length(&mut self, length: usize) {
+        self.0.extend_from_slice(&(length as u64).to_le_bytes());
+    }
+
+    fn text(&mut self, text: &str) {
+        self.length(text.len());
+        self.0.extend_from_slice(text.as_bytes());
+    }
+
+    fn members(&mut self, members: &Map<String, Value>) {
+        self.length(members.len());
+        for (name, value) in members {
+            self.text(name);
+            self.value(value);
+        }
+    }
+
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::Null => self.0.push(b'n'),
+            Value::Bool(value) => self.0.push(if *value { b't' } else { b'f' }),
+            Value::Number(number) => {
+                self.0.push(b'0');
+                self.text(&number.to_string());
+            }
+            Value::String(text) => {
+                self.0.push(b's');
+                self.text(text);
+            }
+            Value::Array(items) => {
+                self.0.push(b'[');
+                self.length(items.len());
+                items.iter().for_each(|item| self.value(item));
+            }
+            Value::Object(members) => {
+                self.0.push(b'{');
+                self.members(members);
+            }
+        }
     }
 }
 
@@ -404,5 +558,15 @@ mod tests {
         assert!(with_tree > at_first + 1_000);
         made.parser.parse(b"Hello", false, false).unwrap();
         assert!(bytes() > with_tree);
+    }
+    #[test]
+    fn parts_take_no_more_than_their_bound() {
+        let parts = PartCache::default();
+        for at in 0..1_000_usize {
+            let key = CacheKey(at.to_le_bytes().repeat(at % 7_000 + 2_000));
+            parts.keep(CachedPart { key, part: Arc::default() });
+            assert!(parts.bytes() <= CACHED_PARTS_BYTES);
+        }
+        assert!(parts.locked().len() > 100);
     }
 }

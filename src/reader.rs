@@ -15,12 +15,13 @@ use chatparse_base::{Error, ErrorKind, Result};
 use chatparse_jinja::{Fit, Fitted, Template, cut, offered, plain, prepare, resolve, whole};
 use chatparse_learn::analysis::Layout;
 use chatparse_learn::analysis::turn::{self, SlotKind, TurnFormat};
-use chatparse_learn::format::late::{Parts, Want};
+use chatparse_learn::format::late::{Parts, Source, Want};
 use chatparse_learn::format::{
     Begun, Family, Format, FormatSpec, Prompt, PromptInput, Way, family_of, learnt, prompt, thought,
 };
 use chatparse_learn::response::ResponseTemplate;
 use chatparse_message::{Compat, Continuation, Media, Message, Request, Roles, Tool};
+use chatparse_peg::Arena;
 
 /// A way to read the output of a template's model.
 #[derive(Clone, Copy, Debug)]
@@ -63,9 +64,8 @@ impl Reader {
     pub(crate) fn late_format(self, analyzed: &Arc<AnalyzedTemplate>, spec: &FormatSpec) -> (Format, Option<Parts>) {
         let format = self.format(analyzed, spec, Want::Late);
         let parts = format.parts.map(|(count, widest)| {
-            let (analyzed, kept) = (Arc::clone(analyzed), KeptSpec::new(spec));
-            let make = move |want| self.format(&analyzed, &kept.spec(&analyzed), want).output;
-            Parts { count, widest, make: Arc::new(make) }
+            let source = Late { reader: self, analyzed: Arc::clone(analyzed), kept: KeptSpec::new(spec) };
+            Parts::new(count, widest, Arc::new(source))
         });
         (format, parts)
     }
@@ -340,6 +340,36 @@ impl Reader {
             Some(_) => Some((apart, Continuation::Content)),
             None => Some((apart, Continuation::Reasoning)).filter(|_| part == Continuation::Auto),
         }
+    }
+}
+
+/// What a format for many tools is built of.
+struct Late {
+    reader: Reader,
+    analyzed: Arc<AnalyzedTemplate>,
+    kept: KeptSpec,
+}
+
+impl Late {
+    fn spec(&self) -> FormatSpec<'_> {
+        self.kept.spec(&self.analyzed)
+    }
+}
+
+impl Source for Late {
+    fn build(&self, want: Want) -> Arena {
+        self.reader.format(&self.analyzed, &self.spec(), want).output
+    }
+
+    fn tool(&self, part: u32) -> (&Tool, u32) {
+        let tools = self.spec().tools();
+        (&tools[part as usize % tools.len()], part / tools.len() as u32)
+    }
+
+    fn alone(&self, part: u32) -> Arena {
+        let (tool, call) = self.tool(part);
+        let spec = FormatSpec { offered: std::slice::from_ref(tool), ..self.spec() };
+        self.reader.format(&self.analyzed, &spec, Want::Part(call)).output
     }
 }
 

@@ -353,3 +353,27 @@ fn grammars_cost_as_much_as_their_schemas_are_large() {
         }
     }
 }
+
+#[test]
+fn a_prompt_that_is_put_together_costs_what_it_adds() {
+    let summed = "{% set ns = namespace(x='') %}{% for tool in tools %}{% set ns.x = ns.x + (tool | tojson) + '\n' %}{% endfor %}{{ ns.x }}";
+    let joined = summed.replace('+', "~");
+    let deepseek = builtin::BUILTINS.iter().find(|one| one.name == "deepseek-v3.2").unwrap();
+    for source in [summed, &joined, deepseek.source] {
+        let template = ChatTemplate::new(source, "", "").unwrap();
+        let cost = |n: usize| {
+            let schema =
+                json!({"type": "object", "properties": {"path": {"type": "string", "description": "d".repeat(400)}}});
+            let tools = (0..n)
+                .map(|i| json!({"type": "function", "function": {"name": format!("t{i}"), "parameters": schema}}));
+            let request = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": tools.collect::<Vec<_>>()});
+            let request = Request::from_json(&request).unwrap();
+            template.prompt(&request).unwrap();
+            let before = BYTES.get();
+            template.prompt(&request).unwrap();
+            BYTES.get() - before
+        };
+        let (once, more) = (cost(100), cost(800));
+        assert!(more <= 10 * once, "{once} bytes, and {more}: {source}");
+    }
+}

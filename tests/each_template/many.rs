@@ -17,7 +17,10 @@ pub fn check(template: &ChatTemplate, late: &AtomicUsize) -> (Vec<String>, usize
         json!({"way": {"enum": ["one", "two"]}, "tags": {"type": "array", "items": {"type": "string"}}}),
         json!({"at": {"type": "object", "properties": {"x": {"type": "number"}, "y": {"type": ["string", "null"]}}}}),
     ];
-    let tools: Value = (0..12).map(|at| tool(&format!("do_{at}"), &schemas[at % 4])).collect();
+    let listed = |at: usize| tool(&format!("do_{at}"), &schemas[at % 4]);
+    let tools: Value = (0..12).map(listed).collect();
+    // With other tools beside it, a call has the part that was compiled for the first list.
+    let more: Value = [tool("more", &schemas[0])].into_iter().chain((0..14).rev().map(listed)).collect();
     let said = [
         vec![("do_4", json!({"town": "Oslo, \"x\" <b>", "days": 3}))],
         vec![("do_10", json!({"way": "two", "tags": ["a", "b"]})), ("do_1", json!({}))],
@@ -28,9 +31,9 @@ pub fn check(template: &ChatTemplate, late: &AtomicUsize) -> (Vec<String>, usize
         ],
     ];
     let (mut wrong, mut looked) = (Vec::new(), 0);
-    for calls in said {
-        let calls: Vec<_> = calls.into_iter().map(|(name, arguments)| (name.to_owned(), arguments)).collect();
-        let Some((params, output)) = turn(template, &tools, &calls) else { continue };
+    for (tools, calls) in [&tools, &more].into_iter().flat_map(|tools| said.iter().map(move |calls| (tools, calls))) {
+        let calls: Vec<_> = calls.iter().map(|(name, arguments)| ((*name).to_owned(), arguments.clone())).collect();
+        let Some((params, output)) = turn(template, tools, &calls) else { continue };
         let whole = Parser::from_text(&params.parser.to_text()).expect("it was written by this library");
         let smaller = program_of(&params.parser).bytes() < program_of(&whole).bytes();
         late.fetch_add(smaller.into(), Ordering::Relaxed);

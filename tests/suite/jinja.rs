@@ -59,3 +59,35 @@ fn templates_render_as_in_python() {
     println!("{same} of {count} templates render the same");
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
+
+/// A long text in a namespace goes on in place where a template appends to it. In parentheses the sum is an ordinary one.
+#[test]
+fn what_grows_in_place_is_what_the_sum_is() {
+    let cases = [
+        "{% for i in range(99) %}{% set ns.x = ns.x + 'b' + '\n' %}{% endfor %}{{ ns.x }}",
+        "{% for i in range(99) %}{% set ns.x = ns.x ~ i ~ none %}{% endfor %}{{ ns.x }}",
+        "{% for i in range(99) %}{% set ns.x = ns.x + none + 'é' + absent %}{% endfor %}{{ ns.x }}",
+        "{% for i in range(99) %}{% set ns.x = ns.x + i|string + [i] + 1.5 %}{% endfor %}{{ ns.x }}",
+        "{% for i in range(99) %}{% set ns.x = ns.x + 'b' %}{{ ns.x|length }}{{ ns.x[-3:] }}{% endfor %}{{ ns }}",
+        // The text of before stays, whoever appends to it.
+        "{% set ns.x = ns.x + 'b' %}{% set ns.y = ns.x %}{% set ns.x = ns.x + 'c' %}{% set ns.y = ns.y + 'd' %}\
+         {% set ns.x = ns.x + 'e' %}{{ ns.x == ns.y }}{{ ns.x }}{{ ns.y }}{% set ns.x = ns.y %}{% set ns.x = ns.x + 'f' %}{{ ns.x }}",
+        // A term changes the place.
+        "{% set ns.x = ns.x + 'b' %}{% macro more() %}{% set ns.x = ns.x + 'c' %}d{% endmacro %}\
+         {% for i in range(9) %}{% set ns.x = ns.x + more() + more() %}{% endfor %}{{ ns.x }}",
+        "{% set ns.x = ns.x + 'b' %}{% set ns.x = ns.x + 'c' if ns.x is string and ns.x else 'd' %}{{ ns.x }}",
+        "{% set ns.x = ns.x + 'b' %}{% set ns.x = ns.x + ns.x %}{% set ns.x = ns.x + ns.x[:9] %}{{ ns.x }}",
+        "{% set ns.x = ns.x + 'b' %}{% set ns.x = ns.x + 'c' == ns.x %}{{ ns.x }}{% set ns.x = ns.x + 1 %}{{ ns.x }}",
+        "{% set ns.x = ns.x + 'b' %}{% set ns.x = ns.x + 'c', 1 %}{{ ns.x|length }}{% set ns.x = ns.x + (2,) %}{{ ns.x|length }}",
+        "{% set ns.x = ns.x + 'b' %}{% set d = dict(x=ns.x, k=[ns.x]) %}{% set d.x = d.x + 'c' %}{{ d.x }}{{ d }}{{ ns|length }}",
+        "{% set ns.x = ns.x + 'b' %}{% set ns.absent = ns.absent + 'c' %}{% set other.x = other.x + 'c' %}",
+        "{% set ns.x = ns.x + 'b' %}{% for key in ns %}{{ key }}{{ ns[key]|length }}{% endfor %}{{ (ns.x ~ '')|tojson|length }}",
+    ];
+    let begun = "{% set ns = namespace(x='ä' * 5000, n=1) %}";
+    for case in cases {
+        let sums =
+            case.replace("= ns.x +", "= (ns.x) +").replace("= ns.x ~", "= (ns.x) ~").replace("= ns.y +", "= (ns.y) +");
+        let [grown, sums] = [case, &sums].map(|case| render(&format!("{begun}{case}"), &Map::new()));
+        assert_eq!(grown, sums, "{case}");
+    }
+}

@@ -26,9 +26,15 @@ impl Report {
     }
 
     pub fn write(&self) {
-        write(&folder().join("RESULTS.md"), &self.0);
+        let path = folder().join("RESULTS.md");
+        let before = std::fs::read_to_string(&path).unwrap_or_default();
+        let others = before.find(OTHERS).map_or("", |at| &before[at..]);
+        write(&path, &format!("{}{others}", self.0));
     }
 }
+
+/// From here on the file has what other benchmarks measured, which stays.
+const OTHERS: &str = "\n## Many tools\n";
 
 /// `benches`.
 pub fn folder() -> PathBuf {

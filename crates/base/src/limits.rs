@@ -270,6 +270,9 @@ pub const CACHED_FORMATS: usize = 16;
 /// with DeepSeek-V3.2 some 20 million: one of those fits together with others.
 pub const CACHED_FORMATS_BYTES: usize = 32 << 20;
 
+/// How much of that the compiled parts of calls may take that formats share: a part for a tool with seven arguments takes some 10 KB.
+pub const CACHED_PARTS_BYTES: usize = 4 << 20;
+
 /// Maximum length of a probe's render from which a template's format is learnt, in bytes.
 pub const PROBE_BYTES: usize = 1 << 20;
 

@@ -83,7 +83,7 @@ impl Counts {
 }
 
 /// The length from which a text counts only as long as it is held.
-const LARGE: usize = 4 << 10;
+pub(crate) const LARGE: usize = 4 << 10;
 
 /// The work of looking whether a text is still held.
 const LOOK: usize = 64;
@@ -260,6 +260,9 @@ pub(crate) fn check_text(bytes: usize) -> Result<(), Error> {
         return fail(Excess::Text);
     }
     let needed = bytes.saturating_mul(TEXT_COPIES);
+    if has_room(needed) {
+        return Ok(());
+    }
     make_room(needed);
     if has_room(needed) { Ok(()) } else { fail(Excess::Bytes) }
 }

@@ -17,6 +17,7 @@ use crate::builtins::list_filters;
 use crate::builtins::methods;
 use crate::builtins::tests::TESTS;
 use crate::probe::labels::Labels;
+use crate::python::grown;
 use crate::python::namespace;
 use crate::python::ops;
 use crate::python::pyobject::as_text;
@@ -45,7 +46,9 @@ const OPERATORS: &[(&str, Call)] = &[
     ("op.each", ops::each),
     ("op.generation", generation),
     ("op.ge", |_, args| ops::compares(args, Ordering::is_ge)),
+    ("op.grow", grown::grow),
     ("op.gt", |_, args| ops::compares(args, Ordering::is_gt)),
+    ("op.held", namespace::held),
     ("op.in", ops::contains),
     ("op.item", ops::item),
     ("op.le", |_, args| ops::compares(args, Ordering::is_le)),
@@ -70,6 +73,8 @@ const PRINTING: &[&str] = &[
     "op.assign",
     "op.cat",
     "op.dict",
+    "op.grow",
+    "op.held",
     "op.list",
     "op.read",
     "op.tuple",

@@ -33,8 +33,8 @@ pub fn compile(arena: &Arena) -> Result<Program> {
     compile_with(arena, None, MANY)
 }
 
-/// Like [`compile`], with parts ([`Expr::Late`]) that `make` builds by their numbers. A part is compiled where a machine first
-/// enters it; a run that enters one that cannot be compiled has reached its limit. `widest`: the most alternatives of their choices.
+/// Like [`compile`], with parts ([`Expr::Late`]) that `part` compiles by their numbers ([`compile_part`]), where a machine first
+/// enters one; a run that enters one that cannot be compiled has reached its limit. `widest`: the most alternatives of their choices.
 ///
 /// # Errors
 /// As [`compile`].
@@ -42,13 +42,20 @@ pub fn compile_late(
     arena: &Arena,
     parts: u32,
     widest: u32,
-    make: impl Fn(u32) -> Arena + Send + Sync + 'static,
+    part: impl Fn(u32) -> Option<Arc<Program>> + Send + Sync + 'static,
 ) -> Result<Program> {
     let mut program = compile(arena)?;
     program.widest = program.widest.max(widest);
-    let part = move |number| compile_to(&make(number), None, MANY, Op::Return).ok();
     program.late = Some(Arc::new(Late::new(parts, part)));
     Ok(program)
+}
+
+/// Compiles a part: the root of its arena. Programs of several formats may share it.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_part(arena: &Arena) -> Result<Program> {
+    compile_to(arena, None, MANY, Op::Return)
 }
 
 /// Like [`compile`], with regions for rules as well. A tag in the program is an index into the returned list of regions.

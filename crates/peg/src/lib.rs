@@ -76,7 +76,7 @@ use chatparse_base::find;
 pub use builder::Builder;
 pub use capture::{Capture, Visible};
 pub use chatparse_base::{Error, ErrorKind, Result};
-pub use compile::{Region, compile, compile_late};
+pub use compile::{Region, compile, compile_late, compile_part};
 pub use expr::{
     Annotated, Arena, CharSet, Children, Expr, ExprId, Literals, Notation, Parts, SchemaRef, Spacing, TagId,
 };

@@ -130,13 +130,13 @@ pub struct Program {
 
 /// The parts of a program that are compiled when a machine first enters them.
 pub(super) struct Late {
-    make: Box<dyn Fn(u32) -> Option<Program> + Send + Sync>,
+    make: Box<dyn Fn(u32) -> Option<Arc<Program>> + Send + Sync>,
     parts: Box<[OnceLock<Option<Arc<Program>>>]>,
 }
 
 impl Late {
     /// `make` compiles a part.
-    pub fn new(parts: u32, make: impl Fn(u32) -> Option<Program> + Send + Sync + 'static) -> Self {
+    pub fn new(parts: u32, make: impl Fn(u32) -> Option<Arc<Program>> + Send + Sync + 'static) -> Self {
         Late { make: Box::new(make), parts: (0..parts).map(|_| OnceLock::new()).collect() }
     }
 
@@ -144,7 +144,7 @@ impl Late {
     fn part(&self, number: u32) -> Option<&Arc<Program>> {
         let part = self.parts.get(number as usize)?;
         if part.get().is_none() {
-            let _ = part.set((self.make)(number).map(Arc::new));
+            let _ = part.set((self.make)(number));
         }
         part.get()?.as_ref()
     }

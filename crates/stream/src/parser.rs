@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::fallback::FallbackConfig;
 use chatparse_base::{Error, Result, number};
 use chatparse_grammar::{self as grammar, Grammar, Matcher, Start};
-use chatparse_learn::format::late::{Parts, Want};
+use chatparse_learn::format::late::Parts;
 use chatparse_message::{GrammarStyle, Leniency, Tool};
 use chatparse_peg::{self as peg, Arena, Budget, Program, TagId, Tree, TreeParser};
 
@@ -94,8 +94,8 @@ impl Parser {
         leniency: Leniency,
         ends: Vec<String>,
     ) -> Result<Self> {
-        let make = Arc::clone(&parts.make);
-        let program = peg::compile_late(&format, parts.count, parts.widest, move |part| make(Want::Part(part)))?;
+        let compile = Arc::clone(&parts.compile);
+        let program = peg::compile_late(&format, parts.count, parts.widest, move |part| compile(part))?;
         let fallback = FallbackConfig::new(Arc::new(format), tools, call_keys, leniency, ends);
         Ok(Parser::of(program, prefill, fallback.with_parts(parts)))
     }

@@ -5,15 +5,18 @@ use std::fmt::Write;
 
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind};
+use serde_json::Value as Json;
 
 use crate::budget::{self, check_text};
 use crate::probe::labels::Labels;
+use crate::python::from_json::from_json;
 use crate::python::numbers::float;
 use crate::python::pyobject::{Dict, List, as_text, items, pairs};
 use crate::python::pyrepr::{float_text, text};
 use crate::python::scalar::{Scalar, bare};
 use crate::reading;
 use chatparse_base::json_string::push_json_string;
+use chatparse_base::number;
 
 /// Formatting options.
 pub(crate) struct Layout {
@@ -49,6 +52,9 @@ fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Resu
         return list.look(|items| write_items(out, items, layout, level));
     }
     if let Some(dict) = value.downcast_object_ref::<Dict>() {
+        if let Some(json) = dict.unread().filter(|_| !layout.sort) {
+            return write_json(out, json, layout, level);
+        }
         dict.read_values();
         return dict.look(|pairs| write_pairs(out, pairs, layout, level));
     }
@@ -75,8 +81,28 @@ fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Resu
     Ok(())
 }
 
+/// As [`write`], of JSON that no template has seen, but for the work of its outermost value.
+fn write_json(out: &mut String, json: &Json, layout: &Layout, level: usize) -> Result<(), Error> {
+    let inner = |out: &mut String, json: &Json| match json {
+        Json::String(text) => write_text(out, text, layout),
+        Json::Array(_) | Json::Object(_) if !number::is(json) => {
+            budget::work(budget::PRINTED)?;
+            write_json(out, json, layout, level + 1)
+        }
+        scalar => write(out, &from_json(scalar)?, layout, level + 1),
+    };
+    match json {
+        Json::Array(items) => bracket(out, ['[', ']'], layout, level, items.iter(), inner),
+        json => bracket(out, ['{', '}'], layout, level, json.as_object().into_iter().flatten(), |out, (key, item)| {
+            write_text(out, key, layout)?;
+            out.push_str(&layout.key);
+            inner(out, item)
+        }),
+    }
+}
+
 fn write_items(out: &mut String, items: &[Value], layout: &Layout, level: usize) -> Result<(), Error> {
-    bracket(out, ['[', ']'], layout, level, items, |out, item| write(out, item, layout, level + 1))
+    bracket(out, ['[', ']'], layout, level, items.iter(), |out, item| write(out, item, layout, level + 1))
 }
 
 fn write_pairs(out: &mut String, pairs: &[(Value, Value)], layout: &Layout, level: usize) -> Result<(), Error> {
@@ -89,7 +115,7 @@ fn write_pairs(out: &mut String, pairs: &[(Value, Value)], layout: &Layout, leve
             None => text(key).into_owned(),
         });
     }
-    bracket(out, ['{', '}'], layout, level, &pairs, |out, (key, item)| {
+    bracket(out, ['{', '}'], layout, level, pairs.iter(), |out, (key, item)| {
         if key.as_object().is_some() && as_text(key).is_none() {
             return Err(Error::new(ErrorKind::BadSerialization, "a tuple cannot be a key in JSON"));
         }
@@ -126,8 +152,8 @@ fn bracket<T>(
     ends: [char; 2],
     layout: &Layout,
     level: usize,
-    all: &[T],
-    write_one: impl Fn(&mut String, &T) -> Result<(), Error>,
+    all: impl Iterator<Item = T>,
+    write_one: impl Fn(&mut String, T) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let new_line = |out: &mut String, level: usize| {
         if let Some(indent) = &layout.indent {
@@ -138,15 +164,16 @@ fn bracket<T>(
         Ok::<_, Error>(())
     };
     out.push(ends[0]);
-    for (index, one) in all.iter().enumerate() {
-        if index > 0 {
+    let mut is_empty = true;
+    for one in all {
+        if !std::mem::replace(&mut is_empty, false) {
             check_text(out.len().saturating_add(layout.item.len()).saturating_add(layout.key.len()))?;
             out.push_str(&layout.item);
         }
         new_line(out, level + 1)?;
         write_one(out, one)?;
     }
-    if !all.is_empty() {
+    if !is_empty {
         new_line(out, level)?;
     }
     out.push(ends[1]);

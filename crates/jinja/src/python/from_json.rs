@@ -1,5 +1,7 @@
 //! Converts JSON to template values.
 
+use std::sync::Arc;
+
 use minijinja::value::Value;
 use minijinja::{Error, ErrorKind};
 use serde_json::Value as Json;
@@ -7,7 +9,7 @@ use serde_json::Value as Json;
 use crate::probe::labels::Labels;
 use crate::probe::trace::Trace;
 use crate::python::numbers::whole;
-use crate::python::pyobject::{Text, nested_dict, nested_list};
+use crate::python::pyobject::{Text, nested_dict, nested_list, unread_dict};
 use crate::python::scalar::Scalar;
 use chatparse_base::number;
 
@@ -40,6 +42,29 @@ pub(crate) fn list_of(items: impl Iterator<Item = Result<(Value, usize), Error>>
 /// JSON as an item for [`list_of`].
 pub(crate) fn of_json(json: &Json, labels: Option<&Labels>) -> Result<(Value, usize), Error> {
     build(json, None, labels, true)
+}
+
+/// The same; a map without labels is converted once somebody reads it.
+pub(crate) fn of_unread(json: &Arc<Json>, labels: Option<&Labels>) -> Result<(Value, usize), Error> {
+    match &**json {
+        Json::Object(_) if labels.is_none() && !number::is(json) => unread_dict(json, pairs_of, depth(json) - 1),
+        json => of_json(json, labels),
+    }
+}
+
+/// The depth that [`build`] gives.
+fn depth(json: &Json) -> usize {
+    match json {
+        Json::Array(items) => 1 + items.iter().map(depth).max().unwrap_or_default(),
+        Json::Object(map) if !number::is(json) => 1 + map.values().map(depth).max().unwrap_or_default(),
+        _ => 0,
+    }
+}
+
+/// The pairs of a map that [`of_unread`] has not converted. Only labels and depth, which it looks at, can fail.
+fn pairs_of(json: &Json) -> Vec<(Value, Value)> {
+    let pair = |(key, item): (&String, &Json)| Some((Value::from(key.as_str()), of_json(item, None).ok()?.0));
+    json.as_object().into_iter().flatten().filter_map(pair).collect()
 }
 
 /// A map of texts as an item for [`list_of`]; the names must be distinct.

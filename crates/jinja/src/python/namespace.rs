@@ -7,6 +7,7 @@ use minijinja::value::{Enumerator, Object, Value};
 use minijinja::{Error, ErrorKind, State};
 
 use crate::budget::{charge_container, note_items};
+use crate::python::grown;
 use crate::python::pydict::Map;
 use crate::python::pyobject::{Dict, own};
 use crate::python::pyrepr;
@@ -22,6 +23,11 @@ impl Namespace {
         Ok(Value::from_object(Namespace(Mutex::new(Map::of(entries)))))
     }
 
+    /// The value of a name as it is kept: a text may be one that grows.
+    fn held(&self, key: &str) -> Option<Value> {
+        self.with(|map| map.get_by_str(key))
+    }
+
     fn with<R>(&self, look: impl FnOnce(&mut Map) -> R) -> R {
         look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -33,7 +39,7 @@ impl Object for Namespace {
     }
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        self.with(|map| map.get_by_str(key))
+        self.held(key).map(grown::whole)
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
@@ -46,6 +52,7 @@ impl Object for Namespace {
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pairs = self.with(|map| if note_items(2 * map.len()) { map.pairs() } else { Vec::new() });
+        let pairs = pairs.into_iter().map(|(key, value)| (key, grown::whole(value))).collect();
         let values = Dict::of(pairs).map_err(|_| fmt::Error)?;
         write!(f, "<Namespace {}>", pyrepr::repr(&values))
     }
@@ -54,9 +61,13 @@ impl Object for Namespace {
 /// `set a.b = value`, with the name of `b` and the value. Namespaces and maps store data only.
 pub(crate) fn assign(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let [target, name, value] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
-    let value = own(value.clone())?;
     let name = name.as_str().ok_or(ErrorKind::InvalidOperation)?;
-    if let Some(namespace) = target.downcast_object_ref::<Namespace>() {
+    let namespace = target.downcast_object_ref::<Namespace>();
+    let value = match namespace.is_some() && grown::is(value) {
+        true => value.clone(),
+        false => own(grown::whole(value.clone()))?,
+    };
+    if let Some(namespace) = namespace {
         namespace.with(|map| map.set(name, value))?;
     } else if let Some(dict) = target.downcast_object_ref::<Dict>() {
         dict.set(name, value)?;
@@ -65,4 +76,12 @@ pub(crate) fn assign(_: &mut State, args: &[Value]) -> Result<Value, Error> {
         return Err(Error::new(ErrorKind::InvalidOperation, message));
     }
     Ok(Value::UNDEFINED)
+}
+
+/// `a.b`, for [`grown::grow`].
+pub(crate) fn held(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let [target, name] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
+    let name = name.as_str().unwrap_or_default();
+    let held = target.downcast_object_ref::<Namespace>().and_then(|namespace| namespace.held(name));
+    Ok(held.unwrap_or_else(|| target.get_attr(name).unwrap_or_default()))
 }

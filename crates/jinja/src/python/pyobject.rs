@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use minijinja::value::{Object, ObjectRepr, Value, ValueKind};
 use minijinja::{Error, ErrorKind};
+use serde_json::Value as Json;
 
 use crate::budget::{self, charge_container, charge_items, charge_piece};
 use crate::probe::trace::Trace;
@@ -178,11 +179,20 @@ impl fmt::Debug for List {
     }
 }
 
+/// JSON of a map that is still to be made.
+struct Unread {
+    json: Arc<Json>,
+    pairs: fn(&Json) -> Vec<(Value, Value)>,
+    is_unread: AtomicBool,
+}
+
 /// A Python dict.
 pub(crate) struct Dict {
     map: Mutex<Map>,
     height: Height,
     pub(crate) trace: Option<Trace>,
+    /// What it is made of once somebody reads it. Most templates only print a tool's schema.
+    unread: Option<Unread>,
 }
 
 impl Dict {
@@ -193,24 +203,37 @@ impl Dict {
             check_key(key)?;
         }
         let height = Height::above(pairs.iter().flat_map(|(key, value)| [key, value]))?;
-        Ok(Value::from_object(Dict { map: Mutex::new(Map::of(pairs)), height, trace: None }))
+        Ok(Value::from_object(Dict { map: Mutex::new(Map::of(pairs)), height, trace: None, unread: None }))
     }
 
     /// The map, locked: no other method of this dict may be called meanwhile.
     pub(crate) fn map(&self) -> MutexGuard<'_, Map> {
-        lock(&self.map)
+        let mut map = lock(&self.map);
+        if let Some(Unread { json, pairs, is_unread }) = &self.unread
+            && is_unread.swap(false, Ordering::Relaxed)
+        {
+            *map = Map::of_json(pairs(json));
+        }
+        map
+    }
+
+    /// The JSON that it is, if nobody has looked at it.
+    pub(crate) fn unread(&self) -> Option<&Json> {
+        let unread = self.unread.as_ref()?;
+        let _map = lock(&self.map);
+        unread.is_unread.load(Ordering::Relaxed).then_some(&*unread.json)
     }
 
     /// A copy of the pairs, in order.
     pub(crate) fn pairs(&self) -> Result<Vec<(Value, Value)>, Error> {
-        let map = lock(&self.map);
+        let map = self.map();
         charge_items(2 * map.len())?;
         Ok(map.pairs())
     }
 
     /// Passes the pairs to `look`, in order; as [`List::look`].
     pub(crate) fn look<R>(&self, look: impl FnOnce(&[(Value, Value)]) -> R) -> R {
-        lock(&self.map).look(look)
+        self.map().look(look)
     }
 
     /// Records that all values were read.
@@ -223,11 +246,11 @@ impl Dict {
     /// The value at `key`, without recording an access.
     pub(crate) fn get(&self, key: &Value) -> Option<Value> {
         match key.as_object() {
-            None => lock(&self.map).get(key),
+            None => self.map().get(key),
             // A value that cannot be a key is excluded: comparing it could access this map.
             Some(_) => match as_text(key) {
-                Some(text) => lock(&self.map).get_by_str(text),
-                None if check_key(key).is_ok() => lock(&self.map).get(key),
+                Some(text) => self.map().get_by_str(text),
+                None if check_key(key).is_ok() => self.map().get(key),
                 None => None,
             },
         }
@@ -244,7 +267,7 @@ impl Dict {
                 copy
             }
         };
-        lock(&self.map).set(key, value)
+        self.map().set(key, value)
     }
 
     /// Changes the pairs; `added`: the values that the change adds.
@@ -261,7 +284,7 @@ impl Dict {
         let mut pairs = self.pairs()?;
         charge_items(4 * added.len())?;
         let result = change(&mut pairs);
-        *lock(&self.map) = Map::of(pairs);
+        *self.map() = Map::of(pairs);
         Ok(result)
     }
 }
@@ -342,7 +365,7 @@ pub(crate) fn items(value: &Value) -> Result<Vec<Value>, Error> {
         return list.items();
     }
     if let Some(dict) = value.downcast_object_ref::<Dict>() {
-        let map = lock(&dict.map);
+        let map = dict.map();
         charge_items(map.len())?;
         return Ok(map.keys());
     }
@@ -438,7 +461,10 @@ fn copied(value: &Value) -> Result<(Value, usize), Error> {
             (*item, below) = (copy, below.max(levels));
         }
         let height = Height::known(below + 1, true)?;
-        return Ok((Value::from_object(Dict { map: Mutex::new(Map::of(pairs)), height, trace: None }), below + 1));
+        return Ok((
+            Value::from_object(Dict { map: Mutex::new(Map::of(pairs)), height, trace: None, unread: None }),
+            below + 1,
+        ));
     }
     Ok((value.clone(), 0))
 }
@@ -463,5 +489,17 @@ pub(crate) fn nested_dict(
     trace: Option<Trace>,
 ) -> Result<(Value, usize), Error> {
     let height = Height::known(below + 1 + ROOM, inside)?;
-    Ok((Value::from_object(Dict { map: Mutex::new(Map::of_json(pairs)), height, trace }), below + 1))
+    Ok((Value::from_object(Dict { map: Mutex::new(Map::of_json(pairs)), height, trace, unread: None }), below + 1))
+}
+
+/// A map of JSON that `pairs` converts once somebody looks at it, as [`nested_dict`] makes one inside of another container.
+pub(crate) fn unread_dict(
+    json: &Arc<Json>,
+    pairs: fn(&Json) -> Vec<(Value, Value)>,
+    below: usize,
+) -> Result<(Value, usize), Error> {
+    let height = Height::known(below + 1 + ROOM, true)?;
+    let unread = Some(Unread { json: Arc::clone(json), pairs, is_unread: AtomicBool::new(true) });
+    let map = Mutex::new(Map::of_json(Vec::new()));
+    Ok((Value::from_object(Dict { map, height, trace: None, unread }), below + 1))
 }

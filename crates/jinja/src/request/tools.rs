@@ -7,7 +7,7 @@ use minijinja::value::Value;
 use serde_json::Value as Json;
 
 use crate::probe::labels::Labels;
-use crate::python::from_json::{labelled, list_of, of_json, of_pairs};
+use crate::python::from_json::{labelled, list_of, of_json, of_pairs, of_unread};
 use chatparse_message::Tool;
 
 /// The tools, prepared for the template.
@@ -50,11 +50,14 @@ impl Tools {
 
 /// The tool as [`Tool::to_json`] has it.
 fn value_of(tool: &Tool, labels: Option<&Labels>) -> Result<(Value, usize), Error> {
-    let text = |text: &str| of_json(&Json::String(text.to_owned()), labels);
+    let text = |text: &str| match labels {
+        None => Ok((Value::from(text), 0)),
+        _ => of_json(&Json::String(text.to_owned()), labels),
+    };
     let own = [
         ("name", text(&tool.name)?),
         ("description", text(&tool.description)?),
-        ("parameters", of_json(&tool.parameters, labels)?),
+        ("parameters", of_unread(&tool.parameters, labels)?),
     ];
     let more = tool.more.iter().map(|(name, value)| Ok((&**name, of_json(value, labels)?)));
     let function = of_pairs(own.into_iter().map(Ok).chain(more))?;

@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Deref;
 
+use chatparse_base::find::find_to_escape;
 use chatparse_base::json_string;
 use chatparse_grammar::schema;
 use chatparse_message::{NearlyJson, OpeningAgain, Tool, UnknownTools};
@@ -665,9 +666,10 @@ fn unique(mut texts: Vec<String>) -> Vec<String> {
 
 /// A name as JSON has it inside of a string, if that is another text.
 fn escaped(name: &str) -> Option<String> {
-    let quoted = json_string::quoted(name);
-    let inside = &quoted[1..quoted.len() - 1];
-    (inside != name).then(|| inside.to_owned())
+    find_to_escape(name.as_bytes())?;
+    let mut inside = String::new();
+    json_string::push_quoted(name, &mut inside);
+    Some(inside)
 }
 
 /// The other common name of the key for arguments.

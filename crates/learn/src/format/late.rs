@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::analysis::turn::{CallPiece, Glue, GluePiece, TurnFormat};
 use chatparse_base::limits;
 use chatparse_message::Tool;
-use chatparse_peg::{Arena, ExprId};
+use chatparse_peg::{self as peg, Arena, ExprId, Program};
 
 /// What of a format is built.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,18 @@ pub enum Want {
     Part(u32),
 }
 
+/// Builds a format for many tools, and what of it is built late.
+pub trait Source: Send + Sync {
+    /// Builds what is wanted.
+    fn build(&self, want: Want) -> Arena;
+
+    /// The tool of a part, and which of its calls it is.
+    fn tool(&self, part: u32) -> (&Tool, u32);
+
+    /// Builds the part as if its tool was the only one.
+    fn alone(&self, part: u32) -> Arena;
+}
+
 /// How a format's parts that are built late, and all of it, are built.
 #[derive(Clone)]
 pub struct Parts {
@@ -33,8 +45,19 @@ pub struct Parts {
     pub count: u32,
     /// The most alternatives of their choices.
     pub widest: u32,
-    /// Builds what is wanted.
-    pub make: Arc<dyn Fn(Want) -> Arena + Send + Sync>,
+    /// Builds them.
+    pub source: Arc<dyn Source>,
+    /// Compiles a part, or knows it already.
+    pub compile: Arc<dyn Fn(u32) -> Option<Arc<Program>> + Send + Sync>,
+}
+
+impl Parts {
+    /// Parts of which nothing is known.
+    pub fn new(count: u32, widest: u32, source: Arc<dyn Source>) -> Parts {
+        let builds = Arc::clone(&source);
+        let compile = move |part| peg::compile_part(&builds.build(Want::Part(part))).ok().map(Arc::new);
+        Parts { count, widest, source, compile: Arc::new(compile) }
+    }
 }
 
 impl fmt::Debug for Parts {
@@ -47,8 +70,8 @@ impl fmt::Debug for Parts {
 #[derive(Default)]
 pub struct Late {
     pub(super) want: Want,
-    /// For each tool, whether its calls are parts; empty without parts.
-    tools: Vec<bool>,
+    /// For each tool whose calls are parts, how large they are; empty without parts.
+    tools: Vec<Option<u32>>,
     /// For each tool, how many calls of it there are so far.
     calls: RefCell<Vec<u32>>,
     /// The wanted part.
@@ -56,15 +79,19 @@ pub struct Late {
 }
 
 impl Late {
-    /// The calls of these tools in a turn like this. The first tool's are no parts: what all calls have in common is found there.
+    /// The calls of these tools in a turn like this. The first tool's are no parts: what all calls have in common is found there. But a
+    /// part may be built of a tool alone.
     pub fn of(turn: &TurnFormat, tools: &[Tool], want: Want) -> Late {
-        let many = (limits::LATE_TOOLS..=limits::MOST_LATE_TOOLS).contains(&tools.len());
+        let alone = tools.len() == 1 && want != Want::Late;
+        let many = alone || (limits::LATE_TOOLS..=limits::MOST_LATE_TOOLS).contains(&tools.len());
         if want == Want::Whole || !many || repeats_names(turn) {
             return Late::default();
         }
-        let is_late = |tool: &Tool| weigh(&tool.parameters).is_some();
-        let is_late = tools.iter().enumerate().map(|(place, tool)| place > 0 && is_late(tool)).collect();
-        Late { want, tools: is_late, calls: RefCell::new(vec![0; tools.len()]), found: Cell::default() }
+        let weights = tools.iter().enumerate().map(|(place, tool)| match want {
+            Want::Part(part) if part as usize % tools.len() != place => None,
+            _ => Some(tool).filter(|_| alone || place > 0).and_then(|tool| weigh(&tool.parameters)),
+        });
+        Late { want, tools: weights.collect(), calls: RefCell::new(vec![0; tools.len()]), found: Cell::default() }
     }
 
     /// Whether the calls of the tool at this place are built.
@@ -74,7 +101,7 @@ impl Late {
 
     /// The number of the next call of the tool at this place, if it is a part. A machine has two bytes for it, and a value for no part.
     pub(super) fn part(&self, place: usize) -> Option<u32> {
-        self.tools.get(place).filter(|is_late| **is_late)?;
+        (*self.tools.get(place)?)?;
         let mut calls = self.calls.borrow_mut();
         let number = place + calls[place] as usize * calls.len();
         calls[place] += 1;
@@ -88,9 +115,8 @@ impl Late {
     }
 
     /// More alternatives than a choice of these tools' parts has.
-    pub fn widest(&self, tools: &[Tool]) -> u32 {
-        let late = tools.iter().zip(&self.tools).filter(|(_, is_late)| **is_late);
-        late.filter_map(|(tool, _)| weigh(&tool.parameters)).max().unwrap_or_default()
+    pub fn widest(&self) -> u32 {
+        self.tools.iter().flatten().max().copied().unwrap_or_default()
     }
 }
 

@@ -83,7 +83,7 @@ impl FallbackConfig {
     pub fn format(&self) -> &Arc<Arena> {
         let Some((parts, whole)) = &self.parts else { return &self.format };
         if whole.get().is_none() {
-            let made = Arc::new((parts.make)(Want::Whole));
+            let made = Arc::new(parts.source.build(Want::Whole));
             let _ = whole.set(made);
         }
         whole.get().unwrap_or(&self.format)

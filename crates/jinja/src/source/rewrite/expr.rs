@@ -65,6 +65,8 @@ pub(crate) struct Rewriter<'s> {
     /// The length of the longest name.
     pub(crate) longest_name: usize,
     pub(crate) out: String,
+    /// Where the output has the last sum or concatenation.
+    pub(crate) joined: Range<usize>,
     /// The next token and its place, as returned by [`token::next`].
     ahead: (Token<'s>, usize, usize),
 }
@@ -73,7 +75,7 @@ impl<'s> Rewriter<'s> {
     /// Starts at `pos` of `source`, in a tag that ends with `end` (`}}` or `%}`), and writes to the end of `out`.
     pub(crate) fn new(source: &'s str, pos: usize, end: &'static str, out: String) -> Self {
         let ahead = token::next(source, pos, end, false);
-        Rewriter { source, pos, end, open: 0, depth: 0, unread: 0, longest_name: 0, out, ahead }
+        Rewriter { source, pos, end, open: 0, depth: 0, unread: 0, longest_name: 0, out, joined: 0..0, ahead }
     }
 
     /// The position of the next token's search.
@@ -253,6 +255,7 @@ impl<'s> Rewriter<'s> {
             }
             if open {
                 self.out.push(')');
+                self.joined = start..self.out.len();
                 open = false;
             }
             if !self.copy_if(Token::Sign("-")) {
@@ -279,6 +282,7 @@ impl<'s> Rewriter<'s> {
         }
         if many {
             self.out.push(')');
+            self.joined = start..self.out.len();
         }
         Ok(height)
     }

@@ -436,9 +436,25 @@ fn assignment(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
     if tuple {
         tag.out.insert(value, '(');
         tag.out.push_str(")|op.tuple");
+    } else if let Some((holder, name)) = &place
+        && tag.joined == (value..tag.out.len())
+    {
+        grow(&mut tag.out, value, holder.trim(), name);
     }
     tag.out.push(')');
     Ok(Kind::Assign)
+}
+
+/// A sum from `value` on that begins with the place that it is assigned to appends to it.
+fn grow(out: &mut String, value: usize, holder: &str, name: &str) {
+    let Some((first, _)) = out[value + 1..].split_once(")|op.") else { return };
+    let behind = value + 1 + first.len();
+    let is_place = first.trim().strip_prefix(holder).and_then(|rest| rest.strip_prefix('.')) == Some(name);
+    let way = ["op.add", "op.cat"].into_iter().find(|way| out[behind + 2..].starts_with(*way));
+    if let Some(way) = way.filter(|_| is_place) {
+        let held = format!("({holder})|op.held(\"{name}\")|op.grow(\"{way}\", ");
+        out.replace_range(value..behind + 3 + way.len(), &held);
+    }
 }
 
 /// Splits the text from `target` on: the object before the last dot, and the name after it.
