@@ -702,6 +702,20 @@ fn a_line_without_quotes_is_a_text() {
     assert!(!open.calls()[0].complete && open.message.tool_calls[0].arguments.starts_with("{\"path\":\"a"));
 }
 
+/// OpenAI's object around a call has the id behind it.
+#[test]
+fn an_id_behind_the_wrapper_of_a_call_is_its_id() {
+    let params = params("json-call", &json!({}));
+    let call = r#"{"type": "function", "function": {"name": "read", "arguments": {"path": "a"}}, "id": "call_7"}"#;
+    for output in [format!("<tool_call>\n{call}\n</tool_call>"), format!("[TOOL_CALLS][{call}]")] {
+        let ended = read(&params, &output);
+        let ids: Vec<&str> = ended.message.tool_calls.iter().map(|call| &*call.id).collect();
+        assert_eq!(ids, ["call_7"], "{output}");
+        let wrong = check_streaming(&params.parser, output.as_bytes(), true);
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}
+
 #[test]
 fn calls_at_the_end_of_the_content_are_calls_only_whole_and_alone() {
     let params = params("tag-json-id", &json!({"dialects": "tail"}));

@@ -579,6 +579,12 @@ impl FormatBuilder {
         self.tolerated(self.optional(self.atomic(self.sequence(outer))))
     }
 
+    /// The end of a call that is a JSON object, behind which ends the object whose member it is, with its other members.
+    pub fn nested_close(&self, close: ExprId, known: &str) -> ExprId {
+        let outer = [close, self.space(), self.members_behind(known), self.literal("}")];
+        self.tolerated(self.tool_close(self.sequence(outer)))
+    }
+
     /// A call of one of these tools, with a rule for each, whose name begins with `rule`.
     pub fn known_tool(&self, rule: &str, tools: &[Tool], call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
         let wanted = tools.iter().enumerate().filter(|(place, _)| self.late.wants(*place));

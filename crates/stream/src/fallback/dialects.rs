@@ -316,9 +316,9 @@ impl Calling<'_> {
             true => p.members_in_front(""),
             false => p.sequence([p.json_member("type", p.marker("\"function\"")), comma()]),
         });
-        let [between, behind, nested] = match p.mends {
-            true => [p.optional(p.other_members("")), p.members_behind(""), p.brace_behind()],
-            false => [p.empty(); 3],
+        let [between, behind] = match p.mends {
+            true => [p.optional(p.other_members("")), p.members_behind("")],
+            false => [p.empty(); 2],
         };
         let inner = p.sequence([p.json_member("function", p.marker("{")), p.space()]);
         let inner = if p.mends { p.optional(inner) } else { p.empty() };
@@ -337,8 +337,8 @@ impl Calling<'_> {
         let arguments = p.sequence(arguments);
         let brace = p.marker("}");
         let close = p.tool_close(if after.is_empty() { brace } else { p.choice([brace, p.and(p.marker(after))]) });
-        let name_first =
-            p.sequence([p.atomic(p.sequence([open, name, comma(), between])), arguments, behind, close, nested]);
+        let close = if p.mends { p.choice([p.nested_close(brace, ""), close]) } else { close };
+        let name_first = p.sequence([p.atomic(p.sequence([open, name, comma(), between])), arguments, behind, close]);
         let shallow =
             p.sequence([key, p.space(), p.marker(":"), p.space(), p.tool_args(self.shallow_object()), p.space()]);
         let name_last = p.atomic(p.sequence([open, shallow, p.marker(","), p.space(), name, behind, p.space(), close]));

@@ -176,7 +176,6 @@ impl CaptureReader {
                 self.containers.clear();
                 self.containers.push((Container::Object, false));
             }
-            Tag::ToolClose => self.close_call(pos, sink),
             Tag::ArgClose => self.close_text(pos, sink),
             // A text in several regions is one value.
             Tag::ArgText if self.state.call.quoted || self.state.call.literal.in_string() => {}
@@ -220,6 +219,8 @@ impl CaptureReader {
                 self.close_text(pos, sink);
                 self.markup(":", pos, sink);
             }
+            // What closes a call may hold its id.
+            Tag::ToolClose => self.close_call(from, sink),
             Tag::Content | Tag::Reasoning => {
                 self.state.reasoning = self.state.reasoning.map(|(from, end)| (from, end.min(pos)));
                 self.text(pos, output, true, sink);
