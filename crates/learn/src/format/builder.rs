@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Deref;
+use std::sync::Arc;
 
 use chatparse_base::json_string;
 use chatparse_grammar::schema;
@@ -28,6 +29,10 @@ pub struct FormatBuilder {
     entities: bool,
     /// Texts in quotes have line breaks as they are, beside escapes.
     pub raw_lines: bool,
+    /// Grammars have the names of JSON in this order.
+    pub sorts_names: bool,
+    /// Grammars ask for no argument that may be null.
+    pub leaves_out_null: bool,
     /// Grammars have no white space between arguments but the template's. llama.cpp's have.
     pub faithful: bool,
     /// Arguments may be nearly JSON, and members may stand around them that calls of JSON have elsewhere.
@@ -475,9 +480,18 @@ impl FormatBuilder {
         self.sequence([self.arg_text(self.sequence([run, more])), self.arg_close(close)])
     }
 
+    /// The schema of a tool's arguments.
+    pub fn parameters(&self, tool: &Tool) -> Arc<Value> {
+        let mut schema = schema::parameters(&tool.parameters);
+        if self.sorts_names {
+            Arc::make_mut(&mut schema).sort_all_objects();
+        }
+        schema
+    }
+
     /// A call's arguments as a JSON object with the schema of the tool's parameters.
     pub fn json_args(&self, tool: &Tool) -> ExprId {
-        let schema = schema::parameters(&tool.parameters);
+        let schema = self.parameters(tool);
         let object = self.argument(self.json_object(), format!("tool-{}-schema", tool.name), schema, Notation::Json);
         self.quoted_or(self.tool_args(object))
     }

@@ -68,6 +68,7 @@ pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &
     let mut p = FormatBuilder::writing(tolerances.spellings, tolerances.entities, spec);
     p.raw_lines = turn.raw_lines;
     p.faithful = spec.is_faithful();
+    (p.sorts_names, p.leaves_out_null) = (turn.sorts_names && p.faithful, turn.leaves_out_null && p.faithful);
     p.set_spacing(spec.spacing(turn.spacing));
     p.late = Late::of(turn, spec.tools(), want);
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();

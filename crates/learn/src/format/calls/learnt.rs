@@ -14,7 +14,6 @@ use super::members::{members, unlisted_name};
 use super::order;
 use crate::analysis::turn::{CallForm, CallPiece, Glue, GluePiece, Members, SlotKind, TurnFormat};
 use crate::format::wrappers::is_marker;
-use chatparse_grammar::schema;
 use chatparse_message::Tool;
 use chatparse_peg::{ExprId, Notation, SchemaRef};
 
@@ -405,7 +404,7 @@ impl Call<'_> {
         let p = self.p;
         let members = tails.iter().find_map(|tail| tail.pieces.first()?.members())?;
         let close = members.name_close()?;
-        let listed = unlisted_name(p, &self.tool.name, &SchemaRef::from(schema::parameters(&self.tool.parameters)));
+        let listed = unlisted_name(p, &self.tool.name, &SchemaRef::from(self.p.parameters(self.tool)));
         let known = self.tool.name != FormatBuilder::ANY && listed != FormatBuilder::ANY;
         let name = [p.space(), self.opening_again(), p.listed_name(&listed), p.marker(close)];
         known.then(|| p.tolerated(p.and(p.sequence(name))))
@@ -431,9 +430,7 @@ impl Call<'_> {
         let call = p.choice(without.into_iter().chain([self.arguments_and_end(tail, &first, close)]));
         // Where arguments are required, a call without any is none that is asked for.
         let lacks = !tail.form.pieces.iter().any(CallPiece::holds_arguments)
-            && members(&schema::parameters(&self.tool.parameters).into(), "", true)
-                .iter()
-                .any(|member| member.required);
+            && members(p, &p.parameters(self.tool).into(), "", true).iter().any(|member| member.required);
         if lacks { p.tolerated(call) } else { call }
     }
 
@@ -579,7 +576,7 @@ impl Call<'_> {
             }
             CallPiece::NamedId { before, behind } => named_id(p, before, &self.tool.name, behind),
             CallPiece::Arguments { quoted: true } => {
-                let schema = schema::parameters(&self.tool.parameters);
+                let schema = p.parameters(self.tool);
                 p.argument(p.quoted_args(), format!("tool-{}-schema", self.tool.name), schema, Notation::Escaped)
             }
             CallPiece::Arguments { .. } if self.tool.name == FormatBuilder::ANY => p.any_json_args(),
