@@ -29,6 +29,8 @@ pub struct FormatBuilder {
     entities: bool,
     /// Texts in quotes have line breaks as they are, beside escapes.
     pub raw_lines: bool,
+    /// A line break between tags may be spelled out: models write a backslash and an `n` there.
+    pub spelled_breaks: bool,
     /// Grammars have the names of JSON in this order.
     pub sorts_names: bool,
     /// Grammars ask for no argument that may be null.
@@ -188,6 +190,12 @@ impl FormatBuilder {
     pub fn variants<'t>(&self, text: &'t str) -> impl Iterator<Item = String> + use<'t> {
         let spellings = self.spellings.iter().filter(move |(own, _)| text.contains(own));
         spellings.map(move |(own, other)| text.replace(own, other))
+    }
+
+    /// A text of tags with its line breaks spelled out.
+    pub fn with_spelled_breaks(&self, text: &str) -> Option<ExprId> {
+        let spelled = self.spelled_breaks && text.contains('\n') && (text.contains('<') || text.trim().is_empty());
+        spelled.then(|| self.tolerated(self.marker(text.replace('\n', "\\n"))))
     }
 
     /// These markers, and their other spellings; each once.
@@ -472,7 +480,8 @@ impl FormatBuilder {
         let names = names.iter().map(|name| self.literal(&**name));
         let none = self.and(self.choice(names.chain(end).collect::<Vec<_>>()));
         // In front of more text a marker is text itself.
-        let closed = self.sequence([self.literal(marker), self.tolerated(self.not(more))]);
+        let written = self.choice([self.literal(marker)].into_iter().chain(self.with_spelled_breaks(marker)));
+        let closed = self.sequence([written, self.tolerated(self.not(more))]);
         let close = self.choice([closed, self.tolerated(near), self.tolerated(none)]);
         let run = self
             .until_marker([marker.trim_end()].into_iter().chain(cores.iter().map(String::as_str)).chain(left_out()));
@@ -607,17 +616,22 @@ impl FormatBuilder {
     /// Like `known_tool`, and also calls of tools that are not offered, unless these are to be content. For formats that
     /// mark their calls.
     pub fn any_tool(&self, rule: &str, spec: &FormatSpec, call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
+        let known = self.known_tool(rule, spec.tools(), call);
+        self.choice([known].into_iter().chain(self.unknown_tool(spec, call)))
+    }
+
+    /// Calls of tools that are not offered, unless these are to be content.
+    pub fn unknown_tool(&self, spec: &FormatSpec, call: &dyn Fn(&Tool) -> ExprId) -> Option<ExprId> {
         let tools = spec.tools();
-        let known = self.known_tool(rule, tools, call);
         if spec.leniency.unknown_tools == UnknownTools::Content {
-            return known;
+            return None;
         }
         let escaped = tools.iter().filter_map(|tool| escaped(&tool.name));
         let names = tools.iter().map(|tool| self.written(&tool.name)).chain(escaped.map(Cow::Owned));
         let known_name = self.whole_name(names, NOT_IN_NAMES);
         self.rule(UNKNOWN_NAME, self.sequence([self.not(known_name), self.any_without(NOT_IN_NAMES)]));
         let any = Tool::new(FormatBuilder::ANY, "", Value::Null);
-        self.choice([known, self.tolerated(call(&any))])
+        Some(self.tolerated(call(&any)))
     }
 
     /// From here on, the format's calls are of offered tools only.

@@ -2,7 +2,7 @@
 
 use super::calls::learnt as calls;
 use super::glue::{any_space, begins_token, glue, heads, is_strong, split_space};
-use super::learnt::Writer;
+use super::learnt::{UNLISTED_FRONT, Writer};
 use super::wrappers;
 use crate::analysis::turn::{Edge, Glue, SlotKind};
 use chatparse_message::Compat;
@@ -72,7 +72,7 @@ impl Writer<'_> {
         }
         let alone = p.tolerated(p.and(self.announced_call()));
         // A token that nobody writes is none.
-        let marked = begins_token(self.call_open.head().trim_start()) && self.spec.compat == Compat::Off;
+        let marked = begins_token(self.call_open.head().trim_start());
         if !self.tolerances.bare_calls && !marked {
             // Behind other text, what looks like a call is a part of that.
             return p.choice([alone, plain(&stops)]);
@@ -135,7 +135,12 @@ impl Writer<'_> {
                     .filter(|open| open.head().trim_start().starts_with('{'))
                     .map(|open| p.sequence([glue(p, &open.trim_start(), None, ""), self.named_call()]));
                 let named = named.filter(|_| self.callable && self.spec.begun_content().is_none());
-                let alone = nearly.into_iter().chain(named);
+                // Or such a list, which begins with what is not offered.
+                let front = p.is_defined(UNLISTED_FRONT) && self.spec.begun_content().is_none();
+                let front = front.then(|| self.before_first_call()).into_iter().flatten();
+                let front =
+                    front.map(|open| p.sequence([glue(p, &open.trim_start(), None, ""), p.reference(UNLISTED_FRONT)]));
+                let alone = nearly.into_iter().chain(named).chain(front);
                 let alone = alone.map(|opened| p.tolerated(p.and(p.sequence([p.space(), opened]))));
                 let alone = alone.collect::<Vec<_>>();
                 p.choice(alone.into_iter().chain([wrappers::text_before(p, stops, &ends)]))

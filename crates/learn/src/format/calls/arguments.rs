@@ -52,7 +52,7 @@ impl Members {
 
     /// The marker behind the names of arguments, if there is one, and another in front: a name between them is certain without
     /// the first.
-    pub(super) fn name_close(&self) -> Option<&str> {
+    pub(in crate::format) fn name_close(&self) -> Option<&str> {
         let open = &self.slots.first()?.1.open;
         let close = &open.head()[..open.marker_spans().first()?.end];
         (is_marker(close.trim()) && is_marker(self.next.head().trim())).then_some(close)
