@@ -79,13 +79,21 @@ impl Writer<'_> {
         }
         // The white space in front is the template's.
         let glues = self.before_first_call();
-        let spaces = chatparse_base::sort::set(glues.iter().map(|glue| split_space(glue).0).chain(["", "\n"]));
+        let spaces = chatparse_base::sort::set(glues.iter().map(|glue| split_space(glue).0).chain(["", " ", "\n"]));
         let bare = self.marks_of_bare_calls();
         let bare = bare.iter().flat_map(|mark| spaces.iter().map(move |space| format!("{space}{mark}")));
         let marks: Vec<String> = stops.iter().cloned().chain(bare).collect();
-        let stop = p.choice([self.announced_call(), p.any_of(&stops)]);
         let run = p.until_marker(marks.iter().cloned());
-        let more = p.more_text(stop, run);
+        let stop = |call: ExprId| p.choice([call, p.any_of(&stops)]);
+        let more = match self.tolerances.bare_calls || self.spec.compat == Compat::Off {
+            true => p.more_text(stop(self.announced_call()), run),
+            // To llama.cpp a token directly behind other text is a part of that, and so is all behind it.
+            false => {
+                let apart = p.and(p.one_of(&[('\t', '\r'), (' ', ' ')]));
+                let stop = stop(p.sequence([apart, self.announced_call()]));
+                p.optional(p.sequence([p.not(stop), p.any(), p.until_marker(stops.clone())]))
+            }
+        };
         let text = p.tolerated(p.content(p.sequence([run, more])));
         // A grammar has no mark of such a call in the text. llama.cpp's have.
         p.choice([alone, text, plain(if self.spec.is_faithful() { &marks } else { &stops })])
