@@ -804,13 +804,14 @@ fn the_table_of_dialects_is_what_the_built_in_templates_write() {
 
 #[test]
 fn text_in_a_call_s_wrapper_is_content_and_the_end_of_that_is_none() {
-    for (template, call) in [
-        ("qwen3-coder", "<tool_call>\n<function=list>\n</function> CANARY </tool_call>"),
-        ("tag-json", "<tool_call>\n{\"name\": \"list\", \"arguments\": {}} CANARY </tool_call>"),
+    let params = params("qwen3-coder", &json!({"enable_thinking": false}));
+    let call = "<tool_call>\n<function=list>\n</function>";
+    for (text, content) in [
+        (" CANARY </tool_call>", " CANARY "),
+        (" CANARY </tool_call> more", " CANARY  more"),
+        (" one </tool_call> two </tool_call>", " one  two </tool_call>"),
     ] {
-        let params = params(template, &json!({"enable_thinking": false}));
-        check(&params, call, " CANARY ", &[("list", json!({}))]);
-        check(&params, &format!("{call} more"), " CANARY  more", &[("list", json!({}))]);
+        check(&params, &format!("{call}{text}"), content, &[("list", json!({}))]);
     }
 }
 
