@@ -307,7 +307,10 @@ impl FormatBuilder {
 
     /// One of these names, whole.
     fn whole_name<'n>(&self, names: impl Iterator<Item = Cow<'n, str>>, not_in: &'static [(char, char)]) -> ExprId {
-        let names = names.map(|name| self.literal(name));
+        // A name may begin with another.
+        let mut names: Vec<_> = names.collect();
+        chatparse_base::sort::by_key(&mut names, |name| std::cmp::Reverse(name.len()));
+        let names = names.into_iter().map(|name| self.literal(name));
         let longer = self.none_of(self.name_ends_at(not_in));
         self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)])
     }

@@ -79,13 +79,15 @@ impl Writer<'_> {
         }
         // The white space in front is the template's.
         let glues = self.before_first_call();
-        let spaces = chatparse_base::sort::set(glues.iter().map(|glue| split_space(glue).0).chain(["", " ", "\n"]));
+        let freely = self.tolerances.bare_calls || self.spec.compat == Compat::Off;
+        let others = ["", "\n", " "].into_iter().take(if freely { 2 } else { 3 });
+        let spaces = chatparse_base::sort::set(glues.iter().map(|glue| split_space(glue).0).chain(others));
         let bare = self.marks_of_bare_calls();
         let bare = bare.iter().flat_map(|mark| spaces.iter().map(move |space| format!("{space}{mark}")));
         let marks: Vec<String> = stops.iter().cloned().chain(bare).collect();
         let run = p.until_marker(marks.iter().cloned());
         let stop = |call: ExprId| p.choice([call, p.any_of(&stops)]);
-        let more = match self.tolerances.bare_calls || self.spec.compat == Compat::Off {
+        let more = match freely {
             true => p.more_text(stop(self.announced_call()), run),
             // To llama.cpp a token directly behind other text is a part of that, and so is all behind it.
             false => {
