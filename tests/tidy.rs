@@ -418,14 +418,14 @@ fn families_say_why_they_stay() {
 
 /// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
 const LINES: &[(&str, usize)] = &[
-    ("crates/base", 1_600),
+    ("crates/base", 1_610),
     ("crates/cli", 3_260),
-    ("crates/grammar", 17_060),
-    ("crates/jinja", 9_550),
-    ("crates/learn", 12_430),
+    ("crates/grammar", 17_070),
+    ("crates/jinja", 9_560),
+    ("crates/learn", 12_545),
     ("crates/message", 2_300),
     ("crates/peg", 4_950),
-    ("crates/stream", 6_750),
+    ("crates/stream", 6_760),
     ("src", 17_230),
 ];
 

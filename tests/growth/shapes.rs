@@ -24,6 +24,14 @@ const SOURCE: &str = "{%- for tool in tools or [] -%}{{- '\\n' + tool.function |
     {{- '</function>\\n</tool_call>' -}}{%- endfor -%}{{- '<|im_end|>\\n' -}}{%- endfor -%}\
     {%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}";
 
+/// Calls as a list of Python's, without a marker.
+pub const PYTHON_LIST: &str = "a list of Python's";
+const LIST: &str = "{%- for message in messages -%}{{- '<|' + message.role + '|>' -}}{{- message.content or '' -}}\
+    {%- if message.tool_calls -%}{{- '[' -}}{%- for call in message.tool_calls -%}{{- call.function.name + '(' -}}\
+    {%- for name, value in call.function.arguments.items() -%}{{- name + '=' + value | tojson -}}\
+    {{- ', ' if not loop.last -}}{%- endfor -%}{{- ')' -}}{{- ', ' if not loop.last -}}{%- endfor -%}{{- ']' -}}{%- endif -%}\
+    {{- '<|end|>' -}}{%- endfor -%}{{- tools | tojson if tools -}}{%- if add_generation_prompt -%}{{- '<|assistant|>' -}}{%- endif -%}";
+
 impl Shape {
     /// The parser of its request.
     pub fn parser(&self) -> Parser {
@@ -45,6 +53,7 @@ impl Shape {
         }
         let template = match self.template {
             WITHOUT_REASONING => ChatTemplate::new(SOURCE, "", "<|im_end|>").ok(),
+            PYTHON_LIST => ChatTemplate::new(LIST, "", "<|end|>").ok(),
             name => ChatTemplate::builtin(name),
         };
         let request = Request::from_json(&body).expect("a request");
@@ -90,6 +99,37 @@ pub const SHAPES: &[Shape] = &[
             format!("<|tool_call_start|>[{}]<|tool_call_end|>", calls.join(", "))
         },
     },
+    Shape {
+        name: "a list of unknown calls in front of one that is offered",
+        template: PYTHON_LIST,
+        asks: nothing,
+        tools: 2,
+        output: |n| format!("[{}f(n=1)]", "g(s='text', n=[1, 2]), ".repeat(n)),
+    },
+    Shape {
+        name: "a list of unknown calls without any other",
+        template: PYTHON_LIST,
+        asks: nothing,
+        tools: 2,
+        output: |n| format!("[{}g(s=", "g(s='text', n=[1, 2]), ".repeat(n)),
+    },
+    Shape {
+        name: "a list of such lists",
+        template: PYTHON_LIST,
+        asks: nothing,
+        tools: 2,
+        output: |n| format!("[f(n=1)]{}", "[g(s='text'), ".repeat(n)),
+    },
+    Shape {
+        name: "text in the wrapper of a call that the format has lost",
+        template: "qwen3-coder",
+        asks: nothing,
+        tools: 2,
+        output: |n| format!("<tool_call>\n<function=f>\n</function> {}", "junk </tool </tool_call ".repeat(n)),
+    },
+    tags("line breaks that are spelled out", |n| {
+        format!("<tool_call>f{}", "\\n<arg_key>s</arg_key>\\n<arg_value>a\\n</arg_value>".repeat(n))
+    }),
     tags("ends of arguments that nothing has begun", |n| format!("<tool_call>f\n{}", "</arg_value>".repeat(n))),
     tags("the same behind each call", |n| format!("{ONE_ARGUMENT}</arg_value></arg_value>").repeat(n)),
     tags("calls that nothing ends", |n| ONE_ARGUMENT.repeat(n)),

@@ -214,3 +214,59 @@ fn texts_that_look_like_something_else_are_not_allowed_or_are_read() {
     assert!(misread.is_empty(), "misread:\n{}", misread.join("\n"));
     assert!(allowed > 150, "{allowed}");
 }
+
+/// A turn with one call, whose arguments are the second text. `<|end|>` ends it.
+fn call_written(arguments: &str) -> ChatTemplate {
+    let source = "{%- macro value(v) -%}{%- if v is none -%}none{%- elif v is string -%}<|q|>{{- v -}}<|q|>{%- else -%}{{- v | tojson -}}{%- endif -%}\
+        {%- endmacro -%}{{- tools | tojson if tools -}}{%- for m in messages -%}{{- '<|' + m.role + '|>' -}}{{- m.content or '' -}}\
+        {%- for call in m.tool_calls or [] -%}{%- set args = call.function.arguments -%}{{- '<call:' + call.function.name + '>' -}}\
+        ARGUMENTS{{- '</call>' -}}{%- endfor -%}{{- '<|end|>' -}}{%- endfor -%}\
+        {%- if add_generation_prompt -%}{{- '<|assistant|>' -}}{%- endif -%}";
+    ChatTemplate::new(&source.replace("ARGUMENTS", arguments), "", "<|end|>").unwrap()
+}
+
+#[test]
+fn what_a_template_makes_of_null_and_of_names_is_allowed() {
+    const SORTED: &str = "{{- args | tojson(sort_keys=true) -}}";
+    const TAGS: &str = "{%- for k, v in args.items() if v is not none -%}{{- '<' + k + '>' -}}{{- v if v is string else v | tojson -}}\
+        {{- '</' + k + '>' -}}{%- endfor -%}";
+    const WORD: &str =
+        "{%- for k, v in args.items() -%}{{- k + ':' -}}{{- value(v) -}}{{- ',' if not loop.last -}}{%- endfor -%}";
+    let nullable = json!({"n": {"anyOf": [{"type": "string"}, {"type": "null"}]}, "l": {"type": "string"}});
+    let whole = json!({"n": {"type": "integer"}, "l": {"type": "object", "properties": {"z": {"type": "integer"},
+        "a": {"type": "integer"}}, "required": ["z", "a"], "additionalProperties": false}});
+    let cases = [
+        ("sorted", call_written(SORTED), &whole, json!({"n": 7, "l": {"z": 1, "a": 2}}), None),
+        ("left out of tags", call_written(TAGS), &nullable, json!({"n": null, "l": "m"}), Some("#/properties/n")),
+        ("a word", call_written(WORD), &nullable, json!({"n": null, "l": "m"}), None),
+    ];
+    for (name, template, properties, arguments, widened) in cases {
+        let parameters =
+            json!({"type": "object", "properties": properties, "required": ["n", "l"], "additionalProperties": false});
+        let tools = json!([{"type": "function", "function": {"name": "get", "parameters": parameters}}]);
+        let params = params(&template, json!({"tools": tools, "tool_choice": "required", "enable_thinking": false}));
+        let grammar = params.grammar();
+        let told = grammar.report.iter().find(|entry| entry.message.contains("leaves out null"));
+        assert_eq!(told.map(|entry| &*entry.pointer), widened, "{name}: {}", grammar.text);
+        let turn = |arguments: &Value| {
+            let mut body = body(json!({"tools": tools, "add_generation_prompt": false, "enable_thinking": false}));
+            let call = json!({"name": "get", "arguments": arguments.to_string()});
+            body["messages"].as_array_mut().unwrap().push(json!({"role": "assistant", "content": "",
+                "tool_calls": [{"id": "abcdef123", "type": "function", "function": call}]}));
+            let whole = template.prompt(&Request::from_json(&body).unwrap()).unwrap();
+            whole.strip_prefix(&params.prompt).unwrap().to_owned()
+        };
+        let recogniser = Recogniser::new(&grammar.text).unwrap();
+        let takes = |turn: &str| {
+            let mut ends = (0..=turn.len()).filter(|end| turn.is_char_boundary(*end));
+            ends.any(|end| recogniser.accepts(&format!("{}{}", params.generation_prompt, &turn[..end])))
+        };
+        let written = turn(&arguments);
+        assert!(takes(&written), "{name}: {written:?}: {}", grammar.text);
+        // What no null is left out of is required.
+        let mut less = arguments.clone();
+        less.as_object_mut().unwrap().remove("l");
+        let written = turn(&less);
+        assert!(!takes(&written), "{name}: {written:?}: {}", grammar.text);
+    }
+}

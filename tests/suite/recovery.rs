@@ -774,3 +774,74 @@ fn the_table_of_dialects_is_what_the_built_in_templates_write() {
     }
     assert_eq!(fs::read_to_string(&path).unwrap(), text, "UPDATE_SNAPSHOTS=1 writes it anew");
 }
+
+#[test]
+fn text_in_a_call_s_wrapper_is_content_and_the_end_of_that_is_none() {
+    let params = params("qwen3-coder", &json!({"enable_thinking": false}));
+    let call = "<tool_call>\n<function=list>\n</function>";
+    for (text, content) in [
+        (" CANARY </tool_call>", " CANARY "),
+        (" CANARY </tool_call> more", " CANARY  more"),
+        (" one </tool_call> two </tool_call>", " one  two </tool_call>"),
+    ] {
+        check(&params, &format!("{call}{text}"), content, &[("list", json!({}))]);
+    }
+}
+
+#[test]
+fn line_breaks_between_tags_may_be_spelled_out() {
+    let call = "<tool_call>read\n<arg_key>path</arg_key>\n<arg_value>a\\n</arg_value>\n<arg_key>line</arg_key>\n<arg_value>2</arg_value>\n</tool_call>";
+    for output in [call.to_owned(), "<tool_call>list\n</tool_call>".to_owned()] {
+        let params = params("tag-arguments", &json!({}));
+        let written = read(&params, &output).message;
+        let spelled = read(&params, &output.replace('\n', "\\n")).message;
+        assert_eq!(written.tool_calls.len(), 1, "{output:?}");
+        assert_eq!(written.tool_calls, spelled.tool_calls, "{output:?}");
+        let wrong = check_streaming(&params.parser, output.replace('\n', "\\n").as_bytes(), false);
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}
+
+/// Calls as a list of Python's, without a marker.
+const LIST: &str = "{%- for m in messages -%}{{- '<|' + m.role + '|>' -}}{{- m.content or '' -}}{%- if m.tool_calls -%}{{- '[' -}}\
+    {%- for call in m.tool_calls -%}{{- call.function.name + '(' -}}{%- for k, v in call.function.arguments.items() -%}\
+    {{- k + '=' + v | tojson -}}{{- ', ' if not loop.last -}}{%- endfor -%}{{- ')' -}}{{- ', ' if not loop.last -}}{%- endfor -%}\
+    {{- ']' -}}{%- endif -%}{{- '<|end|>' -}}{%- endfor -%}{{- tools | tojson if tools -}}\
+    {%- if add_generation_prompt -%}{{- '<|assistant|>' -}}{%- endif -%}";
+
+#[test]
+fn an_offered_call_shows_that_the_others_of_its_list_are_calls() {
+    let template = ChatTemplate::new(LIST, "", "<|end|>").unwrap();
+    let body = |more: Value| {
+        let mut body = json!({"messages": [{"role": "user", "content": "Hi"}], "parallel_tool_calls": true, "tools": [
+            {"type": "function", "function": {"name": "read", "parameters": {"type": "object",
+                "properties": {"path": {"type": "string"}}}}}]});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        template.params(&Request::from_json(&body).unwrap()).unwrap()
+    };
+    let params = body(json!({}));
+    let (known, other) = (("read", json!({"path": "a"})), ("other", json!({"x": 1})));
+    check(&params, "[other(x=1), read(path='a')]", "", &[other.clone(), known.clone()]);
+    check(&params, "[other(x=1), other(x=1), read(path='a')]", "", &[other.clone(), other.clone(), known.clone()]);
+    check(&params, "[read(path='a'), other(x=1)]", "", &[known.clone(), other]);
+    // Without an offered one it is text, and so is what only looks like a list.
+    for text in ["[other(x=1)]", "[other(x=1), ", "[link](read(path='a'))", "See [other(x=1), read(path='a')]."] {
+        assert_eq!(read(&params, text).message.content, text);
+    }
+    let params = body(json!({"unknown_tools": "content"}));
+    let text = "[other(x=1), read(path='a')]";
+    assert_eq!(read(&params, text).message.content, text);
+}
+
+#[test]
+fn half_an_opening_behind_calls_is_markup() {
+    let params = params("gemma-4", &json!({}));
+    let call = "<|tool_call>call:list{}<tool_call|>";
+    for half in ["<|tool_call", "<|tool", "<|to"] {
+        let ended = read(&params, &format!("{call}{half}"));
+        assert_eq!((&*ended.message.content, ended.message.tool_calls.len()), ("", 1), "{half}");
+    }
+    for text in ["<|tool_call text", "<tool"] {
+        assert_eq!(read(&params, &format!("{call}{text}")).message.content, text);
+    }
+}

@@ -125,6 +125,8 @@ pub enum Notation {
     Parts,
     /// As the child reads it, whatever the schema says.
     Unfollowed,
+    /// The same of an object's member, which may be missing although the schema requires it.
+    PerhapsLeftOut,
     /// All, as JSON in a JSON string, with its quotes. llama.cpp's grammars have what the child reads.
     Escaped,
 }
@@ -137,6 +139,8 @@ pub enum Literals {
     Json,
     /// As JSON; a value that is one word also as in Python: `True`, `False`, `None`.
     Words,
+    /// As JSON; a value that is null also as `none`.
+    Lowercase,
     /// As JSON or Python: such words, and strings in single quotes.
     Python,
 }

@@ -317,6 +317,8 @@ impl<'a> Lowering<'_, 'a> {
     fn spelled(&self, all: &Conjunction<'a>, json: &'static str) -> &'static str {
         match (self.literals(all), json) {
             (Literals::Json, json) => json,
+            (Literals::Lowercase, "null") => "lowercase-null",
+            (Literals::Lowercase, json) => json,
             (_, "boolean") => "python-boolean",
             (_, "null") => "python-null",
             (Literals::Words, json) => json,

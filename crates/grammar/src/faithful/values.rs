@@ -183,6 +183,8 @@ pub(super) fn either(scalar: &Value, literals: Literals) -> Rule {
 fn as_python(scalar: &Value, literals: Literals) -> Option<String> {
     match scalar {
         _ if literals == Literals::Json => None,
+        Value::Null if literals == Literals::Lowercase => Some("none".to_owned()),
+        _ if literals == Literals::Lowercase => None,
         Value::Null => Some("None".to_owned()),
         Value::Bool(true) => Some("True".to_owned()),
         Value::Bool(false) => Some("False".to_owned()),

@@ -304,29 +304,36 @@ impl<'a> Lowering<'a> {
     /// Whether the child stands for the value, with less than the schema says.
     fn is_unfollowed(&self, value: &Annotated) -> bool {
         let llama = self.rules.style != GrammarStyle::Faithful;
-        matches!(value.notation, Notation::Parts | Notation::Unfollowed) || llama && value.notation == Notation::Escaped
+        matches!(value.notation, Notation::Parts | Notation::Unfollowed | Notation::PerhapsLeftOut)
+            || llama && value.notation == Notation::Escaped
     }
 
     /// Notes what the child does not hold to.
     fn note_unfollowed(&mut self, value: &Annotated) {
+        let note = |place: &str, message: &str| Fidelity {
+            schema: value.name.to_string(),
+            pointer: format!("#{}{place}", value.schema.pointer),
+            kind: FidelityKind::Widened,
+            message: message.to_owned(),
+        };
+        if value.notation == Notation::PerhapsLeftOut {
+            self.rules.note(note("", "may be missing, as the template leaves out null"));
+            return;
+        }
         let Value::Object(keywords) = value.schema.get() else { return };
         let all = value.notation != Notation::Parts;
         let is_left_out =
             |key: &str| if all { !schema::SAY_NOTHING.contains(&key) } else { NOT_OF_PARTS.contains(&key) };
         for key in keywords.keys().filter(|key| is_left_out(key)) {
-            self.rules.note(Fidelity {
-                schema: value.name.to_string(),
-                pointer: format!("#{}/{key}", value.schema.pointer),
-                kind: FidelityKind::Widened,
-                message: "not followed in the way in which the format writes the value".to_owned(),
-            });
+            self.rules.note(note(&format!("/{key}"), "not followed in the way in which the format writes the value"));
         }
     }
 
     /// Whether the child stands for the value. llama.cpp's grammars have no notation but JSON.
     fn is_child(&self, value: &Annotated) -> bool {
         match value.notation {
-            Notation::Json | Notation::Others(_) | Notation::Parts | Notation::Unfollowed | Notation::Escaped => false,
+            Notation::Json | Notation::Others(_) | Notation::Escaped => false,
+            Notation::Parts | Notation::Unfollowed | Notation::PerhapsLeftOut => false,
             Notation::JsonOrChild => may_be_string(&value.schema),
             Notation::Text | Notation::Quoted(_) | Notation::Printed => self.rules.style != GrammarStyle::Faithful,
         }

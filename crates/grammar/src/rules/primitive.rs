@@ -55,6 +55,7 @@ const FAITHFUL: &[Primitive] = &[
     Primitive { name: "python-string", body: python_string, needs: &["char", "single-char"] },
     Primitive { name: "single-char", body: || any_char('\''), needs: &["code-unit"] },
     Primitive { name: "python-boolean", body: || words(["true", "false", "True", "False"]), needs: &[] },
+    Primitive { name: "lowercase-null", body: || words(["null", "none"]), needs: &[] },
     Primitive { name: "python-null", body: || words(["null", "None"]), needs: &[] },
 ];
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Deref;
+use std::sync::Arc;
 
 use chatparse_base::find::find_to_escape;
 use chatparse_base::json_string;
@@ -29,6 +30,12 @@ pub struct FormatBuilder {
     entities: bool,
     /// Texts in quotes have line breaks as they are, beside escapes.
     pub raw_lines: bool,
+    /// A line break between tags may be spelled out: models write a backslash and an `n` there.
+    pub spelled_breaks: bool,
+    /// Grammars have the names of JSON in this order.
+    pub sorts_names: bool,
+    /// Grammars ask for no argument that may be null.
+    pub leaves_out_null: bool,
     /// Grammars have no white space between arguments but the template's. llama.cpp's have.
     pub faithful: bool,
     /// Arguments may be nearly JSON, and members may stand around them that calls of JSON have elsewhere.
@@ -186,6 +193,12 @@ impl FormatBuilder {
         spellings.map(move |(own, other)| text.replace(own, other))
     }
 
+    /// A text of tags with its line breaks spelled out.
+    pub fn with_spelled_breaks(&self, text: &str) -> Option<ExprId> {
+        let spelled = self.spelled_breaks && text.contains('\n') && (text.contains('<') || text.trim().is_empty());
+        spelled.then(|| self.tolerated(self.marker(text.replace('\n', "\\n"))))
+    }
+
     /// These markers, and their other spellings; each once.
     pub fn spelled(&self, markers: Vec<String>) -> Vec<String> {
         let mut markers = unique(markers);
@@ -295,7 +308,10 @@ impl FormatBuilder {
 
     /// One of these names, whole.
     fn whole_name<'n>(&self, names: impl Iterator<Item = Cow<'n, str>>, not_in: &'static [(char, char)]) -> ExprId {
-        let names = names.map(|name| self.literal(name));
+        // A name may begin with another.
+        let mut names: Vec<_> = names.collect();
+        chatparse_base::sort::by_key(&mut names, |name| std::cmp::Reverse(name.len()));
+        let names = names.into_iter().map(|name| self.literal(name));
         let longer = self.none_of(self.name_ends_at(not_in));
         self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)])
     }
@@ -468,7 +484,8 @@ impl FormatBuilder {
         let names = names.iter().map(|name| self.literal(&**name));
         let none = self.and(self.choice(names.chain(end).collect::<Vec<_>>()));
         // In front of more text a marker is text itself.
-        let closed = self.sequence([self.literal(marker), self.tolerated(self.not(more))]);
+        let written = self.choice([self.literal(marker)].into_iter().chain(self.with_spelled_breaks(marker)));
+        let closed = self.sequence([written, self.tolerated(self.not(more))]);
         let close = self.choice([closed, self.tolerated(near), self.tolerated(none)]);
         let run = self
             .until_marker([marker.trim_end()].into_iter().chain(cores.iter().map(String::as_str)).chain(left_out()));
@@ -476,9 +493,18 @@ impl FormatBuilder {
         self.sequence([self.arg_text(self.sequence([run, more])), self.arg_close(close)])
     }
 
+    /// The schema of a tool's arguments.
+    pub fn parameters(&self, tool: &Tool) -> Arc<Value> {
+        let mut schema = schema::parameters(&tool.parameters);
+        if self.sorts_names {
+            Arc::make_mut(&mut schema).sort_all_objects();
+        }
+        schema
+    }
+
     /// A call's arguments as a JSON object with the schema of the tool's parameters.
     pub fn json_args(&self, tool: &Tool) -> ExprId {
-        let schema = schema::parameters(&tool.parameters);
+        let schema = self.parameters(tool);
         let object = self.argument(self.json_object(), format!("tool-{}-schema", tool.name), schema, Notation::Json);
         self.quoted_or(self.tool_args(object))
     }
@@ -600,17 +626,22 @@ impl FormatBuilder {
     /// Like `known_tool`, and also calls of tools that are not offered, unless these are to be content. For formats that
     /// mark their calls.
     pub fn any_tool(&self, rule: &str, spec: &FormatSpec, call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
+        let known = self.known_tool(rule, spec.tools(), call);
+        self.choice([known].into_iter().chain(self.unknown_tool(spec, call)))
+    }
+
+    /// Calls of tools that are not offered, unless these are to be content.
+    pub fn unknown_tool(&self, spec: &FormatSpec, call: &dyn Fn(&Tool) -> ExprId) -> Option<ExprId> {
         let tools = spec.tools();
-        let known = self.known_tool(rule, tools, call);
         if spec.leniency.unknown_tools == UnknownTools::Content {
-            return known;
+            return None;
         }
         let escaped = tools.iter().filter_map(|tool| escaped(&tool.name));
         let names = tools.iter().map(|tool| self.written(&tool.name)).chain(escaped.map(Cow::Owned));
         let known_name = self.whole_name(names, NOT_IN_NAMES);
         self.rule(UNKNOWN_NAME, self.sequence([self.not(known_name), self.any_without(NOT_IN_NAMES)]));
         let any = Tool::new(FormatBuilder::ANY, "", Value::Null);
-        self.choice([known, self.tolerated(call(&any))])
+        Some(self.tolerated(call(&any)))
     }
 
     /// From here on, the format's calls are of offered tools only.

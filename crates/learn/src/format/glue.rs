@@ -163,7 +163,9 @@ fn spelled_text(p: &FormatBuilder, text: &str) -> ExprId {
     let other = other.map(|other| p.tolerated(p.marker(other)));
     let variants: Vec<ExprId> = p.variants(text).map(|variant| p.tolerated(p.marker(variant))).collect();
     let many = variants.len() > 1;
-    let ways = || p.choice([p.marker(text)].into_iter().chain(other).chain(variants).collect::<Vec<_>>());
+    let breaks = p.with_spelled_breaks(text);
+    // White space may be left out, so what else stands there comes first.
+    let ways = || p.choice(breaks.into_iter().chain([p.marker(text)]).chain(other).chain(variants).collect::<Vec<_>>());
     if many { p.shared(&format!("text {text}"), ways) } else { ways() }
 }
 

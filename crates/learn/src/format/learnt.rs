@@ -14,7 +14,7 @@ use super::late::{Late, Want};
 use super::thought::Thought;
 use super::wrappers::is_marker;
 use super::{Begun, Constraint, Delimiter, Format, FormatSpec, Thinking};
-use crate::analysis::turn::{Edge, Glue, SlotKind, TurnFormat};
+use crate::analysis::turn::{CallPiece, Edge, Glue, SlotKind, TurnFormat};
 use crate::analysis::{Layout, ToolFormat};
 use chatparse_grammar::Trigger;
 use chatparse_message::{Compat, OpeningAgain};
@@ -68,6 +68,9 @@ pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &
     let mut p = FormatBuilder::writing(tolerances.spellings, tolerances.entities, spec);
     p.raw_lines = turn.raw_lines;
     p.faithful = spec.is_faithful();
+    (p.sorts_names, p.leaves_out_null) = (turn.sorts_names && p.faithful, turn.leaves_out_null && p.faithful);
+    let members = turn.calls.iter().flat_map(|form| &form.pieces).filter_map(CallPiece::members);
+    p.spelled_breaks = members.into_iter().any(|members| members.name_close().is_some());
     p.set_spacing(spec.spacing(turn.spacing));
     p.late = Late::of(turn, spec.tools(), want);
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
@@ -92,6 +95,9 @@ pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &
         ..Format::default()
     }
 }
+
+/// The rule for calls of tools that are not offered, in front of one that is.
+pub(super) const UNLISTED_FRONT: &str = "unlisted-calls-in-front";
 
 /// All calls of a message in a turn without anything else.
 pub(super) fn calls(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> ExprId {
@@ -366,9 +372,9 @@ impl<'a> Writer<'a> {
         let tools = &self.layout.tools;
         let apart =
             tools.format == ToolFormat::JsonNative && tools.section_start.is_empty() && !wrapper_close.is_blank();
-        let mut rest = vec![p.rule("call", calls::any(p, turn, self.spec, self.is_marked()))];
+        let call = p.rule("call", calls::any(p, turn, self.spec, self.is_marked()));
         let between = self.edges(&[SlotKind::Call], SlotKind::Call);
-        let mut next: Vec<ExprId> = between
+        let between: Vec<ExprId> = between
             .map(|edge| match apart {
                 true => {
                     let (outer, close) = (outer(edge), behind_json(p, wrapper_close, None));
@@ -378,9 +384,17 @@ impl<'a> Writer<'a> {
                 }
                 false => glue(p, &wrapper_close.and(&outer(edge)), None, ""),
             })
-            .map(|between| p.sequence([between, p.reference("call")]))
             .collect();
+        let following = |call: &str| between.iter().map(|between| p.sequence([*between, p.reference(call)])).collect();
+        let (mut rest, mut next): (Vec<ExprId>, Vec<ExprId>) = (vec![call], following("call"));
         let shown = !next.is_empty();
+        if p.is_defined(calls::UNLISTED) && shown && !self.tolerances.allowed_calls {
+            let front = p.sequence([p.reference(calls::UNLISTED), p.choice(between.clone())]);
+            let front = p.sequence([p.some(front), p.and(self.named_call())]);
+            rest.insert(0, p.tolerated(p.optional(p.rule(UNLISTED_FRONT, p.atomic(front)))));
+            let more: Vec<ExprId> = following(calls::UNLISTED);
+            next.extend(more.into_iter().map(|call| p.tolerated(call)));
+        }
         if !wrapper_close.is_blank() {
             let comma = p.optional(p.marker(","));
             next.push(p.tolerated(p.sequence([p.space(), comma, p.space(), p.reference("call")])));
@@ -407,6 +421,7 @@ impl<'a> Writer<'a> {
             let no_call = no_call.then(|| p.not(self.announced_call()));
             let text = no_call.into_iter().chain([glue(p, &edge.glue, None, ""), self.last_text(marks)]);
             let text = p.optional(p.sequence(text.collect::<Vec<_>>()));
+            rest.push(p.tolerated(p.optional(self.half_opening())));
             rest.push(if only_calls { p.tolerated(text) } else { text });
         }
         let rest = p.rule("calls", p.sequence(rest));
@@ -469,6 +484,16 @@ impl<'a> Writer<'a> {
             ways.push((false, bare));
         }
         ways
+    }
+
+    /// A part of the token that opens calls, where the output was cut off in it.
+    fn half_opening(&self) -> ExprId {
+        let p = self.p;
+        let opens = self.before_first_call().iter().filter_map(Glue::first_marker).filter(|open| begins_token(open));
+        let halves = opens.flat_map(|open| open.char_indices().skip(3).map(|(at, _)| &open[..at]));
+        let mut halves: Vec<&str> = halves.filter(|half| half.ends_with(char::is_alphanumeric)).collect();
+        chatparse_base::sort::by_key(&mut halves, |half| std::cmp::Reverse(half.len()));
+        p.sequence([p.space(), p.any_of(halves), p.end()])
     }
 
     /// The text that shows that a call begins.

@@ -2,7 +2,7 @@
 
 use super::calls::learnt as calls;
 use super::glue::{any_space, begins_token, glue, heads, is_strong, split_space};
-use super::learnt::Writer;
+use super::learnt::{UNLISTED_FRONT, Writer};
 use super::wrappers;
 use crate::analysis::turn::{Edge, Glue, SlotKind};
 use chatparse_message::Compat;
@@ -72,20 +72,30 @@ impl Writer<'_> {
         }
         let alone = p.tolerated(p.and(self.announced_call()));
         // A token that nobody writes is none.
-        let marked = begins_token(self.call_open.head().trim_start()) && self.spec.compat == Compat::Off;
+        let marked = begins_token(self.call_open.head().trim_start());
         if !self.tolerances.bare_calls && !marked {
             // Behind other text, what looks like a call is a part of that.
             return p.choice([alone, plain(&stops)]);
         }
         // The white space in front is the template's.
         let glues = self.before_first_call();
-        let spaces = chatparse_base::sort::set(glues.iter().map(|glue| split_space(glue).0).chain(["", "\n"]));
+        let freely = self.tolerances.bare_calls || self.spec.compat == Compat::Off;
+        let others = ["", "\n", " "].into_iter().take(if freely { 2 } else { 3 });
+        let spaces = chatparse_base::sort::set(glues.iter().map(|glue| split_space(glue).0).chain(others));
         let bare = self.marks_of_bare_calls();
         let bare = bare.iter().flat_map(|mark| spaces.iter().map(move |space| format!("{space}{mark}")));
         let marks: Vec<String> = stops.iter().cloned().chain(bare).collect();
-        let stop = p.choice([self.announced_call(), p.any_of(&stops)]);
         let run = p.until_marker(marks.iter().cloned());
-        let more = p.more_text(stop, run);
+        let stop = |call: ExprId| p.choice([call, p.any_of(&stops)]);
+        let more = match freely {
+            true => p.more_text(stop(self.announced_call()), run),
+            // To llama.cpp a token directly behind other text is a part of that, and so is all behind it.
+            false => {
+                let apart = p.and(p.one_of(&[('\t', '\r'), (' ', ' ')]));
+                let stop = stop(p.sequence([apart, self.announced_call()]));
+                p.optional(p.sequence([p.not(stop), p.any(), p.until_marker(stops.clone())]))
+            }
+        };
         let text = p.tolerated(p.content(p.sequence([run, more])));
         // A grammar has no mark of such a call in the text. llama.cpp's have.
         p.choice([alone, text, plain(if self.spec.is_faithful() { &marks } else { &stops })])
@@ -135,7 +145,12 @@ impl Writer<'_> {
                     .filter(|open| open.head().trim_start().starts_with('{'))
                     .map(|open| p.sequence([glue(p, &open.trim_start(), None, ""), self.named_call()]));
                 let named = named.filter(|_| self.callable && self.spec.begun_content().is_none());
-                let alone = nearly.into_iter().chain(named);
+                // Or such a list, which begins with what is not offered.
+                let front = p.is_defined(UNLISTED_FRONT) && self.spec.begun_content().is_none();
+                let front = front.then(|| self.before_first_call()).into_iter().flatten();
+                let front =
+                    front.map(|open| p.sequence([glue(p, &open.trim_start(), None, ""), p.reference(UNLISTED_FRONT)]));
+                let alone = nearly.into_iter().chain(named).chain(front);
                 let alone = alone.map(|opened| p.tolerated(p.and(p.sequence([p.space(), opened]))));
                 let alone = alone.collect::<Vec<_>>();
                 p.choice(alone.into_iter().chain([wrappers::text_before(p, stops, &ends)]))

@@ -88,6 +88,10 @@ struct Prose {
 impl Prose {
     /// Adds a span that is not part of a call.
     fn extend(&mut self, span: Range<usize>, output: &[u8], builder: &mut MessageBuilder) {
+        // Markup that is no call's may be between.
+        if self.known < span.start {
+            self.show(self.known, output, builder);
+        }
         if self.shown == self.known {
             self.shown = span.start;
         }

@@ -210,8 +210,14 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen)
             let closing = p.any_of(ends.iter().map(|end| end.trim()));
             let bare = p.some(p.sequence([p.space(), p.optional(separator), p.space(), bare]));
             let bare = p.atomic(p.sequence([bare, p.space(), p.and(closing)]));
+            // What else stands in its wrapper is text, and what closes that is none.
+            let closes = || own.iter().map(|close| close.trim()).filter(|close| is_marker(close));
+            let starts = ends_of_text(starts.clone(), opens.clone(), scope);
+            let text = p.content(p.until_marker(starts.iter().map(String::as_str).chain(closes())));
+            let others = p.choice([p.any_of(closes()), separator]);
+            let late = [p.not(p.sequence([p.space(), others])), text, behind_own];
             let close = match scope {
-                Scope::BehindCall => behind_own,
+                Scope::BehindCall => p.choice([p.sequence(late), behind_own]),
                 _ => p.sequence([p.optional(p.sequence([p.space(), wrappers::special(&p, true)])), behind]),
             };
             p.sequence([p.optional(bare), close, p.optional(next)])

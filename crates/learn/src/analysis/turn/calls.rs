@@ -19,12 +19,13 @@ const MOST_FORMS: usize = 6;
 pub(super) struct Path {
     pub parts: Vec<Found>,
     pub glue: Vec<Glue>,
+    pub leaves_out_null: bool,
 }
 
 impl Path {
     pub fn of(walk: Walk, counter: Option<usize>) -> Option<Path> {
         let glue = walk.gaps.iter().map(|gap| gap.glue(counter)).collect::<Option<Vec<_>>>()?;
-        Some(Path { parts: walk.parts, glue })
+        Some(Path { parts: walk.parts, glue, leaves_out_null: walk.leaves_out_null })
     }
 
     /// The ranges of the parts of each call.
@@ -132,11 +133,11 @@ impl Calls {
         let (mut lone, mut behind) = (Vec::new(), BTreeSet::new());
         // By opening: the glue behind such values in front of keys, of the turn's end or another part, and of other calls.
         let mut seen: BTreeMap<(ValueKind, &Glue), [BTreeSet<Glue>; 3]> = BTreeMap::new();
-        let mut python = BTreeSet::new();
+        let mut encodings = BTreeMap::new();
         for path in paths {
             for (at, part) in path.parts.iter().enumerate() {
                 let Token::Value(kind) = part.token else { continue };
-                python.extend(part.is_python.then_some(kind));
+                encodings.extend((part.encoding != Encoding::default()).then_some((kind, part.encoding)));
                 let behind = path.parts.get(at + 1);
                 let is_key = behind.is_some_and(|behind| behind.call == part.call && behind.token == Token::Key);
                 let is_call = behind.is_some_and(|behind| behind.call.is_some() && behind.call != part.call);
@@ -153,8 +154,7 @@ impl Calls {
             }
             let encoding = match kind {
                 ValueKind::Text => encoding,
-                _ if python.contains(&kind) => Encoding::Python,
-                _ => Encoding::default(),
+                _ => encodings.get(&kind).copied().unwrap_or_default(),
             };
             let before = self.befores.get(&kind).cloned().unwrap_or_default();
             let mut slot = Slot { before, open: open.clone(), close: Glue::default(), encoding };

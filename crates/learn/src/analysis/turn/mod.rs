@@ -68,6 +68,10 @@ pub struct TurnFormat {
     pub raw_lines: bool,
     /// The white space in JSON; `Free` where nothing shows it, or JSON has line breaks.
     pub spacing: Spacing,
+    /// Whether the names in JSON are sorted, whatever their order in a request.
+    pub sorts_names: bool,
+    /// Whether an argument that is null is left out.
+    pub leaves_out_null: bool,
 }
 
 /// What opens messages, e.g. `<|im_start|>user`; empty where unknown.
@@ -235,6 +239,8 @@ pub enum Encoding {
     Nested,
     /// A literal of Python, such as `True`, that JSON does not have.
     Python,
+    /// Null as `none`, as some engines print it.
+    Lowercase,
 }
 
 /// The kinds of values that a template may write in different forms.
@@ -458,6 +464,8 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     // What a template does not write itself has the white space of who calls.
     let theirs = spacing == Spacing::COMPACT && !sampler.template.caps().object_arguments;
     let spacing = if theirs { Spacing::Free } else { spacing };
+    let sorts_names = paths.iter().flat_map(|path| &path.parts).any(|part| part.is_sorted);
+    let leaves_out_null = paths.iter().any(|path| path.leaves_out_null);
     let mut calls = Calls::learn(&mut paths, texts.encoding)?;
     let behind = calls.behind_one_text(&paths, &end);
     let (edges, reasoning) = edges::learn(&paths, &calls, &sampler.opening)?;
@@ -466,7 +474,7 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     }
     let Texts { single_quotes, raw_lines, .. } = texts;
     let turn = TurnFormat { reasoning, edges, calls: calls.forms, end, ..TurnFormat::default() };
-    let mut turn = TurnFormat { single_quotes, raw_lines, spacing, ..turn };
+    let mut turn = TurnFormat { single_quotes, raw_lines, spacing, sorts_names, leaves_out_null, ..turn };
     prefix::join(&mut turn);
     Some(turn)
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::glue::{Echoes, Glue};
 use super::literal;
-use super::sample::{REPLY, Sample, SampleCall, Sampler, THOUGHT};
+use super::sample::{NAMES, REPLY, Sample, SampleCall, Sampler, THOUGHT};
 use super::{Encoding, ValueKind};
 use chatparse_base::limits::VALUE_STARTS;
 use chatparse_jinja::Marks;
@@ -35,10 +35,12 @@ pub(super) struct Found {
     pub token: Token,
     /// The index of its call.
     pub call: Option<usize>,
-    /// It is a literal of Python, and no JSON.
-    pub is_python: bool,
+    /// How it is written, if it is no text.
+    pub encoding: Encoding,
     /// The white space in it, if it is JSON that shows that.
     pub spacing: Option<Spacing>,
+    /// It is JSON with its names sorted, which a sample's are not.
+    pub is_sorted: bool,
     span: Range<usize>,
 }
 
@@ -57,6 +59,8 @@ fn spacing_of(json: &str) -> Option<Spacing> {
 pub(super) struct Walk {
     pub parts: Vec<Found>,
     pub gaps: Vec<Gap>,
+    /// Whether an argument that is null is in no part.
+    pub leaves_out_null: bool,
 }
 
 /// The text between two parts.
@@ -95,7 +99,7 @@ pub(super) struct Texts {
 /// Splits a turn. Returns `None` if a part cannot be separated from the text around it.
 pub(super) fn walk(turn: &str, sample: &Sample, sampler: &Sampler, texts: Texts) -> Option<Walk> {
     let ids = (0..sample.calls.len()).map(|index| SampleCall::id(sampler.template, index)).collect();
-    let mut finder = Finder { turn, marks: &sampler.marks, ids, texts, parts: Vec::new() };
+    let mut finder = Finder { turn, marks: &sampler.marks, ids, texts, parts: Vec::new(), leaves_out_null: false };
     if sample.thinks {
         finder.text(Token::Reasoning, THOUGHT);
     }
@@ -116,6 +120,7 @@ struct Finder<'a> {
     ids: Vec<String>,
     texts: Texts,
     parts: Vec<Found>,
+    leaves_out_null: bool,
 }
 
 impl Finder<'_> {
@@ -123,10 +128,16 @@ impl Finder<'_> {
         let end = span.end;
         let text = &self.turn[span.clone()];
         let other = matches!(token, Token::Value(kind) if kind != ValueKind::Text);
-        let is_python = other && (matches!(text, "True" | "False" | "None") || text.contains('\''));
+        let encoding = match text {
+            "none" if other => Encoding::Lowercase,
+            "True" | "False" | "None" if other => Encoding::Python,
+            _ if other && text.contains('\'') => Encoding::Python,
+            _ => Encoding::default(),
+        };
         let spacing = matches!(token, Token::Arguments { quoted: false } | Token::Value(ValueKind::Object));
+        let is_sorted = spacing && text.find(NAMES[1]).is_some_and(|first| text.find(NAMES[0]) > Some(first));
         let spacing = spacing.then(|| spacing_of(text)).flatten();
-        self.parts.push(Found { token, call, is_python, spacing, span });
+        self.parts.push(Found { token, call, encoding, spacing, is_sorted, span });
         end
     }
 
@@ -164,7 +175,7 @@ impl Finder<'_> {
             match self.turn[from..].find(key) {
                 Some(at) => keys.push((from + at, key, value)),
                 // A template may leave out a null.
-                None if value.is_null() => {}
+                None if value.is_null() => self.leaves_out_null = true,
                 None => return None,
             }
         }
@@ -208,7 +219,7 @@ impl Finder<'_> {
         if value.is_string() {
             let marked = self.marks.next(self.turn, from).filter(|span| span.end <= limit)?;
             return match self.texts.encoding {
-                Encoding::Raw | Encoding::Nested | Encoding::Python => {
+                Encoding::Raw | Encoding::Nested | Encoding::Python | Encoding::Lowercase => {
                     let as_it_is = self.turn[marked.clone()] == self.marks.mark(value.as_str().unwrap_or_default());
                     as_it_is.then_some(marked)
                 }
@@ -235,7 +246,8 @@ impl Finder<'_> {
             _ => &json,
         };
         // An attribute before the value may have the same text.
-        let found = [&*json, python].map(|text| region.rfind(text).map(|at| within(at, text.len())));
+        let lowercase = if value.is_null() { "none" } else { &json };
+        let found = [&*json, python, lowercase].map(|text| region.rfind(text).map(|at| within(at, text.len())));
         found.into_iter().flatten().max_by_key(|span| span.start)
     }
 
@@ -274,7 +286,7 @@ impl Finder<'_> {
             let [a, b, c] = [0, 1, 2].map(|index| three[index].call);
             a.is_some() && a == c && a != b
         });
-        (!apart).then_some(Walk { parts: self.parts, gaps })
+        (!apart).then_some(Walk { parts: self.parts, gaps, leaves_out_null: self.leaves_out_null })
     }
 
     fn gap(&self, span: Range<usize>, name: &str, key: &str, calls: [usize; 2]) -> Option<Gap> {

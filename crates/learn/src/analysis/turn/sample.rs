@@ -22,6 +22,9 @@ pub(in crate::analysis) const REPLY: &str = "Blimzy trunfle";
 /// A text with characters that a template may have to escape.
 pub(super) const SPECIAL: &str = "pebb\"l'u\\g <b> & {c}\nend";
 
+/// The names in each object, the later one in the alphabet first.
+pub(super) const NAMES: [&str; 2] = ["zorbel", "nerpul"];
+
 /// The names of the tools. No name is part of another one, or of any other word here.
 const TOOLS: [&str; 4] = ["fnalphq", "gnbetuq", "hngammuq", "jndeltoq"];
 /// The ids of the calls. Nine letters and digits, because some templates require that.
@@ -105,7 +108,7 @@ impl Words {
             ValueKind::Boolean => json!(index.is_multiple_of(2)),
             ValueKind::Null => Value::Null,
             ValueKind::Array => json!([format!("peachup{index}"), format!("grapeum{index}")]),
-            ValueKind::Object => json!({"zorbel": format!("lemonar{index}"), "nerpul": number + 500}),
+            ValueKind::Object => json!({(NAMES[0]): format!("lemonar{index}"), (NAMES[1]): number + 500}),
         };
         (key, value)
     }

@@ -126,7 +126,7 @@ fn name(place: SlotKind) -> &'static str {
 fn slot(before: &str, slot: &Slot) -> String {
     let value = match slot.encoding {
         Encoding::Quoted => "\"…\"",
-        Encoding::Raw | Encoding::Nested | Encoding::Python => "…",
+        Encoding::Raw | Encoding::Nested | Encoding::Python | Encoding::Lowercase => "…",
     };
     format!("{before}{}{value}{}", slot.open.shown(), slot.close.shown())
 }

@@ -52,7 +52,7 @@ impl Members {
 
     /// The marker behind the names of arguments, if there is one, and another in front: a name between them is certain without
     /// the first.
-    pub(super) fn name_close(&self) -> Option<&str> {
+    pub(in crate::format) fn name_close(&self) -> Option<&str> {
         let open = &self.slots.first()?.1.open;
         let close = &open.head()[..open.marker_spans().first()?.end];
         (is_marker(close.trim()) && is_marker(self.next.head().trim())).then_some(close)
@@ -79,10 +79,13 @@ impl Arguments<'_> {
         if self.tool.name == FormatBuilder::ANY {
             return Vec::new();
         }
-        let root = SchemaRef::from(schema::parameters(&self.tool.parameters));
+        let root = SchemaRef::from(self.p.parameters(self.tool));
         let prefix = format!("tool-{}-arg-", self.tool.name);
-        let all = members(&root, &prefix, true);
-        let known = all.iter().map(|member| (p.rule(member.rule.clone(), self.argument(member)), member.required));
+        let all = members(p, &root, &prefix, true);
+        let known = all.iter().map(|member| {
+            let argument = member.perhaps_left_out(p, self.argument(member));
+            (p.rule(member.rule.clone(), argument), member.required)
+        });
         // A tag that opens an argument and stands there twice is glue. Not a part of each argument: they begin with fixed texts.
         let twice = tag(&self.members.next).filter(|_| self.members.in_front_of_each()).map(|tag| {
             let again = p.and(p.sequence([p.space(), p.marker(tag)]));
@@ -94,7 +97,7 @@ impl Arguments<'_> {
     /// An argument that the schema does not list: `any`, unless its name is one that is listed.
     pub fn unlisted(&self, any: ExprId) -> ExprId {
         let p = self.p;
-        let root = SchemaRef::from(schema::parameters(&self.tool.parameters));
+        let root = SchemaRef::from(self.p.parameters(self.tool));
         let names = unlisted_name(p, &self.tool.name, &root);
         if names == FormatBuilder::ANY {
             return any;
@@ -222,10 +225,10 @@ impl Arguments<'_> {
             return p.reference(rule);
         }
         let space = &marker.head()[marker.head().trim_end().len()..];
-        let root = SchemaRef::from(schema::parameters(&self.tool.parameters));
+        let root = SchemaRef::from(self.p.parameters(self.tool));
         let opens = Glue::common_start(self.members.slots.iter().map(|(_, slot)| &slot.open));
         let is_marked = is_strong(&self.members.next) && opens.is_literal() && !opens.is_blank();
-        let names = members(&root, "", true).into_iter().filter(|_| is_marked);
+        let names = members(p, &root, "", true).into_iter().filter(|_| is_marked);
         let names = names.map(|one| format!("{space}{}{}{}", self.members.next.head(), one.name, opens.head()));
         let end = self.close.map(|close| close.and(self.wrapper_close));
         let end = end.filter(|close| !close.marker_spans().is_empty() && close.is_literal());
@@ -246,13 +249,13 @@ impl Arguments<'_> {
         if p.is_defined(&name) {
             return p.reference(name);
         }
-        let root = SchemaRef::from(schema::parameters(&self.tool.parameters));
+        let root = SchemaRef::from(self.p.parameters(self.tool));
         let next = glue(p, &self.members.next, Some(self.tool), "");
         let ways = befores(self.members).into_iter().map(|before| {
             let slots = self.members.slots.iter().map(|(_, slot)| slot).filter(|slot| slot.before == *before);
             let opens = Glue::common_start(slots.map(|slot| &slot.open));
             let opens = unquoted(&opens).unwrap_or(opens);
-            let names = members(&root, "", true).into_iter().map(|member| member.name);
+            let names = members(p, &root, "", true).into_iter().map(|member| member.name);
             let names = names.map(|name| p.sequence([p.marker(name), glue(p, &opens, Some(self.tool), name)]));
             p.sequence([glue(p, before, Some(self.tool), ""), p.choice(names.collect::<Vec<_>>())])
         });

@@ -14,7 +14,6 @@ use super::members::{members, unlisted_name};
 use super::order;
 use crate::analysis::turn::{CallForm, CallPiece, Glue, GluePiece, Members, SlotKind, TurnFormat};
 use crate::format::wrappers::is_marker;
-use chatparse_grammar::schema;
 use chatparse_message::Tool;
 use chatparse_peg::{ExprId, Notation, SchemaRef};
 
@@ -70,6 +69,11 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     let of = |rule: &str, turn: &TurnFormat, open: &Glue, any: bool| {
         let (shared, objects, wrapper_close) = (&Shared::default(), &objects, &wrapper_close);
         let call = |tool: &Tool| Call { p, turn, tool, shared, objects, behind, open, wrapper_close, inner }.expr();
+        let python = |members: &Members| members.first.head().trim_end().ends_with('(');
+        let mut members = turn.calls.iter().flat_map(|form| &form.pieces).filter_map(CallPiece::members);
+        if !marked && turn.calls_begin_with_names() && members.next().is_some_and(python) {
+            p.unknown_tool(spec, &call).map(|call| p.rule(UNLISTED, call));
+        }
         if any { p.any_tool(rule, spec, &call) } else { p.known_tool(rule, spec.tools(), &call) }
     };
     // Of a name that is not known no expression can say that it is the same again.
@@ -152,6 +156,9 @@ fn keys(turn: &TurnFormat, open: &Glue) -> String {
 
 /// The rule for a further call in the wrapper of the one before.
 pub(in crate::format) const INNER: &str = "inner-call";
+
+/// The rule for a call of a tool that is not offered, where only an offered one beside it shows that it is a call.
+pub(in crate::format) const UNLISTED: &str = "unlisted-call";
 
 /// What opens such a call: what this opening has behind its last marker.
 fn inner_opening(opening: &Glue) -> Option<Glue> {
@@ -390,7 +397,12 @@ impl Call<'_> {
         let firsts = firsts.iter().map(|first| glue(p, first, Some(self.tool), ""));
         let firsts = p.choice(firsts.chain(object).chain(self.section_ends()).collect::<Vec<_>>());
         let extra = self.extra_ends(members);
-        p.and(p.sequence([p.space(), extra, p.space(), firsts]))
+        let written = p.sequence([p.space(), extra, p.space(), firsts]);
+        let spelled = tails.iter().filter_map(|tail| {
+            let first = tail.pieces.first().and_then(CallPiece::members).filter(|_| tail.first.is_blank());
+            p.with_spelled_breaks(first.map_or(&tail.first, |members| &members.first).literal()?)
+        });
+        p.and(p.choice([written].into_iter().chain(spelled).collect::<Vec<_>>()))
     }
 
     /// The end of the markers around all calls, which ends a call that has no end of its own.
@@ -405,7 +417,7 @@ impl Call<'_> {
         let p = self.p;
         let members = tails.iter().find_map(|tail| tail.pieces.first()?.members())?;
         let close = members.name_close()?;
-        let listed = unlisted_name(p, &self.tool.name, &SchemaRef::from(schema::parameters(&self.tool.parameters)));
+        let listed = unlisted_name(p, &self.tool.name, &SchemaRef::from(self.p.parameters(self.tool)));
         let known = self.tool.name != FormatBuilder::ANY && listed != FormatBuilder::ANY;
         let name = [p.space(), self.opening_again(), p.listed_name(&listed), p.marker(close)];
         known.then(|| p.tolerated(p.and(p.sequence(name))))
@@ -431,9 +443,7 @@ impl Call<'_> {
         let call = p.choice(without.into_iter().chain([self.arguments_and_end(tail, &first, close)]));
         // Where arguments are required, a call without any is none that is asked for.
         let lacks = !tail.form.pieces.iter().any(CallPiece::holds_arguments)
-            && members(&schema::parameters(&self.tool.parameters).into(), "", true)
-                .iter()
-                .any(|member| member.required);
+            && members(p, &p.parameters(self.tool).into(), "", true).iter().any(|member| member.required);
         if lacks { p.tolerated(call) } else { call }
     }
 
@@ -579,7 +589,7 @@ impl Call<'_> {
             }
             CallPiece::NamedId { before, behind } => named_id(p, before, &self.tool.name, behind),
             CallPiece::Arguments { quoted: true } => {
-                let schema = schema::parameters(&self.tool.parameters);
+                let schema = p.parameters(self.tool);
                 p.argument(p.quoted_args(), format!("tool-{}-schema", self.tool.name), schema, Notation::Escaped)
             }
             CallPiece::Arguments { .. } if self.tool.name == FormatBuilder::ANY => p.any_json_args(),

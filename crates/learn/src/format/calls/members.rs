@@ -15,6 +15,8 @@ pub(super) struct Member<'a> {
     pub name: &'a str,
     pub schema: SchemaRef,
     pub required: bool,
+    /// It may be null, which the template leaves out: it is not required, although its schema says so.
+    pub left_out: bool,
     /// Prefix of the rules for its value.
     pub rule: String,
 }
@@ -23,7 +25,7 @@ impl Member<'_> {
     /// An argument of any name and type.
     pub fn any() -> Member<'static> {
         let schema = SchemaRef::from(Value::Bool(true));
-        Member { name: FormatBuilder::ANY, schema, required: false, rule: "unknown-arg".to_owned() }
+        Member { name: FormatBuilder::ANY, schema, required: false, left_out: false, rule: "unknown-arg".to_owned() }
     }
 
     /// The types that its value may have.
@@ -32,6 +34,14 @@ impl Member<'_> {
             // A schema that allows nothing is refused where it is read.
             Types::NONE => Types::ALL,
             types => types,
+        }
+    }
+
+    /// `child`, all of it; the report of a grammar tells if it may be missing.
+    pub fn perhaps_left_out(&self, p: &FormatBuilder, child: ExprId) -> ExprId {
+        match self.left_out {
+            true => p.argument(child, &*self.rule, self.schema.clone(), Notation::PerhapsLeftOut),
+            false => child,
         }
     }
 
@@ -51,7 +61,7 @@ impl Member<'_> {
 
 /// The properties of an object schema, in order, with those of the schemas that it combines. The names of their rules begin with
 /// `prefix`. `refers`: also those of the schemas that it refers to, which cost as much as what they have at each place.
-pub(super) fn members<'a>(object: &'a SchemaRef, prefix: &str, refers: bool) -> Vec<Member<'a>> {
+pub(super) fn members<'a>(p: &FormatBuilder, object: &'a SchemaRef, prefix: &str, refers: bool) -> Vec<Member<'a>> {
     let (mut members, mut known): (Vec<Member>, HashMap<&str, usize>) = Default::default();
     for (place, must) in schema::places(object, refers) {
         let fields = object.document.pointer(&place.pointer).unwrap_or(&Value::Null);
@@ -59,7 +69,9 @@ pub(super) fn members<'a>(object: &'a SchemaRef, prefix: &str, refers: bool) -> 
             let (schema, required) = (place.within(&["properties", name]), must && required);
             let at = *known.entry(name).or_insert(members.len());
             match members.get_mut(at) {
-                None => members.push(Member { name, schema, required, rule: format!("{prefix}{name}") }),
+                None => {
+                    members.push(Member { name, schema, required, left_out: false, rule: format!("{prefix}{name}") })
+                }
                 Some(member) => {
                     member.required |= required;
                     // One of several that it may be.
@@ -70,12 +82,17 @@ pub(super) fn members<'a>(object: &'a SchemaRef, prefix: &str, refers: bool) -> 
             }
         }
     }
+    for member in members.iter_mut().filter(|member| p.leaves_out_null && member.required) {
+        let types = member.types();
+        member.left_out = types != Types::ALL && types.has(Types::NULL);
+        member.required = !member.left_out;
+    }
     members
 }
 
 /// Stands for any name that an object schema does not list. `prefix` makes the name of its rule unique.
 pub(super) fn unlisted_name(p: &FormatBuilder, prefix: &str, object: &SchemaRef) -> String {
-    let names: Vec<&str> = members(object, "", true).iter().map(|member| member.name).collect();
+    let names: Vec<&str> = members(p, object, "", true).iter().map(|member| member.name).collect();
     p.any_name_but(&format!("listed-{prefix}"), &names)
 }
 

@@ -68,6 +68,7 @@ fn literals(slots: &[(ValueKind, Slot)]) -> Literals {
     match (python(true), python(false)) {
         (true, _) => Literals::Python,
         (_, true) => Literals::Words,
+        _ if slots.iter().any(|(_, slot)| slot.encoding == Encoding::Lowercase) => Literals::Lowercase,
         _ => Literals::Json,
     }
 }
@@ -372,15 +373,13 @@ impl Values<'_> {
             }
             _ => {
                 let prefix = format!("{}-", member.rule);
-                let known = members(&member.schema, &prefix, false).into_iter().map(|inner| {
+                let known = members(p, &member.schema, &prefix, false).into_iter().map(|inner| {
                     let (opens, value) = values.value(container, &inner, depth);
                     let name = perhaps_quoted(p, p.arg_name(inner.name), &opens, &container.slots);
                     let name = [name, glue(p, &opens, Some(self.tool), inner.name)];
                     let name = [between(&container.each)].into_iter().chain(name);
-                    (
-                        p.sequence([p.atomic(p.sequence(name.collect::<Vec<_>>())), p.markup_ends(), value]),
-                        inner.required,
-                    )
+                    let all = [p.atomic(p.sequence(name.collect::<Vec<_>>())), p.markup_ends(), value];
+                    (inner.perhaps_left_out(p, p.sequence(all)), inner.required)
                 });
                 let known: Vec<(ExprId, bool)> = known.collect();
                 let any = Member { rule: format!("{}-any", member.rule), ..Member::any() };
