@@ -22,8 +22,13 @@ const SLOTS: [(&str, SlotKind); 5] = [
     ("End", SlotKind::End),
 ];
 
-const ENCODINGS: [(&str, Encoding); 4] =
-    [("Raw", Encoding::Raw), ("Quoted", Encoding::Quoted), ("Nested", Encoding::Nested), ("Python", Encoding::Python)];
+const ENCODINGS: [(&str, Encoding); 5] = [
+    ("Raw", Encoding::Raw),
+    ("Quoted", Encoding::Quoted),
+    ("Nested", Encoding::Nested),
+    ("Python", Encoding::Python),
+    ("Lowercase", Encoding::Lowercase),
+];
 
 const KINDS: [(&str, ValueKind); 7] = [
     ("Text", ValueKind::Text),
@@ -86,6 +91,8 @@ impl TurnFormat {
             single_quotes,
             raw_lines,
             spacing,
+            sorts_names,
+            leaves_out_null,
         } = self;
         let mut turn = Map::new();
         let mut put = |name: &str, value: Value, is_usual: bool| {
@@ -109,6 +116,8 @@ impl TurnFormat {
         put("stops", json!(stops), stops.is_empty());
         put("single_quotes", true.into(), !single_quotes);
         put("raw_lines", true.into(), !raw_lines);
+        put("sorts_names", true.into(), !sorts_names);
+        put("leaves_out_null", true.into(), !leaves_out_null);
         if let Spacing::Fixed { comma, colon } = spacing {
             put("spacing", json!([comma, colon]), false);
         }
@@ -139,6 +148,8 @@ impl TurnFormat {
             stops: read(&value["stops"], |stop| stop.as_str().map(str::to_owned))?,
             single_quotes: value["single_quotes"] == true,
             raw_lines: value["raw_lines"] == true,
+            sorts_names: value["sorts_names"] == true,
+            leaves_out_null: value["leaves_out_null"] == true,
             spacing: fixed
                 .map_or(Some(Spacing::Free), |fixed| fixed.map(|(comma, colon)| Spacing::Fixed { comma, colon }))?,
         })
