@@ -832,16 +832,3 @@ fn an_offered_call_shows_that_the_others_of_its_list_are_calls() {
     let text = "[other(x=1), read(path='a')]";
     assert_eq!(read(&params, text).message.content, text);
 }
-
-#[test]
-fn half_an_opening_behind_calls_is_markup() {
-    let params = params("gemma-4", &json!({}));
-    let call = "<|tool_call>call:list{}<tool_call|>";
-    for half in ["<|tool_call", "<|tool", "<|to"] {
-        let ended = read(&params, &format!("{call}{half}"));
-        assert_eq!((&*ended.message.content, ended.message.tool_calls.len()), ("", 1), "{half}");
-    }
-    for text in ["<|tool_call text", "<tool"] {
-        assert_eq!(read(&params, &format!("{call}{text}")).message.content, text);
-    }
-}

@@ -421,7 +421,6 @@ impl<'a> Writer<'a> {
             let no_call = no_call.then(|| p.not(self.announced_call()));
             let text = no_call.into_iter().chain([glue(p, &edge.glue, None, ""), self.last_text(marks)]);
             let text = p.optional(p.sequence(text.collect::<Vec<_>>()));
-            rest.push(p.tolerated(p.optional(self.half_opening())));
             rest.push(if only_calls { p.tolerated(text) } else { text });
         }
         let rest = p.rule("calls", p.sequence(rest));
@@ -484,16 +483,6 @@ impl<'a> Writer<'a> {
             ways.push((false, bare));
         }
         ways
-    }
-
-    /// A part of the token that opens calls, where the output was cut off in it.
-    fn half_opening(&self) -> ExprId {
-        let p = self.p;
-        let opens = self.before_first_call().iter().filter_map(Glue::first_marker).filter(|open| begins_token(open));
-        let halves = opens.flat_map(|open| open.char_indices().skip(3).map(|(at, _)| &open[..at]));
-        let mut halves: Vec<&str> = halves.filter(|half| half.ends_with(char::is_alphanumeric)).collect();
-        chatparse_base::sort::by_key(&mut halves, |half| std::cmp::Reverse(half.len()));
-        p.sequence([p.space(), p.any_of(halves), p.end()])
     }
 
     /// The text that shows that a call begins.
