@@ -52,8 +52,9 @@ install_library() {
     -DCHATPARSE_PARTS="api;dialects;lint;next;segments" -DCHATPARSE_PROGRAM=OFF -DCHATPARSE_CARGO_TARGET_DIR="$PWD/target"
   cmake --build target/library
   cmake --install target/library
-  # As docs/c.md says it, for those who have cargo-c.
-  [ -z "$all" ] || cargo cinstall --release --prefix="$PWD/target/cargo-c" --libdir=lib
+  # For those who have cargo-c. What it installs counts here, not how fast that is.
+  [ -z "$all" ] || CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_LTO=off \
+    cargo cinstall --release --prefix="$PWD/target/cargo-c" --libdir=lib
 }
 
 # cargo-c has installed the same, besides what belongs to the program.
