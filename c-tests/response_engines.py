@@ -21,72 +21,26 @@ import concurrent.futures
 import glob
 import gzip
 import importlib
-import importlib.abc
-import importlib.machinery
+import importlib.util
 import json
 import os
 import re._parser as sre_parse
 import subprocess
 import sys
 import tarfile
-import types
 import zipfile
 
 from response_templates import arguments, canon, found, replay, skip
+from stand_ins import Stand, StandIns
 
 VLLM, SGLANG = "vllm==0.33.0", "sglang==0.5.23"
 THINKING = ("thinking", "reasoning_content")
 
 
-class Missing:
-    """Stands for whatever a server would give: a base class, a record of what it is made with, a setting that is off."""
-
-    def __init__(self, *_, **members):
-        self.__dict__.update(members)
-
-    def __init_subclass__(cls, **_):
-        pass
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return Missing()
-
-    def __call__(self, *_, **__):
-        return Missing()
-
-    def __bool__(self):
-        return False
-
-    def __ge__(self, _):
-        return False
-
-
-class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Makes a module of what is not needed: all of a package but some of its modules."""
-
-    def __init__(self, package, folder, needed):
-        self.package, self.folder, self.needed = package, folder, needed
-
-    def find_spec(self, name, _path=None, _target=None):
-        if name.split(".")[0] not in (self.package, "openai", "msgspec"):
-            return None
-        path = os.path.join(self.folder, *name.split("."))
-        if any(name == needed or name.startswith(needed + ".") for needed in self.needed):
-            file = path + ".py" if os.path.exists(path + ".py") else os.path.join(path, "__init__.py")
-            return importlib.util.spec_from_file_location(name, file)
-        return importlib.machinery.ModuleSpec(name, self, is_package=True)
-
-    def create_module(self, spec):
-        module = types.ModuleType(spec.name)
-        # A setting is an object, all else a class.
-        module.__getattr__ = lambda name: (
-            Missing() if name == "envs" else (_ for _ in ()).throw(AttributeError(name)) if name.startswith("__") else
-            type(name, (Missing,), {}))
-        return module
-
-    def exec_module(self, module):
-        module.__path__ = []
+def stand_ins(package, folder, needed):
+    """For all of a package but some of its modules and what lies in these."""
+    own = lambda name: any(name == it or name.startswith(it + ".") for it in needed)
+    return StandIns((package, "openai", "msgspec"), folder, own)
 
 
 def fetched(requirement, folder, *options):
@@ -127,7 +81,7 @@ class Vllm:
         self.folder = fetched(VLLM, sources, "--no-deps", "--no-binary")
         if self.folder:
             needed = ["vllm.parser.chat_parsing", "vllm.parser.response_template", "vllm.parser.response_template_grammar"]
-            sys.meta_path.insert(0, Absent("vllm", self.folder, needed))
+            sys.meta_path.insert(0, stand_ins("vllm", self.folder, needed))
             self.its = importlib.import_module("vllm.parser.response_template")
 
     def serves(self, template):
@@ -149,9 +103,9 @@ class Sglang:
         if self.folder:
             needed = ["sglang.srt.parser.chat_parsing", "sglang.srt.parser.response_template",
                       "sglang.srt.function_call.response_template_structural_tag"]
-            sys.meta_path.insert(0, Absent("sglang", self.folder, needed))
+            sys.meta_path.insert(0, stand_ins("sglang", self.folder, needed))
             self.its = importlib.import_module("sglang.srt.parser.response_template")
-            self.its.ToolStrictLevel = Missing()
+            self.its.ToolStrictLevel = Stand()
 
     def serves(self, template):
         self.its.validate_response_template_for_serving(template)

@@ -4,9 +4,6 @@ where there is none: `CHATPARSE_VLLM` names the folder that has the package `vll
 import collections
 import gzip
 import importlib
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import json
 import os
 import sys
@@ -23,6 +20,9 @@ if not (FOLDER / "vllm/tool_parsers/abstract_tool_parser.py").exists():
 pytest.importorskip("pydantic")
 pytest.importorskip("openai")
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "c-tests"))
+from stand_ins import Stand, StandIns  # noqa: E402
+
 # What is vLLM's own here; all else of it, and of what is not installed, is a stand-in.
 OWN = """vllm.parser.abstract_parser vllm.parser.parser_manager vllm.parser.utils vllm.parser.engine.adapters
     vllm.reasoning vllm.reasoning.abs_reasoning_parsers
@@ -31,62 +31,11 @@ OWN = """vllm.parser.abstract_parser vllm.parser.parser_manager vllm.parser.util
     vllm.utils.collection_utils vllm.utils.import_utils""".split()
 
 
-class Stand:
-    """Stands for whatever there would be: a base class, a record of what it is made with, a setting that is off."""
-
-    def __init__(self, *_, **members):
-        self.__dict__.update(members)
-
-    def __init_subclass__(cls, **_):
-        pass
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return Stand()
-
-    def __call__(self, *_, **__):
-        return Stand()
-
-    def __bool__(self):
-        return False
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, *_):
-        from pydantic_core import core_schema
-
-        return core_schema.any_schema()
-
-
-class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    def find_spec(self, name, _path=None, _target=None):
-        if name.split(".")[0] not in ("vllm", "torch", "xgrammar", "msgspec", "prometheus_client"):
-            return None
-        if name in OWN:
-            path = FOLDER.joinpath(*name.split("."))
-            return importlib.util.spec_from_file_location(name, path / "__init__.py" if path.is_dir() else path.with_suffix(".py"))
-        return importlib.machinery.ModuleSpec(name, self, is_package=True)
-
-    def create_module(self, spec):
-        module = types.ModuleType(spec.name)
-
-        def member(name):
-            if name.startswith("__"):
-                raise AttributeError(name)
-            return Stand() if name == "envs" else type(name, (Stand,), {})
-
-        module.__getattr__ = member
-        return module
-
-    def exec_module(self, module):
-        module.__path__ = []
-
-
 @pytest.fixture(scope="module")
 def vllm():
     """What is used of vLLM, with the plugin loaded as a server does."""
     before = dict(sys.modules)
-    sys.meta_path.insert(0, Finder())
+    sys.meta_path.insert(0, StandIns(("vllm", "torch", "xgrammar", "msgspec", "prometheus_client"), FOLDER, OWN.__contains__))
     try:
         importlib.import_module("vllm.envs").VLLM_MAX_STOP_STRINGS = 16
         importlib.import_module("vllm.parser.response_template").response_template_parser_cls = lambda _: None
@@ -101,7 +50,7 @@ def vllm():
         delta = importlib.import_module("vllm.entrypoints.generate.base.protocol").DeltaMessage
         yield types.SimpleNamespace(manager=manager, request=request, delta=delta, plugin=plugin)
     finally:
-        sys.meta_path = [finder for finder in sys.meta_path if not isinstance(finder, Finder)]
+        sys.meta_path = [finder for finder in sys.meta_path if not isinstance(finder, StandIns)]
         for name in set(sys.modules) - set(before):
             del sys.modules[name]
 
