@@ -113,6 +113,13 @@ impl CompiledFormat {
     }
 }
 
+/// An entry of those that are kept, which becomes the one that was used last.
+fn used<T>(kept: &mut VecDeque<T>, is_wanted: impl Fn(&T) -> bool) -> Option<&T> {
+    let found = kept.iter().position(is_wanted).and_then(|at| kept.remove(at))?;
+    kept.push_front(found);
+    kept.front()
+}
+
 /// A template's last formats, and the compiled parts of calls that these share, the most recently used first. Threads may share it. It is
 /// locked only to look and to keep: threads that need the same at the same time each compile it.
 #[derive(Default)]
@@ -160,12 +167,7 @@ impl PartCache {
     }
 
     fn get(&self, key: &CacheKey) -> Option<Arc<Program>> {
-        let mut kept = self.locked();
-        let at = kept.iter().position(|one| one.key == *key)?;
-        let found = kept.remove(at)?;
-        let part = Arc::clone(&found.part);
-        kept.push_front(found);
-        Some(part)
+        used(&mut self.locked(), |one| one.key == *key).map(|found| Arc::clone(&found.part))
     }
 
     fn keep(&self, new: CachedPart) {
@@ -252,12 +254,7 @@ impl FormatCache {
     }
 
     fn get(&self, key: &CacheKey) -> Option<Arc<CompiledFormat>> {
-        let mut cached = self.cached();
-        let at = cached.iter().position(|one| one.key == *key)?;
-        let found = cached.remove(at)?;
-        let format = Arc::clone(&found.format);
-        cached.push_front(found);
-        Some(format)
+        used(&mut self.cached(), |one| one.key == *key).map(|found| Arc::clone(&found.format))
     }
 
     /// Adds an entry, unless it is too large, and drops the least recently used ones as needed.

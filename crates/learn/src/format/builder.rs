@@ -599,16 +599,9 @@ impl FormatBuilder {
         })
     }
 
-    /// The end of a call that is a JSON object, where that is the member of another: its other members, and one more brace.
-    pub fn brace_behind(&self) -> ExprId {
-        let outer = [self.space(), self.members_behind(""), self.literal("}")];
-        self.tolerated(self.optional(self.atomic(self.sequence(outer))))
-    }
-
-    /// The end of a call that is a JSON object, behind which ends the object whose member it is, with its other members.
-    pub fn nested_close(&self, close: ExprId, known: &str) -> ExprId {
-        let outer = [close, self.space(), self.members_behind(known), self.literal("}")];
-        self.tolerated(self.tool_close(self.sequence(outer)))
+    /// What ends an object whose member was a call: its other members, and its brace.
+    pub fn outer_end(&self) -> ExprId {
+        self.sequence([self.space(), self.members_behind(""), self.literal("}")])
     }
 
     /// A call of one of these tools, with a rule for each, whose name begins with `rule`.

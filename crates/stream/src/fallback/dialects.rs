@@ -337,7 +337,9 @@ impl Calling<'_> {
         let arguments = p.sequence(arguments);
         let brace = p.marker("}");
         let close = p.tool_close(if after.is_empty() { brace } else { p.choice([brace, p.and(p.marker(after))]) });
-        let close = if p.mends { p.choice([p.nested_close(brace, ""), close]) } else { close };
+        // An id behind the call in the object around it is the call's.
+        let nested = || p.tolerated(p.tool_close(p.sequence([brace, p.outer_end()])));
+        let close = if p.mends { p.choice([nested(), close]) } else { close };
         let name_first = p.sequence([p.atomic(p.sequence([open, name, comma(), between])), arguments, behind, close]);
         let shallow =
             p.sequence([key, p.space(), p.marker(":"), p.space(), p.tool_args(self.shallow_object()), p.space()]);

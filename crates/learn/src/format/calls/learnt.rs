@@ -537,7 +537,10 @@ impl Call<'_> {
             let whole = p.sequence([p.tool_close(close), rest]);
             // The call may be the member of another object.
             let (whole, nested) = match is_brace(&tail.form.close) {
-                true if only_brace => (p.sequence([whole, p.brace_behind()]), None),
+                true if only_brace => {
+                    let outer = p.tolerated(p.optional(p.atomic(p.outer_end())));
+                    (p.sequence([whole, outer]), None)
+                }
                 true => {
                     let behind = p.members_behind(&keys(self.turn, self.open));
                     let nested = p.sequence([p.space(), p.literal("}"), p.space(), behind, close]);
