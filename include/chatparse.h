@@ -930,8 +930,8 @@ CHAT_ENUM(chat_delta_kind) {
   CHAT_DELTA_KIND_TOOL_NAME = 3,                  /**< The whole name of a tool call: the first delta of each call. */
   CHAT_DELTA_KIND_TOOL_ID = 4,                    /**< The whole id of a tool call; at most once for each call. */
   CHAT_DELTA_KIND_TOOL_ARGUMENTS = 5,             /**< Append to the arguments of a tool call (JSON text). */
-  CHAT_DELTA_KIND_TOOL_END = 6,                   /**< The tool call is complete: its last delta, with an empty text.
-                                                       Unfinished calls have none. */
+  CHAT_DELTA_KIND_TOOL_END = 6,                   /**< The tool call is complete: its last delta, with an empty text,
+                                                       but for an id behind the call. Unfinished calls have none. */
   CHAT_DELTA_KIND_REASONING_WITHDRAWN = 101,      /**< Remove the text from the end of `reasoning_content`. */
   CHAT_DELTA_KIND_CONTENT_WITHDRAWN = 102,        /**< Remove the text from the end of `content`. */
   CHAT_DELTA_KIND_CALL_WITHDRAWN = 103,           /**< Remove the last tool call, which has this name, with its id and

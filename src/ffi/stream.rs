@@ -95,7 +95,7 @@ pub enum chat_delta_kind {
     ToolId = 4,
     /// Append to the arguments of a tool call (JSON text).
     ToolArguments = 5,
-    /// The tool call is complete: its last delta, with an empty text. Unfinished calls have none.
+    /// The tool call is complete: its last delta, with an empty text, but for an id behind the call. Unfinished calls have none.
     ToolEnd = 6,
     /// Remove the text from the end of `reasoning_content`.
     ReasoningWithdrawn = 101,

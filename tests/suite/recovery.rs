@@ -705,12 +705,42 @@ fn a_line_without_quotes_is_a_text() {
 /// OpenAI's object around a call has the id behind it.
 #[test]
 fn an_id_behind_the_wrapper_of_a_call_is_its_id() {
-    let params = params("json-call", &json!({}));
     let call = r#"{"type": "function", "function": {"name": "read", "arguments": {"path": "a"}}, "id": "call_7"}"#;
-    let output = format!("[TOOL_CALLS][{call}]");
-    assert_eq!(read(&params, &output).message.tool_calls[0].id, "call_7");
-    let wrong = check_streaming(&params.parser, output.as_bytes(), true);
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let own = format!("<tool_call>\n{call}\n</tool_call>");
+    for (template, output) in [
+        ("json-call", format!("[TOOL_CALLS][{call}]")),
+        ("json-call", own),
+        ("json-bare", call.replace("arguments", "parameters")),
+    ] {
+        let params = params(template, &json!({}));
+        let message = read(&params, &output).message;
+        assert_eq!((&*message.tool_calls[0].id, &*message.content), ("call_7", ""), "{template}");
+        let wrong = check_streaming(&params.parser, output.as_bytes(), true);
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}
+
+/// What opens calls is no content where the output ends behind it, whether or not a call may begin with more than that.
+#[test]
+fn an_output_that_ends_where_a_call_opens_was_cut_off() {
+    for (template, open) in [
+        ("json-call", "<tool_call>"),
+        ("qwen3-coder", "<tool_call>\n"),
+        ("deepseek-v3.1", "<｜tool▁calls▁begin｜>"),
+        ("deepseek-v3.2", "<｜DSML｜function_calls>\n"),
+        ("minimax-m3", "]<]minimax[>[<tool_call>"),
+        ("seed-oss", "<seed:tool_call>"),
+    ] {
+        let params = params(template, &json!({"enable_thinking": false}));
+        let [cut, text] = ["", "!"].map(|behind| format!("It rains.{open}{behind}"));
+        let ended = read(&params, &cut);
+        assert_eq!((&*ended.message.content, ended.status), ("It rains.", Status::Partial), "{template}");
+        assert_eq!(read(&params, &text).message.content, text, "{template}");
+        for output in [cut, text] {
+            let wrong = check_streaming(&params.parser, output.as_bytes(), false);
+            assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        }
+    }
 }
 
 #[test]

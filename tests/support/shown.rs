@@ -33,7 +33,10 @@ impl Shown {
                     self.calls.push([text.to_owned(), String::new(), String::new()]);
                 }
                 DeltaKind::ToolName => return broken("a name that is not a new call's"),
-                _ if self.ended.contains(&call) => return broken("a delta after its call's end"),
+                // The object around a call may end in its id.
+                _ if kind != DeltaKind::ToolId && self.ended.contains(&call) => {
+                    return broken("a delta after its call's end");
+                }
                 DeltaKind::ToolEnd => drop(self.ended.insert(call)),
                 DeltaKind::ToolId | DeltaKind::ToolArguments => match self.calls.get_mut(call) {
                     None => return broken("a delta before its call's name"),

@@ -17,7 +17,7 @@ pub enum DeltaKind {
     ToolId,
     /// A piece of a call's arguments, as JSON text.
     ToolArguments,
-    /// The call is complete: its last delta, with an empty text. An interrupted call has none.
+    /// The call is complete: its last delta, with an empty text, but for an id behind the call. An interrupted call has none.
     ToolEnd,
     /// This kind and the following occur after a rollback only. Remove the text from the end of `reasoning_content`.
     ReasoningWithdrawn,

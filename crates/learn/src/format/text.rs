@@ -61,11 +61,14 @@ impl Writer<'_> {
         at_once.extend(self.callable.then(|| calls::unannounced_heads(self.turn)).into_iter().flatten());
         let at_once = (!at_once.is_empty()).then(|| p.tolerated(p.and(p.any_of(&at_once))));
         let marks = self.marks_of_calls();
-        let thoughtful = self.spec.compat == Compat::Off && self.spec.extract_reasoning() && !marks.is_empty();
+        let freely = self.spec.compat == Compat::Off;
+        let (opens, cut) = self.opening_at_end();
+        let thoughtful = freely && self.spec.extract_reasoning();
         let plain = |stops: &[String]| {
-            let thoughts = thoughtful.then(|| p.tolerated(wrappers::text_before_thoughts(p, marks, stops)));
+            let near = (freely && !marks.is_empty())
+                .then(|| p.tolerated(wrappers::text_before_calls(p, marks, stops, thoughtful, (&opens, cut))));
             let text = [p.content(p.until_marker(stops.iter().cloned()))];
-            p.choice(at_once.into_iter().chain(thoughts).chain(text))
+            p.choice(at_once.into_iter().chain(near).chain(text))
         };
         if self.bare_open().is_none() {
             return plain(&stops);
@@ -79,14 +82,14 @@ impl Writer<'_> {
         }
         // The white space in front is the template's.
         let glues = self.before_first_call();
-        let freely = self.tolerances.bare_calls || self.spec.compat == Compat::Off;
+        let freely = self.tolerances.bare_calls || freely;
         let others = ["", "\n", " "].into_iter().take(if freely { 2 } else { 3 });
         let spaces = chatparse_base::sort::set(glues.iter().map(|glue| split_space(glue).0).chain(others));
         let bare = self.marks_of_bare_calls();
         let bare = bare.iter().flat_map(|mark| spaces.iter().map(move |space| format!("{space}{mark}")));
         let marks: Vec<String> = stops.iter().cloned().chain(bare).collect();
         let run = p.until_marker(marks.iter().cloned());
-        let stop = |call: ExprId| p.choice([call, p.any_of(&stops)]);
+        let stop = |call: ExprId| p.choice([call, p.any_of(&stops), cut]);
         let more = match freely {
             true => p.more_text(stop(self.announced_call()), run),
             // To llama.cpp a token directly behind other text is a part of that, and so is all behind it.
@@ -99,6 +102,23 @@ impl Writer<'_> {
         let text = p.tolerated(p.content(p.sequence([run, more])));
         // A grammar has no mark of such a call in the text. llama.cpp's have.
         p.choice([alone, text, plain(if self.spec.is_faithful() { &marks } else { &stops })])
+    }
+
+    /// What opens calls, where the output ends behind or inside of it: the markers that it begins with, and all of it. Such an output
+    /// was cut off.
+    fn opening_at_end(&self) -> (Vec<String>, ExprId) {
+        let p = self.p;
+        let read = self.callable && self.spec.compat == Compat::Off;
+        let glues = if read { self.before_first_call() } else { &[] };
+        let opens = glues.iter().filter(|glue| is_strong(glue) && glue.is_literal());
+        let opens = opens.filter_map(|glue| {
+            let first = glue.marker_spans().into_iter().next()?;
+            let (open, rest) = (glue.head()[..first.end].trim_start(), &glue.head()[first.end..]);
+            let way = || p.sequence([p.marker(open), p.sequence(p.each_optional(rest))]);
+            wrappers::is_marker(open).then(|| (open.to_owned(), way()))
+        });
+        let (opens, ways): (Vec<_>, Vec<_>) = opens.unzip();
+        (opens, p.sequence([p.choice(ways), p.space(), p.end()]))
     }
 
     /// The markers that end the last text of a turn.

@@ -77,11 +77,20 @@ pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String]) 
     p.choice([p.tolerated(p.sequence([text, p.optional(held)])), p.content(p.until_marker(stops()))])
 }
 
-/// Text up to one of these texts, and an empty thought, or what closes one, in front of calls.
-pub(super) fn text_before_thoughts(p: &FormatBuilder, calls: &[String], stops: &[String]) -> ExprId {
-    let thoughts = p.sequence([thoughts(p), p.and(p.any_of(calls.iter().map(|call| call.trim_start())))]);
-    let run = p.until_marker(stops.iter().cloned().chain(THOUGHT.map(str::to_owned)));
-    let more = p.more_text(p.choice([p.any_of(stops), thoughts]), run);
+/// Text up to one of `stops`, to an empty thought in front of calls if the format has `thoughts`, or to `cut`, which begins with one
+/// of `opens`.
+pub(super) fn text_before_calls(
+    p: &FormatBuilder,
+    calls: &[String],
+    stops: &[String],
+    has_thoughts: bool,
+    (opens, cut): (&[String], ExprId),
+) -> ExprId {
+    let begins = p.and(p.any_of(calls.iter().map(|call| call.trim_start())));
+    let thoughts = if has_thoughts { p.sequence([thoughts(p), begins]) } else { p.choice([]) };
+    let marks = THOUGHT.iter().filter(|_| has_thoughts).map(|mark| (*mark).to_owned());
+    let run = p.until_marker(stops.iter().cloned().chain(marks).chain(opens.iter().cloned()));
+    let more = p.more_text(p.choice([p.any_of(stops), thoughts, cut]), run);
     p.sequence([p.content(p.sequence([run, more])), p.optional(thoughts)])
 }
 

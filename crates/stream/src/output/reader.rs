@@ -300,7 +300,9 @@ impl CaptureReader {
             self.state.announced = span;
             return;
         }
-        if !self.state.call.open {
+        // The object around a call may hold its id, behind the end of the call.
+        let is_late_id = tag == Tag::ToolId && self.state.call.named;
+        if !self.state.call.open && !is_late_id {
             if tag.is_text() {
                 sink.event(Event::Uncovered(span.len()));
             }
