@@ -63,10 +63,13 @@ impl Writer<'_> {
         let marks = self.marks_of_calls();
         let freely = self.spec.compat == Compat::Off;
         let (opens, cut) = self.opening_at_end();
-        let thoughtful = freely && self.spec.extract_reasoning();
+        let behind_thoughts = |calls: ExprId| self.may_close_thoughts().then_some(calls);
         let plain = |stops: &[String]| {
-            let near = (freely && !marks.is_empty())
-                .then(|| p.tolerated(wrappers::text_before_calls(p, marks, stops, thoughtful, (&opens, cut))));
+            let near = (freely && !marks.is_empty()).then(|| {
+                let calls = behind_thoughts(p.any_of(marks.iter().map(|mark| mark.trim_start())));
+                let (texts, stop) = ([stops, &opens].concat(), p.choice([p.any_of(stops), cut]));
+                p.tolerated(wrappers::text_before_calls(p, &texts, stop, calls))
+            });
             let text = [p.content(p.until_marker(stops.iter().cloned()))];
             p.choice(at_once.into_iter().chain(near).chain(text))
         };
@@ -88,20 +91,28 @@ impl Writer<'_> {
         let bare = self.marks_of_bare_calls();
         let bare = bare.iter().flat_map(|mark| spaces.iter().map(move |space| format!("{space}{mark}")));
         let marks: Vec<String> = stops.iter().cloned().chain(bare).collect();
-        let run = p.until_marker(marks.iter().cloned());
         let stop = |call: ExprId| p.choice([call, p.any_of(&stops), cut]);
-        let more = match freely {
-            true => p.more_text(stop(self.announced_call()), run),
+        let text = match freely {
+            true => {
+                let calls = behind_thoughts(self.announced_call());
+                wrappers::text_before_calls(p, &marks, stop(self.announced_call()), calls)
+            }
             // To llama.cpp a token directly behind other text is a part of that, and so is all behind it.
             false => {
                 let apart = p.and(p.one_of(&[('\t', '\r'), (' ', ' ')]));
                 let stop = stop(p.sequence([apart, self.announced_call()]));
-                p.optional(p.sequence([p.not(stop), p.any(), p.until_marker(stops.clone())]))
+                let more = p.optional(p.sequence([p.not(stop), p.any(), p.until_marker(stops.clone())]));
+                p.content(p.sequence([p.until_marker(marks.iter().cloned()), more]))
             }
         };
-        let text = p.tolerated(p.content(p.sequence([run, more])));
+        let text = p.tolerated(text);
         // A grammar has no mark of such a call in the text. llama.cpp's have.
         p.choice([alone, text, plain(if self.spec.is_faithful() { &marks } else { &stops })])
+    }
+
+    /// Whether an empty thought, or what closes one, is no text in front of calls.
+    fn may_close_thoughts(&self) -> bool {
+        self.spec.compat == Compat::Off && self.spec.extract_reasoning()
     }
 
     /// What opens calls, where the output ends behind or inside of it: the markers that it begins with, and all of it. Such an output
@@ -173,7 +184,7 @@ impl Writer<'_> {
                 let alone = nearly.into_iter().chain(named).chain(front);
                 let alone = alone.map(|opened| p.tolerated(p.and(p.sequence([p.space(), opened]))));
                 let alone = alone.collect::<Vec<_>>();
-                p.choice(alone.into_iter().chain([wrappers::text_before(p, stops, &ends)]))
+                p.choice(alone.into_iter().chain([wrappers::text_before(p, stops, &ends, self.may_close_thoughts())]))
             }
         };
         let text = late.map_or(text, |thought| {

@@ -65,33 +65,40 @@ fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId, [opens, closes]: [Ex
 }
 
 /// Text up to calls without a marker, which begin with one of these texts, and up to the wrappers around such calls. `ends`:
-/// other texts that end it.
-pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String]) -> ExprId {
+/// other texts that end it. `has_thoughts`: an empty thought is a wrapper.
+pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String], has_thoughts: bool) -> ExprId {
     let stops = || calls.iter().chain(ends).cloned();
-    let wrapper = p.choice([fence(p), special(p, false), tag(p, "<")]);
-    let wrappers = p.repeat(p.sequence([wrapper, p.space()]), 1, Some(2));
-    let held = p.sequence([wrappers, p.and(p.any_of(calls))]);
-    let stop = p.choice([held, p.any_of(calls), p.any_of(ends)]);
+    let [thought, opened] =
+        [&THOUGHT[..], &THOUGHT[..1]].map(|marks| has_thoughts.then(|| p.any_of(marks.iter().copied())));
+    let wrapper = p.choice([fence(p), special(p, false), tag(p, "<")].into_iter().chain(thought));
+    let wrappers = p.repeat(p.sequence([wrapper, p.space()]), 1, Some(4));
+    let call = p.and(p.any_of(calls));
+    let list = p.sequence([p.literal("["), p.space(), call]);
+    let held = p.sequence([wrappers, p.choice([call, list])]);
+    let stop = p.choice([held, p.any_of(calls), p.any_of(ends)].into_iter().chain(opened));
     let run = p.until_marker(stops().chain(STARTS.map(str::to_owned)));
     let text = p.content(p.sequence([run, p.more_text(stop, run)]));
-    p.choice([p.tolerated(p.sequence([text, p.optional(held)])), p.content(p.until_marker(stops()))])
+    let plain = p.content(p.until_marker(stops()));
+    // A thought that is not empty is text, and so is its end.
+    let thought = opened.map(|opened| p.sequence([p.and(opened), plain]));
+    let rest = p.optional(p.choice([held].into_iter().chain(thought)));
+    p.choice([p.tolerated(p.sequence([text, rest])), plain])
 }
 
-/// Text up to one of `stops`, to an empty thought in front of calls if the format has `thoughts`, or to `cut`, which begins with one
-/// of `opens`.
-pub(super) fn text_before_calls(
-    p: &FormatBuilder,
-    calls: &[String],
-    stops: &[String],
-    has_thoughts: bool,
-    (opens, cut): (&[String], ExprId),
-) -> ExprId {
-    let begins = p.and(p.any_of(calls.iter().map(|call| call.trim_start())));
-    let thoughts = if has_thoughts { p.sequence([thoughts(p), begins]) } else { p.choice([]) };
-    let marks = THOUGHT.iter().filter(|_| has_thoughts).map(|mark| (*mark).to_owned());
-    let run = p.until_marker(stops.iter().cloned().chain(marks).chain(opens.iter().cloned()));
-    let more = p.more_text(p.choice([p.any_of(stops), thoughts, cut]), run);
-    p.sequence([p.content(p.sequence([run, more])), p.optional(thoughts)])
+/// Text up to `stop`, which begins with one of `marks`, and an empty thought in front of `calls`. A thought that is not empty is text,
+/// and so is its end.
+pub(super) fn text_before_calls(p: &FormatBuilder, marks: &[String], stop: ExprId, calls: Option<ExprId>) -> ExprId {
+    let text = |marks: &[&str], stop: ExprId| {
+        let run = p.until_marker(marks.iter().copied());
+        p.content(p.sequence([run, p.more_text(stop, run)]))
+    };
+    let marks: Vec<&str> = marks.iter().map(String::as_str).collect();
+    let plain = text(&marks, stop);
+    let Some(calls) = calls else { return plain };
+    let thoughts = p.sequence([thoughts(p), p.and(calls)]);
+    let opened = p.marker(THOUGHT[0]);
+    let before = text(&[&marks[..], &THOUGHT].concat(), p.choice([stop, thoughts, opened]));
+    p.sequence([before, p.optional(p.choice([thoughts, p.sequence([p.and(opened), plain])]))])
 }
 
 /// Closers behind calls, and ends of the turn. `ends`: the texts that end calls and turns; `openings`: the texts that begin
@@ -108,12 +115,15 @@ pub fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str], foreign: bool
     let closer = p.choice([fence, if foreign { any() } else { known }]);
     let closer = p.sequence([bracket, p.not(next), closer]);
     if !foreign {
-        return p.many(p.sequence([p.space(), closer]));
+        // A token that ends the output ends a turn.
+        let last = p.sequence([p.not(next), special(p, true), p.space(), p.end()]);
+        return p.many(p.sequence([p.space(), p.choice([closer, last])]));
     }
     // What opens, where nothing follows but the header of the next turn, was to close.
     let mark = p.sequence([p.choice([next, tag(p, "<"), special(p, true)]), p.space()]);
     let role = p.optional(p.sequence([p.any_of(ROLES), p.space()]));
-    let last = p.sequence([p.some(mark), role, p.and(p.end())]);
+    let last = p.choice([p.sequence([p.some(mark), role]), p.sequence([p.literal("]"), p.space()])]);
+    let last = p.sequence([last, p.and(p.end())]);
     p.many(p.sequence([p.space(), p.choice([closer, last])]))
 }
 
