@@ -743,6 +743,30 @@ fn an_output_that_ends_where_a_call_opens_was_cut_off() {
     }
 }
 
+/// Around the template's own calls stands what other templates write there: wrappers, a list's bracket, an empty thought or the end of
+/// one, and the end of a turn. Reasoning that a template does not know is text with its markers.
+#[test]
+fn what_others_write_around_calls_is_no_content() {
+    let bare = r#"{"name": "list", "parameters": {}}"#;
+    let tagged = "<tool_call>\n<function=list>\n</function>\n</tool_call>";
+    for (template, output, content) in [
+        ("json-bare", format!("Look.\n[TOOL_CALLS][{bare}]"), "Look.\n"),
+        ("json-bare", format!("Look.\n<tool_calls>[{bare}]</tool_calls>"), "Look.\n"),
+        ("json-bare", format!("Look.\n</think>\n\n{bare}"), "Look.\n"),
+        ("json-bare", format!("Look.\n<think>\n\n</think>\n\n<tool_call>\n{bare}\n</tool_call>"), "Look.\n"),
+        ("json-bare", format!("<think>Look.</think>{bare}"), "<think>Look.</think>"),
+        ("qwen3-coder", format!("Look.\n</think>\n{tagged}<|eot_id|>"), "Look.\n"),
+        ("tag-arguments", "<tool_call>list</tool_call><|observation|>".into(), ""),
+        ("tag-arguments", "<tool_call>list</tool_call><|observation|> Rain.".into(), "<|observation|> Rain."),
+    ] {
+        let params = params(template, &json!({"enable_thinking": false}));
+        let message = read(&params, &output).message;
+        assert_eq!((&*message.content, message.tool_calls.len()), (content, 1), "{output:?}");
+        let wrong = check_streaming(&params.parser, output.as_bytes(), false);
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}
+
 #[test]
 fn calls_at_the_end_of_the_content_are_calls_only_whole_and_alone() {
     let params = params("tag-json-id", &json!({"dialects": "tail"}));
