@@ -192,6 +192,44 @@ fn the_c_and_cpp_examples_are_those_that_are_compiled() {
     );
 }
 
+/// One vocabulary: the glossary says what each thing is called in each language, and it is called so.
+#[test]
+fn names_are_those_of_the_glossary() {
+    let of = |folder: &str, extension: &str| -> String {
+        let files = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        let files = files.filter(|path| path.extension().is_some_and(|found| found == extension));
+        files.map(|path| fs::read_to_string(path).unwrap()).collect()
+    };
+    let rust: String = source_files().into_iter().map(|file| file.text).collect();
+    let languages = [
+        ("Rust", rust),
+        ("C", ["include/chatparse.h", "include/chatparse/server.h"].map(read).join("")),
+        ("C++", ["include/chatparse.hpp", "include/chatparse/values.hpp"].map(read).join("")),
+        ("Python", of("bindings/python/src/chatparse", "py")),
+        ("JavaScript", of("bindings/javascript/src", "js")),
+        ("Go", read("bindings/go/chatparse.go")),
+        ("Zig", read("bindings/zig/chatparse.zig")),
+        ("Swift", of("bindings/swift/Sources/Chatparse", "swift")),
+    ];
+    let glossary = read("docs/glossary.md");
+    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+    let mut rows = glossary.lines().filter(|line| line.starts_with("| ")).map(cells).skip_while(|row| row.len() < 9);
+    let head = rows.next().expect("docs/glossary.md has a table of names");
+    assert_eq!(head[1..], languages.each_ref().map(|(language, _)| language.to_string()));
+    let rows: Vec<Vec<String>> = rows.filter(|row| row[0] != "---").collect();
+    assert!(rows.len() > 15, "the table of names is not found");
+    let mut broken = Vec::new();
+    for row in &rows {
+        for ((language, text), cell) in languages.iter().zip(&row[1..]) {
+            let name = cell.trim_matches('`');
+            if name != "-" && !has_word(text, name) {
+                broken.push(format!("{}: {language} has no `{name}`", row[0]));
+            }
+        }
+    }
+    report("names are those of docs/glossary.md", &broken);
+}
+
 struct Source {
     /// The crate's folder of sources, e.g. `src`.
     root: String,
