@@ -25,7 +25,7 @@ def text(markup):
 
 def items():
     # The list of all items: pages of earlier runs may still lie there.
-    for path in map(pathlib.Path, re.findall(r'<li><a href="([^"]+)"', (PAGES / "all.html").read_text())):
+    for path in map(pathlib.Path, re.findall(r'<li><a href="([^"#]+)"', (PAGES / "all.html").read_text())):
         source = (PAGES / path).read_text()
         # Of what is implemented only what the source says: no blanket, no automatic trait.
         own, _, rest = source.partition('id="trait-implementations"')
