@@ -192,6 +192,34 @@ fn the_c_and_cpp_examples_are_those_that_are_compiled() {
     );
 }
 
+/// What README says in numbers stands in the files that CI and the benches write.
+#[test]
+fn figures_of_the_readme_are_those_of_the_files() {
+    let readme = read("README.md");
+    let table = read("docs/templates.md");
+    let rows = table.lines().map(|line| line.split(" | ").collect::<Vec<_>>());
+    let rows: Vec<(&str, usize, usize)> = rows
+        .filter_map(|row| {
+            let (read, of) = row.get(2)?.split_once(" of ")?;
+            Some((row[1], read.parse().ok()?, of.parse().ok()?))
+        })
+        .collect();
+    let learnt = rows.iter().filter(|(reader, ..)| *reader == "learnt").count();
+    let thousands = |number: usize| format!("{},{:03}", number / 1000, number % 1000);
+    let [read_back, cases] = [rows.iter().map(|row| row.1).sum(), rows.iter().map(|row| row.2).sum()].map(thousands);
+    let mut stated = vec![
+        format!("{learnt} of our {} test templates", rows.len()),
+        format!("the other {} show", rows.len() - learnt),
+        format!("[{read_back} of {cases} messages]"),
+    ];
+    stated.retain(|text| !readme.contains(text));
+    let results = read("benches/RESULTS.md");
+    let rows = readme.lines().filter(|line| line.starts_with("| ") && line.contains(" | × "));
+    let cells = rows.flat_map(|line| line.split(" | ").nth(2));
+    stated.extend(cells.filter(|cell| !results.contains(&format!("| {cell} |"))).map(str::to_owned));
+    report("the figures of README.md are those of docs/templates.md and benches/RESULTS.md", &stated);
+}
+
 /// One vocabulary: the glossary says what each thing is called in each language, and it is called so.
 #[test]
 fn names_are_those_of_the_glossary() {
