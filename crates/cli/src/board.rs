@@ -20,12 +20,11 @@ use crate::linted::{Linted, faulty};
 use crate::screen::Screen;
 use crate::text::{escaped, tamed};
 
-/// Print a page with what is known of each of many templates
+/// Print a page about many templates
 ///
-/// Prints one HTML page, which works from a file and loads nothing: for each template how its output is read and written, how many of
-/// the messages that it renders are read back, whether the next turn appends or rewrites, whether the origin of each byte is known,
-/// what starts the grammar of its calls, how exactly a response template can say the same, and what lint finds. The rows can be
-/// sorted and searched. Of a directory, all files that end in .jinja count.
+/// Prints one HTML page, which loads nothing. For each template it shows the reader, the format, how many messages are read back, whether
+/// the next turn appends or rewrites, whether the origin of each byte is known, where the grammar of calls begins, how exact a response
+/// template is, and what lint finds. The rows can be sorted and searched. In a directory, all files that end in .jinja are templates.
 #[derive(clap::Args)]
 #[command(after_help = "Exit status: 0 success, 1 a directory cannot be read, 2 wrong usage
 
@@ -36,7 +35,7 @@ pub struct Board {
     /// A template, or a directory of templates
     #[arg(value_name = "TEMPLATE", required = true, value_parser = TemplateWord, hide_possible_values = true)]
     templates: Vec<OsString>,
-    /// A table in Markdown instead
+    /// Print a table in Markdown instead
     #[arg(long)]
     markdown: bool,
     #[command(flatten)]
