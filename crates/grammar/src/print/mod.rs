@@ -208,10 +208,7 @@ mod engines {
     }
 
     pub(super) fn print(_: &str, dialect: Dialect, _: Start) -> Result<Printed> {
-        Err(Error::invalid(format!(
-            "{} is not available: the library was built without its part `dialects`",
-            dialect.name()
-        )))
+        Err(Error::invalid(format!("{}: the library was built without its part `dialects`", dialect.name())))
     }
 
     pub fn print_old_tag(_: &Arena, _: &[Trigger]) -> Result<Printed> {
