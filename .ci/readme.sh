@@ -8,8 +8,14 @@ cd "$(dirname "$0")/.."
 if [ "${1:-}" != --inside ]; then
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
-  # Files have the time of the commit, so cargo takes what was built since.
   git archive --prefix=copy/ HEAD | tar -x -C "$work"
+  if [ -n "${WARM:-}" ]; then
+    # A file has the time of the one that it is a copy of, so cargo takes what was built of that; what is not as committed is new.
+    git ls-files -z | while IFS= read -r -d '' file; do
+      [ -f "$work/copy/$file" ] || continue
+      if cmp -s "$file" "$work/copy/$file"; then touch -r "$file" "$work/copy/$file"; else touch "$work/copy/$file"; fi
+    done
+  fi
   mkdir -p "$work/copy/target" target
   if ! unshare --mount true 2>/dev/null; then
     echo "SKIP: no mounts of its own"

@@ -9,16 +9,17 @@ generate() {
   cat <<'HEAD'
 # Templates that are read
 
-Each template renders messages of many kinds (calls, parallel calls, nested arguments, reasoning, unicode, text that looks like markup) as
-its model would write them; the last column says how many of them the parser gives back. A message does not count where the template
-refuses it, leaves parts of it out, or writes it somewhere else than behind the prompt.
+The template of each row renders messages of many kinds: calls, parallel calls, nested arguments, reasoning, unicode, text that looks like markup. The
+parser reads the renders. The third column says how many of the messages it gives back unchanged. A message does not count if the template refuses it,
+leaves parts of it out, or writes it somewhere else than after the prompt.
 
-- *read by*: *learnt* where nothing about the model is known, and its format comes from the template alone; otherwise the family of which something
-  is known besides, because renders do not show enough of it.
-- *tool step*, *user turn*: whether a prompt begins with all that was sent before, once results of tools or the user's next message follow.
+- *read by*: *learnt* if the format comes from the template alone. Otherwise the family whose built-in rules are used as well, because renders do not show
+  enough of the format.
+- *tool step*, *user turn*: whether the next prompt begins with everything that was sent before (*appends*), once tool results or the user's next message are
+  added.
 - *whose text*: whether the origin of each byte of a prompt is known.
-- *grammar starts*: what starts the grammar of calls, where the model may choose to call.
-- *response template*: what of a message a response template for transformers cannot say.
+- *grammar starts*: where the grammar of calls begins, if the model may choose to call.
+- *response template*: which parts of a message a response template for transformers cannot express.
 - *faults*: what `chatparse lint` finds.
 
 HEAD

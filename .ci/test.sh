@@ -100,6 +100,7 @@ step 1 "format" cargo fmt --check
 step 1 "lints" cargo clippy --quiet --workspace --all-targets --features capi -- -D warnings
 step 1 "lints, without the parts that may be left out" cargo clippy --quiet --package chatparse --no-default-features --features capi -- -D warnings
 step 1 "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps
+step 1 "the crate's public items" .ci/public.py
 mkdir -p target
 install_library >target/library.txt 2>&1 &
 library=$!

@@ -50,7 +50,7 @@ int main() try {
     show(stream.finish());
     std::cout << "\n";
 
-    // What it calls. Whether a call may be run is told in README.md.
+    // The calls of the model. Which of them to run: docs/outputs.md.
     const auto message = stream.message();
     std::string results;
     for (const auto &call : message.tool_calls()) {

@@ -1,12 +1,14 @@
 // A server of three APIs: OpenAI's chat completions and Responses, and Anthropic's Messages, streamed or not. The model is a fake that
-// types what the last message of the user says behind "Type: ", and repeats what a tool answered; all else is as a server has it.
+// types what the last message of the user says after "Type: ", and repeats what a tool answered; the rest is as in a real server.
 //
 //   c++ -std=c++17 server.cpp -o server $(pkg-config --cflags --libs chatparse cpp-httplib) -pthread   (and nlohmann-json)
-//   ./server [TEMPLATE]      one of the library's own templates; prints the port that it listens on
+//   ./server [TEMPLATE]      a file, or the name of a built-in template; prints the port that it listens on
 #include <algorithm>
 #include <ctime>
+#include <fstream>
 #include <functional>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <random>
 #include <string>
@@ -84,7 +86,9 @@ struct Job {
 
 int main(int argc, char **argv) try {
   const std::string name = argc > 1 ? argv[1] : "json-call";
-  const auto model = chatparse::Template::builtin(name);
+  std::ifstream file(name);
+  const std::string source(std::istreambuf_iterator<char>(file), {});
+  const auto model = file.is_open() ? chatparse::Template::compile(source) : chatparse::Template::builtin(name);
   httplib::Server server;
   const auto serve = [&](const char *route, chat_api api) {
     server.Post(route, [&model, api](const httplib::Request &request, httplib::Response &response) {

@@ -62,15 +62,16 @@
  * at 0.
  *
  * Defects of the library (Rust panics) do not unwind into your code. The call returns CHAT_STATUS_INTERNAL, and so do
- * all later calls on an object that it was changing; other objects stay usable. A function without a status returns
- * the empty value. WebAssembly has no unwinding: there a defect is a trap, and the instance cannot be used further.
+ * all later calls on an object that the call was changing; other objects stay usable. A function without a status
+ * returns the empty value. WebAssembly has no unwinding: there a defect is a trap, and the instance cannot be used
+ * further.
  *
- * Cost. A call takes time and memory in proportion to the texts that it is given and that it makes, if its comment does
- * not say more. An index is found at once.
+ * Cost. The time and memory of a call are proportional to the texts that you pass and that it returns, unless its
+ * comment says otherwise. A call with an index takes constant time.
  *
  * Compatibility. Structs never change: new facts come with new functions. Enumerations may grow, and JSON objects may
- * get new fields. A release 0.y may break the ABI of the one before and then has another SONAME; from 1.0 on,
- * functions are only added. All are there since 0.1, if the comment has no later version. What is in
+ * get new fields. A release 0.y may break the ABI of the release before it, and then has another SONAME; from 1.0 on,
+ * functions are only added. A function exists since 0.1 unless its comment names a later version. Anything in
  * chatparse/unstable.h may change in any release.
  *
  * Systems. On Windows this header serves the DLL and the static library: only functions are exported, and they need no
@@ -229,8 +230,8 @@ typedef struct chatparse_error chat_error;
 typedef struct chatparse_grammar chat_grammar;
 
 /**
- * What an output is held to, at a place of it: feed it what the model writes, and it says which bytes may come next, and which text
- * must. For engines without grammars of their own, and for drafts: a text that must come needs no model.
+ * Follows an output under its grammar: feed it what the model writes, and it says which bytes may come next, and which
+ * text must come next. For engines that have no grammars, and for drafts: text that must come need not be sampled.
  */
 typedef struct chatparse_matcher chat_matcher;
 
@@ -265,8 +266,8 @@ typedef struct {
 
 /*
  * Functions that can fail take `chat_error **error` last. Pass NULL if the status is enough. Otherwise a call that
- * fails stores a new object there, without a look at the old value; free it with `chat_error_free`. A call that
- * succeeds leaves `*error` alone.
+ * fails stores a new object there, whatever the old value is; free it with `chat_error_free`. A call that succeeds
+ * leaves `*error` alone.
  *
  * ```c
  * chat_error *error = NULL;
@@ -300,10 +301,11 @@ CHAT_ENUM(chat_status) {
 const char *chat_status_name(uint32_t status);
 
 /**
- * Checks that the library that was found at run time serves programs that were compiled with the header `header`: pass
- * `CHAT_VERSION_NUMBER`. A library serves its own version and older ones, as far back as the ABI is the same.
+ * Checks that a program compiled with the header version `header` can use the library that was loaded: pass
+ * `CHAT_VERSION_NUMBER`. A library can be used by programs for its own version, and for older versions with the same
+ * ABI.
  *
- * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for another library, with both versions.
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with both versions, if it cannot.
  */
 CHAT_MUST_USE chat_status chat_version_check(uint32_t header, chat_error **error);
 
@@ -321,25 +323,25 @@ void chat_error_free(chat_error *error);
 /** The reports of `chat_template_report`. Each is a JSON object. */
 CHAT_ENUM(chat_report) {
   CHAT_REPORT_CAPS = 1,                        /**< What the template accepts. Costs a few renders. */
-  CHAT_REPORT_TURN = 2,                        /**< What the library learnt of an assistant's turn. Costs some thirty
+  CHAT_REPORT_TURN = 2,                        /**< What the library learnt about an assistant's turn. Costs some thirty
                                                     renders, unless a request made them. */
   CHAT_REPORT_LAYOUT = 3,                      /**< The same under llama.cpp's names. Costs as much. */
   CHAT_REPORT_PROOF = 4,                       /**< How well the library reads what the template writes. Costs some
                                                     sixty renders and parses. */
   CHAT_REPORT_LINT = 5,                        /**< A check for authors of templates. Costs some hundred renders and
-                                                    parses. Only where the library was built with its part `lint`
+                                                    parses. Only if the library was built with its part `lint`
                                                     (docs/packaging.md). */
   CHAT_REPORT_RESPONSE_TEMPLATE = 6,           /**< How outputs are read, as a response template for other programs.
                                                     Costs as much as the turn. */
-  CHAT_REPORT_RESPONSE_TEMPLATE_VLLM = 7,      /**< The same within what vLLM's server in Python takes. */
-  CHAT_REPORT_RESPONSE_TEMPLATE_VLLM_RUST = 8, /**< The same within what vLLM's server in Rust takes. */
-  CHAT_REPORT_RESPONSE_TEMPLATE_SGLANG = 9,    /**< The same within what SGLang takes. */
+  CHAT_REPORT_RESPONSE_TEMPLATE_VLLM = 7,      /**< The same, limited to what vLLM's server in Python supports. */
+  CHAT_REPORT_RESPONSE_TEMPLATE_VLLM_RUST = 8, /**< The same, limited to what vLLM's server in Rust supports. */
+  CHAT_REPORT_RESPONSE_TEMPLATE_SGLANG = 9,    /**< The same, limited to what SGLang supports. */
 };
 
 /**
  * Compiles a template. `source` is Jinja, or the text of a `tokenizer_config.json` or `chat_template.json` that holds
  * a template. `bos` and `eos` are the texts of the model's special tokens, e.g. `<s>` and `</s>`; with length 0, those
- * of the file count, if it has some.
+ * of the file are used, if it has them.
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a JSON object without a template; `CHAT_STATUS_TEMPLATE`, with the line,
  * for text that does not parse; `CHAT_STATUS_LIMIT` for text that is too long.
@@ -352,15 +354,15 @@ CHAT_MUST_USE chat_status chat_template_new(const char *source, size_t source_le
  *
  * - `name` (text, default `default`): which of several named templates of a `tokenizer_config.json`;
  * - `bos`, `eos` (text, default empty): as for `chat_template_new`;
- * - `ends` (array of strings, default empty): the texts of further tokens that end the model's output, e.g. those of all ids that
- *   `eos_token_id` of a `generation_config.json` lists. Templates do not see them; masks, the next turn and the reading of
- *   outputs do;
- * - `learn_only` (boolean, default false): use only what the template's text shows, no built-in reader of a template
- *   family;
- * - `prove` (boolean, default true): if there are several ways to read the format, render test messages at the first
- *   request and take the way that reads them best. False takes the first way;
- * - `response_template` (object, default null): how the model's output is read, as transformers has it (version 1), in
- *   place of that of a `tokenizer_config.json`. It is the first way; `source` may then be empty;
+ * - `ends` (array of strings, default empty): the texts of further tokens that end the model's output, e.g. those of
+ *   all ids that `eos_token_id` of a `generation_config.json` lists. Templates do not see them; masks, the next turn
+ *   and the parser do;
+ * - `learn_only` (boolean, default false): use only what the template's text shows, and no built-in rules of a
+ *   template family;
+ * - `prove` (boolean, default true): if there are several readers for the format, render test messages at the first
+ *   request and take the reader that reads most of them back. False takes the first reader;
+ * - `response_template` (object, default null): a response template as transformers has it (version 1), in place of
+ *   that of a `tokenizer_config.json`. It is the first reader; `source` may then be empty;
  * - `special_tokens` (array of strings, default empty): those of the vocabulary, for `CHAT_REPORT_LINT`, in place of those of a
  *   `tokenizer_config.json`.
  *
@@ -371,32 +373,33 @@ CHAT_MUST_USE chat_status chat_template_with_options(const char *source, size_t 
                                                      size_t options_len, chat_template **out, chat_error **error);
 
 /**
- * Writes the template with what was learnt of it, for `chat_template_from_bytes` of the same library version, in any process: a
- * server that starts with many models reads them instead of learning. The first call learns what was not needed yet, in some
- * hundred renders; later ones return the same. The bytes live as long as the template. Keep the template's source, too: other
- * versions refuse the bytes.
+ * Writes the template with what was learnt from it, for `chat_template_from_bytes` of the same library version, in any
+ * process. So a server that starts with many models need not learn them again. The first call learns what was not
+ * needed yet, in some hundred renders; later ones return the same. The bytes live as long as the template. Keep the
+ * template's source, too: other versions refuse the bytes.
  */
 CHAT_MUST_USE chat_status chat_template_to_bytes(const chat_template *template_, chat_str *out, chat_error **error);
 
 /**
- * Makes a template from the bytes of `chat_template_to_bytes`. It is compiled when it first renders, and learns nothing but what
- * requests with variables of their own need. The bytes may come from an untrusted source, as a template's source may.
+ * Makes a template from the bytes of `chat_template_to_bytes`. It is compiled when it first renders, and learns again
+ * only for requests that set template variables. The bytes may come from an untrusted source, as a template's source
+ * may.
  *
- * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for bytes of another library version, for damaged ones, and for others;
- * `CHAT_STATUS_LIMIT` for too many.
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for bytes of another library version, for damaged bytes, and for bytes that
+ * are no template; `CHAT_STATUS_LIMIT` for too many bytes.
  */
 CHAT_MUST_USE chat_status chat_template_from_bytes(const char *data, size_t data_len, chat_template **out,
                                                    chat_error **error);
 
 /**
- * Makes one of the library's own templates, by its name, e.g. `chatml`: for a model that has none.
+ * Makes one of the built-in templates, by its name, e.g. `chatml`: for a model that has none.
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an unknown name; the message lists the known ones.
  */
 CHAT_MUST_USE chat_status chat_template_builtin(const char *name, size_t name_len, chat_template **out,
                                                 chat_error **error);
 
-/** Returns how many templates the library has. */
+/** Returns how many built-in templates there are. */
 size_t chat_template_builtin_count(void);
 /** Returns the name of built-in template `index`. The view is valid for ever. */
 chat_str chat_template_builtin_name(size_t index);
@@ -408,18 +411,18 @@ chat_str chat_template_builtin_name(size_t index);
 chat_str chat_template_source(const chat_template *template_);
 
 /**
- * Writes the name of the reader of the model's output: `turn` for a learnt format, `response-template`, or the name of a
- * template family. If there are several readers to choose from, the first call compares them in some ten renders,
- * unless `chat_params_from_template` did. The view is valid for ever.
+ * Writes the name of the reader of the model's output: `turn` for a learnt format, `response-template`, or the name of
+ * a template family. If there are several readers to choose from, the first call compares them in about ten renders,
+ * unless `chat_params_from_template` has done so. The view is valid for ever.
  */
 CHAT_MUST_USE chat_status chat_template_reader(const chat_template *template_, chat_str *out, chat_error **error);
 
 /**
- * Tests how well the library reads what the template writes: renders messages of many kinds as the model would write
- * them, and parses them. `*cases` is the number of messages, `*read_back` the number that parse to the same message.
- * Messages that the template refuses, and those whose turn does not begin where the prompt ends, do not count. A host
- * may refuse a template if the numbers differ or are 0; `CHAT_REPORT_PROOF` has the reasons. The first call
- * renders and parses some sixty messages; later ones return the same.
+ * Tests how well the library reads what the template writes: it renders messages of many kinds, and parses the
+ * renders. `*cases` is the number of messages, `*read_back` the number that parse to the same message. Messages that
+ * the template refuses, and those whose turn does not begin where the prompt ends, do not count. A host may refuse a
+ * template if the numbers differ or are 0; `CHAT_REPORT_PROOF` has the reasons. The first call renders and parses
+ * about sixty messages; later ones return the same.
  */
 CHAT_MUST_USE chat_status chat_template_proof(const chat_template *template_, size_t *read_back, size_t *cases,
                                               chat_error **error);
@@ -430,23 +433,23 @@ CHAT_MUST_USE chat_status chat_template_proof(const chat_template *template_, si
  *
  * `CHAT_REPORT_CAPS` has booleans: `supports_string_content`, `supports_typed_content`, `supports_tools`,
  * `supports_tool_calls`, `supports_parallel_tool_calls`, `supports_system_role`, `supports_preserve_reasoning`,
- * `supports_reasoning_effort` and `supports_object_arguments` (arguments must be an object, not JSON text). Beside them is
- * `reasoning_effort_levels`, a list: those of `minimal`, `low`, `medium`, `high`, `xhigh` and `max` that the template
- * renders each in its own way.
+ * `supports_reasoning_effort` and `supports_object_arguments` (arguments must be an object, not JSON text). Beside
+ * them is `reasoning_effort_levels`, a list: those of `minimal`, `low`, `medium`, `high`, `xhigh` and `max` for which
+ * the template renders different prompts.
  *
- * `CHAT_REPORT_TURN` is for people: a list of texts for each part of the turn, such as `reasoning`, `call` or
- * `argument: string`, and for what stands between two of them, such as `content → call`; without what the library could
- * not learn. Outputs are read with it if `chat_template_reader` is `turn`.
+ * `CHAT_REPORT_TURN` is for people. It has a list of texts for each part of the turn, such as `reasoning`, `call` or
+ * `argument: string`, and for what is between two of them, such as `content → call`. Parts that the library could not
+ * learn are missing. The parser uses it if `chat_template_reader` is `turn`.
  *
- * `CHAT_REPORT_LAYOUT` has groups of fields: `reasoning`, `content`, `tools`, `function`, `arguments`, `call_id` and more,
- * those that `chat_expr_calls` takes. It is a view of the turn; outputs are not read with it.
+ * `CHAT_REPORT_LAYOUT` has groups of fields: `reasoning`, `content`, `tools`, `function`, `arguments`, `call_id` and
+ * more, those that `chat_expr_calls` takes. It is another view of the turn; the parser does not use it.
  *
  * `CHAT_REPORT_PROOF` has the result of `chat_template_proof` in full:
  *
  * - `reader`: as `chat_template_reader`;
  * - `cases`, `read_back`: as `chat_template_proof`; `with_calls`: the cases with tool calls;
- * - `recovered`: those read back although they do not match the reader's format, so grammars and streams do not cover
- *   them;
+ * - `recovered`: those that are read back although they break the reader's format; grammars do not cover them, and
+ *   streams show them late;
  * - `alike`: those read back as another message that the template renders to the same text;
  * - `no_turn`, `omitted`, `refused`: messages that do not count, because the turn does not begin where the prompt
  *   ends, because the template leaves out a part of them, or because it raises an error; `refusal`: the first of these
@@ -455,21 +458,23 @@ CHAT_MUST_USE chat_status chat_template_proof(const chat_template *template_, si
  *   is disabled, absent, or present), `turn` (the rendered text), `expected` and `got` (messages as JSON text), and
  *   `why`.
  *
- * `CHAT_REPORT_LINT` has whether the messages that the template renders are read back and rendered again to the same
- * bytes, and whether prompts only grow as a conversation does. `findings` lists what the template says in one place and not
- * in another, each with `rule` (its id, see docs/lint.md), `fault` (false for a note), `message`, `subject`, `effect`, `places` (`line`, `column`,
- * `excerpt`), `shown` (parts of renders: `from`, `text`) and `patch` (a unified diff or null). Each is tried to be mended, which
- * may take seconds. `faults` counts the `cases` that need a look. Each case has
- * `probe` (the kind of message), `thinking`, `turn` (the template's text), `outcome` (`survives`, `omitted`, `no_turn`,
- * `lost`, `alike`, `spaced`, `rewritten` or `refused`) and, for some outcomes, `at` (the first byte that differs), `expected`,
- * `got`, `part` or `error`. `next` has, for each kind of turn, whether the bytes that were sent are `preserved`;
- * `untraced` lists texts of a prompt whose origin is unknown, or is null. `response_template` is null, or says how well the template's
- * own one does: `cases`, `read_back`, `reader_reads_back` (with the reader in use), `why`, and `error` if it cannot be read.
+ * `CHAT_REPORT_LINT` says whether the messages that the template renders are read back and render again to the same
+ * bytes, and whether prompts only grow as a conversation does. `findings` lists the places where the template
+ * contradicts itself, each with `rule` (its id, see docs/lint.md), `fault` (false for a note), `message`, `subject`,
+ * `effect`, `places` (`line`, `column`, `excerpt`), `shown` (parts of renders: `from`, `text`) and `patch` (a unified
+ * diff or null). The library tries to find a patch for each, which may take seconds. `faults` counts the `cases` that
+ * are faults. Each case has `probe` (the kind of message), `thinking`, `turn` (the template's text), `outcome`
+ * (`survives`, `omitted`, `no_turn`, `lost`, `alike`, `spaced`, `rewritten` or `refused`) and, for some outcomes, `at`
+ * (the first byte that differs), `expected`, `got`, `part` or `error`. `next` has, for each kind of turn, whether the
+ * bytes that were sent are `preserved`; `untraced` lists texts of a prompt whose origin is unknown, or is null.
+ * `response_template` is null if the template has none; otherwise it says how well that one reads: `cases`,
+ * `read_back`, `reader_reads_back` (by the reader in use), `why`, and `error` if it is invalid.
  *
- * `CHAT_REPORT_RESPONSE_TEMPLATE` has `response_template`: how outputs are read, as transformers takes it (version 1), or
- * null with an `error` if no response template can say how the calls are written; and `limits`: an array of objects with
- * `field` (of the message) and `message`, what may be read otherwise by it. `CHAT_REPORT_RESPONSE_TEMPLATE_VLLM` and those behind it
- * have the same for another engine, whose `limits` name what is lost thereby as well.
+ * `CHAT_REPORT_RESPONSE_TEMPLATE` has `response_template`: how outputs are read, in the form of transformers (version
+ * 1), or null with an `error` if no response template can express the calls; and `limits`: an array of objects with
+ * `field` (of the message) and `message`, which says what may be read differently.
+ * `CHAT_REPORT_RESPONSE_TEMPLATE_VLLM` and the reports after it have the same for other engines; their `limits` also
+ * list what is lost in that engine.
  */
 CHAT_MUST_USE chat_status chat_template_report(const chat_template *template_, uint32_t report, chat_str *out,
                                                chat_error **error);
@@ -528,57 +533,61 @@ typedef struct {
  *
  * - `reasoning_format`: `none` leaves reasoning in the content; `auto` (default), `deepseek` and `deepseek-legacy`
  *   separate it;
- * - `enable_thinking`, `add_generation_prompt` (default true); `chat_template_kwargs`: an object of further template variables.
- *   Where one of them changes how the model writes, its output is parsed and constrained as it then writes;
- * - `roles`: what is done where the template raises on the messages. `as_sent` (default): the request fails. `fit`: the
- *   fewest changes with which it renders them: ids of calls of the form that is demanded, system and developer messages as
- *   one at the front, neighbours of one role as one, empty turns where some are demanded. No text that is moved is left
- *   out. `chat_params_json` notes what was changed. Not for a `plain` request;
- * - `continue_final_message`: true, `content` or `reasoning_content`: the prompt ends where the template ends that text of the
- *   last message, as in transformers; the parsed message has what the prompt has of it;
- * - `compat`: `off` (default), or `llama.cpp`: what other options mean that are not said, as in llama.cpp's own request
- *   (`reasoning_format`: `none`, `parallel_tool_calls`: false, `grammar_style`: `llama.cpp`, `opening_again`: `reasoning`,
- *   `calls_in_reasoning`: `llama.cpp`, `nearly_json`: `keep`), a continued message follows the generation prompt, and no
- *   tool can be called beside a `response_format`;
+ * - `enable_thinking`, `add_generation_prompt` (default true); `chat_template_kwargs`: an object of further template
+ *   variables. If one of them changes the format, the parser and the grammar follow it;
+ * - `roles`: what the library does if the template raises an error on the messages. `as_sent` (default): the request
+ *   fails. `fit`: it makes the fewest changes with which the template renders them: it changes ids of calls to the
+ *   form that the template demands, joins system and developer messages at the front, joins consecutive messages of
+ *   one role, and adds empty messages. No text is left out. `chat_params_json` notes what was changed. Not for a
+ *   `plain` request;
+ * - `continue_final_message`: true, `content` or `reasoning_content`: the model continues that text of the last
+ *   message: the prompt ends where the text ends, as in transformers. The parsed message includes the text that the
+ *   prompt has;
+ * - `compat`: `off` (default), or `llama.cpp`, which sets the defaults of llama.cpp's own request (`reasoning_format`:
+ *   `none`, `parallel_tool_calls`: false, `grammar_style`: `llama.cpp`, `opening_again`: `reasoning`,
+ *   `calls_in_reasoning`: `llama.cpp`, `nearly_json`: `keep`), a continued message follows the generation prompt, and
+ *   no tool can be called beside a `response_format`;
  * - `plain` (default false): the template gets `messages`, `tools`, `documents` and `chat_template_kwargs` unchanged,
  *   in any form, and no other variable, as in transformers;
- * - `for_training` (default false): the defaults of `plain` and `add_generation_prompt` are true and false, for segments and
- *   masks of conversations as transformers renders them;
- * - `append`: what `chat_params_continue` does where the template would change what was sent. `template` (default): the
- *   prompt from there on is the template's. `always`: what was sent stays;
+ * - `for_training` (default false): if true, the default of `plain` is true and that of `add_generation_prompt` is
+ *   false: for segments and masks of conversations as transformers renders them;
+ * - `append`: what `chat_params_continue` does if the template would rewrite earlier text. `template` (default): from
+ *   there on the prompt is the template's. `always`: the earlier text stays;
  * - `json_schema`, `grammar` (GBNF): constrain the content; `grammar_style`: `faithful` (default), `llama.cpp` or
  *   `llama.cpp-b10587`, see `chat_grammar_style`; `force_pure_content`: parse the output as content only;
- * - `prose` (default false): a faithful grammar allows content in front of a required call;
- * - `json_spacing`: white space in the JSON of a faithful grammar. `template` (default): the template's own, where it
- *   writes JSON on one line and there is no response schema, else free. `free`: any. `compact`: none;
+ * - `prose` (default false): a faithful grammar allows content before a required call;
+ * - `json_spacing`: white space in the JSON of a faithful grammar. `template` (default): as the template writes it, if
+ *   it writes JSON on one line and there is no response schema; otherwise `free`. `free`: any. `compact`: none;
  * - `now`: Unix seconds, the only clock that the template sees; default the system's. On a system without one
  *   (`wasm32-unknown-unknown`), a template that asks for the date fails without `now`;
  * - `media_marker`: placeholder of media that the template does not render; default `<__media__>`;
  * - `malformed_arguments`: arguments of earlier calls that are not a JSON object. `keep` (default): as text. `empty`:
  *   as `{}`. `error`: the request fails;
- * - `dialects`: which outputs are searched for tool calls in formats other than the template's. `recover` (default):
- *   only output after the first byte that does not match the template's format. `always`: all content; text that may
- *   start a call is delayed. `off`: none;
+ * - `dialects`: where the library looks for tool calls in formats other than the template's. `recover` (default): only
+ *   after the first byte that breaks the template's format. `tail`: also at the end of the content, for complete and
+ *   valid calls of offered tools with nothing after them. `always`: in all content; text that may start a call is
+ *   delayed. `off`: nowhere;
  * - `unknown_tools`: calls of tools that the request does not offer are a `call` (default) or `content`;
  * - `calls_in_reasoning`: calls inside reasoning. `at_end` (default): calls of offered tools are calls if the output
  *   ends and the reasoning was not closed, and wait for that. `off`: they are reasoning. `always`: they are calls.
- *   `llama.cpp`: they are calls with models that llama.cpp knows to write them so, else reasoning;
+ *   `llama.cpp`: they are calls for the models that llama.cpp lists, otherwise reasoning;
  * - `bare_calls`: JSON objects without a marker that look like calls. `off`: they are text. `whole` (default): they
  *   are calls if the answer holds nothing else and the request offers their tools. `anywhere`: they are calls in all
  *   text that `dialects` searches;
- * - `opening_again`: an opening of the reasoning that the model writes once more inside of it. `marker` (default): it
- *   is left out. `reasoning`: it is text of the reasoning;
- * - `incomplete_calls`: a call that has no end when the output has ended. `keep` (default): it is a call that is not
- *   complete. `drop`: it is not in the final message, and a diagnostic has its bytes. `content`: what the model wrote is
- *   content of the final message. Deltas have shown it all the same;
- * - `nearly_json`: arguments that are nearly JSON. `mend` (default): they become the JSON that is meant: control characters
- *   in strings, a last comma, comments, Python's words and quotes. `keep`: as llama.cpp reads them;
- * - `revealed_tools`: where a deferred tool is shown once it is revealed, if the template knows no such tools. `inline`
- *   (default): where it is revealed. `listed`: behind the other tools, which rewrites the prompt from there on;
+ * - `opening_again`: a second opening marker inside the reasoning. `marker` (default): it is left out. `reasoning`: it
+ *   is text of the reasoning;
+ * - `incomplete_calls`: a call that is unfinished when the output ends. `keep` (default): it is a call that is not
+ *   complete. `drop`: it is not in the final message, and a diagnostic has its bytes. `content`: its text is content
+ *   of the final message. The deltas have shown it in any case;
+ * - `nearly_json`: arguments that are almost JSON. `mend` (default): the library mends control characters in strings,
+ *   a last comma, comments, and Python's words and quotes. `keep`: it reads them as llama.cpp does;
+ * - `revealed_tools`: where the prompt shows a deferred tool once it is revealed, if the template does not support
+ *   such tools. `inline` (default): where it is revealed. `listed`: after the other tools, which rewrites the prompt
+ *   from there on;
  * - `hosted_tools`: tools that a server must run, such as `web_search`. `refuse` (default): the request fails. `keep`:
  *   they are left to the host, and the model does not see them.
  *
- * A field that is almost the name of another is an error, and so is one that changes what the model sees and is not known.
+ * A misspelled field is an error, and so is an unsupported field that would change what the model sees.
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the path of the wrong field, e.g.
  * `messages[2].tool_calls[0].function.name`; `CHAT_STATUS_TEMPLATE` if the template raises or fails;
@@ -599,11 +608,12 @@ CHAT_MUST_USE chat_status chat_params_from_template_with(const chat_template *te
                                                          chat_params **out, chat_error **error);
 
 /**
- * Makes the params of a prompt that the host has rendered itself. What its end leaves open, reasoning or a text that the message
- * has already, is read from the prompt; nothing is rendered. `request`: a body as for `chat_params_from_template`, of which
- * the tools and the options are read; `messages` may be empty. The params keep no pointer to the texts.
+ * Makes the params of a prompt that the host has rendered itself. The library reads from the end of the prompt what it
+ * leaves open, such as reasoning or a text to continue; it renders nothing. `request` is a body as for
+ * `chat_params_from_template`; the library reads its tools and options, and `messages` may be empty. The params keep
+ * no pointer to the texts.
  *
- * Errors: as `chat_params_from_template`, but those of renders.
+ * Errors: as `chat_params_from_template`, except those of renders.
  */
 CHAT_MUST_USE chat_status chat_params_for_prompt(const chat_template *template_, const char *prompt, size_t prompt_len,
                                                  const char *request, size_t request_len, chat_params **out,
@@ -667,16 +677,16 @@ size_t chat_params_additional_stop_count(const chat_params *params);
 chat_str chat_params_additional_stop(const chat_params *params, size_t index);
 
 /**
- * Returns what the template writes to end the assistant's turn, e.g. `<|im_end|>`; empty if nothing does, or if it is unknown.
- * If it is no token that ends the output for the engine anyway, it is a stop, too. The first call may learn how the template
- * writes turns. The view is valid as long as the params.
+ * Returns what the template writes to end the assistant's turn, e.g. `<|im_end|>`; empty if it writes nothing, or if
+ * the end is unknown. If the engine does not stop at this token anyway, make it a stop. The first call may have to
+ * learn the format of turns. The view is valid as long as the params.
  */
 chat_str chat_params_end_of_turn(const chat_params *params);
 
 /**
- * Builds what streams otherwise build when an output first needs it, such as what reads calls outside of the format: some
- * milliseconds. Call it while the model reads the prompt, if no piece of an output may wait for that; afterwards the first stream takes no
- * longer than others. The streams and parsers of all params that share the format profit. Thread-safe; NULL does nothing.
+ * Builds what a stream otherwise builds when an output first needs it, such as the parser of calls in other formats.
+ * This takes a few milliseconds: call it while the model reads the prompt, so that no piece of the first output waits
+ * for it. It serves the streams and parsers of all params that share the format. Thread-safe; NULL does nothing.
  */
 void chat_params_warm(const chat_params *params);
 
@@ -684,7 +694,7 @@ void chat_params_warm(const chat_params *params);
 bool chat_params_supports_thinking(const chat_params *params);
 /** Returns the text that opens reasoning, e.g. `<think>`; empty if there is none. */
 chat_str chat_params_thinking_start_tag(const chat_params *params);
-/** Returns how many texts close reasoning: each of them does. */
+/** Returns how many texts close reasoning; each of them alone does. */
 size_t chat_params_thinking_end_tag_count(const chat_params *params);
 /** Returns reasoning end tag `index`. */
 chat_str chat_params_thinking_end_tag(const chat_params *params, size_t index);
@@ -705,8 +715,8 @@ chat_str chat_params_message_delimiter(const chat_params *params, size_t index);
  * - `grammar_triggers`: objects with `type`, `word` or `pattern`, and `value`;
  * - `grammar_report`: objects with `schema`, `pointer`, `kind` (`widened`, `narrowed` or `refused`) and `message`;
  * - `message_delimiters`: objects with `role` and `delimiter`; `end_of_turn`: as the function of that name;
- * - `notes`: sentences on the request: what was changed of the messages because the template demands it (see `roles`);
- *   and each option that has no effect: its field, a colon, and why.
+ * - `notes`: sentences on the request: which messages were changed because the template demands it (see `roles`); and
+ *   each option that has no effect: its field, a colon, and the reason.
  */
 CHAT_MUST_USE chat_status chat_params_json(const chat_params *params, chat_str *out, chat_error **error);
 
@@ -728,9 +738,9 @@ void chat_params_free(chat_params *params);
 #define CHAT_PARSE_STRICT 2
 
 /**
- * In place of a field: what no field has of the output. Markers, white space and the other texts with which the format
- * surrounds its parts, the end of the turn, and, of an output that was cut off, what waited at its end. With the ranges of
- * all fields this is the whole output, without calls that `incomplete_calls` of the request takes out.
+ * In place of a field: the bytes of the output that became no field. These are markers, white space and other texts
+ * around the parts, the end of the turn, and, of an output that was cut off, what was held back at its end. Together
+ * with the ranges of all fields this is the whole output, without calls that `incomplete_calls` of the request drops.
  */
 #define CHAT_SPANS_STRUCTURE 255
 
@@ -748,9 +758,8 @@ CHAT_ENUM(chat_diagnostic_kind) {
                                                       one. */
   CHAT_DIAGNOSTIC_KIND_LIMIT = 8,                /**< The parser used up its budget here: the rest of the output is
                                                       content. */
-  CHAT_DIAGNOSTIC_KIND_UNFINISHED_REASONING = 9, /**< The output ends inside of the reasoning. */
-  CHAT_DIAGNOSTIC_KIND_MENDED_ARGUMENTS = 10,    /**< Arguments that were nearly JSON. What the call has is the JSON
-                                                      that was meant. */
+  CHAT_DIAGNOSTIC_KIND_UNFINISHED_REASONING = 9, /**< The output ends inside the reasoning. */
+  CHAT_DIAGNOSTIC_KIND_MENDED_ARGUMENTS = 10,    /**< Arguments that were almost JSON. The call has the mended JSON. */
 };
 
 /** How the output marks a call as a call. Text that a model only quotes may look like a bare call. */
@@ -766,11 +775,11 @@ CHAT_ENUM(chat_origin) {
 CHAT_ENUM(chat_outcome) {
   CHAT_OUTCOME_NONE = 0,      /**< There is no message: the handle is NULL or unusable. */
   CHAT_OUTCOME_COMPLETE = 1,  /**< The whole output matches. */
-  CHAT_OUTCOME_PARTIAL = 2,   /**< The output was cut off, is not complete yet, or ended where the format does not, as
-                                   inside of the reasoning. The arguments of an unfinished call are a prefix of JSON
+  CHAT_OUTCOME_PARTIAL = 2,   /**< The output was cut off, is not complete yet, or stops before the format ends, e.g.
+                                   inside the reasoning. The arguments of an unfinished call are a prefix of JSON
                                    text. */
-  CHAT_OUTCOME_RECOVERED = 3, /**< The output does not match. No text is lost: calls in another format are calls, all
-                                   else is content. `chat_message_diagnostic` has what and where. */
+  CHAT_OUTCOME_RECOVERED = 3, /**< The output breaks the format. No text is lost: calls in another known format are
+                                   calls, all else is content. `chat_message_diagnostic` says what and where. */
 };
 
 /** The kinds of part. Later versions may add some: skip unknown ones. */
@@ -860,9 +869,9 @@ CHAT_MUST_USE chat_status chat_message_diagnostic(const chat_message *message, s
  * Writes the report as a JSON object. The first call writes the text; later ones return the same.
  *
  * - `status`: `complete`, `partial` or `recovered`;
- * - `left_at`: the position of the first byte that the format does not have, or null if `status` is not `recovered`. A call in
- *   another format or of an unknown tool counts, also if the format goes on behind it; the diagnostic `left_format` begins where
- *   the format was given up for good;
+ * - `left_at`: the offset of the first byte that breaks the format, or null if `status` is not `recovered`. It may be
+ *   that of a call in another format, or of an unknown tool, after which the output matches again; the diagnostic
+ *   `left_format` begins where the parser gave up the format for the rest of the output;
  * - `calls`: an object for each call with the booleans `complete`, `known`, `valid`, and `origin`: `format`, `dialect`
  *   or `bare`;
  * - `diagnostics`: an object for each with `kind` (the name in lower case, e.g. `left_format`), `call` (a number, or
@@ -953,8 +962,9 @@ typedef struct {
 } chat_delta;
 
 /**
- * Returns the last bytes fed that are in no delta yet, and are not known to be markup either: what a host that stops parsing here still
- * has to show. They may end inside of a character. Empty for a finished stream. Valid until the stream changes.
+ * Returns the last bytes that were fed, are in no delta yet, and are not known to be markup: a host that stops parsing
+ * here still has to show them. They may end inside a character. Empty for a finished stream. Valid until the stream
+ * changes.
  */
 chat_str chat_stream_pending(const chat_stream *stream);
 
@@ -1005,26 +1015,29 @@ CHAT_MUST_USE chat_status chat_stream_delta(const chat_stream *stream, size_t in
 CHAT_MUST_USE chat_status chat_stream_chunk_json(chat_stream *stream, chat_str *out, chat_error **error);
 
 /**
- * Tells in what the output stands now: one JSON object with `part` (`reasoning`, `content`, `markup`, `name` of a call, `key` or `value` among
- * its arguments), `call`, the number of the call that is open and has a name, or null, `tool`, its name, `pointer`, a JSON pointer
- * into its arguments, `in_string`, and `left_at`, the byte at which the output has left the format, or null. Costs as much as the arguments of
- * that call. The text is valid until the next call that changes or asks the stream.
+ * Writes where the output stands now, as one JSON object: `part` (`reasoning`, `content`, `markup`, `name` of a call,
+ * `key` or `value` among its arguments); `call`, the number of the call that is open and has a name, or null; `tool`,
+ * its name; `pointer`, a JSON pointer into its arguments; `in_string`; and `left_at`, the offset of the first byte
+ * that breaks the format, or null. Costs as much as the arguments of that call. The text is valid until the next call
+ * that takes the stream without const.
  */
 CHAT_MUST_USE chat_status chat_stream_state_json(chat_stream *stream, chat_str *out, chat_error **error);
 
 /**
- * Tells what closes the output now, in the model's own words: one JSON object with `text`, to be appended; `complete`, whether the output
- * is complete behind it, with the values that it has; `missing`, the values that only the model can choose, each with `tool`, `pointer` and
- * `begun`; and `reason`, one sentence, if it is not complete. Then `text` leads out of the reasoning, or up to what is missing. Costs as
- * much as the output; the first call for a parser also makes its grammar. The text is valid as that of `chat_stream_state_json`.
+ * Writes what closes the output now, in the model's own format, as one JSON object: `text`, to be appended;
+ * `complete`, whether the output is complete after it; `missing`, the values that only the model can choose, each with
+ * `tool`, `pointer` and `begun`; and `reason`, one sentence, if it is not complete. In that case `text` closes the
+ * reasoning, or ends before the first missing value. Costs as much as the output; the first call for a parser also
+ * makes its grammar. The text is valid as that of `chat_stream_state_json`.
  */
 CHAT_MUST_USE chat_status chat_stream_close_json(chat_stream *stream, chat_str *out, chat_error **error);
 
 /**
- * Makes the grammar of what may follow what was fed, in a `chat_dialect`, for an engine that begins here: all of the format, also where the
- * request's grammar is lazy. For the request's own constraint see `chat_matcher_grammar`.
+ * Makes the grammar of what may follow the bytes that were fed, in a `chat_dialect`, for an engine that continues from
+ * here. It covers the whole format, even if the request's grammar is lazy. For the request's own constraint see
+ * `chat_matcher_grammar`.
  *
- * Errors: `CHAT_STATUS_INVALID_ARGUMENT` if the output is nothing that the grammar allows, or ends inside of a character;
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` if the grammar does not allow the output, or if it ends inside a character;
  * `CHAT_STATUS_LIMIT`.
  */
 CHAT_MUST_USE chat_status chat_stream_grammar(chat_stream *stream, uint32_t dialect, chat_grammar **out,
@@ -1139,9 +1152,9 @@ typedef struct {
  *
  * Some templates change earlier turns once other messages follow, e.g. drop their reasoning. This is not an error:
  * `chat_params_rewrite` has the reason and `chat_params_kept` how many bytes stay. Remove the tokens after them, and
- * the one that crosses the border, then send `chat_params_append`. If the request has the option `append: always`, all
- * stays instead, except for half a character at the end of `output`; what ends the turn and all behind it is as the
- * template writes it, and `chat_params_rendered` has what the template would have written.
+ * the one that crosses the border, then send `chat_params_append`. With the option `append: always` of the request,
+ * everything stays instead, except for half a character at the end of `output`. The end of the turn, and all after it,
+ * is as the template writes it; `chat_params_rendered` has the prompt that the template alone would give.
  *
  * `flags` is 0; no other value is known yet. The library renders and compares the whole conversation, so no change goes
  * unnoticed. The template's clock is that of the first request. The new params hold the whole prompt; `params`
@@ -1220,9 +1233,9 @@ typedef struct {
 
 /** What a token of a prompt is. */
 typedef struct {
-  chat_text_origin origin; /**< Whose text it is. `CHAT_TEXT_ORIGIN_TEMPLATE` is scaffold, all else the body of
-                                something. A token with a byte of a value is never the template's. */
-  size_t message;          /**< Index of the message that it comes from, or in whose turn it is; `SIZE_MAX` for
+  chat_text_origin origin; /**< The source of its text. `CHAT_TEXT_ORIGIN_TEMPLATE` is scaffold, all else body. A token
+                                with a byte of a value is never the template's. */
+  size_t message;          /**< Index of the message that it comes from, or whose turn it is in; `SIZE_MAX` for
                                 others. */
   bool sampled;            /**< Whether a model wrote a byte of it, by the mask. */
 } chat_segment_token;
@@ -1253,8 +1266,8 @@ CHAT_MUST_USE chat_status chat_segments_batch(const chat_template *template_, co
                                               chat_segments **out, chat_error **error);
 
 /**
- * Returns what ran out in search of the origins and turns, as a sentence that is valid for ever; empty if nothing did. If
- * something did, bytes whose origin could be found are `CHAT_TEXT_ORIGIN_UNKNOWN`, or turns are missing in masks.
+ * Returns which limit the search for origins and turns reached, as a sentence that is valid for ever; empty if it
+ * reached none. If it did, more bytes than necessary are `CHAT_TEXT_ORIGIN_UNKNOWN`, or turns are missing in masks.
  */
 chat_str chat_segments_limit(const chat_segments *segments);
 
@@ -1278,9 +1291,9 @@ CHAT_MUST_USE chat_status chat_segments_at(const chat_segments *segments, size_t
 size_t chat_segments_mask(const chat_segments *segments, uint32_t parts, chat_span *out, size_t capacity);
 
 /**
- * Labels the tokens of the prompt, of any tokenizer: `offsets` has the place of each of the `count` tokens, in characters if
- * `in_chars`, as tokenizers of transformers give them, else in bytes. `parts` is as for `chat_segments_mask`: what counts as
- * sampled. Fills the `count` places of `out`.
+ * Labels the tokens of the prompt, of any tokenizer: `offsets` has the range of each of the `count` tokens, in
+ * characters if `in_chars` is true, as tokenizers of transformers give them, otherwise in bytes. `parts` is as for
+ * `chat_segments_mask`: what counts as sampled. Fills the `count` places of `out`.
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the token's index, for a place that is not in the prompt; then `out` is
  * unchanged.
@@ -1389,8 +1402,8 @@ void chat_grammar_free(chat_grammar *grammar);
 /* == The next bytes ================================================================================================ */
 
 /*
- * A byte costs the same wherever it stands. A clone is cheap, and serves as a checkpoint. One thread at a time may feed it; clones may
- * be used by several.
+ * The cost of a byte does not depend on its position. A clone is cheap, and serves as a checkpoint. One thread at a
+ * time may feed a matcher; several threads may use clones of it.
  */
 
 /** A set of bytes: byte `b` is in it if bit `b % 64` of word `b / 64` is set. */
@@ -1399,8 +1412,8 @@ typedef struct {
 } chat_byte_set;
 
 /**
- * Makes the matcher of a request, at the output's first byte, behind the prompt. With a lazy grammar, the text in front of a trigger is
- * free; without a grammar, any text is. Each call makes it anew, which takes as long as making the grammar.
+ * Makes the matcher of a request, at the output's first byte. With a lazy grammar it allows any text up to a trigger;
+ * without a grammar it allows any text. Each call makes it anew, which takes as long as making the grammar.
  *
  * Errors: `CHAT_STATUS_LIMIT`; `CHAT_STATUS_INVALID_ARGUMENT` for a lazy grammar in a library without other dialects than GBNF.
  */
@@ -1415,8 +1428,8 @@ CHAT_MUST_USE chat_status chat_matcher_new(const char *grammar, size_t grammar_l
                                            chat_error **error);
 
 /**
- * Goes on behind these bytes of the output, which may be cut anywhere, and puts into `*taken` how many of them are allowed. If those
- * are not all, the matcher stands in front of the first that is not.
+ * Advances over these bytes of the output, which may be cut anywhere, and writes into `*taken` how many of them are
+ * allowed. If not all are, the matcher stops before the first that is not.
  *
  * Errors: `CHAT_STATUS_LIMIT` where the grammar can be read in too many ways, or too much is open; the matcher is unchanged.
  */
@@ -1429,8 +1442,9 @@ bool chat_matcher_can(const chat_matcher *matcher, const char *bytes, size_t byt
 CHAT_MUST_USE chat_status chat_matcher_allowed(const chat_matcher *matcher, chat_byte_set *out, chat_error **error);
 
 /**
- * Finds the longest text that must come next, up to 64 KiB: none where there is a choice, or where the output may end. It may end inside
- * of a character. Fills the first `capacity` bytes of `out`, and returns how many there are. `out` may be NULL if `capacity` is 0.
+ * Finds the longest text that must come next, up to 64 KiB; none if there is a choice, or if the output may end. It
+ * may end inside a character. Fills the first `capacity` bytes of `out`, and returns how many there are. `out` may be
+ * NULL if `capacity` is 0.
  */
 size_t chat_matcher_forced(const chat_matcher *matcher, char *out, size_t capacity);
 
@@ -1440,16 +1454,16 @@ bool chat_matcher_may_end(const chat_matcher *matcher);
 bool chat_matcher_ended(const chat_matcher *matcher);
 
 /**
- * Makes the grammar of what may follow what was fed, in a `chat_dialect`, for an engine that begins there. It ends where the matcher's ends.
- * Costs as much as making the matcher.
+ * Makes the grammar of what may follow the bytes that were fed, in a `chat_dialect`, for an engine that continues from
+ * there. It ends where the matcher's grammar ends. Costs as much as making the matcher.
  *
- * Errors: `CHAT_STATUS_INVALID_ARGUMENT` inside of a character; `CHAT_STATUS_LIMIT`.
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` inside a character; `CHAT_STATUS_LIMIT`.
  */
 CHAT_MUST_USE chat_status chat_matcher_grammar(const chat_matcher *matcher, uint32_t dialect, chat_grammar **out,
                                                chat_error **error);
 
 /**
- * Copies a matcher, with its place: to go back to, or for another output of the same request. Copies share what they have found out.
+ * Copies a matcher and its position, as a checkpoint or for another output of the same request. Copies share a cache.
  */
 CHAT_MUST_USE chat_status chat_matcher_clone(const chat_matcher *matcher, chat_matcher **out, chat_error **error);
 
@@ -1492,8 +1506,8 @@ void chat_parser_free(chat_parser *parser);
 /** How much an event of the log matters. */
 CHAT_ENUM(chat_log_level) {
   CHAT_LOG_LEVEL_ERROR = 1, /**< A defect of the library; the call returns `CHAT_STATUS_INTERNAL`. */
-  CHAT_LOG_LEVEL_WARN = 2,  /**< Something is not as a host expects: a template that the library does not read as a
-                                 whole, a grammar that departs from its schemas. */
+  CHAT_LOG_LEVEL_WARN = 2,  /**< Something that may surprise the host: messages of a template that are not read back, a
+                                 grammar that differs from its schemas. */
   CHAT_LOG_LEVEL_INFO = 3,  /**< What the library decided, e.g. the reader of a template. */
 };
 
@@ -1506,10 +1520,11 @@ typedef void (*chat_log)(uint32_t level, chat_str text, void *data);
  * Sets the function that takes the library's log, for the whole process; NULL for none, as at the start. It gets events of
  * `level`, a `chat_log_level`, and of lower numbers.
  *
- * Any thread calls the function, also several at once, in the middle of calls of the library. It must not call this one. When
- * this function returns, no call of the earlier one is under way or follows.
+ * Any thread may call the function, during calls of the library, and several threads at once. The function must not
+ * call `chat_log_set`. When `chat_log_set` returns, the earlier function is not running any more, and will not be
+ * called again.
  *
- * Errors: `CHAT_STATUS_INVALID_ARGUMENT` in a program in Rust that has a logger of its own, which gets the events.
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` in a Rust program that has set its own logger: that logger gets the events.
  */
 CHAT_MUST_USE chat_status chat_log_set(chat_log log, void *data, uint32_t level, chat_error **error);
 

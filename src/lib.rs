@@ -1,7 +1,7 @@
-//! chatparse learns how a language model writes from its chat template, and reads what it writes.
+//! chatparse learns a model's output format from its chat template, and parses what the model writes.
 //!
-//! It is for authors of inference engines and servers. Each model writes its reasoning and its tool calls in another way; the Jinja
-//! text that ships with the model shows which. From it come the prompt, the parser of the output, and the grammar that constrains the
+//! It is for authors of inference engines and servers. Each model family formats its reasoning and its tool calls differently; the Jinja
+//! text that ships with the model shows how. From it come the prompt, the parser of the output, and the grammar that constrains the
 //! sampler.
 //!
 //! ```
@@ -40,7 +40,7 @@
 //! # Ok::<(), chatparse::Error>(())
 //! ```
 //!
-//! A stream reads every byte once, takes nothing back unless it is asked to, and loses nothing: an output that breaks its format is
+//! A stream reads every byte once, takes nothing back unless you roll it back, and loses nothing: an output that breaks its format is
 //! no error. Templates, requests and outputs are untrusted, and all work on them is bounded.
 //!
 //! # Where to look
@@ -50,29 +50,29 @@
 //! | [`ChatTemplate`], [`TemplateOptions`] | a template: compiled and learnt once, shared by threads |
 //! | [`Request`], [`Message`], [`Tool`]; [`message`] | a conversation, and all options of a request |
 //! | [`Params`]; [`chat`] | what a request needs: prompt, parser, grammar, stops, tokens to keep |
-//! | [`Stream`], [`Delta`], [`Ended`]; [`stream`] | an output as it comes in, what each piece adds, and what came of it |
-//! | [`Parser`] | the same for an output that is all there; as text, for another process |
+//! | [`Stream`], [`Delta`], [`Ended`]; [`stream`] | an output as it streams in, what each piece adds, and the result |
+//! | [`Parser`] | the same for a whole output; as text, for another process |
 //! | [`grammar`] | grammars of JSON schemas, in the dialects of several engines; what a grammar allows |
 //! | [`Matcher`]; [`matcher`] | what may come next in an output, and what must |
-//! | [`Session`], [`Next`]; [`next`] | the next turn: what to send behind an output |
-//! | [`Segments`], [`Origin`]; [`segments`] | whose text each byte of a prompt is; masks for training |
+//! | [`Session`], [`Next`]; [`next`] | the next turn: what to append after an output |
+//! | [`Segments`], [`Origin`]; [`segments`] | the origin of each byte of a prompt; masks for training |
 //! | [`api`] | requests and answers of chat completions, Responses and Messages |
-//! | [`Proof`]; [`proof`], [`lint`](mod@lint), [`ReportKind`] | what a template accepts, what was learnt of it, whether what it writes is read back |
-//! | [`expr`] | formats of a host's own, from expressions |
-//! | [`builtin`] | templates of our own |
+//! | [`Proof`]; [`proof`], [`lint`](mod@lint), [`ReportKind`] | what a template accepts, what was learnt from it, whether its messages are read back |
+//! | [`expr`] | formats of your own, from expressions |
+//! | [`builtin`] | the built-in templates |
 //! | [`Error`], [`ErrorKind`] | what can go wrong before there is an output |
 //!
 //! # Features
 //!
-//! On by default, and to be left out by who needs a small library: `api`, `dialects` (grammars in other notations than GBNF), `next` and
-//! `segments`. Off by default:
+//! On by default: `api`, `dialects` (grammars in other notations than GBNF), `next` and `segments`. Leave them out for a smaller library.
+//! Off by default:
 //!
 //! * `lint` adds the check for authors of templates, which the program has.
 //! * `capi` exports the C functions of `include/chatparse.h`, for builds of the C library.
-//! * `internals` adds a module of insides for this crate's own tests and tools. No promise: any release may change all of it.
+//! * `internals` adds a module for this crate's own tests and tools. No promise: any release may change all of it.
 //!
-//! Of what Cargo unifies over a program, one thing reaches a host's own code: `serde_json`'s feature `preserve_order` is on, so its maps keep
-//! the order of their members instead of sorting them, as prompts need it.
+//! Cargo unifies features over a program, and one of ours changes your code: `serde_json`'s `preserve_order` is on, because prompts need
+//! it. Its maps keep the order of their members instead of sorting them.
 //!
 //! # Compatibility
 //!

@@ -40,7 +40,8 @@ const style = `\n${read("style.css")}\n`;
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 const policy = `default-src 'none'; script-src ${hash(script)} 'wasm-unsafe-eval'; worker-src blob:; style-src ${hash(style)}; img-src data:; base-uri 'none'; form-action 'none'`;
 
-const page = read("page.html").replace(/\s\{\{(style|script|worker)\}\}\s|\{\{(policy|wasm)\}\}/g, (_, block, inline) => ({ style, script, worker, policy, wasm })[block ?? inline]);
+const { version } = JSON.parse(readFileSync(at(`${PACKAGE}package.json`), "utf8"));
+const page = read("page.html").replace(/\s\{\{(style|script|worker)\}\}\s|\{\{(policy|wasm|version)\}\}/g, (_, block, inline) => ({ style, script, worker, policy, wasm, version })[block ?? inline]);
 const out = process.argv[2] ?? at("../target/web/index.html");
 mkdirSync(dirname(out), { recursive: true });
 writeFileSync(out, page);

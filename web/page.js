@@ -128,10 +128,15 @@ async function learn(output) {
     cancel.hidden = false;
     if (learnt !== given) status.textContent = "Learning…";
   }, PATIENCE);
+  let failed = "";
   const fine = await tried("template-error", async () => {
-    const found = await library.call("learn", given);
+    const found = await library.call("learn", given).catch((error) => {
+      failed = error.kind;
+      throw error;
+    });
     const took = performance.now() - started;
     learnt = given;
+    document.body.classList.remove("old");
     rows(found);
     facts(found);
     status.textContent = `Learnt in ${Math.round(took)} ms.`;
@@ -148,8 +153,25 @@ async function learn(output) {
   clearTimeout(patience);
   if (lesson !== lessons) return;
   cancel.hidden = true;
-  if (!fine) status.textContent = learnt === given ? "Learnt, but not tried." : "The template cannot be used; below is the last one that could.";
+  if (!fine && learnt === given) status.textContent = "Learnt, but not tried.";
+  else if (failed === "stopped" && learnt) {
+    status.textContent = "The template cannot be used; below is the last one that could.";
+    document.body.classList.add("old");
+  } else if (!fine) {
+    status.textContent = "The template cannot be used.";
+    learnt = asked = undefined;
+    clear();
+  }
   busy("learnt", false);
+}
+
+/** Shows nothing of a template that is there no more. */
+function clear() {
+  for (const place of ["facts", "message", "deltas", "prompt", "grammar", "starts", "json", "outcome"]) find(place, HTMLElement).replaceChildren();
+  find("layout", HTMLTableElement).tBodies[0].replaceChildren();
+  find("failures", HTMLDetailsElement).hidden = true;
+  find("outcome", HTMLElement).className = "badge";
+  inkText([["", output.value]]);
 }
 
 /** @param {"kept" | "example" | "played"} how */
@@ -212,6 +234,8 @@ async function type() {
 async function read(given, body) {
   /** @type {"none" | "cut" | "whole"} */
   const end = playing !== undefined ? "none" : ended.checked ? "whole" : "cut";
+  // What is not there yet is nothing to be alarmed by.
+  const writing = end === "none";
   const how = { anew, most: MOST_DELTAS, end };
   anew = false;
   const found = await library.call("read", given, body, output.value, how);
@@ -220,9 +244,10 @@ async function read(given, body) {
   show(found.added, "");
   show(found.last, "last");
   const outcome = find("outcome", HTMLElement);
-  outcome.textContent = found.status;
-  outcome.className = `badge ${found.status}`;
-  messageParts(found.parts, found.toolCalls, found.diagnostics);
+  const calm = writing && found.status === "partial";
+  outcome.textContent = calm ? "writing …" : found.status;
+  outcome.className = `badge ${calm ? "writing" : found.status}`;
+  messageParts(found.parts, found.toolCalls, writing ? [] : found.diagnostics, writing);
   if (!typed) inkText(found.ink);
   find("json", HTMLElement).textContent = found.json;
 }
@@ -241,7 +266,13 @@ function show(added, className) {
 function stop() {
   clearTimeout(playing);
   playing = undefined;
-  play.textContent = "Play";
+  played("Play");
+}
+
+/** @param {"Play" | "Stop"} next what the button does next */
+function played(next) {
+  play.textContent = next;
+  play.classList.toggle("quiet", next === "Stop");
 }
 
 /** Writes the output as a model would: a few characters at a time. */
@@ -249,11 +280,11 @@ function start() {
   const letters = [...output.value];
   let written = 0;
   output.value = "";
-  play.textContent = "Stop";
+  played("Stop");
   const step = () => {
     written += PIECE;
     playing = written < letters.length ? setTimeout(step, 1000 / SPEEDS[Number(speed.value) - 1]) : undefined;
-    if (playing === undefined) play.textContent = "Play";
+    if (playing === undefined) played("Play");
     output.value = letters.slice(0, written).join("");
     type();
   };

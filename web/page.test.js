@@ -77,7 +77,7 @@ test("a built-in template is learnt, and its example read", { skip }, async () =
   assert.match(inked("markup"), /^<think>[^]*<tool_call>/);
   assert.equal(inked("lost"), "");
   assert.match(await text(page, "#grammar"), /root ::=/);
-  assert.match(await text(page, "#starts"), /holds from "<tool_call>/);
+  assert.match(await text(page, "#starts"), /applies from "<tool_call>/);
   await page.selectOption("#dialect", "lark");
   assert.match(await text(page, "#grammar"), /start:/);
   await picture(page, "light");
@@ -133,6 +133,7 @@ test("what is wrong is said beside the field", { skip }, async () => {
   await page.fill("#source", "{% if %}");
   await page.waitForSelector("#template-error:not([hidden])");
   assert.match(await text(page, "#template-error"), /line 1/);
+  for (const place of ["facts", "layout", "prompt", "grammar", "message"]) assert.equal((await text(page, `#${place}`)).trim(), "", place);
   await learnt(page, "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<a>{% endif %}");
   assert.ok(await page.locator("#template-error").isHidden());
   await page.locator("summary", { hasText: "Request" }).click();
@@ -176,6 +177,8 @@ test("the page plays an output as it opens", { skip }, async () => {
   assert.equal(await page.innerText("#play"), "Stop");
   const times = await page.evaluate(() => [performance.getEntriesByName("first-contentful-paint")[0]?.startTime, performance.now()]);
   console.log(`first paint after ${Math.round(times[0])} ms, learnt and playing after less than ${Math.round(times[1])} ms`);
+  assert.equal(await page.innerText("#outcome"), "writing …");
+  assert.equal(await page.locator("#message .error").count(), 0);
   await picture(page, "playing");
   await page.waitForFunction(() => document.getElementById("play")?.textContent === "Play");
   assert.equal(await text(page, "#outcome"), "complete");

@@ -45,7 +45,7 @@ export function showError(place, message) {
 /** Line breaks and tabs as they are escaped. @param {string} text */
 const escaped = (text) => text.replace(/\n/g, "\\n").replace(/\t/g, "\\t");
 
-/** How the template writes. @param {Learnt} learnt */
+/** The format. @param {Learnt} learnt */
 export function rows({ rows }) {
   const lines = rows.map(([name, values]) => {
     const head = element("th", "", name);
@@ -60,9 +60,9 @@ export function facts({ reader, caps }, proof) {
   const learnt = reader === "turn";
   const accepts = Object.entries(caps).filter(([, yes]) => yes === true).map(([name]) => name.replace("supports_", "").replaceAll("_", " "));
   const pairs = [
-    ["read by", learnt ? `what was learnt (${reader})` : `a known family (${reader}); what would be learnt is below`],
+    ["read by", learnt ? `what was learnt (${reader})` : `built-in rules (${reader}); what would be learnt is below`],
     ["read back", proof ? `${proof.read_back} of ${proof.cases} messages` : "…"],
-    ["accepts", accepts.join(", ") || "nothing but text"],
+    ["accepts", accepts.join(", ") || "only text"],
   ];
   const lost = proof !== undefined && proof.read_back < proof.cases;
   const looks = (/** @type {string} */ name) => (lost && name === "read back" ? "lost" : "");
@@ -75,7 +75,7 @@ export function failureList({ failed, failures }) {
   list.hidden = failed === 0;
   list.open = failed > 0;
   const [summary, items] = list.children;
-  summary.textContent = `${failed} that do not come back`;
+  summary.textContent = `${failed} messages that are not read back`;
   items.replaceChildren(
     ...failures.map(({ probe, thinking, turn, why }) =>
       element("li", "", `${probe}, thinking ${thinking}: ${why} `, element("code", "", escaped(turn))),
@@ -110,12 +110,13 @@ export function deltaRow({ kind, call, text }, className) {
  * @param {Part[]} parts
  * @param {ToolCall[]} toolCalls
  * @param {Diagnostic[]} diagnostics
+ * @param {boolean} writing more of it will come
  */
-export function messageParts(parts, toolCalls, diagnostics) {
+export function messageParts(parts, toolCalls, diagnostics, writing) {
   const shownParts = parts.map(({ kind, call, text }) => {
     if (kind !== "call") return element("div", `part ${kind}`, element("h3", "", kind), element("pre", "", text));
     const { name, id, arguments: given, complete, known, valid, origin } = toolCalls[call];
-    const remarks = [!complete && "not complete", !known && "no tool of this name", complete && !valid && "not valid", origin !== "format" && origin];
+    const remarks = [!complete && !writing && "not complete", !known && "no tool of this name", complete && !valid && "not valid", origin !== "format" && origin];
     const title = [`call ${call + 1}: ${name}`, id && `id ${id}`, ...remarks].filter(Boolean).join(", ");
     return element("div", "part call", element("h3", "", title), element("pre", "tool_arguments", given));
   });

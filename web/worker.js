@@ -109,11 +109,11 @@ export const questions = {
   /** @param {Given} asked @param {string} body @param {Dialect} dialect */
   constrain(asked, body, dialect) {
     const by = paramsOf(asked, body);
-    const triggers = by.grammarTriggers.map(({ value }) => JSON.stringify(value)).join(", ");
+    const triggers = by.grammarTriggers.map(({ kind, value }) => (kind === "pattern" ? `/${escaped(value)}/` : JSON.stringify(value))).join(", ");
     const lazy = by.grammarLazy && dialect === "gbnf";
     const { text } = by.grammar(dialect);
-    if (!text) return { text: "The request lets the model write anything.", starts: "" };
-    return { text: cut(text), starts: lazy ? `holds from ${triggers} on` : "holds from the first byte on" };
+    if (!text) return { text: "The request does not constrain the output.", starts: "" };
+    return { text: cut(text), starts: lazy ? `applies from ${triggers} on` : "applies from the first byte on" };
   },
 
   /**

@@ -87,8 +87,8 @@ type Outcome uint32
 
 const (
 	Complete  Outcome = C.CHAT_OUTCOME_COMPLETE  // The whole output matched.
-	Partial   Outcome = C.CHAT_OUTCOME_PARTIAL   // It was cut off, is still coming, or ended inside of the reasoning.
-	Recovered Outcome = C.CHAT_OUTCOME_RECOVERED // It left the format; what fits nowhere is content.
+	Partial   Outcome = C.CHAT_OUTCOME_PARTIAL   // It was cut off, is still coming, or stopped inside the reasoning.
+	Recovered Outcome = C.CHAT_OUTCOME_RECOVERED // It broke the format; calls in other known formats are calls, all else is content.
 )
 
 // ToolCall is a call of a tool.

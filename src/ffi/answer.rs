@@ -33,7 +33,7 @@ pub(super) fn api(number: u32) -> Result<Api> {
         _ if number == chat_api::ChatCompletions as u32 => Ok(Api::ChatCompletions),
         _ if number == chat_api::Responses as u32 => Ok(Api::Responses),
         _ if number == chat_api::Messages as u32 => Ok(Api::Messages),
-        _ => Err(Error::invalid(format!("api: {number} is none"))),
+        _ => Err(Error::invalid(format!("api: {number} is unknown"))),
     }
 }
 

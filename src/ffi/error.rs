@@ -12,8 +12,8 @@ use chatparse_base::Error;
 /// A status and a sentence about a call that failed. Immutable.
 ///
 /// Functions that can fail take `chat_error **error` last. Pass NULL if the status is enough. Otherwise a call that
-/// fails stores a new object there, without a look at the old value; free it with `chat_error_free`. A call that
-/// succeeds leaves `*error` alone.
+/// fails stores a new object there, whatever the old value is; free it with `chat_error_free`. A call that succeeds
+/// leaves `*error` alone.
 ///
 /// ```c
 /// chat_error *error = NULL;

@@ -19,7 +19,7 @@ use chatparse_base::Error;
 pub enum chat_log_level {
     /// A defect of the library; the call returns `CHAT_STATUS_INTERNAL`.
     Error = 1,
-    /// Something is not as a host expects: a template that the library does not read as a whole, a grammar that departs from
+    /// Something that may surprise the host: messages of a template that are not read back, a grammar that differs from
     /// its schemas.
     Warn = 2,
     /// What the library decided, e.g. the reader of a template.
@@ -65,10 +65,11 @@ impl Log for ToHost {
 /// Sets the function that takes the library's log, for the whole process; NULL for none, as at the start. It gets events of
 /// `level`, a `chat_log_level`, and of lower numbers.
 ///
-/// Any thread calls the function, also several at once, in the middle of calls of the library. It must not call this one. When
-/// this function returns, no call of the earlier one is under way or follows.
+/// Any thread may call the function, during calls of the library, and several threads at once. The function must not
+/// call `chat_log_set`. When `chat_log_set` returns, the earlier function is not running any more, and will not be
+/// called again.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` in a program in Rust that has a logger of its own, which gets the events.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` in a Rust program that has set its own logger: that logger gets the events.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_log_set(
     log: chat_log,

@@ -13,11 +13,11 @@ use super::text::{self, utf8};
 use chatparse_base::Result;
 use chatparse_grammar::{Matcher, Recogniser};
 
-/// What an output is held to, at a place of it: feed it what the model writes, and it says which bytes may come next, and which text
-/// must. For engines without grammars of their own, and for drafts: a text that must come needs no model.
+/// Follows an output under its grammar: feed it what the model writes, and it says which bytes may come next, and which
+/// text must come next. For engines that have no grammars, and for drafts: text that must come need not be sampled.
 ///
-/// A byte costs the same wherever it stands. A clone is cheap, and serves as a checkpoint. One thread at a time may feed it; clones may
-/// be used by several.
+/// The cost of a byte does not depend on its position. A clone is cheap, and serves as a checkpoint. One thread at a
+/// time may feed a matcher; several threads may use clones of it.
 pub struct chat_matcher(Guarded<Matcher>);
 
 /// A set of bytes: byte `b` is in it if bit `b % 64` of word `b / 64` is set.
@@ -31,8 +31,8 @@ fn made(matcher: Matcher) -> *mut chat_matcher {
     give(chat_matcher(Guarded::new(matcher)))
 }
 
-/// Makes the matcher of a request, at the output's first byte, behind the prompt. With a lazy grammar, the text in front of a trigger is
-/// free; without a grammar, any text is. Each call makes it anew, which takes as long as making the grammar.
+/// Makes the matcher of a request, at the output's first byte. With a lazy grammar it allows any text up to a trigger;
+/// without a grammar it allows any text. Each call makes it anew, which takes as long as making the grammar.
 ///
 /// Errors: `CHAT_STATUS_LIMIT`; `CHAT_STATUS_INVALID_ARGUMENT` for a lazy grammar in a library without other dialects than GBNF.
 #[unsafe(no_mangle)]
@@ -63,8 +63,8 @@ pub unsafe extern "C" fn chat_matcher_new(
     })
 }
 
-/// Goes on behind these bytes of the output, which may be cut anywhere, and puts into `*taken` how many of them are allowed. If those
-/// are not all, the matcher stands in front of the first that is not.
+/// Advances over these bytes of the output, which may be cut anywhere, and writes into `*taken` how many of them are
+/// allowed. If not all are, the matcher stops before the first that is not.
 ///
 /// Errors: `CHAT_STATUS_LIMIT` where the grammar can be read in too many ways, or too much is open; the matcher is unchanged.
 #[unsafe(no_mangle)]
@@ -106,8 +106,9 @@ pub extern "C" fn chat_matcher_allowed(
     filled(matcher, "matcher", out, error, |matcher| Ok(chat_byte_set { words: matcher.0.get()?.allowed().words() }))
 }
 
-/// Finds the longest text that must come next, up to 64 KiB: none where there is a choice, or where the output may end. It may end inside
-/// of a character. Fills the first `capacity` bytes of `out`, and returns how many there are. `out` may be NULL if `capacity` is 0.
+/// Finds the longest text that must come next, up to 64 KiB; none if there is a choice, or if the output may end. It
+/// may end inside a character. Fills the first `capacity` bytes of `out`, and returns how many there are. `out` may be
+/// NULL if `capacity` is 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_matcher_forced(
     matcher: Option<&chat_matcher>,
@@ -137,10 +138,10 @@ pub extern "C" fn chat_matcher_ended(matcher: Option<&chat_matcher>) -> bool {
     asked(matcher, |matcher| Ok(matcher.ended()))
 }
 
-/// Makes the grammar of what may follow what was fed, in a `chat_dialect`, for an engine that begins there. It ends where the matcher's ends.
-/// Costs as much as making the matcher.
+/// Makes the grammar of what may follow the bytes that were fed, in a `chat_dialect`, for an engine that continues from
+/// there. It ends where the matcher's grammar ends. Costs as much as making the matcher.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` inside of a character; `CHAT_STATUS_LIMIT`.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` inside a character; `CHAT_STATUS_LIMIT`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_matcher_grammar(
     matcher: Option<&chat_matcher>,
@@ -157,7 +158,7 @@ fn asked<T: Default>(matcher: Option<&chat_matcher>, body: impl FnOnce(&Matcher)
     answer(|| matcher.and_then(|matcher| body(matcher.0.get().ok()?).ok()).unwrap_or_default())
 }
 
-/// Copies a matcher, with its place: to go back to, or for another output of the same request. Copies share what they have found out.
+/// Copies a matcher and its position, as a checkpoint or for another output of the same request. Copies share a cache.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_matcher_clone(
     matcher: Option<&chat_matcher>,

@@ -47,11 +47,11 @@ pub enum chat_outcome {
     None = 0,
     /// The whole output matches.
     Complete = 1,
-    /// The output was cut off, is not complete yet, or ended where the format does not, as inside of the reasoning. The
+    /// The output was cut off, is not complete yet, or stops before the format ends, e.g. inside the reasoning. The
     /// arguments of an unfinished call are a prefix of JSON text.
     Partial = 2,
-    /// The output does not match. No text is lost: calls in another format are calls, all else is content.
-    /// `chat_message_diagnostic` has what and where.
+    /// The output breaks the format. No text is lost: calls in another known format are calls, all else is content.
+    /// `chat_message_diagnostic` says what and where.
     Recovered = 3,
 }
 

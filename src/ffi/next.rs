@@ -25,9 +25,9 @@ use chatparse_base::{Error, number};
 ///
 /// Some templates change earlier turns once other messages follow, e.g. drop their reasoning. This is not an error:
 /// `chat_params_rewrite` has the reason and `chat_params_kept` how many bytes stay. Remove the tokens after them, and
-/// the one that crosses the border, then send `chat_params_append`. If the request has the option `append: always`, all
-/// stays instead, except for half a character at the end of `output`; what ends the turn and all behind it is as the
-/// template writes it, and `chat_params_rendered` has what the template would have written.
+/// the one that crosses the border, then send `chat_params_append`. With the option `append: always` of the request,
+/// everything stays instead, except for half a character at the end of `output`. The end of the turn, and all after it,
+/// is as the template writes it; `chat_params_rendered` has the prompt that the template alone would give.
 ///
 /// `flags` is 0; no other value is known yet. The library renders and compares the whole conversation, so no change goes
 /// unnoticed. The template's clock is that of the first request. The new params hold the whole prompt; `params`

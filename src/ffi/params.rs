@@ -94,57 +94,61 @@ impl chat_params {
 ///
 /// - `reasoning_format`: `none` leaves reasoning in the content; `auto` (default), `deepseek` and `deepseek-legacy`
 ///   separate it;
-/// - `enable_thinking`, `add_generation_prompt` (default true); `chat_template_kwargs`: an object of further template variables.
-///   Where one of them changes how the model writes, its output is parsed and constrained as it then writes;
-/// - `roles`: what is done where the template raises on the messages. `as_sent` (default): the request fails. `fit`: the
-///   fewest changes with which it renders them: ids of calls of the form that is demanded, system and developer messages as
-///   one at the front, neighbours of one role as one, empty turns where some are demanded. No text that is moved is left
-///   out. `chat_params_json` notes what was changed. Not for a `plain` request;
-/// - `continue_final_message`: true, `content` or `reasoning_content`: the prompt ends where the template ends that text of the
-///   last message, as in transformers; the parsed message has what the prompt has of it;
-/// - `compat`: `off` (default), or `llama.cpp`: what other options mean that are not said, as in llama.cpp's own request
-///   (`reasoning_format`: `none`, `parallel_tool_calls`: false, `grammar_style`: `llama.cpp`, `opening_again`: `reasoning`,
-///   `calls_in_reasoning`: `llama.cpp`, `nearly_json`: `keep`), a continued message follows the generation prompt, and no
-///   tool can be called beside a `response_format`;
+/// - `enable_thinking`, `add_generation_prompt` (default true); `chat_template_kwargs`: an object of further template
+///   variables. If one of them changes the format, the parser and the grammar follow it;
+/// - `roles`: what the library does if the template raises an error on the messages. `as_sent` (default): the request
+///   fails. `fit`: it makes the fewest changes with which the template renders them: it changes ids of calls to the
+///   form that the template demands, joins system and developer messages at the front, joins consecutive messages of
+///   one role, and adds empty messages. No text is left out. `chat_params_json` notes what was changed. Not for a
+///   `plain` request;
+/// - `continue_final_message`: true, `content` or `reasoning_content`: the model continues that text of the last
+///   message: the prompt ends where the text ends, as in transformers. The parsed message includes the text that the
+///   prompt has;
+/// - `compat`: `off` (default), or `llama.cpp`, which sets the defaults of llama.cpp's own request (`reasoning_format`:
+///   `none`, `parallel_tool_calls`: false, `grammar_style`: `llama.cpp`, `opening_again`: `reasoning`,
+///   `calls_in_reasoning`: `llama.cpp`, `nearly_json`: `keep`), a continued message follows the generation prompt, and
+///   no tool can be called beside a `response_format`;
 /// - `plain` (default false): the template gets `messages`, `tools`, `documents` and `chat_template_kwargs` unchanged,
 ///   in any form, and no other variable, as in transformers;
-/// - `for_training` (default false): the defaults of `plain` and `add_generation_prompt` are true and false, for segments and
-///   masks of conversations as transformers renders them;
-/// - `append`: what `chat_params_continue` does where the template would change what was sent. `template` (default): the
-///   prompt from there on is the template's. `always`: what was sent stays;
+/// - `for_training` (default false): if true, the default of `plain` is true and that of `add_generation_prompt` is
+///   false: for segments and masks of conversations as transformers renders them;
+/// - `append`: what `chat_params_continue` does if the template would rewrite earlier text. `template` (default): from
+///   there on the prompt is the template's. `always`: the earlier text stays;
 /// - `json_schema`, `grammar` (GBNF): constrain the content; `grammar_style`: `faithful` (default), `llama.cpp` or
 ///   `llama.cpp-b10587`, see `chat_grammar_style`; `force_pure_content`: parse the output as content only;
-/// - `prose` (default false): a faithful grammar allows content in front of a required call;
-/// - `json_spacing`: white space in the JSON of a faithful grammar. `template` (default): the template's own, where it
-///   writes JSON on one line and there is no response schema, else free. `free`: any. `compact`: none;
+/// - `prose` (default false): a faithful grammar allows content before a required call;
+/// - `json_spacing`: white space in the JSON of a faithful grammar. `template` (default): as the template writes it, if
+///   it writes JSON on one line and there is no response schema; otherwise `free`. `free`: any. `compact`: none;
 /// - `now`: Unix seconds, the only clock that the template sees; default the system's. On a system without one
 ///   (`wasm32-unknown-unknown`), a template that asks for the date fails without `now`;
 /// - `media_marker`: placeholder of media that the template does not render; default `<__media__>`;
 /// - `malformed_arguments`: arguments of earlier calls that are not a JSON object. `keep` (default): as text. `empty`:
 ///   as `{}`. `error`: the request fails;
-/// - `dialects`: which outputs are searched for tool calls in formats other than the template's. `recover` (default):
-///   only output after the first byte that does not match the template's format. `always`: all content; text that may
-///   start a call is delayed. `off`: none;
+/// - `dialects`: where the library looks for tool calls in formats other than the template's. `recover` (default): only
+///   after the first byte that breaks the template's format. `tail`: also at the end of the content, for complete and
+///   valid calls of offered tools with nothing after them. `always`: in all content; text that may start a call is
+///   delayed. `off`: nowhere;
 /// - `unknown_tools`: calls of tools that the request does not offer are a `call` (default) or `content`;
 /// - `calls_in_reasoning`: calls inside reasoning. `at_end` (default): calls of offered tools are calls if the output
 ///   ends and the reasoning was not closed, and wait for that. `off`: they are reasoning. `always`: they are calls.
-///   `llama.cpp`: they are calls with models that llama.cpp knows to write them so, else reasoning;
+///   `llama.cpp`: they are calls for the models that llama.cpp lists, otherwise reasoning;
 /// - `bare_calls`: JSON objects without a marker that look like calls. `off`: they are text. `whole` (default): they
 ///   are calls if the answer holds nothing else and the request offers their tools. `anywhere`: they are calls in all
 ///   text that `dialects` searches;
-/// - `opening_again`: an opening of the reasoning that the model writes once more inside of it. `marker` (default): it
-///   is left out. `reasoning`: it is text of the reasoning;
-/// - `incomplete_calls`: a call that has no end when the output has ended. `keep` (default): it is a call that is not
-///   complete. `drop`: it is not in the final message, and a diagnostic has its bytes. `content`: what the model wrote is
-///   content of the final message. Deltas have shown it all the same;
-/// - `nearly_json`: arguments that are nearly JSON. `mend` (default): they become the JSON that is meant: control characters
-///   in strings, a last comma, comments, Python's words and quotes. `keep`: as llama.cpp reads them;
-/// - `revealed_tools`: where a deferred tool is shown once it is revealed, if the template knows no such tools. `inline`
-///   (default): where it is revealed. `listed`: behind the other tools, which rewrites the prompt from there on;
+/// - `opening_again`: a second opening marker inside the reasoning. `marker` (default): it is left out. `reasoning`: it
+///   is text of the reasoning;
+/// - `incomplete_calls`: a call that is unfinished when the output ends. `keep` (default): it is a call that is not
+///   complete. `drop`: it is not in the final message, and a diagnostic has its bytes. `content`: its text is content
+///   of the final message. The deltas have shown it in any case;
+/// - `nearly_json`: arguments that are almost JSON. `mend` (default): the library mends control characters in strings,
+///   a last comma, comments, and Python's words and quotes. `keep`: it reads them as llama.cpp does;
+/// - `revealed_tools`: where the prompt shows a deferred tool once it is revealed, if the template does not support
+///   such tools. `inline` (default): where it is revealed. `listed`: after the other tools, which rewrites the prompt
+///   from there on;
 /// - `hosted_tools`: tools that a server must run, such as `web_search`. `refuse` (default): the request fails. `keep`:
 ///   they are left to the host, and the model does not see them.
 ///
-/// A field that is almost the name of another is an error, and so is one that changes what the model sees and is not known.
+/// A misspelled field is an error, and so is an unsupported field that would change what the model sees.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the path of the wrong field, e.g.
 /// `messages[2].tool_calls[0].function.name`; `CHAT_STATUS_TEMPLATE` if the template raises or fails;
@@ -188,11 +192,12 @@ pub unsafe extern "C" fn chat_params_from_template_with(
     })
 }
 
-/// Makes the params of a prompt that the host has rendered itself. What its end leaves open, reasoning or a text that the message
-/// has already, is read from the prompt; nothing is rendered. `request`: a body as for `chat_params_from_template`, of which
-/// the tools and the options are read; `messages` may be empty. The params keep no pointer to the texts.
+/// Makes the params of a prompt that the host has rendered itself. The library reads from the end of the prompt what it
+/// leaves open, such as reasoning or a text to continue; it renders nothing. `request` is a body as for
+/// `chat_params_from_template`; the library reads its tools and options, and `messages` may be empty. The params keep
+/// no pointer to the texts.
 ///
-/// Errors: as `chat_params_from_template`, but those of renders.
+/// Errors: as `chat_params_from_template`, except those of renders.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_params_for_prompt(
     template: Option<&chat_template>,
@@ -364,17 +369,17 @@ pub extern "C" fn chat_params_additional_stop(params: Option<&chat_params>, inde
     view(params.and_then(|params| params.params().additional_stops.get(index)).map(String::as_str))
 }
 
-/// Returns what the template writes to end the assistant's turn, e.g. `<|im_end|>`; empty if nothing does, or if it is unknown.
-/// If it is no token that ends the output for the engine anyway, it is a stop, too. The first call may learn how the template
-/// writes turns. The view is valid as long as the params.
+/// Returns what the template writes to end the assistant's turn, e.g. `<|im_end|>`; empty if it writes nothing, or if
+/// the end is unknown. If the engine does not stop at this token anyway, make it a stop. The first call may have to
+/// learn the format of turns. The view is valid as long as the params.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_end_of_turn(params: Option<&chat_params>) -> chat_str {
     view(answer(|| params.map(|params| params.params().end_of_turn())))
 }
 
-/// Builds what streams otherwise build when an output first needs it, such as what reads calls outside of the format: some
-/// milliseconds. Call it while the model reads the prompt, if no piece of an output may wait for that; afterwards the first stream takes no
-/// longer than others. The streams and parsers of all params that share the format profit. Thread-safe; NULL does nothing.
+/// Builds what a stream otherwise builds when an output first needs it, such as the parser of calls in other formats.
+/// This takes a few milliseconds: call it while the model reads the prompt, so that no piece of the first output waits
+/// for it. It serves the streams and parsers of all params that share the format. Thread-safe; NULL does nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_warm(params: Option<&chat_params>) {
     answer(|| {
@@ -396,7 +401,7 @@ pub extern "C" fn chat_params_thinking_start_tag(params: Option<&chat_params>) -
     view(thinking(params).map(|thinking| thinking.start.as_str()))
 }
 
-/// Returns how many texts close reasoning: each of them does.
+/// Returns how many texts close reasoning; each of them alone does.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_thinking_end_tag_count(params: Option<&chat_params>) -> usize {
     thinking(params).map_or(0, |thinking| thinking.ends.len())
@@ -439,8 +444,8 @@ pub extern "C" fn chat_params_message_delimiter(params: Option<&chat_params>, in
 /// - `grammar_triggers`: objects with `type`, `word` or `pattern`, and `value`;
 /// - `grammar_report`: objects with `schema`, `pointer`, `kind` (`widened`, `narrowed` or `refused`) and `message`;
 /// - `message_delimiters`: objects with `role` and `delimiter`; `end_of_turn`: as the function of that name;
-/// - `notes`: sentences on the request: what was changed of the messages because the template demands it (see `roles`);
-///   and each option that has no effect: its field, a colon, and why.
+/// - `notes`: sentences on the request: which messages were changed because the template demands it (see `roles`); and
+///   each option that has no effect: its field, a colon, and the reason.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_json(
     params: Option<&chat_params>,

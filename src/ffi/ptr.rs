@@ -25,7 +25,7 @@ pub(super) fn out_of_range(index: usize, count: usize, what: &str) -> Error {
 /// What a number stands for that C gave; `what` is its name.
 pub(super) fn numbered<T: Copy>(what: &str, number: u32, numbers: &[(u32, T)]) -> Result<T> {
     let found = numbers.iter().find(|(known, _)| *known == number);
-    found.map(|(_, named)| *named).ok_or_else(|| Error::invalid(format!("{what}: there is none of number {number}")))
+    found.map(|(_, named)| *named).ok_or_else(|| Error::invalid(format!("{what}: {number} is unknown")))
 }
 
 /// Makes `value` an object of the caller's. It comes back as `Option<Box<T>>`.

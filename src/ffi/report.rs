@@ -30,9 +30,9 @@ pub enum chat_diagnostic_kind {
     DuplicateArgument = 7,
     /// The parser used up its budget here: the rest of the output is content.
     Limit = 8,
-    /// The output ends inside of the reasoning.
+    /// The output ends inside the reasoning.
     UnfinishedReasoning = 9,
-    /// Arguments that were nearly JSON. What the call has is the JSON that was meant.
+    /// Arguments that were almost JSON. The call has the mended JSON.
     MendedArguments = 10,
 }
 
@@ -134,9 +134,9 @@ pub extern "C" fn chat_message_diagnostic(
 /// Writes the report as a JSON object. The first call writes the text; later ones return the same.
 ///
 /// - `status`: `complete`, `partial` or `recovered`;
-/// - `left_at`: the position of the first byte that the format does not have, or null if `status` is not `recovered`. A call in
-///   another format or of an unknown tool counts, also if the format goes on behind it; the diagnostic `left_format` begins where
-///   the format was given up for good;
+/// - `left_at`: the offset of the first byte that breaks the format, or null if `status` is not `recovered`. It may be
+///   that of a call in another format, or of an unknown tool, after which the output matches again; the diagnostic
+///   `left_format` begins where the parser gave up the format for the rest of the output;
 /// - `calls`: an object for each call with the booleans `complete`, `known`, `valid`, and `origin`: `format`, `dialect`
 ///   or `bare`;
 /// - `diagnostics`: an object for each with `kind` (the name in lower case, e.g. `left_format`), `call` (a number, or

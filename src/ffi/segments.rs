@@ -158,8 +158,8 @@ pub unsafe extern "C" fn chat_segments_batch(
     })
 }
 
-/// Returns what ran out in search of the origins and turns, as a sentence that is valid for ever; empty if nothing did. If
-/// something did, bytes whose origin could be found are `CHAT_TEXT_ORIGIN_UNKNOWN`, or turns are missing in masks.
+/// Returns which limit the search for origins and turns reached, as a sentence that is valid for ever; empty if it
+/// reached none. If it did, more bytes than necessary are `CHAT_TEXT_ORIGIN_UNKNOWN`, or turns are missing in masks.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_segments_limit(segments: Option<&chat_segments>) -> chat_str {
     view(segments.and_then(|segments| segments.0.limit).map(Limit::words))
@@ -239,18 +239,18 @@ fn mask_parts(parts: u32) -> MaskParts {
 /// What a token of a prompt is.
 #[repr(C)]
 pub struct chat_segment_token {
-    /// Whose text it is. `CHAT_TEXT_ORIGIN_TEMPLATE` is scaffold, all else the body of something. A token with a byte of a value
+    /// The source of its text. `CHAT_TEXT_ORIGIN_TEMPLATE` is scaffold, all else body. A token with a byte of a value
     /// is never the template's.
     pub origin: chat_text_origin,
-    /// Index of the message that it comes from, or in whose turn it is; `SIZE_MAX` for others.
+    /// Index of the message that it comes from, or whose turn it is in; `SIZE_MAX` for others.
     pub message: usize,
     /// Whether a model wrote a byte of it, by the mask.
     pub sampled: bool,
 }
 
-/// Labels the tokens of the prompt, of any tokenizer: `offsets` has the place of each of the `count` tokens, in characters if
-/// `in_chars`, as tokenizers of transformers give them, else in bytes. `parts` is as for `chat_segments_mask`: what counts as
-/// sampled. Fills the `count` places of `out`.
+/// Labels the tokens of the prompt, of any tokenizer: `offsets` has the range of each of the `count` tokens, in
+/// characters if `in_chars` is true, as tokenizers of transformers give them, otherwise in bytes. `parts` is as for
+/// `chat_segments_mask`: what counts as sampled. Fills the `count` places of `out`.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the token's index, for a place that is not in the prompt; then `out` is
 /// unchanged.

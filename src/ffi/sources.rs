@@ -83,9 +83,9 @@ pub extern "C" fn chat_message_part(
     })
 }
 
-/// In place of a field: what no field has of the output. Markers, white space and the other texts with which the format
-/// surrounds its parts, the end of the turn, and, of an output that was cut off, what waited at its end. With the ranges of
-/// all fields this is the whole output, without calls that `incomplete_calls` of the request takes out.
+/// In place of a field: the bytes of the output that became no field. These are markers, white space and other texts
+/// around the parts, the end of the turn, and, of an output that was cut off, what was held back at its end. Together
+/// with the ranges of all fields this is the whole output, without calls that `incomplete_calls` of the request drops.
 pub const CHAT_SPANS_STRUCTURE: u32 = 255;
 
 /// Returns how many ranges of the output a field of the message comes from. `field` is `CHAT_DELTA_KIND_REASONING` or

@@ -132,8 +132,9 @@ const NAMES: &[(chat_delta_kind, &CStr)] = &[
     (chat_delta_kind::ToolEndWithdrawn, c"tool_end_withdrawn"),
 ];
 
-/// Returns the last bytes fed that are in no delta yet, and are not known to be markup either: what a host that stops parsing here still
-/// has to show. They may end inside of a character. Empty for a finished stream. Valid until the stream changes.
+/// Returns the last bytes that were fed, are in no delta yet, and are not known to be markup: a host that stops parsing
+/// here still has to show them. They may end inside a character. Empty for a finished stream. Valid until the stream
+/// changes.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_pending(stream: Option<&chat_stream>) -> chat_str {
     let parse = chat_stream::usable(stream).filter(|parse| parse.ended.is_none());
@@ -275,10 +276,11 @@ pub extern "C" fn chat_stream_chunk_json(
     })
 }
 
-/// Tells in what the output stands now: one JSON object with `part` (`reasoning`, `content`, `markup`, `name` of a call, `key` or `value` among
-/// its arguments), `call`, the number of the call that is open and has a name, or null, `tool`, its name, `pointer`, a JSON pointer
-/// into its arguments, `in_string`, and `left_at`, the byte at which the output has left the format, or null. Costs as much as the arguments of
-/// that call. The text is valid until the next call that changes or asks the stream.
+/// Writes where the output stands now, as one JSON object: `part` (`reasoning`, `content`, `markup`, `name` of a call,
+/// `key` or `value` among its arguments); `call`, the number of the call that is open and has a name, or null; `tool`,
+/// its name; `pointer`, a JSON pointer into its arguments; `in_string`; and `left_at`, the offset of the first byte
+/// that breaks the format, or null. Costs as much as the arguments of that call. The text is valid until the next call
+/// that takes the stream without const.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_state_json(
     stream: Option<&mut chat_stream>,
@@ -288,10 +290,11 @@ pub extern "C" fn chat_stream_state_json(
     said(stream, out, error, |stream| stream.state().to_json())
 }
 
-/// Tells what closes the output now, in the model's own words: one JSON object with `text`, to be appended; `complete`, whether the output
-/// is complete behind it, with the values that it has; `missing`, the values that only the model can choose, each with `tool`, `pointer` and
-/// `begun`; and `reason`, one sentence, if it is not complete. Then `text` leads out of the reasoning, or up to what is missing. Costs as
-/// much as the output; the first call for a parser also makes its grammar. The text is valid as that of `chat_stream_state_json`.
+/// Writes what closes the output now, in the model's own format, as one JSON object: `text`, to be appended;
+/// `complete`, whether the output is complete after it; `missing`, the values that only the model can choose, each with
+/// `tool`, `pointer` and `begun`; and `reason`, one sentence, if it is not complete. In that case `text` closes the
+/// reasoning, or ends before the first missing value. Costs as much as the output; the first call for a parser also
+/// makes its grammar. The text is valid as that of `chat_stream_state_json`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_close_json(
     stream: Option<&mut chat_stream>,
@@ -315,10 +318,11 @@ fn said(
     })
 }
 
-/// Makes the grammar of what may follow what was fed, in a `chat_dialect`, for an engine that begins here: all of the format, also where the
-/// request's grammar is lazy. For the request's own constraint see `chat_matcher_grammar`.
+/// Makes the grammar of what may follow the bytes that were fed, in a `chat_dialect`, for an engine that continues from
+/// here. It covers the whole format, even if the request's grammar is lazy. For the request's own constraint see
+/// `chat_matcher_grammar`.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` if the output is nothing that the grammar allows, or ends inside of a character;
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` if the grammar does not allow the output, or if it ends inside a character;
 /// `CHAT_STATUS_LIMIT`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_grammar(

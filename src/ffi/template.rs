@@ -32,7 +32,7 @@ impl chat_template {
 
 /// Compiles a template. `source` is Jinja, or the text of a `tokenizer_config.json` or `chat_template.json` that holds
 /// a template. `bos` and `eos` are the texts of the model's special tokens, e.g. `<s>` and `</s>`; with length 0, those
-/// of the file count, if it has some.
+/// of the file are used, if it has them.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a JSON object without a template; `CHAT_STATUS_TEMPLATE`, with the line,
 /// for text that does not parse; `CHAT_STATUS_LIMIT` for text that is too long.
@@ -61,15 +61,15 @@ pub unsafe extern "C" fn chat_template_new(
 ///
 /// - `name` (text, default `default`): which of several named templates of a `tokenizer_config.json`;
 /// - `bos`, `eos` (text, default empty): as for `chat_template_new`;
-/// - `ends` (array of strings, default empty): the texts of further tokens that end the model's output, e.g. those of all ids that
-///   `eos_token_id` of a `generation_config.json` lists. Templates do not see them; masks, the next turn and the reading of
-///   outputs do;
-/// - `learn_only` (boolean, default false): use only what the template's text shows, no built-in reader of a template
-///   family;
-/// - `prove` (boolean, default true): if there are several ways to read the format, render test messages at the first
-///   request and take the way that reads them best. False takes the first way;
-/// - `response_template` (object, default null): how the model's output is read, as transformers has it (version 1), in
-///   place of that of a `tokenizer_config.json`. It is the first way; `source` may then be empty;
+/// - `ends` (array of strings, default empty): the texts of further tokens that end the model's output, e.g. those of
+///   all ids that `eos_token_id` of a `generation_config.json` lists. Templates do not see them; masks, the next turn
+///   and the parser do;
+/// - `learn_only` (boolean, default false): use only what the template's text shows, and no built-in rules of a
+///   template family;
+/// - `prove` (boolean, default true): if there are several readers for the format, render test messages at the first
+///   request and take the reader that reads most of them back. False takes the first reader;
+/// - `response_template` (object, default null): a response template as transformers has it (version 1), in place of
+///   that of a `tokenizer_config.json`. It is the first reader; `source` may then be empty;
 /// - `special_tokens` (array of strings, default empty): those of the vocabulary, for `CHAT_REPORT_LINT`, in place of those of a
 ///   `tokenizer_config.json`.
 ///
@@ -95,10 +95,10 @@ pub unsafe extern "C" fn chat_template_with_options(
     })
 }
 
-/// Writes the template with what was learnt of it, for `chat_template_from_bytes` of the same library version, in any process: a
-/// server that starts with many models reads them instead of learning. The first call learns what was not needed yet, in some
-/// hundred renders; later ones return the same. The bytes live as long as the template. Keep the template's source, too: other
-/// versions refuse the bytes.
+/// Writes the template with what was learnt from it, for `chat_template_from_bytes` of the same library version, in any
+/// process. So a server that starts with many models need not learn them again. The first call learns what was not
+/// needed yet, in some hundred renders; later ones return the same. The bytes live as long as the template. Keep the
+/// template's source, too: other versions refuse the bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_to_bytes(
     template: Option<&chat_template>,
@@ -108,11 +108,12 @@ pub extern "C" fn chat_template_to_bytes(
     filled(template, "template", out, error, |all| Ok(view_bytes(all.stored.get_or_init(|| all.template.to_bytes()))))
 }
 
-/// Makes a template from the bytes of `chat_template_to_bytes`. It is compiled when it first renders, and learns nothing but what
-/// requests with variables of their own need. The bytes may come from an untrusted source, as a template's source may.
+/// Makes a template from the bytes of `chat_template_to_bytes`. It is compiled when it first renders, and learns again
+/// only for requests that set template variables. The bytes may come from an untrusted source, as a template's source
+/// may.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for bytes of another library version, for damaged ones, and for others;
-/// `CHAT_STATUS_LIMIT` for too many.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for bytes of another library version, for damaged bytes, and for bytes that
+/// are no template; `CHAT_STATUS_LIMIT` for too many bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_template_from_bytes(
     data: *const c_char,
@@ -129,7 +130,7 @@ pub unsafe extern "C" fn chat_template_from_bytes(
     })
 }
 
-/// Makes one of the library's own templates, by its name, e.g. `chatml`: for a model that has none.
+/// Makes one of the built-in templates, by its name, e.g. `chatml`: for a model that has none.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an unknown name; the message lists the known ones.
 #[unsafe(no_mangle)]
@@ -152,7 +153,7 @@ pub unsafe extern "C" fn chat_template_builtin(
     })
 }
 
-/// Returns how many templates the library has.
+/// Returns how many built-in templates there are.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_builtin_count() -> usize {
     builtin::names().count()
@@ -171,9 +172,9 @@ pub extern "C" fn chat_template_source(template: Option<&chat_template>) -> chat
     view(template.map(|template| template.template.source()))
 }
 
-/// Writes the name of the reader of the model's output: `turn` for a learnt format, `response-template`, or the name of a
-/// template family. If there are several readers to choose from, the first call compares them in some ten renders,
-/// unless `chat_params_from_template` did. The view is valid for ever.
+/// Writes the name of the reader of the model's output: `turn` for a learnt format, `response-template`, or the name of
+/// a template family. If there are several readers to choose from, the first call compares them in about ten renders,
+/// unless `chat_params_from_template` has done so. The view is valid for ever.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_reader(
     template: Option<&chat_template>,
@@ -183,11 +184,11 @@ pub extern "C" fn chat_template_reader(
     filled(template, "template", out, error, |template| Ok(view(Some(template.template.reader()))))
 }
 
-/// Tests how well the library reads what the template writes: renders messages of many kinds as the model would write
-/// them, and parses them. `*cases` is the number of messages, `*read_back` the number that parse to the same message.
-/// Messages that the template refuses, and those whose turn does not begin where the prompt ends, do not count. A host
-/// may refuse a template if the numbers differ or are 0; `CHAT_REPORT_PROOF` has the reasons. The first call
-/// renders and parses some sixty messages; later ones return the same.
+/// Tests how well the library reads what the template writes: it renders messages of many kinds, and parses the
+/// renders. `*cases` is the number of messages, `*read_back` the number that parse to the same message. Messages that
+/// the template refuses, and those whose turn does not begin where the prompt ends, do not count. A host may refuse a
+/// template if the numbers differ or are 0; `CHAT_REPORT_PROOF` has the reasons. The first call renders and parses
+/// about sixty messages; later ones return the same.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_proof(
     template: Option<&chat_template>,
@@ -211,22 +212,22 @@ pub extern "C" fn chat_template_proof(
 pub enum chat_report {
     /// What the template accepts. Costs a few renders.
     Caps = 1,
-    /// What the library learnt of an assistant's turn. Costs some thirty renders, unless a request made them.
+    /// What the library learnt about an assistant's turn. Costs some thirty renders, unless a request made them.
     Turn = 2,
     /// The same under llama.cpp's names. Costs as much.
     Layout = 3,
     /// How well the library reads what the template writes. Costs some sixty renders and parses.
     Proof = 4,
-    /// A check for authors of templates. Costs some hundred renders and parses. Only where the library was built with its part
-    /// `lint` (docs/packaging.md).
+    /// A check for authors of templates. Costs some hundred renders and parses. Only if the library was built with its
+    /// part `lint` (docs/packaging.md).
     Lint = 5,
     /// How outputs are read, as a response template for other programs. Costs as much as the turn.
     ResponseTemplate = 6,
-    /// The same within what vLLM's server in Python takes.
+    /// The same, limited to what vLLM's server in Python supports.
     ResponseTemplateVllm = 7,
-    /// The same within what vLLM's server in Rust takes.
+    /// The same, limited to what vLLM's server in Rust supports.
     ResponseTemplateVllmRust = 8,
-    /// The same within what SGLang takes.
+    /// The same, limited to what SGLang supports.
     ResponseTemplateSglang = 9,
 }
 
@@ -257,23 +258,23 @@ fn kind_of(report: u32) -> Result<ReportKind> {
 ///
 /// `CHAT_REPORT_CAPS` has booleans: `supports_string_content`, `supports_typed_content`, `supports_tools`,
 /// `supports_tool_calls`, `supports_parallel_tool_calls`, `supports_system_role`, `supports_preserve_reasoning`,
-/// `supports_reasoning_effort` and `supports_object_arguments` (arguments must be an object, not JSON text). Beside them is
-/// `reasoning_effort_levels`, a list: those of `minimal`, `low`, `medium`, `high`, `xhigh` and `max` that the template
-/// renders each in its own way.
+/// `supports_reasoning_effort` and `supports_object_arguments` (arguments must be an object, not JSON text). Beside
+/// them is `reasoning_effort_levels`, a list: those of `minimal`, `low`, `medium`, `high`, `xhigh` and `max` for which
+/// the template renders different prompts.
 ///
-/// `CHAT_REPORT_TURN` is for people: a list of texts for each part of the turn, such as `reasoning`, `call` or
-/// `argument: string`, and for what stands between two of them, such as `content → call`; without what the library could
-/// not learn. Outputs are read with it if `chat_template_reader` is `turn`.
+/// `CHAT_REPORT_TURN` is for people. It has a list of texts for each part of the turn, such as `reasoning`, `call` or
+/// `argument: string`, and for what is between two of them, such as `content → call`. Parts that the library could not
+/// learn are missing. The parser uses it if `chat_template_reader` is `turn`.
 ///
-/// `CHAT_REPORT_LAYOUT` has groups of fields: `reasoning`, `content`, `tools`, `function`, `arguments`, `call_id` and more,
-/// those that `chat_expr_calls` takes. It is a view of the turn; outputs are not read with it.
+/// `CHAT_REPORT_LAYOUT` has groups of fields: `reasoning`, `content`, `tools`, `function`, `arguments`, `call_id` and
+/// more, those that `chat_expr_calls` takes. It is another view of the turn; the parser does not use it.
 ///
 /// `CHAT_REPORT_PROOF` has the result of `chat_template_proof` in full:
 ///
 /// - `reader`: as `chat_template_reader`;
 /// - `cases`, `read_back`: as `chat_template_proof`; `with_calls`: the cases with tool calls;
-/// - `recovered`: those read back although they do not match the reader's format, so grammars and streams do not cover
-///   them;
+/// - `recovered`: those that are read back although they break the reader's format; grammars do not cover them, and
+///   streams show them late;
 /// - `alike`: those read back as another message that the template renders to the same text;
 /// - `no_turn`, `omitted`, `refused`: messages that do not count, because the turn does not begin where the prompt
 ///   ends, because the template leaves out a part of them, or because it raises an error; `refusal`: the first of these
@@ -282,21 +283,23 @@ fn kind_of(report: u32) -> Result<ReportKind> {
 ///   is disabled, absent, or present), `turn` (the rendered text), `expected` and `got` (messages as JSON text), and
 ///   `why`.
 ///
-/// `CHAT_REPORT_LINT` has whether the messages that the template renders are read back and rendered again to the same
-/// bytes, and whether prompts only grow as a conversation does. `findings` lists what the template says in one place and not
-/// in another, each with `rule` (its id, see docs/lint.md), `fault` (false for a note), `message`, `subject`, `effect`, `places` (`line`, `column`,
-/// `excerpt`), `shown` (parts of renders: `from`, `text`) and `patch` (a unified diff or null). Each is tried to be mended, which
-/// may take seconds. `faults` counts the `cases` that need a look. Each case has
-/// `probe` (the kind of message), `thinking`, `turn` (the template's text), `outcome` (`survives`, `omitted`, `no_turn`,
-/// `lost`, `alike`, `spaced`, `rewritten` or `refused`) and, for some outcomes, `at` (the first byte that differs), `expected`,
-/// `got`, `part` or `error`. `next` has, for each kind of turn, whether the bytes that were sent are `preserved`;
-/// `untraced` lists texts of a prompt whose origin is unknown, or is null. `response_template` is null, or says how well the template's
-/// own one does: `cases`, `read_back`, `reader_reads_back` (with the reader in use), `why`, and `error` if it cannot be read.
+/// `CHAT_REPORT_LINT` says whether the messages that the template renders are read back and render again to the same
+/// bytes, and whether prompts only grow as a conversation does. `findings` lists the places where the template
+/// contradicts itself, each with `rule` (its id, see docs/lint.md), `fault` (false for a note), `message`, `subject`,
+/// `effect`, `places` (`line`, `column`, `excerpt`), `shown` (parts of renders: `from`, `text`) and `patch` (a unified
+/// diff or null). The library tries to find a patch for each, which may take seconds. `faults` counts the `cases` that
+/// are faults. Each case has `probe` (the kind of message), `thinking`, `turn` (the template's text), `outcome`
+/// (`survives`, `omitted`, `no_turn`, `lost`, `alike`, `spaced`, `rewritten` or `refused`) and, for some outcomes, `at`
+/// (the first byte that differs), `expected`, `got`, `part` or `error`. `next` has, for each kind of turn, whether the
+/// bytes that were sent are `preserved`; `untraced` lists texts of a prompt whose origin is unknown, or is null.
+/// `response_template` is null if the template has none; otherwise it says how well that one reads: `cases`,
+/// `read_back`, `reader_reads_back` (by the reader in use), `why`, and `error` if it is invalid.
 ///
-/// `CHAT_REPORT_RESPONSE_TEMPLATE` has `response_template`: how outputs are read, as transformers takes it (version 1), or
-/// null with an `error` if no response template can say how the calls are written; and `limits`: an array of objects with
-/// `field` (of the message) and `message`, what may be read otherwise by it. `CHAT_REPORT_RESPONSE_TEMPLATE_VLLM` and those behind it
-/// have the same for another engine, whose `limits` name what is lost thereby as well.
+/// `CHAT_REPORT_RESPONSE_TEMPLATE` has `response_template`: how outputs are read, in the form of transformers (version
+/// 1), or null with an `error` if no response template can express the calls; and `limits`: an array of objects with
+/// `field` (of the message) and `message`, which says what may be read differently.
+/// `CHAT_REPORT_RESPONSE_TEMPLATE_VLLM` and the reports after it have the same for other engines; their `limits` also
+/// list what is lost in that engine.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_report(
     template: Option<&chat_template>,

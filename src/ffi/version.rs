@@ -29,10 +29,11 @@ pub extern "C" fn chat_version_number() -> u32 {
     CHAT_VERSION_NUMBER
 }
 
-/// Checks that the library that was found at run time serves programs that were compiled with the header `header`: pass
-/// `CHAT_VERSION_NUMBER`. A library serves its own version and older ones, as far back as the ABI is the same.
+/// Checks that a program compiled with the header version `header` can use the library that was loaded: pass
+/// `CHAT_VERSION_NUMBER`. A library can be used by programs for its own version, and for older versions with the same
+/// ABI.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for another library, with both versions.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with both versions, if it cannot.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_version_check(header: u32, error: Option<&mut MaybeUninit<*mut chat_error>>) -> chat_status {
     guard(error, || match serves(CHAT_VERSION_NUMBER, header) {

@@ -73,40 +73,40 @@ impl Rule {
     pub fn effect(self) -> &'static str {
         match self {
             Rule::UnclosedMarker | Rule::UnopenedMarker => {
-                "A model that was trained with the pair writes it whole, and is read as if it had left its format; one that \
-                 follows the history never closes it."
+                "A model that was trained with the pair writes both markers, which breaks the learnt format; a model that follows \
+                 the history never closes the marker."
             }
             Rule::UnbalancedBracket => {
-                "The model sees calls that are no valid text of their notation, and learns from them to write such."
+                "The model sees calls that are not valid in their notation, and learns to write such calls."
             }
             Rule::MissingEnd => {
-                "The model sees turns that do not end, so it may go on where it should stop, and write the next message itself."
+                "The model sees turns that do not end, so it may not stop, and may write the next message itself."
             }
             Rule::OtherInstruction => {
-                "The model is told one format and shown another: it writes either, and one of them is not read as a call."
+                "The model is told one format and shown another: it may write either, and only one is read as a call."
             }
             Rule::UnseenThought => {
-                "The model thinks in each turn, and sees turns without thoughts: prompts are rewritten from turn to turn, and \
-                 what it should write cannot be learnt from the history."
+                "The model thinks in each turn, but sees turns without thoughts: each next prompt rewrites earlier text, and \
+                 the history does not show the format of thoughts."
             }
             Rule::OtherOpening => {
-                "The model begins its turn behind a text that no turn of the history begins with, so it answers worse, and \
-                 each next prompt is processed anew."
+                "The prompt opens a turn as no turn of the history is opened, so the model answers worse, and each next prompt \
+                 must be processed again."
             }
             Rule::HiddenCalls => {
-                "The model sees results of calls that it never made, and calls again, or answers without them."
+                "The model sees results of calls that it never made: it calls again, or ignores the results."
             }
             Rule::ChangedName => {
-                "The model sees calls of tools that no one offers, and calls them: each such call is refused."
+                "The model sees calls of tools that the request does not offer, and calls them: the host refuses each such call."
             }
-            Rule::UnreadCalls => "Each call of the model is shown to users as text, and no tool runs.",
+            Rule::UnreadCalls => "Users see each call of the model as text, and no tool runs.",
             Rule::UnknownToken => {
-                "The tokenizer splits it into letters: the model sees a text that it was not trained with, and an end that \
-                 is spelt so stops nobody."
+                "The tokenizer splits it into several tokens: the model sees a text that it was not trained with, and an end \
+                 marker that is split does not stop the engine."
             }
             Rule::PrintedParts => {
-                "The model sees a list of objects in place of what was said, with each client that sends parts through a host \
-                 that does not join them."
+                "If a client sends parts, and the host does not join them, the model sees a list of objects instead of the \
+                 text."
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Faithful grammars of JSON schemas: what they allow and refuse, and what the report says of the rest.
 
-use chatparse::grammar::{FidelityKind, Grammar, Recogniser, from_json_schema, valid};
+use chatparse::grammar::{Dialect, FidelityKind, Grammar, Recogniser, from_json_schema, valid};
 use chatparse::internals::grammar::Walk;
 use chatparse::internals::grammar::{Builder, Rule, Undeclared};
 use chatparse::{ChatTemplate, ErrorKind, Request};
@@ -507,4 +507,58 @@ fn numbers_of_any_length_are_exact() {
         chatparse::message::number::read(r#"{"enum": [12345678901234567890123, 1e400, {"a": -1e-400}]}"#).unwrap();
     let yes = ["12345678901234567890123", "1e400", r#"{"a": -1e-400}"#];
     judges(long, &yes, &["12345678901234567890124", "1e401", "1.2345678901234568e+22", "{}"]);
+}
+
+/// The schemas of README's table, in words of our own. Each makes llama-server refuse a whole request.
+#[test]
+fn tools_that_stop_llama_server_are_constrained() {
+    let tool = |name: &str, key: &str, schema: Value| {
+        let parameters = json!({"type": "object", "properties": {key: schema}, "required": [key]});
+        json!({"type": "function", "function": {"name": name, "parameters": parameters}})
+    };
+    let mail = r"^(?!-)(?!.*--)[a-z0-9-]+@([a-z0-9]+\.)+[a-z]{2,}$";
+    let hints = json!({"type": "object", "properties": {"hint": {"type": "string", "maxLength": 10_000}}});
+    let tools = json!([
+        tool("invite", "address", json!({"type": "string", "pattern": mail})),
+        tool("crawl", "pages", json!({"type": "array", "maxItems": 100, "items": hints})),
+        tool("purge", "ids", json!({"type": "array", "items": {"type": "string", "pattern": r"^(\d+|box:[\w-]+)$"}})),
+        tool("find", "label", json!({"type": "string", "pattern": r"\S"})),
+    ]);
+    let cases = [
+        ("invite", "address", json!("ann-lee@example.org"), true),
+        ("invite", "address", json!("ann--lee@example.org"), false),
+        ("invite", "address", json!("-ann@example.org"), false),
+        ("crawl", "pages", json!([{"hint": "x".repeat(9_000)}, {"hint": "y"}]), true),
+        ("crawl", "pages", json!([{"hint": 1}]), false),
+        ("purge", "ids", json!(["12", "box:a-1"]), true),
+        ("purge", "ids", json!(["12", "tin:a-1"]), false),
+        ("find", "label", json!(" a "), true),
+        ("find", "label", json!("  "), false),
+    ];
+    for name in ["json-call", "qwen3-coder"] {
+        let template = ChatTemplate::builtin(name).unwrap();
+        let messages = json!([{"role": "user", "content": "Hi"}]);
+        let choice = json!({"tool_choice": "required", "enable_thinking": false, "json_spacing": "free"});
+        let mut body = json!({"messages": messages, "tools": tools});
+        body.as_object_mut().unwrap().extend(choice.as_object().unwrap().clone());
+        let params = template.params(&Request::from_json(&body).unwrap()).unwrap();
+        for dialect in [Dialect::PortableGbnf, Dialect::Lark, Dialect::StructuralTag] {
+            params.grammar_as(dialect).unwrap_or_else(|error| panic!("{name}, {}: {error}", dialect.name()));
+        }
+        let grammar = params.grammar();
+        let start = params.matcher().unwrap();
+        for (tool, key, value, fits) in &cases {
+            let raw = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let call = match name {
+                "json-call" => format!("{{\"name\": \"{tool}\", \"arguments\": {{\"{key}\": {value}}}}}"),
+                _ => format!("<function={tool}>\n<parameter={key}>\n{raw}\n</parameter>\n</function>"),
+            };
+            let output = format!("<tool_call>\n{call}\n</tool_call>");
+            let mut matcher = start.clone();
+            let allowed = matcher.feed(output.as_bytes()).unwrap() == output.len() && matcher.may_end();
+            assert_eq!(allowed, *fits, "{name}: {output:.200}\n{}", grammar.text);
+        }
+        let told = |pointer: &str| grammar.report.iter().any(|entry| entry.pointer.ends_with(pointer));
+        assert!(told("/hint/maxLength"), "{:?}", grammar.report);
+    }
 }

@@ -55,8 +55,8 @@ fn refused(text: &str, kind: ErrorKind, why: &str) {
 #[test]
 fn what_no_library_wrote_is_refused() {
     use ErrorKind::{InvalidArgument, Limit};
-    refused("", InvalidArgument, "not one");
-    refused("[]", InvalidArgument, "not one");
+    refused("", InvalidArgument, "not a parser");
+    refused("[]", InvalidArgument, "not a parser");
     refused(r#"{"chatparse_parser": 2, "prefill": "", "format": null}"#, InvalidArgument, "version 2");
     refused(&stored(json!([{"unheard_of": 1}]), 0), InvalidArgument, "unheard_of");
     refused(&stored(json!([]), 0), InvalidArgument, "the root");

@@ -98,7 +98,7 @@ fn a_text_says_what_its_json_says() {
     // A body as a value has each name once.
     for twice in [r#"{"messages": [1], "messages": []}"#, r#"{"messages": [], "messages": null}"#] {
         let error = Request::from_text(twice).unwrap_err();
-        assert_eq!(error.message(), "messages: stands in the request more than once");
+        assert_eq!(error.message(), "messages: occurs in the request more than once");
     }
 }
 
@@ -845,7 +845,7 @@ fn a_field_stands_once() {
         (r#"{"tools": [], "messages": [], "tools": []}"#, "tools"),
     ] {
         let error = Request::from_text(body).unwrap_err();
-        assert_eq!(error.message(), format!("{name}: stands in the request more than once"));
+        assert_eq!(error.message(), format!("{name}: occurs in the request more than once"));
     }
     assert!(Request::from_text(r#"{"messages": [{"role": "user", "content": "a"}], "tools": []}"#).is_ok());
 }

@@ -468,7 +468,7 @@ fn groups_and_sorts_know_attributes() {
 fn errors_show_their_place() {
     let error = failure("a\n{% if true %}{{ 1 + none }}{% endif %}\nb");
     let expected =
-        "template line 2, column 14: invalid operation: number + none is not possible in `{{ 1 + none }}{% endif %}`";
+        "template line 2, column 14: invalid operation: number + none is not possible (at `{{ 1 + none }}{% endif %}`)";
     assert_eq!(error.message(), expected);
     for (source, place) in [
         ("\n{{ 1|nothing }}", "line 2, column 1: "),

@@ -33,8 +33,8 @@ export const DELTA_KINDS = {
 };
 
 /**
- * How an output related to the template's format. `partial`: it was cut off, is still coming, or ended inside of the reasoning.
- * `recovered`: it left the format; the message holds all of it, and its report says where.
+ * How an output related to the template's format. `partial`: it was cut off, is still coming, or stopped inside the reasoning.
+ * `recovered`: it broke the format; the message holds all of it, and its report says where.
  * @typedef {"complete" | "partial" | "recovered" | "unknown"} Status
  */
 

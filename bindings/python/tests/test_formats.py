@@ -1,5 +1,6 @@
 """Formats of one's own, and trees."""
 
+import asyncio
 import json
 import re
 from pathlib import Path
@@ -31,7 +32,17 @@ def test_a_format_parses_streams_and_constrains():
 
 def test_the_examples_of_the_readme(capsys, template):
     readme = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
-    answer, own = re.findall(r"```python\n(.+?)```", readme, re.DOTALL)[1:3]
+    awaited, answer, own = re.findall(r"```python\n(.+?)```", readme, re.DOTALL)[1:4]
+
+    class Engine:
+        async def generate(self, prompt):
+            for piece in PIECES:
+                yield piece
+
+    names = {}
+    exec(awaited, names)
+    message = asyncio.run(names["show"](Engine(), template.params(REQUEST)))
+    assert message.tool_calls and message.reasoning in capsys.readouterr().out
     sent = []
     body = {"max_tokens": 9, "messages": REQUEST["messages"], "tools": [{"name": "weather", "input_schema": {}}]}
     exec(answer, {"template": template, "body": body, "pieces": PIECES, "send": sent.append})

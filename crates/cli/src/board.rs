@@ -14,18 +14,18 @@ use chatparse::next::{Kind as TurnKind, Preserved};
 use chatparse::{ChatTemplate, Request};
 use serde_json::json;
 
+use crate::causes::causes;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Reading, TemplateWord};
 use crate::linted::{Linted, faulty};
 use crate::screen::Screen;
 use crate::text::{escaped, tamed};
 
-/// Print a page with what is known of each of many templates
+/// Print a page about many templates
 ///
-/// Prints one HTML page, which works from a file and loads nothing: for each template how its output is read and written, how many of
-/// the messages that it renders are read back, whether the next turn appends or rewrites, whether the origin of each byte is known,
-/// what starts the grammar of its calls, how exactly a response template can say the same, and what lint finds. The rows can be
-/// sorted and searched. Of a directory, all files that end in .jinja count.
+/// Prints one HTML page, which loads nothing. For each template it shows the reader, the format, how many messages are read back, whether
+/// the next turn appends or rewrites, whether the origin of each byte is known, where the grammar of calls begins, how exact a response
+/// template is, and what lint finds. The rows can be sorted and searched. In a directory, all files that end in .jinja are templates.
 #[derive(clap::Args)]
 #[command(after_help = "Exit status: 0 success, 1 a directory cannot be read, 2 wrong usage
 
@@ -36,7 +36,7 @@ pub struct Board {
     /// A template, or a directory of templates
     #[arg(value_name = "TEMPLATE", required = true, value_parser = TemplateWord, hide_possible_values = true)]
     templates: Vec<OsString>,
-    /// A table in Markdown instead
+    /// Print a table in Markdown instead
     #[arg(long)]
     markdown: bool,
     #[command(flatten)]
@@ -61,8 +61,9 @@ const PAGE: &str = include_str!("board.html");
 /// One template.
 struct Row {
     name: String,
-    /// How the parts of a turn are written.
-    written: Vec<(&'static str, String)>,
+    /// How the parts of a turn are written, and what `lint` found, as lines.
+    written: String,
+    found: String,
     /// Of the other columns; the only one of a template that cannot be read.
     cells: Vec<Cell>,
 }
@@ -142,13 +143,21 @@ fn row(word: &OsStr, reading: &Reading) -> Outcome<Row> {
         Ok(template) => template,
         Err(error) => {
             let message = format!("cannot be read: {}", error.reason());
-            return Ok(Row { name, written: Vec::new(), cells: vec![Cell::bad(message, 0)] });
+            return Ok(Row { name, written: String::new(), found: String::new(), cells: vec![Cell::bad(message, 0)] });
         }
     };
     let linted = Linted { name: name.clone(), found: Ok(lint::lint(&template)), edits: Vec::new() };
-    let turn = template.turn(true);
-    let cells = linted.found.as_ref().map_or_else(|_| Vec::new(), |report| cells(&template, report, linted.fault()));
-    Ok(Row { name, written: turn.written(), cells })
+    let turn = template.turn(true).written();
+    let written = turn.iter().map(|(part, text)| format!("{part:10} {}\n", escaped(text))).collect();
+    let report = linted.found.as_ref().ok();
+    let cells = report.map_or_else(Vec::new, |report| cells(&template, report, linted.fault()));
+    let lost = report.iter().flat_map(|report| {
+        let faults = causes(report).into_iter().filter(|cause| cause.is_fault);
+        faults.map(|cause| format!("{}: {} ({})\n", cause.name, cause.meaning, cause.messages(report)))
+    });
+    let found = report.iter().flat_map(|report| faulty(report));
+    let found = found.map(|found| format!("{}: {} {}\n", found.rule.id(), found.message, found.rule.effect()));
+    Ok(Row { name, written, found: found.chain(lost).collect(), cells })
 }
 
 fn cells(template: &ChatTemplate, report: &Report, fault: Option<String>) -> Vec<Cell> {
@@ -238,18 +247,11 @@ fn page(rows: &[Row]) -> String {
         let _ = write!(heads, "<th{class} aria-sort=\"none\"><button type=\"button\">{name}</button></th>");
     }
     for row in rows {
-        let parts = row.written.iter().map(|(part, text)| format!("{part:10} {}\n", escaped(text)));
-        let parts: String = parts.collect();
-        let name = html(&row.name);
-        let first = match parts.is_empty() {
-            true => name.clone(),
-            false => format!("<details><summary>{name}</summary><pre>{}</pre></details>", html(&parts)),
-        };
-        let _ = write!(body, "<tr><th scope=\"row\">{first}</th>");
+        let _ = write!(body, "<tr><th scope=\"row\">{}</th>", opened(&row.name, &row.written));
         let span = if row.cells.len() == 1 { format!(" colspan=\"{}\"", COLUMNS.len() - 1) } else { String::new() };
-        for cell in &row.cells {
-            let Cell { text, rank, class } = cell;
-            let _ = write!(body, "<td class=\"{class}\" data-rank=\"{rank}\"{span}>{}</td>", html(text));
+        for (column, Cell { text, rank, class }) in row.cells.iter().enumerate() {
+            let shown = opened(text, if column == COLUMNS.len() - 2 { &row.found } else { "" });
+            let _ = write!(body, "<td class=\"{class}\" data-rank=\"{rank}\"{span}>{shown}</td>");
         }
         body.push_str("</tr>\n");
     }
@@ -257,6 +259,14 @@ fn page(rows: &[Row]) -> String {
     let count = format!("{} templates, {whole} without a finding", rows.len());
     // The rows last: they may hold a name of these.
     PAGE.replace("{{count}}", &count).replace("{{heads}}", &heads).replace("{{rows}}", &body)
+}
+
+/// A text that opens to more of it, if there is more.
+fn opened(text: &str, more: &str) -> String {
+    match (html(text), more) {
+        (text, "") => text,
+        (text, more) => format!("<details><summary>{text}</summary><pre>{}</pre></details>", html(more)),
+    }
 }
 
 fn html(text: &str) -> String {

@@ -43,7 +43,7 @@ pub fn run(screen: &mut Screen) -> Outcome {
     let request = Request::from_text(REQUEST).map_err(broken)?;
     let params = template.params(&request).map_err(broken)?;
 
-    title("1. A chat template, as models come with; this is where it writes calls", screen)?;
+    title("1. A chat template, as models ship with; this part writes calls", screen)?;
     let calls = TEMPLATE.lines().skip_while(|line| !line.contains("for call")).take_while(|line| *line != "<|end|>");
     for line in calls {
         quoted(line, screen)?;
@@ -52,10 +52,10 @@ pub fn run(screen: &mut Screen) -> Outcome {
     title("2. What chatparse learns from what the template renders", screen)?;
     learnt(&template, screen)?;
     writeln!(screen)?;
-    title("3. With that it reads what the model writes, piece by piece", screen)?;
+    title("3. With that it parses what the model writes, piece by piece", screen)?;
     reading(&params, OUTPUT, screen)?;
     writeln!(screen)?;
-    title("4. Here the model calls in another way, and is cut off: nothing is lost", screen)?;
+    title("4. Here the model uses another format, and is cut off: nothing is lost", screen)?;
     reading(&params, SLIP, screen)?;
     writeln!(screen)?;
     title("5. The grammar for the sampler, so that the model cannot slip", screen)?;

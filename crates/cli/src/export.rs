@@ -11,23 +11,23 @@ use crate::text::tamed;
 
 const ENGINES: [Engine; 4] = Engine::ALL;
 
-/// Print how a template's model writes, as a response template
+/// Print a response template, made from a chat template
 ///
-/// Prints how the output of a template's model is read, as a response template (version 1): the JSON that transformers finds under
-/// response_template in a tokenizer_config.json. What it cannot say is listed on standard error, by the field of the message.
+/// Prints what was learnt from the chat template as a response template (version 1): the JSON that transformers looks for under
+/// response_template in a tokenizer_config.json. Standard error lists what it cannot express, by the field of the message.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Exit status: 0 success, 1 the template cannot be used, or no response template can say how its calls are written; 2 wrong usage
+Exit status: 0 success, 1 the template cannot be used, or no response template can express its calls; 2 wrong usage
 
 Examples:
   chatparse export --response-template json-call > response_template.json")]
 pub struct Export {
     #[command(flatten)]
     template: Template,
-    /// A response template; the only format so far
+    /// Print a response template; the only format so far
     #[arg(long, required = true)]
     response_template: bool,
-    /// The program that is to read it
+    /// The program that will read it
     #[arg(long = "for", value_name = "PROGRAM", default_value = "transformers", value_parser = ENGINES.map(Engine::name))]
     engine: String,
     #[command(flatten)]

@@ -15,15 +15,15 @@ use crate::text::tamed;
 
 /// Print the grammar of a JSON schema, or check a grammar
 ///
-/// Prints the grammar of a JSON schema: GBNF, or another dialect. Departures of the grammar from the schema are listed on standard
-/// error, each with a JSON pointer.
+/// Prints the grammar of a JSON schema, as GBNF or in another dialect. Standard error lists where the grammar differs from the schema,
+/// each place with a JSON pointer.
 ///
-/// With --check it reads a GBNF grammar like llama.cpp, and reports errors; and whether the grammar allows the whole text of the file
-/// TEXT.
+/// With --check it reads a GBNF grammar as llama.cpp does, and reports errors. With TEXT it also says whether the grammar allows the whole
+/// text.
 #[derive(clap::Args)]
 #[command(
     override_usage = "chatparse grammar [--dialect NAME] [--llama] [SCHEMA]\n       chatparse grammar --check GRAMMAR [TEXT]",
-    after_help = "Exit status: 0 success, 1 failure, or a grammar or a text that is not as it should be, 2 wrong usage
+    after_help = "Exit status: 0 success, 1 failure, or a wrong grammar, or a text that it does not allow, 2 wrong usage
 
 Examples:
   chatparse grammar schema.json > schema.gbnf
@@ -44,7 +44,7 @@ pub struct Grammar {
     /// Also portable-gbnf (for XGrammar), lark (llguidance, XGrammar, vLLM) and structural-tag (XGrammar)
     #[arg(long, value_name = "NAME", value_parser = dialects(), default_value = "gbnf")]
     dialect: Dialect,
-    /// The rules that llama.cpp makes of the schema, to the letter
+    /// Print exactly the rules that llama.cpp makes of the schema
     #[arg(long)]
     llama: bool,
 }

@@ -31,7 +31,7 @@ pub struct Tokens {
     /// The token that ends a turn, e.g. '</s>'
     #[arg(long, value_name = "TEXT")]
     pub eos: Option<String>,
-    /// Which of several templates in a tokenizer_config.json; default: default
+    /// Which template, if a tokenizer_config.json has several; default: default
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 }
@@ -39,7 +39,7 @@ pub struct Tokens {
 // For commands that read output.
 #[derive(clap::Args)]
 pub struct Reading {
-    /// Learn from the template only: use no knowledge of families of templates
+    /// Learn from the template only, without the built-in rules for families
     #[arg(long)]
     pub learn_only: bool,
     #[command(flatten)]
@@ -48,7 +48,7 @@ pub struct Reading {
 
 #[derive(clap::Args)]
 pub struct Described {
-    /// A response template (JSON) that says how the output is read; used unless another reader reads back more of what the template
+    /// A response template (JSON) by which the output is read, unless another reader reads back more of what the template
     /// renders
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     response_template: Option<OsString>,

@@ -13,14 +13,15 @@ use crate::proof;
 use crate::screen::{Paint, Screen};
 use crate::text::{escaped, folded, is_empty, shown};
 
-/// Show what was learnt of a template, and from what
+/// Show what is learnt from a template, and from which renders
 ///
-/// Prints who reads the output of a template's model, how many of the messages that the template renders are read back, how each part
-/// of a turn is written, and what the template accepts. In a line about a part, what differs from turn to turn stands between ‹ and ›,
-/// what comes any number of times in ( )*, and … is a further call; line breaks are printed as \n. With --evidence also each piece of
-/// text that was learnt, by llama.cpp's names too, and two renders that show it: both have the text `before` and `after`; only the
-/// first has the text at `-`, only the second the text at `+`. Results that are not used, because another reader is better, are marked
-/// as such.
+/// Prints which reader parses the output, how many of the messages that the template renders are read back, the format of each part of
+/// a turn, and what the template accepts. In the line of a part, ‹ and › enclose what differs from turn to turn, ( )* encloses what
+/// may repeat, … stands for another call, and line breaks are printed as \n.
+///
+/// With --evidence it also prints each text that was learnt, with llama.cpp's names, and two renders that show it. Both renders have the
+/// texts `before` and `after`; only the first has the text at `-`, and only the second the text at `+`. Results that are not used,
+/// because another reader is better, are marked.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Exit status: 0 success, 1 the template cannot be used: it does not compile, refuses all messages, or renders none; 2 wrong usage
@@ -35,7 +36,7 @@ pub struct Inspect {
     /// Also print each text that was learnt, and the renders that show it
     #[arg(long)]
     evidence: bool,
-    /// The same as one JSON object: caps, reader, tried, proof, layout, turn and evidence
+    /// Print the same as one JSON object: caps, reader, tried, proof, layout, turn and evidence
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -15,44 +15,44 @@ use crate::sarif;
 use crate::screen::{Paint, Screen};
 use crate::text::{escaped, folded, tamed, wrapped};
 
-/// Check that what templates write is read back
+/// Check templates: are their messages read back, do they contradict themselves
 ///
-/// Renders messages of many kinds as the model would write them, parses them, and
-/// renders what was parsed again: with thinking (off), with thinking on but
-/// without reasoning (silent), and with reasoning (on). Messages that fail in the
-/// same way are listed together, with the first of them in full.
+/// Renders messages of many kinds, parses the renders, and renders the parsed
+/// messages again: with thinking off (off), with thinking on but no reasoning
+/// (silent), and with reasoning (on). Messages that fail in the same way are
+/// listed together, with the first of them in full.
 ///
 ///   lost        another message comes back: a fault
 ///   rewritten   the message comes back, but renders to other bytes: a fault
 ///   refused     the template raises an error: a fault
 ///   no turn     the message does not begin where the prompt ends: a fault if
-///               that is the case with all thinking
-///   spaced      it comes back with white space around a text, which renders to
-///               other bytes; without it, to the same: a note
-///   alike       another message comes back, and the template writes both alike:
-///               a note
+///               it does so with thinking off, silent and on
+///   spaced      the message comes back with additional white space around a
+///               text, and renders to other bytes because of it: a note
+///   alike       another message comes back, and the template renders both to
+///               the same text: a note
 ///   omitted     the template leaves out a part of the message: a note
 ///
 /// Places are bytes of the rendered conversation, counted from its start.
 ///
-/// Then what the template says in one place and not in another, each a fault or a
-/// note with the id of its rule, the renders that show it, what it does to users,
-/// and the edit that mends it where one was found: with it, the finding is gone
-/// and no fewer messages are read back. --fix writes the edits of faults to the
-/// file. docs/lint.md lists the rules.
+/// Next come the places where the template contradicts itself. Each is a fault or
+/// a note, with the id of its rule, the renders that show it, the effect on users,
+/// and an edit that mends it, if one was found: with the edit, the finding is
+/// gone, and no fewer messages are read back. --fix applies the edits of faults.
+/// docs/lint.md lists the rules.
 ///
-/// Then, for a step of a tool loop and for the user's next message, without
-/// reasoning in the conversation (off) and with it (on): whether each prompt
-/// begins with all that was sent before, so that a server that keeps the state of
-/// its model need not process it again. The answer is appends, or rewrites with
-/// the place and the reason. Last, whether the origin of every byte of a prompt
-/// is known, so that no text of a user becomes a special token (see chatparse
-/// render --segments). Both are notes, not faults.
+/// Next: does each prompt begin with everything that was sent before? If so, a
+/// server can reuse the KV cache. This is checked after tool results (tool step)
+/// and after the user's next message (user turn), without reasoning in the
+/// conversation (off) and with it (on). The answer is appends, or rewrites with
+/// the place and the reason. Last: is the origin of every byte of a prompt known,
+/// so that no text of a user becomes a special token (see chatparse render
+/// --segments)? Both are notes, not faults.
 ///
-/// If the file has a response template as well: how many messages that reads
-/// back, beside the reader in use. Fewer are a fault.
+/// If the file also has a response template, lint counts how many messages it
+/// reads back. Fewer than by the reader in use is a fault.
 ///
-/// Each template gets a verdict, passed or failed.
+/// Each template gets a verdict: passed or failed.
 #[derive(clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -69,13 +69,13 @@ pub struct Lint {
     /// A template, as a file or by the name of a built-in one
     #[arg(value_name = "TEMPLATE", required = true, value_parser = TemplateWord, hide_possible_values = true)]
     templates: Vec<OsString>,
-    /// The report on each template as one JSON object, with every turn; one object after the other
+    /// Print one JSON object for each template, with every turn
     #[arg(long, conflicts_with = "sarif")]
     json: bool,
-    /// Write the edits that mend findings to the file, and print them; a Jinja file only, neither standard input nor JSON
+    /// Apply the edits that mend faults to the file, and print them; for Jinja files only
     #[arg(long)]
     fix: bool,
-    /// What was found in SARIF 2.1.0, for code hosts and editors
+    /// Print the findings as SARIF 2.1.0, for code hosts and editors
     #[arg(long)]
     sarif: bool,
     #[command(flatten)]

@@ -37,20 +37,20 @@ use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::{Failure, Outcome};
 use screen::Screen;
 
-/// Learns how a language model writes from its chat template, renders prompts with it, and reads what the model writes.
+/// Learns a model's output format from its chat template, renders prompts, and parses what the model writes.
 ///
-/// Without a command it shows all of this once on an example.
+/// Without a command it shows all of this on an example.
 ///
 /// TEMPLATE is a Jinja file, a tokenizer_config.json or chat_template.json with a template in it, or the name of a built-in
 /// template. REQUEST is the JSON body of a chat-completions request. `-` stands for standard input.
 ///
-/// Lines are as wide as the terminal, or as wide as COLUMNS. There are no colours where NO_COLOR is set and not empty, or TERM
+/// Lines are wrapped at the width of the terminal, or at COLUMNS. There are no colours if NO_COLOR is set and not empty, or if TERM
 /// is dumb, unless --color is given.
 #[derive(Parser)]
 #[command(
     name = "chatparse",
     version,
-    after_help = "Exit status: 0 success, 1 failure, 2 wrong usage, 3 an output that --fail-on names
+    after_help = "Exit status: 0 success, 1 failure, 2 wrong usage, 3 --fail-on rejects the output
 
 Examples:
   chatparse
@@ -59,7 +59,7 @@ Examples:
   chatparse help parse"
 )]
 struct Program {
-    /// Colours: auto has them on a terminal
+    /// When to use colours; auto: on a terminal
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: ColorChoice,
     #[command(subcommand)]

@@ -15,7 +15,7 @@ use crate::input::{self, Described, Reading, Template};
 use crate::live::Live;
 use crate::screen::{Paint, Screen};
 
-/// Read a model's output as a message, while it comes
+/// Parse a model's output, while it comes
 ///
 /// Parses the output of a model for this request and prints reasoning, content
 /// and tool calls as they arrive. Reasoning is separated from content unless the
@@ -23,16 +23,16 @@ use crate::screen::{Paint, Screen};
 ///
 /// At the end it prints the status:
 ///
-///   complete    all of the output matches the template's format
-///   partial     the output was cut off, or ends where the format does not
-///   recovered   a part of the output does not match: it was read as content,
-///               and as calls in known formats
+///   complete    the whole output matches the template's format
+///   partial     the output was cut off, or stops before the format ends
+///   recovered   the output breaks the format; from there on it is content, and
+///               calls in other known formats
 ///
 /// and diagnostics, with the bytes of the output that they concern.
 #[derive(clap::Args)]
 #[command(
     verbatim_doc_comment,
-    after_help = "Exit status: 0 success, 1 failure, 2 wrong usage, 3 the result is one that --fail-on names
+    after_help = "Exit status: 0 success, 1 failure, 2 wrong usage, 3 --fail-on rejects the output
 
 Examples:
   chatparse parse json-call request.json output.txt
@@ -49,22 +49,22 @@ pub struct Parse {
     /// A file with the output
     #[arg(value_hint = ValueHint::FilePath, default_value = "-")]
     output: OsString,
-    /// Print the message as OpenAI JSON, and its status, when all is read
+    /// Print the message as OpenAI JSON, and its status, at the end
     #[arg(long, conflicts_with = "events")]
     json: bool,
     /// Print a JSON line for each piece: its kind (reasoning, content, tool_name, tool_id, tool_arguments, tool_end), the number of
     /// its call, its text and its span in the output in bytes; at the end the status
     #[arg(long)]
     events: bool,
-    /// The output was cut off, it did not end by itself
+    /// The output was cut off: the model did not end it
     #[arg(long)]
     partial: bool,
-    /// Exit with 3 where the result is one of these, with commas between them: the status, or a call that is not complete, of no
-    /// offered tool, or has arguments that its schema does not allow
+    /// Exit with 3 if the status is in this list (separated by commas); calls: if a call is not complete, calls no offered tool, or
+    /// has arguments that the schema does not allow
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Results)]
     fail_on: Vec<String>,
-    /// Fail if the output does not match the template's format, or ends before it does (unless --partial), and print no status;
-    /// otherwise the rest is content
+    /// Fail if the output breaks the template's format, or stops before the format ends (unless --partial is given), and print no
+    /// status. Otherwise the rest of such an output is content
     #[arg(long)]
     strict: bool,
     #[command(flatten)]

@@ -13,7 +13,7 @@ use crate::screen::{Paint, Screen};
 
 /// Print the prompt of a request
 ///
-/// Prints the prompt for the request: its exact bytes, and nothing else.
+/// Prints the exact bytes of the prompt, and nothing else.
 #[derive(clap::Args)]
 #[command(after_help = "Exit status: 0 success, 1 failure, 2 wrong usage
 
@@ -34,7 +34,7 @@ pub struct Render {
     /// Print the origin of each part of the prompt: in colours on a terminal, otherwise as one JSON object per line
     #[arg(long)]
     segments: bool,
-    /// Print what each tool of the request takes of the prompt: bytes, the share in per cent, and its name
+    /// Print how much of the prompt each tool takes: bytes, per cent, and the name of the tool
     #[arg(long)]
     tools: bool,
     /// Print all parameters of the request as JSON: the prompt, the generation prompt, triggers, stops, preserved tokens

@@ -13,8 +13,8 @@ use crate::text::wrapped;
 
 /// List the built-in templates
 ///
-/// Lists the built-in templates with a word about each; with a name, prints that template's Jinja text. Each shows one way to
-/// write reasoning and tool calls.
+/// Lists the built-in templates with a short description of each. With a name, prints the Jinja text of that template. Each template
+/// shows one format of reasoning and tool calls.
 #[derive(clap::Args)]
 #[command(after_help = "Exit status: 0 success, 1 there is no such template, 2 wrong usage
 

@@ -666,6 +666,10 @@ fn the_board_has_a_row_for_each_template() {
     assert!(rows[1].contains("<summary>json-call</summary>"), "{}", rows[1]);
     assert!(page.contains("<td class=\"\" data-rank=\"1000\">52 of 52</td>"), "{page}");
     assert!(page.contains("2 templates, 1 without a finding"), "{page}");
+    // What is found opens.
+    // What is found opens.
+    let page = run(&["board", &file("stuttered.jinja", STUTTERING.as_bytes())]).succeeded();
+    assert!(page.contains("messages are not read back unchanged</summary><pre>"), "{page}");
     let table = run(&["board", "--markdown", "json-call"]).succeeded();
     assert_eq!(table.lines().map(|line| line.matches(" | ").count()).collect::<Vec<_>>(), [8, 8, 8], "{table}");
     run(&["board", env!("CARGO_MANIFEST_DIR")]).failed(1, &["no file in it ends in .jinja"]);

@@ -449,6 +449,6 @@ fn failure(error: &minijinja::Error, origin: &Origin) -> Error {
         None => (None, origin.source.lines().nth(number.saturating_sub(1)).unwrap_or_default()),
     };
     let excerpt = excerpt(text);
-    let more = if raised.is_some() || excerpt.is_empty() { String::new() } else { format!(" in `{excerpt}`") };
+    let more = if raised.is_some() || excerpt.is_empty() { String::new() } else { format!(" (at `{excerpt}`)") };
     Error::in_template(kind, Place { line: number, column, excerpt }, &what, &more)
 }

@@ -35,7 +35,7 @@ impl Request {
     pub fn from_text_with(body: &str, options: &str) -> Result<Request> {
         let fields = match number::read(body) {
             Ok(Body { twice: Some(name), .. }) => {
-                return Err(Error::invalid(format!("{name}: stands in the request more than once")));
+                return Err(Error::invalid(format!("{name}: occurs in the request more than once")));
             }
             Ok(Body { fields, .. }) => fields,
             // Parsing it as generic JSON gives a better error.

@@ -206,7 +206,7 @@ impl Parser {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] for text of another shape or version; otherwise as [`Parser::new`].
     pub fn from_text(text: &str) -> Result<Self> {
-        let stored: Stored = number::read(text).map_err(|error| Error::invalid(format!("parser: not one: {error}")))?;
+        let stored: Stored = number::read(text).map_err(|error| Error::invalid(format!("not a parser: {error}")))?;
         if stored.chatparse_parser != VERSION {
             let found = stored.chatparse_parser;
             return Err(Error::invalid(format!(

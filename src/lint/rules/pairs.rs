@@ -143,7 +143,7 @@ pub fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut 
         let again = same.len() > 1;
         let message = match again {
             true => format!(
-                "{} opens in the history and is not closed: behind it comes {} again.",
+                "{} opens in the history and is not closed: the next marker is {} again.",
                 marker.kind, marker.kind
             ),
             false => format!("{} opens in the history and is not closed.", marker.kind),

@@ -6,7 +6,7 @@ public enum Outcome: UInt32, Sendable {
   case none = 0
   /// The whole output matches.
   case complete
-  /// The output was cut off, is still coming, or ended inside of the reasoning.
+  /// The output was cut off, is still coming, or stopped inside the reasoning.
   case partial
   /// The output does not match. No text is lost: calls in another format are calls, all else is content.
   case recovered
@@ -132,7 +132,7 @@ public struct Diagnostic: Sendable, Hashable {
     case duplicateArgument
     /// The parser used up its budget: the rest is content.
     case limit
-    /// The output ends inside of the reasoning.
+    /// The output ends inside the reasoning.
     case unfinishedReasoning
     /// Arguments that were nearly JSON: the call has what was meant.
     case mendedArguments

@@ -140,7 +140,7 @@ pub(super) fn rest(tree: &Tree, cache: &Cache, set: u32) -> Result<Tree> {
     let tree = tree.living();
     let mut bodies = Program::bodies(&tree)?;
     bodies.sort_unstable_by_key(|(begin, _)| *begin);
-    let inside = || Error::invalid("matcher: inside of a character, a grammar cannot begin");
+    let inside = || Error::invalid("matcher: a grammar cannot begin inside a character");
     let rest = |at: u32| {
         let body = bodies.partition_point(|(begin, _)| *begin <= at);
         let (begin, body) = bodies[body.saturating_sub(1)];

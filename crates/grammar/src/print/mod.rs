@@ -200,7 +200,7 @@ mod engines {
     use chatparse_peg::Arena;
 
     pub(super) fn words_of(_: &str, _: &[Trigger]) -> Result<Vec<String>> {
-        Err(Error::invalid("this build of the library has no matcher of a lazy grammar: it has no `dialects`"))
+        Err(Error::invalid("a lazy grammar has no matcher: the library was built without its part `dialects`"))
     }
 
     pub(super) fn print_rest(_: &Tree, dialect: Dialect) -> Result<String> {
@@ -208,7 +208,7 @@ mod engines {
     }
 
     pub(super) fn print(_: &str, dialect: Dialect, _: Start) -> Result<Printed> {
-        Err(Error::invalid(format!("this build of the library writes no {}: it has no `dialects`", dialect.name())))
+        Err(Error::invalid(format!("{}: the library was built without its part `dialects`", dialect.name())))
     }
 
     pub fn print_old_tag(_: &Arena, _: &[Trigger]) -> Result<Printed> {

@@ -181,7 +181,7 @@ fn objects(turn: &mut Turn, object: &Object) -> Calls {
 
 /// A call with its name in front of its arguments.
 fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
-    let wrong = |what: &str| Error::invalid(format!("response template: the calls cannot be written as one: {what}"));
+    let wrong = |what: &str| Error::invalid(format!("response template: it cannot express the calls: {what}"));
     let mut head = String::new();
     let mut arguments = None;
     let mut has_id = false;

@@ -269,7 +269,7 @@ impl Stream {
         let at = if held.to < ready { held.to } else { ready + matcher.feed(&self.output[ready..])? };
         if at < self.output.len() {
             let at = at.saturating_sub(self.prefill());
-            return Err(Error::invalid(format!("the output is nothing that the grammar allows from byte {at} on")));
+            return Err(Error::invalid(format!("the grammar does not allow the output from byte {at} on")));
         }
         Ok(matcher)
     }
