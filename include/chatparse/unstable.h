@@ -488,7 +488,7 @@ typedef struct {
   chat_field field;  /**< What it is a part of. */
   float logprob;     /**< Its log probability; NaN if it was not told. */
   bool sampled;      /**< Whether it was sampled. */
-} chat_conversation_token;
+} chat_id_token;
 
 /** Puts ids into a sink, behind those that are there. */
 void chat_token_sink_ids(chat_token_sink *sink, const uint32_t *ids, size_t count);
@@ -565,7 +565,7 @@ bool chat_conversation_ended(const chat_conversation *conversation);
 
 /** Fills `*out` with what is known of the token of this index. */
 CHAT_MUST_USE chat_status chat_conversation_token(const chat_conversation *conversation, size_t index,
-                                                  chat_conversation_token *out, chat_error **error);
+                                                  chat_id_token *out, chat_error **error);
 
 /** Returns the number of deltas of the last `chat_conversation_observe` or `chat_conversation_finish`. */
 size_t chat_conversation_delta_count(const chat_conversation *conversation);

@@ -424,7 +424,7 @@ impl From<FieldKind> for chat_field {
 
 /// A token of a conversation.
 #[repr(C)]
-pub struct chat_conversation_token {
+pub struct chat_id_token {
     /// Where its text ends in the conversation's, in bytes.
     pub end: usize,
     /// The call that it is a part of; `SIZE_MAX` if none.
@@ -444,12 +444,12 @@ pub struct chat_conversation_token {
 pub extern "C" fn chat_conversation_token(
     conversation: Option<&chat_conversation>,
     index: usize,
-    out: Option<&mut MaybeUninit<chat_conversation_token>>,
+    out: Option<&mut MaybeUninit<chat_id_token>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
     filled(conversation, "conversation", out, error, |conversation| {
         let token = item(conversation.0.get()?.conversation.tokens(), index, "tokens")?;
-        Ok(chat_conversation_token {
+        Ok(chat_id_token {
             end: token.end,
             call: token.field.call.unwrap_or(usize::MAX),
             argument: view(token.field.argument.as_deref()),
