@@ -421,14 +421,14 @@ fn families_say_why_they_stay() {
 const LINES: &[(&str, usize)] = &[
     ("crates/base", 1_610),
     ("crates/cli", 3_260),
-    ("crates/conversation", 1_100),
+    ("crates/conversation", 900),
     ("crates/grammar", 17_070),
     ("crates/jinja", 9_560),
     ("crates/learn", 12_540),
     ("crates/message", 2_300),
     ("crates/peg", 4_950),
     ("crates/stream", 6_760),
-    ("src", 17_230),
+    ("src", 17_930),
 ];
 
 #[test]

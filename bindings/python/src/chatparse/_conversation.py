@@ -198,15 +198,20 @@ class HfTokenizer:
         from tokenizers import Tokenizer as Backend
 
         described = json.loads(getattr(tokenizer, "backend_tokenizer", tokenizer).to_str())
-        added = described.get("added_tokens") or []
-        # White space is text: such tokens only make it short.
-        markers = [token for token in added if token["content"].strip()]
-        described["added_tokens"] = [token for token in added if not token["content"].strip()]
-        described["post_processor"] = None
-        described["truncation"] = described["padding"] = None
+        described["post_processor"] = described["truncation"] = described["padding"] = None
         described["normalizer"] = _without_prefix(described.get("normalizer"))
         described["pre_tokenizer"] = _without_prefix(described.get("pre_tokenizer"))
-        self._plain = Backend.from_str(json.dumps(described))
+        added, described["added_tokens"] = described.get("added_tokens") or [], []
+        bare = Backend.from_str(json.dumps(described))
+
+        def is_text(token: Any) -> bool:
+            """Runs of white space, HTML: what plain text gives by itself is no marker, unless the tokenizer says so."""
+            text: str = token["content"]
+            return not token["special"] and (not text.strip() or bare.encode(text, add_special_tokens=False).ids == [token["id"]])
+
+        markers = [token for token in added if not is_text(token)]
+        described["added_tokens"] = [token for token in added if is_text(token)]
+        self._plain = Backend.from_str(json.dumps(described)) if described["added_tokens"] else bare
         self.special_tokens: dict[str, int] = {token["content"]: token["id"] for token in markers}
         self.strips = {token["content"]: (token["lstrip"], token["rstrip"]) for token in markers}
         self._byte_level = "ByteLevel" in json.dumps(described.get("decoder"))
