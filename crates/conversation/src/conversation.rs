@@ -348,8 +348,8 @@ impl Running {
     }
 
     fn feed(&mut self, text: &[u8], special: bool, deltas: &mut Vec<OwnDelta>) -> Result<()> {
-        let whole = [0..text.len()];
-        let marks = if special { &whole[..] } else { &[] };
+        let whole = 0..text.len();
+        let marks = if special { std::slice::from_ref(&whole) } else { &[] };
         deltas.extend(self.stream.feed_marked(text, marks)?.map(OwnDelta::of));
         Ok(())
     }
