@@ -66,7 +66,7 @@ impl Sent {
     }
 
     fn found(&self, request: &Request) -> Result<Segments> {
-        self.session.template().segments(request)
+        self.session.template().segments_with(request, false)
     }
 }
 
