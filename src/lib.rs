@@ -55,7 +55,7 @@
 //! | [`grammar`] | grammars of JSON schemas, in the dialects of several engines; what a grammar allows |
 //! | [`Matcher`]; [`matcher`] | what may come next in an output, and what must |
 //! | [`Session`], [`Next`]; [`next`] | the next turn: what to send behind an output |
-//! | [`Conversation`](conversation::Conversation); [`conversation`](mod@conversation) | a conversation in token ids, for any tokenizer |
+//! | `Conversation`; `conversation`, where that feature is on | a conversation in token ids, for any tokenizer |
 //! | [`Segments`], [`Origin`]; [`segments`] | whose text each byte of a prompt is; masks for training |
 //! | [`api`] | requests and answers of chat completions, Responses and Messages |
 //! | [`Proof`]; [`proof`], [`lint`](mod@lint), [`ReportKind`] | what a template accepts, what was learnt of it, whether what it writes is read back |
