@@ -37,6 +37,8 @@ SECTIONS = [
      ["CHAT_EXPR", "chat_expr", "chat_parser_grammar", "chat_tag", "chat_value_kind", "chat_char_range", "chat_schema"]),
     ("Trees", "syntax trees, for outputs that are not messages",
      ["chat_tree", "chat_match", "chat_node", "chat_parser_tree"]),
+    ("Conversations in token ids", "ids in, ids out: what was sent and sampled stays; only in a library with the part `conversation`",
+     ["chat_conversation", "chat_token_sink", "chat_special_token", "chat_tokenizer", "chat_extended", "chat_ids", "chat_id_token", "chat_field"]),
     ("Servers' APIs", "requests and answers of OpenAI's and Anthropic's APIs",
      ["chat_answer", "chat_api", "chat_event", "chat_error_body", "chat_error_http_status"]),
 ]
@@ -57,6 +59,7 @@ SEPARATE = {
     "Grammar builder": UNSTABLE,
     "Formats of your own": UNSTABLE,
     "Trees": UNSTABLE,
+    "Conversations in token ids": UNSTABLE,
     "Servers' APIs": "chatparse/server.h",
 }
 INDEX = " * @index@\n"

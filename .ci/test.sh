@@ -49,7 +49,7 @@ rust_tests() {
 install_library() {
   rm -rf "$stage" target/cargo-c
   cmake -S . -B target/library -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$stage" -DCMAKE_INSTALL_LIBDIR=lib \
-    -DCHATPARSE_PARTS="api;dialects;lint;next;segments" -DCHATPARSE_PROGRAM=OFF -DCHATPARSE_CARGO_TARGET_DIR="$PWD/target"
+    -DCHATPARSE_PARTS="api;conversation;dialects;lint;next;segments" -DCHATPARSE_PROGRAM=OFF -DCHATPARSE_CARGO_TARGET_DIR="$PWD/target"
   cmake --build target/library
   cmake --install target/library
   # For those who have cargo-c. What it installs counts here, not how fast that is.

@@ -1,5 +1,9 @@
 #!/usr/bin/env bash
 # exports.sh LIBRARY: the shared library exports what exports.txt lists, no more and no less. The list is the ABI: add to it
-# with a new function, never take away after 1.0.
+# with a new function, never take away after 1.0. A library with the part `conversation` also exports exports-conversation.txt.
 set -euo pipefail
-diff -u "$(dirname "$0")/exports.txt" <(nm -D --defined-only "$1" | awk '{print $3}' | LC_ALL=C sort)
+here=$(dirname "$0")
+exported=$(nm -D --defined-only "$1" | awk '{print $3}' | LC_ALL=C sort)
+lists=("$here/exports.txt")
+! grep -q '^chat_conversation_' <<<"$exported" || lists+=("$here/exports-conversation.txt")
+diff -u <(LC_ALL=C sort "${lists[@]}") <(echo "$exported")

@@ -87,6 +87,36 @@ AT(chat_event, name, 0);
 AT(chat_event, data, 2);
 SIZE(chat_event, 4);
 
+AT(chat_special_token, text, 0);
+AT(chat_special_token, id, 2);
+SIZE(chat_special_token, sizeof(size_t) == 8 ? 3 : 4);
+
+AT(chat_tokenizer, user, 0);
+AT(chat_tokenizer, encode, 1);
+AT(chat_tokenizer, token_bytes, 2);
+AT(chat_tokenizer, release, 3);
+AT(chat_tokenizer, special, 4);
+AT(chat_tokenizer, special_count, 5);
+SIZE(chat_tokenizer, 6);
+
+AT(chat_extended, kept, 0);
+AT(chat_extended, token, 1);
+AT(chat_extended, at, 2);
+AT(chat_extended, message, 3);
+AT(chat_extended, reason, 4);
+AT(chat_extended, words, 6);
+SIZE(chat_extended, 8);
+
+AT(chat_ids, data, 0);
+AT(chat_ids, len, 1);
+SIZE(chat_ids, 2);
+
+AT(chat_id_token, end, 0);
+AT(chat_id_token, call, 1);
+AT(chat_id_token, argument, 2);
+AT(chat_id_token, field, 4);
+SIZE(chat_id_token, sizeof(size_t) == 8 ? 6 : 7);
+
 _Static_assert(offsetof(chat_char_range, first) == 0 && offsetof(chat_char_range, last) == 4, "chat_char_range");
 _Static_assert(sizeof(chat_char_range) == 8, "chat_char_range");
 #endif

@@ -24,6 +24,7 @@
  *     Grammar builder      grammars from rules and schemas (chatparse/unstable.h)
  *     Formats of your own  parsers from expressions, for formats that no template shows (chatparse/unstable.h)
  *     Trees                syntax trees, for outputs that are not messages (chatparse/unstable.h)
+ *     Conversations in token ids ids in, ids out: what was sent and sampled stays; only in a library with the part `conversation` (chatparse/unstable.h)
  *     Servers' APIs        requests and answers of OpenAI's and Anthropic's APIs (chatparse/server.h)
  *
  * These rules hold for all functions. Their comments do not repeat them.

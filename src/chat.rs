@@ -330,10 +330,16 @@ impl ChatTemplate {
     /// As [`ChatTemplate::params`].
     #[cfg(feature = "segments")]
     pub fn segments(&self, request: &Request) -> Result<Segments> {
+        self.segments_with(request, true)
+    }
+
+    /// The same with or without the turns.
+    #[cfg(feature = "segments")]
+    pub(crate) fn segments_with(&self, request: &Request, turns: bool) -> Result<Segments> {
         let varied = self.varied(request);
         let (analyzed, reader) = self.ways(request, &varied);
         let request = &*reader.asked(analyzed, &analyzed.template, request)?;
-        segments::segments(analyzed, reader, request)
+        segments::segments(analyzed, reader, request, turns)
     }
 
     /// [`ChatTemplate::segments`] of each request, in their order, on at most this many threads; 0: on as many as the machine runs

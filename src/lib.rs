@@ -55,6 +55,7 @@
 //! | [`grammar`] | grammars of JSON schemas, in the dialects of several engines; what a grammar allows |
 //! | [`Matcher`]; [`matcher`] | what may come next in an output, and what must |
 //! | [`Session`], [`Next`]; [`next`] | the next turn: what to append after an output |
+//! | `Conversation`; `conversation`, if that feature is on | a conversation in token ids, for any tokenizer |
 //! | [`Segments`], [`Origin`]; [`segments`] | the origin of each byte of a prompt; masks for training |
 //! | [`api`] | requests and answers of chat completions, Responses and Messages |
 //! | [`Proof`]; [`proof`], [`lint`](mod@lint), [`ReportKind`] | what a template accepts, what was learnt from it, whether its messages are read back |
@@ -67,6 +68,7 @@
 //! On by default: `api`, `dialects` (grammars in other notations than GBNF), `next` and `segments`. Leave them out for a smaller library.
 //! Off by default:
 //!
+//! * `conversation` adds conversations in token ids.
 //! * `lint` adds the check for authors of templates, which the program has.
 //! * `capi` exports the C functions of `include/chatparse.h`, for builds of the C library.
 //! * `internals` adds a module for this crate's own tests and tools. No promise: any release may change all of it.
@@ -94,6 +96,8 @@ extern crate chatparse_base;
 pub mod api;
 pub mod builtin;
 pub mod chat;
+#[cfg(feature = "conversation")]
+pub mod conversation;
 pub mod expr;
 #[cfg(feature = "capi")]
 mod ffi;

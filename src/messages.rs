@@ -78,6 +78,17 @@ impl Messages {
         }
     }
 
+    /// Those of some indices, in order.
+    #[cfg(feature = "conversation")]
+    pub fn only(self, wanted: impl Fn(usize) -> bool) -> Messages {
+        let mut index = 0..;
+        let mut is_wanted = || index.next().is_some_and(&wanted);
+        match self {
+            Messages::Read(messages) => Messages::Read(messages.into_iter().filter(|_| is_wanted()).collect()),
+            Messages::Plain(messages) => Messages::Plain(messages.into_iter().filter(|_| is_wanted()).collect()),
+        }
+    }
+
     /// Takes the last one away.
     pub fn pop(&mut self) -> Option<Message> {
         match self {

@@ -32,7 +32,7 @@ def library() -> tuple[Path, Path]:
     prefix = os.environ.get("CHATPARSE_PREFIX")
     if prefix:
         return Path(prefix, "include"), Path(prefix, "lib", "libchatparse.a")
-    command = ["cargo", "rustc", "--locked", "--release", "--lib", "--features", "capi,lint", "--crate-type", "staticlib"]
+    command = ["cargo", "rustc", "--locked", "--release", "--lib", "--features", "capi,conversation,lint", "--crate-type", "staticlib"]
     subprocess.run([*command, "--target-dir", str(TARGET)], cwd=ROOT, check=True)
     return ROOT / "include", TARGET / os.environ.get("CARGO_BUILD_TARGET", "") / "release" / "libchatparse.a"
 

@@ -402,6 +402,185 @@ CHAT_MUST_USE chat_status chat_tree_message(const chat_tree *tree, chat_message 
 /** Frees the tree. Messages that were made from it stay valid. */
 void chat_tree_free(chat_tree *tree);
 
+/* == Conversations in token ids ==================================================================================== */
+
+/** Where a tokenizer puts what it is asked for. */
+typedef struct chatparse_token_sink chat_token_sink;
+
+/*
+ * Begin with `chat_conversation_prompt`, sample, give what was sampled to `chat_conversation_observe`, go on with
+ * `chat_conversation_extend`. Nothing that was sent or sampled is encoded again.
+ */
+
+/**
+ * A conversation in token ids. One thread at a time. A conversation copies what it needs of the template and of the tokenizer.
+ */
+typedef struct chatparse_conversation chat_conversation;
+
+/**
+ * What a token of a conversation is a part of. Later versions may add some: treat unknown ones as `CHAT_FIELD_MARKUP`.
+ */
+CHAT_ENUM(chat_field) {
+  CHAT_FIELD_TEMPLATE = 1,       /**< Sent: the template's own text. */
+  CHAT_FIELD_VALUE = 2,          /**< Sent: text of a message, a tool or a variable. */
+  CHAT_FIELD_MARKUP = 3,         /**< Sampled: what no field has, such as markers, and the end of the turn. */
+  CHAT_FIELD_REASONING = 4,      /**< Sampled: the reasoning. */
+  CHAT_FIELD_CONTENT = 5,        /**< Sampled: the content. */
+  CHAT_FIELD_TOOL_NAME = 6,      /**< Sampled: the name of a call. */
+  CHAT_FIELD_TOOL_ID = 7,        /**< Sampled: the id of a call. */
+  CHAT_FIELD_TOOL_ARGUMENTS = 8, /**< Sampled: the arguments of a call. */
+};
+
+/** A special token: a template's, which no user may write. */
+typedef struct {
+  chat_str text;     /**< Its text. */
+  uint32_t id;       /**< Its id. */
+  bool strips_left;  /**< The tokenizer drops white space in front of it. */
+  bool strips_right; /**< The tokenizer drops white space behind it. */
+} chat_special_token;
+
+/**
+ * A tokenizer of the caller's. Its functions may be called by any thread that uses a conversation with it, by several at once.
+ * They return whether they were successful; a failure ends the call that needed them.
+ */
+typedef struct {
+  void *user;                                                                      /**< What the functions are given. */
+  bool (*encode)(void *user, const char *text, size_t len, chat_token_sink *sink); /**< Puts the ids of a text into
+                                                                                        `sink`, as if it had no special
+                                                                                        tokens, and with nothing in
+                                                                                        front of it or behind it. */
+  bool (*token_bytes)(void *user, uint32_t id, chat_token_sink *sink);             /**< Puts the bytes of a token into
+                                                                                        `sink`. It is not asked for
+                                                                                        those of special tokens. */
+  void (*release)(void *user);                                                     /**< Called when no conversation uses
+                                                                                        the tokenizer any more; may be
+                                                                                        NULL. */
+  const chat_special_token *special;                                               /**< The special tokens, copied: all
+                                                                                        that the tokenizer would look
+                                                                                        for in a text. */
+  size_t special_count;                                                            /**< How many there are. */
+} chat_tokenizer;
+
+/** What stays of a conversation that goes on. */
+typedef struct {
+  size_t kept;     /**< How many ids stay. Those of `chat_conversation_ids` behind them are to be sent. */
+  size_t token;    /**< The first token whose text the template changes; `SIZE_MAX` if it changes nothing. */
+  size_t at;       /**< The first byte that it changes. */
+  size_t message;  /**< Index of the message at that byte; `SIZE_MAX` for text of the template, and if nothing
+                        changes. */
+  chat_str reason; /**< The lower-case name of the reason, as those of `chat_reason`; empty if nothing changes; valid
+                        for ever. */
+  chat_str words;  /**< The reason as a sentence; valid for ever. */
+} chat_extended;
+
+/** A view of ids; valid until the conversation changes. */
+typedef struct {
+  const uint32_t *data; /**< The first of them; not NULL. */
+  size_t len;           /**< How many there are. */
+} chat_ids;
+
+/** A token of a conversation. */
+typedef struct {
+  size_t end;        /**< Where its text ends in the conversation's, in bytes. */
+  size_t call;       /**< The call that it is a part of; `SIZE_MAX` if none. */
+  chat_str argument; /**< The argument of the call whose value it is; empty if none. Valid until the conversation
+                          changes. */
+  chat_field field;  /**< What it is a part of. */
+  float logprob;     /**< Its log probability; NaN if it was not told. */
+  bool sampled;      /**< Whether it was sampled. */
+} chat_id_token;
+
+/** Puts ids into a sink, behind those that are there. */
+void chat_token_sink_ids(chat_token_sink *sink, const uint32_t *ids, size_t count);
+/** Puts bytes into a sink, behind those that are there. */
+void chat_token_sink_bytes(chat_token_sink *sink, const char *data, size_t len);
+
+/**
+ * Makes a conversation without messages so far. `request` is JSON as for `chat_params_from_template`, with the tools and the
+ * options; its messages are not looked at. `options` is as for `chat_params_from_template_with`, or NULL. `tokenizer` is copied, its
+ * special tokens too; its `user` must last until `release`, which is called also if the function fails behind its checks.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a wrong request, a tokenizer without functions, a special token without text.
+ */
+CHAT_MUST_USE chat_status chat_conversation_new(const chat_template *template_, const chat_tokenizer *tokenizer,
+                                                const char *request, size_t request_len, const char *options,
+                                                size_t options_len, chat_conversation **out, chat_error **error);
+
+/** Makes a second conversation in the same state; the two then go their own ways. */
+CHAT_MUST_USE chat_status chat_conversation_clone(const chat_conversation *conversation, chat_conversation **out,
+                                                  chat_error **error);
+
+/**
+ * Begins with these messages, JSON text of an array, and forgets what there was: `chat_conversation_ids` are those of the prompt.
+ * The template's own special tokens are such; what messages say is text.
+ *
+ * Errors: as `chat_params_from_template`; `CHAT_STATUS_INVALID_ARGUMENT` if the tokenizer failed.
+ */
+CHAT_MUST_USE chat_status chat_conversation_prompt(chat_conversation *conversation, const char *messages,
+                                                   size_t messages_len, chat_error **error);
+
+/**
+ * Takes ids as they were sampled, and replaces the deltas. `logprobs` has one for each id, or is NULL.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` before a prompt, behind `chat_conversation_finish`, and for an id that the tokenizer does
+ * not know. Then nothing is taken.
+ */
+CHAT_MUST_USE chat_status chat_conversation_observe(chat_conversation *conversation, const uint32_t *ids,
+                                                    const float *logprobs, size_t count, chat_error **error);
+
+/**
+ * Ends the output and replaces the deltas: they hold the text that could have become a marker. `flags` is 0, or
+ * `CHAT_PARSE_PARTIAL` if the output was cut off. `chat_conversation_extend` does so by itself.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` before a prompt.
+ */
+CHAT_MUST_USE chat_status chat_conversation_finish(chat_conversation *conversation, uint32_t flags, chat_error **error);
+
+/**
+ * Appends what is to be sent behind the output in order to go on with `messages`, JSON text of an array. If the template changes what
+ * was sent, `*out` says from which token on, and why; with the option `append: always` all ids stay nevertheless.
+ *
+ * Errors: as `chat_params_continue`; `CHAT_STATUS_INVALID_ARGUMENT` if the tokenizer failed. Then nothing has changed.
+ */
+CHAT_MUST_USE chat_status chat_conversation_extend(chat_conversation *conversation, const char *messages,
+                                                   size_t messages_len, chat_extended *out, chat_error **error);
+
+/**
+ * Takes back what was sampled behind the first `length` ids, also behind `chat_conversation_finish`. To go back further, keep a clone.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` if these ids do not end in the last output.
+ */
+CHAT_MUST_USE chat_status chat_conversation_rewind(chat_conversation *conversation, size_t length, chat_error **error);
+
+/** Returns all ids, sent and sampled. */
+chat_ids chat_conversation_ids(const chat_conversation *conversation);
+/** Returns how many ids are in front of the last output. */
+size_t chat_conversation_prompt_count(const chat_conversation *conversation);
+/** Returns the text in front of the last output; valid until the conversation changes. */
+chat_str chat_conversation_text(const chat_conversation *conversation);
+/** Returns the bytes of the last output; valid until the conversation changes. */
+chat_str chat_conversation_output(const chat_conversation *conversation);
+/** Returns whether the last output ends with a special token that ends outputs. */
+bool chat_conversation_ended(const chat_conversation *conversation);
+
+/** Fills `*out` with what is known of the token of this index. */
+CHAT_MUST_USE chat_status chat_conversation_token(const chat_conversation *conversation, size_t index,
+                                                  chat_id_token *out, chat_error **error);
+
+/** Returns the number of deltas of the last `chat_conversation_observe` or `chat_conversation_finish`. */
+size_t chat_conversation_delta_count(const chat_conversation *conversation);
+
+/** Fills `*out` with one of them; its text is valid until the conversation changes. */
+CHAT_MUST_USE chat_status chat_conversation_delta(const chat_conversation *conversation, size_t index, chat_delta *out,
+                                                  chat_error **error);
+
+/** Writes the last output as a message, JSON text as OpenAI has it, to `*out`; valid until the conversation changes. */
+CHAT_MUST_USE chat_status chat_conversation_message_json(chat_conversation *conversation, chat_str *out,
+                                                         chat_error **error);
+
+/** Frees a conversation. NULL is fine. */
+void chat_conversation_free(chat_conversation *conversation);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus

@@ -74,6 +74,9 @@ pub mod segments;
 #[cfg(feature = "next")]
 pub mod next;
 
+#[cfg(feature = "conversation")]
+pub mod conversation;
+
 pub mod parser;
 
 pub mod expr;
@@ -110,6 +113,8 @@ const _: () = {
     shared::<tree::chat_tree>();
     shared::<message::chat_message>();
     shared::<stream::chat_stream>();
+    #[cfg(feature = "conversation")]
+    shared::<conversation::chat_conversation>();
     #[cfg(feature = "api")]
     shared::<answer::chat_answer>();
     const fn owned<T: Send>() {}

@@ -19,6 +19,7 @@ mod preserve;
 mod rewrite;
 mod turn;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -29,7 +30,7 @@ use crate::reader::Prompts;
 use chatparse_base::Result;
 use chatparse_jinja::system_clock;
 use chatparse_message::{Append, Continuation, Message, Request};
-use chatparse_stream::Status;
+use chatparse_stream::{Ended, Parser, SpecialTokens, Status, Stream};
 
 pub use preserve::{Kind, Preserved, Preserving};
 pub use rewrite::{Reason, Rewrite};
@@ -64,8 +65,8 @@ pub struct Session {
 /// The end of a turn that was not written as the template writes it.
 #[derive(Clone, Debug)]
 struct Turn {
-    rendered: std::ops::Range<usize>,
-    sent: std::ops::Range<usize>,
+    rendered: Range<usize>,
+    sent: Range<usize>,
 }
 
 /// The result of [`Session::next`].
@@ -137,21 +138,40 @@ impl Session {
     /// [`crate::ErrorKind::InvalidArgument`] with the name of the field if `messages` are invalid; otherwise as
     /// [`ChatTemplate::params`].
     pub fn next(&self, output: &[u8], messages: &Value) -> Result<Next> {
+        self.next_of(Output { bytes: output, marks: None }, messages)
+    }
+
+    /// [`Session::next`] where it is known which bytes of the output came from special tokens: see [`Stream::feed_marked`]. A marker
+    /// that the output only quotes is text then.
+    ///
+    /// # Errors
+    /// As [`Session::next`] and [`Stream::feed_marked`].
+    pub fn next_marked(
+        &self,
+        output: &[u8],
+        tokens: &SpecialTokens,
+        spans: &[Range<usize>],
+        messages: &Value,
+    ) -> Result<Next> {
+        self.next_of(Output { bytes: output, marks: Some((tokens, spans)) }, messages)
+    }
+
+    fn next_of(&self, output: Output, messages: &Value) -> Result<Next> {
         let new = &Messages::read(&self.request, messages)?;
         // A model that was stopped inside of a character has written half of it.
-        let text = match std::str::from_utf8(output) {
+        let text = match std::str::from_utf8(output.bytes) {
             Ok(text) => text,
             Err(error) => {
                 let shown = self.shown(output, new, false)?;
-                return self.otherwise(shown, new, &String::from_utf8_lossy(output), error.valid_up_to());
+                return self.otherwise(shown, new, &String::from_utf8_lossy(output.bytes), error.valid_up_to());
             }
         };
         let shown = self.shown(output, new, true)?;
         // The end of the turn may have been read as content.
         let stays = self.request.append == Append::Always;
-        let known = || turn::known_end(self, text).filter(|_| stays);
+        let known = || turn::known_end(self, text).filter(|at| stays || output.is_token(*at));
         let cut = turn::spelt_end(self, &shown, text).or_else(known).unwrap_or(text.len());
-        let shown = if cut < text.len() { self.shown(&output[..cut], new, true)? } else { shown };
+        let shown = if cut < text.len() { self.shown(output.to(cut), new, true)? } else { shown };
         if let Some(end) = turn::end(self, &shown, text, cut) {
             return self.appended(shown, text, end);
         }
@@ -159,7 +179,7 @@ impl Session {
         let is_other = self.behind_rendered(shown.render()).is_none();
         let others = if is_other || cut < text.len() { Vec::new() } else { turn::spelt_ends(self, text) };
         for cut in others.into_iter().rev().chain((shown.closed && !is_other).then_some(cut)) {
-            let shown = self.shown(&output[..cut], new, cut < text.len())?;
+            let shown = self.shown(output.to(cut), new, cut < text.len())?;
             if let Some(end) = turn::end(self, &shown, text, cut) {
                 return self.appended(shown, text, end);
             }
@@ -181,8 +201,8 @@ impl Session {
     }
 
     /// Renders the parsed output and the new messages. `close`: completes arguments that were cut off.
-    fn shown(&self, output: &[u8], new: &Messages, close: bool) -> Result<Shown> {
-        let ended = self.params.parser.read(output, false, false)?;
+    fn shown(&self, output: Output, new: &Messages, close: bool) -> Result<Shown> {
+        let ended = output.read(&self.params.parser)?;
         let is_whole = ended.status == Status::Complete;
         let has_calls = !ended.message.tool_calls.is_empty() && ended.calls().iter().all(|call| call.complete);
         let mut message = ended.message;
@@ -222,6 +242,23 @@ impl Session {
 
     fn messages(&self) -> Messages {
         Messages::take(&mut Request::clone(&self.request))
+    }
+
+    /// The request with all messages so far.
+    #[cfg(feature = "conversation")]
+    pub(crate) fn request(&self) -> &Arc<Request> {
+        &self.request
+    }
+
+    /// How many messages there are so far.
+    #[cfg(feature = "conversation")]
+    pub(crate) fn count(&self) -> usize {
+        self.messages().len()
+    }
+
+    #[cfg(feature = "conversation")]
+    pub(crate) fn template(&self) -> &ChatTemplate {
+        &self.template
     }
 
     /// Keeps the output as it was written, and appends the render from `end` on.
@@ -289,6 +326,34 @@ impl Session {
         let rendered = std::mem::replace(&mut params.prompt, prompt);
         let rendered = (rendered != params.prompt).then_some(rendered);
         Ok(Session { params, template: self.template.clone(), request: Arc::new(request), rendered, turns })
+    }
+}
+
+/// What the model wrote, and, where the host knows, the bytes of it that came from special tokens.
+#[derive(Clone, Copy)]
+struct Output<'o> {
+    bytes: &'o [u8],
+    marks: Option<(&'o SpecialTokens, &'o [Range<usize>])>,
+}
+
+impl Output<'_> {
+    /// Whether its last special token begins there.
+    fn is_token(self, at: usize) -> bool {
+        self.marks.is_some_and(|(_, spans)| spans.last().is_some_and(|span| span.start == at))
+    }
+
+    fn to(self, cut: usize) -> Self {
+        Output { bytes: &self.bytes[..cut], ..self }
+    }
+
+    fn read(self, parser: &Parser) -> Result<Ended> {
+        let Some((tokens, spans)) = self.marks else { return parser.read(self.bytes, false, false) };
+        let mut stream = Stream::new(parser);
+        stream.set_special_tokens(tokens)?;
+        // What was cut off may have ended with a token.
+        let within = spans.partition_point(|span| span.end <= self.bytes.len());
+        drop(stream.feed_marked(self.bytes, &spans[..within])?);
+        Ok(stream.finish(false))
     }
 }
 

@@ -165,11 +165,17 @@ impl Segment {
 }
 
 /// The prompt of `request`, and the origin of each byte. Takes two renders, a third one if
-/// a value has outer white space, two to four of parts for turns, and up to some eighty if the template inspects values.
-pub(crate) fn segments(analyzed: &AnalyzedTemplate, reader: Reader, request: &Request) -> Result<Segments> {
+/// a value has outer white space, two to four of parts for turns, and up to some eighty if the template inspects values. Turns
+/// are found if they are asked for.
+pub(crate) fn segments(
+    analyzed: &AnalyzedTemplate,
+    reader: Reader,
+    request: &Request,
+    turns: bool,
+) -> Result<Segments> {
     let (prompts, fit) = reader.fitted(analyzed, request, false)?;
     let asked = Asked { analyzed, reader, fit: fit.without_ids() };
-    Ok(asked.labelled(&fit.with_ids(&analyzed.template, request, &mut Vec::new()), prompts.prompt.prompt))
+    Ok(asked.labelled(&fit.with_ids(&analyzed.template, request, &mut Vec::new()), prompts.prompt.prompt, turns))
 }
 
 /// A template that is asked whose text its prompts are.
@@ -188,7 +194,7 @@ impl Asked<'_> {
     }
 
     /// The segments of a prompt as labels show them.
-    fn labelled(&self, request: &Request, prompt: String) -> Segments {
+    fn labelled(&self, request: &Request, prompt: String, turns: bool) -> Segments {
         let template = &self.analyzed.template;
         let texts = [template.source(), template.bos(), template.eos(), &prompt];
         // Values of the request that are not in the prompt may contain such letters; then a label is damaged or superfluous.
@@ -201,6 +207,9 @@ impl Asked<'_> {
         let found = choice::choose(&prompt, template.source(), labels, request, render);
         let limit = found.limit;
         let (segments, generation) = places::segments(&prompt, found);
+        if !turns {
+            return Segments { prompt, segments, generation, limit, ..Segments::default() };
+        }
         let is_open = request.add_generation_prompt || request.continuation != Continuation::None;
         let mut without = request.clone();
         let all = Messages::take(&mut without);

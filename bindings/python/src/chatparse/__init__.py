@@ -15,6 +15,7 @@ answers and grammar builders keep it. What a model writes is never an error; all
 """
 
 from ._answer import Answer, Event
+from ._conversation import Conversation, Extended, HfTokenizer, IdRewrite, IdToken, Observed, TekkenTokenizer, TiktokenTokenizer, Tokenizer
 from ._format import Expr, Node, Tree
 from ._grammar import Grammar, GrammarBuilder, Matcher
 from ._native import schema_allows_string, version
@@ -22,7 +23,7 @@ from ._stream import Message, Stream
 from ._template import Params, Parser, Segments, Template
 from ._training import assistant_masks
 from ._types import (
-    Api, CallOrigin, Delta, DeltaKind, Diagnostic, DiagnosticKind, Dialect, Error, Fidelity, FidelityKind, GrammarStyle, InternalError,
+    Api, CallOrigin, Delta, DeltaKind, Diagnostic, DiagnosticKind, Dialect, Error, Fidelity, FidelityKind, Field, GrammarStyle, InternalError,
     InvalidArgumentError, LimitError, MaskPart, Match, Media, MessageDelimiter, Origin, Outcome, ParseError, Part, PartKind, Report,
     Rewrite, RewriteReason, SchemaError, Segment, Span, Tag, TemplateError, Token, ToolCall, Trigger, TriggerKind, ValueKind, Verdict,
 )
@@ -30,9 +31,9 @@ from ._types import (
 __version__ = version()
 
 __all__ = [
-    "Answer", "Api", "CallOrigin", "Delta", "DeltaKind", "Diagnostic", "DiagnosticKind", "Dialect", "Error", "Event", "Expr",
-    "Fidelity", "FidelityKind", "Grammar", "GrammarBuilder", "GrammarStyle", "InternalError", "InvalidArgumentError", "LimitError",
-    "MaskPart", "Match", "Matcher", "Media", "Message", "MessageDelimiter", "Node", "Origin", "Outcome", "Params", "ParseError", "Parser", "Part",
-    "PartKind", "Report", "Rewrite", "RewriteReason", "SchemaError", "Segment", "Segments", "Span", "Stream", "Tag", "Template", "TemplateError",
-    "Token", "ToolCall", "Tree", "Trigger", "TriggerKind", "ValueKind", "Verdict", "assistant_masks", "schema_allows_string", "version",
+    "Answer", "Api", "CallOrigin", "Conversation", "Delta", "DeltaKind", "Diagnostic", "DiagnosticKind", "Dialect", "Error", "Event", "Expr", "Extended",
+    "Fidelity", "FidelityKind", "Field", "Grammar", "GrammarBuilder", "GrammarStyle", "HfTokenizer", "IdRewrite", "IdToken", "InternalError", "InvalidArgumentError", "LimitError",
+    "MaskPart", "Match", "Matcher", "Media", "Message", "MessageDelimiter", "Node", "Observed", "Origin", "Outcome", "Params", "ParseError", "Parser", "Part",
+    "PartKind", "Report", "Rewrite", "RewriteReason", "SchemaError", "Segment", "Segments", "Span", "Stream", "Tag", "TekkenTokenizer", "Template", "TemplateError",
+    "TiktokenTokenizer", "Token", "Tokenizer", "ToolCall", "Tree", "Trigger", "TriggerKind", "ValueKind", "Verdict", "assistant_masks", "schema_allows_string", "version",
 ]

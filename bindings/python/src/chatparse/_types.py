@@ -353,6 +353,26 @@ class Delta(NamedTuple):
     end: int
 
 
+class Field(_Named):
+    """What a token of a conversation is a part of."""
+
+    TEMPLATE = 1
+    """Sent: the template's own text."""
+    VALUE = 2
+    """Sent: text of a message, a tool or a variable."""
+    MARKUP = 3
+    """Sampled: what no field has, such as markers, and the end of the turn."""
+    REASONING = 4
+    CONTENT = 5
+    TOOL_NAME = 6
+    TOOL_ID = 7
+    TOOL_ARGUMENTS = 8
+
+    @classmethod
+    def _missing_(cls, value: object) -> Field:
+        return cls.MARKUP
+
+
 class Span(NamedTuple):
     """Bytes of an output or a prompt."""
 

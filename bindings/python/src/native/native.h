@@ -29,6 +29,7 @@ int add_message(PyObject *module);
 int add_stream(PyObject *module);
 int add_format(PyObject *module);
 int add_answer(PyObject *module);
+int add_conversation(PyObject *module);
 
 /* Takes the classes of chatparse._types that errors and deltas are made of. */
 int take_classes(void);

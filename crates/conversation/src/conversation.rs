@@ -1,0 +1,427 @@
+//! A conversation as a row of ids, and what is known of each.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::field::{Field, FieldKind, Members};
+use crate::tokenizer::{Placed, Tokenizer, Vocabulary};
+use crate::turns::{Changed, Opens, Turns};
+use chatparse_base::{Error, Result};
+use chatparse_message::Message;
+use chatparse_stream::{DeltaKind, Ended, Stream};
+
+/// A conversation in token ids: what is sent and what is sampled, in order. What is in it is never encoded again, and never changes,
+/// but where the template changes what was sent and [`Conversation::extend`] says so.
+///
+/// One thread at a time; a clone is another conversation that goes on from here.
+#[derive(Clone)]
+pub struct Conversation {
+    vocabulary: Arc<Vocabulary>,
+    opens: Arc<dyn Opens>,
+    ids: Vec<u32>,
+    tokens: Vec<Token>,
+    running: Option<Running>,
+}
+
+/// The output that is being sampled.
+#[derive(Clone)]
+struct Running {
+    turns: Arc<dyn Turns>,
+    /// How many ids are in front of it.
+    first: usize,
+    stream: Stream,
+    output: Vec<u8>,
+    /// Its bytes that came from special tokens.
+    spans: Vec<Range<usize>>,
+    /// By calls.
+    members: Vec<Members>,
+    /// The token that ended the output, for as long as nothing follows: no text of the message.
+    end: Option<Arc<[u8]>>,
+    ended: Option<Ended>,
+}
+
+/// What is known of a token.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Token {
+    /// Where its text ends in the conversation's, in bytes.
+    pub end: usize,
+    /// Whether it was sampled: the mask for training.
+    pub sampled: bool,
+    /// What it is a part of.
+    pub field: Field,
+    /// Its log probability, if the host has told.
+    pub logprob: Option<f32>,
+}
+
+/// A delta that owns its text: see [`chatparse_stream::Delta`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnDelta {
+    /// The part of the message that changes.
+    pub kind: DeltaKind,
+    /// Index of the call.
+    pub call: usize,
+    /// The text to append.
+    pub text: String,
+    /// The bytes of the output that it came from.
+    pub span: Range<usize>,
+}
+
+/// What sampled ids add.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Observed {
+    /// What they add to the message.
+    pub deltas: Vec<OwnDelta>,
+    /// The last of the output is a special token that ends it. While nothing follows, it is no part of the message.
+    pub ended: bool,
+}
+
+/// What to send behind an output.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Extended {
+    /// How many of the ids so far stay: all, unless [`Extended::rewrite`] says why not.
+    pub kept: usize,
+    /// The ids to send behind them.
+    pub ids: Vec<u32>,
+    /// What the template changes of what was sent. With the option `append: always` all ids stay nevertheless.
+    pub rewrite: Option<Moved>,
+    /// The output as a message.
+    pub message: Message,
+}
+
+/// What a template changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Moved {
+    /// The first token whose text it changes.
+    pub token: usize,
+    /// Where and why.
+    pub why: Changed,
+}
+
+impl Conversation {
+    /// A conversation without messages so far.
+    ///
+    /// # Errors
+    /// [`chatparse_base::ErrorKind::InvalidArgument`] for special tokens without text.
+    pub fn new(opens: Arc<dyn Opens>, tokenizer: Arc<dyn Tokenizer>) -> Result<Self> {
+        let vocabulary = Arc::new(Vocabulary::new(tokenizer)?);
+        Ok(Conversation { vocabulary, opens, ids: Vec::new(), tokens: Vec::new(), running: None })
+    }
+
+    /// Another one of the same template, tokenizer and options, without messages so far.
+    pub fn fresh(&self) -> Self {
+        Conversation { ids: Vec::new(), tokens: Vec::new(), running: None, ..self.clone() }
+    }
+
+    /// Begins with these messages, and forgets what there was: the ids of the prompt. Special tokens are the template's own; what
+    /// messages say is text.
+    ///
+    /// # Errors
+    /// What is wrong with the messages; those of the template and of the tokenizer.
+    pub fn prompt_ids(&mut self, messages: &Value) -> Result<&[u32]> {
+        let turns = self.opens.open(messages)?;
+        let own = turns.own(0)?;
+        let placed = self.vocabulary.encode(turns.prompt(), &own)?;
+        let running = Running::new(turns, placed.len(), &self.vocabulary)?;
+        self.ids.clear();
+        self.tokens.clear();
+        self.send(&placed, 0, &own);
+        self.running = Some(running);
+        Ok(&self.ids)
+    }
+
+    /// Takes ids as they were sampled.
+    ///
+    /// # Errors
+    /// [`chatparse_base::ErrorKind::InvalidArgument`] before a prompt, behind [`Conversation::finish`], and for an id that the tokenizer
+    /// does not know. Then nothing is taken.
+    pub fn observe(&mut self, ids: &[u32]) -> Result<Observed> {
+        self.observe_with(ids, &[])
+    }
+
+    /// The same with a log probability for each; or none at all.
+    ///
+    /// # Errors
+    /// The same, and for a wrong number of them.
+    pub fn observe_with(&mut self, ids: &[u32], logprobs: &[f32]) -> Result<Observed> {
+        if !logprobs.is_empty() && logprobs.len() != ids.len() {
+            return Err(Error::invalid(format!("logprobs: there are {} for {} ids", logprobs.len(), ids.len())));
+        }
+        let running = self.running.as_mut().ok_or_else(unopened)?;
+        if running.ended.is_some() {
+            return Err(Error::invalid("ids: the output is finished"));
+        }
+        let texts = ids.iter().map(|id| self.vocabulary.bytes(*id)).collect::<Result<Vec<_>>>()?;
+        let sent = running.turns.prompt().len();
+        let ends = running.turns.ends();
+        let mut deltas = Vec::new();
+        for (number, (id, text)) in ids.iter().zip(&texts).enumerate() {
+            let from = running.output.len();
+            running.output.extend_from_slice(text);
+            let special = self.vocabulary.special(*id);
+            running.spans.extend(special.map(|_| from..running.output.len()));
+            let logprob = logprobs.get(number).copied();
+            self.ids.push(*id);
+            self.tokens.push(Token { end: sent + running.output.len(), sampled: true, logprob, ..Token::default() });
+            let first = deltas.len();
+            if let Some(end) = running.end.take() {
+                running.feed(&end, true, &mut deltas)?;
+            }
+            if special.is_some_and(|text| ends.iter().any(|end| end.trim() == text.trim())) {
+                running.end = Some(Arc::clone(text));
+            } else {
+                running.feed(text, special.is_some(), &mut deltas)?;
+            }
+            running.note(&deltas[first..], &mut self.tokens);
+        }
+        Ok(Observed { deltas, ended: running.end.is_some() })
+    }
+
+    /// Ends the output, and gives what was held back because it could have become a marker. [`Conversation::extend`] does so by itself.
+    /// `cut_off`: a limit ended it, not the model.
+    ///
+    /// # Errors
+    /// [`chatparse_base::ErrorKind::InvalidArgument`] before a prompt.
+    pub fn finish(&mut self, cut_off: bool) -> Result<Observed> {
+        let running = self.running.as_mut().ok_or_else(unopened)?;
+        if running.ended.is_some() {
+            return Ok(Observed::default());
+        }
+        running.ended = Some(running.stream.finish(cut_off));
+        let deltas: Vec<OwnDelta> = running.stream.deltas().map(OwnDelta::of).collect();
+        running.note(&deltas, &mut self.tokens);
+        Ok(Observed { deltas, ended: !cut_off })
+    }
+
+    /// The ids to send behind the output in order to go on with `messages`, an array as in a request: results of tools, or what the
+    /// user says next. If it fails, nothing has changed.
+    ///
+    /// # Errors
+    /// What is wrong with the messages; those of the template and of the tokenizer.
+    pub fn extend(&mut self, messages: &Value) -> Result<Extended> {
+        let running = self.running.as_ref().ok_or_else(unopened)?;
+        let sent = running.turns.prompt().len();
+        let step = running.turns.next(&running.output, &self.vocabulary.stream, &running.spans, messages)?;
+        let prompt = step.turns.prompt();
+        let shown = Shown::of(&running.output);
+        // Text that is no UTF-8 stands in the prompt as U+FFFD: ends of tokens behind it move.
+        let end_of = |token: &Token| if token.end > sent { sent + shown.at(token.end - sent) } else { token.end };
+        let changed = step.changed.as_ref().map(|changed| {
+            let mine = &self.tokens[..];
+            mine.partition_point(|token| end_of(token) <= changed.at).min(mine.len())
+        });
+        let (kept, from) = if step.stays || step.changed.is_none() {
+            (self.ids.len(), sent + shown.length())
+        } else {
+            let mut kept = self.tokens.partition_point(|token| end_of(token) <= step.kept);
+            let from = |kept: usize| kept.checked_sub(1).map_or(0, |last| end_of(&self.tokens[last]));
+            while !prompt.is_char_boundary(from(kept)) {
+                kept -= 1;
+            }
+            (kept, from(kept))
+        };
+        let own = step.turns.own(from)?;
+        let placed = self.vocabulary.encode(&prompt[from..], &own)?;
+        let next = Running::new(Arc::clone(&step.turns), kept + placed.len(), &self.vocabulary)?;
+        let first = running.first;
+        let ends: Vec<usize> = self.tokens[first..].iter().map(end_of).collect();
+        self.finish(false)?;
+        self.tokens[first..].iter_mut().zip(ends).for_each(|(token, end)| token.end = end);
+        self.ids.truncate(kept);
+        self.tokens.truncate(kept);
+        self.send(&placed, from, &own);
+        self.running = Some(next);
+        let rewrite = step.changed.zip(changed).map(|(why, token)| Moved { token, why });
+        Ok(Extended { kept, ids: self.ids[kept..].to_vec(), rewrite, message: step.message })
+    }
+
+    /// Takes back what was sampled behind the first `length` ids, also behind [`Conversation::finish`]. To go back further, keep a
+    /// clone. Costs what the rest of the output has cost.
+    ///
+    /// # Errors
+    /// [`chatparse_base::ErrorKind::InvalidArgument`] if these ids do not end in the last output.
+    pub fn rewind(&mut self, length: usize) -> Result<()> {
+        let running = self.running.as_ref().ok_or_else(unopened)?;
+        let (first, last) = (running.first, self.ids.len());
+        if !(first..=last).contains(&length) {
+            return Err(Error::invalid(format!("length: {length} is not in the last output, {first} to {last}")));
+        }
+        let again = self.ids.split_off(first);
+        let logprobs: Vec<Option<f32>> = self.tokens.drain(first..).map(|token| token.logprob).collect();
+        let turns = Arc::clone(&running.turns);
+        self.running = Some(Running::new(turns, first, &self.vocabulary)?);
+        self.observe(&again[..length - first])?;
+        self.tokens[first..].iter_mut().zip(logprobs).for_each(|(token, logprob)| token.logprob = logprob);
+        Ok(())
+    }
+
+    /// All ids, sent and sampled.
+    pub fn ids(&self) -> &[u32] {
+        &self.ids
+    }
+
+    /// What is known of each of them.
+    pub fn tokens(&self) -> &[Token] {
+        &self.tokens
+    }
+
+    /// Which of them were sampled.
+    pub fn mask(&self) -> impl ExactSizeIterator<Item = bool> {
+        self.tokens.iter().map(|token| token.sampled)
+    }
+
+    /// How many ids are in front of the last output; 0 before a prompt.
+    pub fn prompt_len(&self) -> usize {
+        self.running.as_ref().map_or(0, |running| running.first)
+    }
+
+    /// The text in front of the last output; empty before a prompt.
+    pub fn prompt(&self) -> &str {
+        self.running.as_ref().map_or("", |running| running.turns.prompt())
+    }
+
+    /// The bytes of the last output.
+    pub fn output(&self) -> &[u8] {
+        self.running.as_ref().map_or(&[], |running| &running.output)
+    }
+
+    /// The last output as a message, as far as it goes.
+    pub fn message(&self) -> Message {
+        let running = self.running.as_ref();
+        running.map_or_else(
+            || Message::new("assistant", ""),
+            |running| match &running.ended {
+                Some(ended) => ended.message.clone(),
+                None => running.stream.message(),
+            },
+        )
+    }
+
+    /// The text of the bytes of ids, those of special tokens too.
+    ///
+    /// # Errors
+    /// For an id that the tokenizer does not know.
+    pub fn decode(&self, ids: &[u32]) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        for id in ids {
+            bytes.extend_from_slice(&self.vocabulary.bytes(*id)?);
+        }
+        Ok(bytes)
+    }
+
+    /// Appends what is sent, at byte `from`.
+    fn send(&mut self, placed: &[Placed], from: usize, own: &[Range<usize>]) {
+        let mut begin = 0;
+        for (id, end) in placed {
+            let at = own.partition_point(|range| range.end <= begin);
+            let is_own = own.get(at).is_some_and(|range| range.start <= begin && *end <= range.end);
+            let kind = if is_own { FieldKind::Template } else { FieldKind::Value };
+            self.ids.push(*id);
+            let field = Field { kind, ..Field::default() };
+            self.tokens.push(Token { end: from + end, field, ..Token::default() });
+            begin = *end;
+        }
+    }
+}
+
+fn unopened() -> Error {
+    Error::invalid("conversation: it has no prompt yet")
+}
+
+impl OwnDelta {
+    fn of(delta: chatparse_stream::Delta<'_>) -> Self {
+        OwnDelta { kind: delta.kind, call: delta.call, text: delta.text.to_owned(), span: delta.span }
+    }
+}
+
+impl Running {
+    fn new(turns: Arc<dyn Turns>, first: usize, vocabulary: &Vocabulary) -> Result<Self> {
+        let mut stream = Stream::new(turns.parser());
+        stream.set_special_tokens(&vocabulary.stream)?;
+        let (output, spans, members) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Running { turns, first, stream, output, spans, members, end: None, ended: None })
+    }
+
+    fn feed(&mut self, text: &[u8], special: bool, deltas: &mut Vec<OwnDelta>) -> Result<()> {
+        let whole = 0..text.len();
+        let marks = if special { std::slice::from_ref(&whole) } else { &[] };
+        deltas.extend(self.stream.feed_marked(text, marks)?.map(OwnDelta::of));
+        Ok(())
+    }
+
+    /// Notes in the tokens of the output what they have become.
+    fn note(&mut self, deltas: &[OwnDelta], tokens: &mut [Token]) {
+        let sent = self.turns.prompt().len();
+        let tokens = &mut tokens[self.first..];
+        for delta in deltas {
+            let Some(kind) = FieldKind::of(delta.kind) else { continue };
+            let is_text = matches!(kind, FieldKind::Reasoning | FieldKind::Content);
+            let call = (!is_text).then_some(delta.call);
+            let text = delta.text.as_bytes();
+            // As written: then each token has its own piece of the text.
+            let is_same = text.len() == delta.span.len();
+            let mut whole = None;
+            if kind == FieldKind::ToolArguments && !is_same {
+                whole = self.members(delta.call).read(text);
+            }
+            let mut from = delta.span.start;
+            let mut at = tokens.partition_point(|token| token.end - sent <= from);
+            while from < delta.span.end && at < tokens.len() {
+                let to = (tokens[at].end - sent).min(delta.span.end);
+                let mut argument = whole.clone();
+                if kind == FieldKind::ToolArguments && is_same {
+                    argument = self.members(delta.call).read(&text[from - delta.span.start..to - delta.span.start]);
+                }
+                let field = &mut tokens[at].field;
+                if field.kind == FieldKind::Markup {
+                    *field = Field { kind, call, argument };
+                } else if field.kind == kind && field.call == call && field.argument.is_none() {
+                    field.argument = argument;
+                }
+                (from, at) = (to, at + 1);
+            }
+        }
+    }
+
+    fn members(&mut self, call: usize) -> &mut Members {
+        if self.members.len() <= call {
+            self.members.resize_with(call + 1, Members::default);
+        }
+        &mut self.members[call]
+    }
+}
+
+/// Where the bytes of an output stand in its text, in which U+FFFD stands for what is no UTF-8.
+struct Shown {
+    /// Where such bytes end, and how much longer the text is there.
+    moved: Vec<(usize, isize)>,
+    length: usize,
+}
+
+impl Shown {
+    fn of(output: &[u8]) -> Self {
+        let (mut moved, mut at, mut by) = (Vec::new(), 0, 0);
+        for chunk in output.utf8_chunks() {
+            at += chunk.valid().len() + chunk.invalid().len();
+            if !chunk.invalid().is_empty() {
+                by += char::REPLACEMENT_CHARACTER.len_utf8() as isize - chunk.invalid().len() as isize;
+                moved.push((at, by));
+            }
+        }
+        Shown { moved, length: output.len() }
+    }
+
+    fn at(&self, byte: usize) -> usize {
+        let before = self.moved.partition_point(|(end, _)| *end <= byte);
+        byte.saturating_add_signed(before.checked_sub(1).map_or(0, |last| self.moved[last].1))
+    }
+
+    fn length(&self) -> usize {
+        self.at(self.length)
+    }
+}

@@ -1,0 +1,25 @@
+//! Conversations in token ids: ids in, ids out, and nothing that was sent or sampled is encoded again.
+//!
+//! ```text
+//! messages ─▶ Turns ──text, and which bytes are the template's──▶ Vocabulary ──ids──▶ Conversation ─▶ host
+//! host ──sampled ids──▶ Conversation ──bytes, marked──▶ Stream ─▶ deltas, fields
+//! ```
+//!
+//! - `tokenizer`: what a host hands over, a [`Tokenizer`]; a text with marks to ids.
+//! - `turns`: what is asked of a template, [`Opens`] and [`Turns`]. The façade has the implementation: `ChatTemplate::conversation`.
+//! - `field`: what a sampled token became.
+//! - `conversation`: the ids, and what is known of each.
+//!
+//! This crate knows no templates and no tokenizers.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod conversation;
+mod field;
+mod tokenizer;
+mod turns;
+
+pub use conversation::{Conversation, Extended, Moved, Observed, OwnDelta, Token};
+pub use field::{Field, FieldKind};
+pub use tokenizer::{SpecialToken, Tokenizer};
+pub use turns::{Changed, Opens, Step, Turns};

@@ -1,0 +1,175 @@
+//! What a host hands over, and texts to ids with it.
+//!
+//! A tokenizer cuts a text at special tokens, and encodes what is between them. So does a [`Vocabulary`], but it looks for special
+//! tokens in the template's own bytes alone. What is between two of them is encoded in one go, whoever wrote it: the ids are those
+//! of the tokenizer for the whole text, unless a user writes a marker.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use chatparse_base::{Error, Result};
+use chatparse_stream::SpecialTokens;
+
+/// A tokenizer as the host has it.
+pub trait Tokenizer: Send + Sync {
+    /// The ids of a text in which nothing is a special token. Nothing is put in front of it or behind it.
+    ///
+    /// # Errors
+    /// Why it cannot be encoded.
+    fn encode(&self, text: &str) -> Result<Vec<u32>>;
+
+    /// The tokens that a template writes as such: all that the tokenizer looks for before it encodes, whether it calls them
+    /// special or not.
+    fn special_tokens(&self) -> Vec<SpecialToken>;
+
+    /// The bytes that a token stands for; those of a special token are its text.
+    ///
+    /// # Errors
+    /// If there is no such token.
+    fn token_bytes(&self, id: u32) -> Result<Vec<u8>>;
+}
+
+/// A special token.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SpecialToken {
+    /// Its id.
+    pub id: u32,
+    /// Its text.
+    pub text: String,
+    /// The tokenizer drops white space in front of it.
+    pub strips_left: bool,
+    /// The tokenizer drops white space behind it.
+    pub strips_right: bool,
+}
+
+impl SpecialToken {
+    /// A token that leaves the text around it alone.
+    pub fn new(id: u32, text: impl Into<String>) -> Self {
+        SpecialToken { id, text: text.into(), ..SpecialToken::default() }
+    }
+}
+
+/// A token, and where its text ends.
+pub(crate) type Placed = (u32, usize);
+
+/// A tokenizer with its special tokens, sorted for search.
+pub(crate) struct Vocabulary {
+    tokenizer: Arc<dyn Tokenizer>,
+    /// By their first bytes, the longest first.
+    heads: HashMap<u8, Vec<SpecialToken>>,
+    texts: HashMap<u32, String>,
+    /// The same for streams.
+    pub stream: SpecialTokens,
+    bytes: RwLock<HashMap<u32, Arc<[u8]>>>,
+}
+
+impl Vocabulary {
+    pub fn new(tokenizer: Arc<dyn Tokenizer>) -> Result<Self> {
+        let mut tokens = tokenizer.special_tokens();
+        tokens.sort_by(|a, b| b.text.len().cmp(&a.text.len()).then_with(|| a.text.cmp(&b.text)));
+        if let Some(empty) = tokens.iter().find(|token| token.text.is_empty()) {
+            return Err(Error::invalid(format!("tokenizer: the special token {} has no text", empty.id)));
+        }
+        let stream = SpecialTokens::new(&tokens.iter().map(|token| &token.text).collect::<Vec<_>>())?;
+        let texts = tokens.iter().map(|token| (token.id, token.text.clone())).collect();
+        let mut heads: HashMap<u8, Vec<SpecialToken>> = HashMap::new();
+        for token in tokens {
+            heads.entry(token.text.as_bytes()[0]).or_default().push(token);
+        }
+        Ok(Vocabulary { tokenizer, heads, texts, stream, bytes: RwLock::default() })
+    }
+
+    /// The text of a special token.
+    pub fn special(&self, id: u32) -> Option<&str> {
+        self.texts.get(&id).map(String::as_str)
+    }
+
+    /// The bytes of a token.
+    pub fn bytes(&self, id: u32) -> Result<Arc<[u8]>> {
+        if let Some(bytes) = self.bytes.read().unwrap_or_else(PoisonError::into_inner).get(&id) {
+            return Ok(Arc::clone(bytes));
+        }
+        let bytes: Arc<[u8]> = match self.special(id) {
+            Some(text) => text.as_bytes().into(),
+            None => self.tokenizer.token_bytes(id)?.into(),
+        };
+        self.bytes.write().unwrap_or_else(PoisonError::into_inner).insert(id, Arc::clone(&bytes));
+        Ok(bytes)
+    }
+
+    /// The ids of a text; special tokens count in the ranges `own` alone, which are in order and disjoint.
+    pub fn encode(&self, text: &str, own: &[Range<usize>]) -> Result<Vec<Placed>> {
+        let mut placed = Vec::new();
+        let mut from = 0;
+        for range in own {
+            let mut at = range.start.max(from);
+            while at < range.end {
+                let Some(token) = self.special_at(&text.as_bytes()[at..range.end]) else {
+                    at += 1;
+                    continue;
+                };
+                let before = &text[from..at];
+                let before = if token.strips_left { before.trim_end() } else { before };
+                self.plain(before, from, &mut placed)?;
+                from = at + token.text.len();
+                if token.strips_right {
+                    from = text.len() - text[from..].trim_start().len();
+                }
+                placed.push((token.id, from));
+                at = from;
+            }
+        }
+        self.plain(&text[from..], from, &mut placed)?;
+        Ok(placed)
+    }
+
+    fn special_at(&self, bytes: &[u8]) -> Option<&SpecialToken> {
+        self.heads.get(bytes.first()?)?.iter().find(|token| bytes.starts_with(token.text.as_bytes()))
+    }
+
+    /// A text without special tokens, which begins at `base`.
+    fn plain(&self, text: &str, base: usize, placed: &mut Vec<Placed>) -> Result<()> {
+        let ids = self.encoded(text)?;
+        if !ids.iter().any(|id| self.texts.contains_key(id)) {
+            return self.place(&ids, text.len(), base, placed);
+        }
+        // The tokenizer makes a special token of its pieces: so the pieces are encoded apart.
+        let mut from = 0;
+        for (at, c) in text.char_indices() {
+            if self.special_at(&text.as_bytes()[at..]).is_some() {
+                let cut = at + c.len_utf8();
+                self.piece(text, from..cut, base, placed)?;
+                from = cut;
+            }
+        }
+        self.piece(text, from..text.len(), base, placed)
+    }
+
+    fn piece(&self, text: &str, range: Range<usize>, base: usize, placed: &mut Vec<Placed>) -> Result<()> {
+        let ids = self.encoded(&text[range.clone()])?;
+        if let Some(id) = ids.iter().find(|id| self.texts.contains_key(id)) {
+            return Err(Error::invalid(format!("tokenizer: plain text became the special token {id}")));
+        }
+        self.place(&ids, range.len(), base + range.start, placed)
+    }
+
+    fn encoded(&self, text: &str) -> Result<Vec<u32>> {
+        if text.is_empty() { Ok(Vec::new()) } else { self.tokenizer.encode(text) }
+    }
+
+    /// Where each of the tokens of a text ends. If they do not stand for its bytes, because the tokenizer changes texts, nothing
+    /// is known but the end of all.
+    fn place(&self, ids: &[u32], length: usize, base: usize, placed: &mut Vec<Placed>) -> Result<()> {
+        let first = placed.len();
+        let mut at = 0;
+        for id in ids {
+            at += self.bytes(*id)?.len();
+            placed.push((*id, base + at));
+        }
+        if at != length {
+            placed[first..].iter_mut().for_each(|(_, end)| *end = base + length);
+        }
+        Ok(())
+    }
+}

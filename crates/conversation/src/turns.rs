@@ -1,0 +1,71 @@
+//! What a conversation asks of its template.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use chatparse_base::Result;
+use chatparse_message::Message;
+use chatparse_stream::{Parser, SpecialTokens};
+
+/// A template with the options of a request: it opens conversations.
+pub trait Opens: Send + Sync {
+    /// The prompt of these messages, an array as in a request.
+    ///
+    /// # Errors
+    /// What is wrong with them, or with the template.
+    fn open(&self, messages: &Value) -> Result<Arc<dyn Turns>>;
+}
+
+/// A prompt, with the outputs and messages behind it. Immutable.
+pub trait Turns: Send + Sync {
+    /// All text in front of the next output.
+    fn prompt(&self) -> &str;
+
+    /// The parser of that output.
+    fn parser(&self) -> &Parser;
+
+    /// The texts of tokens that end outputs.
+    fn ends(&self) -> Vec<String>;
+
+    /// Which bytes of the prompt from `from` on are the template's own, counted from there; in order and disjoint. All others are
+    /// somebody's text.
+    ///
+    /// # Errors
+    /// Those of renders.
+    fn own(&self, from: usize) -> Result<Vec<Range<usize>>>;
+
+    /// What follows the output; `spans` are its bytes that came from special tokens.
+    ///
+    /// # Errors
+    /// What is wrong with the messages, or with the template.
+    fn next(&self, output: &[u8], tokens: &SpecialTokens, spans: &[Range<usize>], messages: &Value) -> Result<Step>;
+}
+
+/// What follows an output.
+pub struct Step {
+    /// The prompt with the output and the new messages.
+    pub turns: Arc<dyn Turns>,
+    /// How many bytes of the earlier prompt and the output stay. They may be less by half a character although `stays`.
+    pub kept: usize,
+    /// The host has asked that all stays, whatever the template would change.
+    pub stays: bool,
+    /// Why the template changes what was sent.
+    pub changed: Option<Changed>,
+    /// The output as a message.
+    pub message: Message,
+}
+
+/// What a template changes of what was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// The first byte that it changes.
+    pub at: usize,
+    /// The index of the message at that byte; `None` if it is the template's text.
+    pub message: Option<usize>,
+    /// The reason, a stable lower-case name.
+    pub reason: &'static str,
+    /// The reason as a sentence.
+    pub words: &'static str,
+}

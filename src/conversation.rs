@@ -1,0 +1,117 @@
+//! Conversations in token ids, for any tokenizer: a [`Tokenizer`] in, and a [`Conversation`] out of
+//! [`ChatTemplate::conversation`]. What is sent is [`Session`]'s, and whose text it is, [`crate::segments`] tells.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+#[doc(inline)]
+pub use chatparse_conversation::*;
+
+use crate::chat::ChatTemplate;
+use crate::messages::Messages;
+use crate::next::Session;
+use crate::segments::{Origin, Segments};
+use chatparse_base::Result;
+use chatparse_base::find::shared_end;
+use chatparse_jinja::system_clock;
+use chatparse_message::{Append, Request};
+use chatparse_stream::{Parser, SpecialTokens};
+
+impl ChatTemplate {
+    /// A conversation in the ids of this tokenizer. `request`: the tools and the options; messages come later.
+    ///
+    /// # Errors
+    /// As [`Conversation::new`].
+    pub fn conversation(&self, tokenizer: Arc<dyn Tokenizer>, mut request: Request) -> Result<Conversation> {
+        request.now = request.now.or_else(system_clock);
+        Conversation::new(Arc::new(Opening { template: self.clone(), request }), tokenizer)
+    }
+}
+
+struct Opening {
+    template: ChatTemplate,
+    request: Request,
+}
+
+impl Opens for Opening {
+    fn open(&self, messages: &Value) -> Result<Arc<dyn Turns>> {
+        let mut request = self.request.clone();
+        Messages::read(&request, messages)?.put(&mut request);
+        let session = self.template.session(request.clone())?;
+        Ok(Arc::new(Sent { session, request: Arc::new(request), answered: None }))
+    }
+}
+
+/// What was sent.
+struct Sent {
+    session: Session,
+    request: Arc<Request>,
+    /// The index of the last output's message.
+    answered: Option<usize>,
+}
+
+impl Sent {
+    /// A request with few messages that may end as the prompt does: those of the system, and from the last question before the
+    /// output on. So a turn costs as much late in a conversation as early.
+    fn window(&self) -> Option<Request> {
+        let mut request = Request::clone(&self.request);
+        let all = Messages::take(&mut request);
+        let (count, answered) = (all.len(), self.answered?);
+        let system = (0..count).take_while(|index| matches!(all.role(*index), "system" | "developer")).count();
+        let question = (system..answered).rev().find(|index| all.role(*index) == "user")?;
+        all.only(|index| index < system || index == question || index >= answered).put(&mut request);
+        Some(request)
+    }
+
+    fn found(&self, request: &Request) -> Result<Segments> {
+        self.session.template().segments_with(request, false)
+    }
+}
+
+impl Turns for Sent {
+    fn prompt(&self) -> &str {
+        &self.session.params.prompt
+    }
+
+    fn parser(&self) -> &Parser {
+        &self.session.params.parser
+    }
+
+    fn ends(&self) -> Vec<String> {
+        let (params, template) = (&self.session.params, self.session.template());
+        let ends = template.ends().iter().chain(&params.additional_stops).cloned();
+        ends.chain([params.end_of_turn().to_owned()]).filter(|end| !end.trim().is_empty()).collect()
+    }
+
+    fn own(&self, from: usize) -> Result<Vec<Range<usize>>> {
+        let text = &self.prompt()[from..];
+        let found = self.window().and_then(|request| self.found(&request).ok());
+        let found = match found.filter(|found| found.prompt.ends_with(text)) {
+            Some(found) => found,
+            None => self.found(&self.request)?,
+        };
+        // Where an output stands as it was written, its text is not the template's.
+        let same = shared_end(&found.prompt, text);
+        let (skipped, moved) = (found.prompt.len() - same, text.len() - same);
+        let own = found.segments.iter().filter(|segment| segment.origin == Origin::Template);
+        let own = own.map(|segment| segment.bytes.start.max(skipped)..segment.bytes.end).filter(|own| !own.is_empty());
+        Ok(own.map(|own| own.start - skipped + moved..own.end - skipped + moved).collect())
+    }
+
+    fn next(&self, output: &[u8], tokens: &SpecialTokens, spans: &[Range<usize>], messages: &Value) -> Result<Step> {
+        let answered = self.session.count();
+        let next = self.session.next_marked(output, tokens, spans, messages)?;
+        let changed = next.rewrite.as_ref().map(|rewrite| Changed {
+            at: rewrite.at,
+            message: rewrite.message,
+            reason: rewrite.reason.name(),
+            words: rewrite.reason.words(),
+        });
+        let request = Arc::clone(next.session.request());
+        let stays = request.append == Append::Always;
+        let turns = Arc::new(Sent { session: next.session, request, answered: Some(answered) });
+        Ok(Step { turns, kept: next.kept, stays, changed, message: next.message })
+    }
+}

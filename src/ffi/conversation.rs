@@ -1,0 +1,508 @@
+//! Conversations in token ids.
+
+use std::ffi::{c_char, c_void};
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::error::chat_error;
+use super::guard::{Guarded, answer, filled, guard};
+use super::message::Flags;
+use super::ptr::{give, item, required};
+use super::status::chat_status;
+use super::stream::chat_delta;
+use super::template::chat_template;
+use super::text::{array, bytes, chat_str, utf8, view, view_bytes};
+use crate::conversation::{Conversation, FieldKind, OwnDelta, SpecialToken, Tokenizer};
+use chatparse_base::{Error, Result, number};
+use chatparse_message::Request;
+
+/// A conversation in token ids. One thread at a time. A conversation copies what it needs of the template and of the tokenizer.
+///
+/// Begin with `chat_conversation_prompt`, sample, give what was sampled to `chat_conversation_observe`, go on with
+/// `chat_conversation_extend`. Nothing that was sent or sampled is encoded again.
+pub struct chat_conversation(Guarded<Held>);
+
+#[derive(Clone)]
+struct Held {
+    conversation: Conversation,
+    deltas: Vec<OwnDelta>,
+    /// The last output ends with a token that ends outputs.
+    ended: bool,
+    /// The message, as it was asked for last.
+    said: String,
+}
+
+/// Where a tokenizer puts what it is asked for.
+pub struct chat_token_sink {
+    ids: Vec<u32>,
+    bytes: Vec<u8>,
+}
+
+/// A special token: a template's, which no user may write.
+#[repr(C)]
+pub struct chat_special_token {
+    /// Its text.
+    pub text: chat_str,
+    /// Its id.
+    pub id: u32,
+    /// The tokenizer drops white space in front of it.
+    pub strips_left: bool,
+    /// The tokenizer drops white space behind it.
+    pub strips_right: bool,
+}
+
+/// A tokenizer of the caller's. Its functions may be called by any thread that uses a conversation with it, by several at once.
+/// They return whether they were successful; a failure ends the call that needed them.
+#[repr(C)]
+pub struct chat_tokenizer {
+    /// What the functions are given.
+    pub user: *mut c_void,
+    /// Puts the ids of a text into `sink`, as if it had no special tokens, and with nothing in front of it or behind it.
+    pub encode: Option<
+        unsafe extern "C" fn(user: *mut c_void, text: *const c_char, len: usize, sink: *mut chat_token_sink) -> bool,
+    >,
+    /// Puts the bytes of a token into `sink`. It is not asked for those of special tokens.
+    pub token_bytes: Option<unsafe extern "C" fn(user: *mut c_void, id: u32, sink: *mut chat_token_sink) -> bool>,
+    /// Called when no conversation uses the tokenizer any more; may be NULL.
+    pub release: Option<unsafe extern "C" fn(user: *mut c_void)>,
+    /// The special tokens, copied: all that the tokenizer would look for in a text.
+    pub special: *const chat_special_token,
+    /// How many there are.
+    pub special_count: usize,
+}
+
+type Encode = unsafe extern "C" fn(*mut c_void, *const c_char, usize, *mut chat_token_sink) -> bool;
+type TokenBytes = unsafe extern "C" fn(*mut c_void, u32, *mut chat_token_sink) -> bool;
+
+struct Callbacks {
+    user: *mut c_void,
+    encode: Encode,
+    token_bytes: TokenBytes,
+    release: Option<unsafe extern "C" fn(*mut c_void)>,
+    special: Vec<SpecialToken>,
+}
+
+// SAFETY: the contract of `chat_tokenizer` lets any thread call its functions, several at once.
+unsafe impl Send for Callbacks {}
+// SAFETY: as above.
+unsafe impl Sync for Callbacks {}
+
+impl Drop for Callbacks {
+    fn drop(&mut self) {
+        if let Some(release) = self.release {
+            // SAFETY: the caller's function, called once, by the contract.
+            unsafe { release(self.user) }
+        }
+    }
+}
+
+impl Callbacks {
+    fn ask(&self, what: &str, call: impl FnOnce(*mut chat_token_sink) -> bool) -> Result<chat_token_sink> {
+        let mut sink = chat_token_sink { ids: Vec::new(), bytes: Vec::new() };
+        match call(&mut sink) {
+            true => Ok(sink),
+            false => Err(Error::invalid(format!("tokenizer: {what} failed"))),
+        }
+    }
+}
+
+impl Tokenizer for Callbacks {
+    fn encode(&self, text: &str) -> Result<Vec<u32>> {
+        // SAFETY: the caller's function, by the contract.
+        let call = |sink| unsafe { (self.encode)(self.user, text.as_ptr().cast(), text.len(), sink) };
+        Ok(self.ask("encode", call)?.ids)
+    }
+
+    fn special_tokens(&self) -> Vec<SpecialToken> {
+        self.special.clone()
+    }
+
+    fn token_bytes(&self, id: u32) -> Result<Vec<u8>> {
+        // SAFETY: the caller's function, by the contract.
+        let call = |sink| unsafe { (self.token_bytes)(self.user, id, sink) };
+        Ok(self.ask("token_bytes", call)?.bytes)
+    }
+}
+
+/// Puts ids into a sink, behind those that are there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_token_sink_ids(sink: Option<&mut chat_token_sink>, ids: *const u32, count: usize) {
+    // SAFETY: the caller's array, by the contract.
+    if let (Some(sink), Ok(ids)) = (sink, unsafe { array(ids, count, "ids") }) {
+        sink.ids.extend_from_slice(ids);
+    }
+}
+
+/// Puts bytes into a sink, behind those that are there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_token_sink_bytes(sink: Option<&mut chat_token_sink>, data: *const c_char, len: usize) {
+    // SAFETY: the caller's bytes, by the contract.
+    if let (Some(sink), Ok(data)) = (sink, unsafe { bytes(data, len, "data") }) {
+        sink.bytes.extend_from_slice(data);
+    }
+}
+
+/// Makes a conversation without messages so far. `request` is JSON as for `chat_params_from_template`, with the tools and the
+/// options; its messages are not looked at. `options` is as for `chat_params_from_template_with`, or NULL. `tokenizer` is copied, its
+/// special tokens too; its `user` must last until `release`, which is called also if the function fails behind its checks.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a wrong request, a tokenizer without functions, a special token without text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_conversation_new(
+    template: Option<&chat_template>,
+    tokenizer: Option<&chat_tokenizer>,
+    request: *const c_char,
+    request_len: usize,
+    options: *const c_char,
+    options_len: usize,
+    out: Option<&mut MaybeUninit<*mut chat_conversation>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    filled(template, "template", out, error, |template| {
+        let asked = required(tokenizer, "tokenizer")?;
+        let encode = required(asked.encode, "tokenizer.encode")?;
+        let token_bytes = required(asked.token_bytes, "tokenizer.token_bytes")?;
+        let (user, release) = (asked.user, asked.release);
+        let mut tokenizer = Callbacks { user, encode, token_bytes, release, special: Vec::new() };
+        // SAFETY: the caller's array, by the contract.
+        for token in unsafe { array(asked.special, asked.special_count, "tokenizer.special") }? {
+            // SAFETY: the caller's text, by the contract.
+            let text = unsafe { utf8(token.text.data, token.text.len, "tokenizer.special") }?;
+            let mut special = SpecialToken::new(token.id, text);
+            (special.strips_left, special.strips_right) = (token.strips_left, token.strips_right);
+            tokenizer.special.push(special);
+        }
+        // SAFETY: as above.
+        let request = unsafe { utf8(request, request_len, "request") }?;
+        // SAFETY: as above.
+        let options = if options.is_null() { "{}" } else { unsafe { utf8(options, options_len, "options") }? };
+        let request = Request::from_text_with(request, options)?;
+        Ok(give(held(template.template.conversation(Arc::new(tokenizer), request)?)))
+    })
+}
+
+fn held(conversation: Conversation) -> chat_conversation {
+    chat_conversation(Guarded::new(Held { conversation, deltas: Vec::new(), ended: false, said: String::new() }))
+}
+
+fn read(messages: &str) -> Result<Value> {
+    number::read(messages).map_err(|error| Error::invalid(format!("the messages are not JSON: {error}")))
+}
+
+/// Makes a second conversation in the same state; the two then go their own ways.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_conversation_clone(
+    conversation: Option<&chat_conversation>,
+    out: Option<&mut MaybeUninit<*mut chat_conversation>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    filled(conversation, "conversation", out, error, |conversation| {
+        conversation.0.get()?;
+        Ok(give(chat_conversation(conversation.0.clone())))
+    })
+}
+
+/// Begins with these messages, JSON text of an array, and forgets what there was: `chat_conversation_ids` are those of the prompt.
+/// The template's own special tokens are such; what messages say is text.
+///
+/// Errors: as `chat_params_from_template`; `CHAT_STATUS_INVALID_ARGUMENT` if the tokenizer failed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_conversation_prompt(
+    conversation: Option<&mut chat_conversation>,
+    messages: *const c_char,
+    messages_len: usize,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        // SAFETY: the caller's text, by the contract.
+        let messages = read(unsafe { utf8(messages, messages_len, "messages") }?)?;
+        required(conversation, "conversation")?.0.change(|held| {
+            held.conversation.prompt_ids(&messages)?;
+            (held.deltas, held.ended) = (Vec::new(), false);
+            Ok(())
+        })
+    })
+}
+
+/// Takes ids as they were sampled, and replaces the deltas. `logprobs` has one for each id, or is NULL.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` before a prompt, behind `chat_conversation_finish`, and for an id that the tokenizer does
+/// not know. Then nothing is taken.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_conversation_observe(
+    conversation: Option<&mut chat_conversation>,
+    ids: *const u32,
+    logprobs: *const f32,
+    count: usize,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        // SAFETY: the caller's arrays, by the contract.
+        let ids = unsafe { array(ids, count, "ids") }?;
+        let logprobs = match logprobs.is_null() {
+            true => &[],
+            // SAFETY: as above.
+            false => unsafe { array(logprobs, count, "logprobs") }?,
+        };
+        required(conversation, "conversation")?.0.change(|held| {
+            let observed = held.conversation.observe_with(ids, logprobs)?;
+            (held.deltas, held.ended) = (observed.deltas, observed.ended);
+            Ok(())
+        })
+    })
+}
+
+/// Ends the output and replaces the deltas: they hold the text that could have become a marker. `flags` is 0, or
+/// `CHAT_PARSE_PARTIAL` if the output was cut off. `chat_conversation_extend` does so by itself.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` before a prompt.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_conversation_finish(
+    conversation: Option<&mut chat_conversation>,
+    flags: u32,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let cut_off = Flags::from_bits(flags)?.partial;
+        required(conversation, "conversation")?.0.change(|held| {
+            held.deltas = held.conversation.finish(cut_off)?.deltas;
+            Ok(())
+        })
+    })
+}
+
+/// What stays of a conversation that goes on.
+#[repr(C)]
+pub struct chat_extended {
+    /// How many ids stay. Those of `chat_conversation_ids` behind them are to be sent.
+    pub kept: usize,
+    /// The first token whose text the template changes; `SIZE_MAX` if it changes nothing.
+    pub token: usize,
+    /// The first byte that it changes.
+    pub at: usize,
+    /// Index of the message at that byte; `SIZE_MAX` for text of the template, and if nothing changes.
+    pub message: usize,
+    /// The lower-case name of the reason, as those of `chat_reason`; empty if nothing changes; valid for ever.
+    pub reason: chat_str,
+    /// The reason as a sentence; valid for ever.
+    pub words: chat_str,
+}
+
+/// Appends what is to be sent behind the output in order to go on with `messages`, JSON text of an array. If the template changes what
+/// was sent, `*out` says from which token on, and why; with the option `append: always` all ids stay nevertheless.
+///
+/// Errors: as `chat_params_continue`; `CHAT_STATUS_INVALID_ARGUMENT` if the tokenizer failed. Then nothing has changed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_conversation_extend(
+    conversation: Option<&mut chat_conversation>,
+    messages: *const c_char,
+    messages_len: usize,
+    out: Option<&mut MaybeUninit<chat_extended>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    filled(conversation, "conversation", out, error, |conversation| {
+        // SAFETY: the caller's text, by the contract.
+        let messages = read(unsafe { utf8(messages, messages_len, "messages") }?)?;
+        conversation.0.change(|held| {
+            let next = held.conversation.extend(&messages)?;
+            (held.deltas, held.ended) = (Vec::new(), false);
+            let why = next.rewrite.as_ref().map(|rewrite| &rewrite.why);
+            Ok(chat_extended {
+                kept: next.kept,
+                token: next.rewrite.as_ref().map_or(usize::MAX, |rewrite| rewrite.token),
+                at: why.map_or(0, |why| why.at),
+                message: why.and_then(|why| why.message).unwrap_or(usize::MAX),
+                reason: view(why.map(|why| why.reason)),
+                words: view(why.map(|why| why.words)),
+            })
+        })
+    })
+}
+
+/// Takes back what was sampled behind the first `length` ids, also behind `chat_conversation_finish`. To go back further, keep a clone.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` if these ids do not end in the last output.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_conversation_rewind(
+    conversation: Option<&mut chat_conversation>,
+    length: usize,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        required(conversation, "conversation")?.0.change(|held| {
+            held.conversation.rewind(length)?;
+            (held.deltas, held.ended) = (Vec::new(), false);
+            Ok(())
+        })
+    })
+}
+
+/// A view of ids; valid until the conversation changes.
+#[repr(C)]
+pub struct chat_ids {
+    /// The first of them; not NULL.
+    pub data: *const u32,
+    /// How many there are.
+    pub len: usize,
+}
+
+fn seen<T>(conversation: Option<&chat_conversation>, see: impl FnOnce(&Held) -> T) -> Option<T> {
+    conversation?.0.get().ok().map(see)
+}
+
+/// Returns all ids, sent and sampled.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_conversation_ids(conversation: Option<&chat_conversation>) -> chat_ids {
+    let ids = conversation.and_then(|conversation| conversation.0.get().ok()).map(|held| held.conversation.ids());
+    let ids = ids.unwrap_or_default();
+    chat_ids { data: ids.as_ptr(), len: ids.len() }
+}
+
+/// Returns how many ids are in front of the last output.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_conversation_prompt_count(conversation: Option<&chat_conversation>) -> usize {
+    seen(conversation, |held| held.conversation.prompt_len()).unwrap_or(0)
+}
+
+/// Returns the text in front of the last output; valid until the conversation changes.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_conversation_text(conversation: Option<&chat_conversation>) -> chat_str {
+    view(conversation.and_then(|conversation| conversation.0.get().ok()).map(|held| held.conversation.prompt()))
+}
+
+/// Returns the bytes of the last output; valid until the conversation changes.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_conversation_output(conversation: Option<&chat_conversation>) -> chat_str {
+    let held = conversation.and_then(|conversation| conversation.0.get().ok());
+    view_bytes(held.map_or(&[], |held| held.conversation.output()))
+}
+
+/// Returns whether the last output ends with a special token that ends outputs.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_conversation_ended(conversation: Option<&chat_conversation>) -> bool {
+    seen(conversation, |held| held.ended).unwrap_or(false)
+}
+
+/// What a token of a conversation is a part of. Later versions may add some: treat unknown ones as `CHAT_FIELD_MARKUP`.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum chat_field {
+    /// Sent: the template's own text.
+    Template = 1,
+    /// Sent: text of a message, a tool or a variable.
+    Value = 2,
+    /// Sampled: what no field has, such as markers, and the end of the turn.
+    Markup = 3,
+    /// Sampled: the reasoning.
+    Reasoning = 4,
+    /// Sampled: the content.
+    Content = 5,
+    /// Sampled: the name of a call.
+    ToolName = 6,
+    /// Sampled: the id of a call.
+    ToolId = 7,
+    /// Sampled: the arguments of a call.
+    ToolArguments = 8,
+}
+
+impl From<FieldKind> for chat_field {
+    fn from(kind: FieldKind) -> Self {
+        match kind {
+            FieldKind::Template => chat_field::Template,
+            FieldKind::Value => chat_field::Value,
+            FieldKind::Reasoning => chat_field::Reasoning,
+            FieldKind::Content => chat_field::Content,
+            FieldKind::ToolName => chat_field::ToolName,
+            FieldKind::ToolId => chat_field::ToolId,
+            FieldKind::ToolArguments => chat_field::ToolArguments,
+            _ => chat_field::Markup,
+        }
+    }
+}
+
+/// A token of a conversation.
+#[repr(C)]
+pub struct chat_id_token {
+    /// Where its text ends in the conversation's, in bytes.
+    pub end: usize,
+    /// The call that it is a part of; `SIZE_MAX` if none.
+    pub call: usize,
+    /// The argument of the call whose value it is; empty if none. Valid until the conversation changes.
+    pub argument: chat_str,
+    /// What it is a part of.
+    pub field: chat_field,
+    /// Its log probability; NaN if it was not told.
+    pub logprob: f32,
+    /// Whether it was sampled.
+    pub sampled: bool,
+}
+
+/// Fills `*out` with what is known of the token of this index.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_conversation_token(
+    conversation: Option<&chat_conversation>,
+    index: usize,
+    out: Option<&mut MaybeUninit<chat_id_token>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    filled(conversation, "conversation", out, error, |conversation| {
+        let token = item(conversation.0.get()?.conversation.tokens(), index, "tokens")?;
+        Ok(chat_id_token {
+            end: token.end,
+            call: token.field.call.unwrap_or(usize::MAX),
+            argument: view(token.field.argument.as_deref()),
+            field: token.field.kind.into(),
+            logprob: token.logprob.unwrap_or(f32::NAN),
+            sampled: token.sampled,
+        })
+    })
+}
+
+/// Returns the number of deltas of the last `chat_conversation_observe` or `chat_conversation_finish`.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_conversation_delta_count(conversation: Option<&chat_conversation>) -> usize {
+    seen(conversation, |held| held.deltas.len()).unwrap_or(0)
+}
+
+/// Fills `*out` with one of them; its text is valid until the conversation changes.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_conversation_delta(
+    conversation: Option<&chat_conversation>,
+    index: usize,
+    out: Option<&mut MaybeUninit<chat_delta>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    filled(conversation, "conversation", out, error, |conversation| {
+        let delta = item(&conversation.0.get()?.deltas, index, "deltas")?;
+        Ok(chat_delta {
+            kind: delta.kind.into(),
+            call: delta.call,
+            text: view(Some(&delta.text)),
+            span_begin: delta.span.start,
+            span_end: delta.span.end,
+        })
+    })
+}
+
+/// Writes the last output as a message, JSON text as OpenAI has it, to `*out`; valid until the conversation changes.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_conversation_message_json(
+    conversation: Option<&mut chat_conversation>,
+    out: Option<&mut MaybeUninit<chat_str>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    filled(conversation, "conversation", out, error, |conversation| {
+        conversation.0.change(|held| {
+            held.said = held.conversation.message().to_json().to_string();
+            Ok(view(Some(&held.said)))
+        })
+    })
+}
+
+/// Frees a conversation. NULL is fine.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_conversation_free(conversation: Option<Box<chat_conversation>>) {
+    answer(|| drop(conversation));
+}
