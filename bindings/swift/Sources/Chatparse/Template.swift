@@ -93,6 +93,18 @@ public struct Template: Sendable {
       })
   }
 
+  /// The params of a prompt that the host has rendered itself: what its end leaves open, reasoning or a text, is read from it. Of the
+  /// request the tools and the options count; its messages may be empty.
+  public func params(forPrompt prompt: String, _ request: JSON = ["messages": []]) throws -> Params {
+    let request = request.text
+    return Params(
+      handle: try handle.use { template in
+        try Handle(chat_params_free) {
+          chat_params_for_prompt(template, prompt, prompt.utf8.count, request, request.utf8.count, $0, $1)
+        }
+      })
+  }
+
   /// The prompt of a request, and where each of its bytes comes from.
   public func segments(_ request: JSON, options: JSON = [:]) throws -> Segments {
     let (request, options) = (request.text, options.text)

@@ -90,6 +90,33 @@ func makeParams(_ options: JSON = [:]) throws -> Params {
     #expect(try message.diagnostics().map(\.kind).contains(.limit))
   }
 
+  @Test func whereAnOutputStandsAndWhatMayFollow() throws {
+    let request: JSON = [
+      "messages": [],
+      "tools": [
+        [
+          "type": "function",
+          "function": [
+            "name": "weather",
+            "parameters": ["type": "object", "properties": ["city": ["type": "string"]], "required": ["city"]],
+          ],
+        ]
+      ],
+    ]
+    let template = try Template(builtin: "json-call")
+    let stream = try template.params(forPrompt: "<|im_start|>assistant\n<think>\nLet me", request).stream()
+    #expect(try stream.state().text.contains(#""part":"reasoning""#))
+    _ = try stream.feed(" see.\n</think>\n\n<tool_")
+    #expect(String(decoding: stream.pending, as: UTF8.self).hasSuffix("<tool_"))
+    _ = try stream.feed("call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Os")
+    #expect(try stream.state().text.contains(#""pointer":"/city""#))
+    struct Closing: Decodable { let text: String, complete: Bool }
+    let closing: Closing = try stream.closing().decode()
+    #expect(closing.text == "\"}}\n</tool_call>" && closing.complete)
+    #expect(try stream.grammar(in: .lark).text.contains("tool_call>"))
+    #expect(try template.params(forPrompt: "Hi").parse("Hello").content == "Hello")
+  }
+
   @Test func specialTokens() throws {
     let stream = try makeParams().stream()
     try stream.setSpecialTokens(["<tool_call>", "</tool_call>"])
