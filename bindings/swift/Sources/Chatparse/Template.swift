@@ -73,7 +73,7 @@ public struct Template: Sendable {
   /// How outputs are read, as a response template for other programs, and the limits of that.
   public func responseTemplate() throws -> JSON { try report(CHAT_REPORT_RESPONSE_TEMPLATE) }
 
-  private func report(_ what: chat_report) throws -> JSON {
+  private func report(_ what: some RawRepresentable<UInt32>) throws -> JSON {
     try handle.json { chat_template_report($0, what.rawValue, $1, $2) }
   }
 
