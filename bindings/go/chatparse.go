@@ -4,7 +4,7 @@
 // A [Template] is made once for each model, [Params] once for each request, and a [Stream] takes the answer in pieces. They hold
 // memory of the C library: Close gives it back, in any order, none needs another; what is not closed is freed some time after it
 // becomes unreachable. Messages and deltas are plain Go values. Templates, params and segments may be in use by any number of
-// goroutines at once, a stream by one at a time.
+// goroutines at once, a stream or a matcher by one at a time.
 //
 // The C library is found with pkg-config.
 package chatparse
@@ -456,6 +456,15 @@ func (p *Params) Parser() (*Parser, error) {
 	return owned(parser, status, failed)
 }
 
+// Matcher says what may come next in the output, and what must, from its first byte on. Each call makes it anew; keep it, and clone it.
+func (p *Params) Matcher() (*Matcher, error) {
+	defer runtime.KeepAlive(p)
+	m := &Matcher{}
+	var failed *C.chat_error
+	status := C.chat_params_matcher(p.handle, &m.handle, &failed)
+	return owned(m, status, failed)
+}
+
 // Stream is a parser at the start of an output.
 func (p *Params) Stream() (*Stream, error) {
 	defer runtime.KeepAlive(p)
@@ -596,6 +605,39 @@ func (s *Stream) Chunk() (string, error) {
 	return text(out), nil
 }
 
+// State says in what the output stands, JSON text: part ("reasoning", "content", "markup", "name", "key" or "value"), the number of the open
+// call and its tool, a JSON pointer into its arguments, in_string, and left_at, the byte at which it has left the format.
+func (s *Stream) State() (string, error) {
+	defer runtime.KeepAlive(s)
+	var out C.chat_str
+	var failed *C.chat_error
+	if status := C.chat_stream_state_json(s.handle, &out, &failed); status != C.CHAT_STATUS_OK {
+		return "", failure(failed)
+	}
+	return text(out), nil
+}
+
+// Closing is what closes the output now, in the model's own words, JSON text: the text; whether it is complete behind that; the values that
+// are missing, each with tool, pointer and begun; and the reason why it is not complete.
+func (s *Stream) Closing() (string, error) {
+	defer runtime.KeepAlive(s)
+	var out C.chat_str
+	var failed *C.chat_error
+	if status := C.chat_stream_close_json(s.handle, &out, &failed); status != C.CHAT_STATUS_OK {
+		return "", failure(failed)
+	}
+	return text(out), nil
+}
+
+// Grammar is what may follow what was fed, for an engine that begins here: all of the format, also where the request's grammar is lazy.
+func (s *Stream) Grammar(dialect Dialect) (string, error) {
+	defer runtime.KeepAlive(s)
+	var handle *C.chat_grammar
+	var failed *C.chat_error
+	status := C.chat_stream_grammar(s.handle, C.uint32_t(dialect), &handle, &failed)
+	return grammar(handle, status, failed)
+}
+
 // Message is the message so far or, after Finish, the message.
 func (s *Stream) Message() (*Message, error) {
 	defer runtime.KeepAlive(s)
@@ -616,6 +658,110 @@ func (s *Stream) deltas() ([]Delta, error) {
 		deltas[i] = Delta{DeltaKind(raw.kind), int(raw.call), text(raw.text), int(raw.span_begin), int(raw.span_end)}
 	}
 	return deltas, nil
+}
+
+// Dialect is a notation of grammars.
+type Dialect uint32
+
+const (
+	GBNF             Dialect = C.CHAT_DIALECT_GBNF               // As llama.cpp writes it.
+	PortableGBNF     Dialect = C.CHAT_DIALECT_PORTABLE_GBNF      // For all versions of llama.cpp, and for XGrammar.
+	Lark             Dialect = C.CHAT_DIALECT_LARK               // For llguidance, XGrammar and vLLM.
+	StructuralTag    Dialect = C.CHAT_DIALECT_STRUCTURAL_TAG     // XGrammar's structural tag, as JSON.
+	StructuralTagOld Dialect = C.CHAT_DIALECT_STRUCTURAL_TAG_OLD // Its older form, also for llguidance.
+)
+
+// Matcher is what may come next in an output, and what must. [Params.Matcher] makes that of a request.
+type Matcher struct{ handle *C.chat_matcher }
+
+// NewMatcher is the matcher of a grammar, which must be GBNF.
+func NewMatcher(gbnf string) (*Matcher, error) {
+	m := &Matcher{}
+	var failed *C.chat_error
+	status := C.chat_matcher_new(chars(gbnf), length(gbnf), &m.handle, &failed)
+	return owned(m, status, failed)
+}
+
+// Close frees the matcher. Closing again is fine.
+func (m *Matcher) Close() error {
+	C.chat_matcher_free(m.handle)
+	m.handle = nil
+	return nil
+}
+
+// Feed goes on behind these bytes, cut anywhere, and tells how many of them are allowed; if those are not all, it stands in front of the
+// first that is not.
+func (m *Matcher) Feed(piece []byte) (int, error) {
+	defer runtime.KeepAlive(m)
+	var taken C.size_t
+	var failed *C.chat_error
+	status := C.chat_matcher_feed(m.handle, (*C.char)(unsafe.Pointer(first(piece))), C.size_t(len(piece)), &taken, &failed)
+	if status != C.CHAT_STATUS_OK {
+		return 0, failure(failed)
+	}
+	return int(taken), nil
+}
+
+// Can says whether all these bytes may come next.
+func (m *Matcher) Can(piece []byte) bool {
+	defer runtime.KeepAlive(m)
+	return bool(C.chat_matcher_can(m.handle, (*C.char)(unsafe.Pointer(first(piece))), C.size_t(len(piece))))
+}
+
+// Allowed is the bytes that may come next, each once, in order.
+func (m *Matcher) Allowed() ([]byte, error) {
+	defer runtime.KeepAlive(m)
+	var set C.chat_byte_set
+	var failed *C.chat_error
+	if status := C.chat_matcher_allowed(m.handle, &set, &failed); status != C.CHAT_STATUS_OK {
+		return nil, failure(failed)
+	}
+	var allowed []byte
+	for b := 0; b < 256; b++ {
+		if set.words[b/64]>>(b%64)&1 != 0 {
+			allowed = append(allowed, byte(b))
+		}
+	}
+	return allowed, nil
+}
+
+// Forced is the longest text that must come next; empty where there is a choice, or where the output may end. It may end inside of a
+// character.
+func (m *Matcher) Forced() string {
+	defer runtime.KeepAlive(m)
+	forced := make([]byte, C.chat_matcher_forced(m.handle, nil, 0))
+	C.chat_matcher_forced(m.handle, (*C.char)(unsafe.Pointer(first(forced))), C.size_t(len(forced)))
+	return string(forced)
+}
+
+// MayEnd says whether the output may end here.
+func (m *Matcher) MayEnd() bool {
+	defer runtime.KeepAlive(m)
+	return bool(C.chat_matcher_may_end(m.handle))
+}
+
+// Ended says whether the output must end here.
+func (m *Matcher) Ended() bool {
+	defer runtime.KeepAlive(m)
+	return bool(C.chat_matcher_ended(m.handle))
+}
+
+// Grammar is what may follow what was fed, for an engine that begins there.
+func (m *Matcher) Grammar(dialect Dialect) (string, error) {
+	defer runtime.KeepAlive(m)
+	var handle *C.chat_grammar
+	var failed *C.chat_error
+	status := C.chat_matcher_grammar(m.handle, C.uint32_t(dialect), &handle, &failed)
+	return grammar(handle, status, failed)
+}
+
+// Clone is a second matcher at this place, to go back to; it is cheap.
+func (m *Matcher) Clone() (*Matcher, error) {
+	defer runtime.KeepAlive(m)
+	clone := &Matcher{}
+	var failed *C.chat_error
+	status := C.chat_matcher_clone(m.handle, &clone.handle, &failed)
+	return owned(clone, status, failed)
 }
 
 // owned hands out what a call has made, to be freed at the latest when it is unreachable, or says why it has made nothing.
@@ -653,6 +799,15 @@ func message(handle *C.chat_message, status C.chat_status, failed *C.chat_error)
 		}
 	}
 	return m, nil
+}
+
+// grammar copies a grammar's text and frees the library's.
+func grammar(handle *C.chat_grammar, status C.chat_status, failed *C.chat_error) (string, error) {
+	if status != C.CHAT_STATUS_OK {
+		return "", failure(failed)
+	}
+	defer C.chat_grammar_free(handle)
+	return text(C.chat_grammar_text(handle)), nil
 }
 
 // failure copies an error and frees the library's.

@@ -316,6 +316,89 @@ func TestOwnPrompt(t *testing.T) {
 	}
 }
 
+func TestWhereAnOutputStandsAndWhatMayFollow(t *testing.T) {
+	_, params := prepare(t)
+	stream, err := params.Stream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := func(ask func() (string, error), words string) {
+		t.Helper()
+		if said, err := ask(); err != nil || !strings.Contains(said, words) {
+			t.Errorf("%q expected: %s, %v", words, said, err)
+		}
+	}
+	if _, err := stream.Feed([]byte(`<tool_call>{"name": "weather", "arguments": {`)); err != nil {
+		t.Fatal(err)
+	}
+	says(stream.Closing, `"missing":[{"tool":"weather","pointer":"/city","begun":false}]`)
+	if _, err := stream.Feed([]byte(`"city": "Os`)); err != nil {
+		t.Fatal(err)
+	}
+	says(stream.State, `"pointer":"/city"`)
+	says(stream.Closing, `"text":"\"}}</tool_call>"`)
+	says(func() (string, error) { return stream.Grammar(Lark) }, "tool_call>")
+	var failed *Error
+	if _, err := stream.Grammar(99); !errors.As(err, &failed) || failed.Status != StatusInvalidArgument {
+		t.Error(err)
+	}
+}
+
+func TestMatcher(t *testing.T) {
+	matcher, err := NewMatcher("root ::= \"say \" (\"yes\" | \"yellow\" | \"é\")")
+	if err != nil {
+		t.Fatal(err)
+	}
+	feed := func(piece string, expected int) {
+		t.Helper()
+		if taken, err := matcher.Feed([]byte(piece)); err != nil || taken != expected {
+			t.Errorf("%d of %q, %v", taken, piece, err)
+		}
+	}
+	if matcher.Forced() != "say " || matcher.MayEnd() {
+		t.Error(matcher.Forced())
+	}
+	feed("say ", 4)
+	if allowed, err := matcher.Allowed(); err != nil || string(allowed) != "y\xc3" || matcher.Forced() != "" {
+		t.Errorf("%q, %v", allowed, err)
+	}
+	before, err := matcher.Clone()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !matcher.Can([]byte("yell")) || matcher.Can([]byte("yelp")) {
+		t.Error("what may come next")
+	}
+	feed("yes!", 3)
+	if !matcher.MayEnd() || !matcher.Ended() {
+		t.Error("the end")
+	}
+	rest, err := before.Grammar(PortableGBNF)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if matcher, err = NewMatcher(rest); err != nil {
+		t.Fatal(err)
+	}
+	feed("\xc3", 1)
+	if matcher.Forced() != "\xa9" || before.Ended() {
+		t.Errorf("%q", matcher.Forced())
+	}
+	var failed *Error
+	if _, err := NewMatcher(`a ::= "b"`); !errors.As(err, &failed) || failed.Status != StatusInvalidArgument {
+		t.Error(err)
+	}
+	_, params := prepare(t)
+	if matcher, err = params.Matcher(); err != nil {
+		t.Fatal(err)
+	}
+	// A lazy grammar: text is free in front of a call.
+	feed(`Hm. <tool_call>{"name": "w`, 26)
+	if matcher.Can([]byte("et")) || !strings.HasPrefix(matcher.Forced(), "eather") {
+		t.Errorf("%q", matcher.Forced())
+	}
+}
+
 func TestErrors(t *testing.T) {
 	template, params := prepare(t)
 	stream, err := params.Stream()

@@ -1,9 +1,9 @@
 //! chatparse for Zig: prompts from chat templates, and messages from what the model answers, as it streams in.
 //!
-//! `Template`, `Params`, `Parser`, `Segments`, `Stream` and `Message` hold memory of the C library until their `deinit`, which may come in
-//! any order: none needs another. Slices are borrowed, from a stream until it is fed again, from the others until their `deinit`; those
-//! that were made with an allocator are the caller's. Templates, params and segments may be in use by any number of threads at once, a
-//! stream by one at a time.
+//! `Template`, `Params`, `Parser`, `Segments`, `Stream`, `Message`, `Matcher` and `Grammar` hold memory of the C library until their
+//! `deinit`, which may come in any order: none needs another. Slices are borrowed, from a stream until it is fed again, from the others
+//! until their `deinit`; those that were made with an allocator are the caller's. Templates, params and segments may be in use by any
+//! number of threads at once, a stream or a matcher by one at a time.
 
 const std = @import("std");
 const c = @import("c");
@@ -156,6 +156,14 @@ pub const Template = struct {
     pub fn params(self: Template, request: []const u8, fail: ?*Diagnostic) Error!Params {
         var out: ?*c.chat_params = null;
         try check(c.chat_params_from_template(self.handle, request.ptr, request.len, &out, place(fail)));
+        return .{ .handle = out.? };
+    }
+
+    /// Makes the params of a prompt that the host has rendered: what its end leaves open, reasoning or a text, is read from it. Of the
+    /// request, a body whose messages may be empty, the tools and the options count.
+    pub fn paramsFor(self: Template, given: []const u8, request: []const u8, fail: ?*Diagnostic) Error!Params {
+        var out: ?*c.chat_params = null;
+        try check(c.chat_params_for_prompt(self.handle, given.ptr, given.len, request.ptr, request.len, &out, place(fail)));
         return .{ .handle = out.? };
     }
 
@@ -371,6 +379,13 @@ pub const Params = struct {
         return .{ .handle = out.? };
     }
 
+    /// What may come next in the output, and what must, from its first byte on. Each call makes it anew; keep it, and clone it.
+    pub fn matcher(self: Params, fail: ?*Diagnostic) Error!Matcher {
+        var out: ?*c.chat_matcher = null;
+        try check(c.chat_params_matcher(self.handle, &out, place(fail)));
+        return .{ .handle = out.? };
+    }
+
     /// A parser at the start of an output.
     pub fn stream(self: Params) Error!Stream {
         var out: ?*c.chat_stream = null;
@@ -465,6 +480,34 @@ pub const Stream = struct {
         return slice(out);
     }
 
+    /// The last bytes fed that are in no delta yet, and are not known to be markup either. They may end inside of a character.
+    pub fn pending(self: Stream) []const u8 {
+        return slice(c.chat_stream_pending(self.handle));
+    }
+
+    /// In what the output stands, JSON text: `part` (`reasoning`, `content`, `markup`, `name`, `key` or `value`), the number of the open
+    /// `call` and its `tool`, a JSON `pointer` into its arguments, `in_string`, and `left_at`, where it has left the format. Good as `chunk`.
+    pub fn state(self: Stream) Error![]const u8 {
+        var out: c.chat_str = undefined;
+        try check(c.chat_stream_state_json(self.handle, &out, null));
+        return slice(out);
+    }
+
+    /// What closes the output now, in the model's own words, JSON text: `text`; whether it is `complete` behind that; the values that are
+    /// `missing`, each with `tool`, `pointer` and `begun`; and the `reason` why it is not complete. Good as `chunk`.
+    pub fn closing(self: Stream) Error![]const u8 {
+        var out: c.chat_str = undefined;
+        try check(c.chat_stream_close_json(self.handle, &out, null));
+        return slice(out);
+    }
+
+    /// What may follow what was fed, for an engine that begins here: all of the format, also where the request's grammar is lazy.
+    pub fn grammar(self: Stream, dialect: Dialect, fail: ?*Diagnostic) Error!Grammar {
+        var out: ?*c.chat_grammar = null;
+        try check(c.chat_stream_grammar(self.handle, @backingInt(dialect), &out, place(fail)));
+        return .{ .handle = out.? };
+    }
+
     /// The message so far or, after `finish`, the message.
     pub fn message(self: Stream) Error!Message {
         var out: ?*c.chat_message = null;
@@ -532,6 +575,100 @@ pub const Message = struct {
         var out: c.chat_str = undefined;
         try check(c.chat_message_json(self.handle, &out, null));
         return slice(out);
+    }
+};
+
+/// The notations of grammars.
+pub const Dialect = enum(u32) {
+    /// As llama.cpp writes it.
+    gbnf = c.CHAT_DIALECT_GBNF,
+    /// For all versions of llama.cpp, and for XGrammar.
+    portable_gbnf = c.CHAT_DIALECT_PORTABLE_GBNF,
+    /// For llguidance, XGrammar and vLLM.
+    lark = c.CHAT_DIALECT_LARK,
+    /// XGrammar's structural tag, as JSON.
+    structural_tag = c.CHAT_DIALECT_STRUCTURAL_TAG,
+    /// Its older form, also for llguidance.
+    structural_tag_old = c.CHAT_DIALECT_STRUCTURAL_TAG_OLD,
+};
+
+/// A grammar for a sampler.
+pub const Grammar = struct {
+    handle: *c.chat_grammar,
+
+    pub fn deinit(self: Grammar) void {
+        c.chat_grammar_free(self.handle);
+    }
+
+    /// Empty where nothing is constrained.
+    pub fn text(self: Grammar) []const u8 {
+        return slice(c.chat_grammar_text(self.handle));
+    }
+};
+
+/// What may come next in an output, and what must. `Params.matcher` makes that of a request.
+pub const Matcher = struct {
+    handle: *c.chat_matcher,
+
+    /// Of a grammar, which must be GBNF.
+    pub fn init(gbnf: []const u8, fail: ?*Diagnostic) Error!Matcher {
+        var out: ?*c.chat_matcher = null;
+        try check(c.chat_matcher_new(gbnf.ptr, gbnf.len, &out, place(fail)));
+        return .{ .handle = out.? };
+    }
+
+    pub fn deinit(self: Matcher) void {
+        c.chat_matcher_free(self.handle);
+    }
+
+    /// Goes on behind these bytes, cut anywhere, and tells how many of them are allowed; if those are not all, it stands in front of the
+    /// first that is not.
+    pub fn feed(self: Matcher, piece: []const u8) Error!usize {
+        var taken: usize = 0;
+        try check(c.chat_matcher_feed(self.handle, piece.ptr, piece.len, &taken, null));
+        return taken;
+    }
+
+    /// Whether all these bytes may come next.
+    pub fn can(self: Matcher, piece: []const u8) bool {
+        return c.chat_matcher_can(self.handle, piece.ptr, piece.len);
+    }
+
+    /// The bytes that may come next.
+    pub fn allowed(self: Matcher) Error!std.bit_set.Array(u64, 256) {
+        var set: c.chat_byte_set = undefined;
+        try check(c.chat_matcher_allowed(self.handle, &set, null));
+        return .{ .masks = set.words };
+    }
+
+    /// The longest text that must come next, as far as it fits into the buffer; empty where there is a choice, or where the output may
+    /// end. It may end inside of a character.
+    pub fn forced(self: Matcher, buffer: []u8) []u8 {
+        return buffer[0..@min(buffer.len, c.chat_matcher_forced(self.handle, buffer.ptr, buffer.len))];
+    }
+
+    /// Whether the output may end here.
+    pub fn mayEnd(self: Matcher) bool {
+        return c.chat_matcher_may_end(self.handle);
+    }
+
+    /// Whether the output must end here.
+    pub fn ended(self: Matcher) bool {
+        return c.chat_matcher_ended(self.handle);
+    }
+
+    /// What may follow what was fed, for an engine that begins there.
+    pub fn grammar(self: Matcher, dialect: Dialect, fail: ?*Diagnostic) Error!Grammar {
+        var out: ?*c.chat_grammar = null;
+        try check(c.chat_matcher_grammar(self.handle, @backingInt(dialect), &out, place(fail)));
+        return .{ .handle = out.? };
+    }
+
+    /// A second matcher at this place, to go back to; it is cheap.
+    pub fn clone(self: Matcher) Error!Matcher {
+        var out: ?*c.chat_matcher = null;
+        try check(c.chat_matcher_clone(self.handle, &out, null));
+        return .{ .handle = out.? };
     }
 };
 
@@ -725,4 +862,60 @@ test "whose text a prompt is, and what models wrote of it" {
     const bad = template.segmentsBatch(allocator, &.{ said, "{}", said }, "{}", 0, &fail);
     try std.testing.expectError(error.InvalidArgument, bad);
     try std.testing.expect(std.mem.find(u8, fail.message(), "requests[1]") != null);
+}
+
+test "where an output stands, what closes it, and what may follow" {
+    const template = try Template.builtin("json-call", null);
+    defer template.deinit();
+    const params = try template.paramsFor("<|im_start|>assistant\n<think>\nLet me",
+        \\{"messages": [], "tools": [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object",
+        \\ "properties": {"city": {"type": "string"}}, "required": ["city"]}}}]}
+    , null);
+    defer params.deinit();
+    const stream = try params.stream();
+    defer stream.deinit();
+    try std.testing.expect(std.mem.find(u8, try stream.state(), "\"part\":\"reasoning\"") != null);
+    _ = try stream.feed(" see.\n</think>\n\n<tool_");
+    try std.testing.expect(std.mem.endsWith(u8, stream.pending(), "<tool_"));
+    _ = try stream.feed("call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Os");
+    try std.testing.expect(std.mem.find(u8, try stream.state(), "\"pointer\":\"/city\"") != null);
+    try std.testing.expect(std.mem.find(u8, try stream.closing(), "\"text\":\"\\\"}}\\n</tool_call>\"") != null);
+    const rest = try stream.grammar(.lark, null);
+    defer rest.deinit();
+    try std.testing.expect(std.mem.find(u8, rest.text(), "tool_call>") != null);
+}
+
+test "what may come next, and what must" {
+    var fail: Diagnostic = .{};
+    defer fail.deinit();
+    try std.testing.expectError(error.InvalidArgument, Matcher.init("a ::= \"b\"", &fail));
+    const matcher = try Matcher.init("root ::= \"say \" (\"yes\" | \"yellow\" | \"é\")", null);
+    defer matcher.deinit();
+    var buffer: [16]u8 = undefined;
+    try std.testing.expectEqualStrings("say ", matcher.forced(&buffer));
+    try std.testing.expectEqualStrings("sa", matcher.forced(buffer[0..2]));
+    try std.testing.expectEqual(4, try matcher.feed("say "));
+    try std.testing.expectEqualStrings("", matcher.forced(&buffer));
+    const allowed = try matcher.allowed();
+    try std.testing.expect(allowed.count() == 2 and allowed.isSet('y') and allowed.isSet(0xc3));
+    const before = try matcher.clone();
+    defer before.deinit();
+    try std.testing.expect(matcher.can("yell") and !matcher.can("yelp") and !matcher.mayEnd());
+    try std.testing.expectEqual(3, try matcher.feed("yes!"));
+    try std.testing.expect(matcher.mayEnd() and matcher.ended());
+
+    const rest = try before.grammar(.portable_gbnf, &fail);
+    defer rest.deinit();
+    const again = try Matcher.init(rest.text(), null);
+    defer again.deinit();
+    try std.testing.expectEqual(1, try again.feed("\xc3"));
+    try std.testing.expectEqualStrings("\xa9", again.forced(&buffer));
+
+    const template = try Template.builtin("chatml", null);
+    defer template.deinit();
+    const params = try template.params("{\"messages\": []}", null);
+    defer params.deinit();
+    const free = try params.matcher(&fail);
+    defer free.deinit();
+    try std.testing.expect(free.can("anything") and free.mayEnd() and !free.ended());
 }

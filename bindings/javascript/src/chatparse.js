@@ -1,6 +1,7 @@
 import { Answer } from "./answer.js";
 import { put } from "./expr.js";
 import { Grammar, GrammarBuilder, schemaText } from "./grammar.js";
+import { Matcher } from "./matcher.js";
 import { GRAMMAR_STYLES, VERDICTS } from "./names.js";
 import { Parser } from "./parser.js";
 import { Template } from "./template.js";
@@ -17,7 +18,9 @@ import { OUT, Wasm } from "./wasm.js";
 /** @typedef {import("./names.js").TextOrigin} TextOrigin */
 /** @typedef {import("./segments.js").Segment} Segment */
 /** @typedef {import("./segments.js").Token} Token */
+/** @typedef {import("./stream.js").Closing} Closing */
 /** @typedef {import("./stream.js").Delta} Delta */
+/** @typedef {import("./stream.js").State} State */
 /** @typedef {import("./template.js").Finding} Finding */
 /** @typedef {import("./template.js").Lint} Lint */
 
@@ -31,6 +34,7 @@ export { Answer } from "./answer.js";
 export { ChatError } from "./error.js";
 export { Expr } from "./expr.js";
 export { Grammar, GrammarBuilder } from "./grammar.js";
+export { Matcher } from "./matcher.js";
 export { Message } from "./message.js";
 export { Params } from "./params.js";
 export { Parser } from "./parser.js";
@@ -140,6 +144,14 @@ export class Chatparse {
   /** @param {{ style?: GrammarStyle }} [options] how schemas become rules */
   grammarBuilder({ style = "faithful" } = {}) {
     return new GrammarBuilder(this.#wasm, style);
+  }
+
+  /**
+   * The matcher of a grammar, which must be GBNF.
+   * @param {string} grammar
+   */
+  matcher(grammar) {
+    return new Matcher(this.#wasm, this.#wasm.work("chat_matcher_new", grammar, OUT));
   }
 
   /**

@@ -1,5 +1,6 @@
 import { Grammar } from "./grammar.js";
 import { Handle } from "./handle.js";
+import { Matcher } from "./matcher.js";
 import { Message } from "./message.js";
 import { DIALECTS, NO_MESSAGE, REWRITE_REASONS } from "./names.js";
 import { Parser } from "./parser.js";
@@ -115,6 +116,11 @@ export class Params extends Handle {
       const at = wasm.fill("chat_params_grammar_trigger", pointer, i);
       return { kind: wasm.word(at) === 1 ? "word" : "pattern", value: wasm.view(at + 4) };
     });
+  }
+
+  /** What may come next in the output, and what must. Each call makes it anew; keep it, and clone it. */
+  matcher() {
+    return new Matcher(this.wasm, this.wasm.work("chat_params_matcher", this.pointer, OUT));
   }
 
   /**

@@ -1,11 +1,12 @@
 import { ChatError } from "./error.js";
+import { Grammar } from "./grammar.js";
 import { Handle } from "./handle.js";
 import { Message } from "./message.js";
-import { DELTA_KINDS, STATUSES } from "./names.js";
+import { DELTA_KINDS, DIALECTS, STATUSES } from "./names.js";
 import { ARGUMENTS_AT, ERROR_AT, OUT, STRUCT_AT } from "./wasm.js";
 
 /** @import { Wasm } from "./wasm.js" */
-/** @import { DeltaKind } from "./names.js" */
+/** @import { DeltaKind, Dialect } from "./names.js" */
 /** @import { Span } from "./message.js" */
 
 /**
@@ -22,6 +23,19 @@ import { ARGUMENTS_AT, ERROR_AT, OUT, STRUCT_AT } from "./wasm.js";
 /**
  * What a stream is to know from its start. `specialTokens`: the texts of the model's special tokens, for `feedMarked`.
  * @typedef {{ specialTokens?: string[] }} StreamOptions
+ */
+
+/**
+ * In what an output stands. `call` is the number of the call that is open and has a name, `tool` its name, `pointer` a JSON pointer into its
+ * arguments, `in_string` whether a string there is open. `left_at` is the byte at which the output has left its format.
+ * @typedef {{ part: "reasoning" | "content" | "markup" | "name" | "key" | "value", call: number | null, tool: string, pointer: string,
+ *   in_string: boolean, left_at: number | null }} State
+ */
+
+/**
+ * What closes an output. `text` is to be appended, `complete` says whether the output is complete behind it, and `reason`, one sentence, why
+ * not. `missing` has the values that only the model can choose, up to which the text goes.
+ * @typedef {{ text: string, complete: boolean, missing: { tool: string, pointer: string, begun: boolean }[], reason: string }} Closing
  */
 
 /** @param {End} end */
@@ -111,6 +125,35 @@ export class Stream extends Handle {
    */
   chunk() {
     return JSON.parse(this.wasm.workText("chat_stream_chunk_json", this.pointer, OUT));
+  }
+
+  /**
+   * The last bytes fed that are in no delta yet, and are not known to be markup either: what a host that stops parsing here still has to
+   * show. They may end inside a character.
+   * @returns {Uint8Array}
+   */
+  get pending() {
+    const { wasm } = this;
+    const { begin, end: length } = wasm.span(wasm.struct("chat_stream_pending", this.pointer));
+    return wasm.bytes.slice(begin, begin + length);
+  }
+
+  /** In what the output stands now. @returns {State} */
+  state() {
+    return JSON.parse(this.wasm.workText("chat_stream_state_json", this.pointer, OUT));
+  }
+
+  /** What closes the output now, in the model's own words. The stream does not change; `free` is what ends it. @returns {Closing} */
+  close() {
+    return JSON.parse(this.wasm.workText("chat_stream_close_json", this.pointer, OUT));
+  }
+
+  /**
+   * What may follow what was fed, for an engine that begins here: all of the format, also where the request's grammar is lazy.
+   * @param {Dialect} dialect
+   */
+  grammar(dialect) {
+    return new Grammar(this.wasm, this.wasm.work("chat_stream_grammar", this.pointer, DIALECTS[dialect], OUT));
   }
 
   /** How the output related to the format; `partial` until it is finished. */

@@ -120,6 +120,16 @@ export class Template extends Handle {
   }
 
   /**
+   * The params of a prompt that the host has rendered itself: what its end leaves open, reasoning or a text, is read from it.
+   * @param {string} prompt
+   * @param {ChatRequest} [request] of which the tools and the options count; its messages may be empty
+   */
+  paramsFor(prompt, request = { messages: [] }) {
+    const text = typeof request === "string" ? request : JSON.stringify(request);
+    return new Params(this.wasm, this.wasm.work("chat_params_for_prompt", this.pointer, prompt, text, OUT));
+  }
+
+  /**
    * The prompt of a request, with the origin of each byte.
    * @param {ChatRequest} request
    * @param {RequestOptions} [options]

@@ -91,6 +91,38 @@ test("a draft is taken back", needsModule, () => {
   assert.equal(applied(stream.feed(" up")).content, " up");
 });
 
+test("where an output stands, what closes it, and what may follow", needsModule, () => {
+  const { tools, messages } = structuredClone(REQUEST);
+  const { parameters } = tools[0].function;
+  Object.assign(parameters.properties, { days: { type: "integer" } });
+  parameters.required.push("days");
+  const stream = chat.builtin("json-call").params({ messages, tools }).stream();
+  stream.feed("<think>\nWhere is it");
+  assert.equal(stream.state().part, "reasoning");
+  const end = stream.close();
+  assert.deepEqual([end.complete, end.text.trim()], [true, "</think>"]);
+  stream.feed(`${end.text}<tool_call>\n{"name": "weather", "arguments": {"city": "Os`);
+  const call = { part: "value", call: 0, tool: "weather", pointer: "/city", in_string: true, left_at: null };
+  assert.deepEqual(stream.state(), call);
+  const closing = stream.close();
+  assert.deepEqual([closing.complete, closing.missing], [false, [{ tool: "weather", pointer: "/days", begun: false }]]);
+  assert.match(closing.reason, /\/days/);
+  assert.match(stream.grammar("lark").text, /days/);
+  stream.feed(`${closing.text}2`);
+  assert.deepEqual(stream.close(), { text: "}}\n</tool_call>", complete: true, missing: [], reason: "" });
+});
+
+test("a prompt of the host's own is gone on with", needsModule, () => {
+  const template = chat.builtin("json-call");
+  const stream = template.paramsFor("<|im_start|>assistant\n<think>\nLet me", { messages: [], tools: REQUEST.tools }).stream();
+  stream.feed(" see.\n</think>\n\nNo. <tool_");
+  assert.equal(stream.message().reasoning, "Let me see.\n");
+  assert.match(new TextDecoder().decode(stream.pending), /<tool_$/);
+  stream.finish();
+  assert.equal(stream.pending.length, 0);
+  assert.equal(template.paramsFor("Hi").parse("Hello").content, "Hello");
+});
+
 test("what a special token did not write is text", needsModule, () => {
   const marked = (/** @type {boolean} */ isToken) => {
     const stream = params().stream({ specialTokens: ["<think>", "</think>", "<tool_call>", "</tool_call>"] });

@@ -1,5 +1,6 @@
 import { Answer } from "./answer.js";
 import { Grammar, GrammarBuilder } from "./grammar.js";
+import { Matcher } from "./matcher.js";
 import { Parser } from "./parser.js";
 import { Template } from "./template.js";
 export type Diagnostic = import("./message.js").Diagnostic;
@@ -12,7 +13,9 @@ export type Tag = import("./names.js").Tag;
 export type TextOrigin = import("./names.js").TextOrigin;
 export type Segment = import("./segments.js").Segment;
 export type Token = import("./segments.js").Token;
+export type Closing = import("./stream.js").Closing;
 export type Delta = import("./stream.js").Delta;
+export type State = import("./stream.js").State;
 export type Finding = import("./template.js").Finding;
 export type Lint = import("./template.js").Lint;
 import type { AnswerOptions } from "./answer.js";
@@ -30,7 +33,9 @@ import type { ChatRequest } from "./template.js";
 /** @typedef {import("./names.js").TextOrigin} TextOrigin */
 /** @typedef {import("./segments.js").Segment} Segment */
 /** @typedef {import("./segments.js").Token} Token */
+/** @typedef {import("./stream.js").Closing} Closing */
 /** @typedef {import("./stream.js").Delta} Delta */
+/** @typedef {import("./stream.js").State} State */
 /** @typedef {import("./template.js").Finding} Finding */
 /** @typedef {import("./template.js").Lint} Lint */
 /** @import { AnswerOptions } from "./answer.js" */
@@ -42,6 +47,7 @@ export { Answer } from "./answer.js";
 export { ChatError } from "./error.js";
 export { Expr } from "./expr.js";
 export { Grammar, GrammarBuilder } from "./grammar.js";
+export { Matcher } from "./matcher.js";
 export { Message } from "./message.js";
 export { Params } from "./params.js";
 export { Parser } from "./parser.js";
@@ -125,6 +131,11 @@ export declare class Chatparse {
     grammarBuilder({ style }?: {
         style?: GrammarStyle;
     }): GrammarBuilder;
+    /**
+     * The matcher of a grammar, which must be GBNF.
+     * @param {string} grammar
+     */
+    matcher(grammar: string): Matcher;
     /**
      * What a grammar in GBNF says of a text.
      * @param {string} grammar

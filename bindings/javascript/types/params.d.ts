@@ -1,5 +1,6 @@
 import { Grammar } from "./grammar.js";
 import { Handle } from "./handle.js";
+import { Matcher } from "./matcher.js";
 import { Message } from "./message.js";
 import { Parser } from "./parser.js";
 import { Stream } from "./stream.js";
@@ -70,6 +71,8 @@ export declare class Params extends Handle {
     get grammarLazy(): boolean;
     /** @returns {Trigger[]} */
     get grammarTriggers(): Trigger[];
+    /** What may come next in the output, and what must. Each call makes it anew; keep it, and clone it. */
+    matcher(): Matcher;
     /**
      * A stream at the start of an output.
      * @param {StreamOptions} [options]

@@ -1,6 +1,7 @@
+import { Grammar } from "./grammar.js";
 import { Handle } from "./handle.js";
 import { Message } from "./message.js";
-import type { DeltaKind } from "./names.js";
+import type { DeltaKind, Dialect } from "./names.js";
 import type { Span } from "./message.js";
 export type Delta = {
     kind: DeltaKind;
@@ -16,8 +17,26 @@ export type End = {
 export type StreamOptions = {
     specialTokens?: string[];
 };
+export type State = {
+    part: "reasoning" | "content" | "markup" | "name" | "key" | "value";
+    call: number | null;
+    tool: string;
+    pointer: string;
+    in_string: boolean;
+    left_at: number | null;
+};
+export type Closing = {
+    text: string;
+    complete: boolean;
+    missing: {
+        tool: string;
+        pointer: string;
+        begun: boolean;
+    }[];
+    reason: string;
+};
 /** @import { Wasm } from "./wasm.js" */
-/** @import { DeltaKind } from "./names.js" */
+/** @import { DeltaKind, Dialect } from "./names.js" */
 /** @import { Span } from "./message.js" */
 /**
  * What a piece of output adds to the message; after a rollback, what is to be taken from its end. `call` is the number of the tool call,
@@ -31,6 +50,17 @@ export type StreamOptions = {
 /**
  * What a stream is to know from its start. `specialTokens`: the texts of the model's special tokens, for `feedMarked`.
  * @typedef {{ specialTokens?: string[] }} StreamOptions
+ */
+/**
+ * In what an output stands. `call` is the number of the call that is open and has a name, `tool` its name, `pointer` a JSON pointer into its
+ * arguments, `in_string` whether a string there is open. `left_at` is the byte at which the output has left its format.
+ * @typedef {{ part: "reasoning" | "content" | "markup" | "name" | "key" | "value", call: number | null, tool: string, pointer: string,
+ *   in_string: boolean, left_at: number | null }} State
+ */
+/**
+ * What closes an output. `text` is to be appended, `complete` says whether the output is complete behind it, and `reason`, one sentence, why
+ * not. `missing` has the values that only the model can choose, up to which the text goes.
+ * @typedef {{ text: string, complete: boolean, missing: { tool: string, pointer: string, begun: boolean }[], reason: string }} Closing
  */
 /** @param {End} end */
 export declare const flags: ({ partial, strict }: End) => number;
@@ -72,6 +102,21 @@ export declare class Stream extends Handle {
      * @returns {Record<string, unknown>}
      */
     chunk(): Record<string, unknown>;
+    /**
+     * The last bytes fed that are in no delta yet, and are not known to be markup either: what a host that stops parsing here still has to
+     * show. They may end inside a character.
+     * @returns {Uint8Array}
+     */
+    get pending(): Uint8Array;
+    /** In what the output stands now. @returns {State} */
+    state(): State;
+    /** What closes the output now, in the model's own words. The stream does not change; `free` is what ends it. @returns {Closing} */
+    close(): Closing;
+    /**
+     * What may follow what was fed, for an engine that begins here: all of the format, also where the request's grammar is lazy.
+     * @param {Dialect} dialect
+     */
+    grammar(dialect: Dialect): Grammar;
     /** How the output related to the format; `partial` until it is finished. */
     get status(): import("./names.js").Status;
     /** The message so far, or, after `finish`, the message. The stream does not change it. */

@@ -175,6 +175,12 @@ export declare class Template extends Handle {
      */
     params(request: ChatRequest, options?: RequestOptions): Params;
     /**
+     * The params of a prompt that the host has rendered itself: what its end leaves open, reasoning or a text, is read from it.
+     * @param {string} prompt
+     * @param {ChatRequest} [request] of which the tools and the options count; its messages may be empty
+     */
+    paramsFor(prompt: string, request?: ChatRequest): Params;
+    /**
      * The prompt of a request, with the origin of each byte.
      * @param {ChatRequest} request
      * @param {RequestOptions} [options]

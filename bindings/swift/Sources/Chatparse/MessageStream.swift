@@ -144,6 +144,31 @@ public final class MessageStream {
   /// The last deltas as the `delta` object of an OpenAI chunk; `{}` where they add nothing.
   public func chunk() throws -> JSON { try handle.json(chat_stream_chunk_json) }
 
+  /// The last bytes fed that are in no delta yet, and are not known to be markup either: what a host that stops parsing here still has to
+  /// show. They may end inside a character.
+  public var pending: [UInt8] {
+    handle.use {
+      let view = chat_stream_pending($0)
+      return Array(UnsafeRawBufferPointer(start: view.data, count: view.len))
+    }
+  }
+
+  /// In what the output stands: `part` (`reasoning`, `content`, `markup`, `name`, `key` or `value`), the number of the open `call` and its
+  /// `tool`, a JSON `pointer` into its arguments, `in_string`, and `left_at`, the byte at which it has left the format.
+  public func state() throws -> JSON { try handle.json(chat_stream_state_json) }
+
+  /// What closes the output now, in the model's own words: `text`; whether it is `complete` behind that; the values that are `missing`, each
+  /// with `tool`, `pointer` and `begun`; and the `reason` why it is not complete.
+  public func closing() throws -> JSON { try handle.json(chat_stream_close_json) }
+
+  /// What may follow what was fed, for an engine that begins here: all of the format, also where the request's grammar is lazy.
+  public func grammar(in dialect: Grammar.Dialect) throws -> Grammar {
+    Grammar(
+      handle: try handle.use { stream in
+        try Handle(chat_grammar_free) { chat_stream_grammar(stream, dialect.rawValue, $0, $1) }
+      })
+  }
+
   /// The message so far or, after `finish`, the message.
   public func message() throws -> Message {
     try Message(try handle.use { stream in try Handle(chat_message_free) { chat_stream_message(stream, $0, $1) } })

@@ -70,6 +70,12 @@ public struct Params: Sendable {
       })
   }
 
+  /// What may come next in the output, and what must. Each call makes it anew; keep it, and copy it.
+  public func matcher() throws -> Matcher {
+    Matcher(
+      handle: try handle.use { params in try Handle(chat_matcher_free) { chat_params_matcher(params, $0, $1) } })
+  }
+
   /// Whether the output is free up to the first trigger, and the grammar applies from there.
   public var isGrammarLazy: Bool { handle.use(chat_params_grammar_lazy) }
 

@@ -73,7 +73,7 @@ public struct Template: Sendable {
   /// How outputs are read, as a response template for other programs, and the limits of that.
   public func responseTemplate() throws -> JSON { try report(CHAT_REPORT_RESPONSE_TEMPLATE) }
 
-  private func report(_ what: chat_report) throws -> JSON {
+  private func report(_ what: some RawRepresentable<UInt32>) throws -> JSON {
     try handle.json { chat_template_report($0, what.rawValue, $1, $2) }
   }
 
@@ -89,6 +89,18 @@ public struct Template: Sendable {
         try Handle(chat_params_free) {
           chat_params_from_template_with(
             template, request, request.utf8.count, options, options.utf8.count, $0, $1)
+        }
+      })
+  }
+
+  /// The params of a prompt that the host has rendered itself: what its end leaves open, reasoning or a text, is read from it. Of the
+  /// request the tools and the options count; its messages may be empty.
+  public func params(forPrompt prompt: String, _ request: JSON = ["messages": []]) throws -> Params {
+    let request = request.text
+    return Params(
+      handle: try handle.use { template in
+        try Handle(chat_params_free) {
+          chat_params_for_prompt(template, prompt, prompt.utf8.count, request, request.utf8.count, $0, $1)
         }
       })
   }

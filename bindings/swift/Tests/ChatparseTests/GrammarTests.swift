@@ -30,6 +30,25 @@ import Testing
     #expect(error?.kind == .schema)
   }
 
+  @Test func matcher() throws {
+    let matcher = try Matcher(gbnf: #"root ::= "say " ("yes" | "yellow" | "é")"#)
+    #expect(matcher.forced == Array("say ".utf8) && !matcher.mayEnd)
+    #expect(try matcher.feed("say ") == 4)
+    #expect(try matcher.allowed() == [0x79, 0xc3] && matcher.forced.isEmpty)
+    let before = try matcher.copy()
+    #expect(matcher.can("yell") && !matcher.can("yelp"))
+    #expect(try matcher.feed("yes!") == 3)
+    #expect(matcher.mayEnd && matcher.hasEnded)
+    let rest = try Matcher(gbnf: before.grammar(in: .portableGBNF).text)
+    #expect(try rest.feed([0xc3] as [UInt8]) == 1)
+    #expect(rest.forced == [0xa9] && !before.hasEnded)
+    #expect(throws: ChatparseError.self) { try Matcher(gbnf: #"a ::= "b""#) }
+    // A lazy grammar: text is free in front of a call.
+    let params = try makeParams()
+    #expect(params.isGrammarLazy)
+    #expect(try params.matcher().can("Hm." + call) && !params.matcher().can(call + "\n<tool_call>\n{\"name\": \"g"))
+  }
+
   @Test func builder() throws {
     let builder = try GrammarBuilder()
     let answer = try builder.addSchema("answer", ["type": "boolean"])

@@ -80,7 +80,7 @@ func makeParams(_ options: JSON = [:]) throws -> Params {
     _ = try stream.feed(" look." + call)
     let withdrawn = try stream.rollback(to: "Let me look".utf8.count)
     #expect(withdrawn.map(\.kind) == [.callWithdrawn, .contentWithdrawn])
-    #expect(withdrawn.map(\.text) == ["f", ".\n"])
+    #expect(withdrawn.map(\.text) == ["f", "."])
     #expect(stream.work > 0)
     try stream.setBudget(base: 0, perByte: 0)
     _ = try stream.feed(call)
@@ -88,6 +88,33 @@ func makeParams(_ options: JSON = [:]) throws -> Params {
     let message = try stream.message()
     #expect(message.outcome == .recovered && message.content == "Let me look" + call)
     #expect(try message.diagnostics().map(\.kind).contains(.limit))
+  }
+
+  @Test func whereAnOutputStandsAndWhatMayFollow() throws {
+    let request: JSON = [
+      "messages": [],
+      "tools": [
+        [
+          "type": "function",
+          "function": [
+            "name": "weather",
+            "parameters": ["type": "object", "properties": ["city": ["type": "string"]], "required": ["city"]],
+          ],
+        ]
+      ],
+    ]
+    let template = try Template(builtin: "json-call")
+    let stream = try template.params(forPrompt: "<|im_start|>assistant\n<think>\nLet me", request).stream()
+    #expect(try stream.state().text.contains(#""part":"reasoning""#))
+    _ = try stream.feed(" see.\n</think>\n\n<tool_")
+    #expect(String(decoding: stream.pending, as: UTF8.self).hasSuffix("<tool_"))
+    _ = try stream.feed("call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Os")
+    #expect(try stream.state().text.contains(#""pointer":"/city""#))
+    struct Closing: Decodable { let text: String, complete: Bool }
+    let closing: Closing = try stream.closing().decode()
+    #expect(closing.text == "\"}}\n</tool_call>" && closing.complete)
+    #expect(try stream.grammar(in: .lark).text.contains("tool_call>"))
+    #expect(try template.params(forPrompt: "Hi").parse("Hello").content == "Hello")
   }
 
   @Test func specialTokens() throws {
@@ -126,7 +153,7 @@ func makeParams(_ options: JSON = [:]) throws -> Params {
   @Test func theNextTurn() throws {
     let first = try makeParams()
     let next = try first.next(output: "Hello", messages: [["role": "user", "content": "Bye"]])
-    #expect(next.kept == first.prompt.utf8.count + 5 && next.rewrite == nil && !next.isShort)
+    #expect(next.kept == first.prompt.utf8.count + 5 && next.rewrite == nil)
     #expect(next.prompt == first.prompt + "Hello" + next.appended)
 
     let forgetful = try Template(
