@@ -191,10 +191,14 @@ fn last_marker(text: &str) -> usize {
 pub(super) fn spelt_end(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
     let inked = output.trim_end();
     let render = shown.behind(shared(session.rendered(), shown.render()));
+    let content = shown.message.content.trim_end();
     let is_twice = |from: &usize| {
-        let tail = (from.saturating_sub(TAIL)..=*from).find(|&at| inked.is_char_boundary(at));
-        let tail = tail.map_or("", |at| &inked[at..]);
-        let behind = render.find(tail).map(|at| &render[at + tail.len()..]);
+        // Of the content, because the template may drop what is in front of that.
+        let before = content.strip_suffix(&inked[*from..]).filter(|text| !text.is_empty());
+        let before = before.unwrap_or(&inked[..*from]);
+        let tail = (before.len().saturating_sub(TAIL)..=before.len()).find(|&at| before.is_char_boundary(at));
+        let tail = format!("{}{}", tail.map_or("", |at| &before[at..]), &inked[*from..]);
+        let behind = render.find(&tail).map(|at| &render[at + tail.len()..]);
         behind.is_some_and(|behind| spaced(behind, &inked[*from..]).is_some())
     };
     spelt_ends(session, output).into_iter().rev().find(is_twice)

@@ -263,6 +263,10 @@ fn a_turn_is_not_ended_twice() {
         let then = next.session.next(b"Done.<|return|>", &user()).unwrap();
         assert_eq!((&*then.session.params.prompt, then.append()), (&*format!("{sent}{to_user}"), to_user), "{output}");
     }
+    // Nor where the template drops the thought in front.
+    let next = session(&dropping()).next(b"<think>Ah.</think>Yes.<|end|>", &user()).unwrap();
+    assert_eq!(next.session.params.prompt.matches("Yes.<|end|>").count(), 1);
+    assert!(!next.session.params.prompt.contains("<|end|><|end|>"), "{}", next.session.params.prompt);
     // Where nothing ends earlier turns, the marker behind is that of the next one.
     let open = "{%- for m in messages -%}<|{{ m.role }}|>{{ m.content }}{%- if loop.last and m.role == 'assistant' -%}<|return|>\
         {%- endif -%}{%- endfor -%}{%- if add_generation_prompt -%}<|assistant|>{%- endif -%}";

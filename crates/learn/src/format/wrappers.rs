@@ -115,9 +115,7 @@ pub fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str], foreign: bool
     let closer = p.choice([fence, if foreign { any() } else { known }]);
     let closer = p.sequence([bracket, p.not(next), closer]);
     if !foreign {
-        // A token that ends the output ends a turn.
-        let last = p.sequence([p.not(next), special(p, true), p.space(), p.end()]);
-        return p.many(p.sequence([p.space(), p.choice([closer, last])]));
+        return p.many(p.sequence([p.space(), closer]));
     }
     // What opens, where nothing follows but the header of the next turn, was to close.
     let mark = p.sequence([p.choice([next, tag(p, "<"), special(p, true)]), p.space()]);
