@@ -146,7 +146,7 @@ pub unsafe extern "C" fn chat_token_sink_bytes(sink: Option<&mut chat_token_sink
 
 /// Makes a conversation without messages so far. `request` is JSON as for `chat_params_from_template`, with the tools and the
 /// options; its messages are not looked at. `options` is as for `chat_params_from_template_with`, or NULL. `tokenizer` is copied, its
-/// special tokens too; its `user` must last until `release`, which is called also if the function fails behind its checks.
+/// special tokens too. Its `user` must last until `release`, which is called even if this function fails, unless `encode` or `token_bytes` is NULL.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a wrong request, a tokenizer without functions, a special token without text.
 #[unsafe(no_mangle)]
