@@ -136,7 +136,7 @@ static void dialects(void) {
   // What was printed is no GBNF any more.
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "grammar", chat_grammar_as(lark, CHAT_DIALECT_LARK, &again, &error));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "schemas", chat_grammar_as(grammar, CHAT_DIALECT_STRUCTURAL_TAG_OLD, &again, &error));
-  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "number 9", chat_grammar_as(grammar, 9, &again, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "dialect: 9", chat_grammar_as(grammar, 9, &again, &error));
   chat_grammar_free(grammar);
   chat_grammar_free(lark);
 }

@@ -76,7 +76,7 @@ static void arenas() {
     common_peg_parse_context ctx("<a>");
     CHECK(empty.empty() && empty.root() == COMMON_PEG_INVALID_PARSER_ID);
     THROWS(std::runtime_error, "No root", empty.parse(ctx));
-    THROWS(std::invalid_argument, "not one", parser.load("{}"));
+    THROWS(std::invalid_argument, "not a parser", parser.load("{}"));
     CHECK(!parser.empty());
 
     common_peg_arena loaded;
