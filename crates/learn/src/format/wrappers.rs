@@ -67,38 +67,43 @@ fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId, [opens, closes]: [Ex
 /// Text up to calls without a marker, which begin with one of these texts, and up to the wrappers around such calls. `ends`:
 /// other texts that end it. `has_thoughts`: an empty thought is a wrapper.
 pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String], has_thoughts: bool) -> ExprId {
-    let stops = || calls.iter().chain(ends).cloned();
-    let [thought, opened] =
-        [&THOUGHT[..], &THOUGHT[..1]].map(|marks| has_thoughts.then(|| p.any_of(marks.iter().copied())));
+    let thought = has_thoughts.then(|| p.any_of(THOUGHT));
     let wrapper = p.choice([fence(p), special(p, false), tag(p, "<")].into_iter().chain(thought));
     let wrappers = p.repeat(p.sequence([wrapper, p.space()]), 1, Some(4));
     let call = p.and(p.any_of(calls));
     let list = p.sequence([p.literal("["), p.space(), call]);
     let held = p.sequence([wrappers, p.choice([call, list])]);
-    let stop = p.choice([held, p.any_of(calls), p.any_of(ends)].into_iter().chain(opened));
-    let run = p.until_marker(stops().chain(STARTS.map(str::to_owned)));
-    let text = p.content(p.sequence([run, p.more_text(stop, run)]));
-    let plain = p.content(p.until_marker(stops()));
-    // A thought that is not empty is text, and so is its end.
-    let thought = opened.map(|opened| p.sequence([p.and(opened), plain]));
-    let rest = p.optional(p.choice([held].into_iter().chain(thought)));
-    p.choice([p.tolerated(p.sequence([text, rest])), plain])
+    let stops: Vec<&str> = calls.iter().chain(ends).map(String::as_str).collect();
+    let plain = p.content(p.until_marker(stops.iter().copied()));
+    let marks = stops.iter().copied().chain(STARTS);
+    let text = text_up_to(p, marks, p.any_of(stops.iter().copied()), held, has_thoughts.then_some(plain));
+    p.choice([p.tolerated(text), plain])
 }
 
-/// Text up to `stop`, which begins with one of `marks`, and an empty thought in front of `calls`. A thought that is not empty is text,
-/// and so is its end.
+/// Text up to `stop`, which begins with one of `marks`, and an empty thought in front of `calls`.
 pub(super) fn text_before_calls(p: &FormatBuilder, marks: &[String], stop: ExprId, calls: Option<ExprId>) -> ExprId {
-    let text = |marks: &[&str], stop: ExprId| {
-        let run = p.until_marker(marks.iter().copied());
-        p.content(p.sequence([run, p.more_text(stop, run)]))
-    };
-    let marks: Vec<&str> = marks.iter().map(String::as_str).collect();
-    let plain = text(&marks, stop);
+    let run = p.until_marker(marks.iter().map(String::as_str));
+    let plain = p.content(p.sequence([run, p.more_text(stop, run)]));
     let Some(calls) = calls else { return plain };
     let thoughts = p.sequence([thoughts(p), p.and(calls)]);
-    let opened = p.marker(THOUGHT[0]);
-    let before = text(&[&marks[..], &THOUGHT].concat(), p.choice([stop, thoughts, opened]));
-    p.sequence([before, p.optional(p.choice([thoughts, p.sequence([p.and(opened), plain])]))])
+    text_up_to(p, marks.iter().map(String::as_str).chain(THOUGHT), stop, thoughts, Some(plain))
+}
+
+/// Text up to `stop` or `held`, which begin with one of `marks`, and what is `held`. A thought that is not empty is text, and so is
+/// its end: `plain` is the text from its opening on.
+fn text_up_to<'m>(
+    p: &FormatBuilder,
+    marks: impl Iterator<Item = &'m str>,
+    stop: ExprId,
+    held: ExprId,
+    plain: Option<ExprId>,
+) -> ExprId {
+    let opened = plain.map(|_| p.marker(THOUGHT[0]));
+    let run = p.until_marker(marks);
+    let more = p.more_text(p.choice([held, stop].into_iter().chain(opened)), run);
+    let thought = opened.zip(plain).map(|(opened, plain)| p.sequence([p.and(opened), plain]));
+    let rest = p.choice([held].into_iter().chain(thought));
+    p.sequence([p.content(p.sequence([run, more])), p.optional(rest)])
 }
 
 /// Closers behind calls, and ends of the turn. `ends`: the texts that end calls and turns; `openings`: the texts that begin
