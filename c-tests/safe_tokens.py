@@ -43,8 +43,9 @@ def places(value, path=()):
     if isinstance(value, str):
         yield path, False
     elif isinstance(value, (list, dict)):
+        is_models = isinstance(value, dict) and value.get("role") == "assistant"
         for key in range(len(value)) if isinstance(value, list) else list(value):
-            if not (path[:1] == ("messages",) and value.get("role") == "assistant" and key in MODELS if isinstance(value, dict) else False):
+            if not (is_models and key in MODELS):
                 yield from places(value[key], (*path, key))
             if isinstance(key, str):
                 yield (*path, key), True
