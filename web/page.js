@@ -116,20 +116,29 @@ function supersede() {
 /** How many templates were to be learnt. */
 let lessons = 0;
 
-/** @param {"kept" | "example" | "played"} output whether the output is to be one of the template's own, and to be played */
-async function learn(output) {
+/**
+ * @param {"kept" | "example" | "played"} output whether the output is to be one of the template's own, and to be played
+ * @param {string} [name] one of the library's own templates, instead of what the fields say
+ */
+async function learn(output, name) {
   stop();
   const lesson = ++lessons;
   supersede();
   busy("learnt", true);
-  const started = performance.now();
-  const given = { source: source.value, bos: bos.value, eos: eos.value };
+  /** @type {Given | undefined} */
+  let given;
   const patience = setTimeout(() => {
     cancel.hidden = false;
-    if (learnt !== given) status.textContent = "Learning…";
+    if (!given || learnt !== given) status.textContent = "Learning…";
   }, PATIENCE);
   let failed = "";
   const fine = await tried("template-error", async () => {
+    if (name !== undefined) {
+      source.value = await library.call("builtin", name);
+      bos.value = eos.value = "";
+    }
+    const started = performance.now();
+    given = { source: source.value, bos: bos.value, eos: eos.value };
     const found = await library.call("learn", given).catch((error) => {
       failed = error.kind;
       throw error;
@@ -153,7 +162,7 @@ async function learn(output) {
   clearTimeout(patience);
   if (lesson !== lessons) return;
   cancel.hidden = true;
-  if (!fine && learnt === given) status.textContent = "Learnt, but not tried.";
+  if (!fine && given && learnt === given) status.textContent = "Learnt, but not tried.";
   else if (failed === "stopped" && learnt) {
     status.textContent = "The template cannot be used; below is the last one that could.";
     document.body.classList.add("old");
@@ -292,17 +301,7 @@ function start() {
   restart();
 }
 
-/** Learns one of the library's own templates. @param {string} name */
-async function pick(name) {
-  supersede();
-  const fine = await tried("template-error", async () => {
-    source.value = await library.call("builtin", name);
-  });
-  bos.value = eos.value = "";
-  if (fine) learn("example");
-}
-
-builtin.addEventListener("change", () => (builtin.value === OWN ? source.select() : pick(builtin.value)));
+builtin.addEventListener("change", () => (builtin.value === OWN ? source.select() : learn("example", builtin.value)));
 const learnLater = rested(() => learn("example"));
 for (const field of [source, bos, eos]) {
   field.addEventListener("input", () => {
