@@ -1,9 +1,11 @@
 // What may come next in an output, and what must.
 #include "support.h"
 
+#define PARAMETERS "{\"type\":\"object\",\"properties\":{\"city\":{\"type\":\"string\"}},\"required\":[\"city\"]}"
+
 static const char REQUEST[] =
     "{\"messages\": [{\"role\": \"user\", \"content\": \"Rain?\"}], \"tool_choice\": \"required\", \"enable_thinking\": false, \"tools\": [{\"type\": \"function\","
-    "\"function\": {\"name\": \"weather\", \"parameters\": {\"type\": \"object\", \"properties\": {\"city\": {\"type\": \"string\"}}, \"required\": [\"city\"]}}}]}";
+    "\"function\": {\"name\": \"weather\", \"parameters\": " PARAMETERS "}}]}";
 
 static size_t fed(chat_matcher *matcher, const char *text) {
   size_t taken = 99;
@@ -57,10 +59,12 @@ static void request(void) {
   chat_matcher_free(matcher);
 }
 
-static void stands(chat_stream *stream, const char *state, const char *closing) {
+static void stands(chat_stream *stream, const char *state, const char *schema, const char *closing) {
   chat_str said;
   OK(chat_stream_state_json(stream, &said, &error));
   CHECK(contains(said, state));
+  OK(chat_stream_schema_json(stream, &said, &error));
+  CHECK(is(said, schema));
   OK(chat_stream_close_json(stream, &said, &error));
   CHECK(contains(said, closing));
 }
@@ -71,10 +75,12 @@ static void stream(void) {
   chat_grammar *rest = NULL;
   OK(chat_stream_new(params, &stream, &error));
   chat_params_free(params);
-  OK(chat_stream_feed(stream, TEXT("<tool_call>\n<function=weather>\n"), &error));
-  stands(stream, "\"part\":\"markup\"", "lacks \\\"/city\\\"");
+  OK(chat_stream_feed(stream, TEXT("<tool_call>\n"), &error));
+  stands(stream, "\"call\":null", "null", "lacks \\\"/city\\\"");
+  OK(chat_stream_feed(stream, TEXT("<function=weather>\n"), &error));
+  stands(stream, "\"part\":\"markup\"", PARAMETERS, "lacks \\\"/city\\\"");
   OK(chat_stream_feed(stream, TEXT("<parameter=city>\nOs"), &error));
-  stands(stream, "\"pointer\":\"/city\"", "\"text\":\"\\n</parameter>\\n</function>\\n</tool_call>\"");
+  stands(stream, "\"pointer\":\"/city\"", "{\"type\":\"string\"}", "\"text\":\"\\n</parameter>\\n</function>\\n</tool_call>\"");
   OK(chat_stream_grammar(stream, CHAT_DIALECT_LARK, &rest, &error));
   CHECK(contains(chat_grammar_text(rest), "</function>"));
   chat_grammar_free(rest);

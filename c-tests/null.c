@@ -86,6 +86,7 @@ static void handles(void) {
   BAD(chat_stream_set_budget(NULL, 0, 0, &error));
   BAD(chat_stream_chunk_json(NULL, &text, &error));
   BAD(chat_stream_state_json(NULL, &text, &error));
+  BAD(chat_stream_schema_json(NULL, &text, &error));
   BAD(chat_stream_close_json(NULL, &text, &error));
   BAD(chat_stream_grammar(NULL, CHAT_DIALECT_GBNF, &grammar, &error));
   BAD(chat_matcher_grammar(NULL, CHAT_DIALECT_GBNF, &grammar, &error));

@@ -1025,6 +1025,14 @@ CHAT_MUST_USE chat_status chat_stream_chunk_json(chat_stream *stream, chat_str *
 CHAT_MUST_USE chat_status chat_stream_state_json(chat_stream *stream, chat_str *out, chat_error **error);
 
 /**
+ * Writes the schema of the value at the `pointer` of `chat_stream_state_json`, as JSON: what the tool asks of it, each
+ * `$ref` for it resolved; schemas that all hold in an `allOf`, alternatives in an `anyOf`. `true` if any value may
+ * stand there, `false` if none may, `null` if no call is open or its tool is unknown. What depends on other values
+ * (`if`) is left out. The text is valid as that of `chat_stream_state_json`.
+ */
+CHAT_MUST_USE chat_status chat_stream_schema_json(chat_stream *stream, chat_str *out, chat_error **error);
+
+/**
  * Writes what closes the output now, in the model's own format, as one JSON object: `text`, to be appended;
  * `complete`, whether the output is complete after it; `missing`, the values that only the model can choose, each with
  * `tool`, `pointer` and `begun`; and `reason`, one sentence, if it is not complete. In that case `text` closes the

@@ -167,8 +167,9 @@ class Stream : public detail::Handle<chat_stream, chat_stream_free> {
   }
   Result<void> reset() { return detail::run_only(chat_stream_reset, get()); }
   Result<std::string> chunk_json() { return detail::text<std::string>(chat_stream_chunk_json, get()); }
-  // In what the output stands, what closes it, and what may follow.
+  // In what the output stands, the schema of the value there, what closes it, and what may follow.
   Result<std::string> state_json() { return detail::text<std::string>(chat_stream_state_json, get()); }
+  Result<std::string> schema_json() { return detail::text<std::string>(chat_stream_schema_json, get()); }
   Result<std::string> close_json() { return detail::text<std::string>(chat_stream_close_json, get()); }
   Result<Grammar> grammar(chat_dialect dialect) { return detail::object<Grammar>(chat_stream_grammar, get(), dialect); }
 

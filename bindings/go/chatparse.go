@@ -617,6 +617,18 @@ func (s *Stream) State() (string, error) {
 	return text(out), nil
 }
 
+// Schema is the schema of the value at the pointer of State, JSON text: what the tool asks of it; "true" where it asks nothing, "false" where no
+// value may be, "null" where no call is open or its tool is not known.
+func (s *Stream) Schema() (string, error) {
+	defer runtime.KeepAlive(s)
+	var out C.chat_str
+	var failed *C.chat_error
+	if status := C.chat_stream_schema_json(s.handle, &out, &failed); status != C.CHAT_STATUS_OK {
+		return "", failure(failed)
+	}
+	return text(out), nil
+}
+
 // Closing is what closes the output now, in the model's own words, JSON text: the text; whether it is complete behind that; the values that
 // are missing, each with tool, pointer and begun; and the reason why it is not complete.
 func (s *Stream) Closing() (string, error) {

@@ -336,6 +336,7 @@ func TestWhereAnOutputStandsAndWhatMayFollow(t *testing.T) {
 		t.Fatal(err)
 	}
 	says(stream.State, `"pointer":"/city"`)
+	says(stream.Schema, `{"type":"string"}`)
 	says(stream.Closing, `"text":"\"}}</tool_call>"`)
 	says(func() (string, error) { return stream.Grammar(Lark) }, "tool_call>")
 	var failed *Error

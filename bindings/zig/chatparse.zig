@@ -493,6 +493,14 @@ pub const Stream = struct {
         return slice(out);
     }
 
+    /// The schema of the value at the pointer of `state`, JSON text: what the tool asks of it; `true` where it asks nothing, `false` where no
+    /// value may be, `null` where no call is open or its tool is not known. Good as `chunk`.
+    pub fn schema(self: Stream) Error![]const u8 {
+        var out: c.chat_str = undefined;
+        try check(c.chat_stream_schema_json(self.handle, &out, null));
+        return slice(out);
+    }
+
     /// What closes the output now, in the model's own words, JSON text: `text`; whether it is `complete` behind that; the values that are
     /// `missing`, each with `tool`, `pointer` and `begun`; and the `reason` why it is not complete. Good as `chunk`.
     pub fn closing(self: Stream) Error![]const u8 {
@@ -879,6 +887,7 @@ test "where an output stands, what closes it, and what may follow" {
     try std.testing.expect(std.mem.endsWith(u8, stream.pending(), "<tool_"));
     _ = try stream.feed("call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Os");
     try std.testing.expect(std.mem.find(u8, try stream.state(), "\"pointer\":\"/city\"") != null);
+    try std.testing.expectEqualStrings("{\"type\":\"string\"}", try stream.schema());
     try std.testing.expect(std.mem.find(u8, try stream.closing(), "\"text\":\"\\\"}}\\n</tool_call>\"") != null);
     const rest = try stream.grammar(.lark, null);
     defer rest.deinit();

@@ -265,6 +265,7 @@ static void special_tokens() {
   stream.set_budget(1000000, 100);
   stream.feed_marked("<think>", {{0, 7}});
   CHECK(stream.feed("So").size() == 1 && contains(stream.chunk_json(), "So"));
+  CHECK(contains(stream.state_json(), "\"part\":\"reasoning\"") && stream.schema_json() == "null");
 }
 
 static void formats() {

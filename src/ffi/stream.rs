@@ -45,7 +45,7 @@ struct Parse {
     stream: Stream,
     /// How it ended, once it has.
     ended: Option<Ended>,
-    /// What `chat_stream_chunk_json`, `chat_stream_state_json` or `chat_stream_close_json` said last.
+    /// What `chat_stream_chunk_json` or one of its kin said last.
     said: String,
 }
 
@@ -288,6 +288,19 @@ pub extern "C" fn chat_stream_state_json(
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
     said(stream, out, error, |stream| stream.state().to_json())
+}
+
+/// Writes the schema of the value at the `pointer` of `chat_stream_state_json`, as JSON: what the tool asks of it, each
+/// `$ref` for it resolved; schemas that all hold in an `allOf`, alternatives in an `anyOf`. `true` if any value may
+/// stand there, `false` if none may, `null` if no call is open or its tool is unknown. What depends on other values
+/// (`if`) is left out. The text is valid as that of `chat_stream_state_json`.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_stream_schema_json(
+    stream: Option<&mut chat_stream>,
+    out: Option<&mut MaybeUninit<chat_str>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    said(stream, out, error, |stream| stream.schema().unwrap_or_default())
 }
 
 /// Writes what closes the output now, in the model's own format, as one JSON object: `text`, to be appended;

@@ -28,6 +28,13 @@ pub fn check(written: &Written) -> (Vec<String>, [usize; 5]) {
             let (before, behind) = (output[..at].escape_ascii(), output[at..].escape_ascii());
             wrong.push(format!("{what}: {before} | {behind}\n{closing:?} {state:?}"));
         };
+        // The schema is that of what is written there.
+        let asked = stream.schema().map(|schema| schema["type"].as_str().map(str::to_owned));
+        let there =
+            state.call.map(|call| written.calls[call].1.pointer(&state.pointer).map(|value| kind(value).to_owned()));
+        if asked != there {
+            told(&format!("a schema of {asked:?} for {there:?}"));
+        }
         // What must come next is not made up.
         let mut matcher = parser.matcher().unwrap();
         let _ = matcher.feed(&output[..at]);
@@ -73,6 +80,15 @@ pub fn check(written: &Written) -> (Vec<String>, [usize; 5]) {
         let _ = stream.feed(&output[at..output.len().min(at + 1)]);
     }
     (wrong, counts)
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::String(_) => "string",
+        Value::Number(_) => "integer",
+        Value::Array(_) => "array",
+        _ => "object",
+    }
 }
 
 /// The grammar of what may follow takes the rest, at each cut, and nothing that is written wrongly. What is wrong, and how many cuts

@@ -1,6 +1,6 @@
 //! Whether values are what schemas ask for: the verdicts, the places and words, and that nothing takes for ever.
 
-use chatparse::grammar::valid::check;
+use chatparse::grammar::valid::{check, schema_at};
 use chatparse::internals::limits;
 use serde_json::{Map, Value, json};
 
@@ -322,6 +322,64 @@ fn places_and_words() {
     assert!(found[0].message.len() < 300 && found[0].message.ends_with("..."), "{}", found[0].message);
 }
 
+#[test]
+fn the_schema_of_a_place() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "city": {"type": "string", "minLength": 1},
+            "unit": {"$ref": "#/$defs/unit", "description": "Which?"},
+            "maybe": {"anyOf": [{"$ref": "#/$defs/unit"}, {"type": "null"}], "default": null},
+            "a/b~": {"const": 1},
+            "pair": {"prefixItems": [{"type": "integer"}], "items": {"type": "boolean"}},
+            "tree": {"$ref": "#/$defs/tree"},
+            "shape": {"oneOf": [
+                {"properties": {"kind": {"const": "dot"}, "at": {"type": "number"}}, "additionalProperties": false},
+                {"properties": {"kind": {"const": "line"}, "to": {"type": "number"}}, "additionalProperties": false},
+                {"type": "null"},
+            ]},
+            "both": {"allOf": [{"properties": {"n": {"minimum": 1}}}, {"properties": {"n": {"maximum": 9}}}]},
+            "far": {"$ref": "http://127.0.0.1:9/schema", "type": "string"},
+            "round": {"$ref": "#/properties/round"},
+        },
+        "patternProperties": {"^x-": {"type": "string"}},
+        "additionalProperties": {"type": "integer"},
+        "$defs": {
+            "unit": {"enum": ["C", "F"], "description": "A unit"},
+            "tree": {"properties": {"name": {"type": "string"}, "next": {"items": {"$ref": "#/$defs/tree"}}}},
+        },
+    });
+    let unit = json!({"enum": ["C", "F"], "description": "A unit"});
+    for (pointer, expected) in [
+        ("/city", json!({"type": "string", "minLength": 1})),
+        ("/unit", json!({"enum": ["C", "F"], "description": "Which?"})),
+        ("/maybe", json!({"anyOf": [unit, {"type": "null"}], "default": null})),
+        ("/a~1b~0", json!({"const": 1})),
+        ("/pair/0", json!({"type": "integer"})),
+        ("/pair/7", json!({"type": "boolean"})),
+        ("/tree/next/3/next/0/name", json!({"type": "string"})),
+        ("/tree/next/3", schema["$defs"]["tree"].clone()),
+        ("/tree/next/3/other", json!(true)),
+        ("/shape/kind", json!({"anyOf": [{"const": "dot"}, {"const": "line"}]})),
+        ("/shape/to", json!({"type": "number"})),
+        ("/shape/none", json!(false)),
+        ("/both/n", json!({"allOf": [{"minimum": 1}, {"maximum": 9}]})),
+        ("/far", schema["properties"]["far"].clone()),
+        ("/round", json!(true)),
+        ("/x-more", json!({"type": "string"})),
+        ("/more", json!({"type": "integer"})),
+        ("/city/0", json!(false)),
+        ("", schema.clone()),
+    ] {
+        assert_eq!(schema_at(&schema, pointer), expected, "{pointer}");
+    }
+    // Draft 7 looks at nothing beside a reference.
+    let old = json!({"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"a": {"$ref": "#/definitions/b", "type": "null",
+        "title": "A"}}, "definitions": {"b": {"type": "string"}}});
+    assert_eq!(schema_at(&old, "/a"), json!({"type": "string", "title": "A"}));
+    assert_eq!(schema_at(&json!(null), "/a"), json!(true));
+}
+
 /// Runs on a stack as small as hosts' threads may have; what is nested deeply is made and dropped outside of it.
 fn on_a_small_stack(cases: Vec<(&'static str, Value, Value)>) {
     let outer = std::thread::Builder::new().stack_size(256 << 20).spawn(move || {
@@ -329,7 +387,12 @@ fn on_a_small_stack(cases: Vec<(&'static str, Value, Value)>) {
             std::thread::scope(|scope| {
                 let small = std::thread::Builder::new().stack_size(1 << 20);
                 eprintln!("{name}");
-                let small = small.spawn_scoped(scope, || check(schema, value));
+                let small = small.spawn_scoped(scope, || {
+                    for pointer in ["", "/0", "/p1/0/1", "/not/items/a"] {
+                        let _ = schema_at(schema, pointer);
+                    }
+                    check(schema, value)
+                });
                 assert!(small.unwrap().join().unwrap().len() <= limits::VIOLATIONS, "{name}");
             });
         }

@@ -143,6 +143,15 @@ export class Stream extends Handle {
     return JSON.parse(this.wasm.workText("chat_stream_state_json", this.pointer, OUT));
   }
 
+  /**
+   * The schema of the value at the pointer of `state()`: what the tool asks of it. `true` where it asks nothing, `false` where no value may be,
+   * null where no call is open or its tool is not known.
+   * @returns {object | boolean | null}
+   */
+  schema() {
+    return JSON.parse(this.wasm.workText("chat_stream_schema_json", this.pointer, OUT));
+  }
+
   /** What closes the output now, in the model's own words. The stream does not change; `free` is what ends it. @returns {Closing} */
   close() {
     return JSON.parse(this.wasm.workText("chat_stream_close_json", this.pointer, OUT));

@@ -104,6 +104,7 @@ test("where an output stands, what closes it, and what may follow", needsModule,
   stream.feed(`${end.text}<tool_call>\n{"name": "weather", "arguments": {"city": "Os`);
   const call = { part: "value", call: 0, tool: "weather", pointer: "/city", in_string: true, left_at: null };
   assert.deepEqual(stream.state(), call);
+  assert.deepEqual(stream.schema(), { type: "string" });
   const closing = stream.close();
   assert.deepEqual([closing.complete, closing.missing], [false, [{ tool: "weather", pointer: "/days", begun: false }]]);
   assert.match(closing.reason, /\/days/);

@@ -110,6 +110,12 @@ export declare class Stream extends Handle {
     get pending(): Uint8Array;
     /** In what the output stands now. @returns {State} */
     state(): State;
+    /**
+     * The schema of the value at the pointer of `state()`: what the tool asks of it. `true` where it asks nothing, `false` where no value may be,
+     * null where no call is open or its tool is not known.
+     * @returns {object | boolean | null}
+     */
+    schema(): object | boolean | null;
     /** What closes the output now, in the model's own words. The stream does not change; `free` is what ends it. @returns {Closing} */
     close(): Closing;
     /**

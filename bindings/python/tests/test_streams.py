@@ -313,12 +313,13 @@ def test_where_an_output_stands_and_what_closes_it():
     request = {"messages": [{"role": "user", "content": "Rain?"}], "tools": tools}
     stream = chatparse.Template.builtin("json-call").params(request).stream()
     stream.feed("<think>\nWhere is it")
-    assert stream.state()["part"] == "reasoning"
+    assert stream.state()["part"] == "reasoning" and stream.schema() is None
     closing = stream.closing()
     assert closing["complete"] and closing["text"].strip() == "</think>"
     stream.feed(closing["text"] + '<tool_call>\n{"name": "weather", "arguments": {"city": "Os')
     state = stream.state()
     assert (state["part"], state["tool"], state["pointer"], state["in_string"]) == ("value", "weather", "/city", True)
+    assert stream.schema() == {"type": "string"}
     closing = stream.closing()
     assert closing["missing"] == [{"tool": "weather", "pointer": "/days", "begun": False}] and "/days" in closing["reason"]
     assert "days" in stream.grammar(Dialect.LARK).text

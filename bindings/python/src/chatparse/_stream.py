@@ -138,6 +138,13 @@ class Stream(_native.Stream):
         state: dict[str, Any] = json.loads(self.state_json())
         return state
 
+    def schema(self) -> dict[str, Any] | bool | None:
+        """The schema of the value at the pointer of `state`: what the tool asks of it, each `$ref` for it resolved; schemas that all hold in
+        an `allOf`, alternatives in an `anyOf`. True where it asks nothing, False where no value may be, None where no call is open or its
+        tool is not known."""
+        schema: dict[str, Any] | bool | None = json.loads(self.schema_json())
+        return schema
+
     def closing(self) -> dict[str, Any]:
         """What closes the output now, in the model's own words: `text`; whether it is `complete` behind that; the values that are `missing`,
         each with `tool`, `pointer` and `begun`; and the `reason` why it is not complete."""

@@ -192,6 +192,11 @@ static PyObject *stream_state_json(PyObject *self, PyObject *none) {
   return said(self, chat_stream_state_json);
 }
 
+static PyObject *stream_schema_json(PyObject *self, PyObject *none) {
+  (void)none;
+  return said(self, chat_stream_schema_json);
+}
+
 static PyObject *stream_close_json(PyObject *self, PyObject *none) {
   (void)none;
   return said(self, chat_stream_close_json);
@@ -220,6 +225,7 @@ static PyMethodDef stream_methods[] = {
   NO_ARGUMENTS(stream, get_pending),
   NO_ARGUMENTS(stream, chunk_json),
   NO_ARGUMENTS(stream, state_json),
+  NO_ARGUMENTS(stream, schema_json),
   NO_ARGUMENTS(stream, close_json),
   NO_ARGUMENTS(stream, free_now),
   ARGUMENTS(stream, put_special_tokens),

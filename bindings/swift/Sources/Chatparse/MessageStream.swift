@@ -157,6 +157,10 @@ public final class MessageStream {
   /// `tool`, a JSON `pointer` into its arguments, `in_string`, and `left_at`, the byte at which it has left the format.
   public func state() throws -> JSON { try handle.json(chat_stream_state_json) }
 
+  /// The schema of the value at the pointer of `state`: what the tool asks of it; `true` where it asks nothing, `false` where no value may be,
+  /// `null` where no call is open or its tool is not known.
+  public func schema() throws -> JSON { try handle.json(chat_stream_schema_json) }
+
   /// What closes the output now, in the model's own words: `text`; whether it is `complete` behind that; the values that are `missing`, each
   /// with `tool`, `pointer` and `begun`; and the `reason` why it is not complete.
   public func closing() throws -> JSON { try handle.json(chat_stream_close_json) }

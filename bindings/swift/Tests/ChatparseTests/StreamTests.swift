@@ -110,6 +110,7 @@ func makeParams(_ options: JSON = [:]) throws -> Params {
     #expect(String(decoding: stream.pending, as: UTF8.self).hasSuffix("<tool_"))
     _ = try stream.feed("call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Os")
     #expect(try stream.state().text.contains(#""pointer":"/city""#))
+    #expect(try stream.schema().text == #"{"type":"string"}"#)
     struct Closing: Decodable { let text: String, complete: Bool }
     let closing: Closing = try stream.closing().decode()
     #expect(closing.text == "\"}}\n</tool_call>" && closing.complete)

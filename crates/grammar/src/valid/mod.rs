@@ -8,6 +8,7 @@
 //! Schemas that must all hold wait in a queue, so depth uses no stack; only alternatives recurse.
 
 mod array;
+mod at;
 mod combined;
 mod draft3;
 mod number;
@@ -22,6 +23,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+pub use self::at::schema_at;
 use self::run::Verdict::{self, No, Open, Yes};
 use self::run::{Key, Report, Run, Step, Task};
 use self::scalar::{alike, counted, listed, same};

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Ended, Stream, parsed};
 use crate::report::Status;
 use chatparse_base::{Error, Result};
-use chatparse_grammar::{Dialect, Matcher, Printed};
+use chatparse_grammar::{Dialect, Matcher, Printed, schema, valid};
 use chatparse_learn::format::Tag;
 use chatparse_message::{IncompleteCalls, ToolCall};
 use chatparse_peg::incomplete_tail;
@@ -56,8 +56,8 @@ pub struct StreamState {
     pub call: Option<usize>,
     /// The name of that call.
     pub tool: String,
-    /// Where in its arguments, as a JSON pointer: the value, or the object or array whose next member or item comes. The schema of the
-    /// value is what the tool has there.
+    /// Where in its arguments, as a JSON pointer: the value, or the object or array whose next member or item comes. For its schema see
+    /// [`Stream::schema`].
     pub pointer: String,
     /// Inside of a string of the arguments.
     pub in_string: bool,
@@ -154,6 +154,14 @@ impl Stream {
             _ => OpenPart::Markup,
         };
         state
+    }
+
+    /// What the tool asks of the value at the pointer of [`Stream::state`], as [`valid::schema_at`] has it: of the object or array, where its
+    /// next member or item comes. `None` where no call is open, or its tool is not known. So a host can sample by type, `enum` or `pattern`.
+    pub fn schema(&self) -> Option<Value> {
+        let StreamState { tool, pointer, call, .. } = self.state();
+        let tool = self.parser.fallback().tools.iter().find(|known| call.is_some() && known.name == tool)?;
+        Some(valid::schema_at(&schema::parameters(&tool.parameters), &pointer))
     }
 
     /// What may follow what was written, as a grammar for an engine that begins here: all of the format, also where the request's grammar
@@ -439,7 +447,10 @@ impl Json {
                     at = (at + 1).min(bytes.len());
                     (json.in_string, json.in_key, json.in_value) = (!closed, key && !closed, !key && !closed);
                     match (key, json.open.last_mut()) {
-                        (true, Some((name, _))) => *name = String::from(&text[from + 1..at - usize::from(closed)]),
+                        (true, Some((name, _))) => {
+                            let read = serde_json::from_str(&text[from..at]);
+                            *name = read.unwrap_or_else(|_| text[from + 1..at - usize::from(closed)].to_owned());
+                        }
                         _ => json.note(&text[from..at]),
                     }
                 }

@@ -1,0 +1,160 @@
+//! What a schema asks of the value at one place.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use serde_json::{Map, Value};
+
+use super::Checker;
+use super::run::Verdict::No;
+use crate::schema::{Base, Document, Keywords, SAY_NOTHING};
+use chatparse_base::{limits, stack};
+
+/// The schemas in progress, each with the number of steps from there to the place.
+type Open = HashSet<(*const Value, usize)>;
+
+/// What a schema asks of the value at a JSON pointer, as a schema: `true` where it asks nothing, `false` where no value may be. Schemas
+/// that all hold there stand in an `allOf`, those of alternatives in an `anyOf`. Each `$ref` for this value is resolved; deeper ones
+/// refer to the whole `schema`, as before. What depends on other values, such as `if`, and what takes too many steps is left out.
+///
+/// ```
+/// use serde_json::json;
+/// let unit = json!({"enum": ["C", "F"]});
+/// let schema = json!({"properties": {"units": {"items": {"$ref": "#/$defs/unit"}}}, "$defs": {"unit": unit}});
+/// assert_eq!(chatparse::grammar::valid::schema_at(&schema, "/units/0"), unit);
+/// ```
+pub fn schema_at(schema: &Value, pointer: &str) -> Value {
+    let path: Vec<String> = pointer.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~")).collect();
+    let found = stack::deep(|| {
+        let mut checker = Checker::new(Rc::new(Document::new(schema)), limits::VALID_STEPS);
+        Ok(checker.at(schema, Base::default(), &path, &mut Open::new()))
+    });
+    found.unwrap_or(Value::Bool(true))
+}
+
+impl<'a> Checker<'a> {
+    fn at(&mut self, schema: &'a Value, base: Base, path: &[String], open: &mut Open) -> Value {
+        let Some(fields) = schema.as_object() else { return Value::Bool(*schema != Value::Bool(false)) };
+        // One that leads back to itself asks nothing more.
+        let place = (std::ptr::from_ref(schema), path.len());
+        if open.len() > limits::VALID_DEPTH || !self.spend(16) || !open.insert(place) {
+            return Value::Bool(true);
+        }
+        let base = self.document.entered(schema, base, &mut self.steps).unwrap_or(base);
+        let keywords = Keywords { fields, draft: self.document.read_as(base) };
+        let found = self.asked(keywords, base, path, open);
+        open.remove(&place);
+        found
+    }
+
+    fn asked(&mut self, keywords: Keywords<'a>, base: Base, path: &[String], open: &mut Open) -> Value {
+        let targets = self.document.targets(keywords, base, &mut self.steps);
+        let resolved = !targets.is_empty() && targets.iter().all(Option::is_some);
+        let is_lone = resolved && keywords.draft.lone_ref();
+        let mut parts: Vec<Value> =
+            targets.into_iter().flatten().map(|(target, base)| self.at(target, base, path, open)).collect();
+        let Some((step, rest)) = path.split_first() else {
+            let own = self.own(keywords, base, resolved, open);
+            match &mut parts[..] {
+                // What describes a reference describes its target here.
+                [Value::Object(target)] if own.keys().all(|key| describes(key)) => target.extend(own),
+                _ => parts.push(Value::Object(own)),
+            }
+            return all(parts);
+        };
+        if is_lone {
+            return all(parts);
+        }
+        let may_be = |kind: &str| match keywords.get("type") {
+            Some(Value::String(only)) => only == kind || only == "any",
+            Some(Value::Array(some)) => some.iter().any(|one| one == kind || !one.is_string()),
+            _ => true,
+        };
+        let mut inside = Vec::new();
+        match (may_be("object"), may_be("array")) {
+            (false, false) => return Value::Bool(false),
+            (true, _) if self.described(keywords, step, |schema| inside.push(schema)) == No => {
+                inside.extend(keywords.get("additionalProperties"));
+            }
+            _ => {}
+        }
+        if may_be("array")
+            && let Ok(index) = step.parse::<usize>()
+        {
+            let (first, others) = keywords.items();
+            inside.extend(first.get(index).or(others));
+        }
+        let mut at = |schema, path| self.at(schema, base, path, open);
+        parts.extend(inside.into_iter().map(|schema| at(schema, rest)));
+        parts.extend(keywords.list("allOf").iter().map(|schema| at(schema, path)));
+        for branches in ["anyOf", "oneOf"].map(|key| keywords.list(key)).into_iter().filter(|all| !all.is_empty()) {
+            parts.push(any(branches.iter().map(|schema| at(schema, path)).collect()));
+        }
+        all(parts)
+    }
+
+    /// The keywords for the value itself, less references if they are `resolved`.
+    fn own(&mut self, keywords: Keywords<'a>, base: Base, resolved: bool, open: &mut Open) -> Map<String, Value> {
+        let is_lone = resolved && keywords.draft.lone_ref();
+        let dropped = |key: &str| {
+            resolved && ["$ref", "$dynamicRef", "$recursiveRef"].contains(&key) || is_lone && !describes(key)
+        };
+        let mut own = Map::new();
+        for (key, value) in keywords.fields.iter().filter(|(key, _)| !dropped(key)) {
+            let value = match value {
+                Value::Array(branches) if ["allOf", "anyOf", "oneOf"].contains(&&**key) => {
+                    Some(branches.iter().map(|schema| self.at(schema, base, &[], open)).collect())
+                }
+                value => self.copied(value, 0),
+            };
+            own.extend(value.map(|value| (key.clone(), value)));
+        }
+        own
+    }
+
+    /// A copy, unless it is too deep or too much.
+    fn copied(&mut self, value: &Value, depth: usize) -> Option<Value> {
+        if depth > limits::VALID_DEPTH || !self.spend(1) {
+            return None;
+        }
+        Some(match value {
+            Value::Array(items) => items.iter().map(|item| self.copied(item, depth + 1)).collect::<Option<_>>()?,
+            Value::Object(fields) => {
+                let copied = fields.iter().map(|(key, field)| Some((key.clone(), self.copied(field, depth + 1)?)));
+                Value::Object(copied.collect::<Option<_>>()?)
+            }
+            Value::String(text) if !self.steps.spend_on(text.len()) => return None,
+            plain => plain.clone(),
+        })
+    }
+}
+
+/// Whether a keyword only describes what a schema is for.
+fn describes(key: &str) -> bool {
+    SAY_NOTHING.contains(&key) && !["type", "nullable"].contains(&key)
+}
+
+fn says_nothing(schema: &Value) -> bool {
+    *schema == Value::Bool(true) || schema.as_object().is_some_and(Map::is_empty)
+}
+
+/// What asks all of this.
+fn all(mut parts: Vec<Value>) -> Value {
+    parts.retain(|part| !says_nothing(part));
+    if parts.contains(&Value::Bool(false)) { Value::Bool(false) } else { several(parts, "allOf", true) }
+}
+
+/// What asks one of these.
+fn any(mut parts: Vec<Value>) -> Value {
+    parts.retain(|part| *part != Value::Bool(false));
+    if parts.iter().any(says_nothing) { Value::Bool(true) } else { several(parts, "anyOf", false) }
+}
+
+fn several(mut parts: Vec<Value>, key: &str, none: bool) -> Value {
+    parts.dedup();
+    match parts.len() {
+        0 => Value::Bool(none),
+        1 => parts.swap_remove(0),
+        _ => json!({key: parts}),
+    }
+}
