@@ -1,7 +1,7 @@
 //! What may come next, and what must: places in grammars, hostile ones too.
 
 use chatparse::grammar::{Dialect, Recogniser, Start, from_json_schema};
-use chatparse::{ChatTemplate, ErrorKind, Matcher, Request};
+use chatparse::{ChatTemplate, ErrorKind, Matcher, Request, Stream};
 use serde_json::{Value, json};
 
 fn of(grammar: &str) -> Matcher {
@@ -203,4 +203,42 @@ fn a_second_try_of_a_call() {
     let again = retry("wether", r#"{"days": 2}"#).unwrap();
     assert!(again.tell.contains(r#"no tool has the name "wether""#), "{}", again.tell);
     assert!(again.params.matcher().unwrap().can(b"<tool_call>\n{\"name\": \"s"));
+}
+
+#[test]
+fn the_schema_of_what_is_written() {
+    let place = json!({"type": "object", "properties": {"name": {"type": "string", "pattern": "^[A-Z]"}}});
+    let properties =
+        json!({"a\"/b": {"enum": ["x", "y"]}, "at": {"type": "array", "items": {"$ref": "#/$defs/place"}}});
+    let parameters = json!({"type": "object", "properties": properties, "$defs": {"place": place}});
+    let tools = json!([{"type": "function", "function": {"name": "trip", "parameters": parameters}}]);
+    let body = json!({"messages": [{"role": "user", "content": "Go!"}], "tools": tools});
+    let params = ChatTemplate::builtin("json-call").unwrap().params(&Request::from_json(&body).unwrap()).unwrap();
+    let output = "Now <tool_call>\n{\"name\": \"trip\", \"arguments\": {\"a\\\"/b\": \"x\", \"at\": [{\"name\": \"Oslo\"}, {}]}}\n</tool_call> And \
+        <tool_call>\n{\"name\": \"fly\", \"arguments\": {\"to\": 1";
+    let mut stream = Stream::new(&params.parser);
+    let mut found = Vec::new();
+    for byte in output.bytes() {
+        let _ = stream.feed(&[byte]);
+        found.push((stream.state().pointer, stream.schema()));
+    }
+    found.dedup();
+    let (list, name) = (&properties["at"], &place["properties"]["name"]);
+    let expected = [
+        ("", None),
+        ("", Some(&parameters)),
+        ("/a\"~1b", Some(&properties["a\"/b"])),
+        ("", Some(&parameters)),
+        ("/at", Some(list)),
+        ("/at/0", Some(&place)),
+        ("/at/0/name", Some(name)),
+        ("/at/0", Some(&place)),
+        ("/at", Some(list)),
+        ("/at/1", Some(&place)),
+        ("/at", Some(list)),
+        ("", Some(&parameters)),
+        ("", None),
+        ("/to", None),
+    ];
+    assert_eq!(found, expected.map(|(pointer, schema)| (pointer.to_owned(), schema.cloned())));
 }
