@@ -176,8 +176,8 @@ impl<'a> FormatSpec<'a> {
         self.compat == Compat::Off && !self.tools().is_empty()
     }
 
-    /// From `word` on, or from the beginning where the response is JSON.
-    fn from_word_or_json(&self, word: &str) -> Constraint {
+    /// A constraint from `word` on, or from the beginning where the response is JSON.
+    fn word_or_json(&self, word: &str) -> Constraint {
         self.constraint(self.response_object().is_some(), [Trigger::word(word)])
     }
 

@@ -43,7 +43,7 @@ pub(super) const MINIMAX_M3: Family = row(
     Row {
         host: Host {
             name: Some("peg-minimax-m3"),
-            constraint: Some(|spec| spec.from_word_or_json("]<]minimax[>[<tool_call>")),
+            constraint: Some(|spec| spec.word_or_json("]<]minimax[>[<tool_call>")),
             tokens: Some("]<]minimax[>[ <tool_call> </tool_call> <mm:think> </mm:think>"),
             thinking: Some(Some(("<mm:think>", &["</mm:think>"]))),
             delimiters: Some(&[
@@ -244,7 +244,7 @@ pub(super) const COHERE_2_MOE_HOST: Host = Host {
 
 pub(super) const GEMMA_4_HOST: Host = Host {
     name: Some("peg-gemma4"),
-    constraint: Some(|spec| spec.from_word_or_json("<|tool_call>")),
+    constraint: Some(|spec| spec.word_or_json("<|tool_call>")),
     tokens: Some("<|channel> <channel|> <|tool_call> <tool_call|> <|turn>"),
     thinking: Some(Some(("<|channel>thought", &["<channel|>"]))),
     delimiters: Some(&[("user", "<|turn>user"), ("assistant", "<|turn>model")]),
@@ -273,7 +273,7 @@ pub(super) const NEMOTRON_NANO_2_HOST: Host = Host {
 };
 
 pub(super) const LFM_2_5_HOST: Host = Host {
-    constraint: Some(|spec| spec.from_word_or_json("<|tool_call_start|>")),
+    constraint: Some(|spec| spec.word_or_json("<|tool_call_start|>")),
     tokens: Some("<|tool_call_start|> <|tool_call_end|> <think> </think>"),
     thinking: Some(Some(("<think>", &["</think>"]))),
     delimiters: Some(&[]),

@@ -117,7 +117,7 @@ pub(super) const LING_3: Family = row(
     "ling-3",
     |source| has_all(source, &["<role>ASSISTANT</role>", "<arg_key>"]),
     Row {
-        tolerances: Tolerances { allowed_calls: true, bare_thoughts: true, ..CALLS_IN_REASONING },
+        tolerances: Tolerances { allowed_calls: true, bare_thoughts: true, spelled_end: true, ..CALLS_IN_REASONING },
         // No turn of a history has text behind calls.
         patch: |turn| turn.edges.push(Edge { from: SlotKind::Call, glue: Glue::default(), to: SlotKind::Content }),
         host: LING_3_HOST,
@@ -149,7 +149,7 @@ pub(super) const DEEPSEEK_V3_2: Family = row(
     Row {
         tolerances: DSML,
         host: Host {
-            constraint: Some(|spec| spec.from_word_or_json("<｜DSML｜function_calls>")),
+            constraint: Some(|spec| spec.word_or_json("<｜DSML｜function_calls>")),
             thinking: Some(Some(("<think>", &["</think>", "<｜DSML｜function_calls>"]))),
             ..DEEPSEEK
         },
@@ -165,7 +165,7 @@ pub(super) const DEEPSEEK_V4: Family = Family {
         Row {
             tolerances: DSML,
             host: Host {
-                constraint: Some(|spec| spec.from_word_or_json("<｜DSML｜tool_calls>")),
+                constraint: Some(|spec| spec.word_or_json("<｜DSML｜tool_calls>")),
                 thinking: Some(Some(("<think>", &["</think>", "<｜DSML｜tool_calls>"]))),
                 ..DEEPSEEK
             },
