@@ -4,7 +4,7 @@ mod asked;
 mod order;
 mod said;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::io::{self, Write};
 
@@ -20,6 +20,7 @@ use crate::screen::{Paint, Screen};
 use crate::text::{tamed, wrapped};
 
 use asked::Asked;
+use order::Turn;
 use said::Event;
 
 /// Check what a server answered: calls in content, bytes sent twice, wrong finishes
@@ -73,44 +74,8 @@ pub struct Audit {
     reading: Reading,
 }
 
-// The kinds of findings. Their names do not change.
-const LOST_CALL: &str = "lost-call";
-const SHOWN_MARKUP: &str = "shown-markup";
-const SHOWN_REASONING: &str = "shown-reasoning";
-const BROKEN_CHARACTER: &str = "broken-character";
-const SENT_TWICE: &str = "sent-twice";
-const LOST_TEXT: &str = "lost-text";
-const OTHER_TEXT: &str = "other-text";
-const SNAPSHOTS: &str = "snapshots";
-const NOT_JSON: &str = "not-json";
-const NOT_OBJECT: &str = "not-object";
-const NOT_SCHEMA: &str = "not-schema";
-const UNKNOWN_TOOL: &str = "unknown-tool";
-const NO_ID: &str = "no-id";
-const REPEATED_ID: &str = "repeated-id";
-const CHANGED_ID: &str = "changed-id";
-const CHANGED_NAME: &str = "changed-name";
-const REPEATED_HEAD: &str = "repeated-head";
-const ORDER: &str = "order";
-const INDEX: &str = "index";
-const ROLE: &str = "role";
-const SEQUENCE: &str = "sequence";
-const EVENT_NAME: &str = "event-name";
-const AFTER_END: &str = "after-end";
-const NO_END: &str = "no-end";
-const NO_FINISH: &str = "no-finish";
-const TWO_FINISHES: &str = "two-finishes";
-const WRONG_FINISH: &str = "wrong-finish";
-const USAGE: &str = "usage";
-const TOOL_CHOICE: &str = "tool-choice";
-const PARALLEL_CALLS: &str = "parallel-calls";
-const RESPONSE_FORMAT: &str = "response-format";
-const OUTPUT_REASONING: &str = "output-reasoning";
-const OUTPUT_CONTENT: &str = "output-content";
-const OUTPUT_CALLS: &str = "output-calls";
-
 /// Where something was found.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 struct At {
     choice: u64,
     call: Option<usize>,
@@ -126,13 +91,15 @@ struct Finding {
 
 /// What was found in one answer: of each kind the first in each call, and outside of calls.
 #[derive(Default)]
-struct Findings(Vec<Finding>);
+struct Findings {
+    list: Vec<Finding>,
+    known: HashSet<(&'static str, u64, Option<usize>)>,
+}
 
 impl Findings {
     fn add(&mut self, kind: &'static str, at: At, message: impl Into<String>) {
-        let place = |at: At| (at.choice, at.call);
-        if !self.0.iter().any(|known| known.kind == kind && place(known.at) == place(at)) {
-            self.0.push(Finding { kind, at, message: message.into() });
+        if self.known.insert((kind, at.choice, at.call)) {
+            self.list.push(Finding { kind, at, message: message.into() });
         }
     }
 }
@@ -141,9 +108,8 @@ impl Audit {
     pub fn run(self, screen: &mut Screen) -> Outcome {
         let (word, answers) = (&self.template.template, &self.answers);
         input::check_stdin([word.as_os_str(), answers])?;
-        let template = self.template.compiled(&self.reading, None);
-        // An audit without a template is no audit with findings.
-        let template = template.map_err(|failure| match failure {
+        // Status 1 says that something is wrong with the answers.
+        let template = self.template.compiled(&self.reading, None).map_err(|failure| match failure {
             Failure::Failed(message) => Failure::Usage(message),
             other => other,
         })?;
@@ -155,28 +121,30 @@ impl Audit {
                 return Ok(());
             }
             match audit(line, &template) {
-                Ok(Findings(found)) => {
+                Ok(Findings { list, .. }) => {
                     audited += 1;
-                    found.iter().for_each(|found| *kinds.entry(found.kind).or_default() += 1);
-                    self.show(number, &found, screen)?;
+                    list.iter().for_each(|found| *kinds.entry(found.kind).or_default() += 1);
+                    self.show(number, &list, screen)?;
                 }
                 Err(error) => {
                     unusable += 1;
-                    self.show_error(number, &error, screen)?;
+                    match self.json {
+                        true => writeln!(screen, "{}", json!({"line": number, "error": error}))?,
+                        false => writeln!(screen, "line {number} cannot be read: {}", tamed(&error))?,
+                    }
                 }
             }
             Ok(())
         })?;
-        let found: usize = kinds.values().sum();
         if !self.json {
             let listed = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ");
-            let listed = if listed.is_empty() { "no findings".to_owned() } else { listed };
-            writeln!(screen, "{audited} answers: {listed}")?;
+            writeln!(screen, "{audited} answers: {}", if listed.is_empty() { "no findings" } else { &listed })?;
         }
-        match (unusable, found) {
-            (0, 0) => Ok(()),
-            (0, found) => Err(Failure::Failed(format!("{}: {found} findings", input::name(answers)))),
-            (lines, _) => Err(Failure::Usage(format!("{}: {lines} lines cannot be read", input::name(answers)))),
+        let name = input::name(answers);
+        match (unusable, kinds.values().sum()) {
+            (0, 0_usize) => Ok(()),
+            (0, found) => Err(Failure::Failed(format!("{name}: {found} findings"))),
+            (lines, _) => Err(Failure::Usage(format!("{name}: {lines} lines cannot be read"))),
         }
     }
 
@@ -184,30 +152,20 @@ impl Audit {
         if !self.json && !found.is_empty() {
             screen.paint(Paint::Strong, &format!("line {line}\n"))?;
         }
-        for Finding { kind, at, message } in found {
-            let event = Some(at.event).filter(|event| *event > 0);
+        for Finding { kind, at: At { choice, call, event }, message } in found {
+            let event = Some(*event).filter(|event| *event > 0);
             if self.json {
-                let At { choice, call, .. } = at;
-                let row = json!({"line": line, "kind": kind, "choice": choice, "call": call, "event": event, "message": message});
-                writeln!(screen, "{row}")?;
+                let place = json!({"line": line, "kind": kind, "choice": choice, "call": call, "event": event, "message": message});
+                writeln!(screen, "{place}")?;
                 continue;
             }
-            let choice = Some(at.choice).filter(|choice| *choice > 0).map(|choice| format!("choice {choice}"));
-            let call = at.call.map(|call| format!("call {call}"));
-            let places = [choice, call, event.map(|event| format!("event {event}"))];
-            let places: Vec<String> = places.into_iter().flatten().collect();
-            let place = if places.is_empty() { String::new() } else { places.join(", ") + ": " };
-            let text = wrapped(&tamed(&(place + message)), screen.width() - MARGIN);
-            screen.beside(kind, MARGIN - 2, &text, Paint::Plain)?;
+            let choice = Some(*choice as usize).filter(|choice| *choice > 0);
+            let places = [("choice", choice), ("call", *call), ("event", event)].into_iter();
+            let places = places.filter_map(|(name, number)| Some(format!("{name} {}: ", number?)));
+            let text = tamed(&(places.collect::<String>() + message));
+            screen.beside(kind, MARGIN - 2, &wrapped(&text, screen.width() - MARGIN), Paint::Plain)?;
         }
         Ok(())
-    }
-
-    fn show_error(&self, line: usize, error: &str, screen: &mut Screen) -> io::Result<()> {
-        if self.json {
-            return writeln!(screen, "{}", json!({"line": line, "error": error}));
-        }
-        screen.paint(Paint::Red, &format!("line {line} cannot be read: {}\n", tamed(error)))
     }
 }
 
@@ -220,54 +178,58 @@ const MARGIN: usize = 20;
 /// Why the line cannot be read.
 fn audit(line: &str, template: &ChatTemplate) -> Result<Findings, String> {
     let mut line: Value = number::read(line).map_err(|error| format!("not JSON: {error}"))?;
-    let [request, response, listed, sent] = ["request", "response", "events", "stream"].map(|name| line[name].take());
-    if !request.is_object() {
-        return Err("request: it is not there, or no object".into());
+    if !line.is_object() {
+        return Err("not an object".into());
     }
+    let [request, response, listed, sent] = ["request", "response", "events", "stream"].map(|name| line[name].take());
     let mut found = Findings::default();
-    let mut events = Vec::new();
-    match (&sent, listed) {
-        (Value::String(stream), _) => match said::events(stream) {
-            Ok(sent) => events = sent,
-            Err((event, error)) => {
-                found.add(NOT_JSON, At { event, ..At::default() }, format!("the event is not JSON: {error}"));
+    let events: Option<Vec<Event>> = match (&sent, listed) {
+        (Value::String(sent), _) => match said::events(sent) {
+            Ok(events) => Some(events),
+            Err(event) => {
+                found.add("not-json", At { event, ..At::default() }, "the event is not JSON");
                 return Ok(found);
             }
         },
-        (_, Value::Array(listed)) => events.extend(listed.into_iter().map(Event::of)),
-        _ if response.is_object() => {}
-        _ => return Err("it has no response, no events and no stream".into()),
-    }
-    let first = events.first().map_or(&response, |event| &event.data);
-    let api = said::api_of(&request, first);
+        (_, Value::Array(listed)) => Some(listed.into_iter().map(Event::of).collect()),
+        _ if response.is_object() => None,
+        _ => return Err("it has no response, events or stream".into()),
+    };
+    let first = events.as_ref().and_then(|events| events.first());
+    let api = said::api_of(&request, first.map_or(&response, |event| &event.data));
     let asked = Asked::new(api, &request, template).map_err(|error| format!("request: {error}"))?;
-    for (number, event) in (1..).zip(&events) {
-        let (kind, at) = (event.data["type"].as_str(), At { event: number, ..At::default() });
-        match &event.name {
-            Some(name) if kind.is_some_and(|kind| kind != name) => {
-                found.add(EVENT_NAME, at, format!("the event {name:?} has data of type {kind:?}"));
-            }
-            // Clients of Messages go by the name.
-            None if api == Api::Messages && sent.is_string() => found.add(EVENT_NAME, at, "the event has no name"),
-            _ => {}
-        }
-    }
-    let said = (1..).zip(&events).flat_map(|(number, event)| said::read(api, number, &event.data)).collect::<Vec<_>>();
+    let is_raw = sent.is_string();
+    let streamed = events.as_ref().and_then(|events| stream(api, events, is_raw, &mut found));
     let whole = response.is_object().then(|| said::read(api, 0, &response));
     let whole = whole.and_then(|whole| order::turns(api, &whole, &mut found));
-    let streamed = if events.is_empty() && !sent.is_string() { None } else { order::turns(api, &said, &mut found) };
     if let (Some(streamed), Some(whole)) = (&streamed, &whole) {
         order::compare(streamed, whole, &mut found);
     }
-    if let Some(turns) = streamed.as_ref().filter(|_| api == Api::ChatCompletions && sent.is_string())
-        && turns.iter().all(|turn| !turn.finish.is_empty())
-        && !said.iter().any(|one| matches!(one.what, said::What::Last))
-    {
-        found.add(NO_END, At { event: events.len(), ..At::default() }, "[DONE] is not there");
-    }
-    let is_streamed = streamed.is_some();
-    for turn in streamed.or(whole).unwrap_or_default() {
-        asked.check(&turn, is_streamed, line["output"].as_str().filter(|_| turn.choice == 0), &mut found);
+    // There is no stream where it failed.
+    for turn in if events.is_some() { streamed } else { whole }.unwrap_or_default() {
+        asked.check(&turn, events.is_some(), line["output"].as_str().filter(|_| turn.choice == 0), &mut found);
     }
     Ok(found)
+}
+
+/// What the events of a stream come to. `is_raw`: they are as they were sent.
+fn stream(api: Api, events: &[Event], is_raw: bool, found: &mut Findings) -> Option<Vec<Turn>> {
+    let mut said = Vec::new();
+    for (event, Event { name, data }) in (1..).zip(events) {
+        let at = At { event, ..At::default() };
+        // Clients of Messages go by the name.
+        let (kind, needs_name) = (data["type"].as_str(), is_raw && api == Api::Messages);
+        if name.as_deref() != kind && (needs_name || name.is_some() && kind.is_some()) {
+            found.add("event-name", at, format!("the event's name is {name:?}, and its type {kind:?}"));
+        }
+        said.extend(said::read(api, event, data));
+    }
+    let turns = order::turns(api, &said, found)?;
+    let is_finished = turns.iter().all(|turn| !turn.finish.is_empty());
+    let has_end = said.iter().any(|one| matches!(one.what, said::What::Last));
+    // Clients that keep events do not always keep this one.
+    if api == Api::ChatCompletions && is_raw && is_finished && !has_end {
+        found.add("no-end", At { event: events.len(), ..At::default() }, "[DONE] is not there");
+    }
+    Some(turns)
 }

@@ -70,7 +70,9 @@ const TOOLS: [&str; 3] = ["get", "look_up_all", "write_note"];
 
 fn schema(tool: &str) -> Value {
     match tool {
-        "get" => json!({"type": "object", "properties": {"key": {"type": "string"}, "n": {"type": "integer"}}, "required": ["key"]}),
+        "get" => {
+            json!({"type": "object", "properties": {"key": {"type": "string"}, "n": {"type": "integer"}}, "required": ["key"]})
+        }
         "write_note" => json!({"type": "object", "properties": {"text": {"type": "string"},
             "tags": {"type": "array", "items": {"type": "string"}}}, "required": ["text"]}),
         _ => json!({"type": "object", "properties": {}}),
@@ -116,7 +118,9 @@ pub fn set_choice(api: Api, request: &mut Value, choice: Choice, parallel: bool)
 fn request(api: Api, choice: Choice, parallel: bool) -> Value {
     let said = json!([{"role": "user", "content": "What is the weather in Oslo, and why?"}]);
     let mut request = match api {
-        Api::ChatCompletions => json!({"model": "m", "messages": said, "max_completion_tokens": LIMIT, "stream_options": {"include_usage": true}}),
+        Api::ChatCompletions => {
+            json!({"model": "m", "messages": said, "max_completion_tokens": LIMIT, "stream_options": {"include_usage": true}})
+        }
         Api::Responses => json!({"model": "m", "input": said, "max_output_tokens": LIMIT}),
         _ => json!({"model": "m", "messages": said, "max_tokens": LIMIT, "system": "Be brief."}),
     };
@@ -124,16 +128,23 @@ fn request(api: Api, choice: Choice, parallel: bool) -> Value {
         let schema = answer_schema();
         match api {
             Api::ChatCompletions => {
-                request["response_format"] = json!({"type": "json_schema", "json_schema": {"name": "a", "schema": schema}});
+                request["response_format"] =
+                    json!({"type": "json_schema", "json_schema": {"name": "a", "schema": schema}});
             }
-            Api::Responses => request["text"] = json!({"format": {"type": "json_schema", "name": "a", "schema": schema}}),
+            Api::Responses => {
+                request["text"] = json!({"format": {"type": "json_schema", "name": "a", "schema": schema}})
+            }
             _ => request["output_config"] = json!({"format": {"type": "json_schema", "schema": schema}}),
         }
         return request;
     }
     let tools = TOOLS.map(|name| match (api, schema(name)) {
-        (Api::ChatCompletions, schema) => json!({"type": "function", "function": {"name": name, "description": "Tool.", "parameters": schema}}),
-        (Api::Responses, schema) => json!({"type": "function", "name": name, "description": "Tool.", "parameters": schema}),
+        (Api::ChatCompletions, schema) => {
+            json!({"type": "function", "function": {"name": name, "description": "Tool.", "parameters": schema}})
+        }
+        (Api::Responses, schema) => {
+            json!({"type": "function", "name": name, "description": "Tool.", "parameters": schema})
+        }
         (_, schema) => json!({"name": name, "description": "Tool.", "input_schema": schema}),
     });
     request["tools"] = json!(tools);
@@ -181,7 +192,8 @@ impl Case {
     /// A case of this template; `None` if it does not write what was chosen.
     pub fn new(template: &ChatTemplate, random: &mut Random) -> Option<Case> {
         let api = *random.one(&[Api::ChatCompletions, Api::Responses, Api::Messages]);
-        let choices = [Choice::Auto, Choice::Auto, Choice::Auto, Choice::Required, Choice::None, Choice::Named, Choice::Schema];
+        let choices =
+            [Choice::Auto, Choice::Auto, Choice::Auto, Choice::Required, Choice::None, Choice::Named, Choice::Schema];
         let (choice, parallel) = (*random.one(&choices), random.below(3) > 0);
         let request = request(api, choice, parallel);
         let chat = Request::from_json(&api.request(&request).unwrap()).unwrap();
@@ -273,7 +285,8 @@ impl Case {
         ended.message.reasoning_content = self.text(DeltaKind::Reasoning, 0);
         let calls = 0..self.calls();
         let calls = calls.map(|call| {
-            let [name, arguments, id] = [DeltaKind::ToolName, DeltaKind::ToolArguments, DeltaKind::ToolId].map(|kind| self.text(kind, call));
+            let [name, arguments, id] =
+                [DeltaKind::ToolName, DeltaKind::ToolArguments, DeltaKind::ToolId].map(|kind| self.text(kind, call));
             ToolCall::new(name, arguments, id)
         });
         ended.message.tool_calls = calls.collect();
@@ -325,7 +338,6 @@ fn rendered(template: &ChatTemplate, mut request: Request, message: &Message, pa
     request.add_generation_prompt = false;
     request.messages.push(message.clone());
     let whole = template.prompt(&request).ok()?;
-    let shared = whole.bytes().zip(params.prompt.bytes()).take_while(|(one, other)| one == other).count();
-    let output = whole.get(shared..)?.trim_end();
+    let output = whole.strip_prefix(&*params.prompt)?.trim_end();
     Some(output.strip_suffix(params.end_of_turn()).unwrap_or(output).to_owned())
 }

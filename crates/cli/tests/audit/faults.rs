@@ -44,15 +44,16 @@ pub const FAULTS: &[Fault] = &[
     said("a marker in arguments", "shown-markup", |case, random| {
         let Some(mark) = marker(case, random) else { return false };
         let mark = serde_json::to_string(&mark).unwrap();
-        in_arguments(case, random, "\"key\": \"", |_| mark.trim_matches('"').to_owned())
+        in_arguments(case, random, &mark[1..mark.len() - 1])
     }),
     said("a thought with its tags in content", "shown-reasoning", |case, _| {
         let Some(thinking) = case.params.thinking.clone() else { return false };
+        let Some(end) = thinking.ends.first() else { return false };
         let thought = case.text(Reasoning, 0);
-        let content = format!("{}{thought}{}{}", thinking.start, thinking.ends[0], case.text(Content, 0));
+        let content = format!("{}{thought}{end}{}", thinking.start, case.text(Content, 0));
         case.replace(Reasoning, 0, "");
         case.replace(Content, 0, &content);
-        !thought.is_empty() && thinking.ends[0].trim() != case.params.end_of_turn()
+        !thought.is_empty() && end.trim() != case.params.end_of_turn()
     }),
     said("reasoning is content, too", "shown-reasoning", |case, _| {
         let thought = case.text(Reasoning, 0);
@@ -61,9 +62,7 @@ pub const FAULTS: &[Fault] = &[
         thought.len() > 20
     }),
     said("half a character in content", "broken-character", |case, random| inserted(case, random, Content, "\u{fffd}")),
-    said("half a character in arguments", "broken-character", |case, random| {
-        in_arguments(case, random, "\"key\": \"", |_| "\u{fffd}".into())
-    }),
+    said("half a character in arguments", "broken-character", |case, random| in_arguments(case, random, "\u{fffd}")),
     said("arguments without their end", "not-json", |case, random| {
         let Some((call, arguments)) = some_arguments(case, random) else { return false };
         case.replace(ToolArguments, call, arguments[..arguments.len() - 1].trim_end());
@@ -77,7 +76,9 @@ pub const FAULTS: &[Fault] = &[
     said("a value of another type", "not-schema", |case, random| {
         let Some((call, arguments)) = some_arguments(case, random) else { return false };
         let mut value: Value = serde_json::from_str(&arguments).unwrap();
-        let Some((_, first)) = value.as_object_mut().and_then(|members| members.iter_mut().next()) else { return false };
+        let Some((_, first)) = value.as_object_mut().and_then(|members| members.iter_mut().next()) else {
+            return false;
+        };
         *first = json!({"no": 1});
         case.replace(ToolArguments, call, &value.to_string());
         true
@@ -142,7 +143,7 @@ pub const FAULTS: &[Fault] = &[
     }),
     said("a value that the model did not write", "output-calls", |case, random| {
         case.with_output = true;
-        in_arguments(case, random, "\"key\": \"", |_| "w0rd ".into())
+        in_arguments(case, random, "w0rd ")
     }),
     sent("a delta is lost", "lost-text", |case, random| {
         case.with_body = true;
@@ -163,7 +164,8 @@ pub const FAULTS: &[Fault] = &[
         let places = deltas(case, field);
         let Some(first) = (1..places.len()).find(|next| {
             let [one, other] = [&places[next - 1], &places[*next]].map(|at| case.at(at).to_string());
-            one.trim_matches('"') .repeat(1) + other.trim_matches('"') != other.trim_matches('"').to_owned() + one.trim_matches('"')
+            one.trim_matches('"').to_owned() + other.trim_matches('"')
+                != other.trim_matches('"').to_owned() + one.trim_matches('"')
         }) else {
             return false;
         };
@@ -225,7 +227,10 @@ pub const FAULTS: &[Fault] = &[
     }),
     sent("no finish", "no-finish", |case, _| {
         if case.api == Api::ChatCompletions {
-            return finishes(case, "", "") && { *case.at(&finish(case)) = Value::Null; true };
+            return finishes(case, "", "") && {
+                *case.at(&finish(case)) = Value::Null;
+                true
+            };
         }
         let last = finish(case).0;
         case.events.remove(last);
@@ -237,24 +242,24 @@ pub const FAULTS: &[Fault] = &[
         case.events.insert(at + 1, again);
         case.api != Api::Responses
     }),
-    sent("a call without an id", "no-id", |case, _| in_text(case, |case, text| Some(text.replace(&first_id(case)?, "")))),
+    sent("a call without an id", "no-id", |case, _| {
+        in_text(case, |case, text| Some(text.replace(&first_id(case)?, "")))
+    }),
     sent("two calls of one id", "repeated-id", |case, _| {
         in_text(case, |case, text| Some(text.replace(&ids(case).get(1)?.clone(), &first_id(case)?)))
     }),
-    sent("another id of a call in the middle", "changed-id", |case, random| {
-        match case.api {
-            Api::ChatCompletions => head_again(case, random, |_| json!({"id": "call_other"})),
-            Api::Responses => {
-                let Some(at) = delta(case, random, |_| true) else { return false };
-                case.events[at.0].1["item_id"] = "item_other".into();
-                true
-            }
-            _ => {
-                case.with_body = true;
-                let Some(id) = first_id(case) else { return false };
-                case.body = serde_json::from_str(&case.body.to_string().replace(&id, "call_other")).unwrap();
-                true
-            }
+    sent("another id of a call in the middle", "changed-id", |case, random| match case.api {
+        Api::ChatCompletions => head_again(case, random, |_| json!({"id": "call_other"})),
+        Api::Responses => {
+            let Some(at) = delta(case, random, |_| true) else { return false };
+            case.events[at.0].1["item_id"] = "item_other".into();
+            true
+        }
+        _ => {
+            case.with_body = true;
+            let Some(id) = first_id(case) else { return false };
+            case.body = serde_json::from_str(&case.body.to_string().replace(&id, "call_other")).unwrap();
+            true
         }
     }),
     sent("another id of the answer in the middle", "changed-id", |case, _| {
@@ -268,27 +273,33 @@ pub const FAULTS: &[Fault] = &[
     sent("another name of a call in the middle", "changed-name", |case, random| match case.api {
         Api::ChatCompletions => head_again(case, random, |_| json!({"function": {"name": "other"}})),
         Api::Responses => {
-            let done = case.events.iter_mut().find(|(name, data)| name == "response.output_item.done" && data["item"]["name"].is_string());
+            let done = case
+                .events
+                .iter_mut()
+                .find(|(name, data)| name == "response.output_item.done" && data["item"]["name"].is_string());
             done.map(|(_, data)| data["item"]["name"] = "other".into()).is_some()
         }
         _ => false,
     }),
-    sent("a name that is said again", "repeated-head", |case, random| head_again(case, random, |name| json!({"function": {"name": name}}))),
-    sent("an index that jumps", "index", |case, _| {
-        match case.api {
-            Api::ChatCompletions => {
-                let last = case.calls().wrapping_sub(1);
-                let calls = case.events.iter_mut().filter_map(|(_, data)| data.pointer_mut("/choices/0/delta/tool_calls")?.as_array_mut());
-                calls.flatten().filter(|call| call["index"] == last).for_each(|call| call["index"] = json!(last + 1));
-                case.calls() > 0
-            }
-            _ => {
-                let name = if case.api == Api::Messages { "index" } else { "output_index" };
-                let last = case.events.iter().filter_map(|(_, data)| data[name].as_u64()).max();
-                let of_last = case.events.iter_mut().filter(|(_, data)| data[name].as_u64() == last && last.is_some());
-                of_last.for_each(|(_, data)| data[name] = json!(last.unwrap() + 1));
-                last.is_some()
-            }
+    sent("a name that is said again", "repeated-head", |case, random| {
+        head_again(case, random, |name| json!({"function": {"name": name}}))
+    }),
+    sent("an index that jumps", "index", |case, _| match case.api {
+        Api::ChatCompletions => {
+            let last = case.calls().wrapping_sub(1);
+            let calls = case
+                .events
+                .iter_mut()
+                .filter_map(|(_, data)| data.pointer_mut("/choices/0/delta/tool_calls")?.as_array_mut());
+            calls.flatten().filter(|call| call["index"] == last).for_each(|call| call["index"] = json!(last + 1));
+            case.calls() > 0
+        }
+        _ => {
+            let name = if case.api == Api::Messages { "index" } else { "output_index" };
+            let last = case.events.iter().filter_map(|(_, data)| data[name].as_u64()).max();
+            let of_last = case.events.iter_mut().filter(|(_, data)| data[name].as_u64() == last && last.is_some());
+            of_last.for_each(|(_, data)| data[name] = json!(last.unwrap() + 1));
+            last.is_some()
         }
     }),
     sent("an index is missing", "index", |case, random| {
@@ -325,7 +336,8 @@ pub const FAULTS: &[Fault] = &[
     }),
     sent("an item that does not begin", "order", |case, _| {
         if case.api == Api::ChatCompletions {
-            let heads = case.events.iter_mut().filter_map(|(_, data)| data.pointer_mut("/choices/0/delta/tool_calls/0"));
+            let heads =
+                case.events.iter_mut().filter_map(|(_, data)| data.pointer_mut("/choices/0/delta/tool_calls/0"));
             let head = heads.filter(|call| call["id"].is_string()).last();
             return head.is_some_and(|call| {
                 let has_text = call["function"]["arguments"].as_str().is_some_and(|text| !text.is_empty());
@@ -335,9 +347,12 @@ pub const FAULTS: &[Fault] = &[
         }
         removed(case, &["content_block_start", "response.output_item.added"])
     }),
-    sent("an item that does not end", "order", |case, _| removed(case, &["content_block_stop", "response.output_item.done"])),
+    sent("an item that does not end", "order", |case, _| {
+        removed(case, &["content_block_stop", "response.output_item.done"])
+    }),
     sent("a part that does not begin", "order", |case, _| {
-        case.text(Content, 0).len() + case.text(Reasoning, 0).len() > 0 && removed(case, &["response.content_part.added"])
+        case.text(Content, 0).len() + case.text(Reasoning, 0).len() > 0
+            && removed(case, &["response.content_part.added"])
     }),
     sent("the stream does not begin", "order", |case, _| {
         !case.deltas.is_empty() && removed(case, &["response.created"])
@@ -387,7 +402,8 @@ impl Case {
     /// The call or the item of a delta.
     fn owner(&self, at: &At) -> Value {
         let data = &self.events[at.0].1;
-        let call = at.1.strip_suffix("/function/arguments").and_then(|call| data.pointer(call)).map(|call| &call["index"]);
+        let call =
+            at.1.strip_suffix("/function/arguments").and_then(|call| data.pointer(call)).map(|call| &call["index"]);
         call.unwrap_or_else(|| data.get("index").unwrap_or(&data["output_index"])).clone()
     }
 }
@@ -399,7 +415,9 @@ fn deltas(case: &Case, field: chatparse::DeltaKind) -> Vec<At> {
         let names: Vec<String> = match (case.api, field) {
             (Api::ChatCompletions, Content) => vec!["/choices/0/delta/content".into()],
             (Api::ChatCompletions, Reasoning) => vec!["/choices/0/delta/reasoning_content".into()],
-            (Api::ChatCompletions, _) => (0..4).map(|call| format!("/choices/0/delta/tool_calls/{call}/function/arguments")).collect(),
+            (Api::ChatCompletions, _) => {
+                (0..4).map(|call| format!("/choices/0/delta/tool_calls/{call}/function/arguments")).collect()
+            }
             (Api::Messages, Content) => vec!["/delta/text".into()],
             (Api::Messages, Reasoning) => vec!["/delta/thinking".into()],
             (Api::Messages, _) => vec!["/delta/partial_json".into()],
@@ -462,7 +480,16 @@ fn ids(case: &Case) -> Vec<String> {
     let body = &case.body;
     let calls = [&body["choices"][0]["message"]["tool_calls"], &body["output"], &body["content"]];
     let calls = calls.into_iter().filter_map(Value::as_array).flatten();
-    calls.filter_map(|call| Some(call.get("call_id").or(call.get("id").filter(|_| call["type"] != "reasoning" && call["type"] != "message"))?.as_str()?.to_owned())).collect()
+    calls
+        .filter_map(|call| {
+            Some(
+                call.get("call_id")
+                    .or(call.get("id").filter(|_| call["type"] != "reasoning" && call["type"] != "message"))?
+                    .as_str()?
+                    .to_owned(),
+            )
+        })
+        .collect()
 }
 
 fn first_id(case: &Case) -> Option<String> {
@@ -542,12 +569,14 @@ fn some_arguments(case: &Case, random: &mut Random) -> Option<(usize, String)> {
     serde_json::from_str::<Value>(&arguments).is_ok().then_some((call, arguments))
 }
 
-/// Puts a text behind the beginning of a member.
-fn in_arguments(case: &mut Case, random: &mut Random, _: &str, what: impl Fn(&str) -> String) -> bool {
+/// Puts a text where the first value begins that is a text.
+fn in_arguments(case: &mut Case, random: &mut Random, what: &str) -> bool {
     let Some((call, arguments)) = some_arguments(case, random) else { return false };
-    let Some(at) = arguments.find(": \"").map(|at| at + 3).or(arguments.find(":\"").map(|at| at + 2)) else { return false };
+    let Some(at) = arguments.find(": \"").map(|at| at + 3).or(arguments.find(":\"").map(|at| at + 2)) else {
+        return false;
+    };
     let (front, behind) = arguments.split_at(at);
-    case.replace(ToolArguments, call, &format!("{front}{}{behind}", what(&arguments)));
+    case.replace(ToolArguments, call, &format!("{front}{what}{behind}"));
     true
 }
 

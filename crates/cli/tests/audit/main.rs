@@ -25,7 +25,8 @@ fn audited(template: &str, lines: &[Value]) -> BTreeMap<u64, Vec<(String, String
     std::fs::write(&file, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
     let run = Command::new(env!("CARGO_BIN_EXE_chatparse")).args(["audit", template, "--json"]).arg(&file).output();
     let run = run.unwrap();
-    let rows: Vec<Value> = String::from_utf8(run.stdout).unwrap().lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+    let rows: Vec<Value> =
+        String::from_utf8(run.stdout).unwrap().lines().map(|row| serde_json::from_str(row).unwrap()).collect();
     assert!(rows.iter().all(|row| row["error"].is_null()), "{template}: {rows:?}");
     assert_eq!(run.status.code(), Some(i32::from(!rows.is_empty())), "{template}");
     let mut found: BTreeMap<u64, Vec<(String, String)>> = BTreeMap::new();
@@ -57,7 +58,12 @@ fn seeded_faults_are_named_and_nothing_else() {
                 let mut case = Case::new(template, &mut random)?;
                 let sound = case.written().line();
                 let is_seeded = match fault.stage {
-                    Stage::Said => (fault.seed)(&mut case, &mut random) && { case.write(); true },
+                    Stage::Said => {
+                        (fault.seed)(&mut case, &mut random) && {
+                            case.write();
+                            true
+                        }
+                    }
                     Stage::Sent => (fault.seed)(&mut case, &mut random),
                 };
                 is_seeded.then(|| (*name, sound, case.line()))
@@ -70,13 +76,13 @@ fn seeded_faults_are_named_and_nothing_else() {
     let mut rows = vec![(0, 0); FAULTS.len()];
     for (template, lines) in &lines {
         let found = audited(template, &lines.iter().map(|(_, line)| line.clone()).collect::<Vec<_>>());
-        for (number, (fault, line)) in (1..).zip(lines) {
+        for (number, (fault, _)) in (1..).zip(lines) {
             let found = found.get(&number).cloned().unwrap_or_default();
             let Some(fault) = fault else {
                 sound += 1;
                 for (kind, message) in &found {
                     *alarms.entry(kind.clone()).or_default() += 1;
-                    eprintln!("false alarm, {template}: {kind}: {message}: {line}");
+                    eprintln!("false alarm, {template}.jsonl:{number}: {kind}: {message}");
                 }
                 continue;
             };
@@ -88,7 +94,7 @@ fn seeded_faults_are_named_and_nothing_else() {
                 rows[*fault].1 += 1;
                 kinds.entry(expected).or_default().named += 1;
             } else {
-                eprintln!("missed, {template}: {}: {found:?}: {line}", FAULTS[*fault].name);
+                eprintln!("missed, {template}.jsonl:{number}: {}: {found:?}", FAULTS[*fault].name);
             }
             for kind in named.into_iter().filter(|kind| *kind != expected) {
                 let kind = FAULTS.iter().find(|fault| fault.kind == kind).map_or("others", |fault| fault.kind);
@@ -107,6 +113,7 @@ fn seeded_faults_are_named_and_nothing_else() {
     }
     let (seeded, named): (usize, usize) = (rows.iter().map(|row| row.0).sum(), rows.iter().map(|row| row.1).sum());
     let alarms: usize = alarms.values().sum();
+    println!("{} templates", lines.len());
     println!("{named} of {seeded} faults named; {alarms} false alarms in {sound} answers without a fault");
     assert!(FAULTS.len() >= 30 && named * 100 >= seeded * 98, "{named} of {seeded} faults are named");
     assert!(alarms * 1000 <= sound * 2, "{alarms} false alarms in {sound} answers");
@@ -115,16 +122,21 @@ fn seeded_faults_are_named_and_nothing_else() {
 #[test]
 fn lines_have_one_of_several_forms() {
     let request = json!({"messages": [{"role": "user", "content": "What does <think> do?"}]});
-    let body = |content: &str| json!({"object": "chat.completion", "choices": [{"index": 0, "finish_reason": "stop",
-        "message": {"role": "assistant", "content": content}}]});
+    let body = |content: &str| {
+        json!({"object": "chat.completion", "choices": [{"index": 0, "finish_reason": "stop",
+        "message": {"role": "assistant", "content": content}}]})
+    };
     let answered = |content: &str| json!({"request": request, "response": body(content)});
-    let chunk = r#"{"choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]}"#;
+    let chunk =
+        r#"{"choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]}"#;
     let stream = |end: &str| json!({"request": request, "stream": format!("data: {chunk}\n\n{end}")});
     let of_data = json!({"request": request, "events": [{"data": chunk}, "[DONE]"]});
     let failed = json!({"request": request, "response": {"error": {"message": "overloaded"}}});
     let mut output = answered("The end: </tool_call>");
     output["output"] = "The end: </tool_call>".into();
-    let two = json!({"request": request, "response": {"choices": [body("Hi")["choices"][0],
+    let mut of_two = request.clone();
+    of_two["n"] = 2.into();
+    let two = json!({"request": of_two, "response": {"choices": [body("Hi")["choices"][0],
         {"index": 1, "message": {"role": "assistant", "content": "<|im_end|>"}, "finish_reason": "stop"}]}});
     let rows = [
         (answered("Hi"), None),
