@@ -109,10 +109,11 @@ impl Audit {
         let (word, answers) = (&self.template.template, &self.answers);
         input::check_stdin([word.as_os_str(), answers])?;
         // Status 1 says that something is wrong with the answers.
-        let template = self.template.compiled(&self.reading, None).map_err(|failure| match failure {
+        let unread = |failure| match failure {
             Failure::Failed(message) => Failure::Usage(message),
             other => other,
-        })?;
+        };
+        let template = self.template.compiled(&self.reading, None).map_err(unread)?;
         let (mut number, mut audited, mut unusable) = (0, 0, 0);
         let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
         input::lines(answers, |line| {
@@ -135,16 +136,18 @@ impl Audit {
                 }
             }
             Ok(())
-        })?;
+        })
+        .map_err(unread)?;
         if !self.json {
-            let listed = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ");
-            writeln!(screen, "{audited} answers: {}", if listed.is_empty() { "no findings" } else { &listed })?;
+            let listed = kinds.iter().map(|(kind, count)| format!("{kind}: {count}")).collect::<Vec<_>>().join(", ");
+            let listed = if listed.is_empty() { "no findings" } else { &listed };
+            writeln!(screen, "answers: {audited}; {listed}")?;
         }
         let name = input::name(answers);
         match (unusable, kinds.values().sum()) {
             (0, 0_usize) => Ok(()),
-            (0, found) => Err(Failure::Failed(format!("{name}: {found} findings"))),
-            (lines, _) => Err(Failure::Usage(format!("{name}: {lines} lines cannot be read"))),
+            (0, found) => Err(Failure::Failed(format!("{name}: findings: {found}"))),
+            (lines, _) => Err(Failure::Usage(format!("{name}: lines that cannot be read: {lines}"))),
         }
     }
 

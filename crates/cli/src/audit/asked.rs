@@ -112,7 +112,7 @@ impl<'a> Asked<'a> {
 }
 
 /// In how many places a call is looked for.
-const STARTS: usize = 16;
+const STARTS: usize = 8;
 
 /// The tool of the first call in a text, if the text is what a message has instead of the call.
 fn called(params: &Params, text: &str) -> Option<String> {

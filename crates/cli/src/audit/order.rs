@@ -194,15 +194,12 @@ impl<'a> Stream<'a> {
                     }
                 }
             }
-            What::BeginPart(place) => {
+            What::Part(place, begins) => {
                 let item = of.items.get_mut(&place.index).filter(|item| item.is_open);
-                if !item.is_some_and(|item| item.parts.insert(place.part)) {
-                    found.add("order", at, "a part begins in an item that is not open, or a second time");
-                }
-            }
-            What::EndPart(place) => {
-                if !of.items.get_mut(&place.index).is_some_and(|item| item.parts.remove(&place.part)) {
-                    found.add("order", at, "a part ends that is not open");
+                let parts = item.map(|item| &mut item.parts);
+                let part = &place.part;
+                if !parts.is_some_and(|parts| if *begins { parts.insert(*part) } else { parts.remove(part) }) {
+                    found.add("order", at, "a part begins or ends where it does not stand");
                 }
             }
             What::End(index) => match of.items.get_mut(index).filter(|item| item.is_open) {
@@ -224,13 +221,7 @@ impl<'a> Stream<'a> {
                 of.turn.finish.clone_from(finish);
             }
             What::StopText(text) => of.turn.stop_text.clone_from(text),
-            What::Usage(usage) => {
-                // Messages may count the prompt's tokens at the beginning only.
-                let before = std::mem::replace(&mut self.usage, usage.clone());
-                if self.usage["input_tokens"].is_null() && before["input_tokens"].is_u64() {
-                    self.usage["input_tokens"] = before["input_tokens"].clone();
-                }
-            }
+            What::Usage(usage) => self.usage.clone_from(usage),
             What::Final(whole) => self.whole = turns(self.api, whole, found),
             What::Last => self.is_ended = true,
         }

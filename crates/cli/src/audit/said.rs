@@ -45,11 +45,11 @@ pub enum What {
     Begin(Place, Head),
     /// The head of an item again, at its end.
     Again(u64, Head),
-    BeginPart(Place),
     Text(Place, String),
     /// All of a text, whose deltas were before.
     Whole(Place, String),
-    EndPart(Place),
+    /// A part of an item begins, or ends.
+    Part(Place, bool),
     End(u64),
     Finish(String),
     /// The stop text at which it ended.
@@ -339,10 +339,10 @@ impl List {
                 }
                 self.add(What::End(index));
             }
-            ("content_part" | "reasoning_summary_part", "added") => self.add(What::BeginPart(place)),
+            ("content_part" | "reasoning_summary_part", "added") => self.add(What::Part(place, true)),
             ("content_part" | "reasoning_summary_part", "done") => {
                 self.add(What::Whole(place, part_of(&data["part"]).as_str().unwrap_or_default().to_owned()));
-                self.add(What::EndPart(place));
+                self.add(What::Part(place, false));
             }
             (_, "delta") if field != Field::Other => self.add_text(place, &data["delta"]),
             (_, "done") if field != Field::Other => {
