@@ -243,7 +243,7 @@ pub const FAULTS: &[Fault] = &[
         case.api != Api::Responses
     }),
     sent("a call without an id", "no-id", |case, _| {
-        in_text(case, |case, text| Some(text.replace(&first_id(case)?, "")))
+        in_text(case, |case, text| Some(text.replace(&first_id(case)?, "\"\"")))
     }),
     sent("two calls of one id", "repeated-id", |case, _| {
         in_text(case, |case, text| Some(text.replace(&ids(case).get(1)?.clone(), &first_id(case)?)))
@@ -258,7 +258,7 @@ pub const FAULTS: &[Fault] = &[
         _ => {
             case.with_body = true;
             let Some(id) = first_id(case) else { return false };
-            case.body = serde_json::from_str(&case.body.to_string().replace(&id, "call_other")).unwrap();
+            case.body = serde_json::from_str(&case.body.to_string().replace(&id, "\"call_other\"")).unwrap();
             true
         }
     }),
@@ -475,21 +475,13 @@ fn in_text(case: &mut Case, change: fn(&Case, &str) -> Option<String>) -> bool {
     true
 }
 
-/// The ids of the calls.
+/// The ids of the calls, as JSON.
 fn ids(case: &Case) -> Vec<String> {
     let body = &case.body;
     let calls = [&body["choices"][0]["message"]["tool_calls"], &body["output"], &body["content"]];
     let calls = calls.into_iter().filter_map(Value::as_array).flatten();
-    calls
-        .filter_map(|call| {
-            Some(
-                call.get("call_id")
-                    .or(call.get("id").filter(|_| call["type"] != "reasoning" && call["type"] != "message"))?
-                    .as_str()?
-                    .to_owned(),
-            )
-        })
-        .collect()
+    let calls = calls.filter(|call| call["type"] != "reasoning" && call["type"] != "message");
+    calls.filter_map(|call| Some(call.get("call_id").or(call.get("id"))?.to_string())).collect()
 }
 
 fn first_id(case: &Case) -> Option<String> {

@@ -1,6 +1,7 @@
 //! `audit` against seeded faults: answers that this library makes of what a template's model writes, each with one fault, and the same
-//! without. `CHATPARSE_CASES` says how many of each fault, `CHATPARSE_SEED` where they start. The table says for each kind how many
-//! were named, and how often the kind was named beside another one.
+//! without. `CHATPARSE_CASES` says how many of each fault, `CHATPARSE_SEED` where they start, `CHATPARSE_TEMPLATES` in which folder
+//! the templates are, if not the built-in ones. The table says for each kind how many were named, and how often the kind was named
+//! beside another one.
 
 mod answers;
 mod faults;
@@ -8,7 +9,7 @@ mod faults;
 mod seeds;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use chatparse::{ChatTemplate, builtin};
@@ -21,7 +22,8 @@ use faults::{FAULTS, Stage};
 fn audited(template: &str, lines: &[Value]) -> BTreeMap<u64, Vec<(String, String)>> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("audit");
     std::fs::create_dir_all(&folder).unwrap();
-    let file = folder.join(format!("{template}.jsonl"));
+    let name = Path::new(template).file_name().unwrap().to_str().unwrap();
+    let file = folder.join(format!("{name}.jsonl"));
     std::fs::write(&file, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
     let run = Command::new(env!("CARGO_BIN_EXE_chatparse")).args(["audit", template, "--json"]).arg(&file).output();
     let run = run.unwrap();
@@ -37,6 +39,21 @@ fn audited(template: &str, lines: &[Value]) -> BTreeMap<u64, Vec<(String, String
     found
 }
 
+/// The templates, by what the program calls them.
+fn templates() -> Vec<(String, ChatTemplate)> {
+    let Ok(folder) = std::env::var("CHATPARSE_TEMPLATES") else {
+        return builtin::names().map(|name| (name.to_owned(), ChatTemplate::builtin(name).unwrap())).collect();
+    };
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = files.filter(|file| file.extension().is_some_and(|end| end == "jinja")).collect();
+    files.sort();
+    let read = |file: PathBuf| {
+        let template = ChatTemplate::new(&std::fs::read_to_string(&file).unwrap(), "", "").ok()?;
+        Some((file.to_str().unwrap().to_owned(), template))
+    };
+    files.into_iter().filter_map(read).collect()
+}
+
 #[derive(Default)]
 struct Tally {
     seeded: usize,
@@ -46,8 +63,7 @@ struct Tally {
 
 #[test]
 fn seeded_faults_are_named_and_nothing_else() {
-    let templates: Vec<(&str, ChatTemplate)> =
-        builtin::names().map(|name| (name, ChatTemplate::builtin(name).unwrap())).collect();
+    let templates = templates();
     let mut lines: BTreeMap<&str, Vec<(Option<usize>, Value)>> = BTreeMap::new();
     let mut kinds: BTreeMap<&str, Tally> = BTreeMap::new();
     for (number, fault) in FAULTS.iter().enumerate() {
@@ -66,7 +82,7 @@ fn seeded_faults_are_named_and_nothing_else() {
                     }
                     Stage::Sent => (fault.seed)(&mut case, &mut random),
                 };
-                is_seeded.then(|| (*name, sound, case.line()))
+                is_seeded.then(|| (name.as_str(), sound, case.line()))
             });
             let (name, sound, line) = seeded.unwrap_or_else(|| panic!("{}: no case can have it", fault.name));
             lines.entry(name).or_default().extend([(None, sound), (Some(number), line)]);
