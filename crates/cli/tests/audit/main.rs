@@ -136,6 +136,16 @@ fn seeded_faults_are_named_and_nothing_else() {
 }
 
 #[test]
+fn the_guide_and_the_help_have_all_kinds() {
+    let guide = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/server.md")).unwrap();
+    let help = Command::new(env!("CARGO_BIN_EXE_chatparse")).args(["audit", "--help"]).output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    for kind in FAULTS.iter().map(|fault| fault.kind) {
+        assert!(guide.contains(&format!("`{kind}`")) && help.contains(kind), "{kind}");
+    }
+}
+
+#[test]
 fn lines_have_one_of_several_forms() {
     let request = json!({"messages": [{"role": "user", "content": "What does <think> do?"}]});
     let body = |content: &str| {
