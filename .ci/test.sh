@@ -16,6 +16,8 @@ esac
 [ -d target/debug/incremental ] || export CARGO_INCREMENTAL=0
 
 stage=$PWD/target/stage
+# The library with all parts, built where this tree's other programs are.
+built=(-DCHATPARSE_PARTS="api;conversation;dialects;lint;next;segments" -DCHATPARSE_CARGO_TARGET_DIR="$PWD/target")
 log=target/last-step.txt
 step=0
 steps=$(grep -cE "^${all:+ *(\[.* \|\| )?}step [0-9]" "$0")
@@ -49,7 +51,7 @@ rust_tests() {
 install_library() {
   rm -rf "$stage" target/cargo-c
   cmake -S . -B target/library -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$stage" -DCMAKE_INSTALL_LIBDIR=lib \
-    -DCHATPARSE_PARTS="api;conversation;dialects;lint;next;segments" -DCHATPARSE_PROGRAM=OFF -DCHATPARSE_CARGO_TARGET_DIR="$PWD/target"
+    -DCHATPARSE_PROGRAM=OFF "${built[@]}"
   cmake --build target/library
   cmake --install target/library
   # For those who have cargo-c. What it installs counts here, not how fast that is.
@@ -75,7 +77,7 @@ c_library() {
 }
 
 c_tests() {
-  quietly cmake -S c-tests -B target/c-tests -DCMAKE_PREFIX_PATH="$stage"
+  quietly cmake -S c-tests -B target/c-tests -DCMAKE_PREFIX_PATH="$stage" "${built[@]}"
   quietly cmake --build target/c-tests --parallel 2
   local labels=()
   if [ ! "$all" ]; then

@@ -486,7 +486,7 @@ fn families_say_why_they_stay() {
 /// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
 const LINES: &[(&str, usize)] = &[
     ("crates/base", 1_610),
-    ("crates/cli", 3_270),
+    ("crates/cli", 4_640),
     ("crates/conversation", 900),
     ("crates/grammar", 17_230),
     ("crates/jinja", 9_560),

@@ -2,7 +2,7 @@
 # test.sh WAY PREFIX VERSION WORK: a program that uses chatparse in one of the ways there are is built, prints what example.txt
 # says, and is linked as it was asked. PREFIX is where the library of that VERSION is installed, and for the way "tarball" the source
 # release to fetch; the other ways that start from the source use the tree that this file is in. WORK is a folder for what is built;
-# the folder beside it, "cargo", is shared.
+# the folder beside it, "cargo", is shared. CARGO_BUILT is where cargo has built the library with PARTS already, if it has.
 set -euo pipefail
 way=$1 prefix=$2 version=$3 work=$4
 here=$(cd "$(dirname "$0")" && pwd)
@@ -53,10 +53,14 @@ refuses() {
 # from_source GENERATOR BUILD_TYPE WAY ARGUMENT
 from_source() {
   command -v cargo >/dev/null || skip "no cargo"
-  # Nothing is optimised: that would take most of the time.
-  export CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_LTO=off
-  configure -G "$1" -DCMAKE_BUILD_TYPE="$2" -DWAY="$3" "$4" -DLIBRARIES="chatparse;chatparse_shared;chatparse_static" \
-    -DCHATPARSE_CARGO_TARGET_DIR="$(dirname "$work")/cargo"
+  local built=("-DCHATPARSE_CARGO_TARGET_DIR=$(dirname "$work")/cargo")
+  if [ -n "${CARGO_BUILT:-}" ]; then
+    built=("-DCHATPARSE_CARGO_TARGET_DIR=$CARGO_BUILT" "-DCHATPARSE_PARTS=$PARTS")
+  else
+    # Nothing is optimised: that would take most of the time.
+    export CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_LTO=off
+  fi
+  configure -G "$1" -DCMAKE_BUILD_TYPE="$2" -DWAY="$3" "$4" -DLIBRARIES="chatparse;chatparse_shared;chatparse_static" "${built[@]}"
   cmake --build "$work" --parallel 2
   runs "$work/uses_chatparse" shared
   runs "$work/uses_chatparse_shared" shared

@@ -1,4 +1,6 @@
 # The ways to come to the library, each by a project of its own. Those that start from the source share what cargo has compiled.
+set(CHATPARSE_CARGO_TARGET_DIR "" CACHE PATH "Where cargo has built the installed library, with CHATPARSE_PARTS; empty: it is built anew")
+list(JOIN CHATPARSE_PARTS "\\;" parts)
 foreach(
   way
   find_package component_shared component_static component_both component_unknown only_shared only_static wrong_version
@@ -9,7 +11,8 @@ foreach(
     NAME consumer_${way}
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/test.sh ${way} ${prefix} ${chatparse_VERSION} ${CMAKE_CURRENT_BINARY_DIR}/consumers/${way}
   )
-  set_tests_properties(consumer_${way} PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT "CC=${CMAKE_C_COMPILER}")
+  set_tests_properties(consumer_${way} PROPERTIES SKIP_RETURN_CODE 77
+    ENVIRONMENT "CC=${CMAKE_C_COMPILER};CARGO_BUILT=${CHATPARSE_CARGO_TARGET_DIR};PARTS=${parts}")
 endforeach()
 set_tests_properties(consumer_subdirectory consumer_subdirectory_ninja consumer_fetch_content PROPERTIES RESOURCE_LOCK cargo COST 100 LABELS all)
 set_tests_properties(consumer_subdirectory_ninja PROPERTIES LABELS long)

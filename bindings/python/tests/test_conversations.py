@@ -4,7 +4,9 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from chatparse import Conversation, Field, HfTokenizer, InvalidArgumentError, RewriteReason, TekkenTokenizer, Template, TiktokenTokenizer
+from chatparse import (
+    Conversation, Field, HfTokenizer, InvalidArgumentError, RewriteReason, TekkenTokenizer, Template, TiktokenTokenizer, check_tokenizer,
+)
 
 TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {"place": {"type": "string"}}}}}]
 USER = [{"role": "user", "content": "Hva er <|im_end|> 🌧?"}]
@@ -81,6 +83,32 @@ def test_rewrites_have_names():
     kept, ids, rewrite = conversation.extend(USER)
     assert rewrite is not None and (rewrite.token, kept, rewrite.reason) == (prompt, prompt, RewriteReason.REASONING)
     assert sum(conversation.mask) == 0 and conversation.ids[kept:] == ids
+
+
+class Pairs(Bytes):
+    """With a token for two line breaks, and without one for the end of a turn."""
+
+    special_tokens = {text: id for text, id in Bytes.special_tokens.items() if text != "<|im_end|>"}
+
+    def encode(self, text):
+        return [*text.replace("\n\n", "\0").encode()]
+
+    def token_bytes(self, id):
+        return b"\n\n" if id == 0 else bytes([id])
+
+
+def test_whether_a_tokenizer_goes_with_a_template():
+    template = Template.builtin("chatml")
+    assert check_tokenizer(template, Bytes()) == []
+    end, seam = check_tokenizer(template, Pairs())
+    assert (end.kind, end.messages, end.token) == ("end", [], None) and "'<|im_end|>' is no special token" in end.words
+    # A prompt ends with a line break, and so begins the output.
+    assert (seam.kind, [message["content"] for message in seam.messages]) == ("seam", ["Hi", "\nYes", "Hi"])
+    assert "['\\n', '\\n'] stands where the whole conversation has ['\\n\\n'," in seam.words
+    thoughts = """{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.reasoning_content and loop.last %}<think>
+{{ m.reasoning_content }}\n</think>\n\n{% endif %}{{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"""
+    (rewrite,) = check_tokenizer(Template(thoughts, eos="<|im_end|>"), Bytes())
+    assert rewrite.kind == "rewrite" and "reasoning_content" in rewrite.messages[1]
 
 
 def test_what_a_tokenizer_raises_is_raised(conversation):

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use chatparse::message::number;
@@ -217,6 +217,22 @@ pub fn text(word: &OsStr) -> Outcome<String> {
         return Err(too_long(word, FILE_BYTES));
     }
     utf8(word, bytes)
+}
+
+/// Reads the lines of a file one by one, each with its end.
+pub fn lines(word: &OsStr, mut each: impl FnMut(&str) -> Outcome) -> Outcome {
+    let mut input = BufReader::new(open(word)?);
+    let mut line = String::new();
+    // The line with its end.
+    let most = FILE_BYTES as u64 + 1;
+    loop {
+        line.clear();
+        match input.by_ref().take(most).read_line(&mut line).map_err(|error| unreadable(word, &error))? {
+            0 => return Ok(()),
+            size if size > FILE_BYTES && !line.ends_with('\n') => return Err(too_long(word, FILE_BYTES)),
+            _ => each(&line)?,
+        }
+    }
 }
 
 /// Opens the file, or standard input, to be read piece by piece.

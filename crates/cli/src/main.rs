@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod audit;
 mod board;
 mod causes;
 mod demo;
@@ -72,6 +73,7 @@ enum Command {
     Inspect(inspect::Inspect),
     Lint(lint::Lint),
     Parse(parse::Parse),
+    Audit(audit::Audit),
     Grammar(grammar::Grammar),
     Board(board::Board),
     Export(export::Export),
@@ -115,6 +117,7 @@ fn run(screen: &mut Screen) -> Outcome {
         Some(Command::Inspect(command)) => command.run(screen),
         Some(Command::Lint(command)) => command.run(screen),
         Some(Command::Parse(command)) => command.run(screen),
+        Some(Command::Audit(command)) => command.run(screen),
         Some(Command::Grammar(command)) => command.run(screen),
         Some(Command::Board(command)) => command.run(screen),
         Some(Command::Export(command)) => command.run(screen),

@@ -4,7 +4,7 @@
 //! each output: what a client sees after each step of the stream.
 
 use std::collections::HashMap;
-use std::io::{self, BufRead, Read, Write};
+use std::io::Write;
 use std::ops::Range;
 
 use chatparse::chat::Constraint;
@@ -68,23 +68,10 @@ pub struct Replay {}
 
 pub fn run(screen: &mut Screen) -> Outcome {
     let mut templates = Templates::default();
-    let mut input = io::stdin().lock();
-    let mut line = String::new();
-    // The line with its end.
-    let most = input::FILE_BYTES as u64 + 1;
-    loop {
-        line.clear();
-        let read = input.by_ref().take(most).read_line(&mut line);
-        match read.map_err(|error| input::unreadable("-".as_ref(), &error))? {
-            0 => return Ok(()),
-            size if size > input::FILE_BYTES && !line.ends_with('\n') => {
-                return Err(input::too_long("-".as_ref(), input::FILE_BYTES));
-            }
-            _ => {}
-        }
+    input::lines("-".as_ref(), |line| {
         if !line.trim().is_empty() {
             // Some readers take these for the end of a line.
-            let mut result = result(&line, &mut templates).to_string();
+            let mut result = result(line, &mut templates).to_string();
             for (c, escaped) in [('\u{85}', "\\u0085"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")] {
                 if result.contains(c) {
                     result = result.replace(c, escaped);
@@ -93,7 +80,8 @@ pub fn run(screen: &mut Screen) -> Outcome {
             writeln!(screen, "{result}")?;
             screen.flush()?;
         }
-    }
+        Ok(())
+    })
 }
 
 /// Templates are compiled and analysed once for all scenarios that share them.

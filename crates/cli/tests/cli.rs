@@ -124,6 +124,7 @@ const COMMANDS: &[&str] = &[
     "inspect",
     "lint",
     "parse",
+    "audit",
     "grammar",
     "board",
     "export",
@@ -263,6 +264,7 @@ fn wrong_usage_is_2() {
     run(&["templates", "a", "b"]).failed(2, &["unexpected", "b"]);
     run(&["replay", "file"]).failed(2, &["unexpected", "file"]);
     run(&["parse", "chatml", "-", "-"]).failed(2, &["standard input"]);
+    run(&["audit", "-"]).failed(2, &["standard input"]);
     run(&["parse", "chatml", "-"]).failed(2, &["standard input"]);
     run(&["parse", "chatml", &request, "--json", "--events"]).failed(2, &["--json", "--events"]);
 }
@@ -750,6 +752,39 @@ fn templates_lists_and_prints() {
         assert_eq!(run(&["templates", name]).succeeded(), chatparse::builtin::find(name).unwrap().source);
     }
     assert!(list.lines().all(|line| line.chars().count() <= 80), "{list}");
+}
+
+#[test]
+fn audit_names_line_kind_and_place() {
+    let call =
+        json!({"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\": 7}"}});
+    let line = |finish: &str| {
+        let message = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+        json!({"request": json_of(WEATHER), "response": {"choices": [{"index": 0, "message": message, "finish_reason": finish}]}})
+    };
+    let sound = file("sound.jsonl", line("tool_calls").to_string().replace("7}", "\\\"Oslo\\\"}").as_bytes());
+    assert_eq!(run(&["audit", "json-call", &sound]).succeeded(), "answers: 1; no findings\n");
+    let lines = format!("{}\n\n{}\n", line("tool_calls"), line("stop"));
+    let shown = run_with(&["audit", "json-call"], lines.as_bytes()).failed(1, &["standard input: findings: 3"]);
+    let schema =
+        "  not-schema        call 0: the arguments: \"/city\" must be a string, not a\n                    number\n";
+    let finish = "  wrong-finish      the finish is \"stop\", though there are calls\n";
+    let all = "answers: 2; not-schema: 2, wrong-finish: 1\n";
+    assert_eq!(shown, format!("line 1\n{schema}line 3\n{schema}{finish}{all}"));
+    let found = run_with(&["audit", "json-call", "--json"], lines.as_bytes()).failed(1, &[]);
+    let first = json!({"line": 1, "kind": "not-schema", "choice": 0, "call": 0, "event": null,
+        "message": "the arguments: \"/city\" must be a string, not a number"});
+    assert_eq!(json_of(found.lines().next().unwrap()), first);
+    // Lines that cannot be read, and a template.
+    let lines = "[1]\nx\n{\"request\": {\"messages\": []}}\n{\"request\": {\"tools\": 1}, \"events\": []}\n";
+    let shown = run_with(&["audit", "json-call", "-"], lines.as_bytes()).failed(2, &["lines that cannot be read: 4"]);
+    for part in
+        ["line 1 cannot be read: not an object", "line 2 ", "line 3 ", "line 4 cannot be read: request: messages"]
+    {
+        assert!(shown.contains(part), "{part:?} is not in {shown}");
+    }
+    run(&["audit", "jso-call", &sound]).failed(2, &["did you mean json-call"]);
+    run(&["audit", "json-call", "no/such.jsonl"]).failed(2, &["no/such.jsonl"]);
 }
 
 #[test]

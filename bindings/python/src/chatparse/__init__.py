@@ -27,6 +27,7 @@ from ._types import (
     InvalidArgumentError, LimitError, MaskPart, Match, Media, MessageDelimiter, Origin, Outcome, ParseError, Part, PartKind, Report,
     Rewrite, RewriteReason, SchemaError, Segment, Span, Tag, TemplateError, Token, ToolCall, Trigger, TriggerKind, ValueKind, Verdict,
 )
+from ._vocabulary import TokenizerFinding, check_tokenizer
 
 __version__ = version()
 
@@ -35,5 +36,5 @@ __all__ = [
     "Fidelity", "FidelityKind", "Field", "Grammar", "GrammarBuilder", "GrammarStyle", "HfTokenizer", "IdRewrite", "IdToken", "InternalError", "InvalidArgumentError", "LimitError",
     "MaskPart", "Match", "Matcher", "Media", "Message", "MessageDelimiter", "Node", "Observed", "Origin", "Outcome", "Params", "ParseError", "Parser", "Part",
     "PartKind", "Report", "Rewrite", "RewriteReason", "SchemaError", "Segment", "Segments", "Span", "Stream", "Tag", "TekkenTokenizer", "Template", "TemplateError",
-    "TiktokenTokenizer", "Token", "Tokenizer", "ToolCall", "Tree", "Trigger", "TriggerKind", "ValueKind", "Verdict", "assistant_masks", "schema_allows_string", "version",
+    "TiktokenTokenizer", "Token", "Tokenizer", "TokenizerFinding", "ToolCall", "Tree", "Trigger", "TriggerKind", "ValueKind", "Verdict", "assistant_masks", "check_tokenizer", "schema_allows_string", "version",
 ]

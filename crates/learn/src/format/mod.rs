@@ -176,6 +176,11 @@ impl<'a> FormatSpec<'a> {
         self.compat == Compat::Off && !self.tools().is_empty()
     }
 
+    /// A constraint from `word` on, or from the beginning where the response is JSON.
+    fn word_or_json(&self, word: &str) -> Constraint {
+        self.constraint(self.response_object().is_some(), [Trigger::word(word)])
+    }
+
     /// The constraint of a format with these triggers. `structured`: the response has a schema.
     fn constraint(&self, structured: bool, triggers: impl IntoIterator<Item = Trigger>) -> Constraint {
         let callable = !self.tools().is_empty();

@@ -1,5 +1,6 @@
 //! Families of whose output renders do not show enough: a row each, with what the model writes besides.
 
+use super::hosts::*;
 use super::row::{Host, LEARNT, Row, row};
 use super::{Family, has_all, prompts};
 use crate::analysis::turn::{CallForm, CallPiece, Edge, Glue, Reasoning, SlotKind, TurnFormat};
@@ -15,17 +16,7 @@ pub(super) const MINISTRAL_3: Family = row(
     // Some of the templates do not render reasoning. Mistral Small 3.2 is similar, but its calls have ids.
     "ministral-3",
     |source| has_all(source, &["[SYSTEM_PROMPT]", "[TOOL_CALLS]", "[ARGS]"]) && !source.contains("[CALL_ID]"),
-    Row {
-        tolerances: Tolerances { calls_from: "[TOOL_CALLS]", ..Tolerances::NONE },
-        patch: |turn| reasoning(turn, "[THINK]", "[/THINK]"),
-        host: Host {
-            constraint: Some(|spec| spec.constraint(spec.response_schema().is_some(), [Trigger::word("[TOOL_CALLS]")])),
-            tokens: Some("[THINK] [/THINK] [TOOL_CALLS] [ARGS]"),
-            thinking: Some(Some(("[THINK]", &["[/THINK]"]))),
-            delimiters: Some(&[]),
-            ..Host::LEARNT
-        },
-    },
+    Row { patch: |turn| reasoning(turn, "[THINK]", "[/THINK]"), host: MINISTRAL_3_HOST, ..LEARNT },
 );
 
 pub(super) const MUSE_GLIMMER: Family = Family {
@@ -56,26 +47,7 @@ pub(super) const MUSE_GLIMMER: Family = Family {
                     to: SlotKind::Content,
                 });
             },
-            host: Host {
-                // A recipient that is neither the model itself nor the user.
-                constraint: Some(|spec| {
-                    spec.constraint(spec.response_object().is_some(), [Trigger::pattern(
-                            r"(?:^|<\|start\|>assistant)( to=(?!self<\|message\|>)(?!user<\|message\|>)[^<]*?<\|message\|>)",
-                        )])
-                }),
-                tokens: Some(
-                    "<|start|> <|message|> <|eom|> <|eot|> <atem:function_calls> <atem:invoke <atem:parameter \
-                </atem:parameter> </atem:invoke> </atem:function_calls>",
-                ),
-                thinking: Some(Some(("", &[]))),
-                delimiters: Some(&[
-                    ("assistant", "<|start|>assistant"),
-                    ("user", "<|start|>user"),
-                    ("system", "<|start|>system"),
-                    ("tool", "<|start|>tool"),
-                ]),
-                ..Host::LEARNT
-            },
+            host: MUSE_GLIMMER_HOST,
         },
     )
 };
@@ -88,7 +60,6 @@ pub(super) const KIMI_K2: Family = Family {
         Row {
             tolerances: Tolerances {
                 calls_from: "<|tool_call_begin|>",
-                bare_calls: true,
                 spellings: &[("tool_calls_section", "tool_call_section")],
                 ..CALLS_IN_REASONING
             },
@@ -108,16 +79,7 @@ pub(super) const KIMI_K2: Family = Family {
                     }
                 }
             },
-            host: Host {
-                constraint: Some(|spec| spec.constraint(false, [Trigger::word("<|tool_call_begin|>")])),
-                tokens: Some(
-                    "<|tool_calls_section_begin|> <|tool_calls_section_end|> <|tool_call_begin|> \
-                    <|tool_call_argument_begin|> <|tool_call_end|> <think> </think>",
-                ),
-                thinking: Some(Some(("<think>", &["</think>"]))),
-                delimiters: Some(&[]),
-                ..Host::LEARNT
-            },
+            host: KIMI_K2_HOST,
         },
     )
 };
@@ -131,7 +93,7 @@ pub(super) const KIMI_K3: Family = row(
             entities: true,
             further_calls: true,
             bare_thoughts: true,
-            ..CALLS_IN_REASONING
+            ..Tolerances::NONE
         },
         // All arguments may stand in one tag.
         patch: |turn| {
@@ -147,20 +109,7 @@ pub(super) const KIMI_K3: Family = row(
                 turn.calls.push(CallForm { pieces, close: close.clone() });
             }
         },
-        host: Host {
-            constraint: Some(|spec| spec.constraint(false, [Trigger::word("<|open|>tools<|sep|>")])),
-            // Names of tags are not preserved as tokens, because that would split them in prose.
-            tokens: Some("<|open|> <|close|> <|sep|> <|end_of_msg|>"),
-            thinking: Some(Some(("<|open|>think<|sep|>", &["<|close|>think<|sep|>"]))),
-            delimiters: Some(&[
-                ("assistant", "<|open|>message role=\"assistant\"<|sep|>"),
-                ("user", "<|open|>message role=\"user\"<|sep|>"),
-                // The tags of these two have more attributes.
-                ("tool", "<|open|>message role=\"tool\""),
-                ("system", "<|open|>message role=\"system\""),
-            ]),
-            ..Host::LEARNT
-        },
+        host: KIMI_K3_HOST,
     },
 );
 
@@ -171,22 +120,7 @@ pub(super) const LING_3: Family = row(
         tolerances: Tolerances { allowed_calls: true, bare_thoughts: true, spelled_end: true, ..CALLS_IN_REASONING },
         // No turn of a history has text behind calls.
         patch: |turn| turn.edges.push(Edge { from: SlotKind::Call, glue: Glue::default(), to: SlotKind::Content }),
-        host: Host {
-            constraint: Some(|spec| spec.constraint(spec.response_schema().is_some(), [Trigger::word("<tool_call>")])),
-            tokens: Some(
-                "<think> </think> <tool_call> </tool_call> <arg_key> </arg_key> <arg_value> </arg_value> \
-                <|role_end|>",
-            ),
-            thinking: Some(Some(("<think>", &["</think>", "<tool_call>"]))),
-            delimiters: Some(&[
-                ("assistant", "<role>ASSISTANT</role>"),
-                ("user", "<role>HUMAN</role>"),
-                ("tool", "<role>OBSERVATION</role>"),
-                ("system", "<role>SYSTEM</role>"),
-            ]),
-            stops: &["<|role_end|>"],
-            name: None,
-        },
+        host: LING_3_HOST,
     },
 );
 
@@ -194,29 +128,7 @@ pub(super) const COHERE_2_MOE: Family = row(
     // The template always closes the reasoning in front of calls, and the model does not.
     "cohere2-moe",
     |source| has_all(source, &["<|START_TEXT|>", "<|START_ACTION|>"]),
-    Row {
-        tolerances: Tolerances { calls_from: "<|START_ACTION|>", spelled_end: true, ..CALLS_IN_REASONING },
-        host: Host {
-            constraint: Some(|spec| {
-                spec.constraint(spec.response_schema().is_some(), [Trigger::word("<|START_ACTION|>")])
-            }),
-            tokens: Some(
-                "<|START_OF_TURN_TOKEN|> <|CHATBOT_TOKEN|> <|USER_TOKEN|> <|SYSTEM_TOKEN|> <|END_OF_TURN_TOKEN|> \
-                <|START_THINKING|> <|END_THINKING|> <|START_TEXT|> <|END_TEXT|> <|START_ACTION|> <|END_ACTION|> \
-                <|START_TOOL_RESULT|> <|END_TOOL_RESULT|>",
-            ),
-            thinking: Some(Some(("<|START_THINKING|>", &["<|END_THINKING|>"]))),
-            delimiters: Some(&[
-                ("assistant", "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"),
-                ("user", "<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"),
-                // Before the entry for `system`, which is a prefix of this text.
-                ("tool", "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|><|START_TOOL_RESULT|>"),
-                ("system", "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|>"),
-            ]),
-            ..Host::LEARNT
-        },
-        ..LEARNT
-    },
+    Row { tolerances: Tolerances { spelled_end: true, ..CALLS_IN_REASONING }, host: COHERE_2_MOE_HOST, ..LEARNT },
 );
 
 const DSML: Tolerances = Tolerances {
@@ -235,11 +147,9 @@ pub(super) const DEEPSEEK_V3_2: Family = row(
     "deepseek-v3.2",
     |source| has_all(source, &["dsml_token", "DSML", "function_calls"]),
     Row {
-        tolerances: Tolerances { calls_from: "<｜DSML｜function_calls>", ..DSML },
+        tolerances: DSML,
         host: Host {
-            constraint: Some(|spec| {
-                spec.constraint(spec.response_object().is_some(), [Trigger::word("<｜DSML｜function_calls>")])
-            }),
+            constraint: Some(|spec| spec.word_or_json("<｜DSML｜function_calls>")),
             thinking: Some(Some(("<think>", &["</think>", "<｜DSML｜function_calls>"]))),
             ..DEEPSEEK
         },
@@ -253,23 +163,15 @@ pub(super) const DEEPSEEK_V4: Family = Family {
         "deepseek-v3.2",
         |source| has_all(source, &["dsml_token", "DSML", "tool_calls"]),
         Row {
-            tolerances: Tolerances { calls_from: "<｜DSML｜tool_calls>", ..DSML },
+            tolerances: DSML,
             host: Host {
-                constraint: Some(|spec| {
-                    spec.constraint(spec.response_object().is_some(), [Trigger::word("<｜DSML｜tool_calls>")])
-                }),
+                constraint: Some(|spec| spec.word_or_json("<｜DSML｜tool_calls>")),
                 thinking: Some(Some(("<think>", &["</think>", "<｜DSML｜tool_calls>"]))),
                 ..DEEPSEEK
             },
             ..LEARNT
         },
     )
-};
-
-const DEEPSEEK: Host = Host {
-    tokens: Some("｜DSML｜ <think> </think>"),
-    delimiters: Some(&[("assistant", "<｜Assistant｜>"), ("user", "<｜User｜>")]),
-    ..Host::LEARNT
 };
 
 pub(super) const GEMMA_4: Family = Family {
@@ -284,24 +186,15 @@ pub(super) const GEMMA_4: Family = Family {
                 spellings: &[("{", "("), ("}", ")"), (":", "=")],
                 ..Tolerances::NONE
             },
-            host: Host {
-                name: Some("peg-gemma4"),
-                constraint: Some(|spec| {
-                    spec.constraint(spec.response_object().is_some(), [Trigger::word("<|tool_call>")])
-                }),
-                tokens: Some("<|channel> <channel|> <|tool_call> <tool_call|> <|turn>"),
-                thinking: Some(Some(("<|channel>thought", &["<channel|>"]))),
-                delimiters: Some(&[("user", "<|turn>user"), ("assistant", "<|turn>model")]),
-                ..Host::LEARNT
-            },
+            host: GEMMA_4_HOST,
             ..LEARNT
         },
     )
 };
 
-const fn qwen(tolerances: Tolerances, host: Host) -> Row {
+const fn qwen(host: Host) -> Row {
     Row {
-        tolerances: Tolerances { calls_from: "<tool_call>", bare_calls: true, ..tolerances },
+        tolerances: Tolerances { calls_from: "<tool_call>", bare_calls: true, ..CALLS_IN_REASONING },
         // Content that is continued stands behind an empty line, whatever the history has.
         patch: |turn| {
             let Some(Reasoning { close, .. }) = &turn.reasoning else { return };
@@ -312,16 +205,7 @@ const fn qwen(tolerances: Tolerances, host: Host) -> Row {
                 }
             }
         },
-        host: Host {
-            delimiters: Some(&[
-                ("assistant", "<|im_start|>assistant"),
-                ("tool", "<|im_start|>user\n<tool_response>"),
-                ("tool", "<|im_start|>tool_response"),
-                ("user", "<|im_start|>user"),
-                ("system", "<|im_start|>system"),
-            ]),
-            ..host
-        },
+        host: Host { delimiters: Some(QWEN), ..host },
     }
 }
 
@@ -333,31 +217,25 @@ fn is_qwen_3_coder(source: &str) -> bool {
 pub(super) const QWEN_3_5: Family = row(
     "qwen3-coder",
     |source| is_qwen_3_coder(source) && source.contains("<think>"),
-    qwen(
-        CALLS_IN_REASONING,
-        Host {
-            constraint: Some(|spec| spec.constraint(spec.response_schema().is_some(), from_bare_calls(spec, false))),
-            tokens: Some("<tool_call> </tool_call> <think> </think>"),
-            // A host that ends the reasoning writes the first of these ends.
-            thinking: Some(Some(("<think>", &["\n</think>", "</think>", "<tool_call>"]))),
-            ..Host::LEARNT
-        },
-    ),
+    qwen(Host {
+        constraint: Some(|spec| spec.constraint(spec.response_schema().is_some(), from_bare_calls(spec, false))),
+        tokens: Some("<tool_call> </tool_call> <think> </think>"),
+        // A host that ends the reasoning writes the first of these ends.
+        thinking: Some(Some(("<think>", &["\n</think>", "</think>", "<tool_call>"]))),
+        ..Host::LEARNT
+    }),
 );
 
 pub(super) const QWEN_3_CODER: Family = row(
     "qwen3-coder",
     is_qwen_3_coder,
-    qwen(
-        CALLS_IN_REASONING,
-        Host {
-            // A model that does not reason sometimes leaves out the first tag.
-            constraint: Some(|spec| spec.constraint(spec.response_schema().is_some(), from_bare_calls(spec, true))),
-            tokens: Some("<tool_call> </tool_call>"),
-            thinking: Some(None),
-            ..Host::LEARNT
-        },
-    ),
+    qwen(Host {
+        // A model that does not reason sometimes leaves out the first tag.
+        constraint: Some(|spec| spec.constraint(spec.response_schema().is_some(), from_bare_calls(spec, true))),
+        tokens: Some("<tool_call> </tool_call>"),
+        thinking: Some(None),
+        ..Host::LEARNT
+    }),
 );
 
 fn from_bare_calls(spec: &FormatSpec, bare: bool) -> Vec<Trigger> {
@@ -383,7 +261,6 @@ pub(super) const LAGUNA: Family = row(
                 .filter(|edge| edge.from == SlotKind::Reasoning)
                 .for_each(|edge| edge.glue = edge.glue.trim_start());
         },
-        host: Host { stops: &["</assistant>"], ..Host::LEARNT },
         ..LEARNT
     },
 );
@@ -405,12 +282,7 @@ pub(super) const NEMOTRON_NANO_2: Family = Family {
                 }
                 turn.end = "<SPECIAL_12>\n".into();
             },
-            host: Host {
-                tokens: Some("<SPECIAL_11> </think> <TOOLCALL> </TOOLCALL>"),
-                thinking: Some(Some(("<think>", &["</think>"]))),
-                delimiters: Some(&[("assistant", "<SPECIAL_11>Assistant"), ("user", "<SPECIAL_11>User")]),
-                ..Host::LEARNT
-            },
+            host: NEMOTRON_NANO_2_HOST,
             ..LEARNT
         },
     )
@@ -429,15 +301,7 @@ const LFM_2_5: Row = Row {
         }));
         turn.calls = list.calls;
     },
-    host: Host {
-        constraint: Some(|spec| {
-            spec.constraint(spec.response_object().is_some(), [Trigger::word("<|tool_call_start|>")])
-        }),
-        tokens: Some("<|tool_call_start|> <|tool_call_end|> <think> </think>"),
-        thinking: Some(Some(("<think>", &["</think>"]))),
-        delimiters: Some(&[]),
-        ..Host::LEARNT
-    },
+    host: LFM_2_5_HOST,
     ..LEARNT
 };
 
@@ -456,7 +320,7 @@ pub(super) const LFM2: Family = Family {
                 tokens: Some(
                     "<|tool_call_start|> <|tool_call_end|> <think> </think> <|tool_list_start|> <|tool_list_end|>",
                 ),
-                ..LFM_2_5.host
+                ..LFM_2_5_HOST
             },
             ..LFM_2_5
         },

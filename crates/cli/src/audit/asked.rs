@@ -1,0 +1,364 @@
+//! Finds where an answer is not what the request asks for, and where it shows how the template's model writes.
+
+use std::collections::HashSet;
+
+use chatparse::api::{Answer, AnswerOptions, Api, Finish, Reason};
+use chatparse::grammar::valid;
+use chatparse::message::{CallOrigin, Dialects, ReasoningFormat, ToolChoice, number};
+use chatparse::{ChatTemplate, Params, Request, Tool};
+use serde_json::{Value, json};
+
+use super::order::{Turn, differences, turns};
+use super::said::{Head, read};
+use super::{At, Findings};
+
+/// A request, as its template has it.
+pub struct Asked<'a> {
+    api: Api,
+    body: &'a Value,
+    template: &'a ChatTemplate,
+    request: Request,
+    params: Params,
+    /// Markers, and whether they are of reasoning; those come first.
+    marks: Vec<(bool, String)>,
+    /// What others wrote: an answer may quote it.
+    quotable: String,
+}
+
+/// The words for why an answer ended: the model's turn, its calls, a limit, a stop text, and others.
+fn words(api: Api) -> ([&'static str; 4], &'static [&'static str]) {
+    match api {
+        Api::Responses => (["completed", "", "incomplete", ""], &["cancelled", "content_filter"]),
+        Api::Messages => {
+            let others = &["pause_turn", "refusal", "model_context_window_exceeded"];
+            (["end_turn", "tool_use", "max_tokens", "stop_sequence"], others)
+        }
+        _ => (["stop", "tool_calls", "length", ""], &["content_filter", "function_call"]),
+    }
+}
+
+impl<'a> Asked<'a> {
+    /// # Errors
+    /// If the request cannot be read, or the template does not render it.
+    pub fn new(api: Api, body: &'a Value, template: &'a ChatTemplate) -> chatparse::Result<Self> {
+        let request = Request::from_json_with(&api.request(body)?, &json!({"hosted_tools": "keep"}))?;
+        let params = template.params(&request)?;
+        let end = params.end_of_turn();
+        let thinking = params.thinking.iter();
+        let thoughts = thinking.flat_map(|thinking| [&thinking.start].into_iter().chain(thinking.ends.first()));
+        let thoughts = thoughts.filter(|mark| mark.trim() != end).map(|mark| (true, mark.trim()));
+        let others = params.preserved_tokens.iter().chain(&params.additional_stops).map(String::as_str).chain([end]);
+        let others = others.chain(params.delimiters.iter().map(|delimiter| &*delimiter.delimiter));
+        let marks = thoughts.chain(others.map(|mark| (false, mark.trim())));
+        // Shorter ones, and those of one kind of sign, are in other texts, too.
+        let is_mark =
+            |text: &str| text.len() > 3 && text.contains(['<', '[', '|']) && text.contains(char::is_alphanumeric);
+        let marks =
+            marks.filter(|(_, mark)| is_mark(mark)).map(|(of_thought, mark)| (of_thought, mark.to_owned())).collect();
+        let others = request.messages.iter().filter(|message| message.role != "assistant");
+        let quotable = others.map(|message| message.text()).collect::<Vec<_>>().join("\n");
+        Ok(Asked { api, body, template, request, params, marks, quotable })
+    }
+
+    /// Checks a choice. `output`: what the model wrote.
+    pub fn check(&self, turn: &Turn, streamed: bool, output: Option<&str>, found: &mut Findings) {
+        let own = output.map(|output| self.own(turn, output));
+        let mut check = Check { asked: self, turn, own, found };
+        check.calls();
+        check.texts();
+        check.finish();
+        check.usage(streamed);
+        check.choice();
+        check.output();
+    }
+
+    /// The answer that this library makes of the output.
+    fn own(&self, turn: &Turn, output: &str) -> Turn {
+        let mut options = AnswerOptions::default();
+        options.request = self.body.clone();
+        let is_cut = self.is_cut(turn);
+        let finish = Finish::new(if is_cut { Reason::Length } else { Reason::Stop }, None);
+        let ended = self.params.parser.read(output.as_bytes(), is_cut, false);
+        let body = ended.map(|ended| Answer::new(self.api, options).body(&ended, &finish)).unwrap_or_default();
+        let turns = turns(self.api, &read(self.api, 0, &body), &mut Findings::default());
+        turns.and_then(|turns| turns.into_iter().next()).unwrap_or_default()
+    }
+
+    fn is_cut(&self, turn: &Turn) -> bool {
+        words(self.api).0[2] == turn.finish
+    }
+
+    /// The tool of a call that the content has: as it begins, or from one of its first markers on.
+    fn call_in(&self, content: &str) -> Option<String> {
+        let asks = !self.request.tools.is_empty() && self.request.tool_choice != ToolChoice::None;
+        if !asks || !self.request.json_schema.is_null() || !content.contains(['<', '[', '{', '|', '>']) {
+            return None;
+        }
+        let mut request = self.request.clone();
+        request.tool_choice = ToolChoice::Auto;
+        request.leniency.dialects = Dialects::Always;
+        let params = self.template.parser_for(&self.params.prompt, &request).ok()?;
+        let mut starts: Vec<usize> =
+            self.marks.iter().flat_map(|(_, mark)| content.match_indices(mark)).map(|(at, _)| at).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        [0].into_iter().chain(starts).take(STARTS).find_map(|from| called(&params, &content[from..]))
+    }
+
+    fn limit(&self) -> Option<u64> {
+        let names = ["max_completion_tokens", "max_output_tokens", "max_tokens"];
+        names.into_iter().find_map(|name| self.body[name].as_u64())
+    }
+}
+
+/// In how many places a call is looked for.
+const STARTS: usize = 8;
+
+/// The tool of the first call in a text, if the text is what a message has instead of the call.
+fn called(params: &Params, text: &str) -> Option<String> {
+    let read = |text: &str| params.parser.read(text.as_bytes(), true, false).ok();
+    // The prompt may have opened a thought, which is not in the text.
+    let is_open = read("x").is_some_and(|ended| !ended.message.reasoning_content.is_empty());
+    let end = params.thinking.as_ref().and_then(|thinking| thinking.ends.first());
+    let end = end.filter(|end| is_open && !text.contains(end.trim())).map_or("", String::as_str);
+    let ended = read(&format!("{end}{text}"))?;
+    // A call without a marker may be quoted, unless it is all that is there.
+    let is_alone = ended.message.content.trim().is_empty();
+    let calls = ended.message.tool_calls.iter().zip(ended.calls());
+    let mut lost = calls.filter(|(_, call)| call.known && (is_alone || call.origin != CallOrigin::Bare));
+    lost.next().map(|(call, _)| call.name.clone())
+}
+
+/// The check of one choice. `own`: what this library makes of the output.
+struct Check<'a> {
+    asked: &'a Asked<'a>,
+    turn: &'a Turn,
+    own: Option<Turn>,
+    found: &'a mut Findings,
+}
+
+/// A text of so many bytes is not there twice by chance.
+const LONG: usize = 20;
+
+impl Check<'_> {
+    fn add(&mut self, kind: &'static str, call: Option<usize>, message: impl Into<String>) {
+        self.found.add(kind, At { choice: self.turn.choice, call, event: 0 }, message);
+    }
+
+    fn calls(&mut self) {
+        let (asked, turn) = (self.asked, self.turn);
+        let mut ids = HashSet::new();
+        for (call, (head, arguments)) in turn.calls.iter().enumerate() {
+            let at = Some(call);
+            if head.id.is_empty() {
+                self.add("no-id", at, "the call has no id");
+            } else if !ids.insert(&head.id) {
+                self.add("repeated-id", at, format!("an earlier call has the id {:?}, too", head.id));
+            }
+            let own = self.own.as_ref().and_then(|own| own.calls.get(call)).map_or("", |(_, own)| own).to_owned();
+            // Markers may have quotation marks.
+            if let Some((_, mark)) = self.shown(&arguments.replace("\\\"", "\""), &own.replace("\\\"", "\"")) {
+                self.add("shown-markup", at, format!("the arguments have {mark:?}"));
+            }
+            self.broken(arguments, &own, at);
+            let tool = asked.request.tools.iter().find(|tool| is_of(tool, head));
+            if tool.is_none() && asked.request.hosted_tools.is_empty() {
+                self.add("unknown-tool", at, format!("the request offers no tool {:?}", head.name));
+            }
+            let is_last = call + 1 == turn.calls.len();
+            if !(asked.is_cut(turn) && is_last) {
+                self.arguments(call, tool);
+            }
+        }
+    }
+
+    fn arguments(&mut self, call: usize, tool: Option<&Tool>) {
+        let (head, arguments) = &self.turn.calls[call];
+        let value = match number::read::<Value>(arguments) {
+            _ if head.custom => json!({"input": arguments}),
+            Ok(value) if value.is_object() => value,
+            Ok(_) => return self.add("not-object", Some(call), "the arguments are JSON, but no object"),
+            Err(error) => return self.add("not-json", Some(call), format!("the arguments are not JSON: {error}")),
+        };
+        if let Some(first) = tool.and_then(|tool| valid::check(&tool.parameters, &value).into_iter().next()) {
+            self.add("not-schema", Some(call), format!("the arguments: {:?} {}", first.pointer, first.message));
+        }
+    }
+
+    /// Checks reasoning and content.
+    fn texts(&mut self) {
+        let (reasoning, content) = (&*self.turn.reasoning, &*self.turn.content);
+        let own = self.own.as_ref().map(|own| [own.reasoning.clone(), own.content.clone()]);
+        let is_read_so = own.as_ref().is_some_and(|[_, own]| own.trim() == content.trim());
+        let [own_reasoning, own_content] = own.unwrap_or_default();
+        self.broken(reasoning, &own_reasoning, None);
+        self.broken(content, &own_content, None);
+        if let Some((_, mark)) = self.shown(reasoning, &own_reasoning) {
+            self.add("shown-markup", None, format!("the reasoning has {mark:?}"));
+        }
+        let again = reasoning.trim();
+        if again.len() >= LONG && content.trim_start().starts_with(again) {
+            self.add("shown-reasoning", None, "the content begins with all of the reasoning");
+        }
+        if let Some(name) = self.asked.call_in(content).filter(|_| !is_read_so) {
+            self.add("lost-call", None, format!("the content has a call of {name:?}"));
+        } else if let Some((of_thought, mark)) = self.shown(content, &own_content) {
+            if !of_thought {
+                self.add("shown-markup", None, format!("the content has {mark:?}"));
+            } else if self.asked.request.reasoning_format != ReasoningFormat::None {
+                self.add("shown-reasoning", None, format!("the content has {mark:?}"));
+            }
+        }
+    }
+
+    /// The first marker in a text that quotes nobody, and whether it is one of reasoning. `own`: the text as this library reads it.
+    fn shown(&self, text: &str, own: &str) -> Option<(bool, String)> {
+        let marks = self.asked.marks.iter().map(|(of_thought, mark)| (*of_thought, mark.as_str()));
+        let is_quoted = |mark: &str| self.asked.quotable.contains(mark) || own.contains(mark);
+        let mut marks = marks.chain(specials(text).map(|token| (false, token)));
+        let found = marks.find(|(_, mark)| text.contains(mark) && !is_quoted(mark));
+        found.map(|(of_thought, mark)| (of_thought, mark.to_owned()))
+    }
+
+    fn broken(&mut self, text: &str, own: &str, call: Option<usize>) {
+        let has = |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
+        if has(text) && !has(&self.asked.quotable) && !has(own) {
+            self.add("broken-character", call, "a text has U+FFFD, which stands for a character that was cut");
+        }
+    }
+
+    fn finish(&mut self) {
+        let (asked, turn, finish) = (self.asked, self.turn, &*self.turn.finish);
+        let ([stop, calls, length, stop_text], others) = words(asked.api);
+        let has_calls = !turn.calls.is_empty();
+        // OpenAI's own servers say so where the request names the function.
+        let is_named = asked.api == Api::ChatCompletions && asked.request.allowed_tools.is_some();
+        let used = self.used();
+        let wrong = match finish {
+            "" => return,
+            _ if finish == stop && has_calls && !calls.is_empty() && !is_named => "though there are calls".to_owned(),
+            _ if finish == calls && !has_calls && turn.others == 0 => "but there is no call".to_owned(),
+            _ if finish == length => match asked.limit().filter(|limit| used.is_some_and(|used| used < *limit)) {
+                Some(limit) => format!("but {} of {limit} tokens were used", used.unwrap_or(0)),
+                None => return,
+            },
+            _ if finish == stop_text => {
+                let mut stops = asked.body["stop_sequences"].as_array().into_iter().flatten();
+                if stops.any(|stop| *stop == *turn.stop_text) {
+                    return;
+                }
+                format!("at {:?}, which the request does not name", turn.stop_text)
+            }
+            _ if finish == stop || finish == calls || others.contains(&finish) => return,
+            _ => "which the API does not have".to_owned(),
+        };
+        self.add("wrong-finish", None, format!("the finish is {finish:?}, {wrong}"));
+    }
+
+    /// Tokens of output.
+    fn used(&self) -> Option<u64> {
+        ["completion_tokens", "output_tokens"].into_iter().find_map(|name| self.turn.usage[name].as_u64())
+    }
+
+    fn usage(&mut self, streamed: bool) {
+        let (usage, turn, body) = (&self.turn.usage, self.turn, self.asked.body);
+        let Some(output) = self.used() else {
+            if usage.is_null() && streamed && body["stream_options"]["include_usage"] == true {
+                self.add("usage", None, "the request asks for it, and there is none");
+            }
+            return;
+        };
+        let input = ["prompt_tokens", "input_tokens"].into_iter().find_map(|name| usage[name].as_u64()).unwrap_or(0);
+        let part = |of: [&str; 2], name: &str| of.into_iter().find_map(|of| usage[of][name].as_u64()).unwrap_or(0);
+        let cached = part(["prompt_tokens_details", "input_tokens_details"], "cached_tokens");
+        let thought = part(["completion_tokens_details", "output_tokens_details"], "reasoning_tokens");
+        let total = usage["total_tokens"].as_u64().filter(|total| *total != input.saturating_add(output));
+        let says = !turn.content.is_empty() || !turn.reasoning.is_empty() || !turn.calls.is_empty();
+        let limit = self.asked.limit().filter(|_| self.choices() == 1);
+        if let Some(total) = total {
+            self.add("usage", None, format!("{total} tokens are not {input} and {output}"));
+        } else if cached > input || thought > output {
+            self.add("usage", None, "a part has more tokens than all of it");
+        } else if says && output == 0 {
+            self.add("usage", None, "no tokens of output, although there is some");
+        } else if let Some(limit) = limit.filter(|limit| output > *limit) {
+            self.add("usage", None, format!("{output} tokens of output, though the request allows {limit}"));
+        }
+    }
+
+    fn choices(&self) -> u64 {
+        self.asked.body["n"].as_u64().unwrap_or(1)
+    }
+
+    /// Checks the choice of tools, and the schema of the answer.
+    fn choice(&mut self) {
+        let (turn, request) = (self.turn, &self.asked.request);
+        if turn.choice >= self.choices() {
+            self.add("index", None, format!("the request asks for {} choices", self.choices()));
+        }
+        let is_whole = words(self.asked.api).0[..2].contains(&&*turn.finish);
+        let has_calls = !turn.calls.is_empty() || turn.others > 0;
+        match request.tool_choice {
+            ToolChoice::None if !turn.calls.is_empty() => {
+                self.add("tool-choice", None, "there are calls, though the request forbids them");
+            }
+            ToolChoice::Required if is_whole && !has_calls => {
+                self.add("tool-choice", None, "there is no call, though the request requires one");
+            }
+            _ => {}
+        }
+        let is_allowed = |head: &Head| {
+            request.allowed_tools.as_ref().is_none_or(|allowed| allowed.iter().any(|tool| is_of(tool, head)))
+        };
+        if let Some((head, _)) = turn.calls.iter().find(|(head, _)| !is_allowed(head)) {
+            self.add("tool-choice", None, format!("{:?} is called, but the request allows others only", head.name));
+        }
+        if !request.parallel_tool_calls && turn.calls.len() > 1 {
+            self.add(
+                "parallel-calls",
+                None,
+                format!("there are {} calls, and the request allows one", turn.calls.len()),
+            );
+        }
+        if !request.json_schema.is_null() && is_whole && !has_calls {
+            let value = number::read::<Value>(turn.content.trim());
+            let wrong = value.map(|value| valid::check(&request.json_schema, &value).into_iter().next());
+            match wrong {
+                Err(error) => self.add("response-format", None, format!("the content is not JSON: {error}")),
+                Ok(Some(wrong)) => self.add("response-format", None, format!("{:?} {}", wrong.pointer, wrong.message)),
+                Ok(None) => {}
+            }
+        }
+    }
+
+    /// Compares with what this library reads in the output. White space around texts is the server's matter, and so are ids.
+    fn output(&mut self) {
+        let Some(own) = &self.own else { return };
+        for (field, call, _, how) in differences(self.turn, own, str::trim) {
+            let kind = match field {
+                "reasoning" => "output-reasoning",
+                "content" => "output-content",
+                "finish" | "id" => continue,
+                _ => "output-calls",
+            };
+            self.add(kind, call, format!("{field}: the answer and what the output has differ: {how}"));
+        }
+    }
+}
+
+/// Whether a call is one of this tool; its namespace may be a part of its name.
+fn is_of(tool: &Tool, head: &Head) -> bool {
+    let space = &*tool.namespace;
+    let is_full = !space.is_empty() && head.name.starts_with(space) && head.name.ends_with(&tool.name);
+    is_full || head.name == tool.name && (head.namespace.is_empty() || head.namespace == space)
+}
+
+/// Texts in the shape of special tokens, `<|name|>`.
+fn specials(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices("<|").filter_map(move |(at, _)| {
+        let is_of_name = |c: char| c.is_alphanumeric() || "_-:/".contains(c);
+        let name = text[at + 2..].char_indices().take(64).find(|(_, c)| !is_of_name(*c)).map_or(0, |(end, _)| end);
+        let end = at + 2 + name + 2;
+        (name > 0 && text.get(end - 2..end) == Some("|>")).then(|| &text[at..end])
+    })
+}

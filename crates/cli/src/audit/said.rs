@@ -1,0 +1,375 @@
+//! What an answer says, in whichever API: one list, in the order of its events.
+
+use chatparse::api::Api;
+use chatparse::message::number;
+use serde_json::Value;
+
+/// A field of the message.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Field {
+    Reasoning,
+    Content,
+    /// The arguments of a call.
+    Call,
+    /// What is none of these, such as a search that the server runs.
+    Other,
+}
+
+/// Where a text belongs: the number of the call, or, where the API has items or blocks, of that, and of the part in it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    pub index: u64,
+    pub part: u64,
+    pub field: Field,
+}
+
+/// What is said of a call or an item besides its text. What is not said is empty.
+#[derive(Clone, Default)]
+pub struct Head {
+    /// The id of the item.
+    pub item: String,
+    /// The id that a result of the call refers to.
+    pub id: String,
+    pub name: String,
+    pub namespace: String,
+    pub custom: bool,
+}
+
+pub enum What {
+    /// The event that streams of the API begin with.
+    First,
+    /// The id of the whole answer.
+    Answer(String),
+    Sequence(Option<u64>),
+    Role(String),
+    Begin(Place, Head),
+    /// The head of an item again, at its end.
+    Again(u64, Head),
+    Text(Place, String),
+    /// All of a text, whose deltas were before.
+    Whole(Place, String),
+    /// A part of an item begins, or ends.
+    Part(Place, bool),
+    End(u64),
+    Finish(String),
+    /// The stop text at which it ended.
+    StopText(String),
+    Usage(Value),
+    /// The whole answer, which was streamed before.
+    Final(Vec<Said>),
+    Last,
+    /// The server says that it failed.
+    Failed,
+    /// The event has not the form that its API asks for.
+    Wrong(&'static str, &'static str),
+}
+
+/// One thing that an answer says.
+pub struct Said {
+    /// The number of the event, from 1; 0 in an answer that is not streamed.
+    pub event: usize,
+    pub choice: u64,
+    pub what: What,
+}
+
+/// An event, and the name that stands in front of it in a stream.
+pub struct Event {
+    pub name: Option<String>,
+    pub data: Value,
+}
+
+const DONE: &str = "[DONE]";
+
+impl Event {
+    /// An event of a list: its data, or an object with `event` and `data`.
+    pub fn of(mut listed: Value) -> Event {
+        let name = listed["event"].as_str().map(str::to_owned);
+        match listed.get_mut("data").map(Value::take) {
+            Some(Value::String(data)) => Event { name, data: number::read(&data).unwrap_or(Value::String(data)) },
+            data => Event { name, data: data.unwrap_or(listed) },
+        }
+    }
+}
+
+/// The events in the text of a stream.
+///
+/// # Errors
+/// The number of the event that is no JSON.
+pub fn events(stream: &str) -> Result<Vec<Event>, usize> {
+    let stream = stream.replace("\r\n", "\n");
+    let field = |block: &str, name: &str| {
+        let lines = block.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        let values: Vec<&str> = lines.map(|value| value.strip_prefix(' ').unwrap_or(value)).collect();
+        (!values.is_empty()).then(|| values.join("\n"))
+    };
+    let blocks = stream.split("\n\n").filter_map(|block| Some((field(block, "event"), field(block, "data")?)));
+    let read = |(number, (name, data)): (usize, (Option<String>, String))| {
+        let data = if data == DONE { Ok(DONE.into()) } else { number::read(&data) };
+        Ok(Event { name, data: data.map_err(|_| number)? })
+    };
+    (1..).zip(blocks).map(read).collect()
+}
+
+/// Whose API a request and what answers it are of.
+pub fn api_of(request: &Value, answer: &Value) -> Api {
+    let kind = answer["type"].as_str().unwrap_or_default();
+    match () {
+        () if answer.get("choices").is_some() => Api::ChatCompletions,
+        () if kind.starts_with("response.") || answer["object"] == "response" => Api::Responses,
+        () if kind.starts_with("message") || kind.starts_with("content_block") || kind == "ping" => Api::Messages,
+        () if request.get("input").is_some() => Api::Responses,
+        () if request["tools"][0].get("input_schema").is_some() || request.get("system").is_some() => Api::Messages,
+        () => Api::ChatCompletions,
+    }
+}
+
+/// What an event says; number 0 is an answer that is not streamed.
+pub fn read(api: Api, event: usize, data: &Value) -> Vec<Said> {
+    let mut list = List { event, choice: 0, said: Vec::new() };
+    match api {
+        _ if data.get("error").is_some_and(|error| !error.is_null()) => list.add(What::Failed),
+        _ if data == DONE => list.add(What::Last),
+        Api::Responses if event == 0 => list.response(data),
+        Api::Responses => list.responses(data),
+        Api::Messages if event == 0 => list.message(data),
+        Api::Messages => list.messages(data),
+        _ => list.chat(data),
+    }
+    list.said
+}
+
+fn texts<const N: usize>(of: &Value, names: [&str; N]) -> [String; N] {
+    names.map(|name| of[name].as_str().unwrap_or_default().to_owned())
+}
+
+fn listed(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+/// What is said so far of one event.
+struct List {
+    event: usize,
+    choice: u64,
+    said: Vec<Said>,
+}
+
+impl List {
+    fn add(&mut self, what: What) {
+        self.said.push(Said { event: self.event, choice: self.choice, what });
+    }
+
+    fn add_text(&mut self, place: Place, value: &Value) {
+        match value {
+            Value::String(text) => self.add(What::Text(place, text.clone())),
+            Value::Null => {}
+            other => {
+                self.add(What::Wrong("not-json", "another value stands where a text is to be"));
+                self.add(What::Text(place, number::write(other)));
+            }
+        }
+    }
+
+    /// A field that is a text, if it is there.
+    fn add_if(&mut self, value: &Value, what: fn(String) -> What) {
+        if let Value::String(text) = value {
+            self.add(what(text.clone()));
+        }
+    }
+
+    fn usage(&mut self, data: &Value) {
+        if data["usage"].is_object() {
+            self.add(What::Usage(data["usage"].clone()));
+        }
+    }
+
+    /// A chunk of chat completions, or a body.
+    fn chat(&mut self, data: &Value) {
+        let whole = self.event == 0;
+        self.add_if(&data["id"], What::Answer);
+        for (at, choice) in (0..).zip(listed(&data["choices"])) {
+            self.choice = choice["index"].as_u64().unwrap_or(at);
+            let said = &choice[if whole { "message" } else { "delta" }];
+            let place = |field, index| Place { index, part: 0, field };
+            self.add_if(&said["role"], What::Role);
+            let name = if said["reasoning_content"].is_string() { "reasoning_content" } else { "reasoning" };
+            self.add_text(place(Field::Reasoning, 0), &said[name]);
+            self.add_text(place(Field::Content, 0), &said["content"]);
+            self.add_text(Place { part: 1, ..place(Field::Content, 0) }, &said["refusal"]);
+            for (at, call) in (0..).zip(listed(&said["tool_calls"])) {
+                if call["index"].is_null() && !whole {
+                    self.add(What::Wrong("index", "a call has no index"));
+                }
+                let custom = call.get("custom").is_some();
+                let (kind, text) = if custom { ("custom", "input") } else { ("function", "arguments") };
+                let ([id], [name, namespace]) = (texts(call, ["id"]), texts(&call[kind], ["name", "namespace"]));
+                let place = place(Field::Call, call["index"].as_u64().unwrap_or(at));
+                if whole || !id.is_empty() || !name.is_empty() {
+                    self.add(What::Begin(place, Head { id, name, namespace, custom, ..Head::default() }));
+                }
+                self.add_text(place, &call[kind][text]);
+            }
+            self.add_if(&choice["finish_reason"], What::Finish);
+        }
+        self.choice = 0;
+        self.usage(data);
+    }
+
+    fn message(&mut self, data: &Value) {
+        self.add_if(&data["id"], What::Answer);
+        self.add_if(&data["role"], What::Role);
+        for (index, block) in (0..).zip(listed(&data["content"])) {
+            self.block(index, block);
+            self.add(What::End(index));
+        }
+        self.usage(data);
+        self.stop(data);
+    }
+
+    fn stop(&mut self, data: &Value) {
+        self.add_if(&data["stop_sequence"], What::StopText);
+        self.add_if(&data["stop_reason"], What::Finish);
+    }
+
+    fn block(&mut self, index: u64, block: &Value) {
+        let (field, name) = match block["type"].as_str() {
+            Some("text") => (Field::Content, "text"),
+            Some("thinking") => (Field::Reasoning, "thinking"),
+            Some("tool_use") => (Field::Call, "input"),
+            _ => (Field::Other, ""),
+        };
+        let [id, name_of, namespace] = texts(block, ["id", "name", "namespace"]);
+        let place = Place { index, part: 0, field };
+        self.add(What::Begin(place, Head { id, name: name_of, namespace, ..Head::default() }));
+        match &block[name] {
+            // In a stream an empty object stands for what is to come.
+            Value::Object(input) if self.event > 0 && input.is_empty() => {}
+            value if value.is_object() => self.add(What::Text(place, number::write(value))),
+            value => self.add_text(place, value),
+        }
+    }
+
+    fn messages(&mut self, data: &Value) {
+        let index = data["index"].as_u64().unwrap_or(u64::MAX);
+        let (place, delta) = (|field| Place { index, part: 0, field }, &data["delta"]);
+        match (data["type"].as_str().unwrap_or_default(), delta["type"].as_str().unwrap_or_default()) {
+            ("message_start", _) => {
+                self.add(What::First);
+                self.message(&data["message"]);
+            }
+            ("content_block_start", _) => self.block(index, &data["content_block"]),
+            ("content_block_delta", "text_delta") => self.add_text(place(Field::Content), &delta["text"]),
+            ("content_block_delta", "thinking_delta") => self.add_text(place(Field::Reasoning), &delta["thinking"]),
+            ("content_block_delta", "input_json_delta") => self.add_text(place(Field::Call), &delta["partial_json"]),
+            ("content_block_stop", _) => self.add(What::End(index)),
+            ("message_delta", _) => {
+                self.usage(data);
+                self.stop(delta);
+            }
+            ("message_stop", _) => self.add(What::Last),
+            _ => {}
+        }
+    }
+
+    fn response(&mut self, data: &Value) {
+        self.add_if(&data["id"], What::Answer);
+        for (index, item) in (0..).zip(listed(&data["output"])) {
+            let (field, head, texts) = item_of(item);
+            let place = |part| Place { index, part, field };
+            self.add(What::Begin(place(0), head));
+            texts.into_iter().for_each(|(part, value)| self.add_text(place(part), value));
+            self.add(What::End(index));
+            self.add_if(&item["role"], What::Role);
+        }
+        self.status(data);
+    }
+
+    fn status(&mut self, response: &Value) {
+        self.usage(response);
+        let (why, status) = (&response["incomplete_details"]["reason"], &response["status"]);
+        self.add_if(if why == "content_filter" { why } else { status }, What::Finish);
+    }
+
+    fn responses(&mut self, data: &Value) {
+        self.add(What::Sequence(data["sequence_number"].as_u64()));
+        let number = |name: &str| data[name].as_u64().unwrap_or_default();
+        let index = data["output_index"].as_u64().unwrap_or(u64::MAX);
+        let name = data["type"].as_str().and_then(|name| name.strip_prefix("response.")).unwrap_or_default();
+        let (of, step) = name.rsplit_once('.').unwrap_or((name, ""));
+        let is_summary = of.starts_with("reasoning_summary");
+        let part = if is_summary { SUMMARY.saturating_add(number("summary_index")) } else { number("content_index") };
+        let field = match of {
+            "reasoning_text" | "reasoning_summary_text" | "reasoning_summary_part" => Field::Reasoning,
+            "content_part" if data["part"]["type"] == "reasoning_text" => Field::Reasoning,
+            "output_text" | "refusal" | "content_part" => Field::Content,
+            "function_call_arguments" | "custom_tool_call_input" => Field::Call,
+            _ => Field::Other,
+        };
+        let place = Place { index, part, field };
+        if let [item] = texts(data, ["item_id"])
+            && !item.is_empty()
+        {
+            self.add(What::Again(index, Head { item, ..Head::default() }));
+        }
+        match (of, step) {
+            ("created", _) => {
+                self.add(What::First);
+                self.add_if(&data["response"]["id"], What::Answer);
+            }
+            ("failed", _) => self.add(What::Failed),
+            ("completed" | "incomplete" | "cancelled", _) => {
+                let answer = &data["response"];
+                if answer["status"] != of {
+                    self.add(What::Wrong("wrong-finish", "the response has another status than its event says"));
+                }
+                self.add_if(&answer["id"], What::Answer);
+                self.add(What::Final(read(Api::Responses, 0, answer)));
+                self.status(answer);
+                self.add(What::Last);
+            }
+            ("output_item", "added") => {
+                let (field, head, _) = item_of(&data["item"]);
+                self.add(What::Begin(Place { field, ..place }, head));
+                self.add_if(&data["item"]["role"], What::Role);
+            }
+            ("output_item", "done") => {
+                let (field, head, texts) = item_of(&data["item"]);
+                self.add(What::Again(index, head));
+                for (part, value) in texts {
+                    self.add(What::Whole(Place { index, part, field }, value.as_str().unwrap_or_default().to_owned()));
+                }
+                self.add(What::End(index));
+            }
+            ("content_part" | "reasoning_summary_part", "added") => self.add(What::Part(place, true)),
+            ("content_part" | "reasoning_summary_part", "done") => {
+                self.add(What::Whole(place, part_of(&data["part"]).as_str().unwrap_or_default().to_owned()));
+                self.add(What::Part(place, false));
+            }
+            (_, "delta") if field != Field::Other => self.add_text(place, &data["delta"]),
+            (_, "done") if field != Field::Other => {
+                self.add(What::Whole(place, texts(data, ["text", "refusal", "arguments", "input"]).concat()));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Summaries are numbered behind the parts of the reasoning itself.
+const SUMMARY: u64 = 1 << 32;
+
+/// The field of an item of Responses, its head, and its texts by their part.
+fn item_of(item: &Value) -> (Field, Head, Vec<(u64, &Value)>) {
+    let parts = |name: &str, from: u64| (from..).zip(listed(&item[name]).map(part_of));
+    let [kind, own, id, name, namespace] = texts(item, ["type", "id", "call_id", "name", "namespace"]);
+    let head = Head { item: own, id, name, namespace, custom: kind == "custom_tool_call" };
+    match &*kind {
+        "reasoning" => (Field::Reasoning, head, parts("content", 0).chain(parts("summary", SUMMARY)).collect()),
+        "message" => (Field::Content, head, parts("content", 0).collect()),
+        "function_call" => (Field::Call, head, vec![(0, &item["arguments"])]),
+        "custom_tool_call" => (Field::Call, head, vec![(0, &item["input"])]),
+        _ => (Field::Other, head, Vec::new()),
+    }
+}
+
+fn part_of(part: &Value) -> &Value {
+    &part[if part["type"] == "refusal" { "refusal" } else { "text" }]
+}

@@ -1,0 +1,186 @@
+//! `audit` against seeded faults: answers that this library makes of what a template's model writes, each with one fault, and the same
+//! without. `CHATPARSE_CASES` says how many of each fault, `CHATPARSE_SEED` where they start, `CHATPARSE_TEMPLATES` in which folder
+//! the templates are, if not the built-in ones. The table says for each kind how many were named, and how often the kind was named
+//! beside another one.
+
+mod answers;
+mod faults;
+#[path = "../../../../tests/support/seeds.rs"]
+mod seeds;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use chatparse::{ChatTemplate, builtin};
+use serde_json::{Value, json};
+
+use answers::{Case, Random};
+use faults::{FAULTS, Stage};
+
+/// Runs the program on lines, and returns its findings by line, from 1: kind and message.
+fn audited(template: &str, lines: &[Value]) -> BTreeMap<u64, Vec<(String, String)>> {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("audit");
+    std::fs::create_dir_all(&folder).unwrap();
+    let name = Path::new(template).file_name().unwrap().to_str().unwrap();
+    let file = folder.join(format!("{name}.jsonl"));
+    std::fs::write(&file, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    let run = Command::new(env!("CARGO_BIN_EXE_chatparse")).args(["audit", template, "--json"]).arg(&file).output();
+    let run = run.unwrap();
+    let rows: Vec<Value> =
+        String::from_utf8(run.stdout).unwrap().lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+    assert!(rows.iter().all(|row| row["error"].is_null()), "{template}: {rows:?}");
+    assert_eq!(run.status.code(), Some(i32::from(!rows.is_empty())), "{template}");
+    let mut found: BTreeMap<u64, Vec<(String, String)>> = BTreeMap::new();
+    for row in rows {
+        let text = |name: &str| row[name].as_str().unwrap().to_owned();
+        found.entry(row["line"].as_u64().unwrap()).or_default().push((text("kind"), text("message")));
+    }
+    found
+}
+
+/// The templates, by what the program calls them.
+fn templates() -> Vec<(String, ChatTemplate)> {
+    let Ok(folder) = std::env::var("CHATPARSE_TEMPLATES") else {
+        return builtin::names().map(|name| (name.to_owned(), ChatTemplate::builtin(name).unwrap())).collect();
+    };
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = files.filter(|file| file.extension().is_some_and(|end| end == "jinja")).collect();
+    files.sort();
+    let read = |file: PathBuf| {
+        let template = ChatTemplate::new(&std::fs::read_to_string(&file).unwrap(), "", "").ok()?;
+        Some((file.to_str().unwrap().to_owned(), template))
+    };
+    files.into_iter().filter_map(read).collect()
+}
+
+#[derive(Default)]
+struct Tally {
+    seeded: usize,
+    named: usize,
+    beside: usize,
+}
+
+#[test]
+fn seeded_faults_are_named_and_nothing_else() {
+    let templates = templates();
+    let mut lines: BTreeMap<&str, Vec<(Option<usize>, Value)>> = BTreeMap::new();
+    let mut kinds: BTreeMap<&str, Tally> = BTreeMap::new();
+    for (number, fault) in FAULTS.iter().enumerate() {
+        for seed in seeds::seeds(6) {
+            let mut random = Random::new(seed.wrapping_mul(1009).wrapping_add(number as u64));
+            let seeded = (0..4000).find_map(|_| {
+                let (name, template) = &templates[random.below(templates.len())];
+                let mut case = Case::new(template, &mut random)?;
+                let sound = case.written().line();
+                let is_seeded = match fault.stage {
+                    Stage::Said => {
+                        (fault.seed)(&mut case, &mut random) && {
+                            case.write();
+                            true
+                        }
+                    }
+                    Stage::Sent => (fault.seed)(&mut case, &mut random),
+                };
+                is_seeded.then(|| (name.as_str(), sound, case.line()))
+            });
+            let (name, sound, line) = seeded.unwrap_or_else(|| panic!("{}: no case can have it", fault.name));
+            lines.entry(name).or_default().extend([(None, sound), (Some(number), line)]);
+        }
+    }
+    let (mut sound, mut alarms) = (0, BTreeMap::<String, usize>::new());
+    let mut rows = vec![(0, 0); FAULTS.len()];
+    for (template, lines) in &lines {
+        let found = audited(template, &lines.iter().map(|(_, line)| line.clone()).collect::<Vec<_>>());
+        for (number, (fault, _)) in (1..).zip(lines) {
+            let found = found.get(&number).cloned().unwrap_or_default();
+            let Some(fault) = fault else {
+                sound += 1;
+                for (kind, message) in &found {
+                    *alarms.entry(kind.clone()).or_default() += 1;
+                    eprintln!("false alarm, {template}.jsonl:{number}: {kind}: {message}");
+                }
+                continue;
+            };
+            let expected = FAULTS[*fault].kind;
+            let named: BTreeSet<&str> = found.iter().map(|(kind, _)| kind.as_str()).collect();
+            rows[*fault].0 += 1;
+            kinds.entry(expected).or_default().seeded += 1;
+            if named.contains(expected) {
+                rows[*fault].1 += 1;
+                kinds.entry(expected).or_default().named += 1;
+            } else {
+                eprintln!("missed, {template}.jsonl:{number}: {}: {found:?}", FAULTS[*fault].name);
+            }
+            for kind in named.into_iter().filter(|kind| *kind != expected) {
+                let kind = FAULTS.iter().find(|fault| fault.kind == kind).map_or("others", |fault| fault.kind);
+                kinds.entry(kind).or_default().beside += 1;
+            }
+        }
+    }
+    println!("{:44} {:18} named", "fault", "kind");
+    for (fault, (seeded, named)) in FAULTS.iter().zip(&rows) {
+        println!("{:44} {:18} {named} of {seeded}", fault.name, fault.kind);
+    }
+    println!("\n{:18} {:>8} {:>8} {:>20} {:>12}", "kind", "seeded", "named", "beside other faults", "false alarms");
+    for (kind, Tally { seeded, named, beside }) in &kinds {
+        let alarms = alarms.get(*kind).copied().unwrap_or(0);
+        println!("{kind:18} {seeded:8} {named:8} {beside:20} {alarms:12}");
+    }
+    let (seeded, named): (usize, usize) = (rows.iter().map(|row| row.0).sum(), rows.iter().map(|row| row.1).sum());
+    let alarms: usize = alarms.values().sum();
+    println!("{} templates", lines.len());
+    println!("{named} of {seeded} faults named; {alarms} false alarms in {sound} answers without a fault");
+    assert!(FAULTS.len() >= 30 && named * 100 >= seeded * 98, "{named} of {seeded} faults are named");
+    assert!(alarms * 1000 <= sound * 2, "{alarms} false alarms in {sound} answers");
+}
+
+#[test]
+fn the_guide_and_the_help_have_all_kinds() {
+    let guide = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/server.md")).unwrap();
+    let help = Command::new(env!("CARGO_BIN_EXE_chatparse")).args(["audit", "--help"]).output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    for kind in FAULTS.iter().map(|fault| fault.kind) {
+        assert!(guide.contains(&format!("`{kind}`")) && help.contains(kind), "{kind}");
+    }
+}
+
+#[test]
+fn lines_have_one_of_several_forms() {
+    let request = json!({"messages": [{"role": "user", "content": "What does <think> do?"}]});
+    let body = |content: &str| {
+        json!({"object": "chat.completion", "choices": [{"index": 0, "finish_reason": "stop",
+        "message": {"role": "assistant", "content": content}}]})
+    };
+    let answered = |content: &str| json!({"request": request, "response": body(content)});
+    let chunk =
+        r#"{"choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]}"#;
+    let stream = |end: &str| json!({"request": request, "stream": format!("data: {chunk}\n\n{end}")});
+    let of_data = json!({"request": request, "events": [{"data": chunk}, "[DONE]"]});
+    let failed = json!({"request": request, "response": {"error": {"message": "overloaded"}}});
+    let mut output = answered("The end: </tool_call>");
+    output["output"] = "The end: </tool_call>".into();
+    let mut of_two = request.clone();
+    of_two["n"] = 2.into();
+    let two = json!({"request": of_two, "response": {"choices": [body("Hi")["choices"][0],
+        {"index": 1, "message": {"role": "assistant", "content": "<|im_end|>"}, "finish_reason": "stop"}]}});
+    let rows = [
+        (answered("Hi"), None),
+        // The user has asked for it.
+        (answered("It <think>s."), None),
+        (answered("The end: </tool_call>"), Some("shown-markup")),
+        // So the model has written it.
+        (output, None),
+        (stream("data: [DONE]\n\n"), None),
+        (stream(""), Some("no-end")),
+        (stream("data: {\"a\n\n"), Some("not-json")),
+        (of_data, None),
+        (failed, None),
+        (two, Some("shown-markup")),
+    ];
+    let found = audited("json-call", &rows.clone().map(|(line, _)| line));
+    for (number, (line, kind)) in (1..).zip(rows) {
+        let kinds: Vec<&str> = found.get(&number).into_iter().flatten().map(|(kind, _)| &**kind).collect();
+        assert_eq!(kinds, Vec::from_iter(kind), "{line}");
+    }
+}
