@@ -5,7 +5,7 @@
 
 A byte counts as forced where `forced` begins with it, and is contradicted where `forced` says something else. With --cuts, at so many places of each
 output, XGrammar and llguidance read the grammar of the rest, and must take the rest, and of the rest with a character changed what the matcher
-takes. Every Nth row is looked at. Calls that their tool's schema does not allow are left out. Needs the Python package `chatparse`.
+takes. Every Nth row is looked at. Calls that their tool's schema does not allow, or that have what it does not declare, are left out. Needs the Python package `chatparse`.
 """
 import argparse
 import collections
@@ -20,6 +20,7 @@ import dialects
 from chatparse import DeltaKind, Error, Template
 
 KINDS = ["simple_python", "multiple", "parallel", "parallel_multiple", "live_simple", "live_multiple", "live_parallel", "live_parallel_multiple"]
+THOUGHT = "Medlar."
 TYPES = {"dict": "object", "float": "number", "tuple": "array"}
 
 
@@ -46,6 +47,16 @@ def first(value):
     return [first(each) for each in value] if isinstance(value, list) else value
 
 
+def ordered(value, schema):
+    """A value with its members in the order of the schema, which grammars keep to. ValueError where one is not declared: no call may have it."""
+    if isinstance(value, list):
+        return [ordered(each, schema.get("items", {})) for each in value]
+    known = schema.get("properties")
+    if not isinstance(value, dict) or not known:
+        return value
+    return {key: ordered(value[key], known[key]) for key in sorted(value, key=list(known).index)}
+
+
 def rows(wheel):
     with zipfile.ZipFile(wheel) as files:
         for kind in KINDS:
@@ -55,17 +66,21 @@ def rows(wheel):
                 name = lambda text: text.replace(".", "_")
                 tools = [{"type": "function", "function": {**tool, "name": name(tool["name"]), "parameters": schema(tool["parameters"])}}
                          for tool in row["function"]]
-                calls = [(name(tool), first(arguments)) for call in answers[row["id"]] for tool, arguments in call.items()]
-                yield {"messages": row["question"][0], "tools": tools, "tool_choice": "required", "parallel_tool_calls": len(calls) > 1,
-                       "enable_thinking": False}, calls
+                schemas = {tool["function"]["name"]: tool["function"]["parameters"] for tool in tools}
+                try:
+                    calls = [(name(tool), ordered(first(arguments), schemas[name(tool)]))
+                             for call in answers[row["id"]] for tool, arguments in call.items()]
+                except ValueError:
+                    continue
+                yield {"messages": row["question"][0], "tools": tools, "tool_choice": "required", "parallel_tool_calls": len(calls) > 1}, calls
 
 
-def written(template, request, calls):
+def written(template, request, calls, thought):
     """The params of a request, and how the template writes the calls; nothing where it does not, or they do not fit."""
     params = template.params(request)
     said = [{"type": "function", "id": f"abc{index:06}", "function": {"name": name, "arguments": arguments}}
             for index, (name, arguments) in enumerate(calls)]
-    turn = {"role": "assistant", "content": "", "tool_calls": said}
+    turn = {"role": "assistant", "content": "", "reasoning_content": thought, "tool_calls": said}
     whole = template.params({**request, "messages": [*request["messages"], turn], "add_generation_prompt": False}).prompt
     if not whole.startswith(params.prompt):
         return None
@@ -75,8 +90,8 @@ def written(template, request, calls):
     return (params, output.encode()) if fits else None
 
 
-def walk(params, output, count):
-    """How many bytes there are up to the end of all calls, how many of them are forced, and what is wrong."""
+def walk(params, output, count, begin):
+    """Where all calls end, how many bytes up to there are forced, from `begin` on, and what is wrong."""
     matcher, stream, ended, sum_of = params.matcher(), params.stream(), 0, 0
     for place, byte in enumerate(output):
         # What is behind all calls, the end of the turn, is not the grammar's. Some calls end where something else begins.
@@ -87,7 +102,7 @@ def walk(params, output, count):
             return place, sum_of, "contradicted"
         if not matcher.feed(output[place : place + 1]):
             return place, sum_of, "refused"
-        sum_of += bool(forced)
+        sum_of += bool(forced) and place >= begin
         ended += sum(delta.kind == DeltaKind.TOOL_END for delta in stream.feed(output[place : place + 1]))
     return len(output), sum_of, None if matcher.may_end else "not at an end"
 
@@ -132,16 +147,21 @@ def main():
             template = Template(file.read(), bos="<BOS>", eos="<EOS>")
         bytes_of, forced_of = 0, 0
         for request, calls in cases:
-            try:
-                found = written(template, request, calls)
-            except Error:
-                continue
-            if not found:
+            # Some templates write an empty thought in the prompt alone, or none in front of calls.
+            for thinks, thought in ((True, ""), (False, ""), (True, THOUGHT)):
+                try:
+                    found = written(template, {**request, "enable_thinking": thinks}, calls, thought)
+                except Error:
+                    found = None
+                if found:
+                    break
+            else:
                 continue
             params, output = found
-            end, forced, wrong = walk(params, output, len(calls))
+            begin = output.find(THOUGHT.encode()) + len(THOUGHT) if thought else 0
+            end, forced, wrong = walk(params, output, len(calls), begin)
             outputs += 1
-            bytes_of, forced_of = bytes_of + end, forced_of + forced
+            bytes_of, forced_of = bytes_of + end - begin, forced_of + forced
             faults[wrong] += 1
             for name, taken, wide, narrow in rests(params, output[:end], options.cuts, engines) if options.cuts and not wrong else ():
                 found_rests[name].update(rests=1, taken=taken, wide=wide, narrow=narrow)
