@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ._conversation import Conversation, Tokenizer
 from ._template import Template
+from ._types import TemplateError
 
 _TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {"place": {"type": "string"}}}}}]
 _CALL = {"role": "assistant", "content": "", "tool_calls": [
@@ -41,8 +42,8 @@ class TokenizerFinding(NamedTuple):
 
 def check_tokenizer(template: Template, tokenizer: Tokenizer, *, options: Mapping[str, Any] | None = None) -> list[TokenizerFinding]:
     """What stands between a tokenizer and a template: markers that are no special tokens, turns at whose border ids differ from those of the
-    whole conversation, histories that the template rewrites. Empty: ids turn by turn are those of each new render. `options` are those of
-    a request, as a `Conversation` takes them.
+    whole conversation, histories that the template rewrites. Empty: ids turn by turn are those of each new render, of the turns that are
+    tried and that the template does not refuse. `options` are those of a request, as a `Conversation` takes them.
     """
     return [*_markers(template, tokenizer), *_seams(template, tokenizer, {} if options is None else options)]
 
@@ -62,7 +63,10 @@ def _seams(template: Template, tokenizer: Tokenizer, options: Mapping[str, Any])
     found = set()
     for message, following in _TURNS:
         messages = [_USER, message, following]
-        kind, words, token = _turn(template, tokenizer, options, messages)
+        try:
+            kind, words, token = _turn(template, tokenizer, options, messages)
+        except TemplateError:
+            continue  # A template without tools, say.
         if kind and kind not in found:
             found.add(kind)
             yield TokenizerFinding(kind, words, messages, token)
