@@ -102,17 +102,13 @@ pub(super) fn end_by_change(session: &Session, shown: &Shown, new: &Messages, ou
             let said = spelt_ends(session, output).into_iter().map(|cut| &output[..cut]);
             let mut said = [output].into_iter().chain(said);
             let written = said.find_map(|said| Some((written_of(&render[behind..], next, said)?, said == output)));
-            return Ok(match written {
-                Some((written, true)) => behind + written,
-                Some((written, false)) => {
-                    let behind = behind + written;
-                    behind + replaced(session, shown, new, &render[behind..], output).unwrap_or_default()
-                }
-                None => {
-                    let replaced = replaced(session, shown, new, &render[behind..], output);
-                    behind + replaced.unwrap_or_else(|| spaces_of(&render[behind..], output))
-                }
-            });
+            if let Some((written, true)) = written {
+                return Ok(behind + written);
+            }
+            let from = behind + written.map_or(0, |(written, _)| written);
+            let rest = &render[from..];
+            let replaced = replaced(session, shown, new, rest, output);
+            return Ok(from + replaced.unwrap_or_else(|| spaces_of(rest, output)));
         }
     }
     let closed = session.ending_with(&shown.message)?;
