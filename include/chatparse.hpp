@@ -7,8 +7,8 @@
 //
 // Texts. Those that go in are views, only looked at; a stream must not be fed with its own. Those that come out are views into the object,
 // valid until it is freed, wherever it is moved. Of a temporary, which would leave the view dangling, they are a std::string, and so are
-// those that the next call would spoil. Only deltas and events hold views that end with the next call of their stream or answer that
-// is not const.
+// those that the next call would spoil. Only deltas, events and what a conversation has are views that end with the next call of their
+// stream, answer or conversation that is not const.
 //
 // Lists. What there are several of can be walked through with `for`, has size(), and [i] for any i below it. A list looks into its object
 // and is valid as long as a view is; a temporary gives none.
@@ -41,6 +41,9 @@ inline namespace throwing {
 #endif
 
 using Deltas = detail::Elements<Delta, chat_delta, chat_stream, chat_stream_delta_count, chat_stream_delta>;
+using ConversationDeltas =
+    detail::Elements<Delta, chat_delta, chat_conversation, chat_conversation_delta_count, chat_conversation_delta>;
+using IdTokens = detail::Elements<IdToken, chat_id_token, chat_conversation, detail::id_count, chat_conversation_token>;
 using Events = detail::Elements<Event, chat_event, chat_answer, chat_answer_event_count, chat_answer_event>;
 using ToolCalls = detail::List<ToolCall, chat_message, chat_message_tool_call_count, detail::tool_call>;
 using Diagnostics =
@@ -369,6 +372,70 @@ class Segments : public detail::Handle<chat_segments, chat_segments_free> {
   std::string_view limit() const noexcept { return detail::view(chat_segments_limit(get())); }
 };
 
+// A conversation in token ids; only in a library with the part `conversation`, without which programs that use it do not link. Its
+// deltas are those of its last observe or finish.
+class Conversation : public detail::Handle<chat_conversation, chat_conversation_free> {
+ public:
+  using Handle::Handle;
+
+  // The ids of these messages, JSON. What there was is forgotten.
+  Result<Ids> prompt(std::string_view messages) & {
+    return detail::ask<Ids>([&] { return ids(); }, chat_conversation_prompt, get(), messages.data(), messages.size());
+  }
+  // Ids as they were sampled: a vector or an array of them, or ids in braces.
+  template <class List = std::initializer_list<std::uint32_t>> Result<ConversationDeltas> observe(const List &sampled) & {
+    return detail::ask<ConversationDeltas>(
+        [&] { return deltas(); }, chat_conversation_observe, get(), std::data(sampled), nullptr, std::size(sampled));
+  }
+  Result<ConversationDeltas> observe(const std::vector<Sampled> &sampled) & {
+    std::vector<std::uint32_t> ids;
+    std::vector<float> logprobs;
+    for (const Sampled &each : sampled) {
+      ids.push_back(each.id);
+      logprobs.push_back(each.logprob);
+    }
+    return detail::ask<ConversationDeltas>(
+        [&] { return deltas(); }, chat_conversation_observe, get(), ids.data(), logprobs.data(), ids.size());
+  }
+  Result<ConversationDeltas> finish(std::uint32_t flags = 0) & {
+    return detail::run(deltas(), chat_conversation_finish, get(), flags);
+  }
+  // What to send behind the output in order to go on with these messages, JSON.
+  Result<Extended> extend(std::string_view messages) & {
+    chat_extended next{};
+    const auto done = [&] { return Extended(next, ids()); };
+    return detail::ask<Extended>(done, chat_conversation_extend, get(), messages.data(), messages.size(), &next);
+  }
+  Result<void> rewind(std::size_t length) {
+    return detail::ask<void>([] { return Result<void>(); }, chat_conversation_rewind, get(), length);
+  }
+  // A fork: both go on from here, each its own way.
+  Result<Conversation> clone() const { return detail::object<Conversation>(chat_conversation_clone, get()); }
+  // The last output as OpenAI has it.
+  Result<std::string> message_json() { return detail::text<std::string>(chat_conversation_message_json, get()); }
+
+  ConversationDeltas deltas() const & noexcept { return ConversationDeltas(get()); }
+  ConversationDeltas deltas() const && = delete;
+  // All, sent and sampled.
+  Ids ids() const & noexcept { return Ids(chat_conversation_ids(get())); }
+  Ids ids() const && = delete;
+  // What each of them is a part of.
+  IdTokens tokens() const & noexcept { return IdTokens(get()); }
+  IdTokens tokens() const && = delete;
+  // For each of them 1 if it was sampled, and 0 if it was sent.
+  std::vector<std::uint8_t> mask() const {
+    std::vector<std::uint8_t> mask;
+    for (const IdToken &token : tokens()) mask.push_back(token.sampled);
+    return mask;
+  }
+  std::size_t prompt_count() const noexcept { return chat_conversation_prompt_count(get()); }
+  std::string_view text() const & noexcept { return detail::view(chat_conversation_text(get())); }
+  std::string text() const && { return std::string(detail::view(chat_conversation_text(get()))); }
+  std::string_view output() const & noexcept { return detail::view(chat_conversation_output(get())); }
+  std::string output() const && { return std::string(detail::view(chat_conversation_output(get()))); }
+  bool ended() const noexcept { return chat_conversation_ended(get()); }
+};
+
 // A compiled template.
 class Template : public detail::Handle<chat_template, chat_template_free> {
  public:
@@ -427,6 +494,26 @@ class Template : public detail::Handle<chat_template, chat_template_free> {
   Result<Params> params_for(std::string_view prompt, std::string_view request = R"({"messages": []})") const {
     return detail::object<Params>(
         chat_params_for_prompt, get(), prompt.data(), prompt.size(), request.data(), request.size());
+  }
+  // A conversation in the ids of this tokenizer. Of the request, the tools and options count.
+  Result<Conversation> conversation(
+      Tokenizer tokenizer, std::string_view request = R"({"messages": []})", std::string_view options = "{}") const {
+    using Shared = detail::SharedTokenizer;
+    std::vector<chat_special_token> special;
+    for (const SpecialToken &token : tokenizer.special_tokens)
+      special.push_back({{token.text.data(), token.text.size()}, token.id, token.strips_left, token.strips_right});
+    const auto encode = tokenizer.encode ? Shared::encode : nullptr;
+    const auto token_bytes = tokenizer.token_bytes ? Shared::token_bytes : nullptr;
+    // Moved, the texts stay where they are.
+    const auto shared = std::make_shared<Shared>(Shared{std::move(tokenizer), nullptr});
+    const chat_tokenizer given = {shared.get(), encode, token_bytes, Shared::release, special.data(), special.size()};
+    chat_conversation *made = nullptr;
+    const auto done = [&] {
+      shared->self = shared;
+      return Conversation(made);
+    };
+    return detail::ask<Conversation>(
+        done, chat_conversation_new, get(), &given, request.data(), request.size(), options.data(), options.size(), &made);
   }
   Result<Segments> segments(std::string_view request, std::string_view options = "{}") const {
     return detail::object<Segments>(

@@ -191,6 +191,12 @@ fn the_c_and_cpp_examples_are_those_that_are_compiled() {
         read("docs/cpp.md").contains(&format!("```cpp\n{}```\n", read("examples/chat.cpp"))),
         "docs/cpp.md must hold examples/chat.cpp, unchanged, between ```cpp and ```"
     );
+    let (test, document) = (read("c-tests/hpp/conversation.cpp"), read("docs/cpp.md"));
+    let turns = document.split("```cpp\nstatic void turns").nth(1).and_then(|rest| rest.split("```").next());
+    assert!(
+        turns.is_some_and(|turns| test.contains(&format!("static void turns{turns}"))),
+        "docs/cpp.md must hold the function `turns` of c-tests/hpp/conversation.cpp, unchanged"
+    );
 }
 
 /// What README says in numbers stands in the files that CI and the benches write.

@@ -25,6 +25,12 @@ link=(-L"$prefix/lib" -Wl,-rpath,"$prefix/lib" -lchatparse)
 compile -fno-exceptions -c returning.cpp -o "$work/returning.o"
 compile main.cpp "$work/returning.o" -o "$work/main" "${link[@]}"
 "$work/main"
+# A part that is left out where nobody names it. Whoever does not use it needs none of its functions.
+if nm -u "$work/main" | grep -E 'chat_(conversation|token_sink)_'; then fail "main.cpp needs the part conversation"; fi
+if grep -q chat_conversation_new "$prefix/lib/libchatparse.so"; then
+  compile conversation.cpp -o "$work/conversation" "${link[@]}"
+  "$work/conversation"
+fi
 compile ../../examples/chat.cpp -o "$work/chat" "${link[@]}"
 diff chat.txt <("$work/chat")
 

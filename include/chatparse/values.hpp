@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -227,6 +229,74 @@ struct Proof {
   std::size_t read_back, cases;
 };
 
+// Ids of a conversation.
+class Ids {
+ public:
+  explicit Ids(chat_ids c) noexcept : ids_(c) {}
+
+  const std::uint32_t *begin() const noexcept { return data(); }
+  const std::uint32_t *end() const noexcept { return data() + size(); }
+  const std::uint32_t *data() const noexcept { return ids_.data; }
+  std::size_t size() const noexcept { return ids_.len; }
+  bool empty() const noexcept { return size() == 0; }
+  std::uint32_t operator[](std::size_t index) const noexcept { return data()[index]; }
+
+ private:
+  chat_ids ids_;
+};
+
+// An id that was sampled, with its log probability.
+struct Sampled {
+  std::uint32_t id;
+  float logprob;
+};
+
+struct IdToken {
+  std::size_t end;
+  std::optional<std::size_t> call;
+  std::string_view argument;
+  chat_field field;
+  float logprob;
+  bool sampled;
+
+  explicit IdToken(const chat_id_token &c)
+      : end(c.end), call(detail::number(c.call)), argument(detail::view(c.argument)), field(c.field), logprob(c.logprob),
+        sampled(c.sampled) {}
+};
+
+// From which token on a template changes what was sent, and why. `reason` and `words` are valid for ever.
+struct IdRewrite {
+  std::size_t token, at;
+  std::optional<std::size_t> message;
+  std::string_view reason, words;
+};
+
+// `ids` are to be sent behind the first `kept`.
+struct Extended {
+  std::size_t kept;
+  Ids ids;
+  std::optional<IdRewrite> rewrite;
+
+  Extended(const chat_extended &c, Ids all) : kept(c.kept), ids({all.data() + c.kept, all.size() - c.kept}) {
+    if (c.token == SIZE_MAX) return;
+    rewrite = IdRewrite{c.token, c.at, detail::number(c.message), detail::view(c.reason), detail::view(c.words)};
+  }
+};
+
+struct SpecialToken {
+  std::string text;
+  std::uint32_t id;
+  bool strips_left = false, strips_right = false;
+};
+
+// A tokenizer of the host's (chat_tokenizer). Its functions give nothing, or throw, where they fail: then the call that needed them
+// fails, or throws the same. Any thread that uses a conversation with it may call them, several at once.
+struct Tokenizer {
+  std::function<std::optional<std::vector<std::uint32_t>>(std::string_view text)> encode;
+  std::function<std::optional<std::string>(std::uint32_t id)> token_bytes;
+  std::vector<SpecialToken> special_tokens;
+};
+
 namespace detail {
 
 #ifdef CHATPARSE_NO_EXCEPTIONS
@@ -360,6 +430,54 @@ inline ToolCall tool_call(const chat_message *of, std::size_t index) {
 inline MessageDelimiter delimiter(const chat_params *of, std::size_t index) {
   return {view(chat_params_message_delimiter_role(of, index)), view(chat_params_message_delimiter(of, index))};
 }
+
+inline std::size_t id_count(const chat_conversation *of) { return chat_conversation_ids(of).len; }
+
+// What a tokenizer threw on this thread: it must not pass through C.
+inline std::exception_ptr &thrown() noexcept {
+  thread_local std::exception_ptr what;
+  return what;
+}
+// Puts what a function of a tokenizer gives into C's sink.
+template <class F, class Given, class Put> bool answer(F &function, Given given, Put put, chat_token_sink *sink) noexcept {
+#ifndef CHATPARSE_NO_EXCEPTIONS
+  try {
+#endif
+    const auto result = function(given);
+    if (result) put(sink, result->data(), result->size());
+    return result.has_value();
+#ifndef CHATPARSE_NO_EXCEPTIONS
+  } catch (...) {
+    thrown() = std::current_exception();
+    return false;
+  }
+#endif
+}
+// As run, for a function that may call a tokenizer; `done` makes the result.
+template <class T, class Done, class F, class... Args> Result<T> ask(Done done, F function, Args... args) {
+  thrown() = nullptr;
+  chat_error *why = nullptr;
+  const chat_status status = function(args..., &why);
+  if (status == CHAT_STATUS_OK) return done();
+  if (!thrown()) return failed<T>(status, why);
+  chat_error_free(why);
+  std::rethrow_exception(std::exchange(thrown(), nullptr));
+}
+
+// A tokenizer that conversations share. With one of them it owns itself, until C releases it.
+struct SharedTokenizer {
+  Tokenizer tokenizer;
+  std::shared_ptr<SharedTokenizer> self;
+
+  static SharedTokenizer &of(void *user) { return *static_cast<SharedTokenizer *>(user); }
+  static bool encode(void *user, const char *text, std::size_t len, chat_token_sink *sink) {
+    return answer(of(user).tokenizer.encode, std::string_view(text, len), chat_token_sink_ids, sink);
+  }
+  static bool token_bytes(void *user, std::uint32_t id, chat_token_sink *sink) {
+    return answer(of(user).tokenizer.token_bytes, id, chat_token_sink_bytes, sink);
+  }
+  static void release(void *user) { const auto last = std::move(of(user).self); }
+};
 
 }  // namespace detail
 

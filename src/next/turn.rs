@@ -101,9 +101,14 @@ pub(super) fn end_by_change(session: &Session, shown: &Shown, new: &Messages, ou
             // The render may have no token there that ended the output.
             let said = spelt_ends(session, output).into_iter().map(|cut| &output[..cut]);
             let mut said = [output].into_iter().chain(said);
-            let written = said.find_map(|said| written_of(&render[behind..], next, said));
-            let written = written.or_else(|| replaced(session, shown, new, &render[behind..], output));
-            return Ok(behind + written.unwrap_or_else(|| spaces_of(&render[behind..], output)));
+            let written = said.find_map(|said| Some((written_of(&render[behind..], next, said)?, said == output)));
+            if let Some((written, true)) = written {
+                return Ok(behind + written);
+            }
+            let from = behind + written.map_or(0, |(written, _)| written);
+            let rest = &render[from..];
+            let replaced = replaced(session, shown, new, rest, output);
+            return Ok(from + replaced.unwrap_or_else(|| spaces_of(rest, output)));
         }
     }
     let closed = session.ending_with(&shown.message)?;

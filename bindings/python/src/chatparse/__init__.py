@@ -15,7 +15,7 @@ answers and grammar builders keep it. What a model writes is never an error; all
 """
 
 from ._answer import Answer, Event
-from ._conversation import Conversation, Extended, HfTokenizer, IdRewrite, IdToken, Observed, TekkenTokenizer, TiktokenTokenizer, Tokenizer
+from ._conversation import Conversation, Extended, GgufTokenizer, HfTokenizer, IdRewrite, IdToken, Observed, TekkenTokenizer, TiktokenTokenizer, Tokenizer
 from ._format import Expr, Node, Tree
 from ._grammar import Grammar, GrammarBuilder, Matcher
 from ._native import schema_allows_string, version
@@ -33,7 +33,7 @@ __version__ = version()
 
 __all__ = [
     "Answer", "Api", "CallOrigin", "Conversation", "Delta", "DeltaKind", "Diagnostic", "DiagnosticKind", "Dialect", "Error", "Event", "Expr", "Extended",
-    "Fidelity", "FidelityKind", "Field", "Grammar", "GrammarBuilder", "GrammarStyle", "HfTokenizer", "IdRewrite", "IdToken", "InternalError", "InvalidArgumentError", "LimitError",
+    "Fidelity", "FidelityKind", "Field", "GgufTokenizer", "Grammar", "GrammarBuilder", "GrammarStyle", "HfTokenizer", "IdRewrite", "IdToken", "InternalError", "InvalidArgumentError", "LimitError",
     "MaskPart", "Match", "Matcher", "Media", "Message", "MessageDelimiter", "Node", "Observed", "Origin", "Outcome", "Params", "ParseError", "Parser", "Part",
     "PartKind", "Report", "Rewrite", "RewriteReason", "SchemaError", "Segment", "Segments", "Span", "Stream", "Tag", "TekkenTokenizer", "Template", "TemplateError",
     "TiktokenTokenizer", "Token", "Tokenizer", "TokenizerFinding", "ToolCall", "Tree", "Trigger", "TriggerKind", "ValueKind", "Verdict", "assistant_masks", "check_tokenizer", "schema_allows_string", "version",

@@ -15,7 +15,8 @@ _T = TypeVar("_T")
 
 
 class Tokenizer(Protocol):
-    """What a conversation asks of a tokenizer. `HfTokenizer`, `TiktokenTokenizer` and `TekkenTokenizer` are ready-made."""
+    """What a conversation asks of a tokenizer. `HfTokenizer`, `GgufTokenizer`, `TiktokenTokenizer` and
+    `TekkenTokenizer` are ready-made."""
 
     @property
     def special_tokens(self) -> Mapping[str, int]:
@@ -224,11 +225,39 @@ class HfTokenizer:
         token: str | None = self._plain.id_to_token(id)
         if token is None:
             raise ValueError(f"there is no token {id}")
-        if self._byte_level:
-            return b"".join(_BYTES.get(letter) or letter.encode() for letter in token)
-        if len(token) == 6 and token.startswith("<0x") and token.endswith(">"):
-            return bytes([int(token[3:5], 16)])
-        return token.replace("\u2581", " ").encode()
+        return _bytes_of(token, self._byte_level)
+
+
+class GgufTokenizer:
+    """The vocabulary of a GGUF file as `gguf.GGUFReader` has it. `encode` is the engine's: llama.cpp's `llama_tokenize` without `add_special` and
+    without `parse_special`."""
+
+    def __init__(self, reader: Any, encode: Callable[[str], Sequence[int]]) -> None:
+        def field(name: str) -> Any:
+            found = reader.get_field(f"tokenizer.ggml.{name}")
+            if found is None:
+                raise ValueError(f"the file has no tokenizer.ggml.{name}")
+            return found.contents()
+
+        self.encode = encode
+        self._tokens: list[str] = field("tokens")
+        kinds: list[int] = field("token_type")
+        # Control tokens, and those that were added: what is white space there is text.
+        markers = [id for id, kind in enumerate(kinds) if kind == 3 or kind == 4 and self._tokens[id].strip()]
+        self.special_tokens: dict[str, int] = {self._tokens[id]: id for id in markers}
+        self._byte_level = field("model") == "gpt2"
+
+    def token_bytes(self, id: int) -> bytes:
+        return _bytes_of(self._tokens[id], self._byte_level)
+
+
+def _bytes_of(token: str, byte_level: bool) -> bytes:
+    """What an entry of a vocabulary stands for."""
+    if byte_level:
+        return b"".join(_BYTES.get(letter) or letter.encode() for letter in token)
+    if len(token) == 6 and token.startswith("<0x") and token.endswith(">"):
+        return bytes([int(token[3:5], 16)])
+    return token.replace("\u2581", " ").encode()
 
 
 def _without_prefix(part: Any) -> Any:

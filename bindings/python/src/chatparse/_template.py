@@ -203,8 +203,9 @@ class Params(_native.Params):
         return tuple(Media(each[0], each[1], json.loads(each[2]), *each[3:]) for each in self.get_medias())
 
     def grammar(self, dialect: Dialect | None = None) -> Grammar:
-        """What the sampler should hold the output to; its text is empty where nothing constrains the output. In a dialect it is for an
-        engine that sees nothing but the output: it applies from the first byte on, whatever `grammar_lazy` says."""
+        """What the sampler should hold the output to; its text is empty where nothing constrains the output. In a dialect other than GBNF it is
+        for an engine that sees nothing but the output: it applies from the first byte on, whatever `grammar_lazy` says. In GBNF, if
+        not lazy, it is in force from the beginning of `generation_prompt`, which the sampler accepts first, as in llama.cpp."""
         from ._grammar import Grammar
 
         return Grammar.of_params(self, dialect or 0)

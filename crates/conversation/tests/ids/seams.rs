@@ -55,23 +55,33 @@ fn an_output_may_end_inside_of_a_character() {
 
 #[test]
 fn several_tokens_end_outputs() {
-    let chatml = chatparse::ChatTemplate::builtin("chatml").unwrap();
-    let source = chatml.source();
-    let mut options = chatparse::TemplateOptions::default();
-    options.eos = "<|im_end|>".to_owned();
-    options.ends = vec!["<|stop|>".to_owned()];
-    let template = chatparse::ChatTemplate::with_options(source, &options).unwrap();
-    let toy = std::sync::Arc::new(super::toy::Toy::new(&["<|im_start|>", "<|im_end|>", "<|stop|>"]));
-    let request = chatparse::Request::from_json(&json!({"messages": [], "append": "always"})).unwrap();
-    for end in ["<|im_end|>", "<|stop|>"] {
-        let mut conversation = template.conversation(toy.clone(), request.clone()).unwrap();
-        conversation.prompt_ids(&json!([user("How is it?")])).unwrap();
-        assert!(!conversation.observe(&sampled(&toy, "Yes.")).unwrap().ended);
-        assert!(conversation.observe(&[toy.id(end)]).unwrap().ended);
-        let next = conversation.extend(&json!([user("And?")])).unwrap();
-        assert_eq!(next.message.content, "Yes.");
-        // The token that ended the output stays, and no other is written.
-        assert_eq!(bytes(&next, &conversation), "\n<|im_start|>user\nAnd?<|im_end|>\n<|im_start|>assistant\n", "{end}");
+    let call = r#"<tool_call>{"name": "weather", "arguments": {"city": "Oslo"}}</tool_call>"#;
+    let tool = json!({"role": "tool", "content": "Rain"});
+    for (name, output, new) in [("chatml", "Yes.", user("And?")), ("json-call", call, tool)] {
+        let builtin = chatparse::ChatTemplate::builtin(name).unwrap();
+        let mut options = chatparse::TemplateOptions::default();
+        options.eos = "<|im_end|>".to_owned();
+        options.ends = vec!["<|stop|>".to_owned()];
+        let template = chatparse::ChatTemplate::with_options(builtin.source(), &options).unwrap();
+        let toy = std::sync::Arc::new(super::toy::Toy::new(&["<|im_start|>", "<|im_end|>", "<|stop|>"]));
+        let function = json!({"name": "weather", "parameters": {"type": "object", "properties": {"city": {}}}});
+        let tools = json!([{"type": "function", "function": function}]);
+        let request =
+            chatparse::Request::from_json(&json!({"messages": [], "tools": tools, "append": "always"})).unwrap();
+        for end in ["<|im_end|>", "<|stop|>"] {
+            let mut conversation = template.conversation(toy.clone(), request.clone()).unwrap();
+            conversation.prompt_ids(&json!([user("How is it?")])).unwrap();
+            assert!(!conversation.observe(&sampled(&toy, output)).unwrap().ended);
+            assert!(conversation.observe(&[toy.id(end)]).unwrap().ended);
+            let next = conversation.extend(&json!([new])).unwrap();
+            // The token that ended the output stays, and no other is written.
+            let behind = bytes(&next, &conversation);
+            assert!(behind.starts_with("\n<|im_start|>"), "{name}, {end}: {behind}");
+            assert_eq!(
+                (&*next.message.content, next.message.tool_calls.len()),
+                if name == "chatml" { ("Yes.", 0) } else { ("", 1) }
+            );
+        }
     }
 }
 
