@@ -60,7 +60,7 @@ def ordered(value, schema):
 def rows(wheel):
     with zipfile.ZipFile(wheel) as files:
         for kind in KINDS:
-            read = lambda name: [json.loads(line) for line in files.read(f"bfcl_eval/data/{name}BFCL_v4_{kind}.json").decode().splitlines()]
+            read = lambda folder: [json.loads(line) for line in files.read(f"bfcl_eval/data/{folder}BFCL_v4_{kind}.json").decode().splitlines()]
             answers = {row["id"]: row["ground_truth"] for row in read("possible_answer/")}
             for row in read(""):
                 name = lambda text: text.replace(".", "_")
@@ -175,7 +175,7 @@ def main():
     (least, low), (most, high) = min(shares), max(shares)
     print(f"{len(shares)} templates, {outputs} outputs with calls, {every} bytes: forced are {statistics.median(share for share, _ in shares):.1f} % in the "
           f"median template, {least:.1f} % in {low}, {most:.1f} % in {high}; {faults['contradicted']} outputs contradict it, "
-          f"{faults['refused']} have what it does not allow")
+          f"{faults['refused']} have what it does not allow, {faults['not at an end']} have no end")
     for name, found in found_rests.items():
         print(f"{name}: {found['taken']} of {found['rests']} rests are taken; with a character changed {found['wide']} are taken that "
               f"may not be, and {found['narrow']} are not that may be")
