@@ -125,8 +125,12 @@ def rests(params, output, cuts, engines):
         allowed = changed.feed(other) == len(other.encode()) and changed.may_end
         for name, dialect in (("xgrammar", Dialect.PORTABLE_GBNF), ("llguidance", Dialect.LARK)):
             if name in engines:
-                loaded = engines[name].load(dialect.name.lower().replace("_", "-"), matcher.grammar(dialect).text)
-                taken, also = (engines[name].accepts(loaded, text) for text in (rest, other))
+                try:
+                    loaded = engines[name].load(dialect.name.lower().replace("_", "-"), matcher.grammar(dialect).text)
+                    taken, also = (engines[name].accepts(loaded, text) for text in (rest, other))
+                except (RuntimeError, ValueError) as error:
+                    print(f"{name} does not load the grammar behind {output[:at]!r}: {str(error).splitlines()[0]}")
+                    taken, also = False, allowed
                 yield name, taken, also and not allowed, allowed and not also
 
 
