@@ -256,6 +256,39 @@ pub const SHAPES: &[Shape] = &[
         output: |n| "</think> <think>\n\n </think> x ".repeat(2 * n),
     },
     Shape {
+        name: "empty thoughts in front of a call",
+        template: "json-call",
+        asks: nothing,
+        tools: 2,
+        output: |n| format!("{}{CALL}", "<think>\n\n</think>\n".repeat(n)),
+    },
+    Shape {
+        name: "brackets and wrappers in front of a call",
+        template: "json-call",
+        asks: nothing,
+        tools: 2,
+        output: |n| format!("{}{CALL}", "```json\n[ <tool_calls>\n".repeat(n)),
+    },
+    Shape {
+        name: "wrappers in front of calls, by turns",
+        template: "tag-parameters",
+        asks: nothing,
+        tools: 2,
+        output: |n| {
+            "<tool_calls>\n<tool_call>\n<function=f>\n<parameter=s>\ntext\n</parameter>\n</function>\n</tool_call>\n"
+                .repeat(n)
+        },
+    },
+    Shape {
+        name: "ids behind the objects of calls",
+        template: "json-call",
+        asks: nothing,
+        tools: 2,
+        output: |n| {
+            "<tool_call>\n{\"function\": {\"name\": \"f\", \"arguments\": {\"s\": \"text\"}}, \"id\": \"call00001\"}\n</tool_call>\n".repeat(n)
+        },
+    },
+    Shape {
         name: "openers of calls behind a call",
         template: "json-bare",
         asks: || json!({"dialects": "always"}),
