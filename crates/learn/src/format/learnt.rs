@@ -28,7 +28,7 @@ pub struct Tolerances {
     pub calls_in_reasoning: bool,
     /// Other spellings of texts in markers: the template's, and the model's.
     pub spellings: &'static [(&'static str, &'static str)],
-    /// A grammar constrains from this text on, where that is not the learnt marker of calls.
+    /// A grammar constrains from this text on, where that is not the learnt marker of calls. Calls without it are not of the family.
     pub calls_from: &'static str,
     /// A call may begin with the marker of its own where the markers around all calls are expected.
     pub bare_calls: bool,

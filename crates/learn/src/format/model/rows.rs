@@ -16,7 +16,11 @@ pub(super) const MINISTRAL_3: Family = row(
     // Some of the templates do not render reasoning. Mistral Small 3.2 is similar, but its calls have ids.
     "ministral-3",
     |source| has_all(source, &["[SYSTEM_PROMPT]", "[TOOL_CALLS]", "[ARGS]"]) && !source.contains("[CALL_ID]"),
-    Row { patch: |turn| reasoning(turn, "[THINK]", "[/THINK]"), host: MINISTRAL_3_HOST, ..LEARNT },
+    Row {
+        tolerances: Tolerances { calls_from: "[TOOL_CALLS]", ..Tolerances::NONE },
+        patch: |turn| reasoning(turn, "[THINK]", "[/THINK]"),
+        host: MINISTRAL_3_HOST,
+    },
 );
 
 pub(super) const MUSE_GLIMMER: Family = Family {
@@ -128,7 +132,11 @@ pub(super) const COHERE_2_MOE: Family = row(
     // The template always closes the reasoning in front of calls, and the model does not.
     "cohere2-moe",
     |source| has_all(source, &["<|START_TEXT|>", "<|START_ACTION|>"]),
-    Row { tolerances: Tolerances { spelled_end: true, ..CALLS_IN_REASONING }, host: COHERE_2_MOE_HOST, ..LEARNT },
+    Row {
+        tolerances: Tolerances { calls_from: "<|START_ACTION|>", spelled_end: true, ..CALLS_IN_REASONING },
+        host: COHERE_2_MOE_HOST,
+        ..LEARNT
+    },
 );
 
 const DSML: Tolerances = Tolerances {
@@ -147,7 +155,7 @@ pub(super) const DEEPSEEK_V3_2: Family = row(
     "deepseek-v3.2",
     |source| has_all(source, &["dsml_token", "DSML", "function_calls"]),
     Row {
-        tolerances: DSML,
+        tolerances: Tolerances { calls_from: "<｜DSML｜function_calls>", ..DSML },
         host: Host {
             constraint: Some(|spec| spec.word_or_json("<｜DSML｜function_calls>")),
             thinking: Some(Some(("<think>", &["</think>", "<｜DSML｜function_calls>"]))),
@@ -163,7 +171,7 @@ pub(super) const DEEPSEEK_V4: Family = Family {
         "deepseek-v3.2",
         |source| has_all(source, &["dsml_token", "DSML", "tool_calls"]),
         Row {
-            tolerances: DSML,
+            tolerances: Tolerances { calls_from: "<｜DSML｜tool_calls>", ..DSML },
             host: Host {
                 constraint: Some(|spec| spec.word_or_json("<｜DSML｜tool_calls>")),
                 thinking: Some(Some(("<think>", &["</think>", "<｜DSML｜tool_calls>"]))),
