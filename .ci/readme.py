@@ -22,14 +22,14 @@ DOCUMENTS = ["README.md", *(f"docs/{name}.md" for name in ("c", "cpp", "new-mode
 LEFT_OUT = [".ci/test.sh"]
 # Programs of a language, which may be missing, by the words of its commands.
 LANGUAGES = [("node", "npm", "tsc"), ("go",), ("zig",), ("swift",)]
-REQUEST = """{"messages": [{"role": "user", "content": "Is it raining in Oslo?"}], "tools": [{"type": "function", "function": \
-{"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}}]}"""
-ANSWER = r"""{"choices": [{"index": 0, "finish_reason": "tool_calls", "message": {"role": "assistant", "content": null, "tool_calls": \
-[{"id": "1", "type": "function", "function": {"name": "weather", "arguments": "{\"city\": \"Oslo\"}"}}]}}]}""".replace("\\\n", "")
+WEATHER = {"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}
+REQUEST = {"messages": [{"role": "user", "content": "Is it raining in Oslo?"}], "tools": [{"type": "function", "function": WEATHER}]}
+CALL = {"id": "1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}
+ANSWER = {"choices": [{"index": 0, "finish_reason": "tool_calls", "message": {"role": "assistant", "content": None, "tool_calls": [CALL]}}]}
 # What a reader has: a template, a request, an output of the model, a server's answer, a schema, and a server.
 FILES = {
-    "request.json": REQUEST,
-    "answers.jsonl": f'{{"request": {REQUEST}, "response": {ANSWER}}}\n',
+    "request.json": json.dumps(REQUEST),
+    "answers.jsonl": json.dumps({"request": REQUEST, "response": ANSWER}) + "\n",
     "output.txt": '<think>\nI should look.\n</think>\n\n<tool_call>\n{"name": "weather", "arguments": {"city": "Oslo"}}\n</tool_call>',
     "schema.json": '{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}',
     "/usr/local/bin/llm-server": "#!/bin/sh\ncat output.txt\n",

@@ -17,7 +17,7 @@ import zipfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import dialects
-from chatparse import DeltaKind, Error, Template
+from chatparse import DeltaKind, Dialect, Error, Template
 
 KINDS = ["simple_python", "multiple", "parallel", "parallel_multiple", "live_simple", "live_multiple", "live_parallel", "live_parallel_multiple"]
 THOUGHT = "Medlar."
@@ -110,8 +110,6 @@ def walk(params, output, count, begin):
 def rests(params, output, cuts, engines):
     """Of a whole output: for each engine how often the grammar of the rest takes the rest, how often it takes one with a byte changed though
     that is not allowed, or does not though it is, and of how many."""
-    from chatparse import Dialect
-
     begun = params.matcher()
     for at in sorted({cut * len(output) // cuts for cut in range(cuts)}):
         if output[at] & 0xC0 == 0x80:

@@ -102,7 +102,12 @@ impl<'a> Asked<'a> {
             self.marks.iter().flat_map(|(_, mark)| content.match_indices(mark)).map(|(at, _)| at).collect();
         starts.sort_unstable();
         starts.dedup();
-        [0].into_iter().chain(starts).take(STARTS).find_map(|from| called(&params, &content[from..]))
+        // The prompt may have opened a thought, which is not in the text.
+        let is_open =
+            params.parser.read(b"x", true, false).is_ok_and(|ended| !ended.message.reasoning_content.is_empty());
+        let end = params.thinking.as_ref().filter(|_| is_open).and_then(|thinking| thinking.ends.first());
+        let end = end.map_or("", String::as_str);
+        [0].into_iter().chain(starts).take(STARTS).find_map(|from| called(&params, end, &content[from..]))
     }
 
     fn limit(&self) -> Option<u64> {
@@ -114,14 +119,11 @@ impl<'a> Asked<'a> {
 /// In how many places a call is looked for.
 const STARTS: usize = 8;
 
-/// The tool of the first call in a text, if the text is what a message has instead of the call.
-fn called(params: &Params, text: &str) -> Option<String> {
-    let read = |text: &str| params.parser.read(text.as_bytes(), true, false).ok();
-    // The prompt may have opened a thought, which is not in the text.
-    let is_open = read("x").is_some_and(|ended| !ended.message.reasoning_content.is_empty());
-    let end = params.thinking.as_ref().and_then(|thinking| thinking.ends.first());
-    let end = end.filter(|end| is_open && !text.contains(end.trim())).map_or("", String::as_str);
-    let ended = read(&format!("{end}{text}"))?;
+/// The tool of the first call in a text, if the text is what a message has instead of the call. `end`: of the thought that the prompt
+/// has opened.
+fn called(params: &Params, end: &str, text: &str) -> Option<String> {
+    let end = if text.contains(end.trim()) { "" } else { end };
+    let ended = params.parser.read(format!("{end}{text}").as_bytes(), true, false).ok()?;
     // A call without a marker may be quoted, unless it is all that is there.
     let is_alone = ended.message.content.trim().is_empty();
     let calls = ended.message.tool_calls.iter().zip(ended.calls());
