@@ -171,12 +171,9 @@ func (t *Template) Close() error {
 // Reader is what reads the model's output: "turn", "response-template", or the name of a family of templates.
 func (t *Template) Reader() (string, error) {
 	defer runtime.KeepAlive(t)
-	var out C.chat_str
-	var failed *C.chat_error
-	if status := C.chat_template_reader(t.handle, &out, &failed); status != C.CHAT_STATUS_OK {
-		return "", failure(failed)
-	}
-	return text(out), nil
+	return said(func(out *C.chat_str, failed **C.chat_error) C.chat_status {
+		return C.chat_template_reader(t.handle, out, failed)
+	})
 }
 
 // Proof says how many messages that the template writes are read back, and of how many.
@@ -193,12 +190,9 @@ func (t *Template) Proof() (readBack, cases int, err error) {
 // Report makes a report about the template, once.
 func (t *Template) Report(which Report) (string, error) {
 	defer runtime.KeepAlive(t)
-	var out C.chat_str
-	var failed *C.chat_error
-	if status := C.chat_template_report(t.handle, C.uint32_t(which), &out, &failed); status != C.CHAT_STATUS_OK {
-		return "", failure(failed)
-	}
-	return text(out), nil
+	return said(func(out *C.chat_str, failed **C.chat_error) C.chat_status {
+		return C.chat_template_report(t.handle, C.uint32_t(which), out, failed)
+	})
 }
 
 // Params renders the prompt of a request, the JSON text of an OpenAI chat-completions body, and builds the parser of its output.
@@ -396,12 +390,9 @@ func (p *Params) Prompt() string {
 // JSON is all of the params: prompt, grammar and triggers, stops, preserved tokens. The C header lists the fields.
 func (p *Params) JSON() (string, error) {
 	defer runtime.KeepAlive(p)
-	var out C.chat_str
-	var failed *C.chat_error
-	if status := C.chat_params_json(p.handle, &out, &failed); status != C.CHAT_STATUS_OK {
-		return "", failure(failed)
-	}
-	return text(out), nil
+	return said(func(out *C.chat_str, failed **C.chat_error) C.chat_status {
+		return C.chat_params_json(p.handle, out, failed)
+	})
 }
 
 // Parse reads an output that is there.
@@ -496,12 +487,9 @@ func (p *Parser) Close() error {
 // Text is what [ParserFromText] takes.
 func (p *Parser) Text() (string, error) {
 	defer runtime.KeepAlive(p)
-	var out C.chat_str
-	var failed *C.chat_error
-	if status := C.chat_parser_text(p.handle, &out, &failed); status != C.CHAT_STATUS_OK {
-		return "", failure(failed)
-	}
-	return text(out), nil
+	return said(func(out *C.chat_str, failed **C.chat_error) C.chat_status {
+		return C.chat_parser_text(p.handle, out, failed)
+	})
 }
 
 // Parse reads an output that is there.
@@ -597,48 +585,36 @@ func (s *Stream) Work() uint64 {
 // Chunk is the last deltas as the "delta" object of an OpenAI chunk, JSON text; {} where they add nothing.
 func (s *Stream) Chunk() (string, error) {
 	defer runtime.KeepAlive(s)
-	var out C.chat_str
-	var failed *C.chat_error
-	if status := C.chat_stream_chunk_json(s.handle, &out, &failed); status != C.CHAT_STATUS_OK {
-		return "", failure(failed)
-	}
-	return text(out), nil
+	return said(func(out *C.chat_str, failed **C.chat_error) C.chat_status {
+		return C.chat_stream_chunk_json(s.handle, out, failed)
+	})
 }
 
 // State says in what the output stands, JSON text: part ("reasoning", "content", "markup", "name", "key" or "value"), the number of the open
 // call and its tool, a JSON pointer into its arguments, in_string, and left_at, the byte at which it has left the format.
 func (s *Stream) State() (string, error) {
 	defer runtime.KeepAlive(s)
-	var out C.chat_str
-	var failed *C.chat_error
-	if status := C.chat_stream_state_json(s.handle, &out, &failed); status != C.CHAT_STATUS_OK {
-		return "", failure(failed)
-	}
-	return text(out), nil
+	return said(func(out *C.chat_str, failed **C.chat_error) C.chat_status {
+		return C.chat_stream_state_json(s.handle, out, failed)
+	})
 }
 
 // Schema is the schema of the value at the pointer of State, JSON text: what the tool asks of it; "true" where it asks nothing, "false" where no
 // value may be, "null" where no call is open or its tool is not known.
 func (s *Stream) Schema() (string, error) {
 	defer runtime.KeepAlive(s)
-	var out C.chat_str
-	var failed *C.chat_error
-	if status := C.chat_stream_schema_json(s.handle, &out, &failed); status != C.CHAT_STATUS_OK {
-		return "", failure(failed)
-	}
-	return text(out), nil
+	return said(func(out *C.chat_str, failed **C.chat_error) C.chat_status {
+		return C.chat_stream_schema_json(s.handle, out, failed)
+	})
 }
 
 // Closing is what closes the output now, in the model's own words, JSON text: the text; whether it is complete behind that; the values that
 // are missing, each with tool, pointer and begun; and the reason why it is not complete.
 func (s *Stream) Closing() (string, error) {
 	defer runtime.KeepAlive(s)
-	var out C.chat_str
-	var failed *C.chat_error
-	if status := C.chat_stream_close_json(s.handle, &out, &failed); status != C.CHAT_STATUS_OK {
-		return "", failure(failed)
-	}
-	return text(out), nil
+	return said(func(out *C.chat_str, failed **C.chat_error) C.chat_status {
+		return C.chat_stream_close_json(s.handle, out, failed)
+	})
 }
 
 // Grammar is what may follow what was fed, for an engine that begins here: all of the format, also where the request's grammar is lazy.
@@ -826,6 +802,16 @@ func grammar(handle *C.chat_grammar, status C.chat_status, failed *C.chat_error)
 func failure(failed *C.chat_error) error {
 	defer C.chat_error_free(failed)
 	return &Error{Status(C.chat_error_status(failed)), text(C.chat_error_message(failed))}
+}
+
+// said is the text that a function of the library gives, or why there is none.
+func said(ask func(out *C.chat_str, failed **C.chat_error) C.chat_status) (string, error) {
+	var out C.chat_str
+	var failed *C.chat_error
+	if status := ask(&out, &failed); status != C.CHAT_STATUS_OK {
+		return "", failure(failed)
+	}
+	return text(out), nil
 }
 
 // text copies a view while what it was asked of lives.
