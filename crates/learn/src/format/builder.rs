@@ -17,7 +17,7 @@ use chatparse_peg::{Arena, Builder, ExprId, Notation, Parts, Spacing};
 
 use super::FormatSpec;
 use super::coverage;
-use super::late::{Late, Want};
+use super::late::Late;
 use super::tag::Tag;
 
 /// A [`Builder`] with functions for the parts of a message.
@@ -144,11 +144,11 @@ impl FormatBuilder {
 
     /// What of a call is built only where an output has it: what `make` makes, or the number of its part.
     pub fn late(&self, make: impl FnOnce() -> ExprId) -> ExprId {
-        let Some(part) = self.tool.get().and_then(|tool| self.late.part(tool)) else { return make() };
-        if self.late.want == Want::Part(part) {
+        let Some((number, wanted)) = self.tool.get().and_then(|tool| self.late.part(tool)) else { return make() };
+        if wanted {
             self.late.found.set(Some(make()));
         }
-        self.builder.late(part)
+        self.builder.late(number)
     }
 
     /// Returns the arena with this root, or that of the wanted part, and leaves the builder empty.

@@ -70,6 +70,8 @@ impl fmt::Debug for Parts {
 #[derive(Default)]
 pub struct Late {
     pub(super) want: Want,
+    /// What is added to the numbers of parts: several formats of one program have parts of their own.
+    first: u32,
     /// For each tool whose calls are parts, how large they are; empty without parts.
     tools: Vec<Option<u32>>,
     /// For each tool, how many calls of it there are so far.
@@ -91,7 +93,13 @@ impl Late {
             Want::Part(part) if part as usize % tools.len() != place => None,
             _ => Some(tool).filter(|_| alone || place > 0).and_then(|tool| weigh(&tool.parameters)),
         });
-        Late { want, tools: weights.collect(), calls: RefCell::new(vec![0; tools.len()]), found: Cell::default() }
+        let calls = RefCell::new(vec![0; tools.len()]);
+        Late { want, first: 0, tools: weights.collect(), calls, found: Cell::default() }
+    }
+
+    /// The same, with this number for the first part; those that are wanted are counted from 0.
+    pub fn numbered_from(self, first: u32) -> Late {
+        Late { first, ..self }
     }
 
     /// Whether the calls of the tool at this place are built.
@@ -99,13 +107,15 @@ impl Late {
         !matches!(self.want, Want::Part(part) if part as usize % self.tools.len().max(1) != place)
     }
 
-    /// The number of the next call of the tool at this place, if it is a part. A machine has two bytes for it, and a value for no part.
-    pub(super) fn part(&self, place: usize) -> Option<u32> {
+    /// The number of the next call of the tool at this place, if it is a part, and whether it is wanted. A machine has two bytes for a
+    /// number, and a value for no part.
+    pub(super) fn part(&self, place: usize) -> Option<(u32, bool)> {
         (*self.tools.get(place)?)?;
         let mut calls = self.calls.borrow_mut();
-        let number = place + calls[place] as usize * calls.len();
+        let part = place as u32 + calls[place] * calls.len() as u32;
         calls[place] += 1;
-        u16::try_from(number).ok().filter(|number| *number < u16::MAX).map(u32::from)
+        let number = Some(self.first + part).filter(|number| *number < u16::MAX.into())?;
+        Some((number, self.want == Want::Part(part)))
     }
 
     /// How many parts there are.

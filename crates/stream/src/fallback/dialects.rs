@@ -11,9 +11,10 @@ use crate::output::is_of_name;
 use chatparse_learn::analysis::turn::{COUNTER, CallForm, CallPiece, Glue, Reasoning, SlotKind, TurnFormat};
 use chatparse_learn::format::FormatBuilder;
 use chatparse_learn::format::calls::described::{ARGUMENTS, NAME, call, form, section};
+use chatparse_learn::format::late::{Late, Want};
 use chatparse_learn::format::wrappers::{self, is_marker};
 use chatparse_message::Tool;
-use chatparse_peg::ExprId;
+use chatparse_peg::{Arena, ExprId};
 use serde_json::Value;
 
 /// A dialect of calls. Wrappers around them count in all of them.
@@ -97,6 +98,26 @@ impl Dialect {
             before.iter().flat_map(names)
         });
         self.starts.iter().map(|start| Cow::Borrowed(&**start)).chain(named.map(Cow::Owned))
+    }
+
+    /// Its calls, of which what is not wanted is left out.
+    fn calls(&self, p: &mut FormatBuilder, offer: Offer, first: u32, want: Want) -> ExprId {
+        let of = |turn: &TurnFormat| Late::of(turn, offer.tools, want).numbered_from(first);
+        match &self.calls {
+            Calls::Learnt(turn) => {
+                p.late = of(turn);
+                // No thought is left open in front of a call.
+                let marks = p.any_of(turn.reasoning.iter().flat_map(marks_of));
+                let front = p.many(p.sequence([marks, p.space()]));
+                p.sequence([front, section(p, turn, offer.tools, offer.unknown)])
+            }
+            Calls::Form(form) => {
+                let turn = TurnFormat { calls: vec![form()], ..TurnFormat::default() };
+                p.late = of(&turn);
+                call(p, turn.calls, offer.tools, offer.unknown)
+            }
+            Calls::Built(call) => call(&Calling { p, offer }),
+        }
     }
 }
 
@@ -260,25 +281,47 @@ pub(super) fn find(output: &[u8], from: usize, seen: Seen, is_known: impl Fn(&st
     })
 }
 
-/// The calls of a group; of those with markers, the ones that were seen.
-pub(super) fn calls(p: &mut FormatBuilder, offer: Offer, rows: Rows, seen: Seen) -> Vec<ExprId> {
+/// The calls of a group; of those with markers, the ones that were seen. `late`: the parts so far.
+pub(super) fn calls(p: &mut FormatBuilder, offer: Offer, rows: Rows, seen: Seen, late: &mut LateRows) -> Vec<ExprId> {
     let mut calls = Vec::new();
     for (index, dialect) in table(rows).filter(|(index, _)| rows != Rows::Marked || seen.has(*index)) {
         p.dialect = Some(index);
-        let call = match &dialect.calls {
-            Calls::Learnt(turn) => {
-                // No thought is left open in front of a call.
-                let marks = p.any_of(turn.reasoning.iter().flat_map(marks_of));
-                let front = p.many(p.sequence([marks, p.space()]));
-                p.sequence([front, section(p, turn, offer.tools, offer.unknown)])
-            }
-            Calls::Form(form) => call(p, vec![form()], offer.tools, offer.unknown),
-            Calls::Built(call) => call(&Calling { p, offer }),
-        };
+        let call = dialect.calls(p, offer, late.count, Want::Late);
+        let parts = std::mem::take(&mut p.late);
+        late.rows.push(LateRow { first: late.count, row: index, unknown: offer.unknown });
+        (late.count, late.widest) = (late.count + parts.count(), late.widest.max(parts.widest()));
         calls.push(p.sequence([p.and(p.any_of(dialect.starts(offer.tools))), call]));
     }
     p.dialect = None;
     calls
+}
+
+/// The parts of calls that are built where an output has them: the format's, then those of rows.
+pub(super) struct LateRows {
+    /// How many there are.
+    pub count: u32,
+    /// The most alternatives of their choices.
+    pub widest: u32,
+    pub rows: Vec<LateRow>,
+}
+
+pub(super) struct LateRow {
+    /// The number of its first part.
+    first: u32,
+    row: usize,
+    /// As it was offered.
+    unknown: bool,
+}
+
+impl LateRows {
+    /// A part of a row.
+    pub fn build(&self, number: u32, offer: Offer, mends: bool) -> Option<Arena> {
+        let LateRow { first, row, unknown } = self.rows.iter().rfind(|row| row.first <= number)?;
+        let mut p = FormatBuilder::default();
+        (p.mends, p.dialect) = (mends, Some(*row));
+        let calls = DIALECTS[*row].calls(&mut p, Offer { unknown: *unknown, ..offer }, 0, Want::Part(number - first));
+        Some(p.finish(calls))
+    }
 }
 
 /// What a request offers to call, and how its template's model writes calls.

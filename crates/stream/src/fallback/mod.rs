@@ -16,7 +16,7 @@ use crate::report::CallOrigin;
 use chatparse_learn::format::late::{Parts, Want};
 use chatparse_message::{BareCalls, CallsInReasoning, Dialects, Leniency, NearlyJson, Tool};
 use chatparse_peg::{self as peg, Arena, Program, lossy};
-use dialects::Seen;
+use dialects::{LateRows, Offer, Seen};
 use text::{Prefilter, Scope};
 
 pub(crate) use dialects::name as dialect_name;
@@ -103,14 +103,14 @@ impl FallbackConfig {
     pub fn bytes(&self) -> usize {
         let prefilters = self.prefilters.iter().filter_map(|cell| cell.get()?.as_ref());
         let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        let programs = programs.iter().map(|(.., program)| program.bytes());
+        let programs = programs.iter().map(|(.., program)| program.bytes() + program.late_bytes());
         let whole = self.parts.as_ref().and_then(|(_, whole)| whole.get()).map(|whole| whole.bytes());
         prefilters.map(|prefilter| prefilter.bytes()).chain(programs).chain(whole).sum()
     }
 
     /// The program for calls in `scope`, of dialects with markers those that were seen; `None` if there are no calls to search
     /// for, or too many tools.
-    fn program(&self, scope: Scope, seen: Seen) -> Option<Arc<Program>> {
+    fn program(self: &Arc<Self>, scope: Scope, seen: Seen) -> Option<Arc<Program>> {
         if self.tools.is_empty() {
             return None;
         }
@@ -118,13 +118,30 @@ impl FallbackConfig {
         if let Some((.., program)) = programs().iter().find(|known| (known.0, known.1) == (scope, seen)) {
             return Some(Arc::clone(program));
         }
-        let program = Arc::new(peg::compile(&text::text_with_calls(self, scope, seen)).ok()?);
+        let (count, widest) = self.parts.as_ref().map_or((0, 0), |(parts, _)| (parts.count, parts.widest));
+        let mut late = LateRows { count, widest, rows: Vec::new() };
+        let text = text::text_with_calls(self, scope, seen, &mut late);
+        // The configuration keeps the program.
+        let config = Arc::downgrade(self);
+        let program = peg::compile_late(&text, late.count, late.widest, move |number| {
+            let config = config.upgrade()?;
+            match &config.parts {
+                Some((parts, _)) if number < parts.count => (parts.compile)(number),
+                _ => peg::compile_part(&late.build(number, config.offer(), config.mends())?).ok().map(Arc::new),
+            }
+        });
+        let program = Arc::new(program.ok()?);
         let mut programs = programs();
         if programs.len() == PROGRAMS {
             programs.remove(0);
         }
         programs.push((scope, seen, Arc::clone(&program)));
         Some(program)
+    }
+
+    /// What is offered to call; only offered tools.
+    fn offer(&self) -> Offer<'_> {
+        Offer { tools: &self.tools, keys: self.call_keys.as_ref(), unknown: false }
     }
 
     /// Whether a tool of this name is offered.
@@ -149,7 +166,7 @@ impl FallbackConfig {
     }
 
     /// Builds what outputs may need in regions of the format and behind it.
-    pub fn warm(&self) {
+    pub fn warm(self: &Arc<Self>) {
         let channels = [Channel::Content, Channel::Reasoning];
         let regions =
             channels.into_iter().flat_map(|channel| [true, false].map(|begins| self.scope_of(channel, begins, false)));

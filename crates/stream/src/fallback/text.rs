@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::FallbackConfig;
-use super::dialects::{self, Offer, Rows, Seen};
+use super::dialects::{self, LateRows, Offer, Rows, Seen};
 use chatparse_learn::format::wrappers::{self, behind, is_marker, wrapped};
 use chatparse_learn::format::{FormatBuilder, Tag};
 use chatparse_message::{BareCalls, Dialects, Leniency, UnknownTools};
@@ -158,11 +158,11 @@ pub(super) enum Sight {
     Nothing(usize),
 }
 
-/// Text that may contain calls. Those of the format are read too; of dialects with markers, those that were seen.
-pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen) -> Arena {
-    let FallbackConfig { tools, call_keys, leniency, ends, .. } = config;
-    let format = config.format();
-    let (leniency, offer) = (*leniency, Offer { tools, keys: call_keys.as_ref(), unknown: false });
+/// Text that may contain calls. Those of the format are read too; of dialects with markers, those that were seen. `late`: the format's
+/// parts, to which those of dialects come.
+pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen, late: &mut LateRows) -> Arena {
+    let FallbackConfig { format, tools, call_keys, leniency, ends, .. } = config;
+    let (leniency, offer) = (*leniency, config.offer());
     let mut p = FormatBuilder::extending(Arena::clone(format));
     p.mends = config.mends();
     let any_tool = leniency.unknown_tools == UnknownTools::Call && !scope.waits_for_end();
@@ -173,15 +173,15 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen)
     let own = format.trigger_rules().filter(|rule| format.first_texts(rule).is_some());
     let mut calls: Vec<ExprId> = own.map(|rule| p.reference(rule.clone())).collect();
     if leniency.dialects != Dialects::Off {
-        calls.extend(dialects::calls(&mut p, Offer { unknown: any_tool, ..offer }, Rows::Marked, seen));
+        calls.extend(dialects::calls(&mut p, Offer { unknown: any_tool, ..offer }, Rows::Marked, seen, late));
     }
     let mut held = calls.clone();
     let mut bare = Vec::new();
     if leniency.dialects != Dialects::Off {
-        bare = dialects::calls(&mut p, offer, Rows::Held, seen);
+        bare = dialects::calls(&mut p, offer, Rows::Held, seen, late);
         held.extend(&bare);
         if counts_bare(leniency, scope) {
-            calls.extend(dialects::calls(&mut p, offer, Rows::Bare, seen));
+            calls.extend(dialects::calls(&mut p, offer, Rows::Bare, seen, late));
         }
     }
     let (call, held, bare) = (p.choice(calls), p.choice(held), p.choice(bare));
