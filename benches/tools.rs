@@ -1,14 +1,15 @@
 //! What the tools of a request cost, in processor time: `cargo bench --bench tools [-- part-of-a-name [tools rounds [one]]]`
 //!
 //! One request with tools of five arguments each: none of them seen before, without the grammar's text and with it; one of them new; the
-//! same as before; and the prompt alone. Each time is the median of the rounds, from the body as JSON to the parameters. Then what the
+//! same as before; the prompt alone; and the first marker of another format in an output. Each time is the median of the rounds, from the body as JSON to the parameters. Then what the
 //! parser holds, and what a request takes on the clock where several threads use the template. With a number of tools and of rounds: only
 //! new tools, so often, to be profiled; with `one` behind them, only one of them new.
 
 use std::path::Path;
 use std::time::Instant;
 
-use chatparse::{ChatTemplate, Params, Request, builtin};
+use chatparse::message::Dialects;
+use chatparse::{ChatTemplate, Params, Request, Stream, builtin};
 use serde_json::{Value, json};
 
 const NAMES: [(&str, &str); 5] = [
@@ -26,8 +27,8 @@ fn main() {
     let number = |at: usize| words.get(at).and_then(|word| word.parse().ok());
     println!("milliseconds");
     println!(
-        "{:>6} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
-        "tools", "new", "grammar", "one new", "same", "prompt", "KB held"
+        "{:>6} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "tools", "new", "grammar", "one new", "same", "prompt", "foreign", "KB held"
     );
     for (name, source) in templates().into_iter().filter(|(name, _)| name.contains(part)) {
         let template = ChatTemplate::new(&source, "<s>", "</s>").expect("the template compiles");
@@ -43,13 +44,15 @@ fn main() {
             continue;
         }
         for tools in COUNTS {
-            let times: Vec<[f64; 5]> =
+            let times: Vec<[f64; 6]> =
                 (0..if tools > 50 { 5 } else { 15 }).map(|round| row(&template, tools, round)).collect();
             let of = |at: usize| median(times.iter().map(|row| row[at]).collect());
-            let [new, grammar, one, same, prompt] = [0, 1, 2, 3, 4].map(of);
+            let [new, grammar, one, same, prompt, foreign] = [0, 1, 2, 3, 4, 5].map(of);
             let params = params(&template, &body(tools, "a0", "x"));
             let held = (params.parser.bytes() + params.parser.late_bytes()) >> 10;
-            println!("{tools:>6} {new:>8.2} {grammar:>8.2} {one:>8.2} {same:>8.2} {prompt:>8.2} {held:>8}");
+            println!(
+                "{tools:>6} {new:>8.2} {grammar:>8.2} {one:>8.2} {same:>8.2} {prompt:>8.2} {foreign:>8.2} {held:>8}"
+            );
         }
         let [two, eight] = [2, 8].map(|threads| together(&template, threads));
         println!("50 new tools, time on the clock: {two:.2} with 2 threads, {eight:.2} with 8");
@@ -67,8 +70,8 @@ fn templates() -> Vec<(String, String)> {
     NAMES.into_iter().filter_map(given).collect()
 }
 
-/// New tools without and with the grammar, one new tool, the same, and the prompt.
-fn row(template: &ChatTemplate, tools: usize, round: usize) -> [f64; 5] {
+/// New tools without and with the grammar, one new tool, the same, the prompt, and the first marker of another format.
+fn row(template: &ChatTemplate, tools: usize, round: usize) -> [f64; 6] {
     let timed_run = |salt: &str, last: &str, grammar: bool| {
         let body = body(tools, &format!("{salt}{round}"), last);
         timed(|| run(template, &body, grammar))
@@ -77,7 +80,13 @@ fn row(template: &ChatTemplate, tools: usize, round: usize) -> [f64; 5] {
     let (one, same) = (timed_run("a", "x", false), timed_run("a", "x", false));
     let request = Request::from_json(&body(tools, "a", "")).expect("a request");
     let prompt = timed(|| drop(template.prompt(&request).expect("a prompt")));
-    [new, grammar, one, same, prompt]
+    let mut request = Request::from_json(&body(tools, &format!("c{round}"), "")).expect("a request");
+    request.leniency.dialects = Dialects::Always;
+    let parser = template.params(&request).expect("the template takes it").parser;
+    parser.warm();
+    let mut stream = Stream::new(&parser);
+    let foreign = timed(|| drop(stream.feed(b"[TOOL_CALLS]")));
+    [new, grammar, one, same, prompt, foreign]
 }
 
 /// The time of a request on the clock, where so many threads use a template.

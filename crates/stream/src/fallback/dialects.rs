@@ -91,13 +91,32 @@ static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
 });
 
 impl Dialect {
-    /// The texts that calls of these tools may begin with.
-    fn starts<'a>(&'a self, tools: &'a [Tool]) -> impl Iterator<Item = Cow<'a, str>> {
+    /// The texts that calls of these tools may begin with; without `whole`, up to a name that something marks.
+    fn starts<'a>(&'a self, tools: &'a [Tool], whole: bool) -> impl Iterator<Item = Cow<'a, str>> {
         let named = self.named.iter().flat_map(move |Named { before, behind }| {
-            let names = move |before| tools.iter().map(move |tool| format!("{before}{}{behind}", tool.name));
-            before.iter().flat_map(names)
+            let begins = move |before: &'a String| {
+                let marked = (!whole && !before.is_empty()).then_some(Cow::Borrowed(&**before));
+                let tools = if marked.is_some() { &[] } else { tools };
+                marked.into_iter().chain(tools.iter().map(move |tool| format!("{before}{}{behind}", tool.name).into()))
+            };
+            before.iter().flat_map(begins)
         });
-        self.starts.iter().map(|start| Cow::Borrowed(&**start)).chain(named.map(Cow::Owned))
+        self.starts.iter().map(|start| Cow::Borrowed(&**start)).chain(named)
+    }
+
+    /// Where such calls begin.
+    fn begins(&self, p: &FormatBuilder, tools: &[Tool]) -> ExprId {
+        let starts = p.any_of(self.starts.iter().map(|start| &**start));
+        let Some(Named { before, behind }) = &self.named else { return starts };
+        let names = p.shared("offered names", || {
+            let mut names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
+            chatparse_base::sort::by_key(&mut names, |name| std::cmp::Reverse(name.len()));
+            p.any_of(names)
+        });
+        let befores = before.iter().map(|before| p.marker(&**before));
+        p.choice(
+            befores.map(|before| p.sequence([before, names, p.marker(&**behind)])).chain([starts]).collect::<Vec<_>>(),
+        )
     }
 
     /// Its calls, of which what is not wanted is left out.
@@ -234,10 +253,15 @@ fn table(rows: Rows) -> impl Iterator<Item = (usize, &'static Dialect)> {
     DIALECTS.iter().enumerate().filter(move |(_, dialect)| dialect.rows == rows)
 }
 
-/// The texts that the calls of a group begin with; none of rows with markers that were seen.
-pub(super) fn starts(rows: Rows, seen: Seen, tools: &[Tool]) -> impl Iterator<Item = Cow<'_, str>> {
-    let rows = table(rows).filter(move |(row, _)| !seen.has(*row));
-    rows.flat_map(move |(_, dialect)| dialect.starts(tools))
+/// The texts that the calls of a group begin with; without `whole`, up to a name that something marks.
+pub(super) fn starts(rows: Rows, tools: &[Tool], whole: bool) -> impl Iterator<Item = Cow<'_, str>> {
+    table(rows).flat_map(move |(_, dialect)| dialect.starts(tools, whole))
+}
+
+/// Where calls of rows with markers begin, but for those that were seen.
+pub(super) fn begins(p: &FormatBuilder, seen: Seen, tools: &[Tool]) -> ExprId {
+    let rows = table(Rows::Marked).filter(|(row, _)| !seen.has(*row));
+    p.choice(rows.map(|(_, dialect)| dialect.begins(p, tools)).collect::<Vec<_>>())
 }
 
 /// A text that calls begin with, or end such a text with, and the row.
@@ -290,7 +314,7 @@ pub(super) fn calls(p: &mut FormatBuilder, offer: Offer, rows: Rows, seen: Seen,
         let parts = std::mem::take(&mut p.late);
         late.rows.push(LateRow { first: late.count, row: index, unknown: offer.unknown });
         (late.count, late.widest) = (late.count + parts.count(), late.widest.max(parts.widest()));
-        calls.push(p.sequence([p.and(p.any_of(dialect.starts(offer.tools))), call]));
+        calls.push(p.sequence([p.and(dialect.begins(p, offer.tools)), call]));
     }
     p.dialect = None;
     calls

@@ -53,11 +53,11 @@ impl Scope {
     }
 }
 
-/// The texts that calls, and wrappers around them, begin with.
-fn starts(config: &FallbackConfig, scope: Scope) -> Vec<String> {
+/// The texts that calls begin with; without `whole`, up to a name that something marks.
+fn starts(config: &FallbackConfig, scope: Scope, whole: bool) -> Vec<String> {
     let FallbackConfig { format, leniency, .. } = config;
     let (dialects, bare) = (leniency.dialects != Dialects::Off, counts_bare(*leniency, scope));
-    let of = |rows| dialects::starts(rows, Seen::default(), &config.tools).map(Cow::into_owned);
+    let of = |rows| dialects::starts(rows, &config.tools, whole).map(Cow::into_owned);
     let marked = dialects.then(|| of(Rows::Marked)).into_iter().flatten();
     let bare = (dialects && bare).then(|| of(Rows::Bare)).into_iter().flatten();
     own_starts(format).chain(marked).chain(bare).collect()
@@ -118,7 +118,7 @@ impl Prefilter {
     pub fn new(config: &FallbackConfig, scope: Scope) -> Self {
         let opens = openings(&closing_markers(&config.format));
         let starts: Vec<SmolStr> =
-            ends_of_text(starts(config, scope), opens, scope).into_iter().map(SmolStr::from).collect();
+            ends_of_text(starts(config, scope, true), opens, scope).into_iter().map(SmolStr::from).collect();
         let whole = scope.is_whole();
         Prefilter { starts: if whole { Markers::beginnings(&starts) } else { Markers::new(&starts, true) }, whole }
     }
@@ -169,7 +169,7 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen,
     if scope == Scope::AtEnd {
         p.without_unknown_tools();
     }
-    let starts = starts(config, scope);
+    let starts = starts(config, scope, false);
     let own = format.trigger_rules().filter(|rule| format.first_texts(rule).is_some());
     let mut calls: Vec<ExprId> = own.map(|rule| p.reference(rule.clone())).collect();
     if leniency.dialects != Dialects::Off {
@@ -223,17 +223,17 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen,
             p.sequence([p.optional(bare), close, p.optional(next)])
         }
         Scope::BehindFound => behind,
-        Scope::InCall => p.sequence([rest_of_call(&p, &starts, closing, call_keys.is_some()), behind]),
+        Scope::InCall => {
+            p.sequence([rest_of_call(&p, &self::starts(config, scope, true), closing, call_keys.is_some()), behind])
+        }
         _ => p.empty(),
     };
     let call = p.sequence([wrapped(&p, call, held, around), behind]);
     // Where calls of other dialects may begin, the text waits: a program that reads those goes on then.
-    let others =
-        (leniency.dialects != Dialects::Off).then(|| dialects::starts(Rows::Marked, seen, tools)).into_iter().flatten();
-    let others = p.not(p.any_of(others));
+    let others = (leniency.dialects != Dialects::Off).then(|| p.not(dialects::begins(&p, seen, tools)));
     // The text may begin like a call; `any` does not match invalid bytes.
     let text = p.sequence([p.optional(p.any()), p.until_marker(ends_of_text(starts, opens, scope))]);
-    let text = p.sequence([others, p.content(text)]);
+    let text = p.sequence(others.into_iter().chain([p.content(text)]));
     p.finish(p.sequence([before, p.many(p.choice([call, text])), p.end()]))
 }
 
