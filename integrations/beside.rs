@@ -1,5 +1,6 @@
 //! Runs the tests of crates from the registry with their parsers and ours beside each other: each stream that a test feeds goes to
 //! both. The test is told what theirs says, so it goes on as its authors meant it.
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -93,4 +94,35 @@ fn sources(package: &str, name: &str) -> Option<PathBuf> {
     let told: Value = serde_json::from_slice(&told.stdout).unwrap();
     let found = told["packages"].as_array()?.iter().find(|package| package["name"] == name)?;
     Some(Path::new(found["manifest_path"].as_str()?).parent()?.to_owned())
+}
+
+/// Why ours reads streams otherwise than theirs, how many at most, and whether it is the cause for a stream. The first that fits counts.
+pub struct Cause(pub &'static str, pub usize, pub fn(&Value) -> bool);
+
+/// Prints how many streams are read the same, and why not the others. At least so many must be the same; each difference must have a
+/// cause, and nothing may depend on where a stream is cut.
+pub fn judge(streams: &[Value], least: usize, causes: &[Cause]) {
+    let key = |stream: &Value| ["parser", "given", "input", "theirs"].map(|name| stream[name].to_string());
+    let mut ours = BTreeMap::new();
+    for stream in streams {
+        let first = ours.entry(key(stream)).or_insert(stream);
+        assert_eq!(first["ours"], stream["ours"], "it depends on the cuts: {}", stream["input"]);
+    }
+    let different: Vec<&Value> = ours.values().filter(|stream| stream["ours"] != stream["theirs"]).copied().collect();
+    let same = ours.len() - different.len();
+    println!("{same} of {} streams are read as by theirs.", ours.len());
+    let mut counts = vec![0; causes.len()];
+    for stream in different {
+        match causes.iter().position(|cause| cause.2(stream)) {
+            Some(cause) => counts[cause] += 1,
+            None => panic!("a difference without a cause: {stream:#}"),
+        }
+    }
+    for (Cause(why, ..), count) in causes.iter().zip(&counts) {
+        println!("{count:>5}  {why}");
+    }
+    assert!(same >= least, "at least {least} were read the same");
+    for (Cause(why, most, _), count) in causes.iter().zip(counts) {
+        assert!(count <= *most, "{why}: {count} are more than {most}");
+    }
 }

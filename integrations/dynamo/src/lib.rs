@@ -16,6 +16,7 @@
 //!
 //! register_unified_parser("my-model", parser);
 //! ```
+mod guided;
 #[path = "../../opening.rs"]
 mod opening;
 
@@ -24,13 +25,12 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use chatparse::{ChatTemplate, Delta, DeltaKind, Request, Stream};
 use dynamo_parsers_v2::{
-    InvalidGuidedPayload, InvalidGuidedPayloadKind, InvalidGuidedPayloadPolicy, MalformedToolCall,
-    MalformedToolCallPolicy, Tool, ToolCallDelta, ToolCallPolicy, UnifiedParser, UnifiedParserContinuation,
-    UnifiedParserInit, UnifiedParserOutput, UnifiedParserStartingState, UnifiedToolOutputMode,
+    MalformedToolCall, MalformedToolCallPolicy, Tool, ToolCallDelta, ToolCallPolicy, UnifiedParser,
+    UnifiedParserContinuation, UnifiedParserInit, UnifiedParserOutput, UnifiedParserStartingState,
+    UnifiedToolOutputMode,
 };
+use guided::Guided;
 use opening::Opening;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 /// A model that is served: make it once, when the model is loaded.
 #[derive(Clone)]
@@ -93,21 +93,6 @@ struct Told {
     guided: Option<Guided>,
 }
 
-/// An answer that guided decoding makes: the JSON of calls, in no markup.
-#[derive(Clone)]
-struct Guided {
-    tool: Option<String>,
-    policy: InvalidGuidedPayloadPolicy,
-    payload: String,
-}
-
-#[derive(Deserialize)]
-struct GuidedCall {
-    name: String,
-    #[serde(alias = "parameters")]
-    arguments: Option<Box<RawValue>>,
-}
-
 impl Chatparse {
     /// Takes the prompt as the host has rendered it, where the host has its text.
     pub fn initialize_prompt(&mut self, prompt: &str) -> Result<()> {
@@ -131,23 +116,6 @@ impl Chatparse {
             None => bail!("the model's template has no prompt that ends so: {opening:?}"),
         }
     }
-
-    fn end(&mut self, cut_off: bool) -> Result<UnifiedParserOutput> {
-        let mut output = UnifiedParserOutput::default();
-        if self.stream.is_none() {
-            self.open(Opening::Template)?;
-        }
-        let Some(stream) = &mut self.stream else { return Ok(output) };
-        let ended = stream.finish(cut_off);
-        stream.deltas().for_each(|delta| self.told.tell(&delta, &mut output));
-        self.ended = true;
-        if let Some(guided) = &mut self.told.guided {
-            guided.end(&mut output)?;
-        } else if self.policy == MalformedToolCallPolicy::Reject && ended.strict(cut_off).is_err() {
-            return Err(MalformedToolCall { reason: "the output breaks the format of the model's template" }.into());
-        }
-        Ok(output)
-    }
 }
 
 impl Told {
@@ -170,48 +138,6 @@ impl Told {
             // Only a rollback withdraws.
             _ => {}
         }
-    }
-}
-
-impl Guided {
-    fn end(&mut self, output: &mut UnifiedParserOutput) -> Result<()> {
-        let payload = std::mem::take(&mut self.payload);
-        match self.calls(payload.trim()) {
-            Ok(calls) => {
-                for (tool_index, (name, arguments)) in calls.into_iter().enumerate() {
-                    output.push_call(ToolCallDelta { tool_index, name: Some(name), arguments, complete: true });
-                }
-            }
-            Err(kind) if self.policy == InvalidGuidedPayloadPolicy::Reject => {
-                let choice = if self.tool.is_some() { "named" } else { "required" };
-                self.payload = payload;
-                return Err(InvalidGuidedPayload { kind, choice }.into());
-            }
-            Err(_) => output.push_text(payload),
-        }
-        Ok(())
-    }
-
-    /// The names and the arguments of the calls.
-    fn calls(&self, payload: &str) -> std::result::Result<Vec<(String, String)>, InvalidGuidedPayloadKind> {
-        use InvalidGuidedPayloadKind::{InvalidJson, Missing, WrongShape};
-        if payload.is_empty() {
-            return Err(Missing);
-        }
-        serde_json::from_str::<&RawValue>(payload).map_err(|_| InvalidJson)?;
-        let object = |text: &str| text.starts_with('{');
-        if let Some(tool) = &self.tool {
-            return if object(payload) { Ok(vec![(tool.clone(), payload.to_owned())]) } else { Err(WrongShape) };
-        }
-        let calls = match object(payload) {
-            true => serde_json::from_str(payload).map(|call| vec![call]),
-            false => serde_json::from_str::<Vec<GuidedCall>>(payload),
-        };
-        let calls = calls.map_err(|_| WrongShape)?.into_iter();
-        let calls =
-            calls.map(|call| (call.name, call.arguments.map_or_else(|| "{}".to_owned(), |it| it.get().to_owned())));
-        let calls: Vec<_> = calls.collect();
-        if calls.iter().all(|(_, arguments)| object(arguments)) { Ok(calls) } else { Err(WrongShape) }
     }
 }
 
@@ -257,11 +183,18 @@ impl UnifiedParser for Chatparse {
     }
 
     fn finish(&mut self) -> Result<UnifiedParserOutput> {
-        self.end(true)
-    }
-
-    fn finish_at_eos(&mut self) -> Result<UnifiedParserOutput> {
-        self.end(false)
+        let mut output = UnifiedParserOutput::default();
+        self.parse_into("", &mut output)?;
+        let Some(stream) = &mut self.stream else { return Ok(output) };
+        let ended = stream.finish(false);
+        stream.deltas().for_each(|delta| self.told.tell(&delta, &mut output));
+        self.ended = true;
+        if let Some(guided) = &mut self.told.guided {
+            guided.end(&mut output)?;
+        } else if self.policy == MalformedToolCallPolicy::Reject && ended.strict(false).is_err() {
+            return Err(MalformedToolCall { reason: "the output breaks the format of the model's template" }.into());
+        }
+        Ok(output)
     }
 
     fn reset(&mut self) -> String {

@@ -49,12 +49,16 @@ fn fed(parser: &mut dyn UnifiedParser, pieces: &[&str]) -> Result<Vec<UnifiedEve
 fn every_cut_gives_the_same_events() {
     use UnifiedParserStartingState::{None, Reasoning, Response};
     let cases = [
-        (None, format!("<think>\nSée.\n</think>\n\nI look.\n{CALL}\n{CALL}"), vec![
-            reasoning("Sée.\n"),
-            text("I look."),
-            call(json!({"city": "Tromsø"})),
-            call(json!({"city": "Tromsø"})),
-        ]),
+        (
+            None,
+            format!("<think>\nSée.\n</think>\n\nI look.\n{CALL}\n{CALL}"),
+            vec![
+                reasoning("Sée.\n"),
+                text("I look."),
+                call(json!({"city": "Tromsø"})),
+                call(json!({"city": "Tromsø"})),
+            ],
+        ),
         (Reasoning, format!("Sée.\n</think>\n\n{CALL}"), vec![reasoning("Sée.\n"), call(json!({"city": "Tromsø"}))]),
         (Response, "It is < 7 °C.".to_owned(), vec![text("It is < 7 °C.")]),
         (None, String::new(), vec![]),
@@ -128,7 +132,8 @@ fn calls_of_guided_decoding_are_json() {
         let mut parser = parser();
         let named_tool = tool.map(str::to_owned);
         let tool_output_mode = UnifiedToolOutputMode::GuidedJson { named_tool };
-        let init = UnifiedParserInit { tool_output_mode, invalid_guided_payload: policy, ..UnifiedParserInit::default() };
+        let init =
+            UnifiedParserInit { tool_output_mode, invalid_guided_payload: policy, ..UnifiedParserInit::default() };
         parser.initialize_request(init).unwrap();
         let read = fed(&mut parser, &["<think>\nSo.\n</think>\n\n", output]);
         match expected {

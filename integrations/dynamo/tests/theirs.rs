@@ -2,6 +2,32 @@
 #[path = "../../beside.rs"]
 mod beside;
 
+use beside::Cause;
+use serde_json::Value;
+
+/// The texts of a kind, without white space at their ends.
+fn texts(events: &Value, kind: &str) -> String {
+    let events = events.as_array().into_iter().flatten().filter(|event| event["kind"] == kind);
+    events.filter_map(|event| event["text"].as_str()).map(str::trim).collect()
+}
+
+/// The same of all texts; events in their order.
+fn trimmed(events: &Value) -> Vec<(String, String)> {
+    let mut trimmed: Vec<(String, String)> = Vec::new();
+    for event in events.as_array().into_iter().flatten() {
+        let kind = event["kind"].as_str().unwrap().to_owned();
+        match event["text"].as_str().map(str::trim) {
+            Some("") => {}
+            Some(text) => match trimmed.last_mut() {
+                Some(last) if last.0 == kind => last.1 += text,
+                _ => trimmed.push((kind, text.to_owned())),
+            },
+            None => trimmed.push((kind, event.to_string())),
+        }
+    }
+    trimmed
+}
+
 #[test]
 fn streams_of_their_tests() {
     let package = env!("CARGO_MANIFEST_DIR");
@@ -31,5 +57,19 @@ fn streams_of_their_tests() {
         ),
     };
     let Some(streams) = beside::streams(&theirs) else { return };
-    println!("{}", streams.len());
+    beside::judge(
+        &streams,
+        0,
+        &[
+            Cause("Guided decoding: text or markup stands around the JSON, or it is no JSON.", 999, |stream| {
+                stream["given"]["mode"] != "Native"
+            }),
+            Cause("White space at a marker is no text.", 999, |stream| trimmed(&stream["ours"]) == trimmed(&stream["theirs"])),
+            Cause("Theirs is an error.", 999, |stream| stream["theirs"]["error"].is_string()),
+            Cause("Reasoning ends where the template says: no call or answer is in the middle of it.", 999, |stream| {
+                texts(&stream["ours"], "reasoning") != texts(&stream["theirs"], "reasoning")
+            }),
+            Cause("A call that breaks the format is text, or has what could be read.", 999, |_| true),
+        ],
+    );
 }

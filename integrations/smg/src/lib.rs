@@ -199,12 +199,9 @@ fn split<'a>(deltas: impl Iterator<Item = Delta<'a>>) -> ParserResult {
 impl ReasoningParser for Reasoning {
     fn detect_and_parse_reasoning(&mut self, text: &str) -> Result<ParserResult, ParseError> {
         let mut stream = self.begin()?;
-        let mut result = split(stream.feed(text.as_bytes()));
-        stream.finish(false);
-        let rest = split(stream.deltas());
-        result.normal_text += &rest.normal_text;
-        result.reasoning_text += &rest.reasoning_text;
-        Ok(result)
+        let _ = stream.feed(text.as_bytes());
+        let message = stream.finish(false).message;
+        Ok(ParserResult::new(message.text(), message.reasoning_content))
     }
 
     fn parse_reasoning_streaming_incremental(&mut self, text: &str) -> Result<ParserResult, ParseError> {

@@ -59,7 +59,13 @@ async fn read(pieces: &[&str], started: bool) -> Read {
 async fn every_cut_gives_the_same() {
     let call = || ("weather".to_owned(), "{\"city\": \"Tromsø\"}".to_owned());
     let cases = [
-        (false, format!("<think>\nSée.\n</think>\n\nI look.\n{CALL}\n{CALL}"), "Sée.\n", "I look.", vec![call(), call()]),
+        (
+            false,
+            format!("<think>\nSée.\n</think>\n\nI look.\n{CALL}\n{CALL}"),
+            "Sée.\n",
+            "I look.",
+            vec![call(), call()],
+        ),
         (true, format!("Sée.\n</think>\n\n{CALL}"), "Sée.\n", "", vec![call()]),
         (false, "It is < 7 °C.".to_owned(), "", "It is < 7 °C.", vec![]),
         (true, "So".to_owned(), "So", "", vec![]),

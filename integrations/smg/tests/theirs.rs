@@ -2,6 +2,23 @@
 #[path = "../../beside.rs"]
 mod beside;
 
+use beside::Cause;
+use serde_json::Value;
+
+fn count(said: &Value) -> usize {
+    said["calls"].as_array().map_or(0, Vec::len)
+}
+
+fn calls_are(stream: &Value) -> bool {
+    stream["ours"]["calls"] == stream["theirs"]["calls"]
+}
+
+/// Compares the texts without white space.
+fn texts(stream: &Value, compare: fn(&str, &str) -> bool) -> bool {
+    let text = |said: &Value| said["text"].as_str().map(|text| text.split_whitespace().collect::<String>());
+    text(&stream["ours"]).zip(text(&stream["theirs"])).is_some_and(|(ours, theirs)| compare(&ours, &theirs))
+}
+
 #[test]
 fn streams_of_their_tests() {
     let package = env!("CARGO_MANIFEST_DIR");
@@ -44,5 +61,32 @@ fn streams_of_their_tests() {
         ),
     };
     let Some(streams) = beside::streams(&theirs) else { return };
-    println!("{}", streams.len());
+    beside::judge(
+        &streams,
+        0,
+        &[
+            Cause("White space at a marker is no text.", 999, |stream| {
+                calls_are(stream) && texts(stream, |ours, theirs| ours == theirs)
+            }),
+            Cause("Reasoning that reaches the tool parser loses its markers.", 999, |stream| {
+                calls_are(stream) && stream["theirs"]["text"].as_str().unwrap().contains("think>")
+            }),
+            Cause("Text between and behind calls, and text that breaks a format, is kept.", 999, |stream| {
+                calls_are(stream) && texts(stream, |ours, theirs| ours.len() > theirs.len())
+            }),
+            Cause("A call that breaks off, or breaks the format, has the arguments so far.", 999, |stream| {
+                let calls = stream["ours"]["calls"].as_array();
+                calls.into_iter().flatten().any(|call| call["arguments"].is_string())
+            }),
+            Cause("A call that theirs leaves in the text, or drops.", 999, |stream| {
+                count(&stream["ours"]) > count(&stream["theirs"])
+            }),
+            Cause("A call in a notation that the template does not show is text.", 999, |stream| {
+                count(&stream["ours"]) < count(&stream["theirs"])
+            }),
+            Cause("Values have the types of the schema, and texts their white space.", 999, |stream| {
+                count(&stream["ours"]) == count(&stream["theirs"]) && !calls_are(stream)
+            }),
+        ],
+    );
 }
