@@ -65,11 +65,16 @@ pub fn streams(theirs: &Theirs<'_>) -> Option<Vec<Value>> {
     let lock = Path::new(theirs.package).join("Cargo.lock");
     std::fs::copy(lock, project.join("Cargo.lock")).unwrap();
 
-    let ran = Command::new(env!("CARGO"))
+    let mut cargo = Command::new(env!("CARGO"));
+    // What Cargo tells this test of its package would have crates compiled anew.
+    for (name, _) in
+        std::env::vars().filter(|(name, _)| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"))
+    {
+        cargo.env_remove(name);
+    }
+    let ran = cargo
         .args(["test", "--lib", "--quiet", "--offline", "--manifest-path"])
         .arg(project.join("Cargo.toml"))
-        // What Cargo has set for this test would have what is compiled here compiled anew.
-        .env_remove("CARGO_MANIFEST_DIR")
         .env("CARGO_TARGET_DIR", Path::new(theirs.target).parent().unwrap())
         .env("CHATPARSE_STREAMS", &log)
         .env("CHATPARSE_TEMPLATES", templates(theirs.package))

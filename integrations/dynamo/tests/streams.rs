@@ -1,4 +1,6 @@
 //! Outputs of our own, cut at every place.
+use std::sync::LazyLock;
+
 use anyhow::Result;
 use chatparse::ChatTemplate;
 use chatparse_dynamo::{Chatparse, Model};
@@ -12,7 +14,8 @@ use serde_json::{Value, json};
 const CALL: &str = "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Tromsø\"}}\n</tool_call>";
 
 fn model() -> Model {
-    Model::new(ChatTemplate::builtin("json-call").unwrap())
+    static MODEL: LazyLock<Model> = LazyLock::new(|| Model::new(ChatTemplate::builtin("json-call").unwrap()));
+    MODEL.clone()
 }
 
 fn parser() -> Chatparse {

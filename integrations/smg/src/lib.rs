@@ -212,8 +212,8 @@ impl ReasoningParser for Reasoning {
         let result = split(stream.feed(text.as_bytes()));
         self.thinking = match stream.state().part {
             OpenPart::Reasoning => true,
-            // What may be a marker leaves it open whether reasoning has ended.
-            OpenPart::Markup => self.thinking && result.normal_text.is_empty() && !stream.pending().is_empty(),
+            // The text behind a marker shows what it was.
+            OpenPart::Markup => self.thinking,
             _ => false,
         };
         self.stream = Some(stream);

@@ -1,4 +1,6 @@
 //! Outputs of our own, cut at every place, through both parsers as SMG calls them.
+use std::sync::LazyLock;
+
 use chatparse::ChatTemplate;
 use chatparse_smg::Model;
 use openai_protocol::common::Tool;
@@ -8,7 +10,9 @@ use tool_parser::ToolParser;
 const CALL: &str = "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Tromsø\"}}\n</tool_call>";
 
 fn model() -> Model {
-    Model::new("a-model", ChatTemplate::builtin("json-call").unwrap())
+    static MODEL: LazyLock<Model> =
+        LazyLock::new(|| Model::new("a-model", ChatTemplate::builtin("json-call").unwrap()));
+    MODEL.clone()
 }
 
 fn tools() -> Vec<Tool> {
@@ -63,7 +67,7 @@ async fn every_cut_gives_the_same() {
             false,
             format!("<think>\nSée.\n</think>\n\nI look.\n{CALL}\n{CALL}"),
             "Sée.\n",
-            "I look.",
+            "I look.\n",
             vec![call(), call()],
         ),
         (true, format!("Sée.\n</think>\n\n{CALL}"), "Sée.\n", "", vec![call()]),
@@ -87,7 +91,7 @@ async fn whole_outputs() {
     let parser = model().tool_parser();
     assert!(parser.has_tool_markers(&split.normal_text) && !parser.has_tool_markers("I look."));
     let (text, calls) = parser.parse_complete_with_tools(&split.normal_text, &tools()).await.unwrap();
-    assert_eq!((&*text, calls.len()), ("I look.", 1));
+    assert_eq!((&*text, calls.len()), ("I look.\n", 1));
     assert_eq!((&*calls[0].function.name, &*calls[0].function.arguments), ("weather", "{\"city\": \"Tromsø\"}"));
 }
 
@@ -105,12 +109,10 @@ async fn the_end_is_told_once() {
 #[test]
 fn reasoning_says_where_it_stands() {
     let mut parser = model().reasoning_parser();
-    let mut stands = Vec::new();
-    for piece in ["<think>\n", "So", ".\n</thi", "nk>\n\n", "Yes"] {
+    for (piece, stands) in [("<think>\nSo", true), (".\n</thi", true), ("nk>\n\nYes", false)] {
         parser.parse_reasoning_streaming_incremental(piece).unwrap();
-        stands.push(parser.is_in_reasoning());
+        assert_eq!(parser.is_in_reasoning(), stands, "{piece:?}");
     }
-    assert_eq!(stands, [true, true, true, false, false]);
     assert!(parser.requires_special_tokens());
     assert_eq!(parser.model_type(), "a-model");
 }
