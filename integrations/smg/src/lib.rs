@@ -26,9 +26,8 @@ use chatparse::{ChatTemplate, Delta, DeltaKind, Request, Stream};
 use openai_protocol::common::Tool;
 use opening::Opening;
 use reasoning_parser::{ParseError, ParserResult, ReasoningParser};
-use tool_parser::ToolParser;
-use tool_parser::errors::ParserError;
 use tool_parser::types::{FunctionCall, StreamingParseResult, ToolCall, ToolCallItem};
+use tool_parser::{ToolParser, errors::ParserError};
 
 /// A tool that no text has.
 const NAME: &str = "chatparse_any_tool";

@@ -83,7 +83,9 @@ impl Twin {
             let name = call["name"].as_str().unwrap();
             if tools.iter().all(|tool| tool.name != name) {
                 let values = call["arguments"].as_object().into_iter().flatten();
-                let types = values.map(|(key, value)| (key.clone(), if value.is_string() { json!({"type": "string"}) } else { json!({}) }));
+                let types = values.map(|(key, value)| {
+                    (key.clone(), if value.is_string() { json!({"type": "string"}) } else { json!({}) })
+                });
                 let parameters = json!({"type": "object", "properties": types.collect::<serde_json::Map<_, _>>()});
                 tools.push(Tool { name: name.to_owned(), description: None, parameters, strict: None });
             }
@@ -142,7 +144,9 @@ impl UnifiedParser for Twin {
         let fresh = UnifiedParserOutput { events: output.events[before.len().min(output.len())..].to_vec() };
         match before.events.last().zip(output.events.get(before.len().wrapping_sub(1))) {
             Some((UnifiedParserEvent::Text(old), UnifiedParserEvent::Text(new))) => added.push_text(&new[old.len()..]),
-            Some((UnifiedParserEvent::Reasoning(old), UnifiedParserEvent::Reasoning(new))) => added.push_reasoning(&new[old.len()..]),
+            Some((UnifiedParserEvent::Reasoning(old), UnifiedParserEvent::Reasoning(new))) => {
+                added.push_reasoning(&new[old.len()..])
+            }
             _ => {}
         }
         added.append(&mut fresh.clone());

@@ -9,9 +9,9 @@ use async_trait::async_trait;
 use chatparse_smg::Model;
 use openai_protocol::common::{Function, Tool};
 use serde_json::{Map, Value, json};
-pub use theirs::*;
 use theirs::errors::ParserResult;
 use theirs::types::ToolCallItem;
+pub use theirs::*;
 
 pub mod parsers {
     pub use theirs::parsers::*;
@@ -60,7 +60,9 @@ impl<T: ToolParser> Twin<T> {
 
     fn whole(&self, output: &str, tools: &[Tool], result: &ParserResult<(String, Vec<ToolCall>)>) {
         let told = |result: &ParserResult<(String, Vec<ToolCall>)>| match result {
-            Ok((text, calls)) => json!({"text": text, "calls": calls.iter().map(|call| read(&call.function.name, &call.function.arguments)).collect::<Vec<_>>()}),
+            Ok((text, calls)) => {
+                json!({"text": text, "calls": calls.iter().map(|call| read(&call.function.name, &call.function.arguments)).collect::<Vec<_>>()})
+            }
             Err(error) => json!({"error": error.to_string()}),
         };
         let theirs = told(result);
@@ -100,9 +102,17 @@ fn with_called(tools: &[Tool], theirs: &Value) -> Vec<Tool> {
         let name = call["name"].as_str().unwrap();
         if tools.iter().all(|tool| tool.function.name != name) {
             let values = call["arguments"].as_object().into_iter().flatten();
-            let types = values.map(|(key, value)| (key.clone(), if value.is_string() { json!({"type": "string"}) } else { json!({}) }));
+            let types = values.map(|(key, value)| {
+                (key.clone(), if value.is_string() { json!({"type": "string"}) } else { json!({}) })
+            });
             let parameters = json!({"type": "object", "properties": types.collect::<Map<_, _>>()});
-            let function = Function { name: name.to_owned(), description: None, parameters, strict: None, extra: Default::default() };
+            let function = Function {
+                name: name.to_owned(),
+                description: None,
+                parameters,
+                strict: None,
+                extra: Default::default(),
+            };
             tools.push(Tool { tool_type: "function".to_owned(), function });
         }
     }
