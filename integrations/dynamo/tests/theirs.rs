@@ -59,19 +59,19 @@ fn streams_of_their_tests() {
     let Some(streams) = beside::streams(&theirs) else { return };
     beside::judge(
         &streams,
-        1143,
+        1130,
         &[
-            Cause("Guided decoding: text or markup stands around the JSON, or it is no JSON.", 445, |stream| {
+            Cause("Guided decoding: text or markup stands around the JSON, or it is no JSON.", 455, |stream| {
                 stream["given"]["mode"] != "Native"
             }),
-            Cause("White space at a marker is no text.", 34, |stream| {
+            Cause("White space at a marker is no text.", 40, |stream| {
                 trimmed(&stream["ours"]) == trimmed(&stream["theirs"])
             }),
             Cause("Theirs is an error.", 4, |stream| stream["theirs"]["error"].is_string()),
-            Cause("Reasoning ends where the template says: no call or answer is in the middle of it.", 43, |stream| {
+            Cause("Reasoning ends where the template says: no call or answer is in the middle of it.", 50, |stream| {
                 texts(&stream["ours"], "reasoning") != texts(&stream["theirs"], "reasoning")
             }),
-            Cause("A call that breaks the format is text, or has what could be read.", 126, |_| true),
+            Cause("A call that breaks the format is text, or has what could be read.", 135, |_| true),
         ],
     );
 }
