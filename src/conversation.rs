@@ -44,6 +44,13 @@ impl Opens for Opening {
         Messages::take(&mut options);
         Ok(Arc::new(Sent { session, request: Arc::new(request), options: Arc::new(options), answered: None }))
     }
+
+    fn closed(&self, messages: &Value) -> Result<String> {
+        let mut request = self.request.clone();
+        Messages::read(&request, messages)?.put(&mut request);
+        request.add_generation_prompt = false;
+        Ok(self.template.params(&request)?.prompt)
+    }
 }
 
 /// What was sent.
@@ -87,6 +94,16 @@ impl Turns for Sent {
         let (params, template) = (&self.session.params, self.session.template());
         let ends = template.ends().iter().chain(&params.additional_stops).cloned();
         ends.chain([params.end_of_turn().to_owned()]).filter(|end| !end.trim().is_empty()).collect()
+    }
+
+    fn end(&self) -> &str {
+        self.session.params.end_of_turn()
+    }
+
+    fn markers(&self) -> Vec<String> {
+        let params = &self.session.params;
+        let thoughts = params.thinking.iter().flat_map(|thinking| [&thinking.start].into_iter().chain(&thinking.ends));
+        thoughts.chain(&params.preserved_tokens).cloned().collect()
     }
 
     fn own(&self, from: usize) -> Result<Vec<Range<usize>>> {

@@ -191,7 +191,8 @@ fn masks_are_those_of_segments() {
         let found = template.segments(&request(&messages, true)).unwrap();
         assert_eq!(found.prompt, conversation.prompt(), "{name}");
         let mut begin = 0;
-        let places: Vec<_> = conversation.tokens().iter().map(|t| std::mem::replace(&mut begin, t.end)..t.end).collect();
+        let places: Vec<_> =
+            conversation.tokens().iter().map(|t| std::mem::replace(&mut begin, t.end)..t.end).collect();
         let labels = found.tokens(chatparse::Offsets::Bytes(&places), chatparse::MaskParts::default()).unwrap();
         let labels: Vec<bool> = labels.iter().map(|label| label.sampled).collect();
         assert_eq!(conversation.mask().collect::<Vec<_>>(), labels, "{name}");
