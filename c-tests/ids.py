@@ -23,6 +23,7 @@ import re
 import sys
 import time
 from collections import Counter
+from unicodedata import normalize
 
 from safe_tokens import LETTERS, NOW, REQUEST, SKIPPED, places, put
 
@@ -184,7 +185,9 @@ def loop(pair, chance, turns, counts):
             return f"turn {turn}, {kind}, {append}: ids in front of those to send changed"
         if kept < len(before) and (append == "always" or rewrite is None):
             return f"turn {turn}, {kind}, {append}: {len(before) - kept} ids changed, and the rewrite is {rewrite}"
-        if pair.decode(after).decode(errors="replace") != conversation.text.decode():
+        # Qwen's tokenizer composes letters before it encodes them, which ids need not have been made of.
+        spelt, text = (normalize("NFC", each) for each in (pair.decode(after).decode(errors="replace"), conversation.text.decode()))
+        if spelt != text:
             return f"turn {turn}, {kind}, {append}: the ids do not spell the text"
         if sum(conversation.mask) > len(before):
             return f"turn {turn}: more is sampled than was"
