@@ -131,13 +131,11 @@ mod tests {
 
     /// A token for each byte, one for two line breaks, and markers.
     fn described(end: &str) -> Value {
-        let letters: Vec<String> = (0..0x144)
-            .filter_map(char::from_u32)
-            .filter(|letter| bytes_of(*letter).len() == 1)
-            .map(String::from)
-            .collect();
+        let letters = (0..0x144).filter_map(char::from_u32);
+        let letters = letters.filter(|letter| !letter.is_control() && !letter.is_whitespace() && *letter != '\u{AD}');
         let mut vocabulary: serde_json::Map<String, Value> =
-            letters.iter().zip(0..).map(|(letter, id)| (letter.clone(), json!(id))).collect();
+            letters.zip(0..).map(|(letter, id)| (letter.to_string(), json!(id))).collect();
+        assert_eq!(vocabulary.len(), 256);
         let line = char::from_u32(0x10A).unwrap();
         vocabulary.insert(format!("{line}{line}"), json!(256));
         let added = |id: u32, text: &str, special: bool| json!({"id": id, "content": text, "special": special, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false});
