@@ -123,8 +123,9 @@ impl Conversation {
         let end = self.opens.open(&part(0, 1))?.end().to_owned();
         let length = output.find(&end).map_or(output.len(), |at| at + end.len());
         let length = if end.is_empty() { output.len() } else { length };
-        let sampled: Vec<u32> =
-            self.vocabulary.encode(&output[..length], &[0..length])?.into_iter().map(|(id, _)| id).collect();
+        let own = 0..length;
+        let sampled = self.vocabulary.encode(&output[own.clone()], std::slice::from_ref(&own))?;
+        let sampled: Vec<u32> = sampled.into_iter().map(|(id, _)| id).collect();
         mine.observe(&sampled)?;
         if let Some(Moved { token, why }) = mine.extend(&part(2, 3))?.rewrite {
             return found(FindingKind::Rewrite, why.words.to_owned(), token);
