@@ -200,3 +200,20 @@ fn masks_are_those_of_segments() {
     }
     assert!(same.len() > 5, "{same:?}");
 }
+
+#[test]
+fn whether_a_tokenizer_goes_with_a_template() {
+    use chatparse::conversation::FindingKind;
+    let found = |name: &str, special: &[&str]| {
+        let template = ChatTemplate::builtin(name).unwrap();
+        let conversation = template.conversation(Arc::new(Toy::new(special)), options("template")).unwrap();
+        conversation.check().unwrap()
+    };
+    let lacking = found("chatml", &["<|im_start|>"]);
+    assert_eq!((lacking[0].kind, lacking[0].token), (FindingKind::End, None));
+    assert!(lacking[0].words.contains("<|im_end|>") && lacking[0].messages == json!([]));
+    let whole = found("chatml", &["<|im_start|>", "<|im_end|>"]);
+    assert!(whole.iter().all(|found| found.kind == FindingKind::Seam && found.token.is_some()), "{whole:?}");
+    let unmarked = found("json-call", &["<|im_start|>", "<|im_end|>"]);
+    assert!(unmarked.iter().any(|found| found.kind == FindingKind::Marker && found.words.contains("<tool_call>")));
+}
