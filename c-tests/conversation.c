@@ -59,6 +59,9 @@ static void a_turn(void) {
   chat_str text;
   OK(chat_conversation_message_json(other, &text, &error));
   CHECK(contains(text, "\"Y\""));
+  // Each byte is a token, and the markers are special: nothing stands between the two.
+  OK(chat_conversation_check_json(other, &text, &error));
+  CHECK(text.len == 2 && contains(text, "[]") && chat_conversation_ids(other).len == sent + 1);
   chat_conversation_free(other);
   chat_extended next;
   broken = 1;
@@ -92,6 +95,7 @@ static void nothing(void) {
   BAD(chat_conversation_token(NULL, 0, &token, &error));
   BAD(chat_conversation_delta(NULL, 0, &delta, &error));
   BAD(chat_conversation_message_json(NULL, &text, &error));
+  BAD(chat_conversation_check_json(NULL, &text, &error));
   CHECK(chat_conversation_ids(NULL).len == 0 && chat_conversation_prompt_count(NULL) == 0 && !chat_conversation_ended(NULL));
   CHECK(chat_conversation_text(NULL).len == 0 && chat_conversation_output(NULL).len == 0);
   CHECK(chat_conversation_delta_count(NULL) == 0);

@@ -413,6 +413,8 @@ class Conversation : public detail::Handle<chat_conversation, chat_conversation_
   Result<Conversation> clone() const { return detail::object<Conversation>(chat_conversation_clone, get()); }
   // The last output as OpenAI has it.
   Result<std::string> message_json() { return detail::text<std::string>(chat_conversation_message_json, get()); }
+  // Whether the tokenizer goes with the template: an array of what stands between them.
+  Result<std::string> check_json() { return detail::text<std::string>(chat_conversation_check_json, get()); }
 
   ConversationDeltas deltas() const & noexcept { return ConversationDeltas(get()); }
   ConversationDeltas deltas() const && = delete;

@@ -40,7 +40,16 @@ impl Opens for Opening {
         let mut request = self.request.clone();
         Messages::read(&request, messages)?.put(&mut request);
         let session = self.template.session(request.clone())?;
-        Ok(Arc::new(Sent { session, request: Arc::new(request), answered: None }))
+        let mut options = Request::clone(session.request());
+        Messages::take(&mut options);
+        Ok(Arc::new(Sent { session, request: Arc::new(request), options: Arc::new(options), answered: None }))
+    }
+
+    fn closed(&self, messages: &Value) -> Result<String> {
+        let mut request = self.request.clone();
+        Messages::read(&request, messages)?.put(&mut request);
+        request.add_generation_prompt = false;
+        Ok(self.template.params(&request)?.prompt)
     }
 }
 
@@ -48,6 +57,8 @@ impl Opens for Opening {
 struct Sent {
     session: Session,
     request: Arc<Request>,
+    /// The session's request without its messages.
+    options: Arc<Request>,
     /// The index of the last output's message.
     answered: Option<usize>,
 }
@@ -56,12 +67,12 @@ impl Sent {
     /// A request with few messages that may end as the prompt does: those of the system, and from the last question before the
     /// output on. So a turn costs as much late in a conversation as early.
     fn window(&self) -> Option<Request> {
-        let mut request = Request::clone(&self.request);
-        let all = Messages::take(&mut request);
-        let (count, answered) = (all.len(), self.answered?);
-        let system = (0..count).take_while(|index| matches!(all.role(*index), "system" | "developer")).count();
-        let question = (system..answered).rev().find(|index| all.role(*index) == "user")?;
-        all.only(|index| index < system || index == question || index >= answered).put(&mut request);
+        let (all, answered) = (&self.request, self.answered?);
+        let roles = Messages::roles(all);
+        let system = roles.iter().take_while(|role| matches!(**role, "system" | "developer")).count();
+        let question = (system..answered).rev().find(|index| roles[*index] == "user")?;
+        let mut request = Request::clone(&self.options);
+        Messages::only(all, |index| index < system || index == question || index >= answered).put(&mut request);
         Some(request)
     }
 
@@ -85,6 +96,16 @@ impl Turns for Sent {
         ends.chain([params.end_of_turn().to_owned()]).filter(|end| !end.trim().is_empty()).collect()
     }
 
+    fn end(&self) -> &str {
+        self.session.params.end_of_turn()
+    }
+
+    fn markers(&self) -> Vec<String> {
+        let params = &self.session.params;
+        let thoughts = params.thinking.iter().flat_map(|thinking| [&thinking.start].into_iter().chain(&thinking.ends));
+        thoughts.chain(&params.preserved_tokens).cloned().collect()
+    }
+
     fn own(&self, from: usize) -> Result<Vec<Range<usize>>> {
         let text = &self.prompt()[from..];
         let found = self.window().and_then(|request| self.found(&request).ok());
@@ -101,7 +122,7 @@ impl Turns for Sent {
     }
 
     fn next(&self, output: &[u8], tokens: &SpecialTokens, spans: &[Range<usize>], messages: &Value) -> Result<Step> {
-        let answered = self.session.count();
+        let answered = Messages::roles(self.session.request()).len();
         let next = self.session.next_marked(output, tokens, spans, messages)?;
         let changed = next.rewrite.as_ref().map(|rewrite| Changed {
             at: rewrite.at,
@@ -109,9 +130,9 @@ impl Turns for Sent {
             reason: rewrite.reason.name(),
             words: rewrite.reason.words(),
         });
-        let request = Arc::clone(next.session.request());
-        let stays = request.append == Append::Always;
-        let turns = Arc::new(Sent { session: next.session, request, answered: Some(answered) });
+        let stays = self.options.append == Append::Always;
+        let (request, options) = (Arc::clone(next.session.request()), Arc::clone(&self.options));
+        let turns = Arc::new(Sent { session: next.session, request, options, answered: Some(answered) });
         Ok(Step { turns, kept: next.kept, stays, changed, message: next.message })
     }
 }

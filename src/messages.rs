@@ -48,6 +48,30 @@ impl Messages {
         }
     }
 
+    /// The roles of a request's messages.
+    #[cfg(feature = "conversation")]
+    pub fn roles(request: &Request) -> Vec<&str> {
+        match &request.plain {
+            None => request.messages.iter().map(|message| message.role.as_str()).collect(),
+            Some(given) => {
+                let all = given.messages.as_array().into_iter().flatten();
+                all.map(|message| message["role"].as_str().unwrap_or_default()).collect()
+            }
+        }
+    }
+
+    /// Those of some indices of a request, in order.
+    #[cfg(feature = "conversation")]
+    pub fn only(request: &Request, wanted: impl Fn(usize) -> bool) -> Messages {
+        fn some<T: Clone>(all: &[T], wanted: impl Fn(usize) -> bool) -> Vec<T> {
+            (0..all.len()).filter(|index| wanted(*index)).map(|index| all[index].clone()).collect()
+        }
+        match &request.plain {
+            None => Messages::Read(some(&request.messages, wanted)),
+            Some(given) => Messages::Plain(given.messages.as_array().map_or_else(Vec::new, |all| some(all, wanted))),
+        }
+    }
+
     pub fn len(&self) -> usize {
         match self {
             Messages::Read(messages) => messages.len(),
@@ -75,17 +99,6 @@ impl Messages {
         match self {
             Messages::Read(messages) => Messages::Read(messages.iter().take(count).cloned().collect()),
             Messages::Plain(messages) => Messages::Plain(messages.iter().take(count).cloned().collect()),
-        }
-    }
-
-    /// Those of some indices, in order.
-    #[cfg(feature = "conversation")]
-    pub fn only(self, wanted: impl Fn(usize) -> bool) -> Messages {
-        let mut index = 0..;
-        let mut is_wanted = || index.next().is_some_and(&wanted);
-        match self {
-            Messages::Read(messages) => Messages::Read(messages.into_iter().filter(|_| is_wanted()).collect()),
-            Messages::Plain(messages) => Messages::Plain(messages.into_iter().filter(|_| is_wanted()).collect()),
         }
     }
 

@@ -578,6 +578,18 @@ CHAT_MUST_USE chat_status chat_conversation_delta(const chat_conversation *conve
 CHAT_MUST_USE chat_status chat_conversation_message_json(chat_conversation *conversation, chat_str *out,
                                                          chat_error **error);
 
+/**
+ * Checks whether the tokenizer goes with the template, with the tools and options of the conversation, and writes what stands between them to
+ * `*out`, JSON text; valid until the conversation changes. It is an array of objects: `kind` (`end`, `marker`: the end of the turn,
+ * or another marker, is no special token; `seam`: ids turn by turn are not those of the whole; `rewrite`: the template changes what
+ * was sent), `words`, the smallest of the conversations that were tried which shows it as `messages`, and `token`, the first token that
+ * differs, or null. The conversation itself stays as it is.
+ *
+ * Errors: as `chat_params_from_template`; `CHAT_STATUS_INVALID_ARGUMENT` if the tokenizer failed.
+ */
+CHAT_MUST_USE chat_status chat_conversation_check_json(chat_conversation *conversation, chat_str *out,
+                                                       chat_error **error);
+
 /** Frees a conversation. NULL is fine. */
 void chat_conversation_free(chat_conversation *conversation);
 

@@ -14,7 +14,7 @@ use super::status::chat_status;
 use super::stream::chat_delta;
 use super::template::chat_template;
 use super::text::{array, bytes, chat_str, utf8, view, view_bytes};
-use crate::conversation::{Conversation, FieldKind, OwnDelta, SpecialToken, Tokenizer};
+use crate::conversation::{Conversation, FieldKind, Finding, OwnDelta, SpecialToken, Tokenizer};
 use chatparse_base::{Error, Result, number};
 use chatparse_message::Request;
 
@@ -496,6 +496,27 @@ pub extern "C" fn chat_conversation_message_json(
     filled(conversation, "conversation", out, error, |conversation| {
         conversation.0.change(|held| {
             held.said = held.conversation.message().to_json().to_string();
+            Ok(view(Some(&held.said)))
+        })
+    })
+}
+
+/// Checks whether the tokenizer goes with the template, with the tools and options of the conversation, and writes what stands between them to
+/// `*out`, JSON text; valid until the conversation changes. It is an array of objects: `kind` (`end`, `marker`: the end of the turn,
+/// or another marker, is no special token; `seam`: ids turn by turn are not those of the whole; `rewrite`: the template changes what
+/// was sent), `words`, the smallest of the conversations that were tried which shows it as `messages`, and `token`, the first token that
+/// differs, or null. The conversation itself stays as it is.
+///
+/// Errors: as `chat_params_from_template`; `CHAT_STATUS_INVALID_ARGUMENT` if the tokenizer failed.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_conversation_check_json(
+    conversation: Option<&mut chat_conversation>,
+    out: Option<&mut MaybeUninit<chat_str>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    filled(conversation, "conversation", out, error, |conversation| {
+        conversation.0.change(|held| {
+            held.said = Value::from_iter(held.conversation.check()?.iter().map(Finding::to_json)).to_string();
             Ok(view(Some(&held.said)))
         })
     })

@@ -166,12 +166,15 @@ impl Session {
                 return self.otherwise(shown, new, &String::from_utf8_lossy(output.bytes), error.valid_up_to());
             }
         };
-        let shown = self.shown(output, new, true)?;
-        // The end of the turn may have been read as content.
         let stays = self.request.append == Append::Always;
-        let known = || turn::known_end(self, text).filter(|at| stays || output.is_token(*at));
-        let cut = turn::spelt_end(self, &shown, text).or_else(known).unwrap_or(text.len());
-        let shown = if cut < text.len() { self.shown(output.to(cut), new, true)? } else { shown };
+        // No message has a token that ended its output.
+        let known = turn::known_end(self, text);
+        let token = known.filter(|at| output.is_token(*at));
+        let shown = self.shown(output.to(token.unwrap_or(text.len())), new, true)?;
+        // Otherwise the end of the turn may have been read as content.
+        let spelt = || turn::spelt_end(self, &shown, text).or(known.filter(|_| stays));
+        let cut = token.or_else(spelt).unwrap_or(text.len());
+        let shown = if token.is_none() && cut < text.len() { self.shown(output.to(cut), new, true)? } else { shown };
         if let Some(end) = turn::end(self, &shown, text, cut) {
             return self.appended(shown, text, end);
         }
@@ -248,12 +251,6 @@ impl Session {
     #[cfg(feature = "conversation")]
     pub(crate) fn request(&self) -> &Arc<Request> {
         &self.request
-    }
-
-    /// How many messages there are so far.
-    #[cfg(feature = "conversation")]
-    pub(crate) fn count(&self) -> usize {
-        self.messages().len()
     }
 
     #[cfg(feature = "conversation")]

@@ -160,7 +160,7 @@ fn written_of(behind: &str, next: usize, output: &str) -> Option<usize> {
 }
 
 /// The length of the marker that the template writes behind an earlier turn, where the output has another token that ended it. Such a
-/// marker ends the new messages, too: it does not open them.
+/// marker is known to end the model's turns, or ends the new messages, too: it does not open them.
 fn replaced(session: &Session, shown: &Shown, new: &Messages, behind: &str, output: &str) -> Option<usize> {
     known_end(session, output)?;
     let text = behind.trim_start();
@@ -168,7 +168,8 @@ fn replaced(session: &Session, shown: &Shown, new: &Messages, behind: &str, outp
     let asked = shown.render().strip_suffix(&shown.prompts.prompt.generation_prompt)?.trim_end();
     let last = new.get(new.len().checked_sub(1)?)?.text();
     let ends_message = asked.ends_with(marker) && !last.trim_end().ends_with(marker);
-    (is_marker(marker) && ends_message).then(|| {
+    let ends_turn = marker == session.params.end_of_turn().trim();
+    (ends_turn || is_marker(marker) && ends_message).then(|| {
         let end = behind.len() - text.len() + marker.len();
         end + spaces_of(&behind[end..], output)
     })

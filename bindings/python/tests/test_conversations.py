@@ -101,10 +101,10 @@ def test_whether_a_tokenizer_goes_with_a_template():
     template = Template.builtin("chatml")
     assert check_tokenizer(template, Bytes()) == []
     end, seam = check_tokenizer(template, Pairs())
-    assert (end.kind, end.messages, end.token) == ("end", [], None) and "'<|im_end|>' is no special token" in end.words
+    assert (end.kind, end.messages, end.token) == ("end", [], None) and '"<|im_end|>" is no special token' in end.words
     # A prompt ends with a line break, and so begins the output.
     assert (seam.kind, [message["content"] for message in seam.messages]) == ("seam", ["Hi", "\nYes", "Hi"])
-    assert "['\\n', '\\n'] stands where the whole conversation has ['\\n\\n'," in seam.words
+    assert '["\\n", "\\n"] stands where the whole conversation has ["\\n\\n",' in seam.words
     thoughts = """{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.reasoning_content and loop.last %}<think>
 {{ m.reasoning_content }}\n</think>\n\n{% endif %}{{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"""
     (rewrite,) = check_tokenizer(Template(thoughts, eos="<|im_end|>"), Bytes())

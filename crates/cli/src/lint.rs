@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::causes::{Cause, causes};
 use crate::failure::{Failure, Outcome as Done};
 use crate::input::{self, Reading, TemplateWord};
-use crate::linted::{Linted, Unusable};
+use crate::linted::{Check, Linted, Unusable};
 use crate::sarif;
 use crate::screen::{Paint, Screen};
 use crate::text::{escaped, folded, tamed, wrapped};
@@ -78,6 +78,10 @@ pub struct Lint {
     /// Print the findings as SARIF 2.1.0, for code hosts and editors
     #[arg(long)]
     sarif: bool,
+    /// Check whether this tokenizer.json goes with the template
+    #[cfg(feature = "tokenizers")]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, conflicts_with_all = ["fix", "sarif"])]
+    tokenizer: Option<std::path::PathBuf>,
     #[command(flatten)]
     reading: Reading,
 }
@@ -85,9 +89,9 @@ pub struct Lint {
 impl Lint {
     pub fn run(self, screen: &mut Screen) -> Done {
         input::check_stdin(self.templates.iter().map(OsString::as_os_str))?;
-        let mut all = Vec::new();
+        let (check, mut all) = (self.check()?, Vec::new());
         for (index, word) in self.templates.iter().enumerate() {
-            let linted = Linted::of(word, self.fix, &self.reading)?;
+            let linted = Linted::of(word, self.fix, &self.reading, &check)?;
             if self.json {
                 writeln!(screen, "{:#}", to_json(&linted))?;
             } else if !self.sarif {
@@ -123,6 +127,19 @@ impl Lint {
             }
         }
     }
+
+    /// What tells whether the tokenizer goes with a template.
+    fn check(&self) -> Result<Check, Failure> {
+        #[cfg(feature = "tokenizers")]
+        if let Some(file) = &self.tokenizer {
+            let tokenizer = crate::vocabulary::read(file)?;
+            return Ok(Box::new(move |template| {
+                let found = crate::vocabulary::check(template, &tokenizer);
+                found.map(Some).map_err(|error| Failure::Failed(error.to_string()))
+            }));
+        }
+        Ok(Box::new(|_| Ok(None)))
+    }
 }
 
 fn to_json(linted: &Linted) -> serde_json::Value {
@@ -131,6 +148,9 @@ fn to_json(linted: &Linted) -> serde_json::Value {
         Err(unusable) => json!({"error": unusable.message}),
     };
     json["template"] = linted.name.as_str().into();
+    if let Some(found) = &linted.tokenizer {
+        json["tokenizer"] = json!(found);
+    }
     if !linted.edits.is_empty() {
         json["mended"] = linted.edits.iter().map(|(rule, diff)| json!({"rule": rule, "patch": diff})).collect();
     }
@@ -177,6 +197,16 @@ fn show(linted: &Linted, screen: &mut Screen) -> io::Result<()> {
         if !why.is_empty() {
             named("  the first", Paint::Plain, why, screen)?;
         }
+    }
+    for found in linted.tokenizer.iter().flatten() {
+        let text = |name: &str| found[name].as_str().unwrap_or_default();
+        row("its tokenizer", &format!("{}: {}", text("kind"), text("words")), Paint::Faint, screen)?;
+        if found["messages"].as_array().is_some_and(|messages| !messages.is_empty()) {
+            named("  shown by", Paint::Faint, &found["messages"].to_string(), screen)?;
+        }
+    }
+    if linted.tokenizer.as_ref().is_some_and(Vec::is_empty) {
+        row("its tokenizer", "ids turn by turn are those of each new render", Paint::Plain, screen)?;
     }
     for (rule, diff) in &linted.edits {
         row("mended", &format!("{rule}, by this edit of the file:"), Paint::Green, screen)?;

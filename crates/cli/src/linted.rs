@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 use std::{fs, io};
 
 use chatparse::lint::{self, Finding, Outcome, Report};
-use chatparse::{Place, builtin};
+use chatparse::{ChatTemplate, Place, builtin};
+use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::input::{self, Reading, Source};
@@ -15,7 +16,12 @@ pub struct Linted {
     pub found: Result<Report, Unusable>,
     /// The edits that were written to the file, as unified diffs, with the rule that each mends.
     pub edits: Vec<(&'static str, String)>,
+    /// What stands between the template and a tokenizer, if there is one.
+    pub tokenizer: Option<Vec<Value>>,
 }
+
+/// Tells that of a template.
+pub type Check = Box<dyn Fn(&ChatTemplate) -> Result<Option<Vec<Value>>, Failure>>;
 
 /// Most edits of one file: each mends a finding, and none makes another.
 const EDITS: usize = 16;
@@ -27,7 +33,7 @@ pub struct Unusable {
 }
 
 impl Linted {
-    pub fn of(word: &OsStr, fixes: bool, reading: &Reading) -> Result<Self, Failure> {
+    pub fn of(word: &OsStr, fixes: bool, reading: &Reading, check: &Check) -> Result<Self, Failure> {
         let name = input::name(word);
         if fixes {
             can_be_written(word)?;
@@ -35,7 +41,8 @@ impl Linted {
         let (failure, place) = match input::source(word) {
             Ok(source) => match input::compile(&source, reading, None)? {
                 Ok(template) => {
-                    let mut linted = Linted { name, found: Ok(lint::lint(&template)), edits: Vec::new() };
+                    let tokenizer = check(&template)?;
+                    let mut linted = Linted { name, found: Ok(lint::lint(&template)), edits: Vec::new(), tokenizer };
                     if fixes {
                         linted.fix(word, source, reading)?;
                     }
@@ -46,7 +53,10 @@ impl Linted {
             Err(failure) => (failure, None),
         };
         match failure {
-            Failure::Failed(message) => Ok(Linted { name, found: Err(Unusable { message, place }), edits: Vec::new() }),
+            Failure::Failed(message) => {
+                let found = Err(Unusable { message, place });
+                Ok(Linted { name, found, edits: Vec::new(), tokenizer: None })
+            }
             other => Err(other),
         }
     }

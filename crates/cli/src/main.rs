@@ -27,6 +27,8 @@ mod sarif;
 mod screen;
 mod templates;
 mod text;
+#[cfg(feature = "tokenizers")]
+mod vocabulary;
 
 use std::io::Write;
 use std::path::Path;

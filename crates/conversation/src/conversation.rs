@@ -18,8 +18,8 @@ use chatparse_stream::{DeltaKind, Ended, Stream};
 /// One thread at a time; a clone is another conversation that goes on from here.
 #[derive(Clone)]
 pub struct Conversation {
-    vocabulary: Arc<Vocabulary>,
-    opens: Arc<dyn Opens>,
+    pub(crate) vocabulary: Arc<Vocabulary>,
+    pub(crate) opens: Arc<dyn Opens>,
     ids: Vec<u32>,
     tokens: Vec<Token>,
     running: Option<Running>,

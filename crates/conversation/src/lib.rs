@@ -9,16 +9,19 @@
 //! - `turns`: what is asked of a template, [`Opens`] and [`Turns`]. The façade has the implementation: `ChatTemplate::conversation`.
 //! - `field`: what a sampled token became.
 //! - `conversation`: the ids, and what is known of each.
+//! - `check`: whether a tokenizer goes with a template.
 //!
 //! This crate knows no templates and no tokenizers.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod check;
 mod conversation;
 mod field;
 mod tokenizer;
 mod turns;
 
+pub use check::{Finding, FindingKind};
 pub use conversation::{Conversation, Extended, Moved, Observed, OwnDelta, Token};
 pub use field::{Field, FieldKind};
 pub use tokenizer::{SpecialToken, Tokenizer};

@@ -85,6 +85,11 @@ impl Vocabulary {
         self.texts.get(&id).map(String::as_str)
     }
 
+    /// Whether a text is a special token.
+    pub fn has(&self, text: &str) -> bool {
+        self.special_at(text.as_bytes()).is_some_and(|token| token.text == text)
+    }
+
     /// The bytes of a token.
     pub fn bytes(&self, id: u32) -> Result<Arc<[u8]>> {
         if let Some(bytes) = self.bytes.read().unwrap_or_else(PoisonError::into_inner).get(&id) {

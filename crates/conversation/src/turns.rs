@@ -16,6 +16,12 @@ pub trait Opens: Send + Sync {
     /// # Errors
     /// What is wrong with them, or with the template.
     fn open(&self, messages: &Value) -> Result<Arc<dyn Turns>>;
+
+    /// The text of these messages, without the opening of another turn.
+    ///
+    /// # Errors
+    /// What is wrong with them, or with the template.
+    fn closed(&self, messages: &Value) -> Result<String>;
 }
 
 /// A prompt, with the outputs and messages behind it. Immutable.
@@ -28,6 +34,12 @@ pub trait Turns: Send + Sync {
 
     /// The texts of tokens that end outputs.
     fn ends(&self) -> Vec<String>;
+
+    /// What the template writes to end a turn of the model; empty if nothing does, or if that is unknown.
+    fn end(&self) -> &str;
+
+    /// The texts that must be tokens.
+    fn markers(&self) -> Vec<String>;
 
     /// Which bytes of the prompt from `from` on are the template's own, counted from there; in order and disjoint. All others are
     /// somebody's text.

@@ -345,6 +345,19 @@ static PyObject *conversation_message_json(PyObject *self, PyObject *none) {
   return looked(self, tell_message);
 }
 
+static PyObject *conversation_check_json(PyObject *self, PyObject *none) {
+  chat_conversation *one = taken(self);
+  chat_str text = {NULL, 0};
+  chat_error *error = NULL;
+  chat_status status = CHAT_STATUS_OK;
+  (void)none;
+  if (!one) return NULL;
+  UNLOCKED(chat_conversation_check_json(one, &text, &error));
+  PyObject *found = status == CHAT_STATUS_OK && !PyErr_Occurred() ? str_of(text) : fail(status, error);
+  give_back(self);
+  return found;
+}
+
 static PyMethodDef conversation_methods[] = {
   MAKES(conversation, open),
   NO_ARGUMENTS(conversation, fork),
@@ -358,6 +371,7 @@ static PyMethodDef conversation_methods[] = {
   NO_ARGUMENTS(conversation, get_text),
   NO_ARGUMENTS(conversation, get_tokens),
   NO_ARGUMENTS(conversation, message_json),
+  NO_ARGUMENTS(conversation, check_json),
   {NULL, NULL, 0, NULL},
 };
 

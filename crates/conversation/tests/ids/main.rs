@@ -157,3 +157,63 @@ fn what_cannot_be() {
     assert_eq!(fresh.ids(), before);
     assert!(!toy.is_special(65));
 }
+
+/// Where the ids are those of the whole conversation, its segments have the same mask.
+#[test]
+fn masks_are_those_of_segments() {
+    let mut same = Vec::new();
+    for (name, template, toy) in templates() {
+        let request = |messages: &[Value], ask: bool| {
+            let mut request = options("template");
+            request.messages = Request::from_json(&json!({"messages": messages})).unwrap().messages;
+            request.add_generation_prompt = ask;
+            request
+        };
+        let mut messages = vec![user("How is it?")];
+        let mut conversation = template.conversation(toy.clone(), options("template")).unwrap();
+        conversation.prompt_ids(&json!(messages)).unwrap();
+        for answer in ["It rains.", "More rain."] {
+            let with = [&messages[..], &[json!({"role": "assistant", "content": answer})]].concat();
+            let whole = template.params(&request(&with, false)).unwrap();
+            let Some(output) = whole.prompt.strip_prefix(conversation.prompt()) else { break };
+            let end = whole.end_of_turn();
+            let length = output.find(end).map_or(output.len(), |at| at + end.len());
+            conversation.observe(&sampled(&toy, &output[..length])).unwrap();
+            let next = conversation.extend(&json!([user("And?")])).unwrap();
+            if next.rewrite.is_some() {
+                break;
+            }
+            messages = [&with[..], &[user("And?")]].concat();
+        }
+        if messages.len() < 5 {
+            continue;
+        }
+        let found = template.segments(&request(&messages, true)).unwrap();
+        assert_eq!(found.prompt, conversation.prompt(), "{name}");
+        let mut begin = 0;
+        let places: Vec<_> =
+            conversation.tokens().iter().map(|t| std::mem::replace(&mut begin, t.end)..t.end).collect();
+        let labels = found.tokens(chatparse::Offsets::Bytes(&places), chatparse::MaskParts::default()).unwrap();
+        let labels: Vec<bool> = labels.iter().map(|label| label.sampled).collect();
+        assert_eq!(conversation.mask().collect::<Vec<_>>(), labels, "{name}");
+        same.push(name);
+    }
+    assert!(same.len() > 5, "{same:?}");
+}
+
+#[test]
+fn whether_a_tokenizer_goes_with_a_template() {
+    use chatparse::conversation::FindingKind;
+    let found = |name: &str, special: &[&str]| {
+        let template = ChatTemplate::builtin(name).unwrap();
+        let conversation = template.conversation(Arc::new(Toy::new(special)), options("template")).unwrap();
+        conversation.check().unwrap()
+    };
+    let lacking = found("chatml", &["<|im_start|>"]);
+    assert_eq!((lacking[0].kind, lacking[0].token), (FindingKind::End, None));
+    assert!(lacking[0].words.contains("<|im_end|>") && lacking[0].messages == json!([]));
+    let whole = found("chatml", &["<|im_start|>", "<|im_end|>"]);
+    assert!(whole.iter().all(|found| found.kind == FindingKind::Seam && found.token.is_some()), "{whole:?}");
+    let unmarked = found("json-call", &["<|im_start|>", "<|im_end|>"]);
+    assert!(unmarked.iter().any(|found| found.kind == FindingKind::Marker && found.words.contains("<tool_call>")));
+}

@@ -86,6 +86,23 @@ fn several_tokens_end_outputs() {
 }
 
 #[test]
+fn another_end_where_answers_alone_have_one() {
+    let source = "{% for m in messages %}{% if m.role == 'user' %}[INST]{{ m.content }}[/INST]{% else %}{{ m.content }}</s>{% endif %}{% endfor %}";
+    let mut options = chatparse::TemplateOptions::default();
+    (options.eos, options.ends) = ("</s>".to_owned(), vec!["<stop>".to_owned()]);
+    let template = chatparse::ChatTemplate::with_options(source, &options).unwrap();
+    let toy = std::sync::Arc::new(super::toy::Toy::new(&["[INST]", "[/INST]", "</s>", "<stop>"]));
+    let request = chatparse::Request::from_json(&json!({"messages": [], "append": "always"})).unwrap();
+    for end in ["</s>", "<stop>"] {
+        let mut conversation = template.conversation(toy.clone(), request.clone()).unwrap();
+        conversation.prompt_ids(&json!([user("How is it?")])).unwrap();
+        conversation.observe(&sampled(&toy, &format!("Yes.{end}"))).unwrap();
+        let next = conversation.extend(&json!([user("And?")])).unwrap();
+        assert_eq!((&*bytes(&next, &conversation), &*next.message.content), ("[INST]And?[/INST]", "Yes."), "{end}");
+    }
+}
+
+#[test]
 fn what_an_output_lacks_of_its_end_is_sent() {
     let (mut conversation, toy) = opened("json-call", "template");
     conversation.observe(&sampled(&toy, "<tool_call>\n{\"name\": \"look\", \"arguments\": {\"place\": \"Os")).unwrap();

@@ -1,0 +1,147 @@
+//! Whether a tokenizer goes with a template: what is found by conversations of three messages.
+
+use serde_json::{Value, json};
+
+use crate::conversation::{Conversation, Moved};
+use chatparse_base::{Error, ErrorKind, Result};
+
+/// Where a tokenizer and a template do not go together.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// Of which kind.
+    pub kind: FindingKind,
+    /// The same as a sentence.
+    pub words: String,
+    /// The smallest conversation that shows it, of those that are tried; an empty array for markers.
+    pub messages: Value,
+    /// The first token that differs, in the ids of that conversation.
+    pub token: Option<usize>,
+}
+
+/// What does not go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FindingKind {
+    /// The end of the turn is no special token: what a model samples for it a user can write, too.
+    End,
+    /// Another marker is none.
+    Marker,
+    /// Ids turn by turn are not those of the whole conversation.
+    Seam,
+    /// The template changes what was sent.
+    Rewrite,
+}
+
+impl FindingKind {
+    /// A stable lower-case name, e.g. `seam`.
+    pub fn name(self) -> &'static str {
+        match self {
+            FindingKind::End => "end",
+            FindingKind::Marker => "marker",
+            FindingKind::Seam => "seam",
+            FindingKind::Rewrite => "rewrite",
+        }
+    }
+}
+
+impl Finding {
+    /// As JSON: `kind`, `words`, `messages`, `token`.
+    pub fn to_json(&self) -> Value {
+        json!({"kind": self.kind.name(), "words": self.words, "messages": self.messages, "token": self.token})
+    }
+}
+
+/// A question, an answer and what follows, the smallest answer first.
+fn tried() -> Vec<Value> {
+    let user = json!({"role": "user", "content": "Hi"});
+    let said = |content: &str| json!({"role": "assistant", "content": content});
+    let thought = |mut message: Value, content: &str| {
+        (message["reasoning_content"], message["content"]) = (json!("Hm."), json!(content));
+        message
+    };
+    let function = json!({"name": "look", "arguments": "{\"place\": \"Oslo\"}"});
+    let mut call = said("");
+    call["tool_calls"] = json!([{"id": "call00001", "type": "function", "function": function}]);
+    let result = json!({"role": "tool", "tool_call_id": "call00001", "name": "look", "content": "Rain"});
+    let answers = [said("Yes."), said("Yes.\n"), said("\nYes"), thought(said(""), "Yes.")];
+    let calls = [call.clone(), thought(call, "One moment.")];
+    let answers = answers.into_iter().map(|answer| json!([user, answer, user]));
+    answers.chain(calls.into_iter().map(|call| json!([user, call, result]))).collect()
+}
+
+impl Conversation {
+    /// What stands between the tokenizer and the template, with the tools and options of the conversation: markers that are no
+    /// special tokens, turns at whose border ids differ from those of the whole conversation, histories that the template changes.
+    /// Empty: ids turn by turn are those of each new render, of the turns that are tried and that the template does not refuse.
+    ///
+    /// # Errors
+    /// Those of the template for a question alone, and those of the tokenizer.
+    pub fn check(&self) -> Result<Vec<Finding>> {
+        let mut found = self.unmarked()?;
+        for messages in tried() {
+            match self.tried(&messages) {
+                Ok(Some(new)) if found.iter().all(|known| known.kind != new.kind) => found.push(new),
+                Ok(_) => {}
+                // A template without tools, say.
+                Err(error) if error.kind() == ErrorKind::Template => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
+
+    fn unmarked(&self) -> Result<Vec<Finding>> {
+        let turns = self.opens.open(&json!([{"role": "user", "content": "Hi"}]))?;
+        let end = turns.end().trim().to_owned();
+        let mut found: Vec<Finding> = Vec::new();
+        let mut seen = Vec::new();
+        for text in std::iter::once(end.clone()).chain(turns.markers()) {
+            let text = text.trim().to_owned();
+            if text.is_empty() || seen.contains(&text) || self.vocabulary.has(&text) {
+                continue;
+            }
+            let count = self.vocabulary.encode(&text, &[])?.len();
+            let tokens = if count == 1 { "token" } else { "tokens" };
+            let words = format!("{text:?} is no special token: plain text gives it as {count} {tokens}");
+            let kind = if text == end { FindingKind::End } else { FindingKind::Marker };
+            found.push(Finding { kind, words, messages: json!([]), token: None });
+            seen.push(text);
+        }
+        Ok(found)
+    }
+
+    fn tried(&self, messages: &Value) -> Result<Option<Finding>> {
+        let part = |from: usize, to: usize| json!(messages.as_array().map_or(&[][..], |all| &all[from..to]));
+        let found =
+            |kind, words, token| Ok(Some(Finding { kind, words, messages: messages.clone(), token: Some(token) }));
+        let (mut mine, mut whole) = (self.fresh(), self.fresh());
+        mine.prompt_ids(&part(0, 1))?;
+        let (prompt, closed) = (mine.prompt().to_owned(), self.opens.closed(&part(0, 2))?);
+        // Where the history of the turn begins otherwise, nothing says what a model would have written.
+        let Some(output) = closed.strip_prefix(&prompt) else { return Ok(None) };
+        let end = self.opens.open(&part(0, 1))?.end().to_owned();
+        let length = output.find(&end).map_or(output.len(), |at| at + end.len());
+        let length = if end.is_empty() { output.len() } else { length };
+        let own = 0..length;
+        let sampled = self.vocabulary.encode(&output[own.clone()], std::slice::from_ref(&own))?;
+        let sampled: Vec<u32> = sampled.into_iter().map(|(id, _)| id).collect();
+        mine.observe(&sampled)?;
+        if let Some(Moved { token, why }) = mine.extend(&part(2, 3))?.rewrite {
+            return found(FindingKind::Rewrite, why.words.to_owned(), token);
+        }
+        let (ids, once) = (mine.ids(), whole.prompt_ids(messages)?);
+        let alike = ids.iter().zip(once).take_while(|(a, b)| a == b).count();
+        if ids == once {
+            return Ok(None);
+        }
+        let shown = |ids: &[u32]| -> Result<Vec<String>> {
+            let some = &ids[alike..ids.len().min(alike + 2)];
+            let text = |id: &u32| Ok::<_, Error>(String::from_utf8_lossy(&self.vocabulary.bytes(*id)?).into_owned());
+            some.iter().map(text).collect()
+        };
+        let words =
+            format!("turn by turn {:?} stands where the whole conversation has {:?}", shown(ids)?, shown(once)?);
+        found(FindingKind::Seam, words, alike)
+    }
+}
