@@ -202,7 +202,7 @@ fn show(linted: &Linted, screen: &mut Screen) -> io::Result<()> {
         let text = |name: &str| found[name].as_str().unwrap_or_default();
         row("its tokenizer", &format!("{}: {}", text("kind"), text("words")), Paint::Faint, screen)?;
         if found["messages"].as_array().is_some_and(|messages| !messages.is_empty()) {
-            named("  shown by", Paint::Faint, &found["messages"].to_string(), screen)?;
+            row("  shown by", &found["messages"].to_string(), Paint::Faint, screen)?;
         }
     }
     if linted.tokenizer.as_ref().is_some_and(Vec::is_empty) {
