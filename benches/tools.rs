@@ -1,9 +1,9 @@
 //! What the tools of a request cost, in processor time: `cargo bench --bench tools [-- part-of-a-name [tools rounds [one]]]`
 //!
 //! One request with tools of five arguments each: none of them seen before, without the grammar's text and with it; one of them new; the
-//! same as before; the prompt alone; and the first marker of another format in an output. Each time is the median of the rounds, from the body as JSON to the parameters. Then what the
-//! parser holds, and what a request takes on the clock where several threads use the template. With a number of tools and of rounds: only
-//! new tools, so often, to be profiled; with `one` behind them, only one of them new.
+//! same as before; the prompt alone; and the first marker of another format in an output. Each time is the median of the rounds, from the
+//! body as JSON to the parameters. Then what the parser holds, and what a request takes on the clock where several threads use the template.
+//! With a number of tools and of rounds: only new tools, so often, to be profiled; with `one` behind them, only one of them new.
 
 use std::path::Path;
 use std::time::Instant;

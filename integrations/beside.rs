@@ -12,9 +12,8 @@ pub struct Theirs<'a> {
     pub package: &'a str,
     /// The target folder of its tests.
     pub target: &'a str,
-    /// The name of the crate that the tests name, and the edition of the tests.
+    /// The name of the crate that the tests name.
     pub name: &'a str,
-    pub edition: u32,
     /// Crates, and those of their test files that create parsers.
     pub files: &'a [(&'a str, &'a [&'a str])],
     /// What the tests and the twin depend on, as in a manifest.
@@ -55,9 +54,8 @@ pub fn streams(theirs: &Theirs<'_>) -> Option<Vec<Value>> {
         }
     }
     let manifest = format!(
-        "[package]\nname = {:?}\nedition = \"{}\"\n\n[lib]\npath = \"lib.rs\"\n\n[dependencies]\n{}\n\n[profile.dev]\ndebug = false\n\n[workspace]\n",
+        "[package]\nname = {:?}\nedition = \"2024\"\n\n[lib]\npath = \"lib.rs\"\n\n[dependencies]\n{}\n\n[profile.dev]\ndebug = false\n\n[workspace]\n",
         theirs.name.replace('_', "-") + "-tests",
-        theirs.edition,
         theirs.dependencies
     );
     std::fs::write(project.join("lib.rs"), source).unwrap();

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::conversation::{Conversation, Moved};
+use crate::turns::Turns;
 use chatparse_base::{Error, ErrorKind, Result};
 
 /// Where a tokenizer and a template do not go together.
@@ -78,9 +79,10 @@ impl Conversation {
     /// # Errors
     /// Those of the template for a question alone, and those of the tokenizer.
     pub fn check(&self) -> Result<Vec<Finding>> {
-        let mut found = self.unmarked()?;
+        let turns = self.opens.open(&json!([{"role": "user", "content": "Hi"}]))?;
+        let mut found = self.unmarked(&*turns)?;
         for messages in tried() {
-            match self.tried(&messages) {
+            match self.tried(&messages, turns.end()) {
                 Ok(Some(new)) if found.iter().all(|known| known.kind != new.kind) => found.push(new),
                 Ok(_) => {}
                 // A template without tools, say.
@@ -91,8 +93,8 @@ impl Conversation {
         Ok(found)
     }
 
-    fn unmarked(&self) -> Result<Vec<Finding>> {
-        let turns = self.opens.open(&json!([{"role": "user", "content": "Hi"}]))?;
+    /// Markers that are no special tokens.
+    fn unmarked(&self, turns: &dyn Turns) -> Result<Vec<Finding>> {
         let end = turns.end().trim().to_owned();
         let mut found: Vec<Finding> = Vec::new();
         let mut seen = Vec::new();
@@ -111,7 +113,8 @@ impl Conversation {
         Ok(found)
     }
 
-    fn tried(&self, messages: &Value) -> Result<Option<Finding>> {
+    /// What a conversation shows. `end`: what ends a turn of the model.
+    fn tried(&self, messages: &Value, end: &str) -> Result<Option<Finding>> {
         let part = |from: usize, to: usize| json!(messages.as_array().map_or(&[][..], |all| &all[from..to]));
         let found =
             |kind, words, token| Ok(Some(Finding { kind, words, messages: messages.clone(), token: Some(token) }));
@@ -120,10 +123,8 @@ impl Conversation {
         let (prompt, closed) = (mine.prompt().to_owned(), self.opens.closed(&part(0, 2))?);
         // Where the history of the turn begins otherwise, nothing says what a model would have written.
         let Some(output) = closed.strip_prefix(&prompt) else { return Ok(None) };
-        let end = self.opens.open(&part(0, 1))?.end().to_owned();
-        let length = output.find(&end).map_or(output.len(), |at| at + end.len());
-        let length = if end.is_empty() { output.len() } else { length };
-        let own = 0..length;
+        let ended = output.find(end).filter(|_| !end.is_empty());
+        let own = 0..ended.map_or(output.len(), |at| at + end.len());
         let sampled = self.vocabulary.encode(&output[own.clone()], std::slice::from_ref(&own))?;
         let sampled: Vec<u32> = sampled.into_iter().map(|(id, _)| id).collect();
         mine.observe(&sampled)?;

@@ -35,7 +35,6 @@ fn streams_of_their_tests() {
         package,
         target: env!("CARGO_TARGET_TMPDIR"),
         name: "dynamo_parsers_v2",
-        edition: 2024,
         files: &[(
             "dynamo-parsers-v2",
             &[

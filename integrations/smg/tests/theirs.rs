@@ -26,7 +26,6 @@ fn streams_of_their_tests() {
         package,
         target: env!("CARGO_TARGET_TMPDIR"),
         name: "tool_parser",
-        edition: 2024,
         files: &[(
             "tool-parser",
             &[

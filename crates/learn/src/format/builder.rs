@@ -285,9 +285,14 @@ impl FormatBuilder {
 
     /// The name of one of these tools.
     pub fn listed_tool_name(&self, tools: &[Tool]) -> ExprId {
+        self.one_of_tools(tools, |name| self.tool_name(name))
+    }
+
+    /// One of these tools' names, as `one` writes it. The longest come first: a name may begin with another.
+    pub fn one_of_tools(&self, tools: &[Tool], one: impl Fn(&str) -> ExprId) -> ExprId {
         let mut names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
         chatparse_base::sort::by_key(&mut names, |name| std::cmp::Reverse(name.len()));
-        self.choice(names.into_iter().map(|name| self.tool_name(name)))
+        self.choice(names.into_iter().map(one))
     }
 
     /// Any name of a call.

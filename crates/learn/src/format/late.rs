@@ -93,8 +93,7 @@ impl Late {
             Want::Part(part) if part as usize % tools.len() != place => None,
             _ => Some(tool).filter(|_| alone || place > 0).and_then(|tool| weigh(&tool.parameters)),
         });
-        let calls = RefCell::new(vec![0; tools.len()]);
-        Late { want, first: 0, tools: weights.collect(), calls, found: Cell::default() }
+        Late { want, tools: weights.collect(), calls: RefCell::new(vec![0; tools.len()]), ..Late::default() }
     }
 
     /// The same, with this number for the first part; those that are wanted are counted from 0.

@@ -91,7 +91,7 @@ static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
 });
 
 impl Dialect {
-    /// The texts that calls of these tools may begin with; without `whole`, up to a name that something marks.
+    /// The texts that calls of these tools may begin with; without `whole`, what stands in front of the name is enough.
     fn starts<'a>(&'a self, tools: &'a [Tool], whole: bool) -> impl Iterator<Item = Cow<'a, str>> {
         let named = self.named.iter().flat_map(move |Named { before, behind }| {
             let begins = move |before: &'a String| {
@@ -108,18 +108,14 @@ impl Dialect {
     fn begins(&self, p: &FormatBuilder, tools: &[Tool]) -> ExprId {
         let starts = p.any_of(self.starts.iter().map(|start| &**start));
         let Some(Named { before, behind }) = &self.named else { return starts };
-        let names = p.shared("offered names", || {
-            let mut names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
-            chatparse_base::sort::by_key(&mut names, |name| std::cmp::Reverse(name.len()));
-            p.any_of(names)
-        });
+        let names = p.shared("offered names", || p.one_of_tools(tools, |name| p.marker(name)));
         let befores = before.iter().map(|before| p.marker(&**before));
         p.choice(
             befores.map(|before| p.sequence([before, names, p.marker(&**behind)])).chain([starts]).collect::<Vec<_>>(),
         )
     }
 
-    /// Its calls, of which what is not wanted is left out.
+    /// Its calls, as far as they are wanted. `first`: the number of its first part.
     fn calls(&self, p: &mut FormatBuilder, offer: Offer, first: u32, want: Want) -> ExprId {
         let of = |turn: &TurnFormat| Late::of(turn, offer.tools, want).numbered_from(first);
         match &self.calls {
@@ -253,7 +249,7 @@ fn table(rows: Rows) -> impl Iterator<Item = (usize, &'static Dialect)> {
     DIALECTS.iter().enumerate().filter(move |(_, dialect)| dialect.rows == rows)
 }
 
-/// The texts that the calls of a group begin with; without `whole`, up to a name that something marks.
+/// The texts that the calls of a group begin with; without `whole`, what stands in front of a tool's name is enough.
 pub(super) fn starts(rows: Rows, tools: &[Tool], whole: bool) -> impl Iterator<Item = Cow<'_, str>> {
     table(rows).flat_map(move |(_, dialect)| dialect.starts(tools, whole))
 }
@@ -343,7 +339,8 @@ impl LateRows {
         let LateRow { first, row, unknown } = self.rows.iter().rfind(|row| row.first <= number)?;
         let mut p = FormatBuilder::default();
         (p.mends, p.dialect) = (mends, Some(*row));
-        let calls = DIALECTS[*row].calls(&mut p, Offer { unknown: *unknown, ..offer }, 0, Want::Part(number - first));
+        let (offer, part) = (Offer { unknown: *unknown, ..offer }, Want::Part(number - first));
+        let calls = DIALECTS[*row].calls(&mut p, offer, *first, part);
         Some(p.finish(calls))
     }
 }

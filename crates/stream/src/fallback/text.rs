@@ -53,7 +53,7 @@ impl Scope {
     }
 }
 
-/// The texts that calls begin with; without `whole`, up to a name that something marks.
+/// The texts that calls begin with; without `whole`, what stands in front of a tool's name is enough.
 fn starts(config: &FallbackConfig, scope: Scope, whole: bool) -> Vec<String> {
     let FallbackConfig { format, leniency, .. } = config;
     let (dialects, bare) = (leniency.dialects != Dialects::Off, counts_bare(*leniency, scope));
