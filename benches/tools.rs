@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use chatparse::message::Dialects;
-use chatparse::{ChatTemplate, Params, Request, Stream, builtin};
+use chatparse::{ChatTemplate, Params, Stream, builtin};
 use serde_json::{Value, json};
 
 const NAMES: [(&str, &str); 5] = [
@@ -32,7 +32,7 @@ fn main() {
     );
     for (name, source) in templates().into_iter().filter(|(name, _)| name.contains(part)) {
         let template = ChatTemplate::new(&source, "<s>", "</s>").expect("the template compiles");
-        template.params(&Request::from_json(&body(1, "x", "x")).expect("a request")).expect("it takes tools");
+        template.params(&template.request(&body(1, "x", "x"), "{}").expect("a request")).expect("it takes tools");
         println!("{name}");
         if let Some(tools) = number(1) {
             let one = words.get(3).is_some();
@@ -78,9 +78,9 @@ fn row(template: &ChatTemplate, tools: usize, round: usize) -> [f64; 6] {
     };
     let (new, grammar) = (timed_run("a", "", false), timed_run("b", "", true));
     let (one, same) = (timed_run("a", "x", false), timed_run("a", "x", false));
-    let request = Request::from_json(&body(tools, "a", "")).expect("a request");
+    let request = template.request(&body(tools, "a", ""), "{}").expect("a request");
     let prompt = timed(|| drop(template.prompt(&request).expect("a prompt")));
-    let mut request = Request::from_json(&body(tools, &format!("c{round}"), "")).expect("a request");
+    let mut request = template.request(&body(tools, &format!("c{round}"), ""), "{}").expect("a request");
     request.leniency.dialects = Dialects::Always;
     let parser = template.params(&request).expect("the template takes it").parser;
     parser.warm();
@@ -102,12 +102,12 @@ fn together(template: &ChatTemplate, threads: usize) -> f64 {
     start.elapsed().as_secs_f64() * 1e3 / REQUESTS as f64
 }
 
-fn params(template: &ChatTemplate, body: &Value) -> Params {
-    let request = Request::from_json(body).expect("a request");
+fn params(template: &ChatTemplate, body: &str) -> Params {
+    let request = template.request(body, "{}").expect("a request");
     template.params(&request).expect("the template takes it")
 }
 
-fn run(template: &ChatTemplate, body: &Value, grammar: bool) {
+fn run(template: &ChatTemplate, body: &str, grammar: bool) {
     let params = params(template, body);
     if grammar {
         params.grammar();
@@ -134,7 +134,7 @@ fn median(mut times: Vec<f64>) -> f64 {
 }
 
 /// `salt` names the tools; `last` the last one besides.
-fn body(tools: usize, salt: &str, last: &str) -> Value {
+fn body(tools: usize, salt: &str, last: &str) -> String {
     let tool = |index: usize| {
         let last = if index + 1 == tools { last } else { "" };
         json!({"type": "function", "function": {
@@ -148,5 +148,6 @@ fn body(tools: usize, salt: &str, last: &str) -> Value {
                 "dry": {"type": "boolean", "description": "Whether nothing is written"}}}}})
     };
     let tools: Vec<Value> = (0..tools).map(tool).collect();
-    json!({"messages": [{"role": "user", "content": "Hi"}], "tools": tools, "reasoning_format": "auto"})
+    let body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": tools, "reasoning_format": "auto"});
+    body.to_string()
 }

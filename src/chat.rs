@@ -25,7 +25,7 @@ use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_learn::analysis::{Evidence, Layout, evidence};
 use chatparse_learn::format::{Format, FormatSpec, Prompt};
 use chatparse_learn::response::{self, Engine, ExportedTemplate};
-use chatparse_message::{Continuation, Media, Request, ToolChoice};
+use chatparse_message::{Continuation, KnownTools, Media, Request, ToolChoice};
 use chatparse_stream::{Ended, Parser};
 
 use config::Config;
@@ -63,6 +63,7 @@ struct Shared {
     choice: OnceLock<Choice>,
     proof: OnceLock<Proof>,
     formats: FormatCache,
+    tools: KnownTools,
     variables: Variables,
 }
 
@@ -158,6 +159,7 @@ impl ChatTemplate {
             choice: OnceLock::new(),
             proof: OnceLock::new(),
             formats: FormatCache::default(),
+            tools: KnownTools::default(),
             variables: Variables::default(),
         }))
     }
@@ -347,6 +349,15 @@ impl ChatTemplate {
     #[cfg(feature = "segments")]
     pub fn segments_batch(&self, requests: &[Request], threads: usize) -> Vec<Result<Segments>> {
         segments::in_threads(requests.len(), threads, &|index| self.segments(&requests[index]))
+    }
+
+    /// Reads a request as [`Request::from_text_with`] does. The template keeps tools, up to a bound, by their text, so that those that
+    /// are sent again are neither read nor rendered again: for a list of many tools, that is most of the time that a request takes.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn request(&self, body: &str, options: &str) -> Result<Request> {
+        self.0.tools.request(body, options)
     }
 
     /// Prompt and parser for one request.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::{Map, Value};
 
+use chatparse_base::json::bytes;
 use chatparse_base::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES, CACHED_PARTS_BYTES};
 use chatparse_base::{ErrorKind, Result};
 use chatparse_grammar::{Fidelity, Grammar};
@@ -188,7 +189,7 @@ impl PartCache {
 
 impl CachedPart {
     fn bytes(&self) -> usize {
-        size_of::<CachedPart>() + self.key.0.len() + self.part.bytes() + self.part.late_bytes()
+        size_of::<CachedPart>() + self.key.bytes() + self.part.bytes() + self.part.late_bytes()
     }
 }
 
@@ -201,9 +202,9 @@ struct Cached {
 
 impl Cached {
     fn new(key: CacheKey, format: Arc<CompiledFormat>, spec: &FormatSpec) -> Cached {
-        let tool = |tool: &Tool| size_of::<Tool>() + tool.name.len() + tool.description.len() + bytes(&tool.parameters);
-        let schemas = bytes(spec.json_schema) + spec.tools().iter().map(tool).sum::<usize>();
-        let bytes = key.0.len() + schemas + format.parser.bytes();
+        let schemas = spec.offered.iter().map(|tool| bytes(&tool.parameters)).sum::<usize>() + bytes(spec.json_schema);
+        // The key's tools, and those of the parser.
+        let bytes = 2 * key.bytes() + schemas + format.parser.bytes();
         Cached { key, format, bytes }
     }
 
@@ -284,10 +285,12 @@ impl fmt::Debug for FormatCache {
     }
 }
 
-/// A [`FormatSpec`] as bytes: written once for a request, and then cheap to compare with many. JSON is kept as
-/// written, because grammars depend on the order of members and the sign of zero.
-#[derive(PartialEq)]
-struct CacheKey(Vec<u8>);
+/// All that a format depends on: the tools, and the rest of a [`FormatSpec`] as bytes. JSON is compared as it is written, because grammars
+/// depend on the order of members and the sign of zero.
+struct CacheKey {
+    options: Vec<u8>,
+    tools: Vec<Tool>,
+}
 
 impl CacheKey {
     /// Names each field, so that a new one cannot be forgotten.
@@ -313,92 +316,59 @@ impl CacheKey {
             compat,
             variables,
         } = *spec;
-        /// The usual length, for two small tools.
-        const USUAL: usize = 2 << 10;
-        let mut key = Key(Vec::with_capacity(USUAL));
-        key.0.extend([tool_choice as u8, reasoning_format as u8]);
-        key.0.extend([parallel_tool_calls, prose, enable_thinking].map(u8::from));
-        key.0.extend([grammar_style as u8, json_spacing as u8, compat as u8]);
-        serde_json::to_writer(&mut key.0, &leniency).expect("it can be written");
-        [opening, prefill, variables].into_iter().for_each(|text| key.text(text));
-        key.value(json_schema);
-        for tool in offered {
-            let Tool { name, description, parameters, more, namespace, deferred, .. } = tool;
-            [name, description, namespace].into_iter().for_each(|text| key.text(text));
-            key.0.push((*deferred).into());
-            key.value(parameters);
-            key.members(more);
+        let mut options = vec![tool_choice as u8, reasoning_format as u8];
+        options.extend([parallel_tool_calls, prose, enable_thinking].map(u8::from));
+        options.extend([grammar_style as u8, json_spacing as u8, compat as u8]);
+        serde_json::to_writer(&mut options, &leniency).expect("it can be written");
+        let schema = if json_schema.is_null() { String::new() } else { json_schema.to_string() };
+        for text in [opening, prefill, variables, &schema] {
+            options.extend(text.len().to_le_bytes());
+            options.extend(text.as_bytes());
         }
-        CacheKey(key.0)
+        CacheKey { options, tools: offered.to_vec() }
     }
 
     /// The key of a tool's part, if this is the one of its format without tools. Parts have no descriptions.
     fn with_part(&self, tool: &Tool, call: u32) -> CacheKey {
-        let mut key = Key(self.0.clone());
-        key.text(&tool.name);
-        key.length(call as usize);
-        key.value(&tool.parameters);
-        CacheKey(key.0)
+        let mut options = self.options.clone();
+        options.extend(call.to_le_bytes());
+        let mut own = Tool::default();
+        (own.name, own.parameters) = (tool.name.clone(), Arc::clone(&tool.parameters));
+        CacheKey { options, tools: vec![own] }
+    }
+
+    fn bytes(&self) -> usize {
+        let tool = |tool: &Tool| size_of::<Tool>() + tool.name.len() + tool.description.len();
+        self.options.len() + self.tools.iter().map(tool).sum::<usize>()
     }
 }
 
-/// Writes what no other values are written as: each with its kind, and how long it is.
-struct Key(Vec<u8>);
-
-impl Key {
-    fn length(&mut self, length: usize) {
-        self.0.extend_from_slice(&(length as u64).to_le_bytes());
-    }
-
-    fn text(&mut self, text: &str) {
-        self.length(text.len());
-        self.0.extend_from_slice(text.as_bytes());
-    }
-
-    fn members(&mut self, members: &Map<String, Value>) {
-        self.length(members.len());
-        for (name, value) in members {
-            self.text(name);
-            self.value(value);
-        }
-    }
-
-    fn value(&mut self, value: &Value) {
-        match value {
-            Value::Null => self.0.push(b'n'),
-            Value::Bool(value) => self.0.push(if *value { b't' } else { b'f' }),
-            Value::Number(number) => {
-                self.0.push(b'0');
-                self.text(&number.to_string());
-            }
-            Value::String(text) => {
-                self.0.push(b's');
-                self.text(text);
-            }
-            Value::Array(items) => {
-                self.0.push(b'[');
-                self.length(items.len());
-                items.iter().for_each(|item| self.value(item));
-            }
-            Value::Object(members) => {
-                self.0.push(b'{');
-                self.members(members);
-            }
-        }
+impl PartialEq for CacheKey {
+    fn eq(&self, other: &CacheKey) -> bool {
+        let tools = || self.tools.iter().zip(&other.tools);
+        self.options == other.options && self.tools.len() == other.tools.len() && tools().all(|(a, b)| same_tool(a, b))
     }
 }
 
-/// Approximate memory use of a JSON value in bytes.
-fn bytes(value: &Value) -> usize {
-    /// The key of a member and its index entry.
-    const MEMBER: usize = size_of::<String>() + 4 * size_of::<usize>();
-    size_of::<Value>()
-        + match value {
-            Value::String(text) => text.len(),
-            Value::Array(items) => items.iter().map(bytes).sum(),
-            Value::Object(members) => members.iter().map(|(key, value)| MEMBER + key.len() + bytes(value)).sum(),
-            _ => 0,
-        }
+/// Tools of a list that is sent again have the same parameters in memory, if the template read the request.
+fn same_tool(a: &Tool, b: &Tool) -> bool {
+    (&a.name, &a.description, &a.namespace, a.deferred) == (&b.name, &b.description, &b.namespace, b.deferred)
+        && (Arc::ptr_eq(&a.parameters, &b.parameters) || same_json(&a.parameters, &b.parameters))
+        && same_members(&a.more, &b.more)
+}
+
+fn same_json(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a.to_string() == b.to_string(),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_json(a, b)),
+        (Value::Object(a), Value::Object(b)) => same_members(a, b),
+        _ => a == b,
+    }
+}
+
+fn same_members(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
+    let same = |((name, a), (other, b)): ((&String, &Value), (&String, &Value))| name == other && same_json(a, b);
+    a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
 #[cfg(test)]
@@ -560,7 +530,7 @@ mod tests {
     fn parts_take_no_more_than_their_bound() {
         let parts = PartCache::default();
         for at in 0..1_000_usize {
-            let key = CacheKey(at.to_le_bytes().repeat(at % 7_000 + 2_000));
+            let key = CacheKey { options: at.to_le_bytes().repeat(at % 7_000 + 2_000), tools: Vec::new() };
             parts.keep(CachedPart { key, part: Arc::default() });
             assert!(parts.bytes() <= CACHED_PARTS_BYTES);
         }

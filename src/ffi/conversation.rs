@@ -16,7 +16,6 @@ use super::template::chat_template;
 use super::text::{array, bytes, chat_str, utf8, view, view_bytes};
 use crate::conversation::{Conversation, FieldKind, Finding, OwnDelta, SpecialToken, Tokenizer};
 use chatparse_base::{Error, Result, number};
-use chatparse_message::Request;
 
 /// A conversation in token ids. One thread at a time. A conversation copies what it needs of the template and of the tokenizer.
 ///
@@ -178,7 +177,7 @@ pub unsafe extern "C" fn chat_conversation_new(
         let request = unsafe { utf8(request, request_len, "request") }?;
         // SAFETY: as above.
         let options = if options.is_null() { "{}" } else { unsafe { utf8(options, options_len, "options") }? };
-        let request = Request::from_text_with(request, options)?;
+        let request = template.template.request(request, options)?;
         Ok(give(held(template.template.conversation(Arc::new(tokenizer), request)?)))
     })
 }

@@ -164,7 +164,7 @@ pub unsafe extern "C" fn chat_params_from_template(
 ) -> chat_status {
     filled(template, "template", out, error, |template| {
         // SAFETY: the caller's text, by the contract.
-        let request = Request::from_text(unsafe { utf8(request, request_len, "request") }?)?;
+        let request = template.template.request(unsafe { utf8(request, request_len, "request") }?, "{}")?;
         Ok(give(chat_params::of(&template.template, request)?))
     })
 }
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn chat_params_from_template_with(
         // SAFETY: the caller's texts, by the contract.
         let (request, options) =
             unsafe { (utf8(request, request_len, "request")?, utf8(options, options_len, "options")?) };
-        let request = Request::from_text_with(request, options)?;
+        let request = template.template.request(request, options)?;
         Ok(give(chat_params::of(&template.template, request)?))
     })
 }
@@ -212,7 +212,7 @@ pub unsafe extern "C" fn chat_params_for_prompt(
         // SAFETY: the caller's texts, by the contract.
         let (prompt, request) =
             unsafe { (utf8(prompt, prompt_len, "prompt")?, utf8(request, request_len, "request")?) };
-        let request = Request::from_text(request)?;
+        let request = template.template.request(request, "{}")?;
         let params = template.template.parser_for(prompt, &request)?;
         #[cfg(feature = "next")]
         let session = template.template.session_of(params, request);

@@ -13,7 +13,6 @@ use super::template::chat_template;
 use super::text::{array, chat_str, utf8, view};
 use crate::segments::{Limit, MaskParts, Offsets, Origin, Segment, Segments, in_threads};
 use chatparse_base::Result;
-use chatparse_message::Request;
 
 /// A prompt with the source of each byte: the template, or a message, tool or variable of the request. Immutable.
 ///
@@ -99,12 +98,9 @@ pub unsafe extern "C" fn chat_segments_from_template(
     filled(template, "template", out, error, |template| {
         // SAFETY: the caller's text, by the contract.
         let request = unsafe { utf8(request, request_len, "request") }?;
-        let request = if options.is_null() {
-            Request::from_text(request)?
-        } else {
-            // SAFETY: as above.
-            Request::from_text_with(request, unsafe { utf8(options, options_len, "options") }?)?
-        };
+        // SAFETY: as above.
+        let options = if options.is_null() { "{}" } else { unsafe { utf8(options, options_len, "options") }? };
+        let request = template.template.request(request, options)?;
         Ok(give(chat_segments(template.template.segments(&request)?)))
     })
 }
@@ -145,7 +141,7 @@ pub unsafe extern "C" fn chat_segments_batch(
         let requests: Vec<Result<&str>> = requests.collect();
         let found = in_threads(count, threads, &|index| {
             let request = requests[index].clone()?;
-            template.template.segments(&Request::from_text_with(request, options)?)
+            template.template.segments(&template.template.request(request, options)?)
         });
         let mut failed = None;
         for (index, found) in found.into_iter().enumerate() {

@@ -1,6 +1,7 @@
 //! Properties of what models write in the way of each template next to the repository, and nearly so. `CHATPARSE_CASES` says how
 //! many outputs of each kind a template has, `CHATPARSE_SEED` which.
 
+mod again;
 mod alike;
 mod answered;
 mod begun;
@@ -98,6 +99,11 @@ fn bytes(seed: u64) -> Vec<u8> {
         Some((state >> 32) as u8)
     });
     next.take(32).collect()
+}
+
+#[test]
+fn tools_that_are_sent_again_are_rendered_as_before() {
+    each(again::check);
 }
 
 #[test]

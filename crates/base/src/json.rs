@@ -99,3 +99,16 @@ pub fn put(object: &mut Map<String, Value>, key: &str, value: Value) {
 pub fn value<T: Serialize + ?Sized>(any: &T) -> Value {
     serde_json::to_value(any).expect("keys are texts")
 }
+
+/// Approximate memory use of a JSON value in bytes.
+pub fn bytes(value: &Value) -> usize {
+    /// The key of a member and its index entry.
+    const MEMBER: usize = size_of::<String>() + 4 * size_of::<usize>();
+    size_of::<Value>()
+        + match value {
+            Value::String(text) => text.len(),
+            Value::Array(items) => items.iter().map(bytes).sum(),
+            Value::Object(members) => members.iter().map(|(key, value)| MEMBER + key.len() + bytes(value)).sum(),
+            _ => 0,
+        }
+}

@@ -56,8 +56,8 @@ pub fn marked(text: &str) -> Cow<'_, str> {
     if kept == 0 { text.into() } else { (out + &text[kept..]).into() }
 }
 
-/// Behind the quote that ends a text.
-fn end_of_text(bytes: &[u8], mut at: usize) -> usize {
+/// Behind the quote that ends a text, of which `at` is inside.
+pub fn end_of_text(bytes: &[u8], mut at: usize) -> usize {
     while let Some(length) = bytes.get(at..).and_then(|rest| find2([b'"', b'\\'], rest)) {
         at += length;
         match bytes[at] {

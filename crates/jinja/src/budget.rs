@@ -59,11 +59,19 @@ struct Counts {
     max_work: Cell<u64>,
     bytes: Cell<usize>,
     excess: Cell<Option<Excess>>,
+    /// A list or map that the template was given has changed.
+    given_changed: Cell<bool>,
 }
 
 impl Counts {
     const fn new(max_work: u64) -> Counts {
-        Counts { work: Cell::new(0), max_work: Cell::new(max_work), bytes: Cell::new(0), excess: Cell::new(None) }
+        Counts {
+            work: Cell::new(0),
+            max_work: Cell::new(max_work),
+            bytes: Cell::new(0),
+            excess: Cell::new(None),
+            given_changed: Cell::new(false),
+        }
     }
 
     fn swap(&self, other: &Counts) {
@@ -71,6 +79,7 @@ impl Counts {
         self.max_work.swap(&other.max_work);
         self.bytes.swap(&other.bytes);
         self.excess.swap(&other.excess);
+        self.given_changed.swap(&other.given_changed);
     }
 
     /// Notes what was used up first.
@@ -149,6 +158,16 @@ pub(crate) fn note(units: u64) -> bool {
 /// As [`note`], for items that are copied.
 pub(crate) fn note_items(count: usize) -> bool {
     charge_items(count).is_ok()
+}
+
+/// Notes that the template changes a list or map that it was given.
+pub(crate) fn note_given_changed() {
+    COUNTS.with(|counts| counts.given_changed.set(true));
+}
+
+/// Whether it did.
+pub(crate) fn given_changed() -> bool {
+    COUNTS.with(|counts| counts.given_changed.get())
 }
 
 /// The units of work of the render so far.

@@ -18,6 +18,7 @@ use crate::builtins::methods;
 use crate::builtins::tests::TESTS;
 use crate::probe::labels::Labels;
 use crate::python::grown;
+use crate::python::memo::{self, Memo};
 use crate::python::namespace;
 use crate::python::ops;
 use crate::python::pyobject::as_text;
@@ -51,9 +52,11 @@ const OPERATORS: &[(&str, Call)] = &[
     ("op.held", namespace::held),
     ("op.in", ops::contains),
     ("op.item", ops::item),
+    ("op.keep", memo::keep),
     ("op.le", |_, args| ops::compares(args, Ordering::is_le)),
     ("op.list", ops::list),
     ("op.lt", |_, args| ops::compares(args, Ordering::is_lt)),
+    ("op.memo", memo::memo),
     ("op.minus", ops::minus),
     ("op.mod", ops::modulo),
     ("op.mul", ops::multiply),
@@ -75,6 +78,7 @@ const PRINTING: &[&str] = &[
     "op.dict",
     "op.grow",
     "op.held",
+    "op.keep",
     "op.list",
     "op.read",
     "op.tuple",
@@ -153,6 +157,8 @@ pub(crate) struct Engine {
     env: Environment<'static>,
     /// The openings of turns that its prompts ended with.
     pub(crate) openings: Arc<Openings>,
+    /// What its loops wrote of tools; `None` where no such text is kept.
+    pub(crate) memo: Option<Arc<Memo>>,
     /// What renders of probes may use; `None` for other renders.
     learning: Option<Arc<Learning>>,
     /// Why there is no template to render.
@@ -169,7 +175,7 @@ struct Learning {
 impl Engine {
     /// An engine whose renders fail.
     pub(crate) fn failing(fault: Error) -> Engine {
-        Engine { env: empty(), openings: Arc::default(), learning: None, fault: Some(fault) }
+        Engine { env: empty(), openings: Arc::default(), memo: None, learning: None, fault: Some(fault) }
     }
 
     /// This engine with the limits for short probes. `over` belongs to the template.
@@ -177,7 +183,8 @@ impl Engine {
         let mut env = self.env.clone();
         env.set_fuel(Some(PROBE_FUEL));
         let learning = Learning { left: AtomicU64::new(LEARNING_WORK), over: Arc::clone(over) };
-        Engine { env, learning: Some(Arc::new(learning)), ..self.clone() }
+        // The tools of probes do not come again.
+        Engine { env, memo: None, learning: Some(Arc::new(learning)), ..self.clone() }
     }
 
     /// Turns on labels for blocks.
@@ -300,7 +307,7 @@ impl Learning {
 
 /// Compiles the rewritten `source`.
 pub(crate) fn compile(rewritten: Rewritten, source: &str) -> Result<Engine> {
-    let Rewritten { text, tags, unread } = rewritten;
+    let Rewritten { text, tags, unread, keeps } = rewritten;
     let origin = Origin { source: source.to_owned(), tags };
     let mut env = empty();
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
@@ -311,7 +318,7 @@ pub(crate) fn compile(rewritten: Rewritten, source: &str) -> Result<Engine> {
         return Err(error);
     }
     env.add_global(ORIGIN, Value::from_object(origin));
-    Ok(Engine { env, openings: Arc::default(), learning: None, fault: None })
+    Ok(Engine { env, openings: Arc::default(), memo: keeps.then(Arc::default), learning: None, fault: None })
 }
 
 /// The engine without a template. Each template has its own, because a shared static one would look like a leak to hosts.

@@ -338,8 +338,10 @@ impl Template {
 
     /// The same, with how much of the prompt does not depend on whether it opens a turn; `None`: nothing does.
     fn rendered(&self, conversation: &Conversation) -> Result<(String, Option<usize>)> {
-        self.engine(conversation).render(|| {
-            let context = context::conversation(conversation, &self.bos, &self.eos, self.labels.as_ref());
+        let engine = self.engine(conversation);
+        engine.render(|| {
+            let memo = engine.memo.as_deref();
+            let context = context::conversation(conversation, &self.bos, &self.eos, self.labels.as_ref(), memo);
             context.map_err(|error| Error::invalid(format!("the conversation: {error}")))
         })
     }

@@ -5,12 +5,24 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
+use chatparse_base::Error;
+
 /// A body.
 pub(super) struct Body {
     /// An object.
-    pub fields: Value,
+    fields: Value,
     /// A name that several fields have.
-    pub twice: Option<String>,
+    twice: Option<String>,
+}
+
+impl Body {
+    /// The body, if no name stands twice.
+    pub fn once(self) -> chatparse_base::Result<Value> {
+        match self.twice {
+            Some(name) => Err(Error::invalid(format!("{name}: occurs in the request more than once"))),
+            None => Ok(self.fields),
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for Body {

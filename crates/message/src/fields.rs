@@ -204,14 +204,17 @@ impl ToolNames {
         if name.trim().is_empty() {
             return Err(tool.refuse("name", "must not be empty"));
         }
-        if !self.0.insert((namespace.to_owned(), name.to_owned())) {
+        if !self.add(namespace, name) {
             return Err(tool.refuse("name", &format!("there is another tool {name:?}")));
         }
         Ok(name.to_owned())
     }
-}
 
-impl ToolNames {
+    /// Adds a name that was read before, if it is not there yet.
+    pub fn add(&mut self, namespace: &str, name: &str) -> bool {
+        self.0.insert((namespace.to_owned(), name.to_owned()))
+    }
+
     /// Whether this tool in the form of chat completions, or the first one of this namespace, is not there yet.
     pub fn read_found(&mut self, tool: &Value) -> bool {
         let (namespace, tool) = match tool["tools"].get(0) {

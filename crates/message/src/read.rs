@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::client_tools::ClientTool;
 use super::fields::{Fields, ToolNames, choice, wrong};
 use super::known::no_slips;
+use super::known_tools::Given;
 use super::{Message, Part, PlainConversation, REASONING, THINKING, TOOL_REFERENCE, Tool, ToolCall, ToolChoice, lark};
 use chatparse_base::{Error, Result, number};
 
@@ -163,24 +164,44 @@ pub const OF_NO_MODEL: &[&str] = &["cache_control", "allowed_callers", "eager_in
 /// Fields that stand beside a tool's function or inside of it.
 const EITHER: [&str; 2] = ["namespace", "defer_loading"];
 
-/// Reads the tools; `keeps_hosted`: whether there may be some that a server must run.
-pub(super) fn tools(body: &Fields, keeps_hosted: bool) -> Result<Tools> {
+/// Reads the tools, `given` or those of the body; `keeps_hosted`: whether there may be some that a server must run.
+pub(super) fn tools(body: &Fields, given: Option<&mut [Given]>, keeps_hosted: bool) -> Result<Tools> {
     let mut tools = Tools::default();
-    for given in &body.items("tools")? {
-        if given.text("type")? != Some("namespace") {
-            tools.read(given, "", "", keeps_hosted)?;
-            continue;
-        }
-        given.only(&[&["type", "name", "description", "tools"], OF_NO_MODEL])?;
-        let (name, description) = (given.required_text("name")?, given.text("description")?.unwrap_or_default());
-        for inner in &given.items("tools")? {
-            tools.read(inner, name, description, keeps_hosted)?;
+    let Some(given) = given else {
+        body.items("tools")?.iter().try_for_each(|given| tools.read_any(given, keeps_hosted))?;
+        return Ok(tools);
+    };
+    for (index, one) in given.iter_mut().enumerate() {
+        match one {
+            Given::Known(tool) => {
+                if !tools.names.add(&tool.namespace, &tool.name) {
+                    return Err(Error::invalid(format!("tools[{index}]: there is another tool {:?}", tool.name)));
+                }
+                tools.offered.push(tool.clone());
+            }
+            Given::New(value) => {
+                let before = tools.offered.len();
+                tools.read_any(&body.item("tools", index, value)?, keeps_hosted)?;
+                if let [tool] = &tools.offered[before..] {
+                    *one = Given::Known(tool.clone());
+                }
+            }
         }
     }
     Ok(tools)
 }
 
 impl Tools {
+    /// Reads a tool, or a namespace of tools.
+    fn read_any(&mut self, given: &Fields, keeps_hosted: bool) -> Result<()> {
+        if given.text("type")? != Some("namespace") {
+            return self.read(given, "", "", keeps_hosted);
+        }
+        given.only(&[&["type", "name", "description", "tools"], OF_NO_MODEL])?;
+        let (name, description) = (given.required_text("name")?, given.text("description")?.unwrap_or_default());
+        given.items("tools")?.iter().try_for_each(|inner| self.read(inner, name, description, keeps_hosted))
+    }
+
     /// Reads a tool of a namespace with a description; both may be empty.
     fn read(&mut self, given: &Fields, namespace: &str, description: &str, keeps_hosted: bool) -> Result<()> {
         let kind = given.required_text("type")?;

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::body::Body;
 use super::fields::{Fields, choice, wrong};
 use super::known::known_fields;
+use super::known_tools::Given;
 use super::read::{Tools, known_tools, message, plain, response_format, tool_choice, tools};
 use super::{
     Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, GrammarStyle, IncompleteCalls, JsonSpacing,
@@ -33,11 +34,8 @@ impl Request {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if a text is not JSON; otherwise as [`Request::from_json_with`].
     pub fn from_text_with(body: &str, options: &str) -> Result<Request> {
-        let fields = match number::read(body) {
-            Ok(Body { twice: Some(name), .. }) => {
-                return Err(Error::invalid(format!("{name}: occurs in the request more than once")));
-            }
-            Ok(Body { fields, .. }) => fields,
+        let fields = match number::read::<Body>(body) {
+            Ok(body) => body.once()?,
             // Parsing it as generic JSON gives a better error.
             Err(_) => parsed(body, "request")?,
         };
@@ -58,7 +56,7 @@ impl Request {
     /// [`crate::ErrorKind::InvalidArgument`] naming the field, e.g. `messages[2].tool_calls[0].function.name`, and
     /// [`crate::ErrorKind::Limit`] for a name of a tool or an id of a call that is too long.
     pub fn from_json(body: &Value) -> Result<Request> {
-        Request::read(&Fields::new(body, "")?)
+        Request::read(&Fields::new(body, "")?, None)
     }
 
     /// Like [`Request::from_json`], with the host's options beside the client's body: an object with option fields, which
@@ -67,16 +65,21 @@ impl Request {
     /// # Errors
     /// As there; and for an option that is not known.
     pub fn from_json_with(body: &Value, options: &Value) -> Result<Request> {
+        Request::read_with(body, options, None)
+    }
+
+    /// `tools`: those of the body, whose own list is empty then. Each that can be known becomes [`Given::Known`].
+    pub(super) fn read_with(body: &Value, options: &Value, tools: Option<&mut [Given]>) -> Result<Request> {
         let options = Fields::new(options, "options")?;
         if let Some(unknown) = options.map.keys().find(|name| !OPTIONS.contains(&name.as_str())) {
             let message =
                 format!("{}: there is no such option; there are {}", options.path(unknown), OPTIONS.join(", "));
             return Err(Error::invalid(message));
         }
-        Request::read(&Fields::new(body, "")?.under(options.map))
+        Request::read(&Fields::new(body, "")?.under(options.map), tools)
     }
 
-    fn read(body: &Fields) -> Result<Request> {
+    fn read(body: &Fields, given: Option<&mut [Given]>) -> Result<Request> {
         body.required("messages")?;
         let for_training = body.flag("for_training", false)?;
         let is_plain = body.flag("plain", for_training)?;
@@ -93,7 +96,7 @@ impl Request {
         } else {
             let messages = body.items("messages")?.iter().map(message).collect::<Result<_>>();
             let keeps_hosted = choice(body, "hosted_tools", HOSTED_TOOLS, false)?;
-            (messages?, tools(body, keeps_hosted)?, None)
+            (messages?, tools(body, given, keeps_hosted)?, None)
         };
         let compat = choice(body, "compat", COMPAT, Default::default())?;
         let switch = thinks(body)?;

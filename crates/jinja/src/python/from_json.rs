@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use crate::probe::labels::Labels;
 use crate::probe::trace::Trace;
 use crate::python::numbers::whole;
-use crate::python::pyobject::{Text, nested_dict, nested_list, unread_dict};
+use crate::python::pyobject::{Source, Text, nested_dict, nested_list, unread_dict};
 use crate::python::scalar::Scalar;
 use chatparse_base::number;
 
@@ -47,13 +47,18 @@ pub(crate) fn of_json(json: &Json, labels: Option<&Labels>) -> Result<(Value, us
 /// The same; a map without labels is converted once somebody reads it.
 pub(crate) fn of_unread(json: &Arc<Json>, labels: Option<&Labels>) -> Result<(Value, usize), Error> {
     match &**json {
-        Json::Object(_) if labels.is_none() && !number::is(json) => unread_dict(json, pairs_of, depth(json) - 1),
+        Json::Object(_) if labels.is_none() && !number::is(json) => unread_json(json, depth(json)),
         json => of_json(json, labels),
     }
 }
 
+/// A map of JSON with this depth that is converted once somebody reads it.
+pub(crate) fn unread_json(json: &Arc<Json>, levels: usize) -> Result<(Value, usize), Error> {
+    unread_dict(Source::Json(Arc::clone(json), pairs_of), levels.saturating_sub(1))
+}
+
 /// The depth that [`build`] gives.
-fn depth(json: &Json) -> usize {
+pub(crate) fn depth(json: &Json) -> usize {
     match json {
         Json::Array(items) => 1 + items.iter().map(depth).max().unwrap_or_default(),
         Json::Object(map) if !number::is(json) => 1 + map.values().map(depth).max().unwrap_or_default(),

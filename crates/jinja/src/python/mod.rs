@@ -3,6 +3,7 @@
 pub(crate) mod chars;
 pub(crate) mod from_json;
 pub(crate) mod grown;
+pub(crate) mod memo;
 pub(crate) mod namespace;
 pub(crate) mod numbers;
 pub(crate) mod objects;

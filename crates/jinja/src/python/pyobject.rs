@@ -15,9 +15,11 @@ use serde_json::Value as Json;
 
 use crate::budget::{self, charge_container, charge_items, charge_piece};
 use crate::probe::trace::Trace;
+use crate::python::memo::ToolMemo;
 use crate::python::pydict::Map;
 use crate::python::scalar::Scalar;
 use chatparse_base::limits::VALUE_DEPTH;
+use chatparse_message::Tool;
 
 /// The levels that a container made by a template reserves, so that it can be filled after it was put into another one, and
 /// how many more the container around it reserves.
@@ -38,6 +40,8 @@ struct Height {
     /// It contains a value that is not data and may refer to other containers, so it must not be put into an existing
     /// container.
     loose: bool,
+    /// The template was given it.
+    given: bool,
 }
 
 impl Height {
@@ -61,7 +65,19 @@ impl Height {
         if levels > DEPTH {
             return Err(too_deep());
         }
-        Ok(Height { levels: AtomicUsize::new(levels), inside: AtomicBool::new(inside), loose: false })
+        Ok(Height { levels: AtomicUsize::new(levels), inside: AtomicBool::new(inside), loose: false, given: false })
+    }
+
+    /// The height of a container that a template is given, at so many levels below.
+    fn given(below: usize, inside: bool) -> Result<Height, Error> {
+        Ok(Height { given: true, ..Height::known(below + 1 + ROOM, inside)? })
+    }
+
+    /// Called before a change.
+    fn changes(&self) {
+        if self.given {
+            budget::note_given_changed();
+        }
     }
 
     /// Makes room for another child.
@@ -163,6 +179,7 @@ impl List {
         if self.form != Form::List {
             return Err(Error::new(ErrorKind::InvalidOperation, "a tuple or range cannot be changed"));
         }
+        self.height.changes();
         for value in added {
             self.height.admit(value)?;
         }
@@ -179,11 +196,16 @@ impl fmt::Debug for List {
     }
 }
 
-/// JSON of a map that is still to be made.
+/// A map that is still to be made.
 struct Unread {
-    json: Arc<Json>,
-    pairs: fn(&Json) -> Vec<(Value, Value)>,
+    from: Source,
     is_unread: AtomicBool,
+}
+
+/// What a map is made of once somebody reads it. Most templates only print a tool's schema.
+pub(crate) enum Source {
+    Json(Arc<Json>, fn(&Json) -> Vec<(Value, Value)>),
+    Tool(Tool, Arc<ToolMemo>, fn(&Tool, &ToolMemo) -> Option<Vec<(Value, Value)>>),
 }
 
 /// A Python dict.
@@ -191,8 +213,9 @@ pub(crate) struct Dict {
     map: Mutex<Map>,
     height: Height,
     pub(crate) trace: Option<Trace>,
-    /// What it is made of once somebody reads it. Most templates only print a tool's schema.
     unread: Option<Unread>,
+    /// Of a tool of the request: what is known of it.
+    pub(crate) memo: Option<Arc<ToolMemo>>,
 }
 
 impl Dict {
@@ -203,25 +226,28 @@ impl Dict {
             check_key(key)?;
         }
         let height = Height::above(pairs.iter().flat_map(|(key, value)| [key, value]))?;
-        Ok(Value::from_object(Dict { map: Mutex::new(Map::of(pairs)), height, trace: None, unread: None }))
+        Ok(Value::from_object(Dict { map: Mutex::new(Map::of(pairs)), height, trace: None, unread: None, memo: None }))
     }
 
     /// The map, locked: no other method of this dict may be called meanwhile.
     pub(crate) fn map(&self) -> MutexGuard<'_, Map> {
         let mut map = lock(&self.map);
-        if let Some(Unread { json, pairs, is_unread }) = &self.unread
+        if let Some(Unread { from, is_unread }) = &self.unread
             && is_unread.swap(false, Ordering::Relaxed)
         {
-            *map = Map::of_json(pairs(json));
+            *map = Map::of_json(match from {
+                Source::Json(json, pairs) => pairs(json),
+                Source::Tool(tool, memo, pairs) => pairs(tool, memo).unwrap_or_default(),
+            });
         }
         map
     }
 
     /// The JSON that it is, if nobody has looked at it.
     pub(crate) fn unread(&self) -> Option<&Json> {
-        let unread = self.unread.as_ref()?;
+        let Unread { from: Source::Json(json, _), is_unread } = self.unread.as_ref()? else { return None };
         let _map = lock(&self.map);
-        unread.is_unread.load(Ordering::Relaxed).then_some(&*unread.json)
+        is_unread.load(Ordering::Relaxed).then_some(json)
     }
 
     /// A copy of the pairs, in order.
@@ -259,6 +285,7 @@ impl Dict {
     /// Sets the value of a key; the value must be data. A value that is too deep for this place, because it contains this
     /// map or reserves too many levels, is copied as it is now.
     pub(crate) fn set(&self, key: &str, value: Value) -> Result<(), Error> {
+        self.height.changes();
         let value = match self.height.admit(&value) {
             Ok(()) => value,
             Err(_) => {
@@ -276,6 +303,7 @@ impl Dict {
         added: &[(Value, Value)],
         change: impl FnOnce(&mut Vec<(Value, Value)>) -> R,
     ) -> Result<R, Error> {
+        self.height.changes();
         for (key, value) in added {
             check_key(key)?;
             self.height.admit(key)?;
@@ -462,7 +490,7 @@ fn copied(value: &Value) -> Result<(Value, usize), Error> {
         }
         let height = Height::known(below + 1, true)?;
         return Ok((
-            Value::from_object(Dict { map: Mutex::new(Map::of(pairs)), height, trace: None, unread: None }),
+            Value::from_object(Dict { map: Mutex::new(Map::of(pairs)), height, trace: None, unread: None, memo: None }),
             below + 1,
         ));
     }
@@ -477,7 +505,7 @@ pub(crate) fn nested_list(
     inside: bool,
     trace: Option<Trace>,
 ) -> Result<(Value, usize), Error> {
-    let height = Height::known(below + 1 + ROOM, inside)?;
+    let height = Height::given(below, inside)?;
     Ok((Value::from_object(List { items: Mutex::new(items), height, form: Form::List, trace }), below + 1))
 }
 
@@ -488,18 +516,19 @@ pub(crate) fn nested_dict(
     inside: bool,
     trace: Option<Trace>,
 ) -> Result<(Value, usize), Error> {
-    let height = Height::known(below + 1 + ROOM, inside)?;
-    Ok((Value::from_object(Dict { map: Mutex::new(Map::of_json(pairs)), height, trace, unread: None }), below + 1))
+    let height = Height::given(below, inside)?;
+    let map = Mutex::new(Map::of_json(pairs));
+    Ok((Value::from_object(Dict { map, height, trace, unread: None, memo: None }), below + 1))
 }
 
-/// A map of JSON that `pairs` converts once somebody looks at it, as [`nested_dict`] makes one inside of another container.
-pub(crate) fn unread_dict(
-    json: &Arc<Json>,
-    pairs: fn(&Json) -> Vec<(Value, Value)>,
-    below: usize,
-) -> Result<(Value, usize), Error> {
-    let height = Height::known(below + 1 + ROOM, true)?;
-    let unread = Some(Unread { json: Arc::clone(json), pairs, is_unread: AtomicBool::new(true) });
+/// A map that is made once somebody looks at it, as [`nested_dict`] makes one inside of another container.
+pub(crate) fn unread_dict(from: Source, below: usize) -> Result<(Value, usize), Error> {
+    let height = Height::given(below, true)?;
+    let memo = match &from {
+        Source::Json(..) => None,
+        Source::Tool(_, memo, _) => Some(Arc::clone(memo)),
+    };
+    let unread = Some(Unread { from, is_unread: AtomicBool::new(true) });
     let map = Mutex::new(Map::of_json(Vec::new()));
-    Ok((Value::from_object(Dict { map, height, trace: None, unread }), below + 1))
+    Ok((Value::from_object(Dict { map, height, trace: None, unread, memo }), below + 1))
 }

@@ -10,8 +10,10 @@ use serde_json::{Map, Value as Json};
 use crate::Conversation;
 use crate::probe::labels::Labels;
 use crate::python::from_json::labelled;
+use crate::python::memo::Memo;
 use crate::python::pydict::Map as Pairs;
 use crate::python::strftime;
+use crate::source::memo::FUNCTIONS;
 
 /// The variable that holds the render's clock. The space keeps templates from naming it.
 pub(crate) const NOW: &str = " now";
@@ -111,9 +113,12 @@ pub(crate) fn conversation<'c>(
     bos: &str,
     eos: &str,
     labels: Option<&Labels>,
+    memo: Option<&Memo>,
 ) -> Result<Variables<'c>, Error> {
     let from_json = |json: &Json| labelled(json, labels);
     let is_plain = conversation.plain;
+    // A variable of the request may be what a loop calls.
+    let memo = memo.filter(|_| !FUNCTIONS.iter().any(|name| conversation.extra.contains_key(*name)));
     let mut set: Vec<(&str, Value)> = Vec::with_capacity(12 + conversation.extra.len());
     if !is_plain {
         set.extend(reasoning_aliases(&conversation.extra));
@@ -124,7 +129,7 @@ pub(crate) fn conversation<'c>(
     let tokens = [("bos_token", bos), ("eos_token", eos)].into_iter().filter(|(_, text)| !is_plain || !text.is_empty());
     set.extend(tokens.map(|(name, text)| (name, Value::from(text))));
     if is_plain || !conversation.tools.is_null() {
-        set.push(("tools", conversation.tools.value(labels)?));
+        set.push(("tools", conversation.tools.value(labels, memo)?));
     }
     for (name, value) in &conversation.extra {
         set.push((name, from_json(value)?));

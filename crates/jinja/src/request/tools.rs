@@ -7,7 +7,10 @@ use minijinja::value::Value;
 use serde_json::Value as Json;
 
 use crate::probe::labels::Labels;
-use crate::python::from_json::{labelled, list_of, of_json, of_pairs, of_unread};
+use crate::python::from_json::{depth, labelled, list_of, of_json, of_pairs, of_unread, unread_json};
+use crate::python::memo::{Memo, ToolMemo};
+use crate::python::pyobject::{Source, unread_dict};
+use chatparse_base::number;
 use chatparse_message::Tool;
 
 /// The tools, prepared for the template.
@@ -39,29 +42,52 @@ impl Tools {
         }
     }
 
-    /// The engine value for the template; `labels`: those that the texts may contain.
-    pub(crate) fn value(&self, labels: Option<&Labels>) -> Result<Value, Error> {
-        match self {
-            Tools::Json(json) => labelled(json, labels),
-            Tools::Own(tools) => list_of(tools.iter().map(|tool| value_of(tool, labels))),
+    /// The engine value for the template; `labels`: those that the texts may contain; `memo`: what is known of tools.
+    pub(crate) fn value(&self, labels: Option<&Labels>, memo: Option<&Memo>) -> Result<Value, Error> {
+        match (self, memo) {
+            (Tools::Json(json), _) => labelled(json, labels),
+            (Tools::Own(tools), Some(memo)) if labels.is_none() => {
+                list_of(tools.iter().map(|tool| known_of(tool, memo)))
+            }
+            (Tools::Own(tools), _) => list_of(tools.iter().map(|tool| value_of(tool, labels))),
         }
     }
 }
 
 /// The tool as [`Tool::to_json`] has it.
 fn value_of(tool: &Tool, labels: Option<&Labels>) -> Result<(Value, usize), Error> {
+    of_pairs(fields_of(tool, labels, of_unread(&tool.parameters, labels)?)?.into_iter().map(Ok))
+}
+
+/// The same without labels, made once somebody reads it.
+fn known_of(tool: &Tool, memo: &Memo) -> Result<(Value, usize), Error> {
+    if !tool.parameters.is_object() || number::is(&tool.parameters) {
+        return value_of(tool, None);
+    }
+    let memo = memo.of(tool, depth);
+    // Only depth can fail, and that is looked at here: the function and the tool are above the parameters.
+    let below = memo.levels + 1;
+    let fields = |tool: &Tool, memo: &ToolMemo| {
+        let fields = fields_of(tool, None, unread_json(&tool.parameters, memo.levels).ok()?).ok()?;
+        Some(fields.into_iter().map(|(name, (value, _))| (Value::from(name), value)).collect())
+    };
+    unread_dict(Source::Tool(tool.clone(), memo, fields), below)
+}
+
+type Fields = Vec<(&'static str, (Value, usize))>;
+
+/// The fields of a tool with these parameters.
+fn fields_of(tool: &Tool, labels: Option<&Labels>, parameters: (Value, usize)) -> Result<Fields, Error> {
     let text = |text: &str| match labels {
         None => Ok((Value::from(text), 0)),
         _ => of_json(&Json::String(text.to_owned()), labels),
     };
-    let own = [
-        ("name", text(&tool.name)?),
-        ("description", text(&tool.description)?),
-        ("parameters", of_unread(&tool.parameters, labels)?),
-    ];
+    let own = [("name", text(&tool.name)?), ("description", text(&tool.description)?), ("parameters", parameters)];
     let more = tool.more.iter().map(|(name, value)| Ok((&**name, of_json(value, labels)?)));
     let function = of_pairs(own.into_iter().map(Ok).chain(more))?;
-    let kind = [("type", text("function")?), ("function", function)];
-    let deferred = tool.deferred.then(|| of_json(&Json::Bool(true), None).map(|value| ("defer_loading", value)));
-    of_pairs(kind.into_iter().map(Ok).chain(deferred))
+    let mut fields = vec![("type", text("function")?), ("function", function)];
+    if tool.deferred {
+        fields.push(("defer_loading", of_json(&Json::Bool(true), None)?));
+    }
+    Ok(fields)
 }

@@ -9,6 +9,7 @@ use memchr::memmem;
 use self::expr::{Rewriter, Stop};
 use self::token::{Token, find_tag};
 use crate::source::macros::{self, Around, Extras};
+use crate::source::memo::{Finder, Loop};
 use chatparse_base::limits::{NAME_BYTES, OPEN_ELIFS, OPEN_SCOPES};
 use chatparse_base::{Error, ErrorKind, Place, Result};
 
@@ -58,6 +59,8 @@ pub(crate) struct Rewritten {
     pub(crate) tags: Vec<(usize, usize)>,
     /// The first tag whose syntax the pass does not know, if there is one.
     pub(crate) unread: Option<Error>,
+    /// Whether it keeps texts of tools.
+    pub(crate) keeps: bool,
 }
 
 /// The line and the column of a position in a source, from 1.
@@ -93,6 +96,9 @@ pub(crate) fn rewrite(source: &str, callers: &[&str]) -> Result<Rewritten> {
         scopes: 0,
         unread: None,
         extras: None,
+        loops: source.contains("in tools").then(|| Finder::new(source)),
+        kept: None,
+        keeps: false,
     };
     let mut pos = 0;
     while let Some(next) = find_tag(source, pos) {
@@ -104,7 +110,7 @@ pub(crate) fn rewrite(source: &str, callers: &[&str]) -> Result<Rewritten> {
         };
     }
     pass.text(&source[pos..]);
-    Ok(Rewritten { text: pass.out, tags: pass.tags, unread: pass.unread })
+    Ok(Rewritten { text: pass.out, tags: pass.tags, unread: pass.unread, keeps: pass.keeps })
 }
 
 /// A block whose text must be counted, and the place of the count in the output.
@@ -137,6 +143,11 @@ struct Pass<'s> {
     unread: Option<Error>,
     /// Set at the first statement.
     extras: Option<Extras<'s>>,
+    /// Finds loops whose texts are kept.
+    loops: Option<Finder<'s>>,
+    /// The open one.
+    kept: Option<Loop<'s>>,
+    keeps: bool,
 }
 
 impl<'s> Pass<'s> {
@@ -158,6 +169,9 @@ impl<'s> Pass<'s> {
         let inside = start + 2 + marked;
         self.tags.push((self.out.len(), start));
         self.out.push_str(&self.source[start..inside]);
+        if let Some(ended) = self.kept.take_if(|kept| kept.end == start) {
+            self.end_kept(ended);
+        }
         let written = self.out.len();
         let mut rewriter = Rewriter::new(self.source, inside, end, std::mem::take(&mut self.out));
         let kind = if end == "}}" {
@@ -173,7 +187,11 @@ impl<'s> Pass<'s> {
                 rewriter.copy();
                 self.out = std::mem::take(&mut rewriter.out);
                 let raw = matches!(kind, Kind::Raw);
+                let is_loop = matches!(kind, Kind::Open("for"));
                 self.finish(kind, mark);
+                if is_loop {
+                    self.keep(inside, rewriter.pos(), mark);
+                }
                 if self.elifs.iter().sum::<usize>() > OPEN_ELIFS {
                     return Err(self.failure(start, ErrorKind::Limit, "too many branches of conditions"));
                 }
@@ -248,6 +266,28 @@ impl<'s> Pass<'s> {
             account
         });
         self.blocks.push(Block { name, captured, account, bytes: 0, after: around.after });
+    }
+
+    /// If the loop with this tag, whose body begins at `body`, is one whose text can be kept: takes what is kept of a tool, or keeps it.
+    fn keep(&mut self, inside: usize, body: usize, mark: &str) {
+        let Some(finder) = self.loops.as_mut().filter(|_| self.kept.is_none()) else { return };
+        let Some(found) = finder.find(inside, body) else { return };
+        (self.kept, self.keeps) = (Some(found), true);
+        let Loop { number, tool, .. } = found;
+        let filter = format!(
+            "%}}{{% set op_tool = {tool} %}}{{% if op_tool|op.memo({number}) is undefined %}}{{% filter op.keep(op_tool, {number}) "
+        );
+        self.append(&filter, mark);
+        self.open("filter", Around::default(), mark);
+    }
+
+    /// Ends what [`Pass::keep`] began, inside of the tag that ends the loop.
+    fn end_kept(&mut self, ended: Loop) {
+        self.out.push_str(&format!(
+            " endfilter %}}{{% else %}}{{{{ op_tool|op.memo({}) }}}}{{% endif %}}{{%",
+            ended.number
+        ));
+        self.finish(Kind::Close("filter"), "");
     }
 
     /// Begins or ends the count of a block whose tag, with the end `mark`, was just written.

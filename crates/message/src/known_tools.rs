@@ -1,0 +1,182 @@
+//! Tools that earlier requests had: agents send nearly the same list each turn, and a tool whose text is known is not read again.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use serde_json::Value;
+
+use super::body::Body;
+use super::{Request, Tool};
+use chatparse_base::Result;
+use chatparse_base::json::bytes;
+use chatparse_base::limits::KNOWN_TOOLS_BYTES;
+use chatparse_base::number::{self, end_of_text};
+
+/// The tools of earlier requests by their texts, up to a bound. Threads may share it.
+#[derive(Default)]
+pub struct KnownTools(RwLock<Known>);
+
+#[derive(Default)]
+struct Known {
+    /// In the order in which they were first sent.
+    tools: Vec<(Arc<str>, Tool)>,
+    by_text: HashMap<Arc<str>, usize>,
+    bytes: usize,
+}
+
+/// A tool of a body: one that is known, or what is to be read.
+pub(super) enum Given {
+    Known(Tool),
+    New(Value),
+}
+
+impl fmt::Debug for KnownTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} tools", self.0.read().unwrap_or_else(PoisonError::into_inner).tools.len())
+    }
+}
+
+impl KnownTools {
+    /// [`Request::from_text_with`], where only new tools are read. All results are equal.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn request(&self, body: &str, options: &str) -> Result<Request> {
+        // A body that is cut cannot tell where an error is.
+        self.request_of_cut(body, options).map_or_else(|| Request::from_text_with(body, options), Ok)
+    }
+
+    /// `None` where a body has no tools, is no ordinary one, or has an error.
+    fn request_of_cut(&self, body: &str, options: &str) -> Option<Request> {
+        let (cut, items) = self.cut(body, tools_of(body)?)?;
+        let (body, options): (Body, Value) = (number::read(&cut).ok()?, number::read(options).ok()?);
+        let (mut given, mut new) = (Vec::with_capacity(items.len()), Vec::new());
+        for (text, known) in items {
+            given.push(match known {
+                Some(tool) => Given::Known(tool),
+                None => {
+                    new.push((given.len(), text));
+                    Given::New(number::read(text).ok()?)
+                }
+            });
+        }
+        let request = Request::read_with(&body.once().ok()?, &options, Some(&mut given)).ok();
+        let request = request.filter(|request| request.plain.is_none())?;
+        self.keep(new.into_iter().filter_map(|(index, text)| match &given[index] {
+            Given::Known(tool) => Some((text, tool)),
+            Given::New(_) => None,
+        }));
+        Some(request)
+    }
+
+    /// The body without the items of its list of tools, which begins at `open`, and these, each with what is known of it.
+    fn cut<'t>(&self, body: &'t str, open: usize) -> Option<(String, Vec<(&'t str, Option<Tool>)>)> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let (bytes, mut at, mut items, mut next) = (body.as_bytes(), open, Vec::new(), 0);
+        loop {
+            at = behind_space(bytes, at);
+            // A list goes on as it did before.
+            let expected =
+                known.tools.get(next).filter(|(text, _)| bytes[at..].starts_with(text.as_bytes())).map(|_| next);
+            let end = match expected {
+                Some(index) => at + known.tools[index].0.len(),
+                None => end_of_value(bytes, at)?,
+            };
+            let text = &body[at..end];
+            let index = expected.or_else(|| known.by_text.get(text).copied());
+            next = index.map_or(next, |index| index + 1);
+            items.push((text, index.map(|index| known.tools[index].1.clone())));
+            at = behind_space(bytes, end);
+            match bytes.get(at)? {
+                b',' => at += 1,
+                b']' => return Some(([&body[..open], &body[at..]].concat(), items)),
+                _ => return None,
+            }
+        }
+    }
+
+    /// Keeps tools. If that were too many, all others are forgotten.
+    fn keep<'t>(&self, new: impl Iterator<Item = (&'t str, &'t Tool)>) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        for (text, tool) in new {
+            let size = size_of::<(Arc<str>, Tool)>() + text.len() + tool.description.len() + bytes(&tool.parameters);
+            if known.bytes + size > KNOWN_TOOLS_BYTES {
+                *known = Known::default();
+            }
+            if size <= KNOWN_TOOLS_BYTES && !known.by_text.contains_key(text) {
+                let text: Arc<str> = text.into();
+                let index = known.tools.len();
+                known.by_text.insert(Arc::clone(&text), index);
+                known.tools.push((text, tool.clone()));
+                known.bytes += size;
+            }
+        }
+    }
+}
+
+/// The place behind the bracket that opens the list of tools of a body; `None` where there are none.
+fn tools_of(body: &str) -> Option<usize> {
+    let bytes = body.as_bytes();
+    let mut at = behind_space(bytes, 0);
+    if *bytes.get(at)? != b'{' {
+        return None;
+    }
+    loop {
+        let name = behind_space(bytes, at + 1);
+        if *bytes.get(name)? != b'"' {
+            return None;
+        }
+        let end = end_of_text(bytes, name + 1);
+        let colon = behind_space(bytes, end);
+        let value = behind_space(bytes, colon + 1);
+        if *bytes.get(colon)? != b':' {
+            return None;
+        }
+        if &body[name..end] == "\"tools\"" && *bytes.get(value)? == b'[' {
+            return Some(value + 1).filter(|open| bytes.get(behind_space(bytes, *open)) != Some(&b']'));
+        }
+        at = behind_space(bytes, end_of_value(bytes, value)?);
+        if *bytes.get(at)? != b',' {
+            return None;
+        }
+    }
+}
+
+fn behind_space(bytes: &[u8], at: usize) -> usize {
+    let space = |byte: &&u8| matches!(**byte, b' ' | b'\t' | b'\n' | b'\r');
+    at + bytes.get(at..).unwrap_or_default().iter().take_while(space).count()
+}
+
+/// How deep a tool may be: in its body, it is deeper, and must not be too deep for a JSON text there.
+const DEPTH: usize = 100;
+
+/// Behind the JSON value that begins at `at`, if it is one; whoever reads it finds out. `None` where it is too deep.
+fn end_of_value(bytes: &[u8], mut at: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    loop {
+        match bytes.get(at)? {
+            b'"' => at = end_of_text(bytes, at + 1),
+            b'[' | b'{' => {
+                depth += 1;
+                at += 1;
+                if depth > DEPTH {
+                    return None;
+                }
+            }
+            b']' | b'}' => {
+                depth = depth.checked_sub(1)?;
+                at += 1;
+            }
+            b',' if depth == 0 => return None,
+            _ if depth == 0 => {
+                let is_in = |byte: &&u8| !matches!(**byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r');
+                return Some(at + bytes[at..].iter().take_while(is_in).count());
+            }
+            _ => at += 1,
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+}
