@@ -1,16 +1,16 @@
-//! What the tools of a request cost, in processor time: `cargo bench --bench tools [-- part-of-a-name [tools rounds [one]]]`
+//! What the tools of a request cost, in processor time: `cargo bench --bench tools [-- part-of-a-name [tools rounds [one|same]]]`
 //!
 //! One request with tools of five arguments each: none of them seen before, without the grammar's text and with it; one of them new; the
 //! same as before; the prompt alone; and the first marker of another format in an output. Each time is the median of the rounds, from the
 //! body as JSON to the parameters. Then what the parser holds, and what a request takes on the clock where several threads use the template.
-//! With a number of tools and of rounds: only new tools, so often, to be profiled; with `one` behind them, only one of them new.
+//! With a number of tools and of rounds: only new tools, so often, to be profiled; with `one` behind them, only one of them new, with `same`
+//! none.
 
 use std::path::Path;
 use std::time::Instant;
 
 use chatparse::message::Dialects;
 use chatparse::{ChatTemplate, Params, Stream, builtin};
-use serde_json::{Value, json};
 
 const NAMES: [(&str, &str); 5] = [
     ("Qwen-Qwen2.5-7B-Instruct", "tag-json"),
@@ -35,11 +35,15 @@ fn main() {
         template.params(&template.request(&body(1, "x", "x"), "{}").expect("a request")).expect("it takes tools");
         println!("{name}");
         if let Some(tools) = number(1) {
-            let one = words.get(3).is_some();
+            let kind = words.get(3).map(String::as_str);
             for round in 0..number(2).unwrap_or(1) {
                 let round = format!("p{round}");
-                let (salt, last) = if one { ("p", &*round) } else { (&*round, "") };
-                run(&template, &body(tools, salt, last), !one);
+                let (salt, last) = match kind {
+                    Some("one") => ("p", &*round),
+                    Some(_) => ("p", ""),
+                    None => (&*round, ""),
+                };
+                run(&template, &body(tools, salt, last), kind.is_none());
             }
             continue;
         }
@@ -133,21 +137,15 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
-/// `salt` names the tools; `last` the last one besides.
+/// `salt` names the tools; `last` the last one besides. Written as one text: what many small values leave to the allocator would be counted.
 fn body(tools: usize, salt: &str, last: &str) -> String {
-    let tool = |index: usize| {
-        let last = if index + 1 == tools { last } else { "" };
-        json!({"type": "function", "function": {
-            "name": format!("tool_{index}_{salt}{last}"),
-            "description": "Does something with a file, and says what came of it",
-            "parameters": {"type": "object", "required": ["path", "lines"], "properties": {
-                "path": {"type": "string", "description": "The path of the file that is to be read or written"},
-                "lines": {"type": "integer", "description": "How many lines at most"},
-                "way": {"enum": ["one", "two", "three"], "description": "Which way"},
-                "names": {"type": "array", "items": {"type": "string"}, "description": "Names of things"},
-                "dry": {"type": "boolean", "description": "Whether nothing is written"}}}}})
-    };
-    let tools: Vec<Value> = (0..tools).map(tool).collect();
-    let body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": tools, "reasoning_format": "auto"});
-    body.to_string()
+    const SCHEMA: &str = r#"{"type":"object","required":["path","lines"],"properties":{"path":{"type":"string","description":"The path of the file that is to be read or written"},"lines":{"type":"integer","description":"How many lines at most"},"way":{"enum":["one","two","three"],"description":"Which way"},"names":{"type":"array","items":{"type":"string"},"description":"Names of things"},"dry":{"type":"boolean","description":"Whether nothing is written"}}}"#;
+    let mut body = r#"{"messages":[{"role":"user","content":"Hi"}],"reasoning_format":"auto","tools":["#.to_owned();
+    for index in 0..tools {
+        let (comma, last) = (if index == 0 { "" } else { "," }, if index + 1 == tools { last } else { "" });
+        body += &format!(
+            r#"{comma}{{"type":"function","function":{{"name":"tool_{index}_{salt}{last}","description":"Does something with a file, and says what came of it","parameters":{SCHEMA}}}}}"#
+        );
+    }
+    body + "]}"
 }

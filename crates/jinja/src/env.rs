@@ -18,7 +18,7 @@ use crate::builtins::methods;
 use crate::builtins::tests::TESTS;
 use crate::probe::labels::Labels;
 use crate::python::grown;
-use crate::python::memo::{self, Memo};
+use crate::python::memo::Memo;
 use crate::python::namespace;
 use crate::python::ops;
 use crate::python::pyobject::as_text;
@@ -26,9 +26,9 @@ use crate::python::pyrepr;
 use crate::python::scalar::{LABELS, labels, without_labels};
 use crate::reading::{self, Reads, charge_value};
 use crate::request::context::{Variables, Watch};
-use crate::source::macros;
 use crate::source::rewrite::token::open_block;
 use crate::source::rewrite::{Rewritten, excerpt, line_and_column, shortened};
+use crate::source::{macros, memo};
 use chatparse_base::limits::{
     KNOWN_OPENINGS, LEARNING_WORK, OPENING_BYTES, PROBE_FUEL, PROBE_WORK, PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL,
     RENDER_WORK, SHALLOW_DEPTH, STEP_WORK,

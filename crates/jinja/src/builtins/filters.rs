@@ -5,7 +5,8 @@ use minijinja::{Error, ErrorKind, State};
 
 use crate::budget::{check_text, work};
 use crate::builtins::args::{Args, Call, subject};
-use crate::builtins::json::{self, Layout};
+use crate::builtins::json;
+use crate::python::memo::Layout;
 use crate::python::numbers::{self, integer, real, signed, truncate, whole};
 use crate::python::printf;
 use crate::python::pyobject::{Dict, List, as_text, items, pairs};

@@ -8,8 +8,8 @@ use minijinja::{Error, ErrorKind};
 use serde_json::Value as Json;
 
 use crate::budget::{self, check_text};
-use crate::probe::labels::Labels;
 use crate::python::from_json::from_json;
+use crate::python::memo::{Layout, Written};
 use crate::python::numbers::float;
 use crate::python::pyobject::{Dict, List, as_text, items, pairs};
 use crate::python::pyrepr::{float_text, text};
@@ -18,28 +18,29 @@ use crate::reading;
 use chatparse_base::json_string::push_json_string;
 use chatparse_base::number;
 
-/// Formatting options.
-pub(crate) struct Layout {
-    /// Writes non-ASCII characters as `\u` escapes.
-    pub(crate) ascii: bool,
-    /// Indentation for each level, with each item on a separate line; `None`: one line.
-    pub(crate) indent: Option<String>,
-    /// The separator of items.
-    pub(crate) item: String,
-    /// The separator of a key and its value.
-    pub(crate) key: String,
-    /// Sorts the keys by their text.
-    pub(crate) sort: bool,
-    /// The labels that keys may contain; they are ignored in sorting.
-    pub(crate) labels: Option<Labels>,
-}
-
 /// `value` as JSON text; an error for undefined and for values that are not data.
 pub(crate) fn dumps(value: &Value, layout: &Layout) -> Result<String, Error> {
     // Enough for most tools.
     let mut out = String::with_capacity(256);
-    write(&mut out, value, layout, 0)?;
+    write_known(&mut out, value, layout, 0)?;
     Ok(out)
+}
+
+/// As [`write`], of a value of which the text may be known.
+fn write_known(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Result<(), Error> {
+    let known = value.downcast_object_ref::<Dict>().and_then(Dict::known);
+    let Some((tool, part)) = known else { return write(out, value, layout, level) };
+    let written = Written::Json(part, layout.clone(), level);
+    if let Some(text) = tool.text(&written) {
+        budget::scan(text.len())?;
+        check_text(out.len() + text.len())?;
+        out.push_str(&text);
+        return Ok(());
+    }
+    let start = out.len();
+    write(out, value, layout, level)?;
+    tool.keep(written, &out[start..]);
+    Ok(())
 }
 
 fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Result<(), Error> {
@@ -102,7 +103,9 @@ fn write_json(out: &mut String, json: &Json, layout: &Layout, level: usize) -> R
 }
 
 fn write_items(out: &mut String, items: &[Value], layout: &Layout, level: usize) -> Result<(), Error> {
-    bracket(out, ['[', ']'], layout, level, items.iter(), |out, item| write(out, item, layout, level + 1))
+    // What is deeper is a part of a text that is known.
+    let one = if level == 0 { write_known } else { write };
+    bracket(out, ['[', ']'], layout, level, items.iter(), |out, item| one(out, item, layout, level + 1))
 }
 
 fn write_pairs(out: &mut String, pairs: &[(Value, Value)], layout: &Layout, level: usize) -> Result<(), Error> {

@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 
 use crate::probe::labels::Labels;
 use crate::probe::trace::Trace;
+use crate::python::memo::{Part, ToolMemo};
 use crate::python::numbers::whole;
 use crate::python::pyobject::{Source, Text, nested_dict, nested_list, unread_dict};
 use crate::python::scalar::Scalar;
@@ -47,14 +48,18 @@ pub(crate) fn of_json(json: &Json, labels: Option<&Labels>) -> Result<(Value, us
 /// The same; a map without labels is converted once somebody reads it.
 pub(crate) fn of_unread(json: &Arc<Json>, labels: Option<&Labels>) -> Result<(Value, usize), Error> {
     match &**json {
-        Json::Object(_) if labels.is_none() && !number::is(json) => unread_json(json, depth(json)),
+        Json::Object(_) if labels.is_none() && !number::is(json) => unread_json(json, depth(json), None),
         json => of_json(json, labels),
     }
 }
 
 /// A map of JSON with this depth that is converted once somebody reads it.
-pub(crate) fn unread_json(json: &Arc<Json>, levels: usize) -> Result<(Value, usize), Error> {
-    unread_dict(Source::Json(Arc::clone(json), pairs_of), levels.saturating_sub(1))
+pub(crate) fn unread_json(
+    json: &Arc<Json>,
+    levels: usize,
+    memo: Option<(Arc<ToolMemo>, Part)>,
+) -> Result<(Value, usize), Error> {
+    unread_dict(Source::Json(Arc::clone(json), pairs_of), levels.saturating_sub(1), memo)
 }
 
 /// The depth that [`build`] gives.
@@ -74,12 +79,13 @@ fn pairs_of(json: &Json) -> Vec<(Value, Value)> {
 
 /// A map of texts as an item for [`list_of`]; the names must be distinct.
 pub(crate) fn of_texts(texts: &[(&str, Value)]) -> Result<(Value, usize), Error> {
-    of_pairs(texts.iter().map(|(name, text)| Ok((*name, (text.clone(), 0)))))
+    of_pairs(texts.iter().map(|(name, text)| Ok((*name, (text.clone(), 0)))), None)
 }
 
 /// Values with distinct names as an item for [`list_of`], or as one of these values.
 pub(crate) fn of_pairs<'n>(
     named: impl Iterator<Item = Result<(&'n str, (Value, usize)), Error>>,
+    memo: Option<(Arc<ToolMemo>, Part)>,
 ) -> Result<(Value, usize), Error> {
     let (mut pairs, mut below) = (Vec::with_capacity(4), 0);
     for one in named {
@@ -87,7 +93,7 @@ pub(crate) fn of_pairs<'n>(
         below = below.max(levels);
         pairs.push((Value::from(name), value));
     }
-    nested_dict(pairs, below, true, None)
+    nested_dict(pairs, below, true, None, memo)
 }
 
 /// A value and its depth. `inside`: a container is inside of another one.
@@ -128,7 +134,7 @@ fn build(json: &Json, trace: Option<Trace>, labels: Option<&Labels>, inside: boo
                 below = below.max(levels);
                 pairs.push((Value::from(key.as_str()), value));
             }
-            return nested_dict(pairs, below, inside, trace);
+            return nested_dict(pairs, below, inside, trace, None);
         }
     };
     Ok((value, 0))

@@ -1,16 +1,14 @@
-//! What loops write of a tool, kept for later renders: agents send the same tools each turn. [`crate::source::memo`] says of which loops.
+//! What is written of a tool, kept for later renders, because agents send the same tools each turn: its JSON, and the texts of loops, of which
+//! [`crate::source::memo`] says which.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use minijinja::value::Value;
-use minijinja::{Error, State};
 use serde_json::Value as Json;
 
-use crate::budget;
-use crate::python::pyobject::Dict;
+use crate::probe::labels::Labels;
 use chatparse_base::limits::TOOL_TEXT_BYTES;
 use chatparse_message::Tool;
 
@@ -33,8 +31,7 @@ pub(crate) struct ToolMemo {
     parameters: Weak<Json>,
     /// The depth of the parameters.
     pub(crate) levels: usize,
-    /// The texts by the numbers of the loops that wrote them.
-    texts: Mutex<Vec<(u32, Arc<str>)>>,
+    texts: Mutex<Vec<(Written, Arc<str>)>>,
     bytes: Arc<AtomicUsize>,
 }
 
@@ -77,40 +74,53 @@ impl ToolMemo {
             && more.values().all(Json::is_boolean)
     }
 
-    fn text(&self, number: u32) -> Option<Arc<str>> {
+    pub(crate) fn text(&self, written: &Written) -> Option<Arc<str>> {
         let texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        texts.iter().find(|(known, _)| *known == number).map(|(_, text)| Arc::clone(text))
+        texts.iter().find(|(known, _)| known == written).map(|(_, text)| Arc::clone(text))
     }
 
-    fn keep(&self, number: u32, text: &str) {
-        if self.bytes.fetch_add(text.len(), Ordering::Relaxed) + text.len() <= TOOL_TEXT_BYTES
-            && self.text(number).is_none()
-        {
-            self.texts.lock().unwrap_or_else(PoisonError::into_inner).push((number, text.into()));
+    pub(crate) fn keep(&self, written: Written, text: &str) {
+        let has_room = || self.bytes.fetch_add(text.len(), Ordering::Relaxed) + text.len() <= TOOL_TEXT_BYTES;
+        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        if texts.len() < TEXTS && texts.iter().all(|(known, _)| *known != written) && has_room() {
+            texts.push((written, text.into()));
         }
     }
 }
 
-/// The tool and the number of a loop from the arguments of a filter; `None` for a value that is no tool of the request, or when one of the
-/// values that the template was given has changed.
-fn asked(args: &[Value]) -> Option<(&ToolMemo, u32)> {
-    let memo = args.first()?.downcast_object_ref::<Dict>()?.memo.as_deref()?;
-    let number = args.get(1)?.as_i64()?.try_into().ok()?;
-    (!budget::given_changed()).then_some((memo, number))
+/// The most texts of a tool.
+const TEXTS: usize = 16;
+
+/// What a text of a tool is.
+#[derive(Clone, PartialEq)]
+pub(crate) enum Written {
+    /// What the loop of this number writes, where it is first or not, and last or not.
+    Loop(i64, bool, bool),
+    /// The JSON of a part, on a level.
+    Json(Part, Layout, usize),
 }
 
-/// `op.memo`: what the loop of this number wrote of a tool; undefined if that is not known.
-pub(crate) fn memo(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let text = asked(args).and_then(|(tool, number)| tool.text(number));
-    Ok(text.map_or(Value::UNDEFINED, Value::from))
+/// A tool, or a map in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Tool,
+    Function,
+    Parameters,
 }
 
-/// `op.keep`: keeps a text, its first argument, which it passes on. The others are the tool and the number.
-pub(crate) fn keep(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let text = args.first().cloned().unwrap_or_default();
-    if let (Some((tool, number)), Some(text)) = (asked(&args[1..]), text.as_str()) {
-        budget::scan(text.len())?;
-        tool.keep(number, text);
-    }
-    Ok(text)
+/// How JSON is written.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Layout {
+    /// Writes non-ASCII characters as `\u` escapes.
+    pub(crate) ascii: bool,
+    /// Indentation for each level, with each item on a separate line; `None`: one line.
+    pub(crate) indent: Option<String>,
+    /// The separator of items.
+    pub(crate) item: String,
+    /// The separator of a key and its value.
+    pub(crate) key: String,
+    /// Sorts the keys by their text.
+    pub(crate) sort: bool,
+    /// The labels that keys may contain; they are ignored in sorting.
+    pub(crate) labels: Option<Labels>,
 }

@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 
 use crate::budget::{self, charge_container, charge_items, charge_piece};
 use crate::probe::trace::Trace;
-use crate::python::memo::ToolMemo;
+use crate::python::memo::{Part, ToolMemo};
 use crate::python::pydict::Map;
 use crate::python::scalar::Scalar;
 use chatparse_base::limits::VALUE_DEPTH;
@@ -205,7 +205,7 @@ struct Unread {
 /// What a map is made of once somebody reads it. Most templates only print a tool's schema.
 pub(crate) enum Source {
     Json(Arc<Json>, fn(&Json) -> Vec<(Value, Value)>),
-    Tool(Tool, Arc<ToolMemo>, fn(&Tool, &ToolMemo) -> Option<Vec<(Value, Value)>>),
+    Tool(Tool, fn(&Tool, &Arc<ToolMemo>) -> Option<Vec<(Value, Value)>>),
 }
 
 /// A Python dict.
@@ -215,7 +215,7 @@ pub(crate) struct Dict {
     pub(crate) trace: Option<Trace>,
     unread: Option<Unread>,
     /// Of a tool of the request: what is known of it.
-    pub(crate) memo: Option<Arc<ToolMemo>>,
+    memo: Option<(Arc<ToolMemo>, Part)>,
 }
 
 impl Dict {
@@ -237,7 +237,9 @@ impl Dict {
         {
             *map = Map::of_json(match from {
                 Source::Json(json, pairs) => pairs(json),
-                Source::Tool(tool, memo, pairs) => pairs(tool, memo).unwrap_or_default(),
+                Source::Tool(tool, pairs) => {
+                    self.memo.as_ref().and_then(|(memo, _)| pairs(tool, memo)).unwrap_or_default()
+                }
             });
         }
         map
@@ -248,6 +250,12 @@ impl Dict {
         let Unread { from: Source::Json(json, _), is_unread } = self.unread.as_ref()? else { return None };
         let _map = lock(&self.map);
         is_unread.load(Ordering::Relaxed).then_some(json)
+    }
+
+    /// What is known of it as a map in a tool, unless one of the values that the template was given has changed.
+    pub(crate) fn known(&self) -> Option<(&ToolMemo, Part)> {
+        let (memo, part) = self.memo.as_ref().filter(|_| !budget::given_changed())?;
+        Some((memo, *part))
     }
 
     /// A copy of the pairs, in order.
@@ -509,25 +517,26 @@ pub(crate) fn nested_list(
     Ok((Value::from_object(List { items: Mutex::new(items), height, form: Form::List, trace }), below + 1))
 }
 
-/// A map, as [`nested_list`] makes a list; its keys are distinct texts.
+/// A map, as [`nested_list`] makes a list; its keys are distinct texts. `memo`: of a map in a tool, what is known of that.
 pub(crate) fn nested_dict(
     pairs: Vec<(Value, Value)>,
     below: usize,
     inside: bool,
     trace: Option<Trace>,
+    memo: Option<(Arc<ToolMemo>, Part)>,
 ) -> Result<(Value, usize), Error> {
     let height = Height::given(below, inside)?;
     let map = Mutex::new(Map::of_json(pairs));
-    Ok((Value::from_object(Dict { map, height, trace, unread: None, memo: None }), below + 1))
+    Ok((Value::from_object(Dict { map, height, trace, unread: None, memo }), below + 1))
 }
 
 /// A map that is made once somebody looks at it, as [`nested_dict`] makes one inside of another container.
-pub(crate) fn unread_dict(from: Source, below: usize) -> Result<(Value, usize), Error> {
+pub(crate) fn unread_dict(
+    from: Source,
+    below: usize,
+    memo: Option<(Arc<ToolMemo>, Part)>,
+) -> Result<(Value, usize), Error> {
     let height = Height::given(below, true)?;
-    let memo = match &from {
-        Source::Json(..) => None,
-        Source::Tool(_, memo, _) => Some(Arc::clone(memo)),
-    };
     let unread = Some(Unread { from, is_unread: AtomicBool::new(true) });
     let map = Mutex::new(Map::of_json(Vec::new()));
     Ok((Value::from_object(Dict { map, height, trace: None, unread, memo }), below + 1))

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use crate::probe::labels::Labels;
 use crate::python::from_json::{depth, labelled, list_of, of_json, of_pairs, of_unread, unread_json};
-use crate::python::memo::{Memo, ToolMemo};
+use crate::python::memo::{Memo, Part, ToolMemo};
 use crate::python::pyobject::{Source, unread_dict};
 use chatparse_base::number;
 use chatparse_message::Tool;
@@ -56,7 +56,7 @@ impl Tools {
 
 /// The tool as [`Tool::to_json`] has it.
 fn value_of(tool: &Tool, labels: Option<&Labels>) -> Result<(Value, usize), Error> {
-    of_pairs(fields_of(tool, labels, of_unread(&tool.parameters, labels)?)?.into_iter().map(Ok))
+    of_pairs(fields_of(tool, labels, of_unread(&tool.parameters, labels)?, None)?.into_iter().map(Ok), None)
 }
 
 /// The same without labels, made once somebody reads it.
@@ -67,24 +67,31 @@ fn known_of(tool: &Tool, memo: &Memo) -> Result<(Value, usize), Error> {
     let memo = memo.of(tool, depth);
     // Only depth can fail, and that is looked at here: the function and the tool are above the parameters.
     let below = memo.levels + 1;
-    let fields = |tool: &Tool, memo: &ToolMemo| {
-        let fields = fields_of(tool, None, unread_json(&tool.parameters, memo.levels).ok()?).ok()?;
+    let fields = |tool: &Tool, memo: &Arc<ToolMemo>| {
+        let of = |part| Some((Arc::clone(memo), part));
+        let parameters = unread_json(&tool.parameters, memo.levels, of(Part::Parameters)).ok()?;
+        let fields = fields_of(tool, None, parameters, of(Part::Function)).ok()?;
         Some(fields.into_iter().map(|(name, (value, _))| (Value::from(name), value)).collect())
     };
-    unread_dict(Source::Tool(tool.clone(), memo, fields), below)
+    unread_dict(Source::Tool(tool.clone(), fields), below, Some((memo, Part::Tool)))
 }
 
 type Fields = Vec<(&'static str, (Value, usize))>;
 
-/// The fields of a tool with these parameters.
-fn fields_of(tool: &Tool, labels: Option<&Labels>, parameters: (Value, usize)) -> Result<Fields, Error> {
+/// The fields of a tool with these parameters, and of its function, of which `memo` is known.
+fn fields_of(
+    tool: &Tool,
+    labels: Option<&Labels>,
+    parameters: (Value, usize),
+    memo: Option<(Arc<ToolMemo>, Part)>,
+) -> Result<Fields, Error> {
     let text = |text: &str| match labels {
         None => Ok((Value::from(text), 0)),
         _ => of_json(&Json::String(text.to_owned()), labels),
     };
     let own = [("name", text(&tool.name)?), ("description", text(&tool.description)?), ("parameters", parameters)];
     let more = tool.more.iter().map(|(name, value)| Ok((&**name, of_json(value, labels)?)));
-    let function = of_pairs(own.into_iter().map(Ok).chain(more))?;
+    let function = of_pairs(own.into_iter().map(Ok).chain(more), memo)?;
     let mut fields = vec![("type", text("function")?), ("function", function)];
     if tool.deferred {
         fields.push(("defer_loading", of_json(&Json::Bool(true), None)?));

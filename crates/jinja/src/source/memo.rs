@@ -5,6 +5,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use minijinja::value::Value;
+use minijinja::{Error, State};
+
+use crate::budget;
+use crate::python::memo::{Part, ToolMemo, Written};
+use crate::python::pyobject::Dict;
 use crate::source::rewrite::token::{Token, find_tag, next};
 
 /// The most loops whose text is kept.
@@ -27,9 +33,19 @@ const WORDS: [&str; 12] = ["and", "or", "not", "in", "is", "if", "else", "true",
 /// A loop whose text is kept: its number, its variable, and where its `endfor` begins.
 #[derive(Clone, Copy)]
 pub(crate) struct Loop<'s> {
-    pub(crate) number: u32,
+    number: u32,
     pub(crate) tool: &'s str,
     pub(crate) end: usize,
+    /// Whether its text depends on the place of the tool: the first, the last or another one.
+    placed: bool,
+}
+
+impl Loop<'_> {
+    /// What names its text, as arguments.
+    pub(crate) fn arguments(&self) -> String {
+        let place = if self.placed { "loop.first, loop.last" } else { "0, 0" };
+        format!("{}, {place}", self.number)
+    }
 }
 
 /// What a source defines.
@@ -84,6 +100,8 @@ impl<'s> Finder<'s> {
         };
         let mut needed = Vec::new();
         let end = self.body(body, "endfor", vec![tool], &mut needed)?;
+        let placed = needed.contains(&"loop");
+        needed.retain(|name| *name != "loop");
         let mut at = 0;
         while let Some(name) = needed.get(at).copied() {
             let inside = *self.macros.get(name)?;
@@ -95,7 +113,7 @@ impl<'s> Finder<'s> {
         }
         let number = self.found;
         self.found += 1;
-        Some(Loop { number, tool, end }).filter(|_| number < LOOPS)
+        Some(Loop { number, tool, end, placed }).filter(|_| number < LOOPS)
     }
 
     /// Where the body ends that begins at `pos` and in which these names are set; `None` if it may depend on others. `needed`: the macros
@@ -175,6 +193,10 @@ impl<'s> Finder<'s> {
             if is_part || is_argument || is_test && name != "not" || set.contains(&name) || WORDS.contains(&name) {
                 continue;
             }
+            if name == "loop" && matches!(tokens[at..], [_, Token::Sign("."), Token::Name("first" | "last"), ..]) {
+                needed.push(name);
+                continue;
+            }
             // Those that are nothing else, and called.
             if self.set.contains(name) || behind != Some(&Token::Sign("(")) {
                 return None;
@@ -250,6 +272,29 @@ fn names<'t, 's>(tokens: &'t [Token<'s>]) -> impl Iterator<Item = &'s str> + use
     tokens.iter().filter_map(|token| if let Token::Name(name) = token { Some(*name) } else { None })
 }
 
+/// The tool and the text that a filter's arguments name: the tool, the number of a loop, whether it is first, and last there.
+fn asked(args: &[Value]) -> Option<(&ToolMemo, Written)> {
+    let [tool, number, first, last] = args else { return None };
+    let (known, _) = tool.downcast_object_ref::<Dict>()?.known().filter(|(_, part)| *part == Part::Tool)?;
+    Some((known, Written::Loop(number.as_i64()?, first.is_true(), last.is_true())))
+}
+
+/// `op.memo`: what a loop wrote of a tool; undefined if that is not known.
+pub(crate) fn memo(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let text = asked(args).and_then(|(tool, written)| tool.text(&written));
+    Ok(text.map_or(Value::UNDEFINED, Value::from))
+}
+
+/// `op.keep`: keeps a text, its first argument, which it passes on.
+pub(crate) fn keep(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let text = args.first().cloned().unwrap_or_default();
+    if let (Some((tool, written)), Some(text)) = (asked(&args[1..]), text.as_str()) {
+        budget::scan(text.len())?;
+        tool.keep(written, text);
+    }
+    Ok(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -272,6 +317,7 @@ mod tests {
             "{% set x %}{{ tool }}{% endset %}{{ x }}",
             "{% filter trim %}{{ type(tool.parameters) }}{% endfilter %}",
             "{# {{ messages }} #}{{ raise_exception('no') if tool.a }}",
+            "{{ tool }}{% if not loop.last %}, {% endif %}",
         ] {
             let source = format!(
                 "{{% macro type(x, required=[]) %}}{{{{ inner(x) }}}}{{% endmacro %}}{{% macro inner(y) %}}{{{{ type(y.items, required=y.required) }}}}{{% endmacro %}}{{% for tool in tools %}}{body}{{% endfor %}}"

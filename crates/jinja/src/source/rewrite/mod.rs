@@ -273,9 +273,9 @@ impl<'s> Pass<'s> {
         let Some(finder) = self.loops.as_mut().filter(|_| self.kept.is_none()) else { return };
         let Some(found) = finder.find(inside, body) else { return };
         (self.kept, self.keeps) = (Some(found), true);
-        let Loop { number, tool, .. } = found;
+        let (arguments, tool) = (found.arguments(), found.tool);
         let filter = format!(
-            "%}}{{% set op_tool = {tool} %}}{{% if op_tool|op.memo({number}) is undefined %}}{{% filter op.keep(op_tool, {number}) "
+            "%}}{{% set op_tool = {tool} %}}{{% if op_tool|op.memo({arguments}) is undefined %}}{{% filter op.keep(op_tool, {arguments}) "
         );
         self.append(&filter, mark);
         self.open("filter", Around::default(), mark);
@@ -285,7 +285,7 @@ impl<'s> Pass<'s> {
     fn end_kept(&mut self, ended: Loop) {
         self.out.push_str(&format!(
             " endfilter %}}{{% else %}}{{{{ op_tool|op.memo({}) }}}}{{% endif %}}{{%",
-            ended.number
+            ended.arguments()
         ));
         self.finish(Kind::Close("filter"), "");
     }
