@@ -157,7 +157,7 @@ pub(crate) struct Engine {
     env: Environment<'static>,
     /// The openings of turns that its prompts ended with.
     pub(crate) openings: Arc<Openings>,
-    /// What its loops wrote of tools; `None` where no such text is kept.
+    /// What it wrote of tools; `None` for probes, whose tools do not come again.
     pub(crate) memo: Option<Arc<Memo>>,
     /// What renders of probes may use; `None` for other renders.
     learning: Option<Arc<Learning>>,
@@ -183,7 +183,6 @@ impl Engine {
         let mut env = self.env.clone();
         env.set_fuel(Some(PROBE_FUEL));
         let learning = Learning { left: AtomicU64::new(LEARNING_WORK), over: Arc::clone(over) };
-        // The tools of probes do not come again.
         Engine { env, memo: None, learning: Some(Arc::new(learning)), ..self.clone() }
     }
 
@@ -307,7 +306,7 @@ impl Learning {
 
 /// Compiles the rewritten `source`.
 pub(crate) fn compile(rewritten: Rewritten, source: &str) -> Result<Engine> {
-    let Rewritten { text, tags, unread, keeps } = rewritten;
+    let Rewritten { text, tags, unread } = rewritten;
     let origin = Origin { source: source.to_owned(), tags };
     let mut env = empty();
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
@@ -318,7 +317,7 @@ pub(crate) fn compile(rewritten: Rewritten, source: &str) -> Result<Engine> {
         return Err(error);
     }
     env.add_global(ORIGIN, Value::from_object(origin));
-    Ok(Engine { env, openings: Arc::default(), memo: keeps.then(Arc::default), learning: None, fault: None })
+    Ok(Engine { env, openings: Arc::default(), memo: Some(Arc::default()), learning: None, fault: None })
 }
 
 /// The engine without a template. Each template has its own, because a shared static one would look like a leak to hosts.

@@ -59,8 +59,6 @@ pub(crate) struct Rewritten {
     pub(crate) tags: Vec<(usize, usize)>,
     /// The first tag whose syntax the pass does not know, if there is one.
     pub(crate) unread: Option<Error>,
-    /// Whether it keeps texts of tools.
-    pub(crate) keeps: bool,
 }
 
 /// The line and the column of a position in a source, from 1.
@@ -98,7 +96,6 @@ pub(crate) fn rewrite(source: &str, callers: &[&str]) -> Result<Rewritten> {
         extras: None,
         loops: source.contains("in tools").then(|| Finder::new(source)),
         kept: None,
-        keeps: false,
     };
     let mut pos = 0;
     while let Some(next) = find_tag(source, pos) {
@@ -110,7 +107,7 @@ pub(crate) fn rewrite(source: &str, callers: &[&str]) -> Result<Rewritten> {
         };
     }
     pass.text(&source[pos..]);
-    Ok(Rewritten { text: pass.out, tags: pass.tags, unread: pass.unread, keeps: pass.keeps })
+    Ok(Rewritten { text: pass.out, tags: pass.tags, unread: pass.unread })
 }
 
 /// A block whose text must be counted, and the place of the count in the output.
@@ -147,7 +144,6 @@ struct Pass<'s> {
     loops: Option<Finder<'s>>,
     /// The open one.
     kept: Option<Loop<'s>>,
-    keeps: bool,
 }
 
 impl<'s> Pass<'s> {
@@ -272,7 +268,7 @@ impl<'s> Pass<'s> {
     fn keep(&mut self, inside: usize, body: usize, mark: &str) {
         let Some(finder) = self.loops.as_mut().filter(|_| self.kept.is_none()) else { return };
         let Some(found) = finder.find(inside, body) else { return };
-        (self.kept, self.keeps) = (Some(found), true);
+        self.kept = Some(found);
         let (arguments, tool) = (found.arguments(), found.tool);
         let filter = format!(
             "%}}{{% set op_tool = {tool} %}}{{% if op_tool|op.memo({arguments}) is undefined %}}{{% filter op.keep(op_tool, {arguments}) "
