@@ -491,13 +491,13 @@ fn families_say_why_they_stay() {
 
 /// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
 const LINES: &[(&str, usize)] = &[
-    ("crates/base", 1_610),
+    ("crates/base", 1_630),
     ("crates/cli", 4_870),
     ("crates/conversation", 1_010),
     ("crates/grammar", 17_230),
-    ("crates/jinja", 9_560),
+    ("crates/jinja", 10_200),
     ("crates/learn", 12_610),
-    ("crates/message", 2_300),
+    ("crates/message", 2_560),
     ("crates/peg", 4_950),
     ("crates/stream", 6_860),
     ("src", 18_030),

@@ -27,7 +27,9 @@ fn main() {
     report.line("thread; times are those of the processor. Ratios count, times are this machine's.\n");
     report.line(&machine());
     report.line("Systems: chatparse, dynamo-parsers-v2 0.9.6, tool-parser and reasoning-parser 1.10.0, llama.cpp 0.8.0 (b12032)");
-    report.line("as in llama-cpp-sys-4 0.11.0 (as its session and server do: parse all text so far, take the difference).\n");
+    report.line(
+        "as in llama-cpp-sys-4 0.11.0 (as its session and server do: parse all text so far, take the difference).\n",
+    );
     #[cfg(feature = "llama")]
     llama::quiet();
     #[cfg(not(feature = "llama"))]

@@ -113,7 +113,9 @@ pub fn plot(name: &str, title: &str, curves: &[Curve]) {
     }
     // From the bottom up, each above those that stand where it would.
     let mut names: Vec<(f64, f64, &str, &str)> = (curves.iter().zip(COLOURS.iter().cycle()))
-        .filter_map(|(curve, colour)| curve.points.last().map(|last| (x(last.0) + 6.0, y(last.1) + 4.0, &*curve.name, *colour)))
+        .filter_map(|(curve, colour)| {
+            curve.points.last().map(|last| (x(last.0) + 6.0, y(last.1) + 4.0, &*curve.name, *colour))
+        })
         .collect();
     names.sort_by(|a, b| b.1.total_cmp(&a.1));
     let mut placed: Vec<(f64, f64)> = Vec::new();

@@ -13,12 +13,13 @@ const ROUNDS: usize = 7;
 /// Requests of ours a round: about as long as one of llama.cpp, so that caches that the other's turn has left cold weigh alike.
 const REPEATS: usize = 32;
 
+fn tool(name: String, about: &str, parameters: Value) -> Value {
+    json!({"type": "function", "function": {"name": name, "description": about, "parameters": parameters}})
+}
+
 /// Two tools and three messages. `salt` makes tools that no other salt makes.
 fn body(salt: &str) -> Value {
-    let tool = |name: &str, about: &str, parameters: Value| {
-        let function = json!({"name": format!("{name}{salt}"), "description": about, "parameters": parameters});
-        json!({"type": "function", "function": function})
-    };
+    let tool = |name: &str, about: &str, parameters: Value| tool(format!("{name}{salt}"), about, parameters);
     json!({
         "messages": [
             {"role": "system", "content": "You help."},
@@ -102,7 +103,89 @@ pub fn report(report: &mut Report, folder: Option<PathBuf>) {
         report.row(&cells);
     }
     report.line("");
+    many(report, &templates);
     schemas(report);
+}
+
+/// A body with many tools of five arguments each. `salt` names them, `last` the last one besides.
+fn many_tools(salt: &str, last: &str) -> String {
+    let parameters = json!({"type": "object", "required": ["path", "lines"], "properties": {
+        "path": {"type": "string", "description": "The path of the file that is to be read or written"},
+        "lines": {"type": "integer", "description": "How many lines at most"},
+        "way": {"enum": ["one", "two", "three"], "description": "Which way"},
+        "names": {"type": "array", "items": {"type": "string"}, "description": "Names of things"},
+        "dry": {"type": "boolean", "description": "Whether nothing is written"}}});
+    let listed = |index: usize| {
+        let last = if index + 1 == MANY { last } else { "" };
+        tool(
+            format!("tool_{index}_{salt}{last}"),
+            "Does something with a file, and says what came of it",
+            parameters.clone(),
+        )
+    };
+    let tools: Vec<Value> = (0..MANY).map(listed).collect();
+    json!({"messages": [{"role": "user", "content": "Hi"}], "tools": tools, "reasoning_format": "auto"}).to_string()
+}
+
+const MANY: usize = 200;
+const WITH_MANY: [&str; 5] =
+    ["Qwen-Qwen2.5-7B-Instruct", "Qwen3-Coder", "GLM-4.6", "openai-gpt-oss-120b", "deepseek-ai-DeepSeek-V3.2"];
+
+fn many(report: &mut Report, templates: &[(String, String)]) {
+    report.line(&format!("### {MANY} tools\n"));
+    report.line("From the text of a request to prompt and parser: with tools that are all new, and the text of their grammar, which llama.cpp");
+    report.line("always makes; without that text; with one that is new; with the same. In milliseconds, with llama.cpp's time in their time.\n");
+    report.head(&[
+        "template",
+        "llama.cpp",
+        "new, grammar",
+        "ratio",
+        "new",
+        "ratio",
+        "one new",
+        "ratio",
+        "same",
+        "ratio",
+    ]);
+    for (name, source) in templates.iter().filter(|(name, _)| WITH_MANY.contains(&name.as_str())) {
+        let (bos, eos) = ("<s>", "</s>");
+        let (Ok(ours), Some(theirs)) = (ChatTemplate::new(source, bos, eos), llama::Template::new(source, bos, eos))
+        else {
+            continue;
+        };
+        let run = |body: &str, grammar: bool| {
+            let params = ours.request(body, "{}").and_then(|request| ours.params(&request)).expect("it takes tools");
+            if grammar {
+                params.grammar();
+            }
+        };
+        let bodies = |kind: &str, last: bool| -> Vec<String> {
+            let body = |round| {
+                if last { many_tools(kind, &format!("_{round}")) } else { many_tools(&format!("{kind}{round}"), "") }
+            };
+            (0..ROUNDS).map(body).collect()
+        };
+        let (fresh, plain, one, same) =
+            (bodies("a", false), bodies("b", false), bodies("c", true), many_tools("d", ""));
+        let (mut fresh, mut plain, mut one) = (fresh.iter(), plain.iter(), one.iter());
+        run(&many_tools("c", ""), false);
+        run(&same, false);
+        let times = in_turn(
+            ROUNDS,
+            &mut [
+                &mut || drop(llama::Request::new(&same).map(|request| theirs.apply(&request))),
+                &mut || fresh.next().into_iter().for_each(|body| run(body, true)),
+                &mut || plain.next().into_iter().for_each(|body| run(body, false)),
+                &mut || one.next().into_iter().for_each(|body| run(body, false)),
+                &mut || run(&same, false),
+            ],
+        );
+        let ms = |at: usize| short(times[at].median() / 1e3);
+        let mut cells = vec![name.clone(), ms(0)];
+        (1..5).for_each(|at| cells.extend([ms(at), format!("× {}", short(Ratio::of(&times[0], &times[at]).median))]));
+        report.row(&cells);
+    }
+    report.line("");
 }
 
 fn row(name: &str, source: &str) -> Option<Row> {
