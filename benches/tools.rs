@@ -43,7 +43,7 @@ fn main() {
                     Some(_) => ("p", ""),
                     None => (&*round, ""),
                 };
-                run(&template, &body(tools, salt, last), kind.is_none());
+                run(&template, &body(tools, salt, last), false);
             }
             continue;
         }

@@ -180,3 +180,61 @@ fn end_of_value(bytes: &[u8], mut at: usize) -> Option<usize> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BODY: &str = r#"{"messages": [{"role": "user", "content": "Hi, \"tools\": [{}]"}],
+        "tools" : [ {"type": "function", "function": {"name": "a", "description": "ü \\", "parameters": {"type": "object", "x": [1e400, -0]}}}
+        , {"type": "namespace", "name": "n", "tools": [{"type": "function", "function": {"name": "b"}}]},
+        {"type":"custom","custom":{"name":"c"}}], "tool_choice": "required"}"#;
+
+    #[test]
+    fn a_body_is_read_as_if_no_tool_was_known_whatever_is_wrong_with_it() {
+        let known = KnownTools::default();
+        let read = |body: &str| {
+            let show = |request: Result<Request>| request.map_err(|error| error.to_string());
+            let [mine, plain] = [known.request(body, "{}"), Request::from_text_with(body, "{}")].map(show);
+            assert_eq!(mine, plain, "{body}");
+            mine.is_ok()
+        };
+        assert!(read(BODY) && read(BODY));
+        assert_eq!(known.0.read().unwrap().tools.len(), 3);
+        let mut state = 1_u64;
+        let mut chance = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        let mut fine = 0;
+        for _ in 0..30_000 {
+            let mut body = BODY.as_bytes().to_vec();
+            for _ in 0..=chance(2) {
+                let at = chance(body.len());
+                match chance(3) {
+                    0 => drop(body.remove(at)),
+                    1 => body.insert(at, b"{}[]\",: \\ae1"[chance(12)]),
+                    _ => body[at] = b"{}[]\",: \\ae1"[chance(12)],
+                }
+            }
+            fine += usize::from(std::str::from_utf8(&body).is_ok_and(read));
+        }
+        assert!(fine > 1_000, "only {fine} could be read");
+        let deep = |levels: usize| BODY.replace("[1e400, -0]", &("[".repeat(levels) + &"]".repeat(levels)));
+        [90, 98, 120, 130, 200_000].into_iter().for_each(|levels| drop(read(&deep(levels))));
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let known = KnownTools::default();
+        for list in 0..10_000 {
+            let description = "d".repeat(if list % 500 == 0 { KNOWN_TOOLS_BYTES } else { list % 900 });
+            let tool =
+                json!({"type": "function", "function": {"name": format!("a{list}"), "description": description}});
+            known.request(&json!({"messages": [], "tools": [tool]}).to_string(), "{}").unwrap();
+            let held = known.0.read().unwrap();
+            let texts: usize = held.tools.iter().map(|(text, _)| text.len()).sum();
+            assert!(texts <= held.bytes && held.bytes <= KNOWN_TOOLS_BYTES && held.tools.len() == held.by_text.len());
+        }
+    }
+}

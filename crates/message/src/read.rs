@@ -181,8 +181,13 @@ pub(super) fn tools(body: &Fields, given: Option<&mut [Given]>, keeps_hosted: bo
             }
             Given::New(value) => {
                 let before = tools.offered.len();
+                // The largest part is not copied.
+                let is_function = value["type"] == "function";
+                let parameters =
+                    is_function.then(|| value.pointer_mut("/function/parameters")).flatten().map(Value::take);
                 tools.read_any(&body.item("tools", index, value)?, keeps_hosted)?;
-                if let [tool] = &tools.offered[before..] {
+                if let [tool] = &mut tools.offered[before..] {
+                    tool.parameters = parameters.map_or_else(|| Arc::clone(&tool.parameters), Arc::new);
                     *one = Given::Known(tool.clone());
                 }
             }

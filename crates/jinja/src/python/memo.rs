@@ -124,3 +124,28 @@ pub(crate) struct Layout {
     /// The labels that keys may contain; they are ignored in sorting.
     pub(crate) labels: Option<Labels>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let memo = Memo::default();
+        let bytes = || memo.0.lock().unwrap().bytes.load(Ordering::Relaxed);
+        for number in 0..10_000 {
+            let tool = Tool::new(format!("tool_{number}"), "d".repeat(number % 400), json!({}));
+            let known = memo.of(&tool, |_| 1);
+            for place in 0..20 {
+                known.keep(Written::Loop(place, false, false), &"x".repeat(number % 3_000));
+            }
+            let again = memo.of(&tool.clone(), |_| 2);
+            assert!(bytes() <= 2 * TOOL_TEXT_BYTES && again.levels == 1 && known.texts.lock().unwrap().len() <= TEXTS);
+        }
+        let mut tool = Tool::new("a", "", json!({}));
+        memo.of(&tool, |_| 1).keep(Written::Loop(0, false, false), "text");
+        assert!(memo.of(&tool, |_| 1).text(&Written::Loop(0, false, false)).is_some());
+        tool.description.push('b');
+        assert!(memo.of(&tool, |_| 1).text(&Written::Loop(0, false, false)).is_none());
+    }
+}

@@ -327,6 +327,23 @@ mod tests {
     }
 
     #[test]
+    fn what_a_loop_wrote_of_a_tool_is_known() {
+        let template = crate::Template::new(
+            "{% for tool in tools %}<{{ tool.function.name }}>{% endfor %}{{ tools[0] | tojson }}",
+            "",
+            "",
+        )
+        .unwrap();
+        let body = r#"{"messages": [], "tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}]}"#;
+        let request = chatparse_message::Request::from_text(body).unwrap();
+        let prompt = template.render(&crate::prepare(&template, &request).unwrap().conversation).unwrap();
+        let known = template.engine(&crate::prepare(&template, &request).unwrap().conversation).memo.as_ref().unwrap();
+        let known = known.of(&request.tools[0], |_| 0);
+        assert_eq!(known.text(&Written::Loop(0, false, false)).as_deref(), Some("<f>"));
+        assert!(prompt.starts_with("<f>{"));
+    }
+
+    #[test]
     fn a_body_that_may_depend_on_something_else_is_not() {
         for body in [
             "{{ loop.index }}",
