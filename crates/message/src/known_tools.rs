@@ -25,6 +25,9 @@ struct Known {
     bytes: usize,
 }
 
+/// The text of an item of a list of tools, and the tool if it is known.
+type Item<'t> = (&'t str, Option<Tool>);
+
 /// A tool of a body: one that is known, or what is to be read.
 pub(super) enum Given {
     Known(Tool),
@@ -71,7 +74,7 @@ impl KnownTools {
     }
 
     /// The body without the items of its list of tools, which begins at `open`, and these, each with what is known of it.
-    fn cut<'t>(&self, body: &'t str, open: usize) -> Option<(String, Vec<(&'t str, Option<Tool>)>)> {
+    fn cut<'t>(&self, body: &'t str, open: usize) -> Option<(String, Vec<Item<'t>>)> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let (bytes, mut at, mut items, mut next) = (body.as_bytes(), open, Vec::new(), 0);
         loop {
@@ -221,7 +224,9 @@ mod tests {
         }
         assert!(fine > 1_000, "only {fine} could be read");
         let deep = |levels: usize| BODY.replace("[1e400, -0]", &("[".repeat(levels) + &"]".repeat(levels)));
-        [90, 98, 120, 130, 200_000].into_iter().for_each(|levels| drop(read(&deep(levels))));
+        [90, 98, 120, 130, 200_000].into_iter().for_each(|levels| {
+            read(&deep(levels));
+        });
     }
 
     #[test]

@@ -204,9 +204,11 @@ struct Unread {
 
 /// What a map is made of once somebody reads it. Most templates only print a tool's schema.
 pub(crate) enum Source {
-    Json(Arc<Json>, fn(&Json) -> Vec<(Value, Value)>),
-    Tool(Tool, fn(&Tool, &Arc<ToolMemo>) -> Option<Vec<(Value, Value)>>),
+    Json(Arc<Json>, fn(&Json) -> Pairs),
+    Tool(Tool, fn(&Tool, &Arc<ToolMemo>) -> Option<Pairs>),
 }
+
+type Pairs = Vec<(Value, Value)>;
 
 /// A Python dict.
 pub(crate) struct Dict {
