@@ -150,6 +150,8 @@ impl chat_params {
 ///
 /// A misspelled field is an error, and so is an unsupported field that would change what the model sees.
 ///
+/// The template remembers tools, up to some megabytes, so that those that are sent again cost little.
+///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the path of the wrong field, e.g.
 /// `messages[2].tool_calls[0].function.name`; `CHAT_STATUS_TEMPLATE` if the template raises or fails;
 /// `CHAT_STATUS_SCHEMA` for a `json_schema` that cannot be used; `CHAT_STATUS_LIMIT` if the request or the prompt is
