@@ -24,6 +24,9 @@ use chatparse_base::{Error, ErrorKind, Result};
 /// fast.
 const MANY: usize = 8;
 
+/// The number of alternatives from which on a choice is laid out once, and called where it stands.
+const WIDE: usize = 32;
+
 /// Compiles the expressions that can be reached from the arena's root.
 ///
 /// # Errors
@@ -95,6 +98,8 @@ fn compile_to(arena: &Arena, regions: Option<&mut Regions>, many: usize, end: Op
         regions,
         many,
         room: limits::PROGRAM_SIZE,
+        own: None,
+        common: Vec::new(),
     };
     compiler.expr(checked.root);
     compiler.emit(end);
@@ -107,7 +112,7 @@ fn compile_to(arena: &Arena, regions: Option<&mut Regions>, many: usize, end: Op
         compiler.out.ops[call] = Op::Call(at);
         if known.is_none() {
             compiler.rules[rule.index()] = Some(at);
-            compiler.expr(rule);
+            compiler.rule(rule);
             compiler.emit(Op::Return);
         }
     }
@@ -163,6 +168,25 @@ struct Compiler<'a> {
     many: usize,
     /// The bytes of text that such choices may still use, counted for each alternative.
     room: usize,
+    /// In an [`Expr::Named`].
+    own: Option<Own>,
+    /// What several of those have in common, and what it was compiled to for the first of them.
+    common: Vec<(ExprId, Own, Range<Lengths>)>,
+}
+
+/// What an [`Expr::Named`] has for itself: the index of its name, and what is added to the numbers of its parts.
+#[derive(Clone, Copy)]
+struct Own {
+    name: u32,
+    part: u32,
+}
+
+/// How much of a program, and how many calls, there were.
+#[derive(Clone)]
+struct Lengths {
+    ops: usize,
+    selects: usize,
+    calls: usize,
 }
 
 impl<'a> Compiler<'a> {
@@ -185,7 +209,7 @@ impl<'a> Compiler<'a> {
             Expr::Literal(text) => self.literal(text.clone()),
             Expr::Marker(text) => self.marker(id, text),
             Expr::Sequence(children) => children.iter().for_each(|&child| self.expr(child)),
-            Expr::Choice(children) => self.choice(children),
+            Expr::Choice(children) if children.len() < WIDE || self.own.is_some() => self.choice(children),
             Expr::Repeat(child, min, max) => self.repeat(*child, *min, *max),
             Expr::And(child) => {
                 self.emit(Op::AndBegin);
@@ -229,18 +253,88 @@ impl<'a> Compiler<'a> {
             | Expr::Unordered(child, _)
             | Expr::Tolerated(child) => self.expr(*child),
             Expr::Schema(value) => self.expr(value.child),
-            Expr::Late(part) => drop(self.emit(Op::Late(*part))),
-            Expr::Ref(_) => {
-                let at = self.emit(Op::Call(0));
-                self.calls.push((self.checked.target(id), at));
+            Expr::Late(part) => drop(self.emit(Op::Late(*part + self.own.map_or(0, |own| own.part)))),
+            Expr::Ref(_) => self.call(self.checked.target(id)),
+            Expr::Choice(_) | Expr::Named { .. } => self.call(id),
+        }
+    }
+
+    fn call(&mut self, rule: ExprId) {
+        let at = self.emit(Op::Call(0));
+        self.calls.push((rule, at));
+    }
+
+    /// What is called.
+    fn rule(&mut self, id: ExprId) {
+        let arena = self.arena;
+        match arena.get(id) {
+            Expr::Choice(children) => self.choice(children),
+            Expr::Named { child, name, part } => {
+                let own = Own { name: self.add_literal(name.clone()), part: *part };
+                if let Some((_, first, all)) = self.common.iter().find(|(known, ..)| known == child) {
+                    let (first, all) = (*first, all.clone());
+                    return self.copy(first, all, own);
+                }
+                let from = self.lengths();
+                self.own = Some(own);
+                self.expr(*child);
+                self.own = None;
+                let all = from..self.lengths();
+                // A table may have the name in it.
+                if all.start.selects == all.end.selects {
+                    self.common.push((*child, own, all));
+                }
             }
+            _ => self.expr(id),
+        }
+    }
+
+    fn lengths(&self) -> Lengths {
+        Lengths { ops: self.out.ops.len(), selects: self.out.selects.len(), calls: self.calls.len() }
+    }
+
+    /// Lays out what was compiled for the `first` once more.
+    fn copy(&mut self, first: Own, all: Range<Lengths>, own: Own) {
+        let shift = self.here() - all.start.ops as u32;
+        for at in all.start.ops..all.end.ops {
+            let op = match self.out.ops[at] {
+                Op::Literal(index) if index == first.name => Op::Literal(own.name),
+                Op::Late(part) => Op::Late(part - first.part + own.part),
+                Op::Choice(to) => Op::Choice(to + shift),
+                Op::Commit(to) => Op::Commit(to + shift),
+                Op::RepeatEnd(to) => Op::RepeatEnd(to + shift),
+                Op::NotBegin(to) => Op::NotBegin(to + shift),
+                Op::Test(index) => {
+                    let test = self.out.tests[index as usize];
+                    self.out.tests.push(Test { other: test.other + shift, ..test });
+                    Op::Test(self.out.tests.len() as u32 - 1)
+                }
+                Op::RepeatNext(index) => {
+                    let bounds = self.out.repeats[index as usize];
+                    self.out.repeats.push(Bounds { exit: bounds.exit + shift, ..bounds });
+                    Op::RepeatNext(self.out.repeats.len() as u32 - 1)
+                }
+                op => op,
+            };
+            self.out.ops.push(op);
+        }
+        for at in all.start.calls..all.end.calls {
+            let (rule, call) = self.calls[at];
+            self.calls.push((rule, call + shift as usize));
         }
     }
 
     fn literal(&mut self, text: SmolStr) {
-        let index = self.out.literals.len() as u32;
-        self.out.literals.push(text);
+        let index = match self.own {
+            Some(own) if text == Expr::NAME => own.name,
+            _ => self.add_literal(text),
+        };
         self.emit(Op::Literal(index));
+    }
+
+    fn add_literal(&mut self, text: SmolStr) -> u32 {
+        self.out.literals.push(text);
+        self.out.literals.len() as u32 - 1
     }
 
     /// `spaced`: the markers' white space may differ.
@@ -258,8 +352,9 @@ impl<'a> Compiler<'a> {
         let (from, to) = self.markers_at[id.index()];
         let start = self.out.ops.len();
         // These instructions name no address, so they are the same in each place.
-        self.out.ops.extend_from_within(from..to);
-        if from == to {
+        if from < to && text != Expr::NAME {
+            self.out.ops.extend_from_within(from..to);
+        } else {
             marker::parts(core).for_each(|part| match part {
                 Part::Text(text) => self.literal(text.into()),
                 Part::Gap => {

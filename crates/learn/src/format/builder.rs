@@ -13,7 +13,7 @@ use chatparse_message::{NearlyJson, OpeningAgain, Tool, UnknownTools};
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use chatparse_peg::{Arena, Builder, ExprId, Notation, Parts, Spacing};
+use chatparse_peg::{Arena, Builder, Expr, ExprId, Notation, Parts, Spacing};
 
 use super::FormatSpec;
 use super::coverage;
@@ -142,13 +142,13 @@ impl FormatBuilder {
         self.builder.is_defined(&self.rule_name(name.into()))
     }
 
-    /// What of a call is built only where an output has it: what `make` makes, or the number of its part.
-    pub fn late(&self, make: impl FnOnce() -> ExprId) -> ExprId {
+    /// What of a call is built only where an output has it: what `make` makes, if it makes anything, or the number of its part.
+    pub fn late(&self, make: impl FnOnce() -> Option<ExprId>) -> Option<ExprId> {
         let Some((number, wanted)) = self.tool.get().and_then(|tool| self.late.part(tool)) else { return make() };
         if wanted {
-            self.late.found.set(Some(make()));
+            self.late.found.set(Some(make().unwrap_or_else(|| self.choice([]))));
         }
-        self.builder.late(number)
+        Some(self.builder.late(number))
     }
 
     /// Returns the arena with this root, or that of the wanted part, and leaves the builder empty.
@@ -611,12 +611,24 @@ impl FormatBuilder {
 
     /// A call of one of these tools, with a rule for each, whose name begins with `rule`.
     pub fn known_tool(&self, rule: &str, tools: &[Tool], call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
-        let wanted = tools.iter().enumerate().filter(|(place, _)| self.late.wants(*place));
-        let calls = wanted.map(|(place, tool)| {
+        let of = |place: usize, tool: &Tool| {
             self.tool.set(Some(place));
             let call = call(tool);
             self.tool.set(None);
-            self.rule(format!("{rule}-{}", tool.name), call)
+            call
+        };
+        // What calls have in common that differ in their names and the numbers of their parts, and the place of the first.
+        let mut common = None;
+        let wanted = tools.iter().enumerate().filter(|(place, _)| self.late.wants(*place));
+        let calls = wanted.map(|(place, tool)| {
+            if common.is_none() && self.late.is_named(place, &tool.name) {
+                let any = Tool::new(Expr::NAME, "", Value::Null);
+                common = self.late.unless_full(place, || of(place, &any)).map(|call| (call, place));
+            }
+            match common.filter(|_| self.late.is_named(place, &tool.name)) {
+                Some((call, first)) => self.builder.named(call, &*tool.name, (place - first) as u32),
+                None => self.rule(format!("{rule}-{}", tool.name), of(place, tool)),
+            }
         });
         self.choice(calls.collect::<Vec<_>>())
     }
