@@ -160,8 +160,8 @@ struct Compiler<'a> {
     markers_at: Vec<(usize, usize)>,
     /// What the expressions can begin with.
     firsts: Firsts<'a>,
-    /// By the markers of an expression, and whether their white space may differ: indices of the program's.
-    markers: BTreeMap<(&'a [SmolStr], bool), u32>,
+    /// By the markers of an expression, how many there are, and whether their white space may differ: indices of the program's.
+    markers: BTreeMap<(usize, bool, &'a [SmolStr]), u32>,
     /// By hash: indices of some of the program's byte sets, to share them.
     begins: [u32; 64],
     /// See [`MANY`].
@@ -295,28 +295,27 @@ impl<'a> Compiler<'a> {
 
     /// Lays out what was compiled for the `first` once more.
     fn copy(&mut self, first: Own, all: Range<Lengths>, own: Own) {
-        let shift = self.here() - all.start.ops as u32;
-        for at in all.start.ops..all.end.ops {
-            let op = match self.out.ops[at] {
-                Op::Literal(index) if index == first.name => Op::Literal(own.name),
-                Op::Late(part) => Op::Late(part - first.part + own.part),
-                Op::Choice(to) => Op::Choice(to + shift),
-                Op::Commit(to) => Op::Commit(to + shift),
-                Op::RepeatEnd(to) => Op::RepeatEnd(to + shift),
-                Op::NotBegin(to) => Op::NotBegin(to + shift),
+        let Program { ops, tests, repeats, .. } = &mut self.out;
+        let from = ops.len();
+        let shift = (from - all.start.ops) as u32;
+        ops.extend_from_within(all.start.ops..all.end.ops);
+        for op in &mut ops[from..] {
+            match op {
+                Op::Literal(index) if *index == first.name => *index = own.name,
+                Op::Late(part) => *part = *part - first.part + own.part,
+                Op::Choice(to) | Op::Commit(to) | Op::RepeatEnd(to) | Op::NotBegin(to) => *to += shift,
                 Op::Test(index) => {
-                    let test = self.out.tests[index as usize];
-                    self.out.tests.push(Test { other: test.other + shift, ..test });
-                    Op::Test(self.out.tests.len() as u32 - 1)
+                    let test = tests[*index as usize];
+                    *index = tests.len() as u32;
+                    tests.push(Test { other: test.other + shift, ..test });
                 }
                 Op::RepeatNext(index) => {
-                    let bounds = self.out.repeats[index as usize];
-                    self.out.repeats.push(Bounds { exit: bounds.exit + shift, ..bounds });
-                    Op::RepeatNext(self.out.repeats.len() as u32 - 1)
+                    let bounds = repeats[*index as usize];
+                    *index = repeats.len() as u32;
+                    repeats.push(Bounds { exit: bounds.exit + shift, ..bounds });
                 }
-                op => op,
-            };
-            self.out.ops.push(op);
+                _ => {}
+            }
         }
         for at in all.start.calls..all.end.calls {
             let (rule, call) = self.calls[at];
@@ -340,7 +339,7 @@ impl<'a> Compiler<'a> {
     /// `spaced`: the markers' white space may differ.
     fn until(&mut self, markers: &'a [SmolStr], spaced: bool) {
         let all = &mut self.out.markers;
-        let index = *self.markers.entry((markers, spaced)).or_insert_with(|| {
+        let index = *self.markers.entry((markers.len(), spaced, markers)).or_insert_with(|| {
             all.push(Markers::new(markers, spaced));
             all.len() as u32 - 1
         });
@@ -398,14 +397,16 @@ impl<'a> Compiler<'a> {
         // For each of the other alternatives, the last one first: what it can begin with, and the first bytes for which one
         // behind it must be tried.
         let mut firsts: SmallVec<[(First, Bytes); 4]> = SmallVec::new();
-        let mut later = self.firsts.of(last).tries();
+        let last = self.firsts.of(last);
+        let mut later = last.tries();
         for &child in others.iter().rev() {
             let first = self.firsts.of(child);
             firsts.push((first, later));
             later = later.or(first.tries());
         }
         firsts.reverse();
-        let mut tables = self.tables(children).into_iter().peekable();
+        let all = firsts.iter().map(|(first, _)| first).chain([&last]);
+        let mut tables = self.tables(children, all).into_iter().peekable();
         let mut commits: SmallVec<[usize; 8]> = SmallVec::new();
         // Whether an earlier test lets only those bytes through for which this alternative or a later one must be tried.
         let mut tested = false;
@@ -438,16 +439,19 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Finds the runs of alternatives that are worth a table, and builds the tables.
-    fn tables(&mut self, children: &[ExprId]) -> Vec<(Range<usize>, Table)> {
+    /// Finds the runs of alternatives that are worth a table, and builds the tables. `firsts`: what they can begin with.
+    fn tables<'f>(
+        &mut self,
+        children: &[ExprId],
+        mut firsts: impl Iterator<Item = &'f First>,
+    ) -> Vec<(Range<usize>, Table)> {
         // Where each match begins with a text, no character of a set or none can begin it.
         let mut run = 0;
-        let worth = |&child: &ExprId| {
-            let first = self.firsts.of(child);
+        let worth = |first: &First| {
             run = if first.passes || first.wide { 0 } else { run + 1 };
             run >= self.many
         };
-        if children.len() < self.many || !children.iter().any(worth) {
+        if children.len() < self.many || !firsts.any(worth) {
             return Vec::new();
         }
         let leads = Leads::new(self.arena, self.checked, self.regions.is_some(), children, &mut self.room);

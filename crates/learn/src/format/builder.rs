@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -704,7 +704,7 @@ impl FormatBuilder {
 
 /// The texts without repetitions, in order.
 fn unique(mut texts: Vec<String>) -> Vec<String> {
-    let mut known = BTreeSet::new();
+    let mut known = HashSet::new();
     let is_new: Vec<bool> = texts.iter().map(|text| known.insert(text.as_str())).collect();
     let mut is_new = is_new.into_iter();
     texts.retain(|_| is_new.next() == Some(true));

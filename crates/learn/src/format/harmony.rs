@@ -103,7 +103,8 @@ impl Harmony<'_> {
                 (p.rule("any", p.choice(any.into_iter().chain(unsolicited).chain([other]))), self.final_message())
             }
             response => {
-                let calls = [self.header_before_another(), self.calls(start), self.behind_calls(start, any)];
+                let call = p.any_tool("tool", self.spec, &|tool| self.call(tool));
+                let calls = [self.header_before_another(), self.calls(start, call), self.behind_calls(start, any, call)];
                 let calls = self.ended(p.sequence(calls), &[CALL, END]);
                 // No text is in front of a structured response.
                 let [preamble, analysis] = any;
@@ -339,9 +340,8 @@ impl Harmony<'_> {
     }
 
     /// One call, or several in separate messages.
-    fn calls(&self, start: ExprId) -> ExprId {
+    fn calls(&self, start: ExprId, call: ExprId) -> ExprId {
         let p = self.p;
-        let call = p.any_tool("tool", self.spec, &|tool| self.call(tool));
         let end = p.choice([p.marker(END), p.marker(CALL)]);
         let next = p.sequence([p.space(), end, start, self.header_before_another(), call]);
         let more = match self.dialect {
@@ -352,13 +352,11 @@ impl Harmony<'_> {
     }
 
     /// If the host does not stop the model behind its calls, it goes on to think, call and answer in the same output.
-    fn behind_calls(&self, start: ExprId, any: [ExprId; 2]) -> ExprId {
+    fn behind_calls(&self, start: ExprId, any: [ExprId; 2], call: ExprId) -> ExprId {
         let p = self.p;
         let end = || p.sequence([p.space(), p.choice([p.marker(END), p.marker(CALL)])]);
-        let again = self.spec.parallel().then(|| {
-            let call = p.any_tool("tool", self.spec, &|tool| self.call(tool));
-            p.sequence([self.header_before_another(), call, p.optional(end())])
-        });
+        let again = self.spec.parallel();
+        let again = again.then(|| p.sequence([self.header_before_another(), call, p.optional(end())]));
         let more = p.many(p.sequence([start, p.choice(any.into_iter().chain(again))]));
         let answer = p.optional(p.sequence([start, self.answer()]));
         p.tolerated(p.optional(p.sequence([end(), more, answer])))

@@ -1,5 +1,9 @@
 //! The content of a turn: text up to what ends it, and what that is.
 
+use std::collections::HashSet;
+
+use smol_str::SmolStr;
+
 use super::calls::learnt as calls;
 use super::glue::{any_space, begins_token, glue, heads, is_strong, split_space};
 use super::learnt::{UNLISTED_FRONT, Writer};
@@ -52,10 +56,10 @@ impl Writer<'_> {
 
     /// Text up to calls or one of `ends`.
     fn text(&self, ends: Vec<String>) -> ExprId {
-        self.text_up_to(self.marks_of_calls().iter().cloned().chain(ends).collect())
+        self.text_up_to(self.marks_of_calls().iter().chain(&ends).map(SmolStr::new).collect())
     }
 
-    fn text_up_to(&self, stops: Vec<String>) -> ExprId {
+    fn text_up_to(&self, stops: Vec<SmolStr>) -> ExprId {
         let p = self.p;
         let mut at_once = self.marks_of(|glue| self.has_thought(glue));
         at_once.extend(self.callable.then(|| calls::unannounced_heads(self.turn)).into_iter().flatten());
@@ -64,10 +68,13 @@ impl Writer<'_> {
         let freely = self.spec.compat == Compat::Off;
         let (opens, cut) = self.opening_at_end();
         let behind_thoughts = |calls: ExprId| self.may_close_thoughts().then_some(calls);
-        let plain = |stops: &[String]| {
+        let plain = |stops: &[SmolStr]| {
             let near = (freely && !marks.is_empty()).then(|| {
                 let calls = behind_thoughts(p.any_of(marks.iter().map(|mark| mark.trim_start())));
-                let (texts, stop) = ([stops, &opens].concat(), p.choice([p.any_of(stops), cut]));
+                // To the parser, markers are the same whatever white space is in front.
+                let (mut known, cores) = (HashSet::new(), stops.iter().map(|stop| stop.trim_start()));
+                let stop = p.choice([p.any_of(cores.filter(|core| known.insert(*core))), cut]);
+                let texts = [stops, &opens].concat();
                 p.tolerated(wrappers::text_before_calls(p, &texts, stop, calls))
             });
             let text = [p.content(p.until_marker(stops.iter().cloned()))];
@@ -89,9 +96,9 @@ impl Writer<'_> {
         let others = ["", "\n", " "].into_iter().take(if freely { 2 } else { 3 });
         let spaces = chatparse_base::sort::set(glues.iter().map(|glue| split_space(glue).0).chain(others));
         let bare = self.marks_of_bare_calls();
-        let bare = bare.iter().flat_map(|mark| spaces.iter().map(move |space| format!("{space}{mark}")));
-        let marks: Vec<String> = stops.iter().cloned().chain(bare).collect();
-        let stop = |call: ExprId| p.choice([call, p.any_of(&stops), cut]);
+        let bare = bare.iter().flat_map(|mark| spaces.iter().map(move |space| SmolStr::from_iter([space, &**mark])));
+        let marks: Vec<SmolStr> = stops.iter().cloned().chain(bare).collect();
+        let stop = |call: ExprId| p.choice([call, p.any_of(stops.iter().cloned()), cut]);
         let text = match freely {
             true => {
                 let calls = behind_thoughts(self.announced_call());
@@ -117,7 +124,7 @@ impl Writer<'_> {
 
     /// What opens calls, where the output ends behind or inside of it: the markers that it begins with, and all of it. Such an output
     /// was cut off.
-    fn opening_at_end(&self) -> (Vec<String>, ExprId) {
+    fn opening_at_end(&self) -> (Vec<SmolStr>, ExprId) {
         let p = self.p;
         let read = self.callable && self.spec.compat == Compat::Off;
         let glues = if read { self.before_first_call() } else { &[] };
@@ -126,7 +133,7 @@ impl Writer<'_> {
             let first = glue.marker_spans().into_iter().next()?;
             let (open, rest) = (glue.head()[..first.end].trim_start(), &glue.head()[first.end..]);
             let way = || p.sequence([p.marker(open), p.sequence(p.each_optional(rest))]);
-            wrappers::is_marker(open).then(|| (open.to_owned(), way()))
+            wrappers::is_marker(open).then(|| (open.into(), way()))
         });
         let (opens, ways): (Vec<_>, Vec<_>) = opens.unzip();
         (opens, p.sequence([p.choice(ways), p.space(), p.end()]))
@@ -197,7 +204,7 @@ impl Writer<'_> {
         let strong = self.marks_of(is_strong);
         let marked_text = match strong.is_empty() || strong == stops {
             true => text,
-            false => self.text_up_to(strong.into_iter().chain(ends).collect()),
+            false => self.text_up_to(strong.iter().chain(&ends).map(SmolStr::new).collect()),
         };
         let (blank, marked): (Vec<&Edge>, Vec<&Edge>) =
             self.edges(self.begin(), SlotKind::Content).partition(|edge| edge.glue.is_blank());
