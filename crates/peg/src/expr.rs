@@ -415,7 +415,10 @@ impl Arena {
             Expr::Named { child, name, .. } => {
                 let known = into.texts.len();
                 let must = self.firsts(*child, into, depth + 1)?;
-                into.texts[known..].iter_mut().filter(|text| *text == Expr::NAME).for_each(|text| *text = name.to_string());
+                into.texts[known..]
+                    .iter_mut()
+                    .filter(|text| *text == Expr::NAME)
+                    .for_each(|text| *text = name.to_string());
                 Some(must)
             }
             Expr::Ref(name) => {

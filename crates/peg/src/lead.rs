@@ -69,10 +69,10 @@ impl Leads {
         // An alternative with an empty lead must always be tried.
         if texts.iter().all(|text| bare(text) > 0) {
             for text in texts {
-                let text = with_name(&text[..bare(text)], name);
-                self.text.extend_from_slice(&text);
+                let start = self.text.len();
+                with_name(&text[..bare(text)], name).for_each(|part| self.text.extend_from_slice(part));
                 self.ends.push((self.text.len(), alternative));
-                *room = room.saturating_sub(text.len());
+                *room = room.saturating_sub(self.text.len() - start);
             }
         }
         self.last.push(self.ends.len());
@@ -162,12 +162,12 @@ fn behind<'t>(before: &[u8], text: &'t [u8]) -> &'t [u8] {
     if before.ends_with(&[SPACE]) { text.trim_ascii_start() } else { text }
 }
 
-/// A text with this in place of [`NAME`].
-fn with_name(text: &[u8], name: &str) -> Text {
-    let mut parts = text.split(|byte| *byte == NAME);
-    let mut all = Text::from_slice(parts.next().unwrap_or_default());
-    parts.for_each(|part| [name.as_bytes(), part].iter().for_each(|bytes| all.extend_from_slice(bytes)));
-    all
+/// The parts of a text, with this in place of each [`NAME`].
+fn with_name<'t>(text: &'t [u8], name: &'t str) -> impl Iterator<Item = &'t [u8]> {
+    text.split(|byte| *byte == NAME).enumerate().flat_map(|(place, part)| {
+        let name = if place > 0 { name.as_bytes() } else { &[] };
+        [name, part]
+    })
 }
 
 /// Whether no output can begin with both texts.
@@ -237,7 +237,9 @@ impl Finder<'_> {
                 if texts.open.len() * one.len() > MOST {
                     return texts.end();
                 }
-                one.open.iter_mut().chain(&mut one.ended).for_each(|text| *text = with_name(text, name));
+                for text in one.open.iter_mut().chain(&mut one.ended) {
+                    *text = with_name(text, name).flatten().copied().collect();
+                }
                 texts.then(&one);
             }
             Expr::Schema(value) => self.add(value.child, texts),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -213,6 +213,29 @@ impl FormatBuilder {
     /// One of these markers.
     pub fn any_of<S: Into<SmolStr>>(&self, markers: impl IntoIterator<Item = S>) -> ExprId {
         self.choice(markers.into_iter().map(|marker| self.marker(marker)))
+    }
+
+    /// One of these markers, where it does not matter which. Those that differ in the word at their end only are read up to there at once.
+    pub fn any_of_words<'m>(&self, markers: impl IntoIterator<Item = &'m str>) -> ExprId {
+        let in_words = Expr::in_names();
+        let (mut heads, mut places): (Vec<(&str, Vec<&str>)>, HashMap<&str, usize>) = Default::default();
+        for marker in markers {
+            let word = marker.bytes().rev().take_while(|byte| in_words.contains(*byte)).count();
+            let head = &marker[..marker.len() - word];
+            // White space may stand there.
+            let apart = head.is_empty() || head.ends_with(char::is_whitespace) || head.ends_with("|>");
+            let head = if apart { marker } else { head };
+            let place = *places.entry(head).or_insert(heads.len());
+            heads.resize_with(heads.len().max(place + 1), || (head, Vec::new()));
+            heads[place].1.push(&marker[head.len()..]);
+        }
+        let mut groups: BTreeMap<Vec<&str>, Vec<&str>> = BTreeMap::new();
+        heads.into_iter().for_each(|(head, words)| groups.entry(words).or_default().push(head));
+        let groups = groups.into_iter().map(|(words, heads)| {
+            let words = self.choice(words.into_iter().map(|word| self.literal(word)));
+            self.sequence([self.any_of(heads), words])
+        });
+        self.choice(groups.collect::<Vec<_>>())
     }
 
     /// Text of the reasoning.

@@ -104,7 +104,8 @@ impl Harmony<'_> {
             }
             response => {
                 let call = p.any_tool("tool", self.spec, &|tool| self.call(tool));
-                let calls = [self.header_before_another(), self.calls(start, call), self.behind_calls(start, any, call)];
+                let calls =
+                    [self.header_before_another(), self.calls(start, call), self.behind_calls(start, any, call)];
                 let calls = self.ended(p.sequence(calls), &[CALL, END]);
                 // No text is in front of a structured response.
                 let [preamble, analysis] = any;
