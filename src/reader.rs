@@ -73,7 +73,7 @@ impl Reader {
     /// The format of the output.
     pub(crate) fn format(self, analyzed: &AnalyzedTemplate, spec: &FormatSpec, want: Want) -> Format {
         match self {
-            Reader::Family(Family { way: Way::Parser(build), .. }) => build(spec),
+            Reader::Family(Family { way: Way::Parser(build), .. }) => build(spec, want),
             _ => {
                 let turn = self.turn(analyzed, analyzed.turn_behind(spec.opening, spec.enable_thinking));
                 let (tolerances, host) = match self {

@@ -324,6 +324,11 @@ impl Builder {
         self.add(Expr::Late(part))
     }
 
+    /// The child as a rule of its own, with this name and other parts: [`Expr::Named`].
+    pub fn named(&self, child: ExprId, name: impl Into<SmolStr>, part: u32) -> ExprId {
+        self.add(Expr::Named { child, name: name.into(), part })
+    }
+
     /// A reference to a rule, which may be defined later.
     pub fn reference(&self, name: impl Into<SmolStr>) -> ExprId {
         self.add(Expr::Ref(name.into()))

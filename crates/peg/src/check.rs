@@ -29,11 +29,12 @@ pub(super) fn check(arena: &Arena) -> Result<Checked> {
         targets: vec![None; arena.len()],
         entered: Vec::new(),
         pending: arena.trigger_rules().filter_map(|name| arena.rule_named(name)).chain([root]).collect(),
+        size: 0,
     };
-    let mut size = 0_usize;
     while let Some(next) = checker.pending.pop() {
-        size = size.saturating_add(checker.visit(next, 0)?.size as usize);
-        if size > limits::PROGRAM_SIZE {
+        let size = checker.visit(next, 0)?.size as usize;
+        checker.size = checker.size.saturating_add(size);
+        if checker.size > limits::PROGRAM_SIZE {
             let text = format!("the format description is longer than {} when written out", limits::PROGRAM_SIZE);
             return Err(Error::new(ErrorKind::Limit, text));
         }
@@ -98,6 +99,8 @@ struct Checker<'a> {
     entered: Vec<ExprId>,
     /// Rules that are referred to and not visited yet.
     pending: Vec<ExprId>,
+    /// Of the rules that were visited.
+    size: usize,
 }
 
 impl Checker<'_> {
@@ -146,7 +149,10 @@ impl Checker<'_> {
         for &child in node.child_list() {
             let below = self.visit(child, depth + 1)?;
             extent.height = extent.height.max(1 + below.height);
-            extent.size = extent.size.saturating_add(below.size);
+            match node {
+                Expr::Named { .. } => self.size = self.size.saturating_add(below.size as usize),
+                _ => extent.size = extent.size.saturating_add(below.size),
+            }
         }
         self.known[id.index()].extent = extent;
         Ok(extent)
@@ -213,6 +219,7 @@ impl Checker<'_> {
             | Expr::Atomic(child)
             | Expr::Tolerated(child)
             | Expr::Rule { child, .. }
+            | Expr::Named { child, .. }
             | Expr::Unordered(child, _)
             | Expr::Excluding(child, _)
             | Expr::Gbnf(child, _)

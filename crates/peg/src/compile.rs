@@ -24,6 +24,9 @@ use chatparse_base::{Error, ErrorKind, Result};
 /// fast.
 const MANY: usize = 8;
 
+/// The number of alternatives from which on a choice is laid out once, and called where it stands.
+const WIDE: usize = 32;
+
 /// Compiles the expressions that can be reached from the arena's root.
 ///
 /// # Errors
@@ -95,6 +98,8 @@ fn compile_to(arena: &Arena, regions: Option<&mut Regions>, many: usize, end: Op
         regions,
         many,
         room: limits::PROGRAM_SIZE,
+        own: None,
+        common: Vec::new(),
     };
     compiler.expr(checked.root);
     compiler.emit(end);
@@ -107,7 +112,7 @@ fn compile_to(arena: &Arena, regions: Option<&mut Regions>, many: usize, end: Op
         compiler.out.ops[call] = Op::Call(at);
         if known.is_none() {
             compiler.rules[rule.index()] = Some(at);
-            compiler.expr(rule);
+            compiler.rule(rule);
             compiler.emit(Op::Return);
         }
     }
@@ -155,14 +160,33 @@ struct Compiler<'a> {
     markers_at: Vec<(usize, usize)>,
     /// What the expressions can begin with.
     firsts: Firsts<'a>,
-    /// By the markers of an expression, and whether their white space may differ: indices of the program's.
-    markers: BTreeMap<(&'a [SmolStr], bool), u32>,
+    /// By the markers of an expression, how many there are, and whether their white space may differ: indices of the program's.
+    markers: BTreeMap<(usize, bool, &'a [SmolStr]), u32>,
     /// By hash: indices of some of the program's byte sets, to share them.
     begins: [u32; 64],
     /// See [`MANY`].
     many: usize,
     /// The bytes of text that such choices may still use, counted for each alternative.
     room: usize,
+    /// In an [`Expr::Named`].
+    own: Option<Own>,
+    /// What several of those have in common, and what it was compiled to for the first of them.
+    common: Vec<(ExprId, Own, Range<Lengths>)>,
+}
+
+/// What an [`Expr::Named`] has for itself: the index of its name, and what is added to the numbers of its parts.
+#[derive(Clone, Copy)]
+struct Own {
+    name: u32,
+    part: u32,
+}
+
+/// How much of a program, and how many calls, there were.
+#[derive(Clone)]
+struct Lengths {
+    ops: usize,
+    selects: usize,
+    calls: usize,
 }
 
 impl<'a> Compiler<'a> {
@@ -185,7 +209,7 @@ impl<'a> Compiler<'a> {
             Expr::Literal(text) => self.literal(text.clone()),
             Expr::Marker(text) => self.marker(id, text),
             Expr::Sequence(children) => children.iter().for_each(|&child| self.expr(child)),
-            Expr::Choice(children) => self.choice(children),
+            Expr::Choice(children) if children.len() < WIDE || self.own.is_some() => self.choice(children),
             Expr::Repeat(child, min, max) => self.repeat(*child, *min, *max),
             Expr::And(child) => {
                 self.emit(Op::AndBegin);
@@ -229,24 +253,93 @@ impl<'a> Compiler<'a> {
             | Expr::Unordered(child, _)
             | Expr::Tolerated(child) => self.expr(*child),
             Expr::Schema(value) => self.expr(value.child),
-            Expr::Late(part) => drop(self.emit(Op::Late(*part))),
-            Expr::Ref(_) => {
-                let at = self.emit(Op::Call(0));
-                self.calls.push((self.checked.target(id), at));
+            Expr::Late(part) => drop(self.emit(Op::Late(*part + self.own.map_or(0, |own| own.part)))),
+            Expr::Ref(_) => self.call(self.checked.target(id)),
+            Expr::Choice(_) | Expr::Named { .. } => self.call(id),
+        }
+    }
+
+    fn call(&mut self, rule: ExprId) {
+        let at = self.emit(Op::Call(0));
+        self.calls.push((rule, at));
+    }
+
+    /// What is called.
+    fn rule(&mut self, id: ExprId) {
+        let arena = self.arena;
+        match arena.get(id) {
+            Expr::Choice(children) => self.choice(children),
+            Expr::Named { child, name, part } => {
+                let own = Own { name: self.add_literal(name.clone()), part: *part };
+                if let Some((_, first, all)) = self.common.iter().find(|(known, ..)| known == child) {
+                    let (first, all) = (*first, all.clone());
+                    return self.copy(first, all, own);
+                }
+                let from = self.lengths();
+                self.own = Some(own);
+                self.expr(*child);
+                self.own = None;
+                let all = from..self.lengths();
+                // A table may have the name in it.
+                if all.start.selects == all.end.selects {
+                    self.common.push((*child, own, all));
+                }
             }
+            _ => self.expr(id),
+        }
+    }
+
+    fn lengths(&self) -> Lengths {
+        Lengths { ops: self.out.ops.len(), selects: self.out.selects.len(), calls: self.calls.len() }
+    }
+
+    /// Lays out what was compiled for the `first` once more.
+    fn copy(&mut self, first: Own, all: Range<Lengths>, own: Own) {
+        let Program { ops, tests, repeats, .. } = &mut self.out;
+        let from = ops.len();
+        let shift = (from - all.start.ops) as u32;
+        ops.extend_from_within(all.start.ops..all.end.ops);
+        for op in &mut ops[from..] {
+            match op {
+                Op::Literal(index) if *index == first.name => *index = own.name,
+                Op::Late(part) => *part = *part - first.part + own.part,
+                Op::Choice(to) | Op::Commit(to) | Op::RepeatEnd(to) | Op::NotBegin(to) => *to += shift,
+                Op::Test(index) => {
+                    let test = tests[*index as usize];
+                    *index = tests.len() as u32;
+                    tests.push(Test { other: test.other + shift, ..test });
+                }
+                Op::RepeatNext(index) => {
+                    let bounds = repeats[*index as usize];
+                    *index = repeats.len() as u32;
+                    repeats.push(Bounds { exit: bounds.exit + shift, ..bounds });
+                }
+                _ => {}
+            }
+        }
+        for at in all.start.calls..all.end.calls {
+            let (rule, call) = self.calls[at];
+            self.calls.push((rule, call + shift as usize));
         }
     }
 
     fn literal(&mut self, text: SmolStr) {
-        let index = self.out.literals.len() as u32;
-        self.out.literals.push(text);
+        let index = match self.own {
+            Some(own) if text == Expr::NAME => own.name,
+            _ => self.add_literal(text),
+        };
         self.emit(Op::Literal(index));
+    }
+
+    fn add_literal(&mut self, text: SmolStr) -> u32 {
+        self.out.literals.push(text);
+        self.out.literals.len() as u32 - 1
     }
 
     /// `spaced`: the markers' white space may differ.
     fn until(&mut self, markers: &'a [SmolStr], spaced: bool) {
         let all = &mut self.out.markers;
-        let index = *self.markers.entry((markers, spaced)).or_insert_with(|| {
+        let index = *self.markers.entry((markers.len(), spaced, markers)).or_insert_with(|| {
             all.push(Markers::new(markers, spaced));
             all.len() as u32 - 1
         });
@@ -258,8 +351,9 @@ impl<'a> Compiler<'a> {
         let (from, to) = self.markers_at[id.index()];
         let start = self.out.ops.len();
         // These instructions name no address, so they are the same in each place.
-        self.out.ops.extend_from_within(from..to);
-        if from == to {
+        if from < to && text != Expr::NAME {
+            self.out.ops.extend_from_within(from..to);
+        } else {
             marker::parts(core).for_each(|part| match part {
                 Part::Text(text) => self.literal(text.into()),
                 Part::Gap => {
@@ -303,14 +397,16 @@ impl<'a> Compiler<'a> {
         // For each of the other alternatives, the last one first: what it can begin with, and the first bytes for which one
         // behind it must be tried.
         let mut firsts: SmallVec<[(First, Bytes); 4]> = SmallVec::new();
-        let mut later = self.firsts.of(last).tries();
+        let last = self.firsts.of(last);
+        let mut later = last.tries();
         for &child in others.iter().rev() {
             let first = self.firsts.of(child);
             firsts.push((first, later));
             later = later.or(first.tries());
         }
         firsts.reverse();
-        let mut tables = self.tables(children).into_iter().peekable();
+        let all = firsts.iter().map(|(first, _)| first).chain([&last]);
+        let mut tables = self.tables(children, all).into_iter().peekable();
         let mut commits: SmallVec<[usize; 8]> = SmallVec::new();
         // Whether an earlier test lets only those bytes through for which this alternative or a later one must be tried.
         let mut tested = false;
@@ -343,16 +439,19 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Finds the runs of alternatives that are worth a table, and builds the tables.
-    fn tables(&mut self, children: &[ExprId]) -> Vec<(Range<usize>, Table)> {
+    /// Finds the runs of alternatives that are worth a table, and builds the tables. `firsts`: what they can begin with.
+    fn tables<'f>(
+        &mut self,
+        children: &[ExprId],
+        mut firsts: impl Iterator<Item = &'f First>,
+    ) -> Vec<(Range<usize>, Table)> {
         // Where each match begins with a text, no character of a set or none can begin it.
         let mut run = 0;
-        let worth = |&child: &ExprId| {
-            let first = self.firsts.of(child);
+        let worth = |first: &First| {
             run = if first.passes || first.wide { 0 } else { run + 1 };
             run >= self.many
         };
-        if children.len() < self.many || !children.iter().any(worth) {
+        if children.len() < self.many || !firsts.any(worth) {
             return Vec::new();
         }
         let leads = Leads::new(self.arena, self.checked, self.regions.is_some(), children, &mut self.room);

@@ -12,6 +12,7 @@ use serde_json::Value;
 use smallvec::SmallVec;
 use smol_str::{SmolStr, SmolStrBuilder};
 
+use chatparse_base::bytes::Bytes;
 use chatparse_base::limits;
 
 /// Index of an expression in its [`Arena`].
@@ -271,9 +272,28 @@ pub enum Expr {
     /// A part of this number, of another arena: see [`compile_late`](fn@super::compile_late). It reads at least a byte, or none.
     #[serde(skip)]
     Late(u32),
+    /// A rule like others but for a name: the child, which has this name for [`Expr::NAME`], and parts whose numbers are larger by this.
+    #[serde(skip)]
+    Named {
+        /// What it has in common with others.
+        child: ExprId,
+        /// Its name: letters and digits of ASCII, `_`, `-` and `.`.
+        name: SmolStr,
+        /// What is added to the numbers of its parts.
+        part: u32,
+    },
 }
 
 impl Expr {
+    /// The text of a literal or a marker that stands for the name of an [`Expr::Named`]. No such name is like it.
+    pub const NAME: &str = "name\u{10FFFF}";
+
+    /// The bytes of such names.
+    pub fn in_names() -> Bytes {
+        let ranges = [(b'-', b'.'), (b'0', b'9'), (b'A', b'Z'), (b'_', b'_'), (b'a', b'z')];
+        ranges.into_iter().fold(Bytes::NONE, |all, (low, high)| all.or(Bytes::range(low, high)))
+    }
+
     /// The direct children.
     pub fn children(&self) -> impl Iterator<Item = ExprId> {
         self.child_list().iter().copied()
@@ -290,6 +310,7 @@ impl Expr {
             | Expr::Atomic(child)
             | Expr::Tolerated(child)
             | Expr::Rule { child, .. }
+            | Expr::Named { child, .. }
             | Expr::Unordered(child, _)
             | Expr::Excluding(child, _)
             | Expr::Gbnf(child, _)
@@ -391,6 +412,15 @@ impl Arena {
             }
             Expr::Rule { child, .. } | Expr::Gbnf(child, _) | Expr::Written(child, _) => below(*child),
             Expr::Schema(value) => below(value.child),
+            Expr::Named { child, name, .. } => {
+                let known = into.texts.len();
+                let must = self.firsts(*child, into, depth + 1)?;
+                into.texts[known..]
+                    .iter_mut()
+                    .filter(|text| *text == Expr::NAME)
+                    .for_each(|text| *text = name.to_string());
+                Some(must)
+            }
             Expr::Ref(name) => {
                 let rule = self.rule_named(name)?;
                 if let Some(known) = into.rules.get(&rule) {
@@ -448,6 +478,7 @@ impl Arena {
             size_of::<Expr>()
                 + match node {
                     Expr::Literal(text) | Expr::Marker(text) | Expr::Ref(text) => text.len(),
+                    Expr::Named { name, .. } => name.len(),
                     Expr::Rule { name, .. } => name.len() + size_of::<SmolStr>() + 3 * size_of::<usize>(),
                     Expr::Schema(value) => size_of::<Annotated>() + value.name.len(),
                     Expr::Sequence(children) | Expr::Choice(children) => size_of_val(children.as_slice()),

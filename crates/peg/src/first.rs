@@ -114,6 +114,8 @@ impl<'a> Firsts<'a> {
             Expr::Empty => First::EMPTY,
             Expr::Start | Expr::Late(_) => First::UNKNOWN,
             Expr::End => First::looking(Bytes::default(), false),
+            Expr::Literal(text) if text == Expr::NAME => First::looking(Expr::in_names(), false),
+            Expr::Marker(text) if text == Expr::NAME => First::looking(Bytes::SPACE.or(Expr::in_names()), false),
             Expr::Literal(text) => First::of_literal(text),
             Expr::Any => First::of_characters(Bytes::range(0, 0xF4)),
             Expr::Char(set) => First::of_characters(heads(set)),
@@ -138,6 +140,7 @@ impl<'a> Firsts<'a> {
             | Expr::Atomic(child)
             | Expr::Tolerated(child)
             | Expr::Rule { child, .. }
+            | Expr::Named { child, .. }
             | Expr::Unordered(child, _)
             | Expr::Excluding(child, _)
             | Expr::Gbnf(child, _)

@@ -15,6 +15,9 @@ use chatparse_base::limits;
 /// Stands for any amount of white space in a lead. The byte does not occur in UTF-8.
 pub(super) const SPACE: u8 = 0xFF;
 
+/// Stands for the name of an [`Expr::Named`] in what all such have in common. No byte of UTF-8 either.
+const NAME: u8 = 0xFE;
+
 /// The most leads that one alternative may have. Leads are cut where there would be more.
 const MOST: usize = 8;
 
@@ -35,25 +38,44 @@ impl Leads {
             ends: Vec::with_capacity(children.len()),
             last: Vec::with_capacity(children.len()),
         };
-        for (alternative, &child) in children.iter().enumerate() {
-            let fuel = limits::LEAD_STEPS.min(*room);
+        let find = |child: ExprId, room: usize| {
+            let fuel = limits::LEAD_STEPS.min(room);
             let mut finder = Finder { arena, checked, named, fuel, hidden: 0, captured: false };
             let mut texts = Texts::one();
             finder.add(child, &mut texts);
             texts.end();
-            // What follows the lead accepts white space itself.
-            let bare = |text: &Text| text.len() - usize::from(text.ends_with(&[SPACE]));
-            // An alternative with an empty lead must always be tried.
-            if texts.ended.iter().all(|text| bare(text) > 0) {
-                for text in texts.ended {
-                    leads.text.extend_from_slice(&text[..bare(&text)]);
-                    leads.ends.push((leads.text.len(), alternative));
-                    *room = room.saturating_sub(text.len());
+            texts.ended
+        };
+        // Those of what the last named alternatives have in common.
+        let mut common = (None, SmallVec::new());
+        for (alternative, &child) in children.iter().enumerate() {
+            match arena.get(child) {
+                Expr::Named { child, name, .. } => {
+                    if common.0 != Some(*child) {
+                        common = (Some(*child), find(*child, *room));
+                    }
+                    leads.add(alternative, &common.1, name, room);
                 }
+                _ => leads.add(alternative, &find(child, *room), Expr::NAME, room),
             }
-            leads.last.push(leads.ends.len());
         }
         leads
+    }
+
+    /// Adds the leads of an alternative, with its name.
+    fn add(&mut self, alternative: usize, texts: &[Text], name: &str, room: &mut usize) {
+        // What follows the lead accepts white space itself.
+        let bare = |text: &Text| text.len() - usize::from(text.ends_with(&[SPACE]));
+        // An alternative with an empty lead must always be tried.
+        if texts.iter().all(|text| bare(text) > 0) {
+            for text in texts {
+                let start = self.text.len();
+                with_name(&text[..bare(text)], name).for_each(|part| self.text.extend_from_slice(part));
+                self.ends.push((self.text.len(), alternative));
+                *room = room.saturating_sub(self.text.len() - start);
+            }
+        }
+        self.last.push(self.ends.len());
     }
 
     /// The bytes of a lead, and the alternative that it belongs to.
@@ -140,10 +162,19 @@ fn behind<'t>(before: &[u8], text: &'t [u8]) -> &'t [u8] {
     if before.ends_with(&[SPACE]) { text.trim_ascii_start() } else { text }
 }
 
+/// The parts of a text, with this in place of each [`NAME`].
+fn with_name<'t>(text: &'t [u8], name: &'t str) -> impl Iterator<Item = &'t [u8]> {
+    text.split(|byte| *byte == NAME).enumerate().flat_map(|(place, part)| {
+        let name = if place > 0 { name.as_bytes() } else { &[] };
+        [name, part]
+    })
+}
+
 /// Whether no output can begin with both texts.
 fn exclude_each_other(one: &[u8], other: &[u8]) -> bool {
     let differ = one.iter().zip(other).find(|(one, other)| one != other);
-    differ.is_some_and(|(one, other)| *one != SPACE && *other != SPACE)
+    let is_open = |one: u8, other: u8| one == SPACE || one == NAME && (Expr::in_names().contains(other));
+    differ.is_some_and(|(&one, &other)| !is_open(one, other) && !is_open(other, one))
 }
 
 /// Follows an expression for as long as it consists of text.
@@ -200,6 +231,17 @@ impl Finder<'_> {
             | Expr::Excluding(child, _)
             | Expr::Gbnf(child, _)
             | Expr::Written(child, _) => self.add(*child, texts),
+            Expr::Named { child, name, .. } => {
+                let mut one = Texts::one();
+                self.add(*child, &mut one);
+                if texts.open.len() * one.len() > MOST {
+                    return texts.end();
+                }
+                for text in one.open.iter_mut().chain(&mut one.ended) {
+                    *text = with_name(text, name).flatten().copied().collect();
+                }
+                texts.then(&one);
+            }
             Expr::Schema(value) => self.add(value.child, texts),
             Expr::Ref(_) => self.add(self.checked.target(id), texts),
             _ => texts.end(),
@@ -210,9 +252,10 @@ impl Finder<'_> {
         if texts.open.is_empty() {
             return;
         }
+        let text = if text == Expr::NAME { &[NAME] } else { text.as_bytes() };
         let some = text.len().min(self.fuel / texts.open.len());
         self.fuel -= some * texts.open.len();
-        texts.open.iter_mut().for_each(|open| open.extend_from_slice(behind(open, &text.as_bytes()[..some])));
+        texts.open.iter_mut().for_each(|open| open.extend_from_slice(behind(open, &text[..some])));
         if some < text.len() {
             texts.end();
         }

@@ -76,6 +76,9 @@ fn end_of_text(marker: &str) -> usize {
         };
         here || before(1) == b'>' && before(2) == b'|'
     };
+    // Nothing else is at a border, or in front of one.
+    let may_be = |byte: u8| !byte.is_ascii_alphanumeric() && byte != b'_';
+    let at_border = |at: &usize| (may_be(bytes[*at]) || *at > 0 && bytes[at - 1] == b'>') && at_border(at);
     (0..bytes.len()).find(at_border).unwrap_or(bytes.len())
 }
 

@@ -89,10 +89,9 @@ pub(super) enum Found {
 impl Table {
     /// Builds the table of a run of alternatives.
     pub fn new(leads: &Leads, run: Range<usize>) -> Self {
-        let lead = |number: usize| leads.get(number).0;
-        let alternative = |number: usize| (leads.get(number).1 - run.start) as u32;
-        let mut order: Vec<usize> = leads.of(&run).collect();
-        chatparse_base::sort::by_key(&mut order, |&number| lead(number));
+        let mut order: Vec<(&[u8], usize)> = leads.of(&run).map(|number| leads.get(number)).collect();
+        chatparse_base::sort::by_key(&mut order, |&(lead, _)| lead);
+        let alternative = |place: usize| (order[place].1 - run.start) as u32;
         let mut table = Table {
             text: Vec::new(),
             lists: Vec::with_capacity(4 * order.len()),
@@ -105,11 +104,11 @@ impl Table {
         let mut at = 0;
         while at < groups.len() {
             let (group, above) = groups[at].clone();
-            let (low, high) = (lead(order[group.start]), lead(order[group.end - 1]));
+            let (low, high) = (order[group.start].0, order[group.end - 1].0);
             let common = low[above..].iter().zip(&high[above..]).take_while(|(low, high)| low == high).count();
             let label = table.label(&low[above..above + common]);
             let depth = above + common;
-            let next = |place: usize| lead(order[place]).get(depth).copied();
+            let next = |place: usize| order[place].0.get(depth).copied();
             let ended = group.clone().take_while(|&place| next(place).is_none()).count();
             let mut longer = group.start + ended..group.end;
             // White space beside other bytes: the node ends here, and the leads behind it are not read further.
@@ -118,15 +117,19 @@ impl Table {
                     longer.end -= 1;
                 }
             }
-            let all = table.list(group.clone().map(|place| alternative(order[place])));
+            let all = table.list(group.clone().map(alternative));
             let outside = (group.start..longer.start).chain(longer.end..group.end);
-            let here = table.list(outside.map(|place| alternative(order[place])));
+            let here = match longer.is_empty() {
+                true => all.clone(),
+                false => table.list(outside.map(alternative)),
+            };
             let first = groups.len() as u32;
-            let mut from = longer.start;
-            for place in longer.clone() {
-                if place + 1 == longer.end || next(place + 1) != next(place) {
+            let (mut from, mut head) = (longer.start, longer.clone().next().map(next));
+            for place in longer.start..longer.end {
+                let behind = (place + 1 < longer.end).then(|| next(place + 1));
+                if behind != head {
                     groups.push((from..place + 1, depth));
-                    from = place + 1;
+                    (from, head) = (place + 1, behind);
                 }
             }
             table.nodes.push(Node { label, all, here, children: first..groups.len() as u32 });
@@ -147,16 +150,18 @@ impl Table {
     fn list(&mut self, alternatives: impl Iterator<Item = u32>) -> Range<u32> {
         let start = self.lists.len();
         self.lists.extend(alternatives);
-        self.lists[start..].sort_unstable();
-        let mut end = start;
-        for at in start..self.lists.len() {
-            if at == start || self.lists[at] != self.lists[end - 1] {
-                self.lists[end] = self.lists[at];
-                end += 1;
+        if !self.lists[start..].is_sorted_by(|one, next| one < next) {
+            self.lists[start..].sort_unstable();
+            let mut end = start;
+            for at in start..self.lists.len() {
+                if at == start || self.lists[at] != self.lists[end - 1] {
+                    self.lists[end] = self.lists[at];
+                    end += 1;
+                }
             }
+            self.lists.truncate(end);
         }
-        self.lists.truncate(end);
-        start as u32..end as u32
+        start as u32..self.lists.len() as u32
     }
 
     /// The alternatives of a list from this one on.

@@ -169,7 +169,8 @@ impl<'a> Lowering<'a> {
             | Expr::And(_)
             | Expr::Not(_)
             | Expr::Tolerated(_)
-            | Expr::Late(_) => Rule::Empty,
+            | Expr::Late(_)
+            | Expr::Named { .. } => Rule::Empty,
             Expr::Literal(text) | Expr::Marker(text) | Expr::Written(_, text) if text.is_empty() => Rule::Empty,
             Expr::Literal(text) | Expr::Marker(text) | Expr::Written(_, text) => Rule::Literal(text.clone()),
             Expr::Sequence(children) => {

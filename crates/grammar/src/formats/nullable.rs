@@ -73,7 +73,8 @@ impl<'a> Nullable<'a> {
             | Expr::And(_)
             | Expr::Not(_)
             | Expr::Tolerated(_)
-            | Expr::Late(_) => Depends::Itself(true),
+            | Expr::Late(_)
+            | Expr::Named { .. } => Depends::Itself(true),
             Expr::Space | Expr::Until(_) | Expr::UntilMarker(_) | Expr::StringBody(_) | Expr::StringLine(_) => {
                 Depends::Itself(true)
             }

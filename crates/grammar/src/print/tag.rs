@@ -114,7 +114,8 @@ impl Reader<'_> {
             | Expr::And(_)
             | Expr::Not(_)
             | Expr::Tolerated(_)
-            | Expr::Late(_) => Ok(vec![Structure::default()]),
+            | Expr::Late(_)
+            | Expr::Named { .. } => Ok(vec![Structure::default()]),
             Expr::Space => {
                 self.spaces = true;
                 Ok(vec![Structure::default()])

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use chatparse_message::{NearlyJson, OpeningAgain, Tool, UnknownTools};
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use chatparse_peg::{Arena, Builder, ExprId, Notation, Parts, Spacing};
+use chatparse_peg::{Arena, Builder, Expr, ExprId, Notation, Parts, Spacing};
 
 use super::FormatSpec;
 use super::coverage;
@@ -142,13 +142,13 @@ impl FormatBuilder {
         self.builder.is_defined(&self.rule_name(name.into()))
     }
 
-    /// What of a call is built only where an output has it: what `make` makes, or the number of its part.
-    pub fn late(&self, make: impl FnOnce() -> ExprId) -> ExprId {
+    /// What of a call is built only where an output has it: what `make` makes, if it makes anything, or the number of its part.
+    pub fn late(&self, make: impl FnOnce() -> Option<ExprId>) -> Option<ExprId> {
         let Some((number, wanted)) = self.tool.get().and_then(|tool| self.late.part(tool)) else { return make() };
         if wanted {
-            self.late.found.set(Some(make()));
+            self.late.found.set(Some(make().unwrap_or_else(|| self.choice([]))));
         }
-        self.builder.late(number)
+        Some(self.builder.late(number))
     }
 
     /// Returns the arena with this root, or that of the wanted part, and leaves the builder empty.
@@ -213,6 +213,29 @@ impl FormatBuilder {
     /// One of these markers.
     pub fn any_of<S: Into<SmolStr>>(&self, markers: impl IntoIterator<Item = S>) -> ExprId {
         self.choice(markers.into_iter().map(|marker| self.marker(marker)))
+    }
+
+    /// One of these markers, where it does not matter which. Those that differ in the word at their end only are read up to there at once.
+    pub fn any_of_words<'m>(&self, markers: impl IntoIterator<Item = &'m str>) -> ExprId {
+        let in_words = Expr::in_names();
+        let (mut heads, mut places): (Vec<(&str, Vec<&str>)>, HashMap<&str, usize>) = Default::default();
+        for marker in markers {
+            let word = marker.bytes().rev().take_while(|byte| in_words.contains(*byte)).count();
+            let head = &marker[..marker.len() - word];
+            // White space may stand there.
+            let apart = head.is_empty() || head.ends_with(char::is_whitespace) || head.ends_with("|>");
+            let head = if apart { marker } else { head };
+            let place = *places.entry(head).or_insert(heads.len());
+            heads.resize_with(heads.len().max(place + 1), || (head, Vec::new()));
+            heads[place].1.push(&marker[head.len()..]);
+        }
+        let mut groups: BTreeMap<Vec<&str>, Vec<&str>> = BTreeMap::new();
+        heads.into_iter().for_each(|(head, words)| groups.entry(words).or_default().push(head));
+        let groups = groups.into_iter().map(|(words, heads)| {
+            let words = self.choice(words.into_iter().map(|word| self.literal(word)));
+            self.sequence([self.any_of(heads), words])
+        });
+        self.choice(groups.collect::<Vec<_>>())
     }
 
     /// Text of the reasoning.
@@ -611,12 +634,24 @@ impl FormatBuilder {
 
     /// A call of one of these tools, with a rule for each, whose name begins with `rule`.
     pub fn known_tool(&self, rule: &str, tools: &[Tool], call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
-        let wanted = tools.iter().enumerate().filter(|(place, _)| self.late.wants(*place));
-        let calls = wanted.map(|(place, tool)| {
+        let of = |place: usize, tool: &Tool| {
             self.tool.set(Some(place));
             let call = call(tool);
             self.tool.set(None);
-            self.rule(format!("{rule}-{}", tool.name), call)
+            call
+        };
+        // What calls have in common that differ in their names and the numbers of their parts, and the place of the first.
+        let mut common = None;
+        let wanted = tools.iter().enumerate().filter(|(place, _)| self.late.wants(*place));
+        let calls = wanted.map(|(place, tool)| {
+            if common.is_none() && self.late.is_named(place, &tool.name) {
+                let any = Tool::new(Expr::NAME, "", Value::Null);
+                common = self.late.unless_full(place, || of(place, &any)).map(|call| (call, place));
+            }
+            match common.filter(|_| self.late.is_named(place, &tool.name)) {
+                Some((call, first)) => self.builder.named(call, &*tool.name, (place - first) as u32),
+                None => self.rule(format!("{rule}-{}", tool.name), of(place, tool)),
+            }
         });
         self.choice(calls.collect::<Vec<_>>())
     }
@@ -692,7 +727,7 @@ impl FormatBuilder {
 
 /// The texts without repetitions, in order.
 fn unique(mut texts: Vec<String>) -> Vec<String> {
-    let mut known = BTreeSet::new();
+    let mut known = HashSet::new();
     let is_new: Vec<bool> = texts.iter().map(|text| known.insert(text.as_str())).collect();
     let mut is_new = is_new.into_iter();
     texts.retain(|_| is_new.next() == Some(true));

@@ -2,6 +2,7 @@
 
 use super::builder::FormatBuilder;
 use super::coverage;
+use super::late::{Late, Want};
 use super::tag::Tag;
 use super::{Begun, Delimiter, Format, FormatSpec, Thinking};
 use chatparse_base::limits::MARKER_WORD_CHARS;
@@ -29,8 +30,9 @@ const CALL: &str = "<|call|>";
 const RETURN: &str = "<|return|>";
 
 /// The format of a dialect, for one request.
-pub(crate) fn build(spec: &FormatSpec, dialect: Dialect) -> Format {
-    let p = FormatBuilder::of(spec);
+pub(crate) fn build(spec: &FormatSpec, want: Want, dialect: Dialect) -> Format {
+    let mut p = FormatBuilder::of(spec);
+    p.late = Late::of_tools(spec.tools(), want);
     p.set_spacing(spec.spacing(Spacing::Free));
     let turns = [
         ("assistant", "<|start|>assistant"),
@@ -45,6 +47,7 @@ pub(crate) fn build(spec: &FormatSpec, dialect: Dialect) -> Format {
         preserved_tokens: [CHANNEL, CONSTRAIN, MESSAGE, START, END].map(str::to_owned).into(),
         thinking: Some(Thinking::new(&format!("{CHANNEL}analysis{MESSAGE}"), [END])),
         delimiters: Delimiter::list(turns),
+        parts: p.late.parts(),
         ..Format::default()
     }
 }
@@ -100,7 +103,9 @@ impl Harmony<'_> {
                 (p.rule("any", p.choice(any.into_iter().chain(unsolicited).chain([other]))), self.final_message())
             }
             response => {
-                let calls = [self.header_before_another(), self.calls(start), self.behind_calls(start, any)];
+                let call = p.any_tool("tool", self.spec, &|tool| self.call(tool));
+                let calls =
+                    [self.header_before_another(), self.calls(start, call), self.behind_calls(start, any, call)];
                 let calls = self.ended(p.sequence(calls), &[CALL, END]);
                 // No text is in front of a structured response.
                 let [preamble, analysis] = any;
@@ -145,10 +150,11 @@ impl Harmony<'_> {
     /// A recipient in a header that is no function.
     fn recipient(&self) -> ExprId {
         let p = self.p;
-        let word = || coverage::word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.')]);
-        let offered = self.spec.tools().iter().map(|tool| p.sequence([p.literal(&*tool.name), p.not(word())]));
+        let word = coverage::word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.')]);
+        let ends = p.not(word);
+        let offered = self.spec.tools().iter().map(|tool| p.sequence([p.literal(&*tool.name), ends]));
         let functions = p.choice([p.marker("functions.")].into_iter().chain(offered).collect::<Vec<_>>());
-        p.sequence([p.marker(" to="), p.not(functions), word()])
+        p.sequence([p.marker(" to="), p.not(functions), word])
     }
 
     /// A message with a header that is not known. What goes to nobody who is known, or has a type, is work, in which the recipient's
@@ -335,9 +341,8 @@ impl Harmony<'_> {
     }
 
     /// One call, or several in separate messages.
-    fn calls(&self, start: ExprId) -> ExprId {
+    fn calls(&self, start: ExprId, call: ExprId) -> ExprId {
         let p = self.p;
-        let call = p.any_tool("tool", self.spec, &|tool| self.call(tool));
         let end = p.choice([p.marker(END), p.marker(CALL)]);
         let next = p.sequence([p.space(), end, start, self.header_before_another(), call]);
         let more = match self.dialect {
@@ -348,13 +353,11 @@ impl Harmony<'_> {
     }
 
     /// If the host does not stop the model behind its calls, it goes on to think, call and answer in the same output.
-    fn behind_calls(&self, start: ExprId, any: [ExprId; 2]) -> ExprId {
+    fn behind_calls(&self, start: ExprId, any: [ExprId; 2], call: ExprId) -> ExprId {
         let p = self.p;
         let end = || p.sequence([p.space(), p.choice([p.marker(END), p.marker(CALL)])]);
-        let again = self.spec.parallel().then(|| {
-            let call = p.any_tool("tool", self.spec, &|tool| self.call(tool));
-            p.sequence([self.header_before_another(), call, p.optional(end())])
-        });
+        let again = self.spec.parallel();
+        let again = again.then(|| p.sequence([self.header_before_another(), call, p.optional(end())]));
         let more = p.many(p.sequence([start, p.choice(any.into_iter().chain(again))]));
         let answer = p.optional(p.sequence([start, self.answer()]));
         p.tolerated(p.optional(p.sequence([end(), more, answer])))
@@ -370,6 +373,8 @@ impl Harmony<'_> {
         let channel = self.work_channel();
         let recipient = p.choice([p.sequence([to, channel]), p.sequence([channel, to])]);
         let header = p.tool_open(p.sequence([recipient, self.content_type(), p.marker(MESSAGE)]));
-        p.sequence([header, self.gap(), p.tolerated(p.space()), p.json_args(tool), p.tool_close(p.empty())])
+        let arguments = p.late(|| Some(p.json_args(tool)));
+        let front = [header, self.gap(), p.tolerated(p.space())];
+        p.sequence(front.into_iter().chain(arguments).chain([p.tool_close(p.empty())]))
     }
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::analysis::turn::{CallPiece, Glue, GluePiece, TurnFormat};
 use chatparse_base::limits;
 use chatparse_message::Tool;
-use chatparse_peg::{self as peg, Arena, ExprId, Program};
+use chatparse_peg::{self as peg, Arena, Expr, ExprId, Program};
 
 /// What of a format is built.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,6 +76,10 @@ pub struct Late {
     tools: Vec<Option<u32>>,
     /// For each tool, how many calls of it there are so far.
     calls: RefCell<Vec<u32>>,
+    /// There are no more numbers.
+    full: Cell<bool>,
+    /// What calls have in front of their names does not depend on the tool.
+    same_fronts: bool,
     /// The wanted part.
     pub(super) found: Cell<Option<ExprId>>,
 }
@@ -84,16 +88,26 @@ impl Late {
     /// The calls of these tools in a turn like this. The first tool's are no parts: what all calls have in common is found there. But a
     /// part may be built of a tool alone.
     pub fn of(turn: &TurnFormat, tools: &[Tool], want: Want) -> Late {
+        if repeats_names(turn) {
+            return Late::default();
+        }
+        let mut fronts = turn.calls.iter().flat_map(|form| form.pieces.iter().take_while(|piece| !piece.is_name()));
+        Late { same_fronts: !fronts.any(CallPiece::holds_arguments), ..Late::of_tools(tools, want) }
+    }
+
+    /// The same of calls that begin alike and have their names once.
+    pub fn of_tools(tools: &[Tool], want: Want) -> Late {
         let alone = tools.len() == 1 && want != Want::Late;
         let many = alone || (limits::LATE_TOOLS..=limits::MOST_LATE_TOOLS).contains(&tools.len());
-        if want == Want::Whole || !many || repeats_names(turn) {
+        if want == Want::Whole || !many {
             return Late::default();
         }
         let weights = tools.iter().enumerate().map(|(place, tool)| match want {
             Want::Part(part) if part as usize % tools.len() != place => None,
             _ => Some(tool).filter(|_| alone || place > 0).and_then(|tool| weigh(&tool.parameters)),
         });
-        Late { want, tools: weights.collect(), calls: RefCell::new(vec![0; tools.len()]), ..Late::default() }
+        let calls = RefCell::new(vec![0; tools.len()]);
+        Late { want, tools: weights.collect(), calls, same_fronts: true, ..Late::default() }
     }
 
     /// The same, with this number for the first part; those that are wanted are counted from 0.
@@ -111,16 +125,41 @@ impl Late {
     pub(super) fn part(&self, place: usize) -> Option<(u32, bool)> {
         (*self.tools.get(place)?)?;
         let mut calls = self.calls.borrow_mut();
-        let part = place as u32 + calls[place] * calls.len() as u32;
+        let count = calls.len() as u32;
+        let part = place as u32 + calls[place] * count;
         calls[place] += 1;
-        let number = Some(self.first + part).filter(|number| *number < u16::MAX.into())?;
-        Some((number, self.want == Want::Part(part)))
+        // Those of all tools, or none.
+        let fits = self.first + calls[place] * count <= u16::MAX.into();
+        self.full.set(self.full.get() || !fits);
+        fits.then_some((self.first + part, self.want == Want::Part(part)))
+    }
+
+    /// Whether the calls of this tool are like those of others but for the name and the numbers of parts.
+    pub(super) fn is_named(&self, place: usize, name: &str) -> bool {
+        let plain = Expr::in_names();
+        let late = self.want == Want::Late && self.tools.get(place).is_some_and(Option::is_some);
+        late && self.same_fronts && !self.full.get() && !name.is_empty() && name.bytes().all(|c| plain.contains(c))
+    }
+
+    /// What is made of calls of the tool at this place; `None`, as if it was not made, if there are too few numbers for its parts.
+    pub(super) fn unless_full(&self, place: usize, make: impl FnOnce() -> ExprId) -> Option<ExprId> {
+        let before = self.calls.borrow()[place];
+        let made = make();
+        if self.full.get() {
+            self.calls.borrow_mut()[place] = before;
+        }
+        (!self.full.get()).then_some(made)
     }
 
     /// How many parts there are.
     pub fn count(&self) -> u32 {
         let most = self.calls.borrow().iter().max().copied().unwrap_or_default();
         most * self.tools.len() as u32
+    }
+
+    /// How many there are, and how wide, if there are any.
+    pub(super) fn parts(&self) -> Option<(u32, u32)> {
+        Some((self.count(), self.widest())).filter(|(count, _)| *count > 0)
     }
 
     /// More alternatives than a choice of these tools' parts has.

@@ -91,7 +91,7 @@ pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &
         thinking: Thinking::of_layout(layout),
         delimiters: Delimiter::of_layout(layout),
         call_keys: turn.call_keys(),
-        parts: Some((p.late.count(), p.late.widest())).filter(|(count, _)| *count > 0),
+        parts: p.late.parts(),
         ..Format::default()
     }
 }

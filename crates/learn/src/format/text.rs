@@ -1,5 +1,7 @@
 //! The content of a turn: text up to what ends it, and what that is.
 
+use smol_str::SmolStr;
+
 use super::calls::learnt as calls;
 use super::glue::{any_space, begins_token, glue, heads, is_strong, split_space};
 use super::learnt::{UNLISTED_FRONT, Writer};
@@ -44,18 +46,20 @@ impl Writer<'_> {
     pub(super) fn marks_of_bare_calls(&self) -> Vec<String> {
         let Some(open) = self.bare_open() else { return Vec::new() };
         let first = |glue: &Glue| glue.first_marker().map(str::to_owned);
-        let outer = self.before_first_call();
-        let bare = self.spec.tools().iter().map(|tool| format!("{}{}", open.head(), tool.name));
-        let family = self.family_of_markers().map(str::to_owned);
-        self.p.spelled(outer.iter().filter_map(first).chain(bare).chain(family).collect())
+        let outer = self.before_first_call().iter().filter_map(first);
+        let mut marks = self.p.spelled(outer.chain(self.family_of_markers().map(str::to_owned)).collect());
+        for open in self.p.spelled(vec![open.head().to_owned()]) {
+            marks.extend(self.spec.tools().iter().map(|tool| [&*open, &*tool.name].concat()));
+        }
+        marks
     }
 
     /// Text up to calls or one of `ends`.
     fn text(&self, ends: Vec<String>) -> ExprId {
-        self.text_up_to(self.marks_of_calls().iter().cloned().chain(ends).collect())
+        self.text_up_to(self.marks_of_calls().iter().chain(&ends).map(SmolStr::new).collect())
     }
 
-    fn text_up_to(&self, stops: Vec<String>) -> ExprId {
+    fn text_up_to(&self, stops: Vec<SmolStr>) -> ExprId {
         let p = self.p;
         let mut at_once = self.marks_of(|glue| self.has_thought(glue));
         at_once.extend(self.callable.then(|| calls::unannounced_heads(self.turn)).into_iter().flatten());
@@ -64,24 +68,27 @@ impl Writer<'_> {
         let freely = self.spec.compat == Compat::Off;
         let (opens, cut) = self.opening_at_end();
         let behind_thoughts = |calls: ExprId| self.may_close_thoughts().then_some(calls);
-        let plain = |stops: &[String]| {
+        // `all`: the stops and the marks of bare calls, with each white space in front.
+        let plain = |all: &[SmolStr], bare: &[String]| {
             let near = (freely && !marks.is_empty()).then(|| {
                 let calls = behind_thoughts(p.any_of(marks.iter().map(|mark| mark.trim_start())));
-                let (texts, stop) = ([stops, &opens].concat(), p.choice([p.any_of(stops), cut]));
+                let cores = stops.iter().map(|stop| stop.trim_start()).chain(bare.iter().map(String::as_str));
+                let stop = if bare.is_empty() { p.any_of(all.iter().cloned()) } else { p.any_of_words(cores) };
+                let (texts, stop) = ([all, &opens].concat(), p.choice([stop, cut]));
                 p.tolerated(wrappers::text_before_calls(p, &texts, stop, calls))
             });
-            let text = [p.content(p.until_marker(stops.iter().cloned()))];
+            let text = [p.content(p.until_marker(all.iter().cloned()))];
             p.choice(at_once.into_iter().chain(near).chain(text))
         };
         if self.bare_open().is_none() {
-            return plain(&stops);
+            return plain(&stops, &[]);
         }
         let alone = p.tolerated(p.and(self.announced_call()));
         // A token that nobody writes is none.
         let marked = begins_token(self.call_open.head().trim_start());
         if !self.tolerances.bare_calls && !marked {
             // Behind other text, what looks like a call is a part of that.
-            return p.choice([alone, plain(&stops)]);
+            return p.choice([alone, plain(&stops, &[])]);
         }
         // The white space in front is the template's.
         let glues = self.before_first_call();
@@ -89,9 +96,13 @@ impl Writer<'_> {
         let others = ["", "\n", " "].into_iter().take(if freely { 2 } else { 3 });
         let spaces = chatparse_base::sort::set(glues.iter().map(|glue| split_space(glue).0).chain(others));
         let bare = self.marks_of_bare_calls();
-        let bare = bare.iter().flat_map(|mark| spaces.iter().map(move |space| format!("{space}{mark}")));
-        let marks: Vec<String> = stops.iter().cloned().chain(bare).collect();
-        let stop = |call: ExprId| p.choice([call, p.any_of(&stops), cut]);
+        let (mut marks, mut text) = (stops.clone(), String::new());
+        for (mark, space) in bare.iter().flat_map(|mark| spaces.iter().map(move |space| (mark, space))) {
+            text.clear();
+            text.extend([space, &**mark]);
+            marks.push(SmolStr::new(&text));
+        }
+        let stop = |call: ExprId| p.choice([call, p.any_of(stops.iter().cloned()), cut]);
         let text = match freely {
             true => {
                 let calls = behind_thoughts(self.announced_call());
@@ -107,7 +118,8 @@ impl Writer<'_> {
         };
         let text = p.tolerated(text);
         // A grammar has no mark of such a call in the text. llama.cpp's have.
-        p.choice([alone, text, plain(if self.spec.is_faithful() { &marks } else { &stops })])
+        let plain = if self.spec.is_faithful() { plain(&marks, &bare) } else { plain(&stops, &[]) };
+        p.choice([alone, text, plain])
     }
 
     /// Whether an empty thought, or what closes one, is no text in front of calls.
@@ -117,7 +129,7 @@ impl Writer<'_> {
 
     /// What opens calls, where the output ends behind or inside of it: the markers that it begins with, and all of it. Such an output
     /// was cut off.
-    fn opening_at_end(&self) -> (Vec<String>, ExprId) {
+    fn opening_at_end(&self) -> (Vec<SmolStr>, ExprId) {
         let p = self.p;
         let read = self.callable && self.spec.compat == Compat::Off;
         let glues = if read { self.before_first_call() } else { &[] };
@@ -126,7 +138,7 @@ impl Writer<'_> {
             let first = glue.marker_spans().into_iter().next()?;
             let (open, rest) = (glue.head()[..first.end].trim_start(), &glue.head()[first.end..]);
             let way = || p.sequence([p.marker(open), p.sequence(p.each_optional(rest))]);
-            wrappers::is_marker(open).then(|| (open.to_owned(), way()))
+            wrappers::is_marker(open).then(|| (open.into(), way()))
         });
         let (opens, ways): (Vec<_>, Vec<_>) = opens.unzip();
         (opens, p.sequence([p.choice(ways), p.space(), p.end()]))
@@ -197,7 +209,7 @@ impl Writer<'_> {
         let strong = self.marks_of(is_strong);
         let marked_text = match strong.is_empty() || strong == stops {
             true => text,
-            false => self.text_up_to(strong.into_iter().chain(ends).collect()),
+            false => self.text_up_to(strong.iter().chain(&ends).map(SmolStr::new).collect()),
         };
         let (blank, marked): (Vec<&Edge>, Vec<&Edge>) =
             self.edges(self.begin(), SlotKind::Content).partition(|edge| edge.glue.is_blank());

@@ -4,6 +4,7 @@ use super::FormatBuilder;
 use super::coverage;
 use chatparse_jinja::ROLES;
 use chatparse_peg::ExprId;
+use smol_str::SmolStr;
 
 /// The first characters of wrappers.
 const STARTS: [&str; 3] = ["```", "<", "["];
@@ -81,19 +82,19 @@ pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String], 
 }
 
 /// Text up to `stop`, which begins with one of `marks`, and an empty thought in front of `calls`.
-pub(super) fn text_before_calls(p: &FormatBuilder, marks: &[String], stop: ExprId, calls: Option<ExprId>) -> ExprId {
-    let run = p.until_marker(marks.iter().map(String::as_str));
+pub(super) fn text_before_calls(p: &FormatBuilder, marks: &[SmolStr], stop: ExprId, calls: Option<ExprId>) -> ExprId {
+    let run = p.until_marker(marks.iter().cloned());
     let plain = p.content(p.sequence([run, p.more_text(stop, run)]));
     let Some(calls) = calls else { return plain };
     let thoughts = p.sequence([thoughts(p), p.and(calls)]);
-    text_up_to(p, marks.iter().map(String::as_str).chain(THOUGHT), stop, thoughts, Some(plain))
+    text_up_to(p, marks.iter().cloned().chain(THOUGHT.map(SmolStr::new_static)), stop, thoughts, Some(plain))
 }
 
 /// Text up to `stop` or `held`, which begin with one of `marks`, and what is `held`. A thought that is not empty is text, and so is
 /// its end: `plain` is the text from its opening on.
-fn text_up_to<'m>(
+fn text_up_to<S: Into<SmolStr>>(
     p: &FormatBuilder,
-    marks: impl Iterator<Item = &'m str>,
+    marks: impl Iterator<Item = S>,
     stop: ExprId,
     held: ExprId,
     plain: Option<ExprId>,

@@ -375,9 +375,9 @@ impl Call<'_> {
         let taken = if shared.is_blank() { Glue::default() } else { shared };
         let ways = || {
             let ways = tails.iter().map(|tail| self.tail(tail, &taken));
-            p.choice(ways.chain(ending).collect::<Vec<_>>())
+            Some(p.choice(ways.chain(ending).collect::<Vec<_>>()))
         };
-        let call = p.sequence([head, markup, p.late(ways)]);
+        let call = p.sequence([head, markup].into_iter().chain(p.late(ways)));
         p.choice([call].into_iter().chain(unquoted))
     }
 
@@ -417,10 +417,13 @@ impl Call<'_> {
         let p = self.p;
         let members = tails.iter().find_map(|tail| tail.pieces.first()?.members())?;
         let close = members.name_close()?;
-        let listed = unlisted_name(p, &self.tool.name, &SchemaRef::from(self.p.parameters(self.tool)));
-        let known = self.tool.name != FormatBuilder::ANY && listed != FormatBuilder::ANY;
-        let name = [p.space(), self.opening_again(), p.listed_name(&listed), p.marker(close)];
-        known.then(|| p.tolerated(p.and(p.sequence(name))))
+        let name = p.late(|| {
+            let listed = unlisted_name(p, &self.tool.name, &SchemaRef::from(p.parameters(self.tool)));
+            let known = self.tool.name != FormatBuilder::ANY && listed != FormatBuilder::ANY;
+            let name = [p.space(), self.opening_again(), p.listed_name(&listed), p.marker(close)];
+            known.then(|| p.sequence(name))
+        });
+        name.map(|name| p.tolerated(p.and(name)))
     }
 
     /// The opening of calls, which models write in place of that of an argument.

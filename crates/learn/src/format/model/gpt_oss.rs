@@ -17,6 +17,7 @@
 //! tools that they were not given. The templates render one of these ways only.
 
 use crate::format::harmony::{self, Dialect};
+use crate::format::late::Want;
 use crate::format::{Format, FormatSpec};
 
 /// Checks for the channels.
@@ -25,7 +26,7 @@ pub fn detect(source: &str) -> bool {
 }
 
 /// See `harmony::build`. LLM-jp's template is recognised by its name.
-pub fn build(spec: &FormatSpec) -> Format {
+pub fn build(spec: &FormatSpec, want: Want) -> Format {
     let spaced = spec.source.contains("chat_format=llm-jp-harmony-v1");
-    harmony::build(spec, if spaced { Dialect::LlmJp } else { Dialect::GptOss })
+    harmony::build(spec, want, if spaced { Dialect::LlmJp } else { Dialect::GptOss })
 }

@@ -7,6 +7,7 @@ mod prompts;
 mod row;
 mod rows;
 
+use super::late::Want;
 use super::prompt::{Prompt, PromptInput};
 use super::{Format, FormatSpec};
 use chatparse_base::Result;
@@ -36,7 +37,7 @@ pub enum Way {
     /// The learnt turn and what a row adds to it.
     Row(Row),
     /// A parser of its own.
-    Parser(fn(&FormatSpec) -> Format),
+    Parser(fn(&FormatSpec, Want) -> Format),
 }
 
 const GPT_OSS: Family = Family {
