@@ -1,5 +1,6 @@
 //! Caches the compiled formats of a template by all that they depend on, because agents send the same tools again and again.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Deref;
@@ -139,7 +140,7 @@ struct PartCache {
 }
 
 struct CachedPart {
-    key: CacheKey,
+    key: CacheKey<'static>,
     part: Arc<Program>,
 }
 
@@ -194,14 +195,14 @@ impl CachedPart {
 }
 
 struct Cached {
-    key: CacheKey,
+    key: CacheKey<'static>,
     format: Arc<CompiledFormat>,
     /// Its memory use when it was added.
     bytes: usize,
 }
 
 impl Cached {
-    fn new(key: CacheKey, format: Arc<CompiledFormat>, spec: &FormatSpec) -> Cached {
+    fn new(key: CacheKey<'static>, format: Arc<CompiledFormat>, spec: &FormatSpec) -> Cached {
         let schemas = spec.offered.iter().map(|tool| bytes(&tool.parameters)).sum::<usize>() + bytes(spec.json_schema);
         // The key's tools, and those of the parser.
         let bytes = 2 * key.bytes() + schemas + format.parser.bytes();
@@ -233,14 +234,15 @@ impl FormatCache {
         if let Some(parts) = &mut parts {
             // The cached format holds this, and the cache the format.
             let (shared, source) = (Arc::downgrade(&self.parts), Arc::clone(&parts.source));
-            let (options, alone) = (CacheKey::of(&FormatSpec { offered: &[], ..*spec }), Arc::clone(&parts.compile));
+            let (options, alone) =
+                (CacheKey::of(&FormatSpec { offered: &[], ..*spec }).kept(), Arc::clone(&parts.compile));
             parts.compile = Arc::new(move |number| match shared.upgrade() {
                 Some(shared) => shared.part(&options, &*source, number),
                 None => alone(number),
             });
         }
         let format = compile((format, parts))?;
-        self.keep(Cached::new(key, Arc::clone(&format), spec));
+        self.keep(Cached::new(key.kept(), Arc::clone(&format), spec));
         Ok(format)
     }
 
@@ -287,14 +289,14 @@ impl fmt::Debug for FormatCache {
 
 /// All that a format depends on: the tools, and the rest of a [`FormatSpec`] as bytes. JSON is compared as it is written, because grammars
 /// depend on the order of members and the sign of zero.
-struct CacheKey {
+struct CacheKey<'t> {
     options: Vec<u8>,
-    tools: Vec<Tool>,
+    tools: Cow<'t, [Tool]>,
 }
 
-impl CacheKey {
+impl<'t> CacheKey<'t> {
     /// Names each field, so that a new one cannot be forgotten.
-    fn of(spec: &FormatSpec) -> CacheKey {
+    fn of(spec: &FormatSpec<'t>) -> CacheKey<'t> {
         let FormatSpec {
             // A cache belongs to one template.
             source: _,
@@ -325,16 +327,20 @@ impl CacheKey {
             options.extend(text.len().to_le_bytes());
             options.extend(text.as_bytes());
         }
-        CacheKey { options, tools: offered.to_vec() }
+        CacheKey { options, tools: offered.into() }
+    }
+
+    fn kept(self) -> CacheKey<'static> {
+        CacheKey { options: self.options, tools: self.tools.into_owned().into() }
     }
 
     /// The key of a tool's part, if this is the one of its format without tools. Parts have no descriptions.
-    fn with_part(&self, tool: &Tool, call: u32) -> CacheKey {
+    fn with_part(&self, tool: &Tool, call: u32) -> CacheKey<'static> {
         let mut options = self.options.clone();
         options.extend(call.to_le_bytes());
         let mut own = Tool::default();
         (own.name, own.parameters) = (tool.name.clone(), Arc::clone(&tool.parameters));
-        CacheKey { options, tools: vec![own] }
+        CacheKey { options, tools: vec![own].into() }
     }
 
     fn bytes(&self) -> usize {
@@ -343,9 +349,9 @@ impl CacheKey {
     }
 }
 
-impl PartialEq for CacheKey {
+impl PartialEq<CacheKey<'_>> for CacheKey<'_> {
     fn eq(&self, other: &CacheKey) -> bool {
-        let tools = || self.tools.iter().zip(&other.tools);
+        let tools = || self.tools.iter().zip(&*other.tools);
         self.options == other.options && self.tools.len() == other.tools.len() && tools().all(|(a, b)| same_tool(a, b))
     }
 }
@@ -530,7 +536,7 @@ mod tests {
     fn parts_take_no_more_than_their_bound() {
         let parts = PartCache::default();
         for at in 0..1_000_usize {
-            let key = CacheKey { options: at.to_le_bytes().repeat(at % 7_000 + 2_000), tools: Vec::new() };
+            let key = CacheKey { options: at.to_le_bytes().repeat(at % 7_000 + 2_000), tools: Cow::default() };
             parts.keep(CachedPart { key, part: Arc::default() });
             assert!(parts.bytes() <= CACHED_PARTS_BYTES);
         }

@@ -177,7 +177,7 @@ pub(super) fn tools(body: &Fields, given: Option<&mut [Given]>, keeps_hosted: bo
                 if !tools.names.add(&tool.namespace, &tool.name) {
                     return Err(Error::invalid(format!("tools[{index}]: there is another tool {:?}", tool.name)));
                 }
-                tools.offered.push(tool.clone());
+                tools.offered.push(std::mem::take(tool));
             }
             Given::New(value) => {
                 let before = tools.offered.len();

@@ -68,7 +68,7 @@ impl Request {
         Request::read_with(body, options, None)
     }
 
-    /// `tools`: those of the body, whose own list is empty then. Each that can be known becomes [`Given::Known`].
+    /// `tools`: those of the body, whose own list is empty then. Known ones are taken, and each that can be known becomes [`Given::Known`].
     pub(super) fn read_with(body: &Value, options: &Value, tools: Option<&mut [Given]>) -> Result<Request> {
         let options = Fields::new(options, "options")?;
         if let Some(unknown) = options.map.keys().find(|name| !OPTIONS.contains(&name.as_str())) {

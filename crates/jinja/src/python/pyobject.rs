@@ -205,7 +205,7 @@ struct Unread {
 /// What a map is made of once somebody reads it. Most templates only print a tool's schema.
 pub(crate) enum Source {
     Json(Arc<Json>, fn(&Json) -> Pairs),
-    Tool(Tool, fn(&Tool, &Arc<ToolMemo>) -> Option<Pairs>),
+    Tool(Arc<[Tool]>, usize, fn(&Tool, &Arc<ToolMemo>) -> Option<Pairs>),
 }
 
 type Pairs = Vec<(Value, Value)>;
@@ -239,8 +239,8 @@ impl Dict {
         {
             *map = Map::of_json(match from {
                 Source::Json(json, pairs) => pairs(json),
-                Source::Tool(tool, pairs) => {
-                    self.memo.as_ref().and_then(|(memo, _)| pairs(tool, memo)).unwrap_or_default()
+                Source::Tool(tools, index, pairs) => {
+                    self.memo.as_ref().and_then(|(memo, _)| pairs(&tools[*index], memo)).unwrap_or_default()
                 }
             });
         }

@@ -47,7 +47,7 @@ impl Tools {
         match (self, memo) {
             (Tools::Json(json), _) => labelled(json, labels),
             (Tools::Own(tools), Some(memo)) if labels.is_none() => {
-                list_of(tools.iter().map(|tool| known_of(tool, memo)))
+                list_of((0..tools.len()).map(|index| known_of(tools, index, memo)))
             }
             (Tools::Own(tools), _) => list_of(tools.iter().map(|tool| value_of(tool, labels))),
         }
@@ -60,7 +60,8 @@ fn value_of(tool: &Tool, labels: Option<&Labels>) -> Result<(Value, usize), Erro
 }
 
 /// The same without labels, made once somebody reads it.
-fn known_of(tool: &Tool, memo: &Memo) -> Result<(Value, usize), Error> {
+fn known_of(tools: &Arc<[Tool]>, index: usize, memo: &Memo) -> Result<(Value, usize), Error> {
+    let tool = &tools[index];
     if !tool.parameters.is_object() || number::is(&tool.parameters) {
         return value_of(tool, None);
     }
@@ -73,7 +74,7 @@ fn known_of(tool: &Tool, memo: &Memo) -> Result<(Value, usize), Error> {
         let fields = fields_of(tool, None, parameters, of(Part::Function)).ok()?;
         Some(fields.into_iter().map(|(name, (value, _))| (Value::from(name), value)).collect())
     };
-    unread_dict(Source::Tool(tool.clone(), fields), below, Some((memo, Part::Tool)))
+    unread_dict(Source::Tool(Arc::clone(tools), index, fields), below, Some((memo, Part::Tool)))
 }
 
 type Fields = Vec<(&'static str, (Value, usize))>;

@@ -165,8 +165,8 @@ impl<'s> Pass<'s> {
         let inside = start + 2 + marked;
         self.tags.push((self.out.len(), start));
         self.out.push_str(&self.source[start..inside]);
-        if let Some(ended) = self.kept.take_if(|kept| kept.end == start) {
-            self.end_kept(ended);
+        if self.kept.take_if(|kept| kept.end == start).is_some() {
+            self.end_kept();
         }
         let written = self.out.len();
         let mut rewriter = Rewriter::new(self.source, inside, end, std::mem::take(&mut self.out));
@@ -271,18 +271,15 @@ impl<'s> Pass<'s> {
         self.kept = Some(found);
         let (arguments, tool) = (found.arguments(), found.tool);
         let filter = format!(
-            "%}}{{% set op_tool = {tool} %}}{{% if op_tool|op.memo({arguments}) is undefined %}}{{% filter op.keep(op_tool, {arguments}) "
+            "%}}{{% set op_text = {tool}|op.memo({arguments}) %}}{{% if op_text is undefined %}}{{% set op_tool = {tool} %}}{{% filter op.keep(op_tool, {arguments}) "
         );
         self.append(&filter, mark);
         self.open("filter", Around::default(), mark);
     }
 
     /// Ends what [`Pass::keep`] began, inside of the tag that ends the loop.
-    fn end_kept(&mut self, ended: Loop) {
-        self.out.push_str(&format!(
-            " endfilter %}}{{% else %}}{{{{ op_tool|op.memo({}) }}}}{{% endif %}}{{%",
-            ended.arguments()
-        ));
+    fn end_kept(&mut self) {
+        self.out.push_str(" endfilter %}{% else %}{{ op_text }}{% endif %}{%");
         self.finish(Kind::Close("filter"), "");
     }
 
