@@ -61,18 +61,23 @@ fn tree() -> impl Strategy<Value = Tree> {
     })
 }
 
-fn build(p: &Builder, tree: &Tree) -> ExprId {
+/// One of the literals.
+const NAME: &str = "aab";
+
+/// `name`: stands for the literal [`NAME`].
+fn build(p: &Builder, tree: &Tree, name: &str) -> ExprId {
     match tree {
         Tree::Empty => p.empty(),
         Tree::Start => p.start(),
         Tree::End => p.end(),
+        Tree::Literal(text) if text == NAME => p.literal(name),
         Tree::Literal(text) => p.literal(text.as_str()),
-        Tree::Sequence(all) => p.sequence(build_all(p, all)),
-        Tree::Choice(all) => p.choice(build_all(p, all)),
-        Tree::Unordered(required, optional) => p.unordered(build_all(p, required), build_all(p, optional)),
-        Tree::Repeat(t, min, max) => p.repeat(build(p, t), *min, *max),
-        Tree::And(t) => p.and(build(p, t)),
-        Tree::Not(t) => p.not(build(p, t)),
+        Tree::Sequence(all) => p.sequence(build_all(p, all, name)),
+        Tree::Choice(all) => p.choice(build_all(p, all, name)),
+        Tree::Unordered(required, optional) => p.unordered(build_all(p, required, name), build_all(p, optional, name)),
+        Tree::Repeat(t, min, max) => p.repeat(build(p, t, name), *min, *max),
+        Tree::And(t) => p.and(build(p, t, name)),
+        Tree::Not(t) => p.not(build(p, t, name)),
         Tree::Any => p.any(),
         Tree::Space => p.space(),
         Tree::OneOf(low, high, false) => p.one_of(&[(*low, *high)]),
@@ -80,19 +85,19 @@ fn build(p: &Builder, tree: &Tree) -> ExprId {
         Tree::Body => p.string_body(b'"'),
         Tree::Line => p.string_line(b'"'),
         Tree::Until(markers) => p.until_any(markers.iter().map(String::as_str)),
-        Tree::Tag(tag, t) => p.tag(TagId(*tag), build(p, t)),
-        Tree::Atomic(t) => p.atomic(build(p, t)),
+        Tree::Tag(tag, t) => p.tag(TagId(*tag), build(p, t, name)),
+        Tree::Atomic(t) => p.atomic(build(p, t, name)),
         Tree::Json => p.json(),
     }
 }
 
-fn build_all(p: &Builder, trees: &[Tree]) -> Vec<ExprId> {
-    trees.iter().map(|tree| build(p, tree)).collect()
+fn build_all(p: &Builder, trees: &[Tree], name: &str) -> Vec<ExprId> {
+    trees.iter().map(|tree| build(p, tree, name)).collect()
 }
 
 fn arena(tree: &Tree) -> Arena {
     let p = Builder::new();
-    let root = p.sequence([build(&p, tree), p.end()]);
+    let root = p.sequence([build(&p, tree, NAME), p.end()]);
     p.finish(root)
 }
 
@@ -204,7 +209,7 @@ fn naive(arena: &Arena, id: ExprId, text: &[u8], at: usize, log: &mut Vec<Captur
         | Expr::Written(child, _) => naive(arena, *child, text, at, log),
         Expr::Schema(value) => naive(arena, value.child, text, at, log),
         Expr::Ref(name) => naive(arena, arena.rule_named(name).unwrap(), text, at, log),
-        Expr::Late(_) => unreachable!("all is built at once"),
+        Expr::Late(_) | Expr::Named { .. } => unreachable!("all is built at once"),
     }
 }
 
@@ -256,6 +261,29 @@ proptest! {
         prop_assert_eq!(matched, expected.is_some());
         if matched {
             prop_assert_eq!(shown(&machine).1, log);
+        }
+    }
+
+    #[test]
+    fn expressions_with_names_are_rules(tree in tree(), text in text()) {
+        let names = ["a", "aab", "ab", "b", "aa", "ba", "1", "bb", "aabb", "c"];
+        let program = |named: bool| {
+            let p = Builder::new();
+            let common = named.then(|| build(&p, &tree, Expr::NAME));
+            let rules = names.map(|name| match common {
+                Some(common) => p.named(common, name, 0),
+                None => p.rule(name, build(&p, &tree, name)),
+            });
+            let root = p.sequence([p.many(p.choice(rules)), p.end()]);
+            Arc::new(compile(&p.finish(root)).unwrap())
+        };
+        let [named, plain] = [true, false].map(|named| {
+            let (mut machine, output) = machine(&program(named), &[text.as_bytes()]);
+            (machine.finish(&output, 0, 0), shown(&machine))
+        });
+        prop_assert_eq!(named.0, plain.0);
+        if named.0 {
+            prop_assert_eq!(named.1, plain.1);
         }
     }
 

@@ -43,6 +43,7 @@
 //!
 //! **Late parts.** A program may lack parts ([`Expr::Late`]), which are built and compiled where a machine first enters one: of many tools, an
 //! output calls a few. A part is called like a rule, and has instructions and constants of its own, so a stack entry says whose its address is.
+//! What is left of them differs in a name ([`Expr::Named`]): it is compiled for the first, and copied for the others.
 //!
 //! **The end.** [`Machine::finish`] runs the rest of the program with the end of the output as a fact: half a marker is text
 //! then, half a literal is a mismatch. If that fails, [`Machine::cut`] accepts the captures so far.

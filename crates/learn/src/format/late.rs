@@ -1,7 +1,8 @@
 //! Formats for many tools, of which an output calls a few: what a call has behind its head is built where an output has it.
 //!
 //! The same code builds all of a format, the format without those parts, and one of the parts: so they have the same expressions. A part
-//! has a number: the place of its tool, and which of the tool's calls it is.
+//! has a number: the place of its tool, and which of the tool's calls it is. Without its parts a call differs from another tool's in the
+//! name and in these numbers: it is built for one of them ([`Expr::Named`]).
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
