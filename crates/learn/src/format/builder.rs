@@ -218,7 +218,8 @@ impl FormatBuilder {
     /// One of these markers, where it does not matter which. Those that differ in the word at their end only are read up to there at once.
     pub fn any_of_words<'m>(&self, markers: impl IntoIterator<Item = &'m str>) -> ExprId {
         let in_words = Expr::in_names();
-        let (mut heads, mut places): (Vec<(&str, Vec<&str>)>, HashMap<&str, usize>) = Default::default();
+        let mut heads: Vec<(&str, Vec<&str>)> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
         for marker in markers {
             let word = marker.bytes().rev().take_while(|byte| in_words.contains(*byte)).count();
             let head = &marker[..marker.len() - word];
