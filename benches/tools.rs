@@ -48,10 +48,16 @@ fn main() {
             continue;
         }
         for tools in COUNTS {
-            let times: Vec<[f64; 6]> =
-                (0..if tools > 50 { 5 } else { 15 }).map(|round| row(&template, tools, round)).collect();
+            let rounds = if tools > 50 { 5 } else { 15 };
+            let times: Vec<[f64; 5]> = (0..rounds).map(|round| row(&template, tools, round)).collect();
             let of = |at: usize| median(times.iter().map(|row| row[at]).collect());
-            let [new, grammar, one, same, prompt, foreign] = [0, 1, 2, 3, 4, 5].map(of);
+            let [new, grammar, same, prompt, foreign] = [0, 1, 2, 3, 4].map(of);
+            // One after the other, as an agent has them.
+            let one = |round: usize| {
+                let body = body(tools, "one", &format!("_{round}"));
+                timed(|| run(&template, &body, false))
+            };
+            let one = median((0..40).map(one).skip(20).collect());
             let params = params(&template, &body(tools, "a0", "x"));
             let held = (params.parser.bytes() + params.parser.late_bytes()) >> 10;
             println!(
@@ -74,14 +80,14 @@ fn templates() -> Vec<(String, String)> {
     NAMES.into_iter().filter_map(given).collect()
 }
 
-/// New tools without and with the grammar, one new tool, the same, the prompt, and the first marker of another format.
-fn row(template: &ChatTemplate, tools: usize, round: usize) -> [f64; 6] {
-    let timed_run = |salt: &str, last: &str, grammar: bool| {
-        let body = body(tools, &format!("{salt}{round}"), last);
+/// New tools without and with the grammar, the same, the prompt, and the first marker of another format.
+fn row(template: &ChatTemplate, tools: usize, round: usize) -> [f64; 5] {
+    let timed_run = |salt: &str, grammar: bool| {
+        let body = body(tools, &format!("{salt}{round}"), "");
         timed(|| run(template, &body, grammar))
     };
-    let (new, grammar) = (timed_run("a", "", false), timed_run("b", "", true));
-    let (one, same) = (timed_run("a", "x", false), timed_run("a", "x", false));
+    let (new, grammar) = (timed_run("a", false), timed_run("b", true));
+    let same = timed_run("b", false);
     let request = template.request(&body(tools, "a", ""), "{}").expect("a request");
     let prompt = timed(|| drop(template.prompt(&request).expect("a prompt")));
     let mut request = template.request(&body(tools, &format!("c{round}"), ""), "{}").expect("a request");
@@ -90,7 +96,7 @@ fn row(template: &ChatTemplate, tools: usize, round: usize) -> [f64; 6] {
     parser.warm();
     let mut stream = Stream::new(&parser);
     let foreign = timed(|| drop(stream.feed(b"[TOOL_CALLS]")));
-    [new, grammar, one, same, prompt, foreign]
+    [new, grammar, same, prompt, foreign]
 }
 
 /// The time of a request on the clock, where so many threads use a template.

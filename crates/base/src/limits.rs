@@ -271,10 +271,10 @@ pub const CACHED_FORMATS: usize = 16;
 pub const CACHED_FORMATS_BYTES: usize = 32 << 20;
 
 /// Maximum bytes of what loops wrote of tools, which a template keeps for later renders.
-pub const TOOL_TEXT_BYTES: usize = 2 << 20;
+pub const TOOL_TEXT_BYTES: usize = 4 << 20;
 
-/// Maximum memory of the tools of earlier requests that a template keeps, in bytes: some 600 with five arguments.
-pub const KNOWN_TOOLS_BYTES: usize = 4 << 20;
+/// Maximum memory of the tools of earlier requests that a template keeps, in bytes: some 1,200 with five arguments.
+pub const KNOWN_TOOLS_BYTES: usize = 8 << 20;
 
 /// How much of that the compiled parts of calls may take that formats share: a part for a tool with seven arguments takes some 10 KB.
 pub const CACHED_PARTS_BYTES: usize = 4 << 20;

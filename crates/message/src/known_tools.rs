@@ -17,16 +17,27 @@ use chatparse_base::number::{self, end_of_text};
 #[derive(Default)]
 pub struct KnownTools(RwLock<Known>);
 
+/// The tools that were used last, and those before them. Where the former are too many, they become the latter, and what these had is
+/// forgotten, unless it is used again meanwhile.
 #[derive(Default)]
-struct Known {
-    /// In the order in which they were first sent.
+struct Known([List; 2]);
+
+#[derive(Default)]
+struct List {
+    /// In the order in which they were sent.
     tools: Vec<(Arc<str>, Tool)>,
     by_text: HashMap<Arc<str>, usize>,
     bytes: usize,
 }
 
-/// The text of an item of a list of tools, and the tool if it is known.
-type Item<'t> = (&'t str, Option<Tool>);
+/// An item of a list of tools.
+struct Item<'t> {
+    text: &'t str,
+    /// The tool if it is known.
+    known: Option<Tool>,
+    /// It is not among those that were used last.
+    keep: bool,
+}
 
 /// A tool of a body: one that is known, or what is to be read.
 pub(super) enum Given {
@@ -36,7 +47,8 @@ pub(super) enum Given {
 
 impl fmt::Debug for KnownTools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} tools", self.0.read().unwrap_or_else(PoisonError::into_inner).tools.len())
+        let Known(lists) = &*self.0.read().unwrap_or_else(PoisonError::into_inner);
+        write!(f, "{} tools", lists.iter().map(|list| list.tools.len()).sum::<usize>())
     }
 }
 
@@ -54,42 +66,46 @@ impl KnownTools {
     fn request_of_cut(&self, body: &str, options: &str) -> Option<Request> {
         let (cut, items) = self.cut(body, tools_of(body)?)?;
         let (body, options): (Body, Value) = (number::read(&cut).ok()?, number::read(options).ok()?);
-        let (mut given, mut new) = (Vec::with_capacity(items.len()), Vec::new());
-        for (text, known) in items {
+        let mut given = Vec::with_capacity(items.len());
+        let mut kept: Vec<(&str, Option<Tool>, usize)> = Vec::new();
+        for Item { text, known, keep } in items {
+            if keep {
+                kept.push((text, known.clone(), given.len()));
+            }
             given.push(match known {
                 Some(tool) => Given::Known(tool),
-                None => {
-                    new.push((given.len(), text));
-                    Given::New(number::read(text).ok()?)
-                }
+                None => Given::New(number::read(text).ok()?),
             });
         }
         let request = Request::read_with(&body.once().ok()?, &options, Some(&mut given)).ok();
         let request = request.filter(|request| request.plain.is_none())?;
-        self.keep(new.into_iter().filter_map(|(index, text)| match &given[index] {
-            Given::Known(tool) => Some((text, tool)),
-            Given::New(_) => None,
+        self.keep(kept.into_iter().filter_map(|(text, known, index)| match (known, &given[index]) {
+            (Some(tool), _) => Some((text, tool)),
+            (None, Given::Known(tool)) => Some((text, tool.clone())),
+            (None, Given::New(_)) => None,
         }));
         Some(request)
     }
 
     /// The body without the items of its list of tools, which begins at `open`, and these, each with what is known of it.
     fn cut<'t>(&self, body: &'t str, open: usize) -> Option<(String, Vec<Item<'t>>)> {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let (bytes, mut at, mut items, mut next) = (body.as_bytes(), open, Vec::new(), 0);
+        let Known(lists) = &*self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let (bytes, mut at, mut items, mut next) = (body.as_bytes(), open, Vec::new(), (0, 0));
         loop {
             at = behind_space(bytes, at);
             // A list goes on as it did before.
-            let expected =
-                known.tools.get(next).filter(|(text, _)| bytes[at..].starts_with(text.as_bytes())).map(|_| next);
+            let (list, index) = next;
+            let expected = lists[list].tools.get(index).filter(|(text, _)| bytes[at..].starts_with(text.as_bytes()));
             let end = match expected {
-                Some(index) => at + known.tools[index].0.len(),
+                Some((text, _)) => at + text.len(),
                 None => end_of_value(bytes, at)?,
             };
             let text = &body[at..end];
-            let index = expected.or_else(|| known.by_text.get(text).copied());
-            next = index.map_or(next, |index| index + 1);
-            items.push((text, index.map(|index| known.tools[index].1.clone())));
+            let found = |list: usize| lists[list].by_text.get(text).map(|index| (list, *index));
+            let place = expected.map(|_| next).or_else(|| found(0)).or_else(|| found(1));
+            next = place.map_or(next, |(list, index)| (list, index + 1));
+            let known = place.map(|(list, index)| lists[list].tools[index].1.clone());
+            items.push(Item { text, known, keep: place.is_none_or(|(list, _)| list > 0) });
             at = behind_space(bytes, end);
             match bytes.get(at)? {
                 b',' => at += 1,
@@ -99,21 +115,22 @@ impl KnownTools {
         }
     }
 
-    /// Keeps tools. If that were too many, all others are forgotten.
-    fn keep<'t>(&self, new: impl Iterator<Item = (&'t str, &'t Tool)>) {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        for (text, tool) in new {
+    /// Keeps tools among those that were used last.
+    fn keep<'t>(&self, used: impl Iterator<Item = (&'t str, Tool)>) {
+        let Known([last, before]) = &mut *self.0.write().unwrap_or_else(PoisonError::into_inner);
+        for (text, tool) in used {
+            const MOST: usize = KNOWN_TOOLS_BYTES / 2;
             let size = size_of::<(Arc<str>, Tool)>() + text.len() + tool.description.len() + bytes(&tool.parameters);
-            if known.bytes + size > KNOWN_TOOLS_BYTES {
-                *known = Known::default();
+            if size > MOST || last.by_text.contains_key(text) {
+                continue;
             }
-            if size <= KNOWN_TOOLS_BYTES && !known.by_text.contains_key(text) {
-                let text: Arc<str> = text.into();
-                let index = known.tools.len();
-                known.by_text.insert(Arc::clone(&text), index);
-                known.tools.push((text, tool.clone()));
-                known.bytes += size;
+            if last.bytes + size > MOST {
+                *before = std::mem::take(last);
             }
+            let text: Arc<str> = text.into();
+            last.by_text.insert(Arc::clone(&text), last.tools.len());
+            last.tools.push((text, tool));
+            last.bytes += size;
         }
     }
 }
@@ -203,7 +220,7 @@ mod tests {
             mine.is_ok()
         };
         assert!(read(BODY) && read(BODY));
-        assert_eq!(known.0.read().unwrap().tools.len(), 3);
+        assert_eq!(known.0.read().unwrap().0[0].tools.len(), 3);
         let mut state = 1_u64;
         let mut chance = |below: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -237,9 +254,27 @@ mod tests {
             let tool =
                 json!({"type": "function", "function": {"name": format!("a{list}"), "description": description}});
             known.request(&json!({"messages": [], "tools": [tool]}).to_string(), "{}").unwrap();
-            let held = known.0.read().unwrap();
-            let texts: usize = held.tools.iter().map(|(text, _)| text.len()).sum();
-            assert!(texts <= held.bytes && held.bytes <= KNOWN_TOOLS_BYTES && held.tools.len() == held.by_text.len());
+            for held in &known.0.read().unwrap().0 {
+                let texts: usize = held.tools.iter().map(|(text, _)| text.len()).sum();
+                assert!(texts <= held.bytes && held.bytes <= KNOWN_TOOLS_BYTES / 2);
+                assert_eq!(held.tools.len(), held.by_text.len());
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_used_again_is_not_forgotten() {
+        let known = KnownTools::default();
+        let tool =
+            |name: String| json!({"type": "function", "function": {"name": name, "description": "d".repeat(1_000)}});
+        let read = |tools: &[Value]| known.request(&json!({"messages": [], "tools": tools}).to_string(), "{}").unwrap();
+        let always: Vec<Value> = (0..200).map(|index| tool(format!("always_{index}"))).collect();
+        let first = read(&always);
+        for list in 0..200 {
+            read(&(0..100).map(|index| tool(format!("other_{list}_{index}"))).collect::<Vec<_>>());
+            let again = read(&always);
+            let mut both = first.tools.iter().zip(&again.tools);
+            assert!(both.all(|(one, other)| Arc::ptr_eq(&one.parameters, &other.parameters)), "{list}");
         }
     }
 }
