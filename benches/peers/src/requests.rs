@@ -134,7 +134,7 @@ const WITH_MANY: [&str; 5] =
 fn many(report: &mut Report, templates: &[(String, String)]) {
     report.line(&format!("### {MANY} tools\n"));
     report.line("From the text of a request to prompt and parser: with tools that are all new, and the text of their grammar, which llama.cpp");
-    report.line("always makes; without that text; with one that is new; with the same. In milliseconds, with llama.cpp's time in their time.\n");
+    report.line("always makes; without that text; with one that is new; with the same. In milliseconds; a ratio is llama.cpp's time to ours.\n");
     report.head(&[
         "template",
         "llama.cpp",
