@@ -79,11 +79,13 @@ impl KnownTools {
         }
         let request = Request::read_with(&body.once().ok()?, &options, Some(&mut given)).ok();
         let request = request.filter(|request| request.plain.is_none())?;
-        self.keep(kept.into_iter().filter_map(|(text, known, index)| match (known, &given[index]) {
-            (Some(tool), _) => Some((text, tool)),
-            (None, Given::Known(tool)) => Some((text, tool.clone())),
-            (None, Given::New(_)) => None,
-        }));
+        if !kept.is_empty() {
+            self.keep(kept.into_iter().filter_map(|(text, known, index)| match (known, &given[index]) {
+                (Some(tool), _) => Some((text, tool)),
+                (None, Given::Known(tool)) => Some((text, tool.clone())),
+                (None, Given::New(_)) => None,
+            }));
+        }
         Some(request)
     }
 
@@ -117,6 +119,8 @@ impl KnownTools {
 
     /// Keeps tools among those that were used last.
     fn keep<'t>(&self, used: impl Iterator<Item = (&'t str, Tool)>) {
+        // Freed once the lock is.
+        let mut gone = Vec::new();
         let Known([last, before]) = &mut *self.0.write().unwrap_or_else(PoisonError::into_inner);
         for (text, tool) in used {
             const MOST: usize = KNOWN_TOOLS_BYTES / 2;
@@ -125,7 +129,7 @@ impl KnownTools {
                 continue;
             }
             if last.bytes + size > MOST {
-                *before = std::mem::take(last);
+                gone.push(std::mem::replace(before, std::mem::take(last)));
             }
             let text: Arc<str> = text.into();
             last.by_text.insert(Arc::clone(&text), last.tools.len());
