@@ -175,15 +175,16 @@ impl<'s> Finder<'s> {
                     }
                 }
             }
-            if set.len() > NAMES {
-                return None;
-            }
         }
         None
     }
 
     /// Whether an expression reads no other variables than these. Adds the macros that it calls.
     fn reads(&self, tokens: &[Token<'s>], set: &[&str], needed: &mut Vec<&'s str>) -> Option<()> {
+        // Each name is looked for among them.
+        if set.len() > NAMES {
+            return None;
+        }
         for (at, token) in tokens.iter().enumerate() {
             let Token::Name(name) = *token else { continue };
             let before = |back: usize| at.checked_sub(back).map(|at| tokens[at]);
@@ -368,6 +369,13 @@ mod tests {
             );
             assert!(!is_kept(&source), "{body}");
         }
+        let many: String = (0..=NAMES).map(|number| format!("a{number}, ")).collect();
+        assert!(!is_kept(&format!(
+            "{{% for tool in tools %}}{{% for {many} in tool if a9 %}}{{% endfor %}}{{% endfor %}}"
+        )));
+        assert!(!is_kept(&format!(
+            "{{% macro f({many}) %}}{{% endmacro %}}{{% for tool in tools %}}{{{{ f(tool) }}}}{{% endfor %}}"
+        )));
         assert!(!is_kept("{% for tool in tools %}{{ tool }}"));
         assert!(!is_kept("{% for tool in tools %}{{ tool }}{% endfor %}{{ ("));
     }
