@@ -142,6 +142,8 @@ struct PartCache {
 struct CachedPart {
     key: CacheKey<'static>,
     part: Arc<Program>,
+    /// The memory use of the key.
+    key_bytes: usize,
 }
 
 impl PartCache {
@@ -157,7 +159,7 @@ impl PartCache {
         self.compiled.fetch_add(1, Ordering::Relaxed);
         if shares {
             match peg::compile_part(&source.alone(number)).is_ok_and(|alone| alone == *part) {
-                true => self.keep(CachedPart { key, part: Arc::clone(&part) }),
+                true => self.keep(CachedPart::new(key, Arc::clone(&part))),
                 false => self.depends.store(true, Ordering::Relaxed),
             }
         }
@@ -189,8 +191,12 @@ impl PartCache {
 }
 
 impl CachedPart {
+    fn new(key: CacheKey<'static>, part: Arc<Program>) -> CachedPart {
+        CachedPart { key_bytes: key.bytes(), key, part }
+    }
+
     fn bytes(&self) -> usize {
-        size_of::<CachedPart>() + self.key.bytes() + self.part.bytes() + self.part.late_bytes()
+        size_of::<CachedPart>() + self.key_bytes + self.part.bytes() + self.part.late_bytes()
     }
 }
 
@@ -203,9 +209,9 @@ struct Cached {
 
 impl Cached {
     fn new(key: CacheKey<'static>, format: Arc<CompiledFormat>, spec: &FormatSpec) -> Cached {
-        let schemas = spec.offered.iter().map(|tool| bytes(&tool.parameters)).sum::<usize>() + bytes(spec.json_schema);
-        // The key's tools, and those of the parser.
-        let bytes = 2 * key.bytes() + schemas + format.parser.bytes();
+        // The parser has tools of its own, which share their parameters with the key's.
+        let of_parser = spec.tools().iter().map(without_parameters).sum::<usize>();
+        let bytes = key.bytes() + bytes(spec.json_schema) + of_parser + format.parser.bytes();
         Cached { key, format, bytes }
     }
 
@@ -343,10 +349,16 @@ impl<'t> CacheKey<'t> {
         CacheKey { options, tools: vec![own].into() }
     }
 
+    /// Approximate memory use in bytes, with the parameters that the key holds.
     fn bytes(&self) -> usize {
-        let tool = |tool: &Tool| size_of::<Tool>() + tool.name.len() + tool.description.len();
-        self.options.len() + self.tools.iter().map(tool).sum::<usize>()
+        let tools = self.tools.iter().map(|tool| without_parameters(tool) + bytes(&tool.parameters));
+        self.options.len() + tools.sum::<usize>()
     }
+}
+
+/// Approximate memory use of a tool in bytes, but for its parameters.
+fn without_parameters(tool: &Tool) -> usize {
+    size_of::<Tool>() + tool.name.len() + tool.description.len()
 }
 
 impl PartialEq<CacheKey<'_>> for CacheKey<'_> {
@@ -537,7 +549,7 @@ mod tests {
         let parts = PartCache::default();
         for at in 0..1_000_usize {
             let key = CacheKey { options: at.to_le_bytes().repeat(at % 7_000 + 2_000), tools: Cow::default() };
-            parts.keep(CachedPart { key, part: Arc::default() });
+            parts.keep(CachedPart::new(key, Arc::default()));
             assert!(parts.bytes() <= CACHED_PARTS_BYTES);
         }
         assert!(parts.locked().len() > 100);
