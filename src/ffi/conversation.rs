@@ -13,7 +13,7 @@ use super::ptr::{give, item, required};
 use super::status::chat_status;
 use super::stream::chat_delta;
 use super::template::chat_template;
-use super::text::{array, bytes, chat_str, utf8, view, view_bytes};
+use super::text::{self, array, bytes, chat_str, utf8, view, view_bytes};
 use crate::conversation::{Conversation, FieldKind, Finding, OwnDelta, SpecialToken, Tokenizer};
 use chatparse_base::{Error, Result, number};
 
@@ -176,7 +176,7 @@ pub unsafe extern "C" fn chat_conversation_new(
         // SAFETY: as above.
         let request = unsafe { utf8(request, request_len, "request") }?;
         // SAFETY: as above.
-        let options = if options.is_null() { "{}" } else { unsafe { utf8(options, options_len, "options") }? };
+        let options = unsafe { text::options(options, options_len) }?;
         let request = template.template.request(request, options)?;
         Ok(give(held(template.template.conversation(Arc::new(tokenizer), request)?)))
     })

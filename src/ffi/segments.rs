@@ -10,7 +10,7 @@ use super::ptr::{give, item, required};
 use super::sources::chat_span;
 use super::status::chat_status;
 use super::template::chat_template;
-use super::text::{array, chat_str, utf8, view};
+use super::text::{self, array, chat_str, utf8, view};
 use crate::segments::{Limit, MaskParts, Offsets, Origin, Segment, Segments, in_threads};
 use chatparse_base::Result;
 
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn chat_segments_from_template(
         // SAFETY: the caller's text, by the contract.
         let request = unsafe { utf8(request, request_len, "request") }?;
         // SAFETY: as above.
-        let options = if options.is_null() { "{}" } else { unsafe { utf8(options, options_len, "options") }? };
+        let options = unsafe { text::options(options, options_len) }?;
         let request = template.template.request(request, options)?;
         Ok(give(chat_segments(template.template.segments(&request)?)))
     })
@@ -131,11 +131,8 @@ pub unsafe extern "C" fn chat_segments_batch(
         // SAFETY: the caller's array has `count` places, by the contract.
         let put = |index: usize, segments| unsafe { out.add(index).write(segments) };
         (0..count).for_each(|index| put(index, std::ptr::null_mut()));
-        let options = match options.is_null() {
-            true => "{}",
-            // SAFETY: the caller's text, by the contract.
-            false => unsafe { utf8(options, options_len, "options") }?,
-        };
+        // SAFETY: the caller's text, by the contract.
+        let options = unsafe { text::options(options, options_len) }?;
         // SAFETY: the caller's texts, by the contract.
         let requests = requests.iter().map(|request| unsafe { utf8(request.data, request.len, "request") });
         let requests: Vec<Result<&str>> = requests.collect();

@@ -57,6 +57,15 @@ pub(super) unsafe fn utf8<'a>(data: *const c_char, len: usize, name: &str) -> Re
         .map_err(|error| Error::invalid(format!("{name}: not UTF-8 at byte {}", error.valid_up_to())))
 }
 
+/// The JSON text of a request's options. NULL stands for none.
+///
+/// # Safety
+/// `data` is NULL, or as in [`bytes`].
+pub(super) unsafe fn options<'a>(data: *const c_char, len: usize) -> Result<&'a str> {
+    // SAFETY: not NULL, and otherwise this function's contract is the same.
+    if data.is_null() { Ok("{}") } else { unsafe { utf8(data, len, "options") } }
+}
+
 /// An array from C. NULL is fine for none.
 ///
 /// # Safety
