@@ -6,12 +6,14 @@
 mod rendered;
 mod shapes;
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use chatparse::message::DiagnosticKind;
 use chatparse::stream::Ended;
 use chatparse::{ChatTemplate, Parser, Stream};
 use rendered::{Asked, FAMILIES, Family};
+use serde_json::json;
 use shapes::SHAPES;
 
 /// Debug builds are slow.
@@ -256,6 +258,42 @@ fn calls_that_begin_and_do_not_go_on() {
                 if let Err(error) = growth(&asked.parser, &part.repeat(n), &part.repeat(2 * n)) {
                     wrong.push(format!("{name}, {part:?}: {error}"));
                 }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Markers of thoughts, of calls and of what stands around these, over and over, with text behind the last.
+#[test]
+fn markers_over_and_over() {
+    const UNITS: [&str; 14] = [
+        "<think>",
+        "</think>\n",
+        "<think></think>",
+        "<tool_call>",
+        "</tool_call>",
+        "<tool_call>\n{",
+        "<function=f>",
+        "[TOOL_CALLS]",
+        "```json\n",
+        "[",
+        "]",
+        "<|a|>",
+        "<|channel|>",
+        "<｜DSML｜",
+    ];
+    let options = [json!({}), json!({"dialects": "always", "calls_in_reasoning": "always", "bare_calls": "anywhere"})];
+    let (mut wrong, n) = (Vec::new(), if DEBUG { 50 } else { 1_000 });
+    let templates = if DEBUG { &TEMPLATES[..chatparse::builtin::BUILTINS.len()] } else { &TEMPLATES[..] };
+    for ((name, template), options) in templates.iter().flat_map(|named| options.iter().map(move |set| (named, set))) {
+        let Some(params) = shapes::params(template, 2, options) else { continue };
+        let thinking = params.thinking.iter().flat_map(|thinking| thinking.ends.iter().chain([&thinking.start]));
+        let own = thinking.chain(&params.preserved_tokens).map(String::as_str).filter(|unit| !unit.is_empty());
+        for unit in UNITS.into_iter().chain(own).collect::<BTreeSet<_>>() {
+            let output = |n: usize| format!("{} text", unit.repeat(n));
+            if let Err(error) = growth(&params.parser, &output(n), &output(2 * n)) {
+                wrong.push(format!("{name}, {options}, {unit:?}: {error}"));
             }
         }
     }

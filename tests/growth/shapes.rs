@@ -1,6 +1,6 @@
 //! Outputs that somebody would write who wants their parse to cost more than it should. The first ones were quadratic once.
 
-use chatparse::{ChatTemplate, Parser, Request};
+use chatparse::{ChatTemplate, Params, Parser, Request};
 use serde_json::{Value, json};
 
 /// An output of any length.
@@ -35,30 +35,35 @@ const LIST: &str = "{%- for message in messages -%}{{- '<|' + message.role + '|>
 impl Shape {
     /// The parser of its request.
     pub fn parser(&self) -> Parser {
-        let tool = |name: String, properties: Value| {
-            let parameters = json!({"type": "object", "properties": properties});
-            json!({"type": "function", "function": {"name": name, "parameters": parameters}})
-        };
-        let item = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
-        let first = tool(
-            "f".to_owned(),
-            json!({"s": {"type": "string"}, "n": {"type": "integer"}, "items": {"type": "array", "items": item}}),
-        );
-        let others = (1..self.tools).map(|i| tool(format!("f{i}"), json!({"path": {"type": "string"}})));
-        let tools: Vec<Value> = [first].into_iter().chain(others).collect();
-        let mut body = json!({"messages": [{"role": "user", "content": "Hi"}], "now": 0, "tools": tools,
-            "reasoning_format": "auto", "parallel_tool_calls": true});
-        for (key, value) in (self.asks)().as_object().expect("an object") {
-            body[key] = value.clone();
-        }
         let template = match self.template {
             WITHOUT_REASONING => ChatTemplate::new(SOURCE, "", "<|im_end|>").ok(),
             PYTHON_LIST => ChatTemplate::new(LIST, "", "<|end|>").ok(),
             name => ChatTemplate::builtin(name),
         };
-        let request = Request::from_json(&body).expect("a request");
-        template.expect("a template").params(&request).expect("the request fits").parser
+        params(&template.expect("a template"), self.tools, &(self.asks)()).expect("the request fits").parser
     }
+}
+
+/// The parameters of a request with so many tools and these options; `None` if it does not fit the template.
+pub fn params(template: &ChatTemplate, tools: usize, options: &Value) -> Option<Params> {
+    let tool = |name: String, properties: Value| {
+        let parameters = json!({"type": "object", "properties": properties});
+        json!({"type": "function", "function": {"name": name, "parameters": parameters}})
+    };
+    let item = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
+    let first = tool(
+        "f".to_owned(),
+        json!({"s": {"type": "string"}, "n": {"type": "integer"}, "items": {"type": "array", "items": item}}),
+    );
+    let others = (1..tools).map(|i| tool(format!("f{i}"), json!({"path": {"type": "string"}})));
+    let tools: Vec<Value> = [first].into_iter().chain(others).collect();
+    let mut body = json!({"messages": [{"role": "user", "content": "Hi"}], "now": 0, "tools": tools,
+        "reasoning_format": "auto", "parallel_tool_calls": true});
+    for (key, value) in options.as_object().expect("an object") {
+        body[key] = value.clone();
+    }
+    let request = Request::from_json(&body).expect("a request");
+    template.params(&request).ok()
 }
 
 fn nothing() -> Value {

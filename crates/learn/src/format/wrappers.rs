@@ -13,6 +13,10 @@ const STARTS: [&str; 3] = ["```", "<", "["];
 const NAMES: [&str; 9] =
     ["tool_calls", "tool_call", "toolcall", "tools", "tool", "function_calls", "function_call", "functions", "action"];
 
+/// Maximum number of wrappers or marks of thoughts in a row, in front of a call. Each may begin such a row: without a bound, a row of
+/// them would be read once for each.
+pub const MARKS: u32 = 4;
+
 /// What may stand around an empty thought in front of calls.
 pub const THOUGHT: [&str; 2] = ["<think>", "</think>"];
 
@@ -70,7 +74,7 @@ fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId, [opens, closes]: [Ex
 pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String], has_thoughts: bool) -> ExprId {
     let thought = has_thoughts.then(|| p.any_of(THOUGHT));
     let wrapper = p.choice([fence(p), special(p, false), tag(p, "<")].into_iter().chain(thought));
-    let wrappers = p.repeat(p.sequence([wrapper, p.space()]), 1, Some(4));
+    let wrappers = p.repeat(p.sequence([wrapper, p.space()]), 1, Some(MARKS));
     let call = p.and(p.any_of(calls));
     let list = p.sequence([p.literal("["), p.space(), call]);
     let held = p.sequence([wrappers, p.choice([call, list])]);
@@ -133,7 +137,7 @@ pub fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str], foreign: bool
 
 /// What opens and closes empty thoughts.
 fn thoughts(p: &FormatBuilder) -> ExprId {
-    p.some(p.sequence([p.any_of(THOUGHT), p.space()]))
+    p.repeat(p.sequence([p.any_of(THOUGHT), p.space()]), 1, Some(MARKS))
 }
 
 /// The opening of a code fence.

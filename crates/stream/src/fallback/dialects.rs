@@ -123,7 +123,7 @@ impl Dialect {
                 p.late = of(turn);
                 // No thought is left open in front of a call.
                 let marks = p.any_of(turn.reasoning.iter().flat_map(marks_of));
-                let front = p.many(p.sequence([marks, p.space()]));
+                let front = p.repeat(p.sequence([marks, p.space()]), 0, Some(wrappers::MARKS));
                 p.sequence([front, section(p, turn, offer.tools, offer.unknown)])
             }
             Calls::Form(form) => {
