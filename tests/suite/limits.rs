@@ -161,15 +161,27 @@ fn hostile_7_a_grammar_of_sixty_thousand_levels() {
 
 #[test]
 fn hostile_8_half_a_megabyte_of_what_almost_fits() {
-    // Unoptimized code gets a fifth.
-    let size = if cfg!(debug_assertions) { 104_000 } else { 520_000 };
+    // Unoptimized code gets a tenth.
+    let size = if cfg!(debug_assertions) { 52_000 } else { 520_000 };
     let parts = [
+        "[",
+        "{",
         "<",
         "<think>",
         "</think",
+        "a</think",
+        "<|channel|>",
         "[{\"",
         "{\"a\":",
         "\\",
+        "\"",
+        "\u{1F600}",
+        "<function=f>",
+        "<parameter=x>",
+        "[f(x=[",
+        "]<]minimax[>[<tool_call>",
+        "<|tool_call_start|>[f(",
+        "<tool_call>",
         "<tool_call>\n",
         "<tool_call>\n{\"name\": \"f\", \"arguments\": {",
     ];

@@ -454,8 +454,8 @@ fn schemas_of_every_kind() {
 
 #[test]
 fn schemas_as_tools() {
-    let names: Vec<&str> = builtin::names().collect();
-    for name in names {
+    // Unoptimized code takes every fourth template: they have the same schemas.
+    for name in builtin::names().step_by(if cfg!(debug_assertions) { 4 } else { 1 }) {
         let template = ChatTemplate::builtin(name).unwrap();
         each(FOR_RECURSION, &schemas(), |schema| {
             let Ok(params) = template.params(&request(json!({"tools": [tool(schema)], "tool_choice": "required"})))
@@ -465,43 +465,6 @@ fn schemas_as_tools() {
             params.grammar();
             params.to_json();
             drop(Parser::from_text(&params.parser.to_text()));
-        });
-    }
-}
-
-#[test]
-fn outputs() {
-    // 520 KB of each, or as much of it as unoptimized code parses in reasonable time.
-    let bytes = if cfg!(debug_assertions) { 100_000 } else { 54_000 };
-    let pieces = [
-        "[",
-        "{",
-        "{\"a\":",
-        "<tool_call>",
-        "<think>",
-        "</think>",
-        "<",
-        "<|channel|>",
-        "\\",
-        "\"",
-        "<function=f>",
-        "<parameter=x>",
-        "[f(x=[",
-        "]<]minimax[>[<tool_call>",
-        "<|tool_call_start|>[f(",
-        "\u{1F600}",
-        "\n",
-        "a</think",
-    ];
-    let cases: Vec<(&str, String)> = pieces.map(|piece| (piece, piece.repeat(bytes / piece.len()))).into();
-    let parameters = json!({"properties": {"x": {"type": "string"}, "y": {"type": "array"}}});
-    let request = request(json!({"tools": [tool(&parameters)]}));
-    for name in builtin::names() {
-        let params = ChatTemplate::builtin(name).unwrap().params(&request).unwrap();
-        let found = cases.iter().map(|(piece, text)| (name, (piece, text))).collect::<Vec<_>>();
-        each(SMALL, &found, |(piece, text)| {
-            let (_, status) = params.parser.parse(text.as_bytes(), false, false).unwrap();
-            assert_ne!(status.name(), "", "{name}, {piece}");
         });
     }
 }

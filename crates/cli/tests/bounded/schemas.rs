@@ -63,7 +63,7 @@ fn schema(bytes: &[u8]) -> Value {
 #[test]
 fn schemas_that_grow_end_with_a_grammar_or_an_error() {
     let mut wrong = Vec::new();
-    for seed in seeds(12) {
+    for seed in seeds(6) {
         let schema = schema(&choices(seed)).to_string();
         let dialects = Dialect::ALL.map(|dialect| vec!["grammar", "-", "--dialect", dialect.name()]);
         for arguments in dialects.into_iter().chain([vec!["grammar", "-", "--llama"]]) {
