@@ -68,9 +68,7 @@ elif [ ${#packages[@]} -ne 0 ]; then
 fi
 
 packages=()
-have valgrind || packages+=(valgrind)
 have abidiff || packages+=(abigail-tools)
-have clang || packages+=(clang)
 have python3 || packages+=(python3)
 header() { echo "#include <$1>" | c++ -E -x c++ - >/dev/null 2>&1; }
 header httplib.h || packages+=(libcpp-httplib-dev)
@@ -78,6 +76,8 @@ header nlohmann/json.hpp || packages+=(nlohmann-json3-dev)
 pkg-config --exists libpcre2-8 || packages+=(libpcre2-dev)
 zig_version() { zig version || "$ZIG/bin/python" -m ziglang version; }
 if [ -n "${1:-}" ]; then
+  have valgrind || packages+=(valgrind)
+  have clang || packages+=(clang)
   have ninja || packages+=(ninja-build)
   have go || packages+=(golang-go)
   python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)

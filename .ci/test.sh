@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The checks that a clone can run by itself; with --all also those that a release needs: the library built from source by other
-# projects, the packages of other languages, and WebAssembly. JAVASCRIPT=no leaves out the last, LONG=1 adds what takes long and
+# The checks that a clone can run by itself; with --all also those that a release needs: the optimized library, with valgrind and more
+# compilers, built from source by other projects, the packages of other languages, and WebAssembly. JAVASCRIPT=no leaves out the last, LONG=1 adds what takes long and
 # seldom fails. Stops at the first that fails. On a terminal it asks before it installs
 # anything.
 set -euo pipefail
@@ -47,10 +47,12 @@ rust_tests() {
   cargo test --workspace --features capi -- --quiet
 }
 
-# By CMake, which takes no cargo-c, with all parts.
+# By CMake, which takes no cargo-c, with all parts; optimized for releases only.
 install_library() {
+  local type=Debug
+  [ -z "$all" ] || type=Release
   rm -rf "$stage" target/cargo-c
-  cmake -S . -B target/library -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$stage" -DCMAKE_INSTALL_LIBDIR=lib \
+  cmake -S . -B target/library -DCMAKE_BUILD_TYPE=$type -DCMAKE_INSTALL_PREFIX="$stage" -DCMAKE_INSTALL_LIBDIR=lib \
     -DCHATPARSE_PROGRAM=OFF "${built[@]}"
   cmake --build target/library
   cmake --install target/library
@@ -68,7 +70,7 @@ cargo_c() {
   c-tests/exports.sh "$prefix/lib/libchatparse.so"
 }
 
-# Optimizing across crates takes one core for a minute, so the library is built beside the Rust tests.
+# The library is built beside the Rust tests: optimizing across crates takes one core for a minute.
 c_library() {
   wait "$library" || {
     cat target/library.txt
@@ -77,14 +79,10 @@ c_library() {
 }
 
 c_tests() {
-  quietly cmake -S c-tests -B target/c-tests -DCMAKE_PREFIX_PATH="$stage" "${built[@]}"
+  quietly cmake -S c-tests -B target/c-tests -DCMAKE_PREFIX_PATH="$stage" -DALL=${all:-0} "${built[@]}"
   quietly cmake --build target/c-tests --parallel 2
   local labels=()
-  if [ ! "$all" ]; then
-    labels=(--label-exclude 'all|long')
-  elif [ -z "${LONG:-}" ]; then
-    labels=(--label-exclude long)
-  fi
+  [ -n "${LONG:-}" ] || labels=(--label-exclude long)
   ctest --test-dir target/c-tests --output-on-failure --parallel 2 "${labels[@]}" | tee target/ctest.txt
   mapfile -t skipped < <(sed -n 's/.* #[0-9]*: \([^ ]*\) .*\*\*\*Skipped.*/\1/p' target/ctest.txt)
 }

@@ -1,11 +1,15 @@
 # The ways to come to the library, each by a project of its own. Those that start from the source share what cargo has compiled.
 set(CHATPARSE_CARGO_TARGET_DIR "" CACHE PATH "Where cargo has built the installed library, with CHATPARSE_PARTS; empty: it is built anew")
 list(JOIN CHATPARSE_PARTS "\\;" parts)
+set(built "")
+if(ALL)
+  set(built subdirectory subdirectory_ninja fetch_content)
+endif()
 foreach(
   way
   find_package component_shared component_static component_both component_unknown only_shared only_static wrong_version
   pkgconfig pkgconfig_static
-  subdirectory subdirectory_ninja fetch_content no_cargo
+  ${built} no_cargo
 )
   add_test(
     NAME consumer_${way}
@@ -14,5 +18,8 @@ foreach(
   set_tests_properties(consumer_${way} PROPERTIES SKIP_RETURN_CODE 77
     ENVIRONMENT "CC=${CMAKE_C_COMPILER};CARGO_BUILT=${CHATPARSE_CARGO_TARGET_DIR};PARTS=${parts}")
 endforeach()
-set_tests_properties(consumer_subdirectory consumer_subdirectory_ninja consumer_fetch_content PROPERTIES RESOURCE_LOCK cargo COST 100 LABELS all)
-set_tests_properties(consumer_subdirectory_ninja PROPERTIES LABELS long)
+if(ALL)
+  list(TRANSFORM built PREPEND consumer_)
+  set_tests_properties(${built} PROPERTIES RESOURCE_LOCK cargo COST 100)
+  set_tests_properties(consumer_subdirectory_ninja PROPERTIES LABELS long)
+endif()

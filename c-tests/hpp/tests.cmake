@@ -25,6 +25,9 @@ if(VALGRIND)
   )
 endif()
 
+if(NOT ALL)
+  return()
+endif()
 foreach(compiler g++ clang++)
   foreach(standard 17 23)
     add_test(

@@ -1,14 +1,19 @@
 # The headers of include/chatparse/llama with the headers that llama.cpp keeps, which come with a package of sources (Cargo.toml).
 # Skipped where there is no such package.
-set(llama_tests llama llama_strict llama_b11549 llama_0_6_0 llama_ik)
-if(SANITIZERS_RUN_WITH_LEAKS_0)
-  list(APPEND llama_tests llama_asan)
+set(llama_tests llama)
+set(versions now)
+if(ALL)
+  list(APPEND llama_tests llama_strict llama_b11549 llama_0_6_0 llama_ik)
+  list(APPEND versions older)
+  if(SANITIZERS_RUN_WITH_LEAKS_0)
+    list(APPEND llama_tests llama_asan)
+  endif()
 endif()
 
 find_program(CARGO cargo HINTS "$ENV{CARGO_HOME}/bin" "$ENV{HOME}/.cargo/bin")
 # The sources of each version, and a library of what it keeps, as far as the tests need it, with what fake.cpp says in place of the
 # rest. Their warnings are theirs.
-foreach(version now older)
+foreach(version ${versions})
   set(manifest ${CMAKE_CURRENT_LIST_DIR}/Cargo.toml)
   if(version STREQUAL older)
     set(manifest ${CMAKE_CURRENT_LIST_DIR}/older/Cargo.toml)
@@ -48,12 +53,14 @@ foreach(test ${llama_tests})
   target_compile_definitions(${test} PRIVATE TEMPLATES="${CMAKE_CURRENT_SOURCE_DIR}/../templates")
   add_test(NAME ${test} COMMAND ${test})
 endforeach()
-target_compile_definitions(llama_strict PRIVATE CHATPARSE_STRICT)
-target_compile_definitions(llama_0_6_0 PRIVATE CHATPARSE_LLAMA_VERSION=0_6_0)
-# What this one keeps is what 0.8.0 keeps, as far as the tests need it.
-target_compile_definitions(llama_b11549 PRIVATE CHATPARSE_LLAMA_VERSION=B11549)
-# This one is known by its header, and has the JSON that llama.cpp's own is made of.
-target_include_directories(llama_ik SYSTEM BEFORE PRIVATE ${CMAKE_CURRENT_LIST_DIR}/ik ${llama_older}/vendor)
+if(ALL)
+  target_compile_definitions(llama_strict PRIVATE CHATPARSE_STRICT)
+  target_compile_definitions(llama_0_6_0 PRIVATE CHATPARSE_LLAMA_VERSION=0_6_0)
+  # What this one keeps is what 0.8.0 keeps, as far as the tests need it.
+  target_compile_definitions(llama_b11549 PRIVATE CHATPARSE_LLAMA_VERSION=B11549)
+  # This one is known by its header, and has the JSON that llama.cpp's own is made of.
+  target_include_directories(llama_ik SYSTEM BEFORE PRIVATE ${CMAKE_CURRENT_LIST_DIR}/ik ${llama_older}/vendor)
+endif()
 
 # A version that is not known is refused by its name, or by the numbers of its header.
 get_target_property(headers chatparse::llama INTERFACE_INCLUDE_DIRECTORIES)
