@@ -13,8 +13,7 @@ const STARTS: [&str; 3] = ["```", "<", "["];
 const NAMES: [&str; 9] =
     ["tool_calls", "tool_call", "toolcall", "tools", "tool", "function_calls", "function_call", "functions", "action"];
 
-/// Maximum number of wrappers or marks of thoughts in a row, in front of a call. Each may begin such a row: without a bound, a row of
-/// them would be read once for each.
+/// Maximum number of wrappers or marks of thoughts in front of a call. Without it, a row of them would be read once for each.
 pub const MARKS: u32 = 4;
 
 /// What may stand around an empty thought in front of calls.
@@ -57,15 +56,14 @@ fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId, [opens, closes]: [Ex
     let holding = |inner: ExprId, open: ExprId, close: ExprId| {
         p.sequence([open, p.space(), inner, p.optional(p.sequence([p.space(), close]))])
     };
-    let within = |open, close| holding(inner, open, close);
     p.choice([
         inner,
-        within(fence(p), p.literal("```")),
+        holding(inner, fence(p), p.literal("```")),
         holding(marked, special(p, false), special(p, true)),
         p.sequence([thoughts(p), inner]),
         holding(marked, tag(p, "<"), tag(p, "</")),
         holding(marked, opens, closes),
-        within(p.literal("["), p.literal("]")),
+        holding(inner, p.literal("["), p.literal("]")),
     ])
 }
 
@@ -76,8 +74,7 @@ pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String], 
     let wrapper = p.choice([fence(p), special(p, false), tag(p, "<")].into_iter().chain(thought));
     let wrappers = p.repeat(p.sequence([wrapper, p.space()]), 1, Some(MARKS));
     let call = p.and(p.any_of(calls));
-    let list = p.sequence([p.literal("["), p.space(), call]);
-    let held = p.sequence([wrappers, p.choice([call, list])]);
+    let held = p.sequence([wrappers, p.choice([call, p.sequence([p.literal("["), p.space(), call])])]);
     let stops: Vec<&str> = calls.iter().chain(ends).map(String::as_str).collect();
     let plain = p.content(p.until_marker(stops.iter().copied()));
     let marks = stops.iter().copied().chain(STARTS);
