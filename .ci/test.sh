@@ -47,10 +47,12 @@ rust_tests() {
   cargo test --workspace --features capi -- --quiet
 }
 
-# By CMake, which takes no cargo-c, with all parts; optimized for releases only.
+# By CMake, which takes no cargo-c, with all parts; optimized for releases only. What a debugger needs would be in each program that
+# links the static library.
 install_library() {
-  local type=Debug
-  [ -z "$all" ] || type=Release
+  local type=Release
+  [ -n "$all" ] || type=Debug
+  export CARGO_PROFILE_DEV_DEBUG=false
   rm -rf "$stage" target/cargo-c
   cmake -S . -B target/library -DCMAKE_BUILD_TYPE=$type -DCMAKE_INSTALL_PREFIX="$stage" -DCMAKE_INSTALL_LIBDIR=lib \
     -DCHATPARSE_PROGRAM=OFF "${built[@]}"
