@@ -7,6 +7,7 @@ use chatparse::lint::{self, Finding, Outcome, Report};
 use chatparse::{ChatTemplate, Place, builtin};
 use serde_json::Value;
 
+use crate::causes::causes;
 use crate::failure::Failure;
 use crate::input::{self, Reading, Source};
 
@@ -104,20 +105,38 @@ impl Linted {
             return Some("the template renders none of the messages".into());
         }
         let rules: Vec<&str> = faulty(report).map(|found| found.rule.id()).collect();
-        match (report.faults().count(), rules.len()) {
-            (0, 1..) => Some(rules.join(", ")),
-            (0, 0) => {
+        let messages = messages(report);
+        match (messages.is_empty(), rules.is_empty()) {
+            (true, false) => Some(rules.join(", ")),
+            (true, true) => {
                 let described = report.response_template.as_ref().filter(|described| described.is_fault());
                 described.map(|_| {
                     "its response template cannot be read, or reads back fewer messages than the reader in use".into()
                 })
             }
-            (faults, 0) => Some(format!("{faults} of {} messages are not read back unchanged", report.cases.len())),
-            (faults, _) => Some(format!(
-                "{faults} of {} messages are not read back unchanged; {}",
-                report.cases.len(),
-                rules.join(", ")
-            )),
+            (false, true) => Some(messages),
+            (false, false) => Some(format!("{messages}; {}", rules.join(", "))),
+        }
+    }
+}
+
+/// How many messages have which faults: `9 of 78 messages: lost`.
+fn messages(report: &Report) -> String {
+    let mut kinds: Vec<(&str, usize)> = Vec::new();
+    for cause in causes(report).iter().filter(|cause| cause.is_fault) {
+        match kinds.iter_mut().find(|(name, _)| *name == cause.name) {
+            Some((_, count)) => *count += cause.cases.len(),
+            None => kinds.push((cause.name, cause.cases.len())),
+        }
+    }
+    let all = report.cases.len();
+    match &kinds[..] {
+        [] => String::new(),
+        [(name, count)] => format!("{count} of {all} messages: {name}"),
+        _ => {
+            let sum: usize = kinds.iter().map(|(_, count)| count).sum();
+            let each: Vec<String> = kinds.iter().map(|(name, count)| format!("{name} ({count})")).collect();
+            format!("{sum} of {all} messages: {}", each.join(", "))
         }
     }
 }
