@@ -12,7 +12,7 @@ PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin
 
 if [ "$(cbindgen --version 2>/dev/null)" != "cbindgen $CBINDGEN_VERSION" ]; then
   echo "header: building cbindgen $CBINDGEN_VERSION, once" >&2
-  cargo install --quiet cbindgen --version "$CBINDGEN_VERSION" --locked
+  cargo install --quiet --debug cbindgen --version "$CBINDGEN_VERSION" --locked
 fi
 
 made=$(mktemp -d)

@@ -20,7 +20,7 @@ leaves parts of it out, or writes it somewhere else than after the prompt.
 - *whose text*: whether the origin of each byte of a prompt is known.
 - *grammar starts*: where the grammar of calls begins, if the model may choose to call.
 - *response template*: which parts of a message a response template for transformers cannot express.
-- *faults*: what `chatparse lint` finds.
+- *faults*: what `chatparse lint` finds. Its help explains the names of outcomes.
 
 HEAD
   target/release/chatparse board --markdown ../shared/templates ../shared/templates-wild

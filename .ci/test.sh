@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # The checks that a clone can run by itself; with --all also those that a release needs: the optimized library, with valgrind and more
-# compilers, built from source by other projects, the packages of other languages, and WebAssembly. JAVASCRIPT=no leaves out the last, LONG=1 adds what takes long and
-# seldom fails. Stops at the first that fails. On a terminal it asks before it installs
-# anything.
+# compilers, built from source by other projects, the packages of other languages, and WebAssembly. JAVASCRIPT=no leaves out the last,
+# LONG=1 adds what takes long and seldom fails. Stops at the first that fails. On a terminal it asks before it installs anything.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -109,7 +108,7 @@ library=$!
 step 5 "Rust tests" rust_tests
 step 1 "C header" .ci/header.sh
 step 1 "C library, installed in target/stage" c_library
-step 3 "C tests" c_tests
+step 2 "C tests" c_tests
 if [ "$all" ]; then
   step 1 "C library, as cargo-c installs it" cargo_c
   step 1 "lints, without the C functions" cargo clippy --quiet --workspace -- -D warnings

@@ -104,40 +104,23 @@ impl Linted {
         if self.renders_nothing() {
             return Some("the template renders none of the messages".into());
         }
-        let rules: Vec<&str> = faulty(report).map(|found| found.rule.id()).collect();
-        let messages = messages(report);
-        match (messages.is_empty(), rules.is_empty()) {
-            (true, false) => Some(rules.join(", ")),
-            (true, true) => {
-                let described = report.response_template.as_ref().filter(|described| described.is_fault());
-                described.map(|_| {
-                    "its response template cannot be read, or reads back fewer messages than the reader in use".into()
-                })
+        // By outcome: messages of one outcome may have several causes.
+        let mut outcomes: Vec<(&str, usize)> = Vec::new();
+        for cause in causes(report).iter().filter(|cause| cause.is_fault) {
+            match outcomes.iter_mut().find(|(name, _)| *name == cause.name) {
+                Some((_, count)) => *count += cause.cases.len(),
+                None => outcomes.push((cause.name, cause.cases.len())),
             }
-            (false, true) => Some(messages),
-            (false, false) => Some(format!("{messages}; {}", rules.join(", "))),
         }
-    }
-}
-
-/// How many messages have which faults: `9 of 78 messages: lost`.
-fn messages(report: &Report) -> String {
-    let mut kinds: Vec<(&str, usize)> = Vec::new();
-    for cause in causes(report).iter().filter(|cause| cause.is_fault) {
-        match kinds.iter_mut().find(|(name, _)| *name == cause.name) {
-            Some((_, count)) => *count += cause.cases.len(),
-            None => kinds.push((cause.name, cause.cases.len())),
+        let all = report.cases.len();
+        let outcomes = outcomes.iter().map(|(name, count)| format!("{name} in {count} of {all} messages"));
+        let faults: Vec<String> = outcomes.chain(faulty(report).map(|found| found.rule.id().to_owned())).collect();
+        if !faults.is_empty() {
+            return Some(faults.join(", "));
         }
-    }
-    let all = report.cases.len();
-    match &kinds[..] {
-        [] => String::new(),
-        [(name, count)] => format!("{count} of {all} messages: {name}"),
-        _ => {
-            let sum: usize = kinds.iter().map(|(_, count)| count).sum();
-            let each: Vec<String> = kinds.iter().map(|(name, count)| format!("{name} ({count})")).collect();
-            format!("{sum} of {all} messages: {}", each.join(", "))
-        }
+        let described = report.response_template.as_ref().filter(|described| described.is_fault());
+        described
+            .map(|_| "its response template cannot be read, or reads back fewer messages than the reader in use".into())
     }
 }
 

@@ -623,7 +623,7 @@ fn lint_says_what_is_not_read_back() {
         "    the first   content (off)\n",
         "{\"content\":\"Quince\"",
         "    differs at  byte 64\n",
-        "\nfailed: 9 of 9 messages: lost\n",
+        "\nfailed: lost in 9 of 9 messages\n",
     ] {
         assert!(shown.contains(part), "{part:?} is not in\n{shown}");
     }
@@ -671,7 +671,7 @@ fn the_board_has_a_row_for_each_template() {
     // What is found opens.
     // What is found opens.
     let page = run(&["board", &file("stuttered.jinja", STUTTERING.as_bytes())]).succeeded();
-    assert!(page.contains("messages: lost</summary><pre>"), "{page}");
+    assert!(page.contains("of 9 messages</summary><pre>"), "{page}");
     let table = run(&["board", "--markdown", "json-call"]).succeeded();
     assert_eq!(table.lines().map(|line| line.matches(" | ").count()).collect::<Vec<_>>(), [8, 8, 8], "{table}");
     run(&["board", env!("CARGO_MANIFEST_DIR")]).failed(1, &["no file in it ends in .jinja"]);
