@@ -30,9 +30,12 @@ pub fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId, own: [&[String]; 2
     let held = p.rule("held-calls-in-a-row", row(held));
     let list = p.sequence([p.literal("["), p.space(), held, p.optional(p.sequence([p.space(), p.literal("]")]))]);
     let marked = p.rule("marked-calls", p.choice([held, list]));
-    let own = own.map(|texts| p.any_of(texts));
-    let once = p.rule("wrapped-once", around(p, calls, marked, own));
-    p.choice([calls, around(p, once, p.choice([marked, once]), own)])
+    let tags = NAMES.map(|name| format!("<{name}>"));
+    let own = [p.any_of(own[0].iter().filter(|text| !tags.contains(text))), p.any_of(own[1])];
+    let with = |inner, marked| p.choice([calls].into_iter().chain(around(p, inner, marked, own)));
+    let once = p.rule("wrapped-once", with(calls, marked));
+    // Each wrapper is tried once: what holds wrapped calls holds calls, and what opens the format's calls and is a tag counts as one.
+    with(once, p.choice([marked, once]))
 }
 
 /// The texts that wrappers begin with, but for the bracket of a list. They are as long as can be: a text is tried where it ends.
@@ -51,20 +54,19 @@ pub fn separator(p: &FormatBuilder) -> ExprId {
     p.one_of(&[(',', ','), (';', ';')])
 }
 
-/// A wrapper with `inner`, or with `marked` if it is a tag or a special token; or `inner` without a wrapper.
-fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId, [opens, closes]: [ExprId; 2]) -> ExprId {
+/// A wrapper with `inner`, or with `marked` if it is a tag or a special token.
+fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId, [opens, closes]: [ExprId; 2]) -> [ExprId; 6] {
     let holding = |inner: ExprId, open: ExprId, close: ExprId| {
         p.sequence([open, p.space(), inner, p.optional(p.sequence([p.space(), close]))])
     };
-    p.choice([
-        inner,
+    [
         holding(inner, fence(p), p.literal("```")),
         holding(marked, special(p, false), special(p, true)),
         p.sequence([thoughts(p), inner]),
         holding(marked, tag(p, "<"), tag(p, "</")),
         holding(marked, opens, closes),
         holding(inner, p.literal("["), p.literal("]")),
-    ])
+    ]
 }
 
 /// Text up to calls without a marker, which begin with one of these texts, and up to the wrappers around such calls. `ends`:
@@ -117,8 +119,7 @@ pub fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str], foreign: bool
     // A bracket only together with the marker behind it.
     let bracket = p.optional(p.sequence([p.one_of(&[(']', ']'), ('}', '}'), (')', ')')]), p.space()]));
     let next = p.any_of(openings.iter().map(|opening| opening.trim()));
-    let line = p.choice([p.end(), p.and(p.literal("\n"))]);
-    let fence = p.sequence([p.literal("```"), line]);
+    let fence = p.sequence([p.literal("```"), p.choice([p.end(), p.and(p.literal("\n"))])]);
     let closer = p.choice([fence, if foreign { any() } else { known }]);
     let closer = p.sequence([bracket, p.not(next), closer]);
     if !foreign {
@@ -139,8 +140,7 @@ fn thoughts(p: &FormatBuilder) -> ExprId {
 
 /// The opening of a code fence.
 fn fence(p: &FormatBuilder) -> ExprId {
-    let language = coverage::word(p, 0, &[('a', 'z'), ('_', '_')]);
-    p.sequence([p.literal("```"), language])
+    p.sequence([p.literal("```"), coverage::word(p, 0, &[('a', 'z'), ('_', '_')])])
 }
 
 /// `<|name|>`, `[NAME]`, or a token of DeepSeek that is spelled out without its bars. `closes`: behind calls, where the token
