@@ -11,8 +11,8 @@ case ${1:-} in
   *) echo "test.sh: what is $1? There is --all." >&2 && exit 2 ;;
 esac
 
-# A clean checkout is built once: what a second build would need takes half of the disk.
-[ -d target/debug/incremental ] || export CARGO_INCREMENTAL=0
+# Where tests are built for the first time: what a second build would need takes half of the disk.
+compgen -G 'target/debug/incremental/suite-*' >/dev/null || export CARGO_INCREMENTAL=0
 
 stage=$PWD/target/stage
 # The library with all parts, built where this tree's other programs are.
