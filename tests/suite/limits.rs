@@ -185,10 +185,15 @@ fn hostile_8_half_a_megabyte_of_what_almost_fits() {
         "<tool_call>\n",
         "<tool_call>\n{\"name\": \"f\", \"arguments\": {",
     ];
+    let parameters = json!({"properties": {"a": {}, "x": {"type": "string"}, "y": {"type": "array"}}});
     for name in builtin::names() {
         let template = ChatTemplate::builtin(name).unwrap();
-        let params = template.params(&request(json!({"tools": tool(json!({"properties": {"a": {}}}))}))).unwrap();
+        let params = template.params(&request(json!({"tools": tool(parameters.clone())}))).unwrap();
         on_a_small_stack(|| {
+            // No field keeps them.
+            for markup in ["</think>", "\n"] {
+                params.parser.parse(markup.repeat(size / markup.len()).as_bytes(), false, false).unwrap();
+            }
             for part in parts {
                 let output = part.repeat(size / part.len());
                 let (message, status) = params.parser.parse(output.as_bytes(), false, false).unwrap();
