@@ -57,7 +57,7 @@ fn told(template: &ChatTemplate, asked: &str, body: &Value) -> Option<String> {
         Ok(recogniser) if recogniser.accepts(begin) => {
             Some(format!("a grammar that asks for nothing\n{}", grammar.text))
         }
-        Ok(_) => None,
+        Ok(recogniser) => recogniser.vain().map(|rule| format!("{rule} is or repeats nothing\n{}", grammar.text)),
     }
 }
 

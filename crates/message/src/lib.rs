@@ -479,7 +479,8 @@ pub struct Request {
     pub parallel_tool_calls: bool,
     /// The white space in the JSON of the grammar.
     pub json_spacing: JsonSpacing,
-    /// Whether the grammar lets a required call stand behind content. Else it begins the message, or follows its reasoning.
+    /// Whether the grammar allows content before a required call, and a code block around a structured response. Otherwise either
+    /// begins the message, or follows its reasoning.
     pub prose: bool,
     /// How reasoning is returned.
     pub reasoning_format: ReasoningFormat,

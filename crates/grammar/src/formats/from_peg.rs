@@ -13,12 +13,12 @@ use smol_str::{SmolStr, format_smolstr};
 use crate::faithful::{Undeclared, Writing};
 use crate::formats::automaton::Automaton;
 use crate::formats::escaped::Escaped;
-use crate::formats::nullable::{Nullable, may_be_string, written};
+use crate::formats::nullable::{Nullable, is_only_read, may_be_string, written};
 use crate::formats::states::States;
 use crate::rules::builder::{Builder, Fidelity, FidelityKind, Grammar};
 use crate::rules::class::{class, string_character};
 use crate::rules::primitive::no_character;
-use crate::rules::rule::{Rule, distinct};
+use crate::rules::rule::{Rule, SPACE, distinct};
 use crate::schema;
 use chatparse_base::limits;
 use chatparse_message::GrammarStyle;
@@ -292,7 +292,8 @@ impl<'a> Lowering<'a> {
         if let Some(known) = self.names.get(&(name, what)) {
             return Rule::Reference(known.clone());
         }
-        let Some(rule) = self.arena.rule_named(name) else { return Rule::Empty };
+        let rule = self.arena.rule_named(name).filter(|&rule| !is_only_read(self.arena, rule));
+        let Some(rule) = rule else { return Rule::Empty };
         let reserved = match what {
             What::All => self.rules.reserve(name),
             What::Some => self.rules.reserve(&format_smolstr!("some-{name}")),
@@ -644,6 +645,8 @@ fn sequence(parts: Vec<Rule>) -> Rule {
         match part {
             Rule::Empty => {}
             Rule::Sequence(inner) => flat.extend(inner),
+            // White space is one run, however many parts of the format allow it.
+            space if space == Rule::reference(SPACE) && flat.last() == Some(&space) => {}
             choice @ Rule::Choice(_) => flat.push(choice.group()),
             other => flat.push(other),
         }

@@ -3,6 +3,7 @@
 use smol_str::SmolStr;
 
 use crate::schema;
+use chatparse_base::limits::LOWERING_DEPTH;
 use chatparse_peg::{Arena, Children, Expr, ExprId, Notation, SchemaRef};
 
 /// What is known about an arena's expressions. Each is computed once, on first use; chains of rules use no stack.
@@ -103,10 +104,25 @@ impl<'a> Nullable<'a> {
     }
 }
 
-/// The alternatives that a grammar has; the end of the output as an alternative is for parsing only.
+/// Whether only the parser reads an expression: the end of the output, or a deviation, by whatever name.
+pub(crate) fn is_only_read(arena: &Arena, mut id: ExprId) -> bool {
+    for _ in 0..LOWERING_DEPTH {
+        id = match arena.get(id) {
+            Expr::End | Expr::Tolerated(_) => return true,
+            Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => *child,
+            Expr::Ref(name) => match arena.rule_named(name) {
+                Some(rule) => rule,
+                None => return false,
+            },
+            _ => return false,
+        };
+    }
+    false
+}
+
+/// The alternatives that a grammar has.
 pub(crate) fn written(arena: &Arena, children: &[ExprId]) -> Children {
-    let is_written = |id: &ExprId| !matches!(arena.get(*id), Expr::End | Expr::Tolerated(_));
-    let written: Children = children.iter().copied().filter(is_written).collect();
+    let written: Children = children.iter().copied().filter(|&child| !is_only_read(arena, child)).collect();
     if written.is_empty() { children.into() } else { written }
 }
 

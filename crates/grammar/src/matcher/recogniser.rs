@@ -4,12 +4,14 @@ use crate::matcher::{Matcher, Source};
 use crate::text::gbnf;
 use crate::text::unrolled::Rules;
 use chatparse_base::{Result, stack};
+use smol_str::SmolStr;
 
 /// A grammar that texts can be checked against. Reads GBNF like llama.cpp and rejects what it rejects.
 #[derive(Debug)]
 pub struct Recogniser {
     pub(crate) rules: Rules,
     matcher: Matcher,
+    vain: Option<SmolStr>,
 }
 
 impl Recogniser {
@@ -18,7 +20,8 @@ impl Recogniser {
         // The tree nests as deep as the grammar's groups do.
         stack::deep(|| {
             let (rules, tree) = gbnf::both(grammar)?;
-            Ok(Recogniser { rules, matcher: Matcher::of(&tree, Source::new(grammar, None))? })
+            let vain = tree.vain().cloned();
+            Ok(Recogniser { rules, matcher: Matcher::of(&tree, Source::new(grammar, None))?, vain })
         })
     }
 
@@ -37,6 +40,11 @@ impl Recogniser {
     pub fn reach(&self, text: &str) -> usize {
         let taken = self.matcher.clone().feed(text.as_bytes()).unwrap_or(0);
         (0..=taken).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+    }
+
+    /// A rule that is nothing but the empty text, or can repeat it: an engine may go round such a rule for ever.
+    pub fn vain(&self) -> Option<&str> {
+        self.vain.as_deref()
     }
 
     /// The grammar as a machine that is fed bytes.

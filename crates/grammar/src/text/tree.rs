@@ -187,6 +187,19 @@ impl Tree {
         self.rules_where(false)
     }
 
+    /// A rule that is nothing but the empty text, or can repeat it: an engine under such a grammar may go on for ever.
+    pub fn vain(&self) -> Option<&SmolStr> {
+        fn repeats(node: &Node, nullable: &[bool]) -> bool {
+            let repeats_this =
+                matches!(node, Node::Repeat(part, _, max) if *max != Some(1) && part.is_nullable(nullable));
+            repeats_this || node.parts().iter().any(|part| repeats(part, nullable))
+        }
+        let nullable = self.nullable();
+        let is_vain = |rule: &Node| *rule == Node::EMPTY || repeats(rule, &nullable);
+        let rule = self.used().into_iter().find(|&rule| is_vain(&self.rules[rule]))?;
+        Some(&self.names[rule])
+    }
+
     /// By rule: whether it matches any text.
     pub fn matching(&self) -> Vec<bool> {
         self.rules_where(true)

@@ -705,11 +705,12 @@ impl FormatBuilder {
         text.chars().map(|c| self.optional(self.marker(c.encode_utf8(&mut [0; 4])))).collect()
     }
 
-    /// A response that is one JSON value, in a code block or bare.
-    pub fn response(&self, schema: &Value) -> ExprId {
+    /// A response that is one JSON value, bare or in a code block, which only a `fenced` grammar has.
+    pub fn response(&self, schema: &Value, fenced: bool) -> ExprId {
         let value = self.content(self.schema(self.json(), "response-format-schema", schema.clone(), Notation::Json));
         let value = self.rule("response-format", value);
         let block = self.spaced([self.marker("```json"), value, self.marker("```")]);
+        let block = if fenced { block } else { self.tolerated(block) };
         self.sequence([self.space(), self.choice([block, value]), self.space()])
     }
 

@@ -86,7 +86,7 @@ impl Harmony<'_> {
         let commentary = p.sequence([self.token(CHANNEL), p.marker("commentary"), self.message()]);
         let preamble = p.rule("preamble", p.sequence([commentary, p.closed(Tag::Content, END, &[START])]));
         let preamble = if spec.calls_only() { p.tolerated(preamble) } else { preamble };
-        let other = p.rule("other", p.tolerated(self.other_message()));
+        let other = p.tolerated(p.rule("other", self.other_message()));
         let any = [preamble, analysis];
 
         let response = spec.response_object().map(|schema| {
@@ -217,7 +217,9 @@ impl Harmony<'_> {
         match self.dialect {
             Dialect::GptOss => p.marker(token),
             Dialect::LlmJp => {
-                p.sequence([p.marker(token), p.optional(p.one_of(&[(' ', ' ')])), p.tolerated(self.spaces())])
+                // The model writes one space or two.
+                let spaces = p.repeat(p.one_of(&[(' ', ' ')]), 0, Some(2));
+                p.sequence([p.marker(token), spaces, p.tolerated(self.spaces())])
             }
         }
     }

@@ -45,6 +45,8 @@ pub struct Tolerances {
     pub late_thoughts: bool,
     /// Reasoning that is not separated is content without its markers, as in llama.cpp.
     pub bare_thoughts: bool,
+    /// llama.cpp's grammar has no code block around a structured response.
+    pub bare_response: bool,
 }
 
 impl Tolerances {
@@ -60,6 +62,7 @@ impl Tolerances {
         spelled_end: false,
         late_thoughts: false,
         bare_thoughts: false,
+        bare_response: false,
     };
 }
 
@@ -177,11 +180,16 @@ impl<'a> Writer<'a> {
             }
         };
         let begun = spec.begun_content();
+        let fenced = if spec.is_faithful() { spec.prose } else { !self.tolerances.bare_response };
         let response = spec.response_schema().map(|schema| {
             let wrapped = self.edges(self.begin(), SlotKind::Content);
             let wrapped = wrapped.filter(|edge| !edge.glue.is_blank() && begun.is_none());
             let open = wrapped.map(|edge| glue(p, &edge.glue, None, "")).chain([p.empty()]);
-            p.sequence([p.choice(open.collect::<Vec<_>>()), p.response(schema), self.close(&[SlotKind::Content])])
+            p.sequence([
+                p.choice(open.collect::<Vec<_>>()),
+                p.response(schema, fenced),
+                self.close(&[SlotKind::Content]),
+            ])
         });
         // An engine may hold the model to the schema from the first byte on, also where the prompt has opened reasoning.
         let thinks = self.thought.is_some_and(|thought| thought.open.is_empty());

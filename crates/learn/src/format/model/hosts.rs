@@ -63,6 +63,7 @@ pub(super) const MINICPM_5: Family = row(
     "minicpm5",
     |source| has_all(source, &["Tool usage guidelines:", "<function name=\"", "<param name=\""]),
     Row {
+        tolerances: Tolerances { bare_response: true, ..Tolerances::NONE },
         host: Host {
             constraint: Some(|spec| spec.constraint(spec.response_schema().is_some(), [Trigger::word("<function")])),
             tokens: Some("<function <param </function> </param> <think> </think>"),
@@ -96,7 +97,7 @@ pub(super) const K2_HORIZON: Family = row(
     "k2-horizon",
     |source| has_all(source, &["<ifm|tool_calls>", "<|ifm|im_start|>"]),
     Row {
-        tolerances: Tolerances { calls_from: "<ifm|tool_calls>", ..Tolerances::NONE },
+        tolerances: Tolerances { calls_from: "<ifm|tool_calls>", bare_response: true, ..Tolerances::NONE },
         host: Host {
             tokens: Some(
                 "<ifm|think> </ifm|think> <ifm|tool_calls> </ifm|tool_calls> <ifm|tool_call> </ifm|tool_call> \

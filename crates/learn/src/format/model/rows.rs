@@ -12,6 +12,8 @@ use chatparse_message::ToolChoice;
 
 const CALLS_IN_REASONING: Tolerances = Tolerances { calls_in_reasoning: true, ..Tolerances::NONE };
 
+const BARE_RESPONSE: Tolerances = Tolerances { bare_response: true, ..CALLS_IN_REASONING };
+
 pub(super) const MINISTRAL_3: Family = row(
     // Some of the templates do not render reasoning. Mistral Small 3.2 is similar, but its calls have ids.
     "ministral-3",
@@ -121,7 +123,7 @@ pub(super) const LING_3: Family = row(
     "ling-3",
     |source| has_all(source, &["<role>ASSISTANT</role>", "<arg_key>"]),
     Row {
-        tolerances: Tolerances { allowed_calls: true, bare_thoughts: true, spelled_end: true, ..CALLS_IN_REASONING },
+        tolerances: Tolerances { allowed_calls: true, bare_thoughts: true, spelled_end: true, ..BARE_RESPONSE },
         // No turn of a history has text behind calls.
         patch: |turn| turn.edges.push(Edge { from: SlotKind::Call, glue: Glue::default(), to: SlotKind::Content }),
         host: LING_3_HOST,
@@ -133,7 +135,7 @@ pub(super) const COHERE_2_MOE: Family = row(
     "cohere2-moe",
     |source| has_all(source, &["<|START_TEXT|>", "<|START_ACTION|>"]),
     Row {
-        tolerances: Tolerances { calls_from: "<|START_ACTION|>", spelled_end: true, ..CALLS_IN_REASONING },
+        tolerances: Tolerances { calls_from: "<|START_ACTION|>", spelled_end: true, ..BARE_RESPONSE },
         host: COHERE_2_MOE_HOST,
         ..LEARNT
     },
@@ -202,7 +204,7 @@ pub(super) const GEMMA_4: Family = Family {
 
 const fn qwen(host: Host) -> Row {
     Row {
-        tolerances: Tolerances { calls_from: "<tool_call>", bare_calls: true, ..CALLS_IN_REASONING },
+        tolerances: Tolerances { calls_from: "<tool_call>", bare_calls: true, ..BARE_RESPONSE },
         // Content that is continued stands behind an empty line, whatever the history has.
         patch: |turn| {
             let Some(Reasoning { close, .. }) = &turn.reasoning else { return };
@@ -298,6 +300,7 @@ pub(super) const NEMOTRON_NANO_2: Family = Family {
 
 /// LFM2's template does not render calls, and LFM2.5's renders texts without escapes.
 const LFM_2_5: Row = Row {
+    tolerances: Tolerances { bare_response: true, ..Tolerances::NONE },
     patch: |turn| {
         let list = pythonic("<|tool_call_start|>[", "]<|tool_call_end|>");
         turn.edges.retain(|edge| edge.from != SlotKind::Call && edge.to != SlotKind::Call);
@@ -310,7 +313,6 @@ const LFM_2_5: Row = Row {
         turn.calls = list.calls;
     },
     host: LFM_2_5_HOST,
-    ..LEARNT
 };
 
 pub(super) const LFM2_5: Family = Family {
