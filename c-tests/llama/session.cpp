@@ -67,6 +67,30 @@ static void pieces() {
     CHECK(none.finish().content == "<think>Hi");
 }
 
+// An output that max_tokens ends keeps its calls, with no markup in them or in place of them, streamed and whole alike.
+static void cuts() {
+    const std::string call   = "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>";
+    const std::string tagged = "<tool_call>\n<function=weather>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>";
+    for (const auto & [name, one] : { std::pair("json-call", call), std::pair("qwen3-coder", tagged) }) {
+        const auto        tmpls = common_chat_templates_init(nullptr, read_template(name));
+        const std::string two   = one + "\n" + one;
+        for (size_t cut = one.find("Oslo"); cut < two.size(); cut++) {
+            common_chat_session whole(tmpls.get(), nullptr, ask()), streamed(tmpls.get(), nullptr, ask());
+            const auto          message = whole.finish(common_chat_input(two.substr(0, cut)));
+            for (size_t i = 0; i < cut; i++) {
+                streamed.feed(common_chat_input(two.substr(i, 1)));
+            }
+            CHECK(streamed.finish() == message);
+            const size_t named = two.find(one == call ? "\", \"arg" : ">\n<par", one.size());
+            CHECK(message.tool_calls.size() == (cut > named ? 2 : 1));
+            CHECK(message.content.find("</") == std::string::npos);
+            for (const auto & found : message.tool_calls) {
+                CHECK(found.arguments.find("</") == std::string::npos);
+            }
+        }
+    }
+}
+
 // A marker that is a token of the vocabulary counts as that token only.
 static void tokens() {
     const llama_model model = { { true, false, false }, nullptr, nullptr, nullptr };
@@ -143,6 +167,7 @@ static void parts() {
 void test_session() {
 #if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_B11549
     pieces();
+    cuts();
     tokens();
     inputs();
     continued();

@@ -10,6 +10,7 @@ mod broken;
 #[allow(dead_code, reason = "the properties of random input use the rest")]
 mod choices;
 mod closed;
+mod cut;
 mod declared;
 mod drafted;
 mod fitting;

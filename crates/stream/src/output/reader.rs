@@ -363,6 +363,19 @@ impl CaptureReader {
         }
     }
 
+    /// Reads a name or an id that the output ends in.
+    pub fn read_half_word(&mut self, to: usize, output: &[u8], sink: &mut impl Sink) {
+        match self.state.region {
+            Some((Tag::ArgName, from)) => {
+                self.begin_member(from, sink);
+                self.begin_text(from, sink);
+                self.arguments(Text::Escaped(&output[from..to], from), from..to, sink);
+            }
+            Some((Tag::ToolId, from)) => self.word(Tag::ToolId, from..to, output, sink),
+            _ => {}
+        }
+    }
+
     /// Reads more of the current region up to `to`, if its text is passed on as it arrives.
     fn text(&mut self, to: usize, output: &[u8], whole: bool, sink: &mut impl Sink) {
         let Some((tag, from)) = self.state.region else { return };

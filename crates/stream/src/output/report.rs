@@ -48,9 +48,11 @@ pub(crate) fn report(
 ) -> Report {
     let mut calls = Vec::new();
     for (index, (call, record)) in message.tool_calls.iter().zip(records).enumerate() {
-        let span = &record.span;
-        let mut diagnose =
-            |kind, message| found.push(Diagnostic { kind, call: Some(index), span: span.clone(), message });
+        let mut diagnose = |kind, message| {
+            // The markup before a call without an end belongs to it, as hosts may show all of it.
+            let begin = if kind == DiagnosticKind::UnfinishedCall { record.begin } else { record.span.start };
+            found.push(Diagnostic { kind, call: Some(index), span: begin..record.span.end, message });
+        };
         let name = record.flags.dialect.and_then(&dialect);
         calls.push(report_call(call, record, name, tools, &mut diagnose));
     }

@@ -243,36 +243,47 @@ impl FormatParser {
         self.machine.cut(output)
     }
 
-    /// Whether a text of the message with at least one byte has begun and is not visible, or half of a name is at the end, behind the
-    /// markup in front of names.
+    /// Whether a text of the message with at least one byte has begun and is not visible, or half of a name is at the end, after the
+    /// markup before names.
     pub fn hides_text(&self, output: Parsed<'_>) -> bool {
-        let length = output.len();
-        let rest = &output.raw[self.covered().min(length)..];
-        let word = rest.iter().rev().take_while(|byte| is_of_name(**byte)).count();
-        let (before, word) = rest.split_at(rest.len() - word);
-        // In a call, what may end a value is only looked at.
-        let signs: &[u8] = if self.in_call() { b"\"', " } else { b"\"'=>:" };
-        let in_markup = self.in_call() && before.iter().any(|byte| b"<[|".contains(byte));
-        if !word.is_empty() && !in_markup && before.last().is_some_and(|byte| signs.contains(byte)) {
+        if self.ends_in_name(output, b"\"'=>:") {
             return true;
         }
-        let begins = |capture: &Capture| capture.opens && capture.pos < length;
+        let begins = |capture: &Capture| capture.opens && capture.pos < output.len();
         let mut hidden = self.machine.visible().hidden().iter().filter(|capture| begins(capture));
         hidden.any(|capture| Tag::from_id(capture.tag).is_some_and(Tag::is_text))
     }
 
-    /// Reads a value of an argument that waits for its end, e.g. a number, because no more output comes.
-    pub fn read_held_value(&mut self, written: &mut ParserState, output: Parsed<'_>) {
-        let visible = self.machine.visible();
-        let is_value = |capture: &Capture| matches!(Tag::from_id(capture.tag), Some(Tag::ArgJson | Tag::ArgText));
-        // Nothing is hidden where the value is only looked at.
-        if !self.in_call() || !visible.hidden().first().map_or(self.reader.in_json(), is_value) {
+    /// Whether what is not in the message ends in a name, after one of these signs.
+    fn ends_in_name(&self, output: Parsed<'_>, signs: &[u8]) -> bool {
+        let rest = &output.raw[self.covered().min(output.len())..];
+        let name = rest.iter().rposition(|byte| !is_of_name(*byte)).map_or(0, |sign| sign + 1);
+        name < rest.len() && rest[..name].last().is_some_and(|sign| signs.contains(sign))
+    }
+
+    /// Reads what waits inside a call, because no more output comes: a value, e.g. a number, and, of an output that is `whole`, the
+    /// name of an argument or an id, or half of it.
+    pub fn read_held(&mut self, whole: bool, written: &mut ParserState, output: Parsed<'_>) {
+        let (hidden, length) = (self.machine.visible().hidden(), output.len());
+        let is_word = |tag| matches!(tag, Tag::ArgName | Tag::ToolId | Tag::ArgNull);
+        let waits = |capture: &Capture| match Tag::from_id(capture.tag) {
+            Some(Tag::ArgJson | Tag::ArgText) => true,
+            Some(tag) => whole && capture.pos < length && is_word(tag),
+            None => false,
+        };
+        // Nothing is hidden where the value is only looked at, and what ends a text is looked at with the name after it.
+        let in_text = whole && self.reader.region(0) == Some(Tag::ArgText);
+        let waiting = &output.raw[self.covered().min(length)..];
+        let in_name =
+            in_text && self.ends_in_name(output, b"\"', ") && !waiting.iter().any(|sign| b"<[|".contains(sign));
+        if !self.in_call() || !hidden.first().map_or(self.reader.in_json() || in_name, waits) {
             return;
         }
-        for capture in visible.hidden() {
+        for capture in hidden {
             self.reader.read(capture, output.raw, &mut Routed { written, output });
         }
-        self.reader.read_text(output.len(), output.raw, &mut Routed { written, output });
+        self.reader.read_text(length, output.raw, &mut Routed { written, output });
+        self.reader.read_half_word(length, output.raw, &mut Routed { written, output });
     }
 
     /// Reads the visible captures. Returns `false` if they contradict the message so far. Inlined, because most pieces need

@@ -483,10 +483,11 @@ impl Progress {
         let complete = whole && self.format.finish(output.seen, prefill);
         let matches = complete || self.format.cut(output.seen);
         self.limit = self.format.is_over_budget();
-        // The model may end inside text that is not visible yet. That is accepted for half a marker, but not if text would
-        // be lost.
-        if matches && self.format.read(written, output) && (complete || !whole || !self.format.hides_text(output)) {
-            self.format.read_held_value(written, output);
+        // A call keeps its arguments so far, whatever the host says about the end. Other text that is not visible yet may be
+        // half a marker, but no text gets lost.
+        let keeps = |format: &FormatParser| complete || !whole || format.in_call() || !format.hides_text(output);
+        if matches && self.format.read(written, output) && keeps(&self.format) {
+            self.format.read_held(whole, written, output);
             return Some(if complete { Status::Complete } else { Status::Partial });
         }
         self.leave_at(self.format.covered(), written, output);

@@ -25,14 +25,14 @@ inline void log_diagnostics(const chat_message * message, bool warn) {
     }
 }
 
-// Whether an output ends inside of its reasoning. For llama.cpp it is whole.
-inline bool ends_in_reasoning(const chat_message * message) {
+// Whether an output ends inside of its reasoning or of a call. For llama.cpp it is whole.
+inline bool ends_inside(const chat_message * message) {
     bool ends = false;
     for (size_t i = 0; i < chat_message_diagnostic_count(message); i++) {
         chat_diagnostic found;
         chat_error *    error = nullptr;
         check(chat_message_diagnostic(message, i, &found, &error), error);
-        ends = ends || found.kind == CHAT_DIAGNOSTIC_KIND_UNFINISHED_REASONING;
+        ends = ends || found.kind == CHAT_DIAGNOSTIC_KIND_UNFINISHED_REASONING || found.kind == CHAT_DIAGNOSTIC_KIND_UNFINISHED_CALL;
     }
     return ends && chat_message_outcome(message) == CHAT_OUTCOME_PARTIAL;
 }
@@ -49,31 +49,10 @@ class live_parse {
     std::string                               read_;
     common_chat_msg                           message_;
 
-    // Where a call is written, with the markup around it, and where it would stand in the content.
-    struct place {
-        size_t content;
-        size_t begin;
-        size_t end;
-    };
-    std::vector<place> places_;
-    size_t             told_  = 0;  // deltas have told of the output up to here
-    size_t             shown_ = 0;  // so many calls are with the caller
-
-    // Text ends the call in front of it, as the next call does.
-    void note_place(const chat_delta & delta) {
-        const bool is_text = delta.kind == CHAT_DELTA_KIND_REASONING || delta.kind == CHAT_DELTA_KIND_CONTENT;
-        const bool is_new  = !is_text && delta.call == places_.size();
-        if ((is_text || is_new) && !places_.empty()) {
-            places_.back().end = std::min(places_.back().end, delta.span_begin);
-        }
-        if (is_new) {
-            places_.push_back({ message_.content.size(), told_, std::string::npos });
-        }
-        told_ = std::max(told_, delta.span_end);
-    }
+    std::vector<size_t> places_;     // where each call would be in the content
+    size_t              shown_ = 0;  // so many calls are with the caller
 
     void add(const chat_delta & delta) {
-        note_place(delta);
         if (delta.kind == CHAT_DELTA_KIND_REASONING) {
             message_.reasoning_content.append(delta.text.data, delta.text.len);
         } else if (delta.kind == CHAT_DELTA_KIND_CONTENT) {
@@ -81,6 +60,7 @@ class live_parse {
         } else {
             while (message_.tool_calls.size() <= delta.call) {
                 message_.tool_calls.emplace_back();
+                places_.push_back(message_.content.size());
             }
             auto & call = message_.tool_calls[delta.call];
             if (delta.kind == CHAT_DELTA_KIND_TOOL_NAME) {
@@ -108,22 +88,29 @@ class live_parse {
     void judge_calls(const chat_message * handle) {
         std::vector<common_chat_tool_call> whole;
         size_t added = 0;  // to the content
-        size_t taken = 0;  // of the output, up to here
-        for (size_t i = 0; i < message_.tool_calls.size() && i < places_.size(); i++) {
-            auto &       call     = message_.tool_calls[i];
-            const auto & at       = places_[i];
+        for (size_t i = 0; i < message_.tool_calls.size(); i++) {
             if (chat_message_tool_call_complete(handle, i) || i < shown_) {
-                whole.push_back(std::move(call));
+                whole.push_back(std::move(message_.tool_calls[i]));
                 continue;
             }
-            const size_t      begin = std::min(std::max(at.begin, taken), read_.size());
-            const size_t      end   = std::max(begin, std::min(at.end, read_.size()));
-            const std::string text  = sanitized(read_.substr(begin, end - begin));
-            message_.content.insert(at.content + added, text);
+            const std::string text = sanitized(written(handle, i));
+            message_.content.insert(places_[i] + added, text);
             added += text.size();
-            taken = end;
         }
         message_.tool_calls = std::move(whole);
+    }
+
+    // A call without an end, as the model wrote it.
+    std::string written(const chat_message * handle, size_t call) const {
+        for (size_t i = 0; i < chat_message_diagnostic_count(handle); i++) {
+            chat_diagnostic found;
+            chat_error *    error = nullptr;
+            check(chat_message_diagnostic(handle, i, &found, &error), error);
+            if (found.kind == CHAT_DIAGNOSTIC_KIND_UNFINISHED_CALL && found.call == call) {
+                return read_.substr(found.span_begin, found.span_end - found.span_begin);
+            }
+        }
+        return {};
     }
 
   public:
@@ -139,7 +126,7 @@ class live_parse {
 
     // A copy goes on by itself.
     live_parse(const live_parse & other) :
-        read_(other.read_), message_(other.message_), places_(other.places_), told_(other.told_), shown_(other.shown_) {
+        read_(other.read_), message_(other.message_), places_(other.places_), shown_(other.shown_) {
         if (other.stream_) {
             chat_stream * stream = nullptr;
             chat_error *  error  = nullptr;
@@ -153,7 +140,6 @@ class live_parse {
         std::swap(read_, other.read_);
         std::swap(message_, other.message_);
         std::swap(places_, other.places_);
-        std::swap(told_, other.told_);
         std::swap(shown_, other.shown_);
         return *this;
     }
@@ -214,7 +200,7 @@ class live_parse {
         chat_message * handle = nullptr;
         check(chat_stream_message(stream_.get(), &handle, &error), error);
         const std::unique_ptr<chat_message, void (*)(chat_message *)> message(handle, chat_message_free);
-        if (status == CHAT_STATUS_PARSE && !ends_in_reasoning(handle)) {
+        if (status == CHAT_STATUS_PARSE && !ends_inside(handle)) {
             throw std::runtime_error("The model produced output that does not match the expected " +
                                      std::string(common_chat_format_name(format)) + " format: " + why);
         }
