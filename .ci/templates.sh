@@ -23,7 +23,7 @@ leaves parts of it out, or writes it somewhere else than after the prompt.
 - *faults*: what `chatparse lint` finds. Its help explains the names of outcomes.
 
 HEAD
-  target/release/chatparse board --markdown ../shared/templates ../shared/templates-wild
+  target/release/chatparse board --markdown ../shared/templates ../shared/templates-wild ../shared/templates-hub
 }
 
 if [ "${1:-}" = --write ]; then
