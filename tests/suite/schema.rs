@@ -46,6 +46,16 @@ const WIDENED: FidelityKind = FidelityKind::Widened;
 const REFUSED: FidelityKind = FidelityKind::Refused;
 
 #[test]
+fn a_schema_may_refer_to_itself_and_end_its_items() {
+    let tree = json!({"type": "object", "properties": {"next": {"$ref": "#"}}, "required": []});
+    allows(tree, &["{}", "{\"next\": {\"next\": {}}}"], &["{\"next\": 1}", "[]"]);
+    let pair = json!({"prefixItems": [{"type": "null"}, {"type": "boolean"}], "items": false});
+    allows(pair, &["[null, true]"], &["[null, true, 1]", "[true]"]);
+    allows(json!({"type": "array", "items": false}), &["[]"], &["[1]"]);
+    refused(json!({"$ref": "#"}), &["back to itself"]);
+}
+
+#[test]
 fn scalars() {
     allows(json!({"type": "boolean"}), &["true", "false"], &["null", "1", ""]);
     allows(json!({"type": "null"}), &["null"], &["0"]);

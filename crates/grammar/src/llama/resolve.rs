@@ -134,8 +134,8 @@ impl<'a> Resolver<'a> {
 
     fn reference(&mut self, target: &'a Value, id: NodeId) -> Result<Node<'a>> {
         let Value::String(pointer) = target else { return Err(self.error(id, "$ref must be a string")) };
-        if !pointer.starts_with("#/") {
-            let message = format!("$ref {pointer:?} leads out of the schema; only \"#/...\" can be followed");
+        if pointer != "#" && !pointer.starts_with("#/") {
+            let message = format!("$ref {pointer:?} leads out of the schema; only \"#\" and \"#/...\" can be followed");
             return Err(self.error(id, message));
         }
         if self.queued.insert(pointer) {
@@ -194,8 +194,11 @@ impl<'a> Resolver<'a> {
     }
 
     fn array(&mut self, fields: &'a Fields, id: NodeId, depth: usize) -> Result<Node<'a>> {
-        let given = ["items", "prefixItems"].into_iter().find_map(|key| Some((key, fields.get(key)?)));
+        let no_more = fields.get("items") == Some(&Value::Bool(false));
+        let keys = if no_more { &["prefixItems"][..] } else { &["items", "prefixItems"] };
+        let given = keys.iter().find_map(|key| Some((*key, fields.get(*key)?)));
         let item = match given {
+            None if no_more => return Ok(Node::Tuple(Vec::new())),
             Some((key, Value::Array(schemas))) => {
                 let items = schemas.iter().enumerate();
                 let items = items.map(|(i, item)| self.node(item, Place::Item(id, key, i), depth + 1));
