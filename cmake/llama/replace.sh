@@ -85,7 +85,11 @@ strip tools/CMakeLists.txt '^[[:space:]]*add_subdirectory[(]parser[)]'
 cat >>common/CMakeLists.txt <<END
 
 if (NOT TARGET chatparse::llama)
-    find_package(chatparse 0.1 REQUIRED)
+    if (BUILD_SHARED_LIBS)
+        find_package(chatparse 0.1 REQUIRED)
+    else()
+        find_package(chatparse 0.1 REQUIRED COMPONENTS static)
+    endif()
 endif()
 target_link_libraries($target PUBLIC chatparse::llama)
 target_compile_definitions($target PUBLIC CHATPARSE_LLAMA_VERSION=$version)
