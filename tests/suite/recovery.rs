@@ -234,7 +234,8 @@ fn a_call_that_breaks_off_keeps_what_was_read_and_loses_nothing() {
     assert_eq!(ended.calls().iter().map(|call| call.complete).collect::<Vec<_>>(), [false, true]);
     let found = ended.diagnostics().iter().find(|found| found.kind == DiagnosticKind::UnfinishedCall).unwrap();
     assert_eq!(found.call, Some(0));
-    assert_eq!(&output[found.span.clone()], "read\", \"arguments\": {\"path\": \"a\", oops}} then");
+    let written = "<tool_call>{\"name\": \"read\", \"arguments\": {\"path\": \"a\", oops}} then";
+    assert_eq!(&output[found.span.clone()], written);
 }
 
 #[test]

@@ -483,15 +483,27 @@ impl Progress {
         let complete = whole && self.format.finish(output.seen, prefill);
         let matches = complete || self.format.cut(output.seen);
         self.limit = self.format.is_over_budget();
-        // A call keeps its arguments so far, whatever the host says about the end. Other text that is not visible yet may be
-        // half a marker, but no text gets lost.
-        let keeps = |format: &FormatParser| complete || !whole || format.in_call() || !format.hides_text(output);
-        if matches && self.format.read(written, output) && keeps(&self.format) {
+        // Half a marker may wait at the end, and what a call has not shown, but no other text gets lost.
+        let keeps = |at: &Self, written: &ParserState| {
+            complete || !whole || !at.format.hides_text(output) || at.format.in_call() && !at.is_broken(written, output)
+        };
+        if matches && self.format.read(written, output) && keeps(self, written) {
             self.format.read_held(whole, written, output);
             return Some(if complete { Status::Complete } else { Status::Partial });
         }
         self.leave_at(self.format.covered(), written, output);
         None
+    }
+
+    /// Whether the open call ends before the output does, if its text is read as that of a broken call.
+    fn is_broken(&self, written: &ParserState, output: Parsed<'_>) -> bool {
+        let (mut at, mut left) = (self.clone(), written.clone());
+        at.leave_at(at.format.covered(), &mut left, output);
+        at.feed_fallback(output.len(), &mut left, output);
+        left.close_fallback(End::Output, output.len(), output);
+        let end = left.builder.calls().last().map_or(0, |call| call.span.end) + left.builder.prefill();
+        let more = left.builder.calls().count() > written.builder.calls().count();
+        more || end < output.raw.trim_ascii_end().len()
     }
 
     /// From here on, the output counts as text behind the format.
