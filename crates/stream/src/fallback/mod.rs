@@ -15,7 +15,7 @@ use crate::output::Channel;
 use crate::report::CallOrigin;
 use chatparse_learn::format::late::{Parts, Want};
 use chatparse_message::{BareCalls, CallsInReasoning, Dialects, Leniency, NearlyJson, Tool};
-use chatparse_peg::{self as peg, Arena, Program, lossy};
+use chatparse_peg::{self as peg, Arena, Expr, Program, lossy};
 use dialects::{LateRows, Offer, Seen};
 use text::{Prefilter, Scope};
 
@@ -198,6 +198,15 @@ impl FallbackConfig {
             (Channel::Reasoning, _, CallsInReasoning::AtEnd) => Some(Scope::AtEnd),
             _ => None,
         }
+    }
+
+    /// Whether a text of the format begins with this one, which is not empty.
+    pub fn is_half_marker(&self, text: &str) -> bool {
+        let begins = |expr: &Expr| match expr {
+            Expr::Marker(marker) | Expr::Literal(marker) => marker.trim_start().starts_with(text),
+            _ => false,
+        };
+        !text.is_empty() && self.format.nodes().iter().any(begins)
     }
 
     /// A parser for calls in a region of the format that begins at `at`; `None` if the request does not ask for one.

@@ -495,15 +495,20 @@ impl Progress {
         None
     }
 
-    /// Whether the open call ends before the output does, if its text is read as that of a broken call.
+    /// Whether the open call ends before the output does, other than in half a marker, if its text is read as that of a broken call.
     fn is_broken(&self, written: &ParserState, output: Parsed<'_>) -> bool {
         let (mut at, mut left) = (self.clone(), written.clone());
         at.leave_at(at.format.covered(), &mut left, output);
         at.feed_fallback(output.len(), &mut left, output);
         left.close_fallback(End::Output, output.len(), output);
         let end = left.builder.calls().last().map_or(0, |call| call.span.end) + left.builder.prefill();
-        let more = left.builder.calls().count() > written.builder.calls().count();
-        more || end < output.raw.trim_ascii_end().len()
+        if left.builder.calls().count() > written.builder.calls().count() {
+            return true;
+        }
+        let before = written.builder.message(output.raw).content.len();
+        let content = left.builder.message(output.raw).content;
+        let added = content.get(before..).unwrap_or_default();
+        end < output.raw.trim_ascii_end().len() && !written.config.is_half_marker(added.trim())
     }
 
     /// From here on, the output counts as text behind the format.
