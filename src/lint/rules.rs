@@ -117,23 +117,23 @@ fn openers(facts: &Facts, skeleton: &Skeleton, openings: &[String]) -> Vec<Strin
         return openers;
     }
     let last = || before_user.last().filter(|last| !ends(last)).map(|last| last.kind.clone());
-    openers.extend(behind_last(&before_user, ends).or_else(last));
+    openers.extend(after_last(&before_user, ends).or_else(last));
     let values = skeleton.values.first().map_or(text.len(), |(at, _)| *at);
     openers.extend(markers(&text[..values]).into_iter().find(|first| first.kind != BOS).map(|first| first.kind));
     let Some((calls, results)) = skeleton.extent(CALLS).zip(skeleton.extent(RESULT)) else { return openers };
-    // Neither what stands between two calls nor what ends an answer opens a result.
+    // Neither a marker between two calls nor one that ends an answer opens a result.
     let mut others = markers(&text[calls.clone()]);
     let behind = skeleton.behind(ANSWER).map(markers).unwrap_or_default();
     let next = behind.iter().position(|marker| openers.contains(&marker.kind)).unwrap_or(0);
     others.extend(behind.into_iter().take(next));
     let between = text.get(calls.end..results.start).map(markers).unwrap_or_default();
     let is_other = |marker: &Marker| ends(marker) || others.iter().any(|other| other.kind == marker.kind);
-    openers.extend(behind_last(&between, is_other));
+    openers.extend(after_last(&between, is_other));
     openers
 }
 
 /// The marker after the last one of a kind.
-fn behind_last(glue: &[Marker], is_of_kind: impl Fn(&Marker) -> bool) -> Option<String> {
+fn after_last(glue: &[Marker], is_of_kind: impl Fn(&Marker) -> bool) -> Option<String> {
     let last = glue.iter().rposition(is_of_kind)?;
     glue.get(last + 1).map(|first| first.kind.clone())
 }
