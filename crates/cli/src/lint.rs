@@ -258,10 +258,8 @@ fn finding(found: &Finding, screen: &mut Screen) -> io::Result<()> {
     if !lines.is_empty() {
         row("  in line", &lines.join(", "), Paint::Plain, screen)?;
     }
-    for shown in &found.shown {
-        named(&format!("  {}", shown.from), Paint::Plain, &shown.text, screen)?;
-    }
-    Ok(())
+    let mut shown = found.shown.iter();
+    shown.try_for_each(|shown| named(&format!("  {}", shown.from), Paint::Plain, &shown.text, screen))
 }
 
 fn preserving(next: &Preserving, screen: &mut Screen) -> io::Result<()> {

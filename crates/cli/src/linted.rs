@@ -81,3 +81,24 @@ impl Linted {
 pub fn faulty(report: &Report) -> impl Iterator<Item = &Finding> {
     report.findings.iter().filter(|found| found.is_fault)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_without_a_counted_fault_pass() {
+        let own = chatparse::builtin::names().map(|name| chatparse::builtin::find(name).unwrap().source.to_owned());
+        let files = std::fs::read_dir("../../../shared/templates").into_iter().flatten();
+        let files = files.filter_map(|file| std::fs::read_to_string(file.ok()?.path()).ok());
+        let mut failing = 0;
+        for template in own.chain(files).filter_map(|source| ChatTemplate::new(&source, "", "").ok()) {
+            let report = lint::lint(&template);
+            let (count, name) = (report.fault_count(), String::new());
+            let fault = Linted { name, found: Ok(report), tokenizer: None }.fault();
+            assert_eq!(fault.is_some(), count > 0, "{count}: {}", template.source());
+            failing += usize::from(count > 0);
+        }
+        assert!(failing > 0, "no template fails");
+    }
+}
