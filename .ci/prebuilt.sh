@@ -16,8 +16,6 @@ sysroot=$(rustc --print sysroot)
 name=$release-$target
 tree=$work/$name
 type=${BUILD_TYPE:-Release}
-profile=release
-[ "$type" != Debug ] || profile=dev
 
 # What panics say is where a source was: here, and in the compiler's standard library.
 library=/rustc/$(rustc -vV | sed -n 's/^commit-hash: //p')
@@ -26,13 +24,9 @@ CARGO_ENCODED_RUSTFLAGS=$(printf '%s\x1f%s' "--remap-path-prefix=$work=/build" "
 export CARGO_ENCODED_RUSTFLAGS
 
 cmake -S "$source" -B "$work/cmake" -DCMAKE_BUILD_TYPE="$type" -DCMAKE_INSTALL_PREFIX="$tree" -DCMAKE_INSTALL_LIBDIR=lib \
-  -DCHATPARSE_CARGO_TARGET_DIR="$work/cargo" >"$work/said"
+  -DCHATPARSE_CARGO_TARGET_DIR="$work/cargo" -DCHATPARSE_PROGRAM=ON >"$work/said"
 cmake --build "$work/cmake"
 cmake --install "$work/cmake" >>"$work/said"
-(cd "$source" && cargo build --locked --bin chatparse --profile "$profile" --target-dir "$work/cargo")
-install -D "$work/cargo/${profile/dev/debug}/chatparse" "$tree/bin/chatparse"
-# Its manual pages, and completions for shells.
-cp -r "$source"/share/* "$tree/share"
 strip --strip-unneeded "$tree/bin/chatparse" "$tree"/lib/libchatparse.so.*
 strip --strip-debug "$tree/lib/libchatparse.a"
 # The compiler names the members at random, in an order that stays.

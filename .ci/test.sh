@@ -54,7 +54,7 @@ install_library() {
   export CARGO_PROFILE_DEV_DEBUG=false
   rm -rf "$stage" target/cargo-c
   cmake -S . -B target/library -DCMAKE_BUILD_TYPE=$type -DCMAKE_INSTALL_PREFIX="$stage" -DCMAKE_INSTALL_LIBDIR=lib \
-    -DCHATPARSE_PROGRAM=OFF "${built[@]}"
+    "${built[@]}"
   cmake --build target/library
   cmake --install target/library
   # For those who have cargo-c. What it installs counts here, not how fast that is.

@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
-"""How well `chatparse lint` finds, and `lint --fix` mends, faults that are planted in templates.
+"""How well `chatparse lint` finds faults that are planted in templates.
 
-    doctor.py PROGRAM TEMPLATES... [--found 95] [--clean 95] [--mended 60] [--every 5] [--verbose]
+    doctor.py PROGRAM TEMPLATES... [--found 95] [--clean 95] [--every 5] [--verbose]
 
 TEMPLATES are folders of sound templates, but for those that doctor.txt lists with a reason. Each kind of fault is planted in each template
-where it changes the prompt of a conversation with calls. A fault is found if lint has a finding, or fails with more lost messages, that the
-untouched template has not. It is mended if lint then passes what --fix wrote, as far as it passed the untouched template, and the prompt is
-the untouched template's but for white space, or what that template writes as a turn is read back as the same calls; and if prompts of other
-conversations, which the fault does not change, are not changed by --fix either. --fix leaves notes: what is only found as a note counts as found.
+where it changes the prompt of a conversation with calls. A fault is found if lint has a finding, or fails with more faults, that the
+untouched template has not.
 """
 import argparse, concurrent.futures, json, os, pathlib, re, subprocess, sys, tempfile
 
@@ -27,17 +25,6 @@ def conversation():
         {"role": "tool", "tool_call_id": "call00001", "name": "look_up", "content": "Rain"},
         {"role": "assistant", "content": "It rains."},
         {"role": "user", "content": "Still?"}]}
-
-
-def others():
-    """Conversations in which most faults do not show."""
-    whole = conversation()
-    system, tools = [{"role": "system", "content": "Be brief."}], whole["tools"]
-    for head in [], system:
-        for listed in [], tools:
-            for end in 1, 3, 5:
-                messages = [message for message in whole["messages"][:end] if listed or message["role"] != "tool" and "tool_calls" not in message]
-                yield {"now": 0, "messages": head + messages, **({"tools": listed} if listed else {})}
 
 
 # Each returns the source with a fault, or None. `calls`: the tags of the history's call, as the untouched template renders it.
@@ -166,31 +153,24 @@ class Program:
         self.path, self.folder = path, folder
         self.body = folder / "conversation.json"
         self.body.write_text(json.dumps(conversation()))
-        self.others = []
-        for index, body in enumerate(others()):
-            self.others.append(folder / f"other{index}.json")
-            self.others[-1].write_text(json.dumps(body))
 
-    def run(self, *args, text=None):
-        done = subprocess.run([self.path, *map(str, args)], input=text, capture_output=True, text=True, timeout=300)
+    def run(self, *args):
+        done = subprocess.run([self.path, *map(str, args)], capture_output=True, text=True, timeout=300)
         return done.returncode, done.stdout
 
-    def prompts(self, file):
-        return [self.prompt(file, body) for body in self.others]
-
-    def prompt(self, file, body=None):
-        status, text = self.run("render", file, body or self.body)
+    def prompt(self, file):
+        status, text = self.run("render", file, self.body)
         return text if status == 0 else None
 
-    def lint(self, file, *options):
-        status, text = self.run("lint", file, "--json", *options)
+    def lint(self, file):
+        status, text = self.run("lint", file, "--json")
         report = json.loads(text)
         # A note on what a role accepts says nothing of how the template's own text fits together.
         rules = [(found["rule"], found["subject"]) for found in report.get("findings", []) if found["rule"] != "printed-parts"]
-        return status, rules, report.get("faults", 0), report
+        return status, rules, report.get("faults", 0)
 
 
-def facts_of(program, file, report):
+def facts_of(program, file):
     prompt = program.prompt(file)
     if not prompt:
         return None
@@ -204,34 +184,14 @@ def facts_of(program, file, report):
     calls = prompt[begin + len("How is the weather?"):end]
     example = "".join(line for line in told.splitlines() if "look_up" not in line)
     end = mark.group(1) if mark and told.count(mark.group(1)) + prompt[begin:].count(mark.group(1)) > 3 else None
-    turn = next((case["turn"] for case in report["cases"] if case["probe"] == "many arguments" and case["turn"]), "")
-    return {"prompt": prompt, "calls": calls, "pairs": [pair for pair in closers(calls) if pair[0] not in answer and pair[0] not in told[-60:]], "told": told, "example": example, "end": end, "turn": turn}
-
-
-def calls_of(program, file, turn, tools):
-    body = program.folder / f"{os.getpid()}-{abs(hash((str(file), turn)))}.json"
-    body.write_text(json.dumps(tools))
-    status, text = program.run("parse", file, body, "--json", text=turn)
-    body.unlink()
-    try:
-        message = json.loads(text)
-    except ValueError:
-        return None
-    message = message.get("message", message)
-    return [(call["function"]["name"], call["function"]["arguments"]) for call in message.get("tool_calls") or []]
-
-
-TOOLS = {"now": 0, "messages": [{"role": "user", "content": "Hi"}], "tools": [{"type": "function", "function": {
-    "name": "find_route", "description": "A tool.", "parameters": {"type": "object", "properties": {
-        "start": {"type": "string"}, "via": {"type": "array", "items": {"type": "string"}}, "end": {"type": "string"},
-        "most_stops": {"type": "integer"}, "slow": {"type": "boolean"}}}}}]}
+    return {"prompt": prompt, "calls": calls, "pairs": [pair for pair in closers(calls) if pair[0] not in answer and pair[0] not in told[-60:]], "told": told, "example": example, "end": end}
 
 
 def examine(program, path, listed, plants):
     rows = []
-    _, rules, faults, report = program.lint(path)
+    _, rules, faults = program.lint(path)
     clean = not rules
-    facts = facts_of(program, path, report) if clean else None
+    facts = facts_of(program, path) if clean else None
     if plants and facts and path.name not in listed:
         for plant in FAULTS:
             source = path.read_text()
@@ -245,18 +205,9 @@ def examine(program, path, listed, plants):
                 continue
             if plant in (missing_end, missing_end_first) and facts["end"] not in prompt:
                 continue  # The source writes the ends of all messages in one place: without it, this is another template, and sound.
-            status, found, lost, _ = program.lint(file)
-            is_found = any(rule not in rules for rule in found) or status == 1 and lost > faults
-            is_mended = False if status else None
-            if is_found and status:
-                before = program.prompts(file)
-                status, left, lost, _ = program.lint(file, "--fix")
-                same = "".join((program.prompt(file) or "").split()) == "".join(facts["prompt"].split())
-                wanted = calls_of(program, path, facts["turn"], TOOLS)
-                back = wanted and calls_of(program, file, facts["turn"], TOOLS) == wanted
-                keeps = all(new == old for sound, old, new in zip(program.prompts(path), before, program.prompts(file)) if sound == old)
-                is_mended = keeps and not left and lost <= faults and bool(same or back and plant not in (missing_end, missing_end_first))
-            rows.append((plant.__name__, is_found, is_mended, [rule for rule, _ in found], lost))
+            status, found, left = program.lint(file)
+            is_found = any(rule not in rules for rule in found) or status == 1 and left > faults
+            rows.append((plant.__name__, is_found, [rule for rule, _ in found], left))
     return path.name, rules, rows
 
 
@@ -264,7 +215,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("folders", nargs="+", type=pathlib.Path)
-    for name, least in ("found", 95), ("clean", 95), ("mended", 60):
+    for name, least in ("found", 95), ("clean", 95):
         parser.add_argument(f"--{name}", type=float, default=least)
     parser.add_argument("--every", type=int, default=5, help="faults are planted in each so-many-th template")
     parser.add_argument("--only", default="")
@@ -288,19 +239,17 @@ def main():
         print(f"sound, but: {name}: {', '.join(rule for rule, _ in rules)}")
     for name in silent:
         print(f"not found: {name}: {listed[name]}")
-    for name, plant, found, mended, rules, lost in rows:
+    for name, plant, found, rules, faults in rows:
         if args.verbose or not found:
-            print(f"{'mended' if mended else 'found' if found else 'not found'}: {plant} in {name}: {', '.join(rules)}, {lost} lost")
+            print(f"{'found' if found else 'not found'}: {plant} in {name}: {', '.join(rules)}, {faults} faults")
     kinds = sorted({plant for _, plant, *_ in rows})
     for kind in kinds:
         of = [row for row in rows if row[1] == kind]
-        print(f"  {kind:20} {len(of):3} planted, {sum(row[2] for row in of):3} found, {sum(row[3] or 0 for row in of):3} mended,",
-              f"{sum(row[2] and row[3] is None for row in of):3} a note")
+        print(f"  {kind:20} {len(of):3} planted, {sum(row[2] for row in of):3} found")
     percent = lambda part, all: 100 * part / max(1, all)
     figures = {
         "found": (sum(row[2] for row in rows), len(rows)),
         "clean": (len(sound) - len(noisy), len(sound)),
-        "mended": (sum(row[3] or 0 for row in rows), sum(row[3] is not None or not row[2] for row in rows)),
     }
     failed = bool(silent)
     for name, (part, all) in figures.items():

@@ -462,9 +462,9 @@ CHAT_MUST_USE chat_status chat_template_proof(const chat_template *template_, si
  * `CHAT_REPORT_LINT` says whether the messages that the template renders are read back and render again to the same
  * bytes, and whether prompts only grow as a conversation does. `findings` lists the places where the template
  * contradicts itself, each with `rule` (its id, see docs/lint.md), `fault` (false for a note), `message`, `subject`,
- * `effect`, `places` (`line`, `column`, `excerpt`), `shown` (parts of renders: `from`, `text`) and `patch` (a unified
- * diff or null). The library tries to find a patch for each, which may take seconds. `faults` counts the `cases` that
- * are faults. Each case has `probe` (the kind of message), `thinking`, `turn` (the template's text), `outcome`
+ * `effect`, `places` (`line`, `column`, `excerpt`) and `shown` (parts of renders: `from`, `text`). `faults` counts all
+ * faults: of cases, of findings, of a response template that reads fewer messages than the reader in use, and that the
+ * template renders none of the messages. Each case has `probe` (the kind of message), `thinking`, `turn` (the template's text), `outcome`
  * (`survives`, `omitted`, `no_turn`, `lost`, `alike`, `spaced`, `rewritten` or `refused`) and, for some outcomes, `at`
  * (the first byte that differs), `expected`, `got`, `part` or `error`. `next` has, for each kind of turn, whether the
  * bytes that were sent are `preserved`; `untraced` lists texts of a prompt whose origin is unknown, or is null.

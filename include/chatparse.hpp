@@ -605,7 +605,7 @@ inline std::string_view version() noexcept { return chat_version(); }
 // That it serves programs which were compiled with this header.
 inline Result<void> check_version() { return detail::run_only(chat_version_check, std::uint32_t{CHAT_VERSION_NUMBER}); }
 inline std::string_view status_name(chat_status status) noexcept { return chat_status_name(status); }
-inline std::string_view kind_name(chat_delta_kind kind) noexcept { return chat_delta_kind_name(kind); }
+inline std::string_view delta_kind_name(chat_delta_kind kind) noexcept { return chat_delta_kind_name(kind); }
 
 }  // inline namespace
 }  // namespace chatparse

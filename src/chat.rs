@@ -192,13 +192,6 @@ impl ChatTemplate {
         &self.0.special_tokens
     }
 
-    /// The same template with another source. `prove`: its reader is the best one, not the first.
-    #[cfg(feature = "lint")]
-    pub(crate) fn edited(&self, source: &str, prove: bool) -> Result<Self> {
-        let template = &self.0.analyzed.template;
-        self.changed(source, template.bos(), template.eos(), prove && self.0.prove)
-    }
-
     /// The same template with these tokens where it names some and has none.
     #[cfg(feature = "lint")]
     pub(crate) fn with_tokens(&self, bos: &str, eos: &str) -> Result<Self> {
@@ -210,14 +203,10 @@ impl ChatTemplate {
             return Ok(self.clone());
         }
         let (bos, eos) = (if no_bos { bos } else { known_bos }, if no_eos { eos } else { known_eos });
-        self.changed(self.written(), bos, eos, self.0.prove)
-    }
-
-    #[cfg(feature = "lint")]
-    fn changed(&self, source: &str, bos: &str, eos: &str, prove: bool) -> Result<Self> {
         let analyzed = &self.0.analyzed;
-        let analyzed = AnalyzedTemplate::new(Template::new(source, bos, eos)?, analyzed.ends(), analyzed.learn_only());
-        Ok(ChatTemplate::analyzed(analyzed, prove, self.0.special_tokens.clone()))
+        let template = Template::new(self.written(), bos, eos)?;
+        let analyzed = AnalyzedTemplate::new(template, analyzed.ends(), analyzed.learn_only());
+        Ok(ChatTemplate::analyzed(analyzed, self.0.prove, self.0.special_tokens.clone()))
     }
 
     /// The template's capabilities. The first call takes a few renders.

@@ -5,10 +5,8 @@
 //! its model would have to process the prompt again from the first byte that differs. Whether prompts stay unchanged when
 //! other messages follow is reported separately, for each kind of turn.
 
-mod diff;
 mod finding;
 mod marker;
-mod mend;
 mod rules;
 mod skeleton;
 
@@ -19,21 +17,17 @@ use crate::next::{Kind, Preserving};
 use crate::proof::{ProbeSet, RoundTrip, Verdict, shown, with_ids};
 use crate::segments::Origin;
 use chatparse_base::{Error, Result};
-use chatparse_jinja::SourceParts;
 use chatparse_message::Message;
-use rules::{Edit, Facts, Suspect};
+use rules::Facts;
 use skeleton::{Shape, Skeleton, WHOLE};
 
-pub use finding::{Finding, Patch, Rule, Shown};
+pub use finding::{Finding, Rule, Shown};
 
 pub use crate::proof::Thinking;
 
 /// The tokens of a template that names them and was given none, so that places that need them differ from others.
 const BOS: &str = "<|chatparse-bos|>";
 const EOS: &str = "<|chatparse-eos|>";
-
-/// Edits are tried for so many findings: each edit is a lint.
-const MENDED: usize = 8;
 
 /// Bytes of text around a difference in the report.
 const CONTEXT: usize = 30;
@@ -138,10 +132,29 @@ pub struct Difference {
 impl Report {
     /// The cases that the template's author should look at.
     pub fn faults(&self) -> impl Iterator<Item = &Case> {
-        faults(&self.cases)
+        self.cases.iter().filter(|case| match case.outcome {
+            Outcome::Survives | Outcome::Omitted(_) | Outcome::Spaced(_) | Outcome::Alike { .. } => false,
+            Outcome::NoTurn(_) => {
+                let mut same = self.cases.iter().filter(|other| other.probe == case.probe);
+                same.all(|other| matches!(other.outcome, Outcome::NoTurn(_)))
+            }
+            _ => true,
+        })
     }
 
-    /// The report as one JSON object: `faults` (their number); `findings`, objects of [`Finding::to_json`]; `cases`, each with
+    /// Whether the template renders none of the messages, which is a fault.
+    pub fn renders_nothing(&self) -> bool {
+        self.cases.iter().all(|case| matches!(case.outcome, Outcome::Omitted(_)))
+    }
+
+    /// The number of all faults: of messages, of findings, of the response template, and that nothing is rendered.
+    pub fn fault_count(&self) -> usize {
+        let findings = self.findings.iter().filter(|found| found.is_fault).count();
+        let described = self.response_template.as_ref().is_some_and(Described::is_fault);
+        self.faults().count() + findings + usize::from(described) + usize::from(self.renders_nothing())
+    }
+
+    /// The report as one JSON object: `faults` (their number, [`Report::fault_count`]); `findings`, objects of [`Finding::to_json`]; `cases`, each with
     /// `probe`, `thinking`, `turn`, `outcome` and its details (`at`, `expected`, `got`, `part` or `error`); `next`, objects of
     /// [`Preserving::to_json`]; `untraced`, an array of texts or null; and `response_template`, null or an object with the fields
     /// of [`Described`].
@@ -159,7 +172,7 @@ impl Report {
             })
         });
         json!({
-            "faults": self.faults().count(),
+            "faults": self.fault_count(),
             "findings": self.findings.iter().map(Finding::to_json).collect::<Vec<_>>(),
             "cases": cases,
             "next": next,
@@ -167,17 +180,6 @@ impl Report {
             "response_template": described,
         })
     }
-}
-
-fn faults(cases: &[Case]) -> impl Iterator<Item = &Case> {
-    cases.iter().filter(|case| match case.outcome {
-        Outcome::Survives | Outcome::Omitted(_) | Outcome::Spaced(_) | Outcome::Alike { .. } => false,
-        Outcome::NoTurn(_) => {
-            let mut same = cases.iter().filter(|other| other.probe == case.probe);
-            same.all(|other| matches!(other.outcome, Outcome::NoTurn(_)))
-        }
-        _ => true,
-    })
 }
 
 impl Case {
@@ -235,98 +237,33 @@ impl Outcome {
 
 /// Tests a template with a fixed set of messages, and with small conversations turn by turn.
 pub fn lint(template: &ChatTemplate) -> Report {
-    let checked = Checked::of(template);
-    let mended = checked.suspects.iter().take(MENDED).map(|suspect| checked.mended(template, suspect));
-    let others = checked.suspects.iter().skip(MENDED).map(|suspect| suspect.finding.clone());
-    let findings = mended.chain(others).collect();
+    let (mut probes, mut reading) = template.probes();
+    let mut cases = Vec::new();
+    for probe in 0..probes.probes().len() {
+        for thinking in Thinking::ALL {
+            let mut turn = String::new();
+            let outcome = outcome(&mut probes, &mut reading, probe, thinking, &mut turn);
+            let outcome = outcome.unwrap_or_else(Outcome::Refused);
+            cases.push(Case { probe: probes.probes()[probe].name, thinking, turn, outcome });
+        }
+    }
+    let findings = findings(template, &cases, &mut probes);
     let ways = Kind::ALL.into_iter().flat_map(|kind| [Thinking::Off, Thinking::On].map(|thinking| (kind, thinking)));
     let next = ways.map(|(kind, thinking)| {
         let preserved = template.preserves(kind, thinking);
         Preserving { kind, thinking, preserved }
     });
     let (next, untraced) = (next.collect(), untraced(template));
-    Report { cases: checked.cases, findings, next, untraced, response_template: described(template) }
+    Report { cases, findings, next, untraced, response_template: described(template) }
 }
 
-/// What is known of a template without any edit.
-struct Checked {
-    cases: Vec<Case>,
-    parts: SourceParts,
-    suspects: Vec<Suspect>,
-}
-
-impl Checked {
-    fn of(template: &ChatTemplate) -> Checked {
-        let (mut probes, mut reading) = template.probes();
-        let mut cases = Vec::new();
-        for probe in 0..probes.probes().len() {
-            for thinking in Thinking::ALL {
-                let mut turn = String::new();
-                let outcome = outcome(&mut probes, &mut reading, probe, thinking, &mut turn);
-                let outcome = outcome.unwrap_or_else(Outcome::Refused);
-                cases.push(Case { probe: probes.probes()[probe].name, thinking, turn, outcome });
-            }
-        }
-        let (parts, suspects) = suspects(template, &cases, &mut probes);
-        Checked { cases, parts, suspects }
-    }
-
-    /// The number of messages that are read back, and of those that are not.
-    fn counts(&self) -> (usize, usize) {
-        let back = self.cases.iter().filter(|case| matches!(case.outcome, Outcome::Survives | Outcome::Spaced(_)));
-        (back.count(), faults(&self.cases).count())
-    }
-
-    /// The finding, with the first edit that mends it and breaks nothing.
-    fn mended(&self, template: &ChatTemplate, suspect: &Suspect) -> Finding {
-        let mut finding = suspect.finding.clone();
-        let ((back, faults), known) = (self.counts(), self.suspects.len());
-        let key = |suspect: &Suspect| (suspect.finding.rule, suspect.finding.subject.clone());
-        let prompts = skeleton::prompts(template);
-        let mut probes = template.probes().0;
-        let mut wanted = |skeleton: &Skeleton| {
-            let of_all = rules::suspects(&Facts::of(template, &self.parts, Some(skeleton)), &mut probes);
-            of_all.into_iter().filter(|other| key(other) == key(suspect)).flat_map(|other| other.edits).collect()
-        };
-        let sources = mend::edited(template.written(), &self.parts, &suspect.edits);
-        let mended = sources.into_iter().find(|(source, edit)| {
-            // Most edits do not help, which the prompt of one conversation shows.
-            let Ok(unproved) = template.edited(source, false) else { return false };
-            let helps = match edit {
-                Edit::Prompt(wanted) => wanted.is_of(&unproved),
-                _ => skeleton::prompts(&unproved) != prompts,
-            };
-            if !helps {
-                return false;
-            }
-            let (_, left) = suspects(&unproved, &[], &mut unproved.probes().0);
-            if left.iter().any(|left| key(left) == key(suspect)) || !mend::keeps(template, &unproved, edit, &mut wanted)
-            {
-                return false;
-            }
-            let Ok(edited) = template.edited(source, true) else { return false };
-            let checked = Checked::of(&edited);
-            let (now_back, now_faults) = checked.counts();
-            let mut left = checked.suspects.iter().map(key);
-            checked.suspects.len() < known
-                && now_back >= back
-                && now_faults <= faults
-                && left.all(|left| left != key(suspect) && self.suspects.iter().any(|other| key(other) == left))
-        });
-        finding.patch = mended.map(|(source, _)| Patch { diff: diff::diff(template.written(), &source), source });
-        finding
-    }
-}
-
-/// What the rules find; without cases, only what one conversation shows.
-fn suspects(template: &ChatTemplate, cases: &[Case], probes: &mut ProbeSet) -> (SourceParts, Vec<Suspect>) {
-    let parts = SourceParts::of(template.written());
-    let marked = template.with_tokens(BOS, EOS);
-    let skeleton = marked.as_ref().ok().and_then(|marked| Skeleton::of(marked).ok());
-    let bare = marked.ok().zip(skeleton.as_ref()).and_then(|(marked, skeleton)| skeleton.without_system(&marked));
-    let facts = Facts { bare: bare.as_ref(), cases, ..Facts::of(template, &parts, skeleton.as_ref()) };
-    let suspects = rules::suspects(&facts, probes);
-    (parts, suspects)
+/// What the rules find.
+fn findings(template: &ChatTemplate, cases: &[Case], probes: &mut ProbeSet) -> Vec<Finding> {
+    let marked = template.with_tokens(BOS, EOS).ok();
+    let skeleton = marked.as_ref().and_then(|marked| Skeleton::of(marked).ok());
+    let bare = marked.as_ref().zip(skeleton.as_ref());
+    let bare = bare.and_then(|(marked, skeleton)| skeleton.without_system(marked));
+    rules::findings(&Facts::of(template, skeleton.as_ref(), bare.as_ref(), cases), probes)
 }
 
 fn described(template: &ChatTemplate) -> Option<Described> {

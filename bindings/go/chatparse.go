@@ -195,12 +195,14 @@ func (t *Template) Report(which Report) (string, error) {
 	})
 }
 
-// Params renders the prompt of a request, the JSON text of an OpenAI chat-completions body, and builds the parser of its output.
-func (t *Template) Params(request string) (*Params, error) {
+// Params renders the prompt of a request, the JSON text of an OpenAI chat-completions body, and builds the parser of its output. options
+// is a JSON object with options of the host, which win over the request's, so no client overrides them; {} where there is none to set.
+func (t *Template) Params(request, options string) (*Params, error) {
 	defer runtime.KeepAlive(t)
 	p := &Params{}
 	var failed *C.chat_error
-	status := C.chat_params_from_template(t.handle, chars(request), length(request), &p.handle, &failed)
+	status := C.chat_params_from_template_with(
+		t.handle, chars(request), length(request), chars(options), length(options), &p.handle, &failed)
 	return owned(p, status, failed)
 }
 

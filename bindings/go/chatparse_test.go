@@ -33,7 +33,7 @@ func prepare(t testing.TB) (*Template, *Params) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	params, err := template.Params(request)
+	params, err := template.Params(request, "{}")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,6 +294,31 @@ func TestProof(t *testing.T) {
 	}
 }
 
+func TestOptionsOfTheHost(t *testing.T) {
+	template, err := Builtin("chatml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The client's body has the same options.
+	body := `{"messages": [{"role": "user", "content": "Hi"}], "add_generation_prompt": true, "reasoning_format": "none"}`
+	options := `{"add_generation_prompt": false, "reasoning_format": "auto"}`
+	var prompts []string
+	for _, options := range []string{"{}", options} {
+		params, err := template.Params(body, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		prompts = append(prompts, params.Prompt())
+	}
+	if prompts[0] != prompts[1]+"<|im_start|>assistant\n" {
+		t.Errorf("%q", prompts)
+	}
+	var failed *Error
+	if _, err := template.Params(body, `{"no such": 1}`); !errors.As(err, &failed) || failed.Status != StatusInvalidArgument {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestOwnPrompt(t *testing.T) {
 	template, err := Builtin("json-call")
 	if err != nil {
@@ -413,8 +438,8 @@ func TestErrors(t *testing.T) {
 	}{
 		{StatusTemplate, "line", func() error { _, err := NewTemplate("{% for %}", "", ""); return err }},
 		{StatusInvalidArgument, "chatml", func() error { _, err := Builtin("none such"); return err }},
-		{StatusInvalidArgument, "messages", func() error { _, err := template.Params("{}"); return err }},
-		{StatusInvalidArgument, "", func() error { _, err := template.Params(""); return err }},
+		{StatusInvalidArgument, "messages", func() error { _, err := template.Params("{}", "{}"); return err }},
+		{StatusInvalidArgument, "", func() error { _, err := template.Params("", "{}"); return err }},
 		{StatusParse, "", func() error { _, err := params.Parse("<tool_call>no", Strict); return err }},
 		{StatusInvalidArgument, "", func() error { stream.Close(); stream.Close(); _, err := stream.Feed(nil); return err }},
 	} {
@@ -449,7 +474,7 @@ func TestGoroutinesShareATemplate(t *testing.T) {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			params, err := template.Params(request)
+			params, err := template.Params(request, "{}")
 			if err != nil {
 				t.Error(err)
 				return
@@ -477,7 +502,7 @@ func TestMemoryComesBack(t *testing.T) {
 		if _, err := stream.Message(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := template.Params(long); err == nil {
+		if _, err := template.Params(long, "{}"); err == nil {
 			t.Fatal("no error")
 		}
 	}

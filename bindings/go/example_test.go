@@ -12,7 +12,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	params, err := template.Params(`{"messages": [{"role": "user", "content": "Hi"}]}`)
+	params, err := template.Params(`{"messages": [{"role": "user", "content": "Hi"}]}`, "{}")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -152,10 +152,12 @@ pub const Template = struct {
         c.chat_template_free(self.handle);
     }
 
-    /// Renders the prompt of a request: the JSON text of an OpenAI chat-completions body.
-    pub fn params(self: Template, request: []const u8, fail: ?*Diagnostic) Error!Params {
+    /// Renders the prompt of a request: the JSON text of an OpenAI chat-completions body. `options` is a JSON object with options of the
+    /// host, which win over the request's, so no client overrides them; `{}` where there is none to set.
+    pub fn params(self: Template, request: []const u8, options: []const u8, fail: ?*Diagnostic) Error!Params {
         var out: ?*c.chat_params = null;
-        try check(c.chat_params_from_template(self.handle, request.ptr, request.len, &out, place(fail)));
+        const status = c.chat_params_from_template_with(self.handle, request.ptr, request.len, options.ptr, options.len, &out, place(fail));
+        try check(status);
         return .{ .handle = out.? };
     }
 
@@ -717,7 +719,7 @@ test "errors say what is wrong" {
 test "bytes cut inside characters, a NUL, and an output that is cut off" {
     const template = try Template.builtin("chatml", null);
     defer template.deinit();
-    const params = try template.params("{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]}", null);
+    const params = try template.params("{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]}", "{}", null);
     // None needs another.
     const stream = try params.stream();
     defer stream.deinit();
@@ -732,12 +734,26 @@ test "bytes cut inside characters, a NUL, and an output that is cut off" {
     try std.testing.expectError(error.InvalidArgument, stream.feed("more"));
 }
 
+test "options of the host win over those of the client" {
+    const template = try Template.builtin("chatml", null);
+    defer template.deinit();
+    const body = "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}], \"add_generation_prompt\": true}";
+    const client = try template.params(body, "{}", null);
+    defer client.deinit();
+    const host = try template.params(body, "{\"add_generation_prompt\": false}", null);
+    defer host.deinit();
+    const opening = "<|im_start|>assistant\n";
+    try std.testing.expect(std.mem.endsWith(u8, client.prompt(), opening));
+    try std.testing.expectEqualStrings(client.prompt()[0 .. client.prompt().len - opening.len], host.prompt());
+    try std.testing.expectError(error.InvalidArgument, template.params(body, "{\"no such\": 1}", null));
+}
+
 test "a parser as text, chunks, and the end of a call" {
     const template = try Template.builtin("json-call", null);
     defer template.deinit();
     const params = try template.params(
         \\{"messages": [], "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]}
-    , null);
+    , "{}", null);
     const first = try params.parser();
     params.deinit();
     const parser = try Parser.init(try first.text(), null);
@@ -772,7 +788,7 @@ test "a draft is taken back" {
     defer template.deinit();
     const params = try template.params(
         \\{"messages": [], "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]}
-    , null);
+    , "{}", null);
     defer params.deinit();
     const stream = try params.stream();
     defer stream.deinit();
@@ -810,7 +826,7 @@ test "a draft is taken back" {
 test "the next turn goes on behind what was sent" {
     const template = try Template.builtin("chatml", null);
     defer template.deinit();
-    const params = try template.params("{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]}", null);
+    const params = try template.params("{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]}", "{}", null);
     defer params.deinit();
     const following = try params.next("Hello", "[{\"role\": \"user\", \"content\": \"Bye\"}]", null);
     defer following.deinit();
@@ -922,7 +938,7 @@ test "what may come next, and what must" {
 
     const template = try Template.builtin("chatml", null);
     defer template.deinit();
-    const params = try template.params("{\"messages\": []}", null);
+    const params = try template.params("{\"messages\": []}", "{}", null);
     defer params.deinit();
     const free = try params.matcher(&fail);
     defer free.deinit();

@@ -46,7 +46,7 @@ fn run(fail: *chatparse.Diagnostic) !void {
     const template = try chatparse.Template.init(source, .{ .eos = "<|end|>" }, fail);
     defer template.deinit();
 
-    const params = try template.params(request, fail);
+    const params = try template.params(request, "{}", fail);
     defer params.deinit();
     std.debug.print("{s}\n", .{params.prompt()});
 

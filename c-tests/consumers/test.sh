@@ -135,6 +135,21 @@ case $way in
     ;;
   fetch_content) from_source "Unix Makefiles" "" fetch_content -DFETCHCONTENT_SOURCE_DIR_CHATPARSE="$source" ;;
   tarball) from_source "Unix Makefiles" Debug fetch_content -DCHATPARSE_URL="$prefix" ;;
+  program)
+    command -v cargo >/dev/null || skip "no cargo"
+    # Who asks for it has cargo compile the library twice.
+    for asked in OFF ON; do
+      option=()
+      [ $asked = OFF ] || option=(-DCHATPARSE_PROGRAM=ON)
+      cmake -S "$source" -B "$work/$asked" -DCMAKE_C_COMPILER="$cc" "${option[@]}" >"$work/said"
+      cmake --build "$work/$asked" --target help >"$work/targets"
+      grep -q chatparse_cargo "$work/targets" || fail "no library with CHATPARSE_PROGRAM $asked"
+      case $asked,$(grep -c chatparse_program "$work/targets") in
+        OFF,0 | ON,[1-9]) ;;
+        *) fail "CHATPARSE_PROGRAM is $asked, but the targets are: $(cat "$work/targets")" ;;
+      esac
+    done
+    ;;
   no_cargo)
     ! configure -DWAY=subdirectory -DCHATPARSE_SOURCE="$source" -DCHATPARSE_CARGO= >"$work/said" 2>&1 || fail "built without cargo?"
     tr -s ' \n' ' ' <"$work/said" | grep -F "chatparse is compiled by cargo, and there is none. Install Rust"

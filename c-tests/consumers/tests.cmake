@@ -9,7 +9,7 @@ foreach(
   way
   find_package component_shared component_static component_both component_unknown only_shared only_static wrong_version
   pkgconfig pkgconfig_static
-  ${built} no_cargo
+  ${built} program no_cargo
 )
   add_test(
     NAME consumer_${way}

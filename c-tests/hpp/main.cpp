@@ -70,6 +70,7 @@ static void errors() {
   CHECK(copy.http_status() == 400 && contains(copy.body(CHAT_API_MESSAGES), "invalid_request_error"));
   CHECK(kept.message() == copy.message());
   CHECK(chatparse::status_name(CHAT_STATUS_SCHEMA) == "schema" && chatparse::version() == chat_version());
+  CHECK(chatparse::delta_kind_name(CHAT_DELTA_KIND_TOOL_ID) == "tool_id");
   chatparse::check_version();
 }
 

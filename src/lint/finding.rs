@@ -128,7 +128,7 @@ pub struct Shown {
 pub struct Finding {
     /// The rule that is broken.
     pub rule: Rule,
-    /// Whether it is a fault; otherwise a note: what is said may be meant, and `lint --fix` does not write its edit.
+    /// Whether it is a fault; otherwise a note: what is said may be meant.
     pub is_fault: bool,
     /// What is wrong, as a sentence.
     pub message: String,
@@ -138,23 +138,11 @@ pub struct Finding {
     pub places: Vec<Place>,
     /// The renders that show it, two of them, or parts of one.
     pub shown: Vec<Shown>,
-    /// An edit that mends it; `None` if none was found that the renders prove.
-    pub patch: Option<Patch>,
-}
-
-/// An edit of the template's source. With it the finding is gone, and as many messages are read back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Patch {
-    /// The whole source with the edit.
-    pub source: String,
-    /// The edit as a unified diff, without the names of files.
-    pub diff: String,
 }
 
 impl Finding {
     /// The finding as a JSON object: `rule`, `fault`, `message`, `subject`, `effect`; `places`, each with `line`, `column` and
-    /// `excerpt`; `shown`, each with `from` and `text`; and `patch`, a unified diff or null.
+    /// `excerpt`; and `shown`, each with `from` and `text`.
     pub fn to_json(&self) -> Value {
         let places = self
             .places
@@ -169,7 +157,6 @@ impl Finding {
             "effect": self.rule.effect(),
             "places": places.collect::<Vec<_>>(),
             "shown": shown.collect::<Vec<_>>(),
-            "patch": self.patch.as_ref().map(|patch| &patch.diff),
         })
     }
 }

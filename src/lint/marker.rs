@@ -105,6 +105,11 @@ pub fn says_open(kind: &str) -> bool {
 pub fn opening(kind: &str) -> Vec<String> {
     let mut opening: Vec<String> =
         kind.match_indices('/').map(|(at, _)| [&kind[..at], &kind[at + 1..]].concat()).collect();
+    let inside = &kind[1..kind.len() - 1];
+    let name = inside.trim_end_matches(['|', '｜']);
+    if kind.starts_with('<') && name.len() < inside.len() && !name.starts_with(['|', '｜', '/']) {
+        opening.push(format!("<{}{name}>", &inside[name.len()..]));
+    }
     opening.extend(swapped(kind, PAIRS.iter().map(|(open, close)| (*close, *open))));
     opening
 }
@@ -169,7 +174,9 @@ mod tests {
             assert!(closing(open).contains(&close.to_owned()), "{open} {:?}", closing(open));
         }
         assert!(
-            opening("</a>").contains(&"<a>".to_owned()) && opening("<|a_end|>").contains(&"<|a_start|>".to_owned())
+            opening("</a>").contains(&"<a>".to_owned())
+                && opening("<|a_end|>").contains(&"<|a_start|>".to_owned())
+                && opening("<a|>") == ["<|a>"]
         );
         assert!(is_near("<tool_cal>", "<tool_call>") && !is_near("<tool>", "<think>") && !is_near("<a>", "<a>"));
     }

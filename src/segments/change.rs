@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::json_text::outer_space;
 use chatparse_base::limits::SEGMENT_KEPT;
-use chatparse_jinja::{SourceParts, SourceText};
+use chatparse_jinja::SourceParts;
 
 /// The ASCII punctuation that changes, each into the next one.
 const PUNCTUATION: &[u8] = b"<(>[|{#)!]$}%+&-*=,^./:~;@?`";
@@ -46,7 +46,7 @@ impl Kept {
     /// The texts between quotes in a source that are in a value: what is kept too often is still labelled.
     pub fn of<'t>(source: &str, texts: impl Iterator<Item = &'t str>) -> Self {
         let mut all = Kept::default();
-        let quoted = SourceParts::of(source).texts.into_iter().filter(SourceText::is_quoted);
+        let quoted = SourceParts::of(source).texts.into_iter().filter(|text| text.is_quoted);
         let trimmed = quoted.map(|text| text.text.trim().to_owned()).filter(|text| !text.is_empty());
         let texts_of_source: HashSet<String> = trimmed.collect();
         if texts_of_source.len() > SEGMENT_KEPT {

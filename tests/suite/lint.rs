@@ -1,8 +1,8 @@
 //! What templates write is read back, and where a template writes something else is reported.
 
-use chatparse::lint::{Outcome, Rule, Thinking, lint};
+use chatparse::lint::{Outcome, Report, Rule, Thinking, lint};
 use chatparse::next::{Kind, Preserved};
-use chatparse::{ChatTemplate, Request, TemplateOptions, builtin};
+use chatparse::{ChatTemplate, TemplateOptions, builtin};
 use serde_json::json;
 
 use crate::turns::source;
@@ -87,45 +87,28 @@ const WHOLE: &str = "{%- macro name(f) -%}{{- f.name -}}{%- endmacro -%}\
     {%- else -%}{{- m.content ~ '<|close|>' -}}{%- endif -%}{%- endfor -%}\n\
     {%- if add_generation_prompt -%}{{- '<|open|>assistant\\n' -}}{%- endif -%}";
 
-/// The prompt of a tool loop, without white space.
-fn prompt_of(source: &str) -> String {
-    let call =
-        |id: &str| json!({"id": id, "type": "function", "function": {"name": "note", "arguments": {"text": "Fig"}}});
-    let body = json!({"tools": [{"type": "function", "function": {"name": "note", "parameters": {"type": "object"}}}], "messages": [
-        {"role": "user", "content": "Well?"},
-        {"role": "assistant", "content": "", "tool_calls": [call("call00001"), call("call00002")]},
-        {"role": "tool", "tool_call_id": "call00001", "content": "Done"},
-        {"role": "tool", "tool_call_id": "call00002", "content": "Done"},
-        {"role": "assistant", "content": "There."},
-        {"role": "user", "content": "Good"},
-    ]});
-    let template = ChatTemplate::new(source, "", "").expect("the template compiles");
-    let prompt = template.prompt(&Request::from_json(&body).unwrap()).unwrap();
-    prompt.split_whitespace().collect()
-}
-
 #[test]
-fn contradictions_are_found_and_mended() {
+fn contradictions_are_found() {
     let of = |source: &str| ChatTemplate::new(source, "", "").expect("the template compiles");
     let sound = lint(&of(WHOLE));
     assert_eq!(
         (sound.findings, sound.cases.iter().filter(|case| case.outcome == Outcome::Survives).count() > 20),
         (vec![], true)
     );
-    for (right, wrong, rule, subject, mends) in [
-        ("{{- '\\n</call>' -}}{%- endfor", "{{- '\\n<call>' -}}{%- endfor", Rule::UnclosedMarker, "<call>", true),
-        ("{{- '\\n</call>' -}}{%- endfor", "{%- endfor", Rule::UnclosedMarker, "<call>", true),
-        ("-}}{%- endfor -%}{{- '<|close|>' -}}", "-}}{%- endfor -%}", Rule::UnclosedMarker, "<|open|>", true),
-        ("~ '}' -}}", "-}}", Rule::UnbalancedBracket, "}", true),
-        ("<object>}\\n</call>", "<object>}\\n<call>", Rule::OtherInstruction, "<call>", true),
-        ("so:\\n<call>", "so:\\n<calls>", Rule::OtherInstruction, "<calls>", true),
-        ("\"input\": <object>", "\"arguments\": <object>", Rule::OtherInstruction, "\"arguments\"", true),
-        ("{{- f.name -}}", "{{- f.name | upper -}}", Rule::ChangedName, "", true),
-        ("in m.tool_calls or []", "in m.calls", Rule::HiddenCalls, "", true),
-        ("'<|open|>assistant", "'<|open|>asistant", Rule::OtherOpening, "<|open|>asistant", true),
-        ("'<|open|>assistant\\n'", "''", Rule::OtherOpening, "<|open|>", true),
-        ("</call><|close|>", "</call>", Rule::MissingEnd, "<|close|>", true),
-        ("'\\n</call>'", "'\\n</cal>'", Rule::UnclosedMarker, "<call>", true),
+    for (right, wrong, rule, subject) in [
+        ("{{- '\\n</call>' -}}{%- endfor", "{{- '\\n<call>' -}}{%- endfor", Rule::UnclosedMarker, "<call>"),
+        ("{{- '\\n</call>' -}}{%- endfor", "{%- endfor", Rule::UnclosedMarker, "<call>"),
+        ("-}}{%- endfor -%}{{- '<|close|>' -}}", "-}}{%- endfor -%}", Rule::UnclosedMarker, "<|open|>"),
+        ("~ '}' -}}", "-}}", Rule::UnbalancedBracket, "}"),
+        ("<object>}\\n</call>", "<object>}\\n<call>", Rule::OtherInstruction, "<call>"),
+        ("so:\\n<call>", "so:\\n<calls>", Rule::OtherInstruction, "<calls>"),
+        ("\"input\": <object>", "\"arguments\": <object>", Rule::OtherInstruction, "\"arguments\""),
+        ("{{- f.name -}}", "{{- f.name | upper -}}", Rule::ChangedName, ""),
+        ("in m.tool_calls or []", "in m.calls", Rule::HiddenCalls, ""),
+        ("'<|open|>assistant", "'<|open|>asistant", Rule::OtherOpening, "<|open|>asistant"),
+        ("'<|open|>assistant\\n'", "''", Rule::OtherOpening, "<|open|>"),
+        ("</call><|close|>", "</call>", Rule::MissingEnd, "<|close|>"),
+        ("'\\n</call>'", "'\\n</cal>'", Rule::UnclosedMarker, "<call>"),
     ] {
         let faulty = WHOLE.replace(right, wrong);
         assert_ne!(faulty, WHOLE, "{right}");
@@ -133,13 +116,6 @@ fn contradictions_are_found_and_mended() {
         let found = report.findings.iter().find(|found| (found.rule, &*found.subject) == (rule, subject));
         let found = found.unwrap_or_else(|| panic!("{wrong}: {:#?}", report.findings));
         assert!(found.shown.len() == 2 && found.shown.iter().all(|shown| !shown.text.is_empty()), "{found:#?}");
-        assert_eq!(found.patch.is_some(), mends, "{wrong}: {found:#?}");
-        if let Some(patch) = &found.patch {
-            let mended = lint(&of(&patch.source));
-            assert!(mended.findings.len() < report.findings.len(), "{wrong}: {patch:#?}");
-            assert_eq!(prompt_of(&patch.source), prompt_of(WHOLE), "{wrong}: {}", patch.diff);
-            assert!(patch.diff.starts_with("@@ -") && patch.diff.contains("\n+"), "{}", patch.diff);
-        }
     }
 }
 
@@ -150,7 +126,6 @@ fn a_pair_that_the_instruction_names_is_closed() {
     assert_eq!(of("<call>...</call>"), []);
     let found = of("<call>...<call>");
     assert_eq!((found[0].rule, &*found[0].subject), (Rule::OtherInstruction, "<call>"));
-    assert_eq!(found[0].patch.as_ref().map(|patch| &*patch.source), Some(&*named("<call>...</call>")));
 }
 
 #[test]
@@ -242,95 +217,6 @@ fn an_id_in_earlier_turns_only_changes_the_prompt() {
     assert!(matches!(earlier.preserves(Kind::ToolStep, Thinking::Off), Preserved::No(_)));
 }
 
-/// A conversation in each combination: a system message, tools, and how far it goes.
-fn conversations() -> impl Iterator<Item = Request> {
-    let call =
-        |id: &str| json!({"id": id, "type": "function", "function": {"name": "note", "arguments": {"text": "Fig"}}});
-    let result = |id: &str| json!({"role": "tool", "tool_call_id": id, "name": "note", "content": "Noted, as said"});
-    let turns: [&[&str]; 5] = [&[], &["call00001"], &["call00001", "call00002"], &[], &["call00001"]];
-    (0..40).filter_map(move |bits| {
-        let (turn, system, tools, thinking) = (bits / 8, bits & 1 > 0, bits & 2 > 0, bits & 4 > 0);
-        let mut messages = vec![json!({"role": "user", "content": "Well then?"})];
-        if system {
-            messages.insert(0, json!({"role": "system", "content": "Talk like a gardener."}));
-        }
-        if !turns[turn].is_empty() {
-            let calls: Vec<_> = turns[turn].iter().map(|id| call(id)).collect();
-            messages.push(json!({"role": "assistant", "content": "", "tool_calls": calls}));
-            messages.extend(turns[turn].iter().map(|id| result(id)));
-        }
-        if turn > 2 {
-            messages.push(json!({"role": "assistant", "content": "A fig it is."}));
-            messages.push(json!({"role": "user", "content": "And now?"}));
-        }
-        let mut body = json!({"messages": messages, "enable_thinking": thinking, "now": 0});
-        if tools {
-            body["tools"] =
-                json!([{"type": "function", "function": {"name": "note", "parameters": {"type": "object"}}}]);
-        }
-        Request::from_json(&body).ok()
-    })
-}
-
-/// The markers of a prompt that stand twice with nothing but white space between, and the one it begins with.
-fn doubled(template: &ChatTemplate, request: &Request) -> Option<Vec<String>> {
-    let prompt: String = template.prompt(request).ok()?.split_whitespace().collect();
-    let starts: Vec<usize> = prompt.match_indices('<').map(|(at, _)| at).collect();
-    let markers = starts.iter().filter_map(|&at| Some(&prompt[at..=at + prompt[at..].find('>')?]));
-    let again = |marker: &&str| prompt.contains(&marker.repeat(2));
-    let first = prompt.split_inclusive('>').next().unwrap_or_default().to_owned();
-    let mut all: Vec<String> = markers.filter(again).map(str::to_owned).collect();
-    all.sort();
-    all.dedup();
-    all.push(format!("first {first}"));
-    Some(all)
-}
-
-#[test]
-fn edits_keep_what_was_right() {
-    let folders = ["../shared/templates", "../shared/templates-wild"];
-    let files = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
-    let mut sources: Vec<(String, String)> = files
-        .filter_map(|file| Some(file.ok()?.path()).filter(|path| path.extension().is_some_and(|end| end == "jinja")))
-        .filter_map(|path| Some((path.display().to_string(), std::fs::read_to_string(&path).ok()?)))
-        .collect();
-    if sources.is_empty() {
-        println!("skipped: the templates of {}", folders.join(", "));
-    }
-    sources.push(("results end without a system message only".into(), OFF_BY_ONE.to_owned()));
-    for (name, source) in sources {
-        let Ok(template) = ChatTemplate::new(&source, "<s>", "</s>") else { continue };
-        for patch in lint(&template).findings.into_iter().filter_map(|found| found.patch) {
-            let edited = ChatTemplate::new(&patch.source, "<s>", "</s>").unwrap();
-            for request in conversations() {
-                let Some(before) = doubled(&template, &request) else { continue };
-                let behind = doubled(&edited, &request).unwrap_or_else(|| panic!("{name}: {}", patch.diff));
-                assert!(behind.iter().all(|marker| before.contains(marker)), "{name}: {behind:?}\n{}", patch.diff);
-            }
-        }
-    }
-    let found = lint(&ChatTemplate::new(OFF_BY_ONE, "", "").unwrap()).findings;
-    assert!(found.iter().any(|found| (found.rule, &*found.subject) == (Rule::MissingEnd, "<|close|>")), "{found:#?}");
-}
-
-/// Whether a result is the last one is asked of the message at its place among all messages: with a system message, it is itself.
-const OFF_BY_ONE: &str = "{%- set rest = messages -%}\n\
-    {%- if messages[0].role == 'system' -%}{%- set rest = messages[1:] -%}\
-        {{- '<|open|>system\\n' ~ messages[0].content ~ '<|close|>\\n' -}}{%- endif -%}\n\
-    {%- for m in rest -%}\n\
-        {%- if m.role == 'tool' -%}\n\
-            {{- '<|open|>tool\\n' ~ m.content -}}\n\
-            {%- if not messages[loop.index] or messages[loop.index].role != 'tool' -%}{{- '<|close|>\\n' -}}{%- endif -%}\n\
-        {%- else -%}\n\
-            {{- '<|open|>' ~ m.role ~ '\\n' ~ m.content -}}\n\
-            {%- for c in m.tool_calls or [] -%}\n\
-                {{- '<|call|>' ~ ({'name': c.function.name, 'input': c.function.arguments} | tojson) -}}\n\
-            {%- endfor -%}\n\
-            {{- '<|close|>\\n' -}}\n\
-        {%- endif -%}\n\
-    {%- endfor -%}\n\
-    {%- if add_generation_prompt -%}{{- '<|open|>assistant\\n' -}}{%- endif -%}";
-
 #[test]
 fn a_marker_that_is_of_another_kind_is_a_note() {
     let other =
@@ -361,4 +247,69 @@ fn a_marker_on_both_sides_of_a_value_is_a_quote() {
         {{- k ~ ':<escape>' ~ v ~ '<escape>' -}}{%- endfor -%}{{- '}</call>' -}}{%- endfor -%}{{- m.content -}}";
     let found = lint(&template(quoted, "<|assistant|>")).findings;
     assert!(found.iter().all(|found| found.subject != "<escape>"), "{found:#?}");
+}
+
+#[test]
+fn what_ends_a_call_is_no_end_of_a_turn() {
+    let source = |begin: &str, end: &str, behind: &str, between: &str| {
+        format!(
+            "{{%- for m in messages -%}}{{{{- '<|' ~ m.role ~ '|>' ~ m.content -}}}}{{%- for c in m.tool_calls or [] -%}}\
+             {{{{- '{begin}<use=' ~ c.function.name ~ '>\\n' -}}}}{{%- for k, v in c.function.arguments | items -%}}\
+             {{{{- k ~ ' = ' ~ (v | tojson) ~ '\\n' -}}}}{{%- endfor -%}}{{{{- '</use>{end}' -}}}}\
+             {{%- if not loop.last -%}}{{{{- '{between}' -}}}}{{%- endif -%}}{{%- endfor -%}}\
+             {{{{- {behind} -}}}}{{%- endfor -%}}\
+             {{%- if add_generation_prompt -%}}{{{{- '<|assistant|>' -}}}}{{%- endif -%}}"
+        )
+    };
+    let found = |source: &str| {
+        let found = lint(&ChatTemplate::new(source, "", "").unwrap()).findings.into_iter();
+        found.map(|found| found.rule).collect::<Vec<_>>()
+    };
+    for (begin, end) in [("<|c>", "<c|>"), ("<|c|>", "<c|>"), ("<｜c>", "<c｜>"), ("[C]", "[/C]"), ("", "")] {
+        for between in ["", "<|next|>"] {
+            assert_eq!(found(&source(begin, end, "'<|e|>'", between)), [], "{begin} {end} {between}");
+            let missing = source(begin, end, "'' if m.tool_calls else '<|e|>'", between);
+            // A closer that is of no pair may end a message in its own way.
+            let own = if (begin, end) == ("<|c|>", "<c|>") { vec![] } else { vec![Rule::MissingEnd] };
+            assert_eq!(found(&missing), own, "{begin} {end} {between}");
+        }
+    }
+}
+
+#[test]
+fn what_goes_on_under_another_role_does_not_end() {
+    let thought =
+        "{%- if m.reasoning_content -%}{{- '[THOUGHT] ' ~ m.reasoning_content ~ ' [/THOUGHT]' -}}{%- endif -%}";
+    let source = format!(
+        "{{%- for m in messages -%}}{{%- set role = 'USER' if m.role != 'assistant' else 'MODEL' -%}}{thought}\
+         {{{{- '[' ~ role ~ '] ' ~ m.content -}}}}{{%- for c in m.tool_calls or [] -%}}\
+         {{{{- '<call>' ~ (c.function | tojson) ~ '</call>' -}}}}{{%- endfor -%}}{{{{- ' [/' ~ role ~ ']' -}}}}{{%- endfor -%}}\
+         {{%- if add_generation_prompt -%}}{{{{- '[MODEL] ' -}}}}{{%- endif -%}}"
+    );
+    let found = lint(&ChatTemplate::new(&source, "", "").unwrap()).findings;
+    assert!(found.iter().all(|found| found.rule != Rule::MissingEnd), "{found:#?}");
+}
+
+#[test]
+fn all_faults_are_counted() {
+    let count = |report: &Report| (report.fault_count(), report.to_json()["faults"].as_u64());
+    let of = |source: &str| lint(&ChatTemplate::new(source, "", "").unwrap());
+    assert_eq!(count(&of(WHOLE)), (0, Some(0)));
+    // A finding alone, a note alone, and what renders nothing.
+    let slip = of(&WHOLE.replace("<object>}\\n</call>", "<object>}\\n</cal>"));
+    assert_eq!((slip.faults().count(), count(&slip)), (0, (1, Some(1))), "{:#?}", slip.findings);
+    let other =
+        WHOLE.replace("so:\\n<call>", "so:\\n<request>").replace("<object>}\\n</call>", "<object>}\\n</request>");
+    assert_eq!(count(&of(&other)), (0, Some(0)));
+    let silent = of("{{- 'Hello' -}}");
+    assert_eq!((silent.renders_nothing(), count(&silent)), (true, (1, Some(1))), "{:#?}", silent.findings);
+    // Messages, and a response template that reads fewer of them.
+    let raising = of(&WHOLE.replace("{{- f.name -}}", "{{- raise_exception('no') -}}"));
+    let messages = raising.faults().count();
+    assert!(messages > 0 && count(&raising).0 >= messages, "{:#}", raising.to_json());
+    let reading = |response: serde_json::Value| {
+        let config = json!({"chat_template": WHOLE, "response_template": response}).to_string();
+        lint(&ChatTemplate::new(&config, "", "").unwrap())
+    };
+    assert_eq!(count(&reading(json!({"defaults": 1}))).0, 1);
 }

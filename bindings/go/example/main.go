@@ -48,7 +48,7 @@ func run() error {
 	}
 	defer template.Close()
 
-	params, err := template.Params(request)
+	params, err := template.Params(request, "{}")
 	if err != nil {
 		return err
 	}

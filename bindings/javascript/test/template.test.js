@@ -114,9 +114,9 @@ test("what tokens are, of many requests", needsModule, () => {
 
 test("what a template says that is not so", needsModule, () => {
   const turns = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}<call>{% endfor %}";
-  const { findings } = chat.template(turns + "<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}{# </call> #}").lint;
+  const { faults, findings } = chat.template(turns + "<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}{# </call> #}").lint;
   assert.deepEqual(findings.map(({ rule, subject }) => [rule, subject]), [["unclosed-marker", "<call>"]]);
-  assert.match(findings[0].patch ?? "", /<\/call>\{% endfor %\}/);
+  assert.ok(faults > 0 && findings[0].places[0].line === 1);
 });
 
 test("media are listed in the order of the prompt", needsModule, () => {

@@ -41,13 +41,14 @@ use said::Event;
 /// line, its kind, and the choice, the call and the event where it was found,
 /// counted from 0, 0 and 1:
 ///
-///   text    lost-call, shown-markup, shown-reasoning, broken-character,
-///           sent-twice, lost-text, other-text, snapshots
+///   text    lost-call, shown-markup, shown-reasoning, shown-stop,
+///           broken-character, empty, sent-twice, lost-text, other-text,
+///           snapshots
 ///   calls   not-json, not-object, not-schema, unknown-tool, no-id, repeated-id,
 ///           changed-id, changed-name, repeated-head
 ///   order   order, index, role, sequence, event-name, after-end, no-end
-///   end     no-finish, two-finishes, wrong-finish, usage
-///   asked   tool-choice, parallel-calls, response-format
+///   end     no-finish, two-finishes, wrong-finish, usage, error
+///   asked   choices, tool-choice, parallel-calls, response-format
 ///   output  output-reasoning, output-content, output-calls
 ///
 /// docs/server.md says what each means. A marker that the request or, as text,
@@ -209,7 +210,9 @@ fn audit(line: &str, template: &ChatTemplate) -> Result<Findings, String> {
         order::compare(streamed, whole, &mut found);
     }
     // There is no stream where it failed.
-    for turn in if events.is_some() { streamed } else { whole }.unwrap_or_default() {
+    let turns = if events.is_some() { streamed } else { whole }.unwrap_or_default();
+    asked.count(&turns, &mut found);
+    for turn in turns {
         asked.check(&turn, events.is_some(), line["output"].as_str().filter(|_| turn.choice == 0), &mut found);
     }
     Ok(found)

@@ -146,7 +146,7 @@ fn row(word: &OsStr, reading: &Reading) -> Outcome<Row> {
             return Ok(Row { name, written: String::new(), found: String::new(), cells: vec![Cell::bad(message, 0)] });
         }
     };
-    let linted = Linted { name: name.clone(), found: Ok(lint::lint(&template)), edits: Vec::new(), tokenizer: None };
+    let linted = Linted { name: name.clone(), found: Ok(lint::lint(&template)), tokenizer: None };
     let turn = template.turn(true).written();
     let written = turn.iter().map(|(part, text)| format!("{part:10} {}\n", escaped(text))).collect();
     let report = linted.found.as_ref().ok();
@@ -186,10 +186,7 @@ fn cells(template: &ChatTemplate, report: &Report, fault: Option<String>) -> Vec
             }
             Err(_) => Cell::bad("none", usize::MAX),
         },
-        fault.map_or_else(
-            || Cell::new("none", 0),
-            |fault| Cell::bad(fault, report.faults().count().max(faulty(report).count()).max(1)),
-        ),
+        fault.map_or_else(|| Cell::new("none", 0), |fault| Cell::bad(fault, report.fault_count())),
     ]
 }
 

@@ -36,10 +36,8 @@ use crate::text::{escaped, folded, tamed, wrapped};
 /// Places are bytes of the rendered conversation, counted from its start.
 ///
 /// Next come the places where the template contradicts itself. Each is a fault or
-/// a note, with the id of its rule, the renders that show it, the effect on users,
-/// and an edit that mends it, if one was found: with the edit, the finding is
-/// gone, and no fewer messages are read back. --fix applies the edits of faults.
-/// docs/lint.md lists the rules.
+/// a note, with the id of its rule, the renders that show it, and the effect on
+/// users. docs/lint.md lists the rules.
 ///
 /// Next: does each prompt begin with everything that was sent before? If so, a
 /// server can reuse the KV cache. This is checked after tool results (tool step)
@@ -62,7 +60,6 @@ Examples:
   chatparse lint json-call
   chatparse lint templates/*.jinja
   chatparse lint model.jinja --json | jq '.cases[] | select(.outcome == \"lost\")'
-  chatparse lint model.jinja --fix
   chatparse lint templates/*.jinja --sarif > chatparse.sarif"
 )]
 pub struct Lint {
@@ -72,15 +69,12 @@ pub struct Lint {
     /// Print one JSON object for each template, with every turn
     #[arg(long, conflicts_with = "sarif")]
     json: bool,
-    /// Apply the edits that mend faults to the file, and print them; for Jinja files only
-    #[arg(long)]
-    fix: bool,
     /// Print the findings as SARIF 2.1.0, for code hosts and editors
     #[arg(long)]
     sarif: bool,
     /// Check whether this tokenizer.json goes with the template
     #[cfg(feature = "tokenizers")]
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, conflicts_with_all = ["fix", "sarif"])]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, conflicts_with = "sarif")]
     tokenizer: Option<std::path::PathBuf>,
     #[command(flatten)]
     reading: Reading,
@@ -91,7 +85,7 @@ impl Lint {
         input::check_stdin(self.templates.iter().map(OsString::as_os_str))?;
         let (check, mut all) = (self.check()?, Vec::new());
         for (index, word) in self.templates.iter().enumerate() {
-            let linted = Linted::of(word, self.fix, &self.reading, &check)?;
+            let linted = Linted::of(word, &self.reading, &check)?;
             if self.json {
                 writeln!(screen, "{:#}", to_json(&linted))?;
             } else if !self.sarif {
@@ -151,9 +145,6 @@ fn to_json(linted: &Linted) -> serde_json::Value {
     if let Some(found) = &linted.tokenizer {
         json["tokenizer"] = json!(found);
     }
-    if !linted.edits.is_empty() {
-        json["mended"] = linted.edits.iter().map(|(rule, diff)| json!({"rule": rule, "patch": diff})).collect();
-    }
     json
 }
 
@@ -208,10 +199,6 @@ fn show(linted: &Linted, screen: &mut Screen) -> io::Result<()> {
     if linted.tokenizer.as_ref().is_some_and(Vec::is_empty) {
         row("its tokenizer", "ids turn by turn are those of each new render", Paint::Plain, screen)?;
     }
-    for (rule, diff) in &linted.edits {
-        row("mended", &format!("{rule}, by this edit of the file:"), Paint::Green, screen)?;
-        edit("", diff, screen)?;
-    }
     match linted.fault() {
         Some(fault) => verdict(&format!("failed: {fault}"), false, screen),
         None => {
@@ -262,7 +249,7 @@ fn cause(cause: &Cause, report: &Report, screen: &mut Screen) -> io::Result<()> 
     }
 }
 
-/// Prints what is said in one place and not in another, what it does, and the edit that mends it.
+/// Prints what is said in one place and not in another, and what it does.
 fn finding(found: &Finding, screen: &mut Screen) -> io::Result<()> {
     let (kind, paint) = if found.is_fault { ("fault", Paint::Red) } else { ("note", Paint::Faint) };
     row(kind, &format!("{}: {}", found.rule.id(), found.message), paint, screen)?;
@@ -271,23 +258,8 @@ fn finding(found: &Finding, screen: &mut Screen) -> io::Result<()> {
     if !lines.is_empty() {
         row("  in line", &lines.join(", "), Paint::Plain, screen)?;
     }
-    for shown in &found.shown {
-        named(&format!("  {}", shown.from), Paint::Plain, &shown.text, screen)?;
-    }
-    found.patch.as_ref().map_or(Ok(()), |patch| edit("  edit", &patch.diff, screen))
-}
-
-/// Prints a unified diff, whose lines are not folded, so that a patch can be taken from them.
-fn edit(name: &str, diff: &str, screen: &mut Screen) -> io::Result<()> {
-    for line in diff.lines() {
-        let paint = match line.chars().next() {
-            Some('+') => Paint::Green,
-            Some('-') => Paint::Red,
-            _ => Paint::Faint,
-        };
-        screen.beside(if line.starts_with("@@") { name } else { "" }, MARGIN - 2, &[escaped(line)], paint)?;
-    }
-    Ok(())
+    let mut shown = found.shown.iter();
+    shown.try_for_each(|shown| named(&format!("  {}", shown.from), Paint::Plain, &shown.text, screen))
 }
 
 fn preserving(next: &Preserving, screen: &mut Screen) -> io::Result<()> {

@@ -678,20 +678,27 @@ fn the_board_has_a_row_for_each_template() {
 }
 
 #[test]
-fn lint_mends_files() {
-    let sound = "{%- for m in messages -%}<|open|>{{ m.role }}:\r\n{{- m.content }}<|close|>\r\n{%- endfor -%}\r\n\
-                 {%- if add_generation_prompt -%}<|open|>assistant:\r\n{%- endif -%}\r\n";
+fn lint_counts_findings() {
+    let sound = "{%- for m in messages -%}<|open|>{{ m.role }}:\n{{- m.content }}<|close|>\n{%- endfor -%}\n\
+                 {%- if add_generation_prompt -%}<|open|>assistant:\n{%- endif -%}\n";
     let faulty = file("faulty.jinja", sound.replace("assistant:", "asistant:").as_bytes());
     let found = run(&["lint", &faulty]).failed(1, &["9 of 9"]);
-    assert!(found.contains("  fault         other-opening: ") && found.contains("    edit        @@ -"), "{found}");
-    let mended = run(&["lint", &faulty, "--fix"]).succeeded();
-    assert!(mended.contains("  mended        other-opening, by this edit of the file:\n"), "{mended}");
-    assert_eq!(std::fs::read_to_string(&faulty).unwrap(), sound);
-    assert!(!run(&["lint", &faulty, "--fix"]).succeeded().contains("mended"));
-    run(&["lint", "-", "--fix"]).failed(2, &["standard input cannot be written to"]);
-    run(&["lint", "chatml", "--fix"]).failed(2, &["a built-in template"]);
-    let config = file("fix.json", br#"{"chat_template": "{{ messages }}"}"#);
-    run(&["lint", &config, "--fix"]).failed(2, &["fix.json: --fix writes Jinja files only"]);
+    assert!(found.contains("  fault         other-opening: ") && !found.contains("@@"), "{found}");
+    let count = |report: &Value| {
+        let found = report["findings"].as_array().unwrap().iter();
+        found.filter(|found| found["fault"] == true).count() as u64
+    };
+    let report = json_of(&run(&["lint", &faulty, "--json"]).failed(1, &["other-opening"]));
+    assert_eq!((count(&report), report["faults"].as_u64()), (1, Some(10)));
+    // The end that turns with calls do not have is the only fault.
+    let endless = "{%- for m in messages -%}{{ '<|' ~ m.role ~ '|>' ~ m.content }}\
+                   {%- for c in m.tool_calls or [] -%}{{ '<call>' ~ (c.function | tojson) ~ '</call>' }}{%- endfor -%}\
+                   {%- if not m.tool_calls -%}<|close|>{%- endif -%}{%- endfor -%}\
+                   {%- if add_generation_prompt -%}<|assistant|>{%- endif -%}";
+    let report =
+        json_of(&run(&["lint", &file("endless.jinja", endless.as_bytes()), "--json"]).failed(1, &["missing-end"]));
+    assert_eq!((count(&report), report["faults"].as_u64()), (1, Some(1)), "{report:#}");
+    run(&["lint", &faulty, "--fix"]).failed(2, &["unexpected argument '--fix'"]);
 }
 
 #[test]

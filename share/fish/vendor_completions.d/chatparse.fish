@@ -71,7 +71,6 @@ complete -c chatparse -n "__fish_chatparse_using_subcommand lint" -l color -d 'W
 always\t''
 never\t''"
 complete -c chatparse -n "__fish_chatparse_using_subcommand lint" -l json -d 'Print one JSON object for each template, with every turn'
-complete -c chatparse -n "__fish_chatparse_using_subcommand lint" -l fix -d 'Apply the edits that mend faults to the file, and print them; for Jinja files only'
 complete -c chatparse -n "__fish_chatparse_using_subcommand lint" -l sarif -d 'Print the findings as SARIF 2.1.0, for code hosts and editors'
 complete -c chatparse -n "__fish_chatparse_using_subcommand lint" -l learn-only -d 'Learn from the template only, without the built-in rules for families'
 complete -c chatparse -n "__fish_chatparse_using_subcommand lint" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Calls that do not show, or not as they are.
-pub fn calls(facts: &Facts, probes: &mut ProbeSet, all: &mut Vec<Suspect>) {
+pub fn calls(facts: &Facts, probes: &mut ProbeSet, all: &mut Vec<Finding>) {
     let calls: Vec<usize> = (0..probes.probes().len()).filter(|&probe| probes.probes()[probe].calls() > 0).collect();
     let names: Vec<&str> = calls.iter().map(|&probe| probes.probes()[probe].name).collect();
     let cases: Vec<&Case> = facts.cases.iter().filter(|case| names.contains(&case.probe)).collect();
@@ -28,7 +28,7 @@ pub fn calls(facts: &Facts, probes: &mut ProbeSet, all: &mut Vec<Suspect>) {
         let shown = [("prompt", end(prompt)), ("history", end(turn))];
         let takes = if facts.tools { "takes tools" } else { "asks for calls" };
         let message = format!("The template {takes}, and shows nothing of a call in the history.");
-        all.push(facts.suspect(Rule::HiddenCalls, "", message, shown, vec![Edit::Loop]));
+        all.push(facts.finding(Rule::HiddenCalls, "", message, shown));
         return;
     }
     if !facts.tools {
@@ -48,7 +48,7 @@ pub fn calls(facts: &Facts, probes: &mut ProbeSet, all: &mut Vec<Suspect>) {
         if let Some(call) = changed {
             let message = format!("The call of {} is written under a name in another case.", call.name);
             let shown = [("request", call.name.clone()), ("history", turn.to_owned())];
-            all.push(facts.suspect(Rule::ChangedName, "", message, shown, vec![Edit::Unfilter]));
+            all.push(facts.finding(Rule::ChangedName, "", message, shown));
             return;
         }
     }
@@ -68,6 +68,6 @@ pub fn calls(facts: &Facts, probes: &mut ProbeSet, all: &mut Vec<Suspect>) {
     {
         let message = "The template takes tools, and no call that it writes is read back.".to_owned();
         let shown = [("history", lost.turn.clone()), ("read as", got.clone())];
-        all.push(facts.suspect(Rule::UnreadCalls, "", message, shown, vec![Edit::Unfilter, Edit::Loop]));
+        all.push(facts.finding(Rule::UnreadCalls, "", message, shown));
     }
 }

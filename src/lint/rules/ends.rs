@@ -29,7 +29,7 @@ fn role(message: usize) -> (usize, &'static str) {
 }
 
 /// Messages without the end that others have.
-pub fn ends(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut Vec<Suspect>) {
+pub fn ends(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut Vec<Finding>) {
     let turns = turns(facts, skeleton, openings);
     let has = |turn: &Turn, kind: &str| turn.tail.iter().any(|marker| marker.kind == kind);
     let mut kinds: Vec<&Marker> = Vec::new();
@@ -56,20 +56,13 @@ pub fn ends(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut V
         } else {
             continue;
         };
-        let lacking: Vec<&&Turn> = without.iter().filter(|turn| of(turn) == own).collect();
-        let Some(first) = lacking.first() else { continue };
-        let end = tail(&skeleton.text, known);
-        let changes = lacking.iter().map(|turn| {
-            let at = turn.bytes.start + skeleton.text[turn.bytes.clone()].trim_end().len();
-            Change { bytes: at..at, text: end.clone() }
-        });
-        let edits = vec![Edit::Prompt(skeleton.with(changes.collect()))];
+        let Some(first) = without.iter().find(|turn| of(turn) == own) else { continue };
         let message = format!("Messages end with {kind}, and {} does not.", role(first.message).1);
         let shown = [
             ("history", skeleton.shown(first.bytes.end..first.bytes.end)),
             ("elsewhere", skeleton.shown(known.bytes.clone())),
         ];
-        return all.push(facts.suspect(Rule::MissingEnd, kind, message, shown, edits));
+        return all.push(facts.finding(Rule::MissingEnd, kind, message, shown));
     }
 }
 
@@ -88,6 +81,14 @@ fn turns(facts: &Facts, skeleton: &Skeleton, openings: &[String]) -> Vec<Turn> {
     let turns = starts.windows(2).map(|pair| pair[0]..pair[1]).filter(|bytes| bytes.start <= last_value);
     let turns = turns.filter_map(|bytes| {
         let value = skeleton.values.iter().rfind(|(at, _)| bytes.contains(at));
+        // What goes on in the next part does not end.
+        let goes_on = |(_, message): &(usize, Option<usize>)| {
+            let message = message.filter(|message| *message != RESULT)?;
+            skeleton.extent(message).map(|extent| extent.end > bytes.end)
+        };
+        if value.and_then(goes_on) == Some(true) {
+            return None;
+        }
         let from = match value {
             Some((at, _)) => at + VALUE.len_utf8(),
             None if said(&bytes) => bytes.start,

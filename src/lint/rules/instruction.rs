@@ -4,7 +4,7 @@ use super::*;
 use crate::lint::marker::is_near;
 
 /// What the instruction says of calls, against the calls of the history.
-pub fn instruction(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
+pub fn instruction(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Finding>) {
     let (Some(user), Some(calls)) = (skeleton.extent(USER), skeleton.extent(CALLS)) else { return };
     let told = &skeleton.text[..user.start];
     let history = &skeleton.text[user.start..];
@@ -26,31 +26,14 @@ pub fn instruction(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
     marked.retain(|marker| ![BOS, EOS].contains(&&*marker.kind));
     let show = |marker: &Marker| skeleton.shown(marker.bytes.clone());
     let show_calls = || ("history", skeleton.shown(calls.clone()));
-    let text_of = |marker: &Marker| {
-        let text = &told[marker.bytes.clone()];
-        if text == marker.kind { text.to_owned() } else { marker.kind.trim_end_matches('>').to_owned() }
-    };
-    let as_text = |marker: &Marker, kind: &str| match told[marker.bytes.clone()] == *marker.kind {
-        true => kind.to_owned(),
-        false => kind.trim_end_matches('>').to_owned(),
-    };
     let unknown = |marker: &&Marker| !in_history.contains(&marker.kind);
     // A marker that is no slip may be of something else.
-    let other_than = |kind: &str, marker: &Marker, pairs: Vec<(String, String)>| {
+    let other_than = |kind: &str, marker: &Marker| {
         let message = format!("The instruction says {}, and the history writes {kind}.", marker.kind);
         let shown = [("instruction", show(marker)), show_calls()];
-        // In the instruction only.
-        let found = pairs.into_iter().flat_map(|(from, to)| {
-            let found = told.match_indices(&*from).map(move |(at, from)| (at..at + from.len(), to.clone()));
-            found.collect::<Vec<_>>()
-        });
-        let mut changes: Vec<Change> = found.map(|(bytes, text)| Change { bytes, text }).collect();
-        changes.sort_by_key(|change| change.bytes.start);
-        changes.dedup_by(|next, change| next.bytes.start < change.bytes.end);
-        let edits = vec![Edit::Prompt(skeleton.with(changes))];
-        let mut suspect = facts.suspect(Rule::OtherInstruction, &marker.kind, message, shown, edits);
-        suspect.finding.is_fault = is_near(kind, &marker.kind);
-        suspect
+        let mut finding = facts.finding(Rule::OtherInstruction, &marker.kind, message, shown);
+        finding.is_fault = is_near(kind, &marker.kind);
+        finding
     };
     let mut reported: Vec<String> = Vec::new();
     // A slip, or another marker where the history has its own.
@@ -79,15 +62,13 @@ pub fn instruction(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
             && !reported.contains(&marker.kind)
         {
             reported.push(marker.kind.clone());
-            let mut pairs = vec![(text_of(marker), as_text(marker, kind))];
             // The partners with the same slip.
             for (from, to) in closing(&marker.kind).into_iter().zip(closing(kind)) {
                 if in_told.contains(&from) && !in_history.contains(&from) && in_history.contains(&to) {
-                    reported.push(from.clone());
-                    pairs.push((from, to));
+                    reported.push(from);
                 }
             }
-            all.push(other_than(kind, marker, pairs));
+            all.push(other_than(kind, marker));
         }
     }
     // Another pair around an example.
@@ -105,11 +86,9 @@ pub fn instruction(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
                 || !keys.is_empty()
                     && keys.iter().all(|key| inside.contains(&format!("\"{key}\"")))
                     && !inside.contains(VALUE);
-            let Some(end) = closing(outer).into_iter().find(|end| in_calls.contains(end)) else { continue };
             if shows && !reported.contains(&marker.kind) {
                 reported.push(marker.kind.clone());
-                let pairs = vec![(text_of(marker), as_text(marker, outer)), (closer.kind.clone(), end)];
-                all.push(other_than(outer, marker, pairs));
+                all.push(other_than(outer, marker));
             }
         }
     }
@@ -153,18 +132,8 @@ pub fn instruction(facts: &Facts, skeleton: &Skeleton, all: &mut Vec<Suspect>) {
         }
         reported.push(marker.kind.clone());
         let message = format!("The example in the instruction does not close {}, and the history does.", marker.kind);
-        let place = closing_place(facts, told, &marked, marker, usize::MAX);
-        let missing = Change { bytes: place..place, text: spaced(skeleton, marker, &closer) };
-        let swapped = again.map(|again| Change { bytes: again.bytes.clone(), text: closer.clone() });
-        let edits = swapped.into_iter().chain([missing]).map(|change| Edit::Prompt(skeleton.with(vec![change])));
-        let edits = edits.collect();
-        all.push(facts.suspect(
-            Rule::OtherInstruction,
-            &marker.kind,
-            message,
-            [("instruction", show(marker)), show_calls()],
-            edits,
-        ));
+        let shown = [("instruction", show(marker)), show_calls()];
+        all.push(facts.finding(Rule::OtherInstruction, &marker.kind, message, shown));
     }
     other_keys(facts, skeleton, told, of_calls, all);
 }
@@ -188,7 +157,7 @@ fn keys(text: &str) -> Vec<String> {
 }
 
 /// An example object of the instruction that has other keys than the calls.
-fn other_keys(facts: &Facts, skeleton: &Skeleton, told: &str, of_calls: &str, all: &mut Vec<Suspect>) {
+fn other_keys(facts: &Facts, skeleton: &Skeleton, told: &str, of_calls: &str, all: &mut Vec<Finding>) {
     let of_history = keys(of_calls);
     if of_history.len() < 2 {
         return;
@@ -209,12 +178,7 @@ fn other_keys(facts: &Facts, skeleton: &Skeleton, told: &str, of_calls: &str, al
             format!("The instruction names the key \"{other}\", and the calls of the history have \"{missing}\".");
         let at = skeleton.text.find(line).unwrap_or(0);
         let shown = [("instruction", skeleton.shown(at..at + line.len())), ("history", of_calls.replace(VALUE, "…"))];
-        let (wrong, right) = (format!("\"{other}\""), format!("\"{missing}\""));
-        let changes = line
-            .match_indices(&wrong)
-            .map(|(from, wrong)| Change { bytes: at + from..at + from + wrong.len(), text: right.clone() });
-        let edits = vec![Edit::Prompt(skeleton.with(changes.collect()))];
-        all.push(facts.suspect(Rule::OtherInstruction, &format!("\"{other}\""), message, shown, edits));
+        all.push(facts.finding(Rule::OtherInstruction, &format!("\"{other}\""), message, shown));
         return;
     }
 }

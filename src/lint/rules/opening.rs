@@ -4,7 +4,7 @@ use super::*;
 use crate::lint::marker::is_near;
 
 /// A thought that the prompt opens, and that no turn shows.
-pub fn thought(facts: &Facts, probes: &mut ProbeSet, all: &mut Vec<Suspect>) {
+pub fn thought(facts: &Facts, probes: &mut ProbeSet, all: &mut Vec<Finding>) {
     let (asked, case) = (probes.asked(Thinking::On), probes.case(0, Thinking::On));
     let (Ok(asked), Ok(case)) = (&*asked, &*case) else { return };
     let opening = &asked.prompts.opening;
@@ -25,14 +25,15 @@ pub fn thought(facts: &Facts, probes: &mut ProbeSet, all: &mut Vec<Suspect>) {
     }
     let message = format!("The prompt ends with {}, and a turn with a thought shows none in the history.", last.kind);
     let shown = [("prompt", opening.clone()), ("history", case.rendered[border..].to_owned())];
-    all.push(facts.suspect(Rule::UnseenThought, &last.kind, message, shown, Vec::new()));
+    all.push(facts.finding(Rule::UnseenThought, &last.kind, message, shown));
 }
 
 /// A prompt that ends otherwise than turns of the history begin, by a slip.
-pub fn other_opening(facts: &Facts, probes: &mut ProbeSet, all: &mut Vec<Suspect>) {
+pub fn other_opening(facts: &Facts, probes: &mut ProbeSet, all: &mut Vec<Finding>) {
     let begins =
         |probes: &mut ProbeSet, thinking| matches!(&*probes.case(0, thinking), Ok(case) if case.begin.is_some());
-    if Thinking::ALL.into_iter().any(|thinking| begins(probes, thinking)) {
+    let is_known = all.iter().any(|finding| finding.rule == Rule::OtherOpening);
+    if is_known || Thinking::ALL.into_iter().any(|thinking| begins(probes, thinking)) {
         return;
     }
     for thinking in Thinking::ALL {
@@ -64,23 +65,16 @@ pub fn other_opening(facts: &Facts, probes: &mut ProbeSet, all: &mut Vec<Suspect
                 ("prompt", expected.to_owned()),
                 ("history", rendered[from..].chars().take(expected.len() + 40).collect()),
             ];
-            let (wrong, right) = slip(expected, got);
-            let edits = vec![
-                Edit::Replace(vec![(expected.to_owned(), got.to_owned())]),
-                Edit::Replace(vec![(wrong.to_owned(), right.to_owned())]),
-            ];
-            let mut suspect = facts.suspect(Rule::OtherOpening, "", message, shown, edits);
-            suspect.finding.subject = wrong.to_owned();
-            match all.iter_mut().find(|other| other.finding.rule == Rule::OtherOpening) {
-                Some(other) => other.edits.extend(suspect.edits),
-                None => all.push(suspect),
-            }
+            let mut finding = facts.finding(Rule::OtherOpening, "", message, shown);
+            finding.subject = slip(expected, got).to_owned();
+            all.push(finding);
+            return;
         }
     }
 }
 
 /// A prompt that opens no turn, although the source asks whether it should, and turns of the history have an opening.
-pub fn unopened(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut Vec<Suspect>) {
+pub fn unopened(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut Vec<Finding>) {
     let asks = facts.parts.tags.iter().any(|tag| facts.source[tag.clone()].contains("add_generation_prompt"));
     if !asks || openings.is_empty() || openings.iter().any(|opening| !opening.is_empty()) {
         return;
@@ -97,30 +91,21 @@ pub fn unopened(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &m
     };
     // Answers begin with it as well, or end with what closes it.
     let before = skeleton.before(ANSWER).unwrap_or_default();
-    let again = markers(before).into_iter().rfind(|other| other.kind == marker.kind);
+    let begins = markers(before).iter().any(|other| other.kind == marker.kind);
     let behind = skeleton.behind(ANSWER).map(markers).unwrap_or_default();
-    let opener = match again {
-        Some(again) => {
-            let answer = &before[again.bytes.start..];
-            let pairs = opening[marker.bytes.start..].chars().zip(answer.chars());
-            pairs.take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
-        }
-        None if behind.iter().any(|other| closing(&marker.kind).contains(&other.kind)) => tail(opening, &marker),
-        None => return,
-    };
+    if !begins && behind.iter().all(|other| !closing(&marker.kind).contains(&other.kind)) {
+        return;
+    }
     let message = format!("The prompt opens no turn, and turns of the history begin with {}.", marker.kind);
     let shown = [("prompt", skeleton.shown(last)), ("history", skeleton.shown(user.start..calls.end))];
-    let at = skeleton.text.len();
-    let edits = vec![Edit::Prompt(skeleton.with(vec![Change { bytes: at..at, text: opener }]))];
-    all.push(facts.suspect(Rule::OtherOpening, &marker.kind, message, shown, edits));
+    all.push(facts.finding(Rule::OtherOpening, &marker.kind, message, shown));
 }
 
-/// The words in which two texts differ.
-fn slip<'t>(a: &'t str, b: &'t str) -> (&'t str, &'t str) {
+/// The word of a text in which another one differs.
+fn slip<'t>(a: &'t str, b: &str) -> &'t str {
     let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '|' | '<' | '>' | '/' | '｜' | '▁');
     let before = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
     let before = (0..=before).rev().find(|&at| a.is_char_boundary(at) && b.is_char_boundary(at)).unwrap_or(0);
     let start = before - a[..before].chars().rev().take_while(|c| word(*c)).map(char::len_utf8).sum::<usize>();
-    let end = |text: &str| text[before..].find(|c| !word(c)).map_or(text.len(), |at| before + at);
-    (&a[start..end(a)], &b[start..end(b)])
+    &a[start..a[before..].find(|c| !word(c)).map_or(a.len(), |at| before + at)]
 }

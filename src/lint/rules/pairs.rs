@@ -3,13 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::lint::marker::{is_near, says_open};
-
-/// Most markers that are taken for another one with a slip.
-const SLIPS: usize = 4;
+use crate::lint::marker::says_open;
 
 /// Markers of the history that do not pair.
-pub fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut Vec<Suspect>) {
+pub fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut Vec<Finding>) {
     let mut said = [USER, CALLS, RESULT, ANSWER, ANSWER + 1].into_iter().filter_map(|message| skeleton.extent(message));
     let (Some(user), Some(next)) = (skeleton.extent(USER), said.next_back()) else { return };
     let Some(answer) = said.next_back() else { return };
@@ -46,27 +43,11 @@ pub fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut 
                         == VALUE.len_utf8() + white(&skeleton.text[calls.start + VALUE.len_utf8()..])
                 }) => {}
                 None if marker.is_closing() && !opening(&marker.kind).iter().any(|open| facts.has(open)) => {
-                    let near = unclosed
-                        .iter()
-                        .chain(&open)
-                        .flat_map(|open| closing(&open.kind))
-                        .filter(|closing| is_near(closing, &marker.kind))
-                        .take(SLIPS);
-                    let mut edits: Vec<Edit> =
-                        near.map(|near| exchanged(skeleton, behind_user, marker, &near)).collect();
-                    if let Some(opening) = opening(&marker.kind).into_iter().next() {
-                        let same = behind_user.iter().enumerate().filter(|(_, other)| other.kind == marker.kind);
-                        let changes = same.map(|(at, _)| {
-                            let at = if at == 0 { user.end } else { behind_user[at - 1].bytes.end };
-                            Change { bytes: at..at, text: opening.clone() }
-                        });
-                        edits.push(Edit::Prompt(skeleton.with(changes.collect())));
-                    }
                     let message = format!("{} closes in the history, and nothing opens it.", marker.kind);
                     let known =
                         format!("no {} in the source", opening(&marker.kind).first().map_or("", String::as_str));
                     let shown = [("history", skeleton.shown(marker.bytes.clone())), ("source", known)];
-                    all.push(facts.suspect(Rule::UnopenedMarker, &marker.kind, message, shown, edits));
+                    all.push(facts.finding(Rule::UnopenedMarker, &marker.kind, message, shown));
                 }
                 None => {}
             }
@@ -138,75 +119,21 @@ pub fn pairs(facts: &Facts, skeleton: &Skeleton, openings: &[String], all: &mut 
             if says_open(&marker.kind) { all.into_iter().next_back() } else { all.into_iter().next() }
         });
         let Some(closer) = known else { continue };
-        let same: Vec<&Marker> =
-            found.iter().filter(|other| other.kind == marker.kind && other.bytes.start >= marker.bytes.start).collect();
-        let again = same.len() > 1;
         let message = match again {
-            true => format!(
+            Some(_) => format!(
                 "{} opens in the history and is not closed: the next marker is {} again.",
                 marker.kind, marker.kind
             ),
-            false => format!("{} opens in the history and is not closed.", marker.kind),
+            None => format!("{} opens in the history and is not closed.", marker.kind),
         };
-        let mut edits: Vec<Edit> = Vec::new();
-        // A closer with a slip in it.
-        let near = |other: &&Marker| {
-            other.bytes.start > marker.bytes.start
-                && other.kind != marker.kind
-                && is_near(&other.kind, &closer)
-                && opening(&other.kind).iter().chain(&closing(&other.kind)).all(|kind| !facts.has(kind))
-        };
-        let mut kinds = BTreeSet::new();
-        let slips =
-            behind_user.iter().filter(|other| kinds.len() < SLIPS && near(other) && kinds.insert(other.kind.clone()));
-        edits.extend(slips.map(|other| exchanged(skeleton, behind_user, other, &closer)));
-        // Every other one closes.
-        if again && !opens_message(&marker.kind) {
-            let changes = same.iter().skip(1).step_by(2);
-            let changes = changes.map(|other| Change { bytes: other.bytes.clone(), text: closer.clone() });
-            edits.push(Edit::Prompt(skeleton.with(changes.collect())));
-        }
-        // It is missing: in front of what comes next, or behind the last value. Where questions lack it, so does the last one.
-        let same = |all: &[&Marker]| all.iter().copied().filter(|other| other.kind == marker.kind).cloned().collect();
-        let (of_kind, of_last): (Vec<Marker>, Vec<Marker>) = (same(&unclosed), same(&open));
-        let text = spaced(skeleton, marker, &closer);
-        let all_found = markers(&skeleton.text);
-        let flat = |marker: &Marker| {
-            turn_of_calls.as_ref().filter(|_| is_of_calls(&marker)).map_or(usize::MAX, |calls| calls.end)
-        };
-        let there = |marker: &Marker| closing_place(facts, &skeleton.text, &all_found, marker, flat(marker));
-        let by_value = |marker: &Marker| {
-            let end = there(marker);
-            // The results of calls are values as well.
-            let calls_end = flat(marker).clamp(marker.bytes.end, end);
-            let until = skeleton.text[calls_end..end].find(VALUE).map_or(end, |at| calls_end + at);
-            behind_value(&skeleton.text, marker.bytes.end, until).unwrap_or(end)
-        };
-        let last = of_last.iter().filter(|last| last.bytes.start > answer.end);
-        for markers in [of_kind.clone(), of_kind.iter().chain(last).cloned().collect()] {
-            for places in [markers.iter().map(there).collect::<Vec<usize>>(), markers.iter().map(by_value).collect()] {
-                let changes = places.into_iter().map(|at| Change { bytes: at..at, text: text.clone() });
-                let edit = Edit::Prompt(skeleton.with(changes.collect()));
-                if !edits.contains(&edit) {
-                    edits.push(edit);
-                }
-            }
-        }
         let paired = facts.parts.texts.iter().find(|text| text.text.contains(&*closer));
         let elsewhere = match paired {
             Some(text) => around(&text.text, text.text.find(&*closer).unwrap_or(0)),
             None => format!("no {closer} in the source"),
         };
         let shown = [("history", skeleton.shown(marker.bytes.clone())), ("source", elsewhere)];
-        all.push(facts.suspect(Rule::UnclosedMarker, &marker.kind, message, shown, edits));
+        all.push(facts.finding(Rule::UnclosedMarker, &marker.kind, message, shown));
     }
-}
-
-/// Another text for all markers of this kind.
-fn exchanged(skeleton: &Skeleton, found: &[Marker], wrong: &Marker, right: &str) -> Edit {
-    let same = found.iter().filter(|other| other.kind == wrong.kind);
-    let changes = same.map(|other| Change { bytes: other.bytes.clone(), text: right.to_owned() });
-    Edit::Prompt(skeleton.with(changes.collect()))
 }
 
 /// The white space at the start of a text, in bytes.

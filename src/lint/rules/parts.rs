@@ -9,7 +9,7 @@ const TEXT: &str = "Quince";
 const DATA: [&str; 3] = ["'text': 'Quince", "\"text\": \"Quince", "\"text\":\"Quince"];
 
 /// Roles whose parts show in the template language's own notation.
-pub fn parts(facts: &Facts, all: &mut Vec<Suspect>) {
+pub fn parts(facts: &Facts, all: &mut Vec<Finding>) {
     let prompt = |role: &str, content: serde_json::Value| {
         let message = json!({"role": role, "content": content, "tool_call_id": "call00001", "name": "note"});
         let call = json!({"type": "function", "id": "call00001", "function": {"name": "note", "arguments": {}}});
@@ -34,8 +34,8 @@ pub fn parts(facts: &Facts, all: &mut Vec<Suspect>) {
     let message = format!("Parts of the role {other} are written as texts, and those of {} as data.", roles.join(", "));
     let of = |prompt: &String| around(prompt, prompt.find(TEXT).unwrap_or_default());
     let shown = [(*role, of(printed)), (*other, of(text))];
-    let mut suspect = facts.suspect(Rule::PrintedParts, "", message, shown, Vec::new());
+    let mut finding = facts.finding(Rule::PrintedParts, "", message, shown);
     // Hosts may send texts only.
-    suspect.finding.is_fault = false;
-    all.push(suspect);
+    finding.is_fault = false;
+    all.push(finding);
 }

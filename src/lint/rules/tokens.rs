@@ -6,7 +6,7 @@ use super::*;
 use crate::lint::marker::is_near;
 
 /// Special tokens that the vocabulary does not have.
-pub fn unknown_tokens(facts: &Facts, all: &mut Vec<Suspect>) {
+pub fn unknown_tokens(facts: &Facts, all: &mut Vec<Finding>) {
     if facts.special.is_empty() {
         return;
     }
@@ -23,15 +23,12 @@ pub fn unknown_tokens(facts: &Facts, all: &mut Vec<Suspect>) {
             {
                 continue;
             }
-            let near: Vec<&String> = facts.special.iter().filter(|known| is_near(known, token)).collect();
+            let near = facts.special.iter().find(|known| is_near(known, token));
             let message = format!("The template writes {token}, and the vocabulary does not have it.");
-            let known = near.first().map_or_else(
-                || format!("{} special tokens, none like it", facts.special.len()),
-                |near| (*near).clone(),
-            );
+            let known =
+                near.map_or_else(|| format!("{} special tokens, none like it", facts.special.len()), Clone::clone);
             let shown = [("template", around(&text.text, marker.bytes.start)), ("vocabulary", known)];
-            let edits = near.iter().map(|near| Edit::Replace(vec![(token.to_owned(), (*near).clone())])).collect();
-            all.push(facts.suspect(Rule::UnknownToken, token, message, shown, edits));
+            all.push(facts.finding(Rule::UnknownToken, token, message, shown));
         }
     }
 }

@@ -96,9 +96,9 @@ class Template(_native.Template):
         return _loaded(self.report(Report.PROOF))
 
     def lint(self) -> dict[str, Any]:
-        """For authors of templates: is what is read back also rendered to the same bytes, and do prompts only grow? `faults` counts the
-        `cases` to look at; `findings` lists what the template says in one place and not in another, each with `rule`, `fault`, `message`,
-        `subject`, `effect`, `places`, `shown` and `patch`."""
+        """For authors of templates: is what is read back also rendered to the same bytes, and do prompts only grow? `faults` counts all
+        faults, of `cases` and of `findings`, which lists what the template says in one place and not in another, each with `rule`, `fault`, `message`,
+        `subject`, `effect`, `places` and `shown`."""
         return _loaded(self.report(Report.LINT))
 
     def response_template(self) -> dict[str, Any]:

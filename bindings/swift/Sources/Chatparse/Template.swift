@@ -174,7 +174,7 @@ public struct Proof: Sendable, Hashable, Decodable {
 
 /// What an author of a template may want to mend.
 public struct Lint: Sendable, Hashable, Decodable {
-  /// How many of the cases need a look.
+  /// How many faults there are in all.
   public let faults: Int
   /// What the template says in one place and not in another.
   public let findings: [Finding]
@@ -193,8 +193,6 @@ public struct Lint: Sendable, Hashable, Decodable {
     public let places: [Place]
     /// The renders that show it, or parts of one.
     public let shown: [Shown]
-    /// An edit that is proved to mend it, a unified diff; nil where none was found.
-    public let patch: String?
   }
 
   /// A place in a template's source, counted from 1.

@@ -66,6 +66,7 @@ impl<'a> Asked<'a> {
         let mut check = Check { asked: self, turn, own, found };
         check.calls();
         check.texts();
+        check.stop();
         check.finish();
         check.usage(streamed);
         check.choice();
@@ -82,6 +83,27 @@ impl<'a> Asked<'a> {
         let body = ended.map(|ended| Answer::new(self.api, options).body(&ended, &finish)).unwrap_or_default();
         let turns = turns(self.api, &read(self.api, 0, &body), &mut Findings::default());
         turns.and_then(|turns| turns.into_iter().next()).unwrap_or_default()
+    }
+
+    /// Checks the number of choices; an error has none.
+    pub fn count(&self, turns: &[Turn], found: &mut Findings) {
+        let (all, choices) = (turns.len() as u64, self.choices());
+        if self.api == Api::ChatCompletions && all > 0 && all < choices {
+            found.add("choices", At::default(), format!("choices: {all}, and the request asks for {choices}"));
+        }
+    }
+
+    fn choices(&self) -> u64 {
+        self.body["n"].as_u64().unwrap_or(1)
+    }
+
+    /// The texts at which the client wants answers to stop.
+    fn stops(&self) -> impl Iterator<Item = &str> {
+        let listed = ["stop", "stop_sequences"].into_iter().flat_map(|name| match &self.body[name] {
+            Value::Array(all) => &all[..],
+            one => std::slice::from_ref(one),
+        });
+        listed.filter_map(Value::as_str).filter(|stop| !stop.is_empty())
     }
 
     fn is_cut(&self, turn: &Turn) -> bool {
@@ -213,6 +235,23 @@ impl Check<'_> {
         }
     }
 
+    /// Checks texts of the client's own, and whether there is anything.
+    fn stop(&mut self) {
+        let (asked, turn) = (self.asked, self.turn);
+        // Options of servers that leave the text in.
+        let is_kept = ["include_stop_str_in_output", "no_stop_trim"].iter().any(|name| asked.body[*name] == true);
+        if let Some(stop) = asked.stops().find(|stop| !is_kept && turn.content.contains(stop)) {
+            self.add("shown-stop", None, format!("the content has {stop:?}, at which the request asks to stop"));
+        }
+        let [stop, ..] = words(asked.api).0;
+        // A text of the client's may have ended it at once.
+        let may_be = asked.api == Api::ChatCompletions && asked.stops().next().is_some();
+        let is_read_so = self.own.as_ref().is_some_and(Turn::is_empty);
+        if turn.finish == stop && turn.is_empty() && !may_be && !is_read_so {
+            self.add("empty", None, format!("the answer is empty, and its finish is {stop:?}"));
+        }
+    }
+
     /// The first marker in a text that quotes nobody, and whether it is one of reasoning. `own`: the text as this library reads it.
     fn shown(&self, text: &str, own: &str) -> Option<(bool, String)> {
         let marks = self.asked.marks.iter().map(|(of_thought, mark)| (*of_thought, mark.as_str()));
@@ -245,8 +284,7 @@ impl Check<'_> {
                 None => return,
             },
             _ if finish == stop_text => {
-                let mut stops = asked.body["stop_sequences"].as_array().into_iter().flatten();
-                if stops.any(|stop| *stop == *turn.stop_text) {
+                if asked.stops().any(|stop| stop == turn.stop_text) {
                     return;
                 }
                 format!("at {:?}, which the request does not name", turn.stop_text)
@@ -274,29 +312,26 @@ impl Check<'_> {
         let part = |of: [&str; 2], name: &str| of.into_iter().find_map(|of| usage[of][name].as_u64()).unwrap_or(0);
         let cached = part(["prompt_tokens_details", "input_tokens_details"], "cached_tokens");
         let thought = part(["completion_tokens_details", "output_tokens_details"], "reasoning_tokens");
-        let total = usage["total_tokens"].as_u64().filter(|total| *total != input.saturating_add(output));
-        let says = !turn.content.is_empty() || !turn.reasoning.is_empty() || !turn.calls.is_empty();
-        let limit = self.asked.limit().filter(|_| self.choices() == 1);
+        let sum = input.saturating_add(output);
+        let total = usage["total_tokens"].as_u64().filter(|total| *total != sum);
+        let limit = self.asked.limit().filter(|_| self.asked.choices() == 1);
         if let Some(total) = total {
-            self.add("usage", None, format!("{total} tokens are not {input} and {output}"));
+            self.add("usage", None, format!("total_tokens is {total}, but {input} + {output} = {sum}"));
         } else if cached > input || thought > output {
             self.add("usage", None, "a part has more tokens than all of it");
-        } else if says && output == 0 {
+        } else if output == 0 && !turn.is_empty() {
             self.add("usage", None, "no tokens of output, although there is some");
         } else if let Some(limit) = limit.filter(|limit| output > *limit) {
             self.add("usage", None, format!("{output} tokens of output, though the request allows {limit}"));
         }
     }
 
-    fn choices(&self) -> u64 {
-        self.asked.body["n"].as_u64().unwrap_or(1)
-    }
-
     /// Checks the choice of tools, and the schema of the answer.
     fn choice(&mut self) {
         let (turn, request) = (self.turn, &self.asked.request);
-        if turn.choice >= self.choices() {
-            self.add("index", None, format!("the request asks for {} choices", self.choices()));
+        let choices = self.asked.choices();
+        if turn.choice >= choices {
+            self.add("index", None, format!("the request asks for {choices} choices"));
         }
         let is_whole = words(self.asked.api).0[..2].contains(&&*turn.finish);
         let has_calls = !turn.calls.is_empty() || turn.others > 0;

@@ -27,10 +27,22 @@ pub struct Turn {
     pub usage: Value,
 }
 
+impl Turn {
+    /// Whether nothing is said, but for white space.
+    pub fn is_empty(&self) -> bool {
+        let is_blank = [&self.reasoning, &self.content].iter().all(|text| text.trim().is_empty());
+        is_blank && self.calls.is_empty() && self.others == 0
+    }
+}
+
 /// The choices of an answer. `None`: the server has failed, so that there is no answer.
 pub fn turns(api: Api, said: &[Said], found: &mut Findings) -> Option<Vec<Turn>> {
-    if said.iter().any(|one| matches!(one.what, What::Failed)) {
-        return None;
+    for Said { event, choice, what } in said {
+        if let What::Failed(why) = what {
+            let at = At { event: *event, choice: *choice, call: None };
+            found.add("error", at, format!("the answer is an error: {why}"));
+            return None;
+        }
     }
     let mut stream = Stream {
         api,
@@ -97,7 +109,9 @@ impl<'a> Stream<'a> {
         let Said { event, choice, what } = said;
         let of = self.choices.entry(*choice).or_default();
         let mut at = At { event: *event, choice: *choice, call: None };
-        if let What::Begin(place, _) | What::Text(place, _) | What::Whole(place, _) = what {
+        if let What::Begin(place, _) | What::Text(place, _) | What::Whole(place, _) | What::Wrong(Some(place), ..) =
+            what
+        {
             at.call = of.call(*place);
         }
         if self.is_ended && self.is_streamed && !matches!(what, What::Answer(_) | What::Sequence(_)) {
@@ -117,8 +131,8 @@ impl<'a> Stream<'a> {
             }
         }
         match what {
-            What::Failed => {}
-            What::Wrong(kind, message) => found.add(kind, at, *message),
+            What::Failed(_) => {}
+            What::Wrong(_, kind, message) => found.add(kind, at, *message),
             What::First if self.is_begun => found.add("order", at, "the stream begins a second time"),
             What::First => self.is_begun = true,
             What::Answer(id) => {
@@ -231,7 +245,12 @@ impl<'a> Stream<'a> {
         // The usage may be in an event of no choice.
         self.choices.retain(|_, of| of.has_role || of.finish.is_some() || !of.texts.is_empty() || !of.items.is_empty());
         if self.choices.is_empty() {
-            self.choices.insert(0, Choice { has_role: true, ..Choice::default() });
+            let mut none = Choice { has_role: true, ..Choice::default() };
+            if !self.has_items {
+                found.add("choices", At { event, ..At::default() }, "the answer has no choice");
+                none.finish = Some(event);
+            }
+            self.choices.insert(0, none);
         }
         let is_finished = self.choices.values().all(|of| of.finish.is_some());
         if is_finished && self.has_items && self.is_streamed && !self.is_ended {

@@ -58,10 +58,10 @@ pub enum What {
     /// The whole answer, which was streamed before.
     Final(Vec<Said>),
     Last,
-    /// The server says that it failed.
-    Failed,
-    /// The event has not the form that its API asks for.
-    Wrong(&'static str, &'static str),
+    /// The server says that it failed, and why.
+    Failed(String),
+    /// The event has not the form that its API asks for, perhaps at a place.
+    Wrong(Option<Place>, &'static str, &'static str),
 }
 
 /// One thing that an answer says.
@@ -127,7 +127,7 @@ pub fn api_of(request: &Value, answer: &Value) -> Api {
 pub fn read(api: Api, event: usize, data: &Value) -> Vec<Said> {
     let mut list = List { event, choice: 0, said: Vec::new() };
     match api {
-        _ if data.get("error").is_some_and(|error| !error.is_null()) => list.add(What::Failed),
+        _ if has_failed(data) => list.failed(data),
         _ if data == DONE => list.add(What::Last),
         Api::Responses if event == 0 => list.response(data),
         Api::Responses => list.responses(data),
@@ -136,6 +136,11 @@ pub fn read(api: Api, event: usize, data: &Value) -> Vec<Said> {
         _ => list.chat(data),
     }
     list.said
+}
+
+/// Whether an answer or an event is an error, in the ways of servers.
+fn has_failed(data: &Value) -> bool {
+    data.get("error").is_some_and(|error| !error.is_null()) || data["object"] == "error" || data["type"] == "error"
 }
 
 fn texts<const N: usize>(of: &Value, names: [&str; N]) -> [String; N] {
@@ -158,12 +163,18 @@ impl List {
         self.said.push(Said { event: self.event, choice: self.choice, what });
     }
 
+    fn failed(&mut self, data: &Value) {
+        let error = data.get("error").filter(|error| !error.is_null()).unwrap_or(data);
+        let said = error["message"].as_str().or(error.as_str());
+        self.add(What::Failed(said.map_or_else(|| number::write(error), str::to_owned)));
+    }
+
     fn add_text(&mut self, place: Place, value: &Value) {
         match value {
             Value::String(text) => self.add(What::Text(place, text.clone())),
             Value::Null => {}
             other => {
-                self.add(What::Wrong("not-json", "another value stands where a text is to be"));
+                self.add(What::Wrong(Some(place), "not-json", "another value stands where a text is to be"));
                 self.add(What::Text(place, number::write(other)));
             }
         }
@@ -195,9 +206,10 @@ impl List {
             self.add_text(place(Field::Reasoning, 0), &said[name]);
             self.add_text(place(Field::Content, 0), &said["content"]);
             self.add_text(Place { part: 1, ..place(Field::Content, 0) }, &said["refusal"]);
+            self.add_text(Place { part: 2, ..place(Field::Content, 0) }, &said["audio"]["transcript"]);
             for (at, call) in (0..).zip(listed(&said["tool_calls"])) {
                 if call["index"].is_null() && !whole {
-                    self.add(What::Wrong("index", "a call has no index"));
+                    self.add(What::Wrong(None, "index", "a call has no index"));
                 }
                 let custom = call.get("custom").is_some();
                 let (kind, text) = if custom { ("custom", "input") } else { ("function", "arguments") };
@@ -244,7 +256,12 @@ impl List {
             // In a stream an empty object stands for what is to come.
             Value::Object(input) if self.event > 0 && input.is_empty() => {}
             value if value.is_object() => self.add(What::Text(place, number::write(value))),
-            value => self.add_text(place, value),
+            value => {
+                if field == Field::Call && value.is_string() {
+                    self.add(What::Wrong(Some(place), "not-object", "the input is a text, and no object"));
+                }
+                self.add_text(place, value);
+            }
         }
     }
 
@@ -315,11 +332,12 @@ impl List {
                 self.add(What::First);
                 self.add_if(&data["response"]["id"], What::Answer);
             }
-            ("failed", _) => self.add(What::Failed),
+            ("failed", _) => self.failed(&data["response"]),
             ("completed" | "incomplete" | "cancelled", _) => {
                 let answer = &data["response"];
                 if answer["status"] != of {
-                    self.add(What::Wrong("wrong-finish", "the response has another status than its event says"));
+                    let message = "the response has another status than its event says";
+                    self.add(What::Wrong(None, "wrong-finish", message));
                 }
                 self.add_if(&answer["id"], What::Answer);
                 self.add(What::Final(read(Api::Responses, 0, answer)));

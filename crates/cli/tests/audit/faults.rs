@@ -63,6 +63,16 @@ pub const FAULTS: &[Fault] = &[
     }),
     said("half a character in content", "broken-character", |case, random| inserted(case, random, Content, "\u{fffd}")),
     said("half a character in arguments", "broken-character", |case, random| in_arguments(case, random, "\u{fffd}")),
+    said("a text at which the client stops", "shown-stop", |case, random| {
+        let (name, stop) =
+            if case.api == Api::Messages { ("stop_sequences", json!(["w0rd"])) } else { ("stop", json!("w0rd")) };
+        case.request[name] = stop;
+        case.api != Api::Responses && inserted(case, random, Content, "w0rd")
+    }),
+    said("an empty answer", "empty", |case, _| {
+        case.deltas.clear();
+        !case.is_cut()
+    }),
     said("arguments without their end", "not-json", |case, random| {
         let Some((call, arguments)) = some_arguments(case, random) else { return false };
         case.replace(ToolArguments, call, arguments[..arguments.len() - 1].trim_end());
@@ -144,6 +154,32 @@ pub const FAULTS: &[Fault] = &[
     said("a value that the model did not write", "output-calls", |case, random| {
         case.with_output = true;
         in_arguments(case, random, "w0rd ")
+    }),
+    sent("an input that is a text", "not-object", |case, _| {
+        case.with_body = true;
+        let blocks = case.body["content"].as_array_mut().into_iter().flatten();
+        let input = blocks.filter(|block| block["type"] == "tool_use").last().map(|block| &mut block["input"]);
+        case.api == Api::Messages && input.map(|input| *input = input.to_string().into()).is_some()
+    }),
+    sent("an error in place of the answer", "error", |case, _| {
+        case.events = vec![("error".into(), json!({"type": "error", "error": {"message": "overloaded"}}))];
+        true
+    }),
+    sent("an error behind half of the answer", "error", |case, random| {
+        case.events.truncate(1 + random.below(case.events.len() - 1));
+        case.events.push(("error".into(), json!({"type": "error", "error": {"message": "overloaded"}})));
+        true
+    }),
+    sent("one choice of two", "choices", |case, _| {
+        case.request["n"] = 2.into();
+        case.api == Api::ChatCompletions
+    }),
+    sent("no choices", "choices", |case, _| {
+        case.with_body = false;
+        for (_, data) in case.events.iter_mut().filter(|(_, data)| data.is_object()) {
+            data["choices"] = json!([]);
+        }
+        case.api == Api::ChatCompletions
     }),
     sent("a delta is lost", "lost-text", |case, random| {
         case.with_body = true;

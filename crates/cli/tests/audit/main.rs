@@ -11,6 +11,7 @@ mod seeds;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use chatparse::{ChatTemplate, builtin};
 use serde_json::{Value, json};
@@ -20,7 +21,10 @@ use faults::{FAULTS, Stage};
 
 /// Runs the program on lines, and returns its findings by line, from 1: kind and message.
 fn audited(template: &str, lines: &[Value]) -> BTreeMap<u64, Vec<(String, String)>> {
+    // Tests run at the same time.
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("audit");
+    let folder = folder.join(CALLS.fetch_add(1, Relaxed).to_string());
     std::fs::create_dir_all(&folder).unwrap();
     let name = Path::new(template).file_name().unwrap().to_str().unwrap();
     let file = folder.join(format!("{name}.jsonl"));
@@ -175,12 +179,83 @@ fn lines_have_one_of_several_forms() {
         (stream(""), Some("no-end")),
         (stream("data: {\"a\n\n"), Some("not-json")),
         (of_data, None),
-        (failed, None),
+        (failed, Some("error")),
         (two, Some("shown-markup")),
     ];
     let found = audited("json-call", &rows.clone().map(|(line, _)| line));
     for (number, (line, kind)) in (1..).zip(rows) {
         let kinds: Vec<&str> = found.get(&number).into_iter().flatten().map(|(kind, _)| &**kind).collect();
         assert_eq!(kinds, Vec::from_iter(kind), "{line}");
+    }
+}
+
+#[test]
+fn findings_name_what_is_there() {
+    let said = json!([{"role": "user", "content": "Rain?"}]);
+    let chat = |more: Value| {
+        let mut request = json!({"messages": said});
+        request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        request
+    };
+    let choice = |content: &str| json!({"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}});
+    let answer = |choices: Value| json!({"object": "chat.completion", "choices": choices});
+    let mut counted = answer(json!([choice("No.")]));
+    counted["usage"] = json!({"prompt_tokens": 10, "completion_tokens": 20, "total_tokens": 31});
+    let tools = json!([{"name": "look", "input_schema": {"type": "object", "properties": {"at": {"type": "string"}}}}]);
+    let messages = json!({"model": "m", "max_tokens": 64, "messages": said, "tools": tools});
+    let called = |input: Value| {
+        json!({"type": "message", "role": "assistant", "stop_reason": "tool_use",
+            "content": [{"type": "tool_use", "id": "toolu_1", "name": "look", "input": input}]})
+    };
+    let ended =
+        |content: Value| json!({"type": "message", "role": "assistant", "content": content, "stop_reason": "end_turn"});
+    let failed = |error: Value| json!({"error": error});
+    let rows = [
+        (chat(json!({})), counted, "usage", "total_tokens is 31, but 10 + 20 = 30"),
+        (chat(json!({})), answer(json!([])), "choices", "the answer has no choice"),
+        (chat(json!({"n": 2})), answer(json!([])), "choices", "the answer has no choice"),
+        (chat(json!({"n": 2})), answer(json!([choice("No.")])), "choices", "choices: 1, and the request asks for 2"),
+        (chat(json!({"n": 1})), answer(json!([choice("No.")])), "", ""),
+        (
+            chat(json!({"stop": ["\n", "END"]})),
+            answer(json!([choice("No. END")])),
+            "shown-stop",
+            "the content has \"END\", at which the request asks to stop",
+        ),
+        (chat(json!({"stop": "END"})), answer(json!([choice("No.")])), "", ""),
+        (chat(json!({"stop": "END", "include_stop_str_in_output": true})), answer(json!([choice("No. END")])), "", ""),
+        (chat(json!({})), answer(json!([choice("")])), "empty", "the answer is empty, and its finish is \"stop\""),
+        (
+            chat(json!({"stop": ""})),
+            answer(json!([choice(" ")])),
+            "empty",
+            "the answer is empty, and its finish is \"stop\"",
+        ),
+        (chat(json!({"stop": "END"})), answer(json!([choice("")])), "", ""),
+        (messages.clone(), ended(json!([])), "empty", "the answer is empty, and its finish is \"end_turn\""),
+        (messages.clone(), called(json!({"at": "x"})), "", ""),
+        (messages.clone(), called(json!("{\"at\": \"x\"}")), "not-object", "the input is a text, and no object"),
+        (chat(json!({})), failed(json!({"message": "overloaded"})), "error", "the answer is an error: overloaded"),
+        (chat(json!({})), failed(json!("overloaded")), "error", "the answer is an error: overloaded"),
+        (
+            messages.clone(),
+            json!({"type": "error", "error": {"type": "overloaded_error"}}),
+            "error",
+            "the answer is an error: {\"type\":\"overloaded_error\"}",
+        ),
+        (
+            chat(json!({})),
+            json!({"object": "error", "message": "too long", "code": 400}),
+            "error",
+            "the answer is an error: too long",
+        ),
+    ];
+    let lines: Vec<Value> =
+        rows.iter().map(|(request, response, ..)| json!({"request": request, "response": response})).collect();
+    let found = audited("json-call", &lines);
+    for (number, (_, response, kind, message)) in (1..).zip(&rows) {
+        let found: Vec<(&str, &str)> =
+            found.get(&number).into_iter().flatten().map(|(kind, message)| (&**kind, &**message)).collect();
+        assert_eq!(found, Vec::from_iter(Some((*kind, *message)).filter(|_| !kind.is_empty())), "{response}");
     }
 }

@@ -1,4 +1,4 @@
-//! The texts that a source has of its own: between tags, and in quotes inside of them. For who edits a template.
+//! The texts that a source has of its own: between tags, and in quotes inside of them.
 
 use std::ops::Range;
 
@@ -11,37 +11,16 @@ use chatparse_base::Place;
 pub struct SourceText {
     /// The text.
     pub text: String,
-    /// The quote around it; `None` between tags.
-    quote: Option<char>,
+    /// Whether it is a text in quotes, not one between tags.
+    pub is_quoted: bool,
     /// Where each byte of the text, and its end, is in the source.
     places: Vec<usize>,
 }
 
 impl SourceText {
-    /// Whether it is a text in quotes.
-    pub fn is_quoted(&self) -> bool {
-        self.quote.is_some()
-    }
-
-    /// Where a part of the text is in the source.
-    pub fn bytes(&self, part: Range<usize>) -> Range<usize> {
-        self.places[part.start]..self.places[part.end]
-    }
-
-    /// `text` as it is written at this place of the source.
-    pub fn written(&self, text: &str) -> String {
-        let Some(quote) = self.quote else { return text.to_owned() };
-        let mut written = String::new();
-        for c in text.chars() {
-            match c {
-                '\n' => written.push_str("\\n"),
-                '\t' => written.push_str("\\t"),
-                '\\' => written.push_str("\\\\"),
-                c if c == quote => written.extend(['\\', c]),
-                c => written.push(c),
-            }
-        }
-        written
+    /// Where a byte of the text is in the source.
+    pub fn place(&self, at: usize) -> usize {
+        self.places[at]
     }
 }
 
@@ -52,8 +31,6 @@ pub struct SourceParts {
     pub texts: Vec<SourceText>,
     /// Its tags, in order; comments are none.
     pub tags: Vec<Range<usize>>,
-    /// Its filters and methods without arguments, e.g. `| upper`, with the name of each.
-    pub filters: Vec<(String, Range<usize>)>,
 }
 
 impl SourceParts {
@@ -76,15 +53,13 @@ impl SourceParts {
     fn plain(&mut self, source: &str, bytes: Range<usize>) {
         if !bytes.is_empty() {
             let text = source[bytes.clone()].to_owned();
-            self.texts.push(SourceText { text, quote: None, places: (bytes.start..=bytes.end).collect() });
+            self.texts.push(SourceText { text, is_quoted: false, places: (bytes.start..=bytes.end).collect() });
         }
     }
 
     /// Reads a tag, and returns where it ends.
     fn tag(&mut self, source: &str, open: usize, end: &str) -> usize {
         let (mut at, mut brackets) = (open + 2, 0_usize);
-        // The last two tokens: a filter's name stands behind `|`.
-        let mut before = [(Token::None, at), (Token::None, at)];
         loop {
             let (token, start, behind) = token::next(source, at, end, brackets > 0);
             match token {
@@ -95,23 +70,9 @@ impl SourceParts {
                 }
                 Token::Literal => self.texts.extend(quoted(source, start..behind)),
                 Token::Sign("(" | "[" | "{") => brackets += 1,
-                Token::Sign(")" | "]" | "}") => {
-                    brackets = brackets.saturating_sub(1);
-                    if let ([(Token::Name(name), from), (Token::Sign("("), _)], ")") = (before, &source[start..behind])
-                        && let Some(dot) =
-                            source[..from].rfind('.').filter(|dot| source[dot + 1..from].trim().is_empty())
-                    {
-                        self.filters.push((name.to_owned(), dot..behind));
-                    }
-                }
-                Token::Name(name) => {
-                    if let (Token::Sign("|"), from) = before[1] {
-                        self.filters.push((name.to_owned(), from..behind));
-                    }
-                }
-                Token::Sign(_) => {}
+                Token::Sign(")" | "]" | "}") => brackets = brackets.saturating_sub(1),
+                Token::Name(_) | Token::Sign(_) => {}
             }
-            before = [before[1], (token, start)];
             at = behind;
         }
     }
@@ -119,7 +80,9 @@ impl SourceParts {
 
 /// A string of a tag; `None` for a number.
 fn quoted(source: &str, bytes: Range<usize>) -> Option<SourceText> {
-    let quote = source[bytes.clone()].chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    if !source[bytes.clone()].starts_with(['"', '\'']) {
+        return None;
+    }
     let (mut text, mut places) = (String::new(), Vec::new());
     let mut chars = source[bytes.start + 1..bytes.end - 1].char_indices().map(|(at, c)| (bytes.start + 1 + at, c));
     while let Some((at, c)) = chars.next() {
@@ -137,7 +100,7 @@ fn quoted(source: &str, bytes: Range<usize>) -> Option<SourceText> {
         places.resize(text.len(), at);
     }
     places.push(bytes.end - 1);
-    Some(SourceText { text, quote: Some(quote), places })
+    Some(SourceText { text, is_quoted: true, places })
 }
 
 /// The place of a byte of a source.
@@ -157,10 +120,7 @@ mod tests {
         let texts: Vec<&str> = parts.texts.iter().map(|text| &*text.text).collect();
         assert_eq!(texts, ["a", "c\n'", "\nf", "h"]);
         let quoted = &parts.texts[1];
-        assert_eq!((&source[quoted.bytes(1..3)], &*quoted.written("'\n")), ("\\n\\'", "\\'\\n"));
-        let filters: Vec<(&str, &str)> =
-            parts.filters.iter().map(|(name, bytes)| (&**name, &source[bytes.clone()])).collect();
-        assert_eq!(filters, [("upper", "| upper"), ("title", ".title()")]);
+        assert_eq!(&source[quoted.place(1)..quoted.place(3)], "\\n\\'");
         assert_eq!(parts.tags.len(), 2);
         let there = place(source, source.find("f{%").unwrap());
         assert_eq!((there.line, there.column, &*there.excerpt), (2, Some(1), "f{% if g == \"h\" %}"));
