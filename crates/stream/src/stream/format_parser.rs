@@ -266,13 +266,13 @@ impl FormatParser {
         let visible = self.machine.visible();
         let is_value = |capture: &Capture| matches!(Tag::from_id(capture.tag), Some(Tag::ArgJson | Tag::ArgText));
         // Nothing is hidden where the value is only looked at.
-        if !self.in_call() || !visible.hidden().first().map_or(self.reader.in_json(), is_value) {
-            return;
+        if self.in_call() && visible.hidden().first().map_or(self.reader.in_json(), is_value) {
+            for capture in visible.hidden() {
+                self.reader.read(capture, output.raw, &mut Routed { written, output });
+            }
+            self.reader.read_text(output.len(), output.raw, &mut Routed { written, output });
         }
-        for capture in visible.hidden() {
-            self.reader.read(capture, output.raw, &mut Routed { written, output });
-        }
-        self.reader.read_text(output.len(), output.raw, &mut Routed { written, output });
+        self.reader.end_word(&mut Routed { written, output });
     }
 
     /// Reads the visible captures. Returns `false` if they contradict the message so far. Inlined, because most pieces need
