@@ -158,6 +158,11 @@ fn arguments_that_are_nearly_json_are_read() {
 }
 
 #[test]
+fn arguments_that_are_not_mended_are_as_written() {
+    run_with_builtin(nearly::check_unmended);
+}
+
+#[test]
 fn what_begins_alike_is_told_apart() {
     // Each is rendered with its own request, which takes longer.
     run(|loaded, written, cases| alike::check(&loaded.template, written, cases.div_ceil(5)));

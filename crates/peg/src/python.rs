@@ -16,21 +16,28 @@ const PRINTED: Names = ["printed-value", "printed-dict", "printed-list"];
 /// Rules that accept Python and JSON, commas behind the last item or member, and comments.
 const NEARLY: Names = ["nearly-json-value", "nearly-json-object", "nearly-json-array"];
 
-/// The words of Python and of JSON.
-const WORDS: &[&str] = &["true", "false", "null", "True", "False", "None"];
+/// The words of JSON and of Python.
+const WORDS: [&str; 6] = ["true", "false", "null", "True", "False", "None"];
 
-/// What may follow a string of Python: another argument, item or member, a value, the end of a call, list or dict.
-const AFTER_STRING: &[(char, char)] = &[(')', ')'), (',', ','), (':', ':'), (']', ']'), ('}', '}')];
+/// What may follow a string in a list or dict of Python: another item or member, a value, the end.
+const AFTER_ITEM: [(char, char); 4] = [(',', ','), (':', ':'), (']', ']'), ('}', '}')];
 
 impl Builder {
     /// Any value, as JSON or as a Python literal: `{'a': [True, None]}`.
     pub fn python(&self) -> ExprId {
-        self.python_value(EITHER, WORDS, &|| self.python_string(), &|_| Vec::new())
+        self.python_value(EITHER, &WORDS, &|| self.python_string(), &|_| Vec::new())
     }
 
-    /// [`Builder::python`] as models spoil it: a comma may stand behind the last item or member, and comments where white space may.
-    pub fn nearly_json(&self) -> ExprId {
-        self.python_value(NEARLY, WORDS, &|| self.python_string(), &|_| Vec::new())
+    /// [`Builder::python`] as models spoil it: a comma may stand behind the last item or member, comments where white space may, and
+    /// a single quote inside of a string, which closes only in front of what may follow an item. Others are captured under this tag.
+    pub fn nearly_json(&self, inner: impl Into<TagId>) -> ExprId {
+        let inner = inner.into();
+        let string = || {
+            let comment = ["//", "/*"].map(|comment| self.literal(comment));
+            let after = self.choice([self.one_of(&AFTER_ITEM), self.end()].into_iter().chain(comment));
+            self.choice([self.quoted("\""), self.printed("'", inner, after)])
+        };
+        self.python_value(NEARLY, &WORDS, &string, &|_| Vec::new())
     }
 
     /// White space, and with [`Builder::nearly_json`] comments, which JSON does not have.
@@ -60,12 +67,12 @@ impl Builder {
     /// [`Builder::python`] with [`Builder::printed_string`]s. `more`: other values, made of any value.
     pub fn printed_python(&self, inner: impl Into<TagId>, more: &dyn Fn(ExprId) -> Vec<ExprId>) -> ExprId {
         let inner = inner.into();
-        self.python_value(PRINTED, WORDS, &|| self.printed_string(inner), more)
+        self.python_value(PRINTED, &WORDS, &|| self.printed_string(inner), more)
     }
 
     /// Any Python literal.
     pub fn python_literal(&self) -> ExprId {
-        self.python_value(STRICT, &["True", "False", "None"], &|| self.python_string(), &|_| Vec::new())
+        self.python_value(STRICT, &WORDS[3..], &|| self.python_string(), &|_| Vec::new())
     }
 
     /// Any Python dict.
@@ -116,23 +123,27 @@ impl Builder {
 
     /// A string in double or single quotes.
     pub fn python_string(&self) -> ExprId {
-        let quoted = |quote: &str| {
-            let body = self.python_body(self.string_body(quote.as_bytes()[0]));
-            self.sequence([self.literal(quote), body, self.literal(quote)])
-        };
-        self.choice([quoted("\""), quoted("'")])
+        self.choice([self.quoted("\""), self.quoted("'")])
+    }
+
+    fn quoted(&self, quote: &str) -> ExprId {
+        let body = self.python_body(self.string_body(quote.as_bytes()[0]));
+        self.sequence([self.literal(quote), body, self.literal(quote)])
     }
 
     /// The same with quotes inside: models print texts between quotes as they are. A quote closes the string only in front of
     /// what may follow one, or at the end. Others are text, each captured under this tag.
     pub fn printed_string(&self, inner: impl Into<TagId>) -> ExprId {
         let inner = inner.into();
-        let ends = self.sequence([self.space(), self.choice([self.one_of(AFTER_STRING), self.end()])]);
-        let quoted = |quote: &str| {
-            let (sign, body) = (self.literal(quote), self.python_body(self.string_body(quote.as_bytes()[0])));
-            let text = self.sequence([self.not(self.sequence([sign, ends])), self.tag(inner, sign), body]);
-            self.sequence([sign, body, self.tolerated(self.many(text)), sign])
-        };
-        self.choice([quoted("\""), quoted("'")])
+        let after = self.choice([self.one_of(&AFTER_ITEM), self.literal(")"), self.end()]);
+        self.choice(["\"", "'"].map(|quote| self.printed(quote, inner, after)))
+    }
+
+    /// A string that ends only in front of white space and `after`.
+    fn printed(&self, quote: &str, inner: TagId, after: ExprId) -> ExprId {
+        let (sign, body) = (self.literal(quote), self.python_body(self.string_body(quote.as_bytes()[0])));
+        let closes = self.sequence([sign, self.space(), after]);
+        let text = self.sequence([self.not(closes), self.tag(inner, sign), body]);
+        self.sequence([sign, body, self.tolerated(self.many(text)), sign])
     }
 }

@@ -563,14 +563,18 @@ impl FormatBuilder {
 
     /// An object, or `null` for an empty one. Other values do not match, because they would be lost.
     fn json_object(&self) -> ExprId {
-        let value = if self.mends { self.nearly_json() } else { self.json() };
+        let value = if self.mends { self.nearly_json(Tag::ArgText) } else { self.json() };
         let object = self.sequence([self.and(self.literal("{")), value]);
         self.choice([object, self.literal("null")])
     }
 
     /// Any value, as JSON or as a Python literal, or nearly so: [`Builder::python`].
     pub fn python(&self) -> ExprId {
-        if self.mends { self.nearly_json() } else { self.builder.python() }
+        match self.mends {
+            // A string alone ends at its quote, as what follows the value is not known here.
+            true => self.choice([self.python_string(), self.nearly_json(Tag::ArgText)]),
+            false => self.builder.python(),
+        }
     }
 
     /// A member of a call that is a JSON object, which says no more than that: its type, its number, or its id, unless it has one

@@ -316,6 +316,7 @@ impl FallbackParser {
         if whole {
             self.read(raw, builder);
         }
+        self.reader.end_word(builder);
         self.prose.show(self.prose.known, raw, builder);
         let rest = self.reader.covered();
         if self.is_in(|state| state == State::Limit) {

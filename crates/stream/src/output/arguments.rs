@@ -17,7 +17,9 @@ pub(super) struct OpenCall {
     /// A JSON value has begun and has no text yet.
     pub fresh: bool,
     pub arguments: Arguments,
+    /// How the last value is read that is JSON or Python's, and up to where.
     pub literal: Literal,
+    pub literal_end: usize,
     /// How names in it are written.
     pub names: Names,
     /// Where the arguments that precede the name begin, and the first and the last byte they were read from.

@@ -209,8 +209,9 @@ impl MessageBuilder {
         self.report(DeltaKind::ToolId, index, new, from, span);
     }
 
+    /// Behind what contradicts the shown text, nothing is added to it: that would be read again.
     fn arguments(&mut self, text: Text<'_>, span: Range<usize>) {
-        let Some(index) = self.begun.checked_sub(1) else { return };
+        let Some(index) = self.begun.checked_sub(1).filter(|_| !self.contradicted) else { return };
         let Some(call) = self.calls.get_mut(index) else { return };
         let from = self.delta_text.len();
         let new = call.arguments.append(text, (!self.without_deltas).then_some(&mut self.delta_text));

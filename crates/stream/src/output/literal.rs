@@ -1,6 +1,6 @@
 //! Converts JSON, Python literals and what is nearly JSON to JSON, piece by piece: quotes become double quotes, line breaks inside
 //! them become escapes, `True`, `False` and `None` become JSON's words, comments and a comma behind the last item are left out. JSON
-//! is unchanged.
+//! is unchanged, and so is what is neither: a word waits until it is one of these. Which quote closes a string, the format knows.
 
 use chatparse_base::json_string::push_quoted;
 use chatparse_peg::lossy;
@@ -14,7 +14,7 @@ pub(super) struct Literal {
     held: usize,
     /// The last character was part of a word.
     in_word: bool,
-    /// The Python word that is being read, and how much of it was read.
+    /// A Python word, and how much of it was read: it waits for what follows.
     word: Option<(usize, usize)>,
     /// A comma and the white space and comments around it wait: it may be the last.
     pub mends: bool,
@@ -64,7 +64,8 @@ impl Literal {
     pub fn feed(&mut self, before: &[u8], piece: &str, json: &mut String) {
         let mut gap = (self.gap, 0);
         for (at, c) in piece.char_indices() {
-            if let Some(quote) = self.quote {
+            if self.continues_word(c, json) {
+            } else if let Some(quote) = self.quote {
                 self.inside(c, quote, json);
             } else if self.mends && self.waits(c) {
                 gap = if self.gap == 0 { (0, at) } else { gap };
@@ -125,9 +126,34 @@ impl Literal {
         self.quote.take().is_some()
     }
 
-    /// How many bytes wait for those behind them: of an escape, or around a comma.
+    /// How many bytes wait for those behind them: of an escape, of a word, or around a comma.
     pub fn held(&self) -> usize {
-        self.held + self.gap
+        self.held + self.gap + self.word_held()
+    }
+
+    /// How many of them are of a word.
+    pub fn word_held(&self) -> usize {
+        self.word.map_or(0, |(_, read)| read)
+    }
+
+    /// Whether a character is one more of the word that waits. In front of others the word ends.
+    fn continues_word(&mut self, c: char, json: &mut String) -> bool {
+        let Some((word, read)) = &mut self.word else { return false };
+        let continues = WORDS[*word].0[*read..].starts_with(c);
+        *read += usize::from(continues);
+        if !continues {
+            self.end_word(is_of_word(c), json);
+        }
+        continues
+    }
+
+    /// What waits of a word ends there: it is a word of Python, or is passed on as it stands. `longer`: more letters follow.
+    pub fn end_word(&mut self, longer: bool, json: &mut String) {
+        let Some((word, read)) = self.word.take() else { return };
+        let (python, translated) = WORDS[word];
+        let is_word = read == python.len() && !longer;
+        self.mended |= if is_word { PYTHON } else { 0 };
+        json.push_str(if is_word { translated } else { &python[..read] });
     }
 
     /// Whether a string is open.
@@ -178,37 +204,51 @@ impl Literal {
     }
 
     fn outside(&mut self, c: char, json: &mut String) {
-        if let Some((word, read)) = self.word {
-            let (python, translated) = WORDS[word];
-            if python[read..].starts_with(c) {
-                json.push_str(&translated[read..=read]);
-                self.word = Some((word, read + 1)).filter(|_| read + 1 < python.len());
-                return;
-            }
-            self.word = None;
-        }
-        let begins = if self.in_word { None } else { WORDS.iter().position(|(python, _)| python.starts_with(c)) };
-        self.in_word = c.is_ascii_alphanumeric() || c == '_';
-        match (c, begins) {
-            ('"' | '\'', _) => {
+        let begins = WORDS.iter().position(|(python, _)| !self.in_word && python.starts_with(c));
+        self.in_word = is_of_word(c);
+        match c {
+            '"' | '\'' => {
                 self.mended |= if c == '"' { 0 } else { PYTHON };
                 self.quote = Some(c);
                 json.push('"');
             }
-            ('\x0b' | '\x0c', _) => json.push(' '),
-            (_, Some(word)) => {
-                self.mended |= PYTHON;
-                json.push_str(&WORDS[word].1[..1]);
-                self.word = Some((word, 1));
-            }
+            '\x0b' | '\x0c' => json.push(' '),
+            _ if begins.is_some() => self.word = begins.map(|word| (word, 1)),
             _ => json.push(c),
         }
     }
 }
 
+fn is_of_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    /// What a text becomes in pieces that end at these places.
+    fn read(text: &str, ends: impl Iterator<Item = usize>) -> String {
+        let (mut literal, mut json, mut from) = (Literal::new(true, false), String::new(), 0);
+        for to in ends.chain([text.len()]) {
+            literal.feed(&text.as_bytes()[..from], &text[from..to], &mut json);
+            from = to;
+        }
+        literal.end_word(false, &mut json);
+        json
+    }
+
+    fn read_in_any_pieces(text: &str) -> String {
+        let (whole, ends) = (read(text, [].into_iter()), text.char_indices().map(|(at, _)| at));
+        assert_eq!(read(text, ends.clone()), whole, "character by character");
+        for end in ends {
+            assert_eq!(read(text, [end].into_iter()), whole, "cut at {end} of {text:?}");
+        }
+        whole
+    }
 
     #[test]
     fn python_becomes_json_in_any_pieces() {
@@ -218,17 +258,26 @@ mod tests {
             (r#"['\d\u00e9', "\'\u00\é\U"]"#, r#"["\\d\u00e9", "'\\u00\\é\\U"]"#),
             (r#"{"a": "True \" 'x'", "b": 1.5e3}"#, r#"{"a": "True \" 'x'", "b": 1.5e3}"#),
             ("[true, null, xTrue]", "[true, null, xTrue]"),
+            ("[North, NaN, Nope, Nonesuch, True1, Fals, None, N", "[North, NaN, Nope, Nonesuch, True1, Fals, null, N"),
             ("[True,\n None ,False]", "[true,\n null ,false]"),
             ("['a\n\tb',\n1]", "[\"a\\n\\tb\",\n1]"),
             ("{\"a\": [1, 2,\n ], // x, }\n'b': /* * , **/ 'c' , }", "{\"a\": [1, 2],\"b\": \"c\" }"),
         ] {
-            let mut whole = String::new();
-            Literal::new(true, false).feed(b"", python, &mut whole);
-            assert_eq!(whole, json);
-            let (mut literal, mut pieces) = (Literal::new(true, false), String::new());
-            let each = python.char_indices();
-            each.for_each(|(at, c)| literal.feed(&python.as_bytes()[..at], &c.to_string(), &mut pieces));
-            assert_eq!(pieces, json, "character by character");
+            assert_eq!(read_in_any_pieces(python), json);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn cuts_change_nothing(parts in vec(select(&["True", "No", "one", "Fal", "é", "'", "\"", "\\", "u0", "n", ", ", "]", "//", "/*", "*/", "\n"]), 0..16)) {
+            read_in_any_pieces(&parts.concat());
+        }
+
+        #[test]
+        fn other_words_are_as_written(words in vec("[A-Za-z_0-9]{1,6}", 1..4)) {
+            prop_assume!(WORDS.iter().all(|(python, _)| !words.iter().any(|word| word == python)));
+            let text = format!("[{}]", words.join(", "));
+            prop_assert_eq!(read_in_any_pieces(&text), text);
         }
     }
 }

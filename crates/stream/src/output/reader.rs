@@ -83,10 +83,18 @@ impl CaptureReader {
     /// Reads the next capture of the parsed text.
     pub fn read(&mut self, capture: &Capture, output: &[u8], sink: &mut impl Sink) {
         self.state.read += 1;
-        match Tag::from_id(capture.tag) {
-            Some(tag) if capture.opens => self.open(tag, capture.pos, output, sink),
-            Some(tag) => self.close(tag, capture.pos, output, sink),
-            None => self.state.flags.dialect = Tag::dialect_of(capture.tag),
+        let Some(tag) = Tag::from_id(capture.tag) else {
+            self.state.flags.dialect = Tag::dialect_of(capture.tag);
+            return;
+        };
+        self.text(capture.pos, output, true, sink);
+        // More of the output matches than a value's last word.
+        if capture.pos > self.state.call.literal_end {
+            self.end_word(sink);
+        }
+        match capture.opens {
+            true => self.open(tag, capture.pos, sink),
+            false => self.close(tag, capture.pos, output, sink),
         }
     }
 
@@ -163,8 +171,7 @@ impl CaptureReader {
         self.early_kept = last.map_or(0, |mark| mark.early);
     }
 
-    fn open(&mut self, tag: Tag, pos: usize, output: &[u8], sink: &mut impl Sink) {
-        self.text(pos, output, true, sink);
+    fn open(&mut self, tag: Tag, pos: usize, sink: &mut impl Sink) {
         match tag {
             Tag::ToolOpen => {
                 self.early.truncate(self.early_kept);
@@ -215,7 +222,6 @@ impl CaptureReader {
             Tag::Object => self.end_container("}", pos, sink),
             Tag::Array => self.end_container("]", pos, sink),
             Tag::Key => {
-                self.text(pos, output, true, sink);
                 self.close_text(pos, sink);
                 self.markup(":", pos, sink);
             }
@@ -223,10 +229,9 @@ impl CaptureReader {
             Tag::ToolClose => self.close_call(from, sink),
             Tag::Content | Tag::Reasoning => {
                 self.state.reasoning = self.state.reasoning.map(|(from, end)| (from, end.min(pos)));
-                self.text(pos, output, true, sink);
                 sink.event(Event::End(pos));
             }
-            _ if tag.streams() => self.text(pos, output, true, sink),
+            _ if tag.streams() => {}
             _ => self.word(tag, from..pos, output, sink),
         }
         // What was read inside is no text of the region around it.
@@ -235,8 +240,12 @@ impl CaptureReader {
         self.cover(pos);
     }
 
-    /// Text of a call without a name is not in the message yet.
+    /// Text of a call without a name is not in the message yet, nor is a word that waits.
     fn cover(&mut self, to: usize) {
+        let to = match self.state.call.literal.word_held() {
+            0 => to,
+            waits => to.min(self.state.call.literal_end - waits),
+        };
         if self.state.announced.is_empty() && (!self.state.call.open || self.state.call.named) {
             self.state.covered = self.state.covered.max(to);
         }
@@ -416,18 +425,7 @@ impl CaptureReader {
                 if std::mem::take(&mut self.state.call.fresh) {
                     self.begin_value(from, sink);
                 }
-                let mut json = std::mem::take(&mut self.scratch);
-                json.clear();
-                // An escape shows when it is whole.
-                let start = from - self.state.call.literal.held();
-                self.state.call.literal.feed(&output[..from], &lossy(bytes), &mut json);
-                let end = to - self.state.call.literal.held();
-                let as_read = json.as_bytes() == bytes;
-                let text = if as_read { Text::Raw(bytes, from) } else { Text::Owned(&json) };
-                if !json.is_empty() {
-                    self.arguments(text, start..end, sink);
-                }
-                self.scratch = json;
+                to = self.literal(from, to, output, sink);
             }
             Tag::Broken => {
                 bytes = bytes.trim_ascii_end();
@@ -461,20 +459,39 @@ impl CaptureReader {
                 return begin;
             }
         }
+        let end = self.literal(begin, to, output, sink);
+        sink.event(Event::Mended(self.state.call.literal.mended));
+        end
+    }
+
+    /// Reads a piece of a value that is JSON, nearly JSON or Python's. Returns up to where it is shown: an escape, a word and a comma wait.
+    fn literal(&mut self, from: usize, to: usize, output: &[u8], sink: &mut impl Sink) -> usize {
         let mut json = std::mem::take(&mut self.scratch);
         json.clear();
-        let literal = &mut self.state.call.literal;
-        let start = begin.saturating_sub(literal.held());
-        literal.feed(&output[..begin], &lossy(&output[begin..to]), &mut json);
+        self.state.call.literal_end = to;
+        let (literal, bytes) = (&mut self.state.call.literal, &output[from..to]);
+        let start = from.saturating_sub(literal.held());
+        literal.feed(&output[..from], &lossy(bytes), &mut json);
         let end = to.saturating_sub(literal.held()).max(start);
-        let mended = literal.mended;
         if !json.is_empty() {
-            self.arguments(Text::Owned(&json), start..end, sink);
+            let text = if json.as_bytes() == bytes { Text::Raw(bytes, from) } else { Text::Owned(&json) };
+            self.add_arguments(text, start..end, sink);
         }
         self.scratch = json;
-        sink.event(Event::Mended(mended));
         self.seen_to(to);
         end
+    }
+
+    /// Shows the word that waits: no more output comes, or none that could be of the word.
+    pub fn end_word(&mut self, sink: &mut impl Sink) {
+        let OpenCall { literal, literal_end: to, .. } = &mut self.state.call;
+        let span = *to - literal.word_held()..*to;
+        if !span.is_empty() {
+            let mut word = String::new();
+            literal.end_word(false, &mut word);
+            self.cover(span.end);
+            self.add_arguments(Text::Owned(&word), span, sink);
+        }
     }
 
     /// The text of the region was looked at up to here. What is not shown of it waits.
@@ -504,6 +521,11 @@ impl CaptureReader {
     }
 
     fn arguments(&mut self, text: Text<'_>, span: Range<usize>, sink: &mut impl Sink) {
+        self.end_word(sink);
+        self.add_arguments(text, span, sink);
+    }
+
+    fn add_arguments(&mut self, text: Text<'_>, span: Range<usize>, sink: &mut impl Sink) {
         if self.state.call.open {
             self.state.call.arguments.follow(text);
         }

@@ -276,14 +276,14 @@ impl FormatParser {
         let waiting = &output.raw[self.covered().min(length)..];
         let in_name =
             in_text && self.ends_in_name(output, b"\"', ") && !waiting.iter().any(|sign| b"<[|".contains(sign));
-        if !self.in_call() || !hidden.first().map_or(self.reader.in_json() || in_name, waits) {
-            return;
+        if self.in_call() && hidden.first().map_or(self.reader.in_json() || in_name, waits) {
+            for capture in hidden {
+                self.reader.read(capture, output.raw, &mut Routed { written, output });
+            }
+            self.reader.read_text(length, output.raw, &mut Routed { written, output });
+            self.reader.read_half_word(length, output.raw, &mut Routed { written, output });
         }
-        for capture in hidden {
-            self.reader.read(capture, output.raw, &mut Routed { written, output });
-        }
-        self.reader.read_text(length, output.raw, &mut Routed { written, output });
-        self.reader.read_half_word(length, output.raw, &mut Routed { written, output });
+        self.reader.end_word(&mut Routed { written, output });
     }
 
     /// Reads the visible captures. Returns `false` if they contradict the message so far. Inlined, because most pieces need
