@@ -81,14 +81,6 @@ fn turns(facts: &Facts, skeleton: &Skeleton, openings: &[String]) -> Vec<Turn> {
     let turns = starts.windows(2).map(|pair| pair[0]..pair[1]).filter(|bytes| bytes.start <= last_value);
     let turns = turns.filter_map(|bytes| {
         let value = skeleton.values.iter().rfind(|(at, _)| bytes.contains(at));
-        // What goes on in the next part does not end.
-        let goes_on = |(_, message): &(usize, Option<usize>)| {
-            let message = message.filter(|message| *message != RESULT)?;
-            skeleton.extent(message).map(|extent| extent.end > bytes.end)
-        };
-        if value.and_then(goes_on) == Some(true) {
-            return None;
-        }
         let from = match value {
             Some((at, _)) => at + VALUE.len_utf8(),
             None if said(&bytes) => bytes.start,
@@ -110,7 +102,10 @@ fn turns(facts: &Facts, skeleton: &Skeleton, openings: &[String]) -> Vec<Turn> {
             markers(&text[bytes.clone()]).iter().skip(1).flat_map(|marker| closing(&marker.kind)).collect();
         tail.retain(|end| !own.contains(&end.kind));
         let message = value.and_then(|(_, message)| *message).unwrap_or(SYSTEM);
-        Some(Turn { message, tail, bytes })
+        // Where another message goes on in the same part, its last one may go on in the next.
+        let mut of = skeleton.values.iter().filter(|(at, _)| bytes.contains(at));
+        let is_mixed = of.any(|(_, other)| other.is_some_and(|other| other != message));
+        (!is_mixed || !tail.is_empty()).then_some(Turn { message, tail, bytes })
     });
     turns.collect()
 }
