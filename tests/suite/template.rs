@@ -529,6 +529,34 @@ fn long_integers_in_arguments_are_kept() {
     assert!(prompt.contains("a=12345678901234567890123;12345678901234567890124;True"), "{prompt}");
 }
 
+/// Neither in pipes nor in blocks, nor as an argument, however it is made.
+#[test]
+fn names_with_a_dot_are_unknown_filters_and_tests() {
+    for (name, source) in [
+        ("filter op.memo", "{{ 'a' | op.memo(7, 0, 0) }}"),
+        ("filter op.cat", "{{ 'a' | upper | op . cat('b') }}"),
+        ("filter unknown.a", "{{ 'a' | unknown.a }}"),
+        ("filter op.cat", "{% filter upper | op.cat('b') %}a{% endfilter %}"),
+        ("filter op.cat", "{% set x | op.cat('b') %}a{% endset %}"),
+        ("filter op.catch", "{{ ('a' | op.catch(1, 1, 'x')) ~ 'b' }}"),
+        ("filter op.cat", "{{ ['a'] | map('op' ~ '.cat', 'b') | list }}"),
+        ("filter op.cat", "{% set x = 'op.cat' %}{{ ['a'] | map(x, 'b') | list }}"),
+        ("test", "{{ ['a'] | select('op.cat', 'b') | list }}"),
+        ("test", "{{ ['a'] | reject('op.cat', 'b') | list }}"),
+        ("test", "{{ [{'a': 1}] | selectattr('a', 'op.cat', 'b') | list }}"),
+        ("test", "{{ [{'a': 1}] | rejectattr('a', 'op.cat', 'b') | list }}"),
+        ("test op.cat", "{{ 'a' is not op.cat('b') }}"),
+    ] {
+        let error = failure(source);
+        assert_eq!(error.kind(), ErrorKind::Template, "{source}");
+        let what = [format!("{name} is unknown"), format!("unknown {name}")];
+        assert!(what.iter().any(|what| error.message().contains(what)), "{source}: {error}");
+    }
+    assert_eq!(render("{{ 'op.cat' is filter }}{{ ['a.b'] | sort | map('upper') | first }}"), "FalseA.B");
+    let functions = "{% macro f() %}{{ varargs }}{% endmacro %}{{ f }}{{ range }}{{ ''.upper }}{{ [''.upper] }}";
+    assert!(!render(functions).contains("0x") && !render(functions).contains('{'), "{}", render(functions));
+}
+
 #[test]
 fn a_prompt_without_a_generation_prompt_needs_no_render_with_one() {
     let source = "{%- if add_generation_prompt -%}{{ raise_exception('no') }}{%- else -%}B{%- endif -%}";

@@ -1,9 +1,9 @@
 //! The template engine with our filters, tests, functions and methods, and without any others.
 
 use std::cmp::Ordering;
-use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering as Memory};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::{fmt, io};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Object, ObjectRepr, Rest, Value, ValueOrKwargs};
@@ -26,6 +26,7 @@ use crate::python::pyrepr;
 use crate::python::scalar::{LABELS, labels, without_labels};
 use crate::reading::{self, Reads, charge_value};
 use crate::request::context::{Variables, Watch};
+use crate::source::rewrite::expr::UNKNOWN;
 use crate::source::rewrite::token::open_block;
 use crate::source::rewrite::{Rewritten, excerpt, line_and_column, shortened};
 use crate::source::{macros, memo};
@@ -100,9 +101,9 @@ fn reads(filter: &str) -> Reads {
 /// The template's name in the engine. It has no file extension, because the engine would choose escaping by it.
 const NAME: &str = "template";
 
-/// One of our functions as an engine value.
+/// One of our functions, with its name, as an engine value.
 #[derive(Debug)]
-struct Function(Call);
+struct Function(&'static str, Call);
 
 impl Object for Function {
     fn repr(self: &std::sync::Arc<Self>) -> ObjectRepr {
@@ -115,7 +116,11 @@ impl Object for Function {
         args: &[Value],
     ) -> std::result::Result<Value, minijinja::Error> {
         reading::touch(args.iter(), Reads::Bytes)?;
-        (self.0)(state, args)
+        (self.1)(state, args)
+    }
+
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<function {}>", self.0)
     }
 }
 
@@ -361,7 +366,7 @@ fn empty() -> Environment<'static> {
         env.add_test(name, move |state: &State, args: &[Value]| code(state, &without_labels(args)));
     }
     for &(name, code) in FUNCTIONS {
-        env.add_global(name, Value::from_object(Function(code)));
+        env.add_global(name, Value::from_object(Function(name, code)));
     }
     env
 }
@@ -430,7 +435,9 @@ fn failure(error: &minijinja::Error, origin: &Origin) -> Error {
         _ if raised.is_some() => raised.unwrap_or_default().to_owned(),
         (EngineErrorKind::OutOfFuel, Some(detail)) => detail.to_owned(),
         // It says which kind of error it is.
-        (EngineErrorKind::UnknownFilter | EngineErrorKind::UnknownTest, Some(detail)) => detail.to_owned(),
+        (EngineErrorKind::UnknownFilter | EngineErrorKind::UnknownTest, Some(detail)) => {
+            detail.replacen(UNKNOWN, "", 1)
+        }
         (_, Some(detail)) => format!("{}: {detail}", error.kind()),
         (EngineErrorKind::OutOfFuel, None) => format!("the render takes more than {RENDER_FUEL} steps"),
         (kind, None) => kind.to_string(),
