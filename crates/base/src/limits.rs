@@ -270,7 +270,7 @@ pub const CACHED_FORMATS: usize = 16;
 /// with DeepSeek-V3.2 some 20 million: one of those fits together with others.
 pub const CACHED_FORMATS_BYTES: usize = 32 << 20;
 
-/// Maximum bytes of what a template wrote of tools and keeps for later renders: JSON, and texts of loops.
+/// Maximum bytes of the JSON that a template wrote of tools and keeps for later renders.
 pub const TOOL_TEXT_BYTES: usize = 4 << 20;
 
 /// Maximum memory of the tools of earlier requests that a template keeps, in bytes: some 1,200 with five arguments.

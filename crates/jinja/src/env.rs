@@ -26,10 +26,10 @@ use crate::python::pyrepr;
 use crate::python::scalar::{LABELS, labels, without_labels};
 use crate::reading::{self, Reads, charge_value};
 use crate::request::context::{Variables, Watch};
+use crate::source::macros;
 use crate::source::rewrite::expr::UNKNOWN;
 use crate::source::rewrite::token::open_block;
 use crate::source::rewrite::{Rewritten, excerpt, line_and_column, shortened};
-use crate::source::{macros, memo};
 use chatparse_base::limits::{
     KNOWN_OPENINGS, LEARNING_WORK, OPENING_BYTES, PROBE_FUEL, PROBE_WORK, PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL,
     RENDER_WORK, SHALLOW_DEPTH, STEP_WORK,
@@ -53,11 +53,9 @@ const OPERATORS: &[(&str, Call)] = &[
     ("op.held", namespace::held),
     ("op.in", ops::contains),
     ("op.item", ops::item),
-    ("op.keep", memo::keep),
     ("op.le", |_, args| ops::compares(args, Ordering::is_le)),
     ("op.list", ops::list),
     ("op.lt", |_, args| ops::compares(args, Ordering::is_lt)),
-    ("op.memo", memo::memo),
     ("op.minus", ops::minus),
     ("op.mod", ops::modulo),
     ("op.mul", ops::multiply),
@@ -79,7 +77,6 @@ const PRINTING: &[&str] = &[
     "op.dict",
     "op.grow",
     "op.held",
-    "op.keep",
     "op.list",
     "op.read",
     "op.tuple",

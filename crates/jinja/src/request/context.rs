@@ -13,7 +13,6 @@ use crate::python::from_json::labelled;
 use crate::python::memo::Memo;
 use crate::python::pydict::Map as Pairs;
 use crate::python::strftime;
-use crate::source::memo::FUNCTIONS;
 
 /// The variable that holds the render's clock. The space keeps templates from naming it.
 pub(crate) const NOW: &str = " now";
@@ -117,8 +116,6 @@ pub(crate) fn conversation<'c>(
 ) -> Result<Variables<'c>, Error> {
     let from_json = |json: &Json| labelled(json, labels);
     let is_plain = conversation.plain;
-    // A variable of the request may be what a loop calls.
-    let memo = memo.filter(|_| !FUNCTIONS.iter().any(|name| conversation.extra.contains_key(*name)));
     let mut set: Vec<(&str, Value)> = Vec::with_capacity(12 + conversation.extra.len());
     if !is_plain {
         set.extend(reasoning_aliases(&conversation.extra));

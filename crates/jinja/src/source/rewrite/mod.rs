@@ -9,7 +9,6 @@ use memchr::memmem;
 use self::expr::{Rewriter, Stop};
 use self::token::{Token, find_tag};
 use crate::source::macros::{self, Around, Extras};
-use crate::source::memo::{Finder, Loop};
 use chatparse_base::limits::{NAME_BYTES, OPEN_ELIFS, OPEN_SCOPES};
 use chatparse_base::{Error, ErrorKind, Place, Result};
 
@@ -94,8 +93,6 @@ pub(crate) fn rewrite(source: &str, callers: &[&str]) -> Result<Rewritten> {
         scopes: 0,
         unread: None,
         extras: None,
-        loops: source.contains("in tools").then(|| Finder::new(source)),
-        kept: None,
     };
     let mut pos = 0;
     while let Some(next) = find_tag(source, pos) {
@@ -140,10 +137,6 @@ struct Pass<'s> {
     unread: Option<Error>,
     /// Set at the first statement.
     extras: Option<Extras<'s>>,
-    /// Finds loops whose texts are kept.
-    loops: Option<Finder<'s>>,
-    /// The open one.
-    kept: Option<Loop<'s>>,
 }
 
 impl<'s> Pass<'s> {
@@ -165,9 +158,6 @@ impl<'s> Pass<'s> {
         let inside = start + 2 + marked;
         self.tags.push((self.out.len(), start));
         self.out.push_str(&self.source[start..inside]);
-        if self.kept.take_if(|kept| kept.end == start).is_some() {
-            self.end_kept();
-        }
         let written = self.out.len();
         let mut rewriter = Rewriter::new(self.source, inside, end, std::mem::take(&mut self.out));
         let kind = if end == "}}" {
@@ -183,11 +173,7 @@ impl<'s> Pass<'s> {
                 rewriter.copy();
                 self.out = std::mem::take(&mut rewriter.out);
                 let raw = matches!(kind, Kind::Raw);
-                let is_loop = matches!(kind, Kind::Open("for"));
                 self.finish(kind, mark);
-                if is_loop {
-                    self.keep(inside, rewriter.pos(), mark);
-                }
                 if self.elifs.iter().sum::<usize>() > OPEN_ELIFS {
                     return Err(self.failure(start, ErrorKind::Limit, "too many branches of conditions"));
                 }
@@ -262,25 +248,6 @@ impl<'s> Pass<'s> {
             account
         });
         self.blocks.push(Block { name, captured, account, bytes: 0, after: around.after });
-    }
-
-    /// If the loop with this tag, whose body begins at `body`, is one whose text can be kept: takes what is kept of a tool, or keeps it.
-    fn keep(&mut self, inside: usize, body: usize, mark: &str) {
-        let Some(finder) = self.loops.as_mut().filter(|_| self.kept.is_none()) else { return };
-        let Some(found) = finder.find(inside, body) else { return };
-        self.kept = Some(found);
-        let (arguments, tool) = (found.arguments(), found.tool);
-        let filter = format!(
-            "%}}{{% set op_text = {tool}|op.memo({arguments}) %}}{{% if op_text is undefined %}}{{% set op_tool = {tool} %}}{{% filter op.keep(op_tool, {arguments}) "
-        );
-        self.append(&filter, mark);
-        self.open("filter", Around::default(), mark);
-    }
-
-    /// Ends what [`Pass::keep`] began, inside of the tag that ends the loop.
-    fn end_kept(&mut self) {
-        self.out.push_str(" endfilter %}{% else %}{{ op_text }}{% endif %}{%");
-        self.finish(Kind::Close("filter"), "");
     }
 
     /// Begins or ends the count of a block whose tag, with the end `mark`, was just written.
