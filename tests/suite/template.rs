@@ -300,7 +300,7 @@ fn threads_share_one_template() {
     });
 }
 
-/// What was learnt of earlier prompts of a template is what two renders show.
+/// What one render shows of a template that opens a turn last is what two renders show.
 #[test]
 fn the_opening_is_the_difference_of_two_renders() {
     let user = json!({"role": "user", "content": "Hi <b>"});
@@ -311,6 +311,20 @@ fn the_opening_is_the_difference_of_two_renders() {
         ("state", "{% set ns = namespace(a=1) %}{% if add_generation_prompt %}{% set ns.a = 2 %}{% endif %}{{ ns.a }}"),
         ("loop", "{% for m in messages %}{{ m.content }}{% if loop.last and add_generation_prompt %}A{% endif %}{% endfor %}"),
         ("unused", "{{ messages[0].content }}"),
+        ("content", "Hi{% if add_generation_prompt %}Well, A{% else %}{{ messages[0].content }}{% endif %}"),
+        ("and", "{% if add_generation_prompt and messages | length < 2 %}A{% if x %}B{% else %}C{% endif %}{% endif %}"),
+        ("or", "{% if add_generation_prompt and x or messages | length < 2 %}A{% endif %}"),
+        ("before", "{{ 'a' if add_generation_prompt else 'b' }}{% if add_generation_prompt %}A{% endif %}"),
+        ("again", "{% if add_generation_prompt %}A{{ add_generation_prompt }}{% endif %}"),
+        (
+            "set",
+            "{% if add_generation_prompt %}{% set add_generation_prompt = x %}{% endif %}b{% if add_generation_prompt %}A{% endif %}",
+        ),
+        (
+            "include",
+            "{% if not y %}{% set y = 1 %}{% include 'template' %}{% endif %}b{% if add_generation_prompt %}A{% endif %}",
+        ),
+        ("raw", "{% raw %}{% if add_generation_prompt %}{% endraw %}b{% if add_generation_prompt %}A{% endif %}"),
         ("raises", "{% if not add_generation_prompt %}{{ raise_exception('No.') }}{% endif %}"),
     ]);
     for (name, source) in sources {

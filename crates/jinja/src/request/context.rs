@@ -20,17 +20,12 @@ pub(crate) const NOW: &str = " now";
 /// The variable that asks for the opening of the assistant's turn.
 pub(crate) const ASKS: &str = "add_generation_prompt";
 
-/// How far a render has come, and how far it was when its template first read [`ASKS`].
-#[derive(Debug)]
+/// How far a render has come, how often its template has read [`ASKS`], and how far it was when it first did.
+#[derive(Debug, Default)]
 pub(crate) struct Watch {
     written: AtomicUsize,
-    read: AtomicUsize,
-}
-
-impl Default for Watch {
-    fn default() -> Self {
-        Watch { written: AtomicUsize::new(0), read: AtomicUsize::new(usize::MAX) }
-    }
+    reads: AtomicUsize,
+    first: AtomicUsize,
 }
 
 impl Watch {
@@ -39,9 +34,16 @@ impl Watch {
         self.written.store(length, Ordering::Relaxed);
     }
 
-    /// The length of the prompt at the first read; `None` if there was none.
-    pub(crate) fn read_at(&self) -> Option<usize> {
-        Some(self.read.load(Ordering::Relaxed)).filter(|at| *at != usize::MAX)
+    fn read(&self) {
+        if self.reads.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.first.store(self.written.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
+    /// The length of the prompt at the first read, and whether there was no other; `None` if there was none.
+    pub(crate) fn read_at(&self) -> Option<(usize, bool)> {
+        let reads = self.reads.load(Ordering::Relaxed);
+        (reads > 0).then(|| (self.first.load(Ordering::Relaxed), reads == 1))
     }
 }
 
@@ -86,7 +88,7 @@ impl Object for Root {
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
         if key == ASKS {
-            self.watch.read.fetch_min(self.watch.written.load(Ordering::Relaxed), Ordering::Relaxed);
+            self.watch.read();
         }
         self.set.get_by_str(key).or_else(|| match key {
             NOW => self.now.map(Value::from),
