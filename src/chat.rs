@@ -341,7 +341,7 @@ impl ChatTemplate {
     }
 
     /// Reads a request as [`Request::from_text_with`] does. The template keeps tools, up to a bound, by their text, so that those that
-    /// are sent again are neither read nor rendered again: for a list of many tools, that is most of the time that a request takes.
+    /// are sent again are not read again, nor is their JSON written again: for many tools, that is much of the time that a request takes.
     ///
     /// # Errors
     /// As there.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::{Map, Value};
@@ -130,18 +130,17 @@ pub(crate) struct FormatCache {
     parts: Arc<PartCache>,
 }
 
-/// Compiled parts of calls. A part is kept if it is the same as that of its tool alone: then it is the same in each list with the tool.
+/// Compiled parts of calls of tools alone. If a part is the same beside another tool, it is used in each list with its tool.
 #[derive(Default)]
 struct PartCache {
     kept: Mutex<VecDeque<CachedPart>>,
-    /// A part was found that depends on the other tools: the template's parts are not looked for any more.
-    depends: AtomicBool,
     compiled: AtomicUsize,
 }
 
 struct CachedPart {
     key: CacheKey<'static>,
-    part: Arc<Program>,
+    /// `None`: it depends on the other tools.
+    part: Option<Arc<Program>>,
     /// The memory use of the key.
     key_bytes: usize,
 }
@@ -149,29 +148,24 @@ struct CachedPart {
 impl PartCache {
     /// The part of this number, for what has these options.
     fn part(&self, options: &CacheKey, source: &dyn Source, number: u32) -> Option<Arc<Program>> {
-        let shares = !self.depends.load(Ordering::Relaxed);
         let (tool, call) = source.tool(number);
         let key = options.with_part(tool, call);
-        if let Some(part) = Some(&key).filter(|_| shares).and_then(|key| self.get(key)) {
-            return Some(part);
-        }
-        let part = Arc::new(peg::compile_part(&source.build(Want::Part(number))).ok()?);
-        self.compiled.fetch_add(1, Ordering::Relaxed);
-        if shares {
-            match peg::compile_part(&source.alone(number)).is_ok_and(|alone| alone == *part) {
-                true => self.keep(CachedPart::new(key, Arc::clone(&part))),
-                false => self.depends.store(true, Ordering::Relaxed),
-            }
-        }
-        Some(part)
+        let alone = self.get(&key).unwrap_or_else(|| {
+            self.compiled.fetch_add(1, Ordering::Relaxed);
+            let compiled = |beside| peg::compile_part(&source.alone(number, beside)).ok();
+            let alone = compiled(false).filter(|alone| compiled(true).as_ref() == Some(alone)).map(Arc::new);
+            self.keep(CachedPart::new(key, alone.clone()));
+            alone
+        });
+        alone.or_else(|| peg::compile_part(&source.build(Want::Part(number))).ok().map(Arc::new))
     }
 
     fn locked(&self) -> MutexGuard<'_, VecDeque<CachedPart>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn get(&self, key: &CacheKey) -> Option<Arc<Program>> {
-        used(&mut self.locked(), |one| one.key == *key).map(|found| Arc::clone(&found.part))
+    fn get(&self, key: &CacheKey) -> Option<Option<Arc<Program>>> {
+        used(&mut self.locked(), |one| one.key == *key).map(|found| found.part.clone())
     }
 
     fn keep(&self, new: CachedPart) {
@@ -191,12 +185,13 @@ impl PartCache {
 }
 
 impl CachedPart {
-    fn new(key: CacheKey<'static>, part: Arc<Program>) -> CachedPart {
+    fn new(key: CacheKey<'static>, part: Option<Arc<Program>>) -> CachedPart {
         CachedPart { key_bytes: key.bytes(), key, part }
     }
 
     fn bytes(&self) -> usize {
-        size_of::<CachedPart>() + self.key_bytes + self.part.bytes() + self.part.late_bytes()
+        let part = self.part.as_ref().map_or(0, |part| part.bytes() + part.late_bytes());
+        size_of::<CachedPart>() + self.key_bytes + part
     }
 }
 
@@ -549,7 +544,7 @@ mod tests {
         let parts = PartCache::default();
         for at in 0..1_000_usize {
             let key = CacheKey { options: at.to_le_bytes().repeat(at % 7_000 + 2_000), tools: Cow::default() };
-            parts.keep(CachedPart::new(key, Arc::default()));
+            parts.keep(CachedPart::new(key, Some(Arc::default())));
             assert!(parts.bytes() <= CACHED_PARTS_BYTES);
         }
         assert!(parts.locked().len() > 100);

@@ -366,10 +366,14 @@ impl Source for Late {
         (&tools[part as usize % tools.len()], part / tools.len() as u32)
     }
 
-    fn alone(&self, part: u32) -> Arena {
+    fn alone(&self, part: u32, beside: bool) -> Arena {
         let (tool, call) = self.tool(part);
-        let spec = FormatSpec { offered: std::slice::from_ref(tool), ..self.spec() };
-        self.reader.format(&self.analyzed, &spec, Want::Part(call)).output
+        // Its name begins with none of the tool's.
+        let other = Tool::new(if tool.name.starts_with('a') { "b" } else { "a" }, "", json!({}));
+        let both = [tool.clone(), other];
+        let offered = if beside { &both[..] } else { &both[..1] };
+        let spec = FormatSpec { offered, ..self.spec() };
+        self.reader.format(&self.analyzed, &spec, Want::Part(call * offered.len() as u32)).output
     }
 }
 

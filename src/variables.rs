@@ -1,6 +1,6 @@
 //! The variables of requests under which a template's model writes otherwise than by default: what is learnt under their values.
 //!
-//! Values that the source cannot tell apart by its literals share an entry, which says whether they matter. So texts of which each request
+//! Values that the source cannot tell apart by its literals matter if one that represents them does, so texts of which each request
 //! has another, such as dates, are looked at once.
 
 use std::collections::VecDeque;
@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::reader::{AnalyzedTemplate, Reader};
 use chatparse_base::limits::{VARIABLE_BYTES, VARIABLES, VARIED};
+use chatparse_jinja::Template;
 
 /// A template under values of its variables.
 #[derive(Debug)]
@@ -21,7 +22,7 @@ pub(crate) struct Varied {
     pub values: String,
 }
 
-/// The last values that were looked at, the most recently used first; `None`: they do not matter. Threads may share it.
+/// By values, what is learnt under them, the most recently used first; `None`: they do not matter. Threads may share it.
 #[derive(Default)]
 pub(crate) struct Variables(Mutex<VecDeque<(String, Option<Arc<Varied>>)>>);
 
@@ -43,36 +44,28 @@ impl Variables {
         if read.is_empty() || read.len() > VARIABLES || !reader.learns() {
             return None;
         }
-        let alike = read.iter().map(|(name, value)| (name.clone(), alike(analyzed, value)));
-        let alike = Value::from(alike.collect::<Map<_, _>>()).to_string();
-        let values = Value::from(read.clone()).to_string();
-        match self.get(&alike) {
-            Some(Some(varied)) if varied.values != values => {}
-            Some(known) => return known,
-            None => {
-                let varied = Self::learn(analyzed, reader, read, &values);
-                let differs = [true, false].into_iter().any(|thinking| {
-                    let (turn, usual) = (varied.analyzed.turn(thinking), analyzed.turn(thinking));
-                    turn != usual && (!turn.edges.is_empty() || usual.edges.is_empty())
-                });
-                let varied = differs.then_some(varied);
-                self.keep(alike, varied.clone());
-                return varied;
-            }
-        }
-        self.get(&values).unwrap_or_else(|| {
-            let varied = Some(Self::learn(analyzed, reader, read, &values));
-            self.keep(values, varied.clone());
-            varied
-        })
+        let alike = read.iter().map(|(name, value)| (name.clone(), alike(&analyzed.template, value))).collect();
+        self.learnt(analyzed, reader, alike)?;
+        self.learnt(analyzed, reader, read)
     }
 
-    fn learn(analyzed: &AnalyzedTemplate, reader: Reader, read: Map<String, Value>, values: &str) -> Arc<Varied> {
-        let analyzed = analyzed.under(read);
+    fn learnt(&self, usual: &AnalyzedTemplate, reader: Reader, read: Map<String, Value>) -> Option<Arc<Varied>> {
+        let values = Value::from(read.clone()).to_string();
+        if let Some(known) = self.get(&values) {
+            return known;
+        }
+        let analyzed = usual.under(read);
+        let differs = [true, false].into_iter().any(|thinking| {
+            let (turn, usual) = (analyzed.turn(thinking), usual.turn(thinking));
+            turn != usual && (!turn.edges.is_empty() || usual.edges.is_empty())
+        });
         // What is known of a family is of the calls that it is known to write.
         let is_left = analyzed.candidates().iter().any(|candidate| candidate.name() == reader.name());
         let reader = if is_left { reader } else { Reader::Turn };
-        Arc::new(Varied { analyzed: Arc::new(analyzed), reader, values: values.to_owned() })
+        let varied = Varied { analyzed: Arc::new(analyzed), reader, values: values.clone() };
+        let varied = differs.then(|| Arc::new(varied));
+        self.keep(values, varied.clone());
+        varied
     }
 
     fn get(&self, key: &str) -> Option<Option<Arc<Varied>>> {
@@ -92,12 +85,16 @@ impl Variables {
     }
 }
 
-/// What values have in common that the source cannot tell apart by its literals.
-fn alike(analyzed: &AnalyzedTemplate, value: &Value) -> Value {
+/// The value that represents all that the source cannot tell apart by its literals.
+fn alike(template: &Template, value: &Value) -> Value {
+    let unknown = |word: &str| !template.has_word(word);
     match value {
-        Value::String(text) if !text.is_empty() && !analyzed.template.has_literal(text) => json!(["text"]),
-        Value::Number(number) if !analyzed.template.reads(&number.to_string()) => {
-            json!([number.as_f64().is_some_and(|number| number < 0.0)])
+        Value::String(text) if !text.is_empty() && !template.has_literal(text) => {
+            (0..).map(|number| format!("text{number}")).find(|text| unknown(text)).into()
+        }
+        Value::Number(number) if unknown(&number.to_string()) => {
+            let sign = if number.as_f64().is_some_and(|number| number < 0.0) { -1 } else { 1 };
+            (1_000..).find(|number| unknown(&number.to_string())).map(|number: i64| sign * number).into()
         }
         value => value.clone(),
     }

@@ -491,11 +491,11 @@ fn families_say_why_they_stay() {
 
 /// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
 const LINES: &[(&str, usize)] = &[
-    ("crates/base", 1_630),
+    ("crates/base", 1_620),
     ("crates/cli", 4_870),
     ("crates/conversation", 1_010),
     ("crates/grammar", 17_240),
-    ("crates/jinja", 10_210),
+    ("crates/jinja", 9_890),
     ("crates/learn", 12_710),
     ("crates/message", 2_650),
     ("crates/peg", 5_140),

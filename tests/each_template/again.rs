@@ -1,4 +1,4 @@
-//! Tools that are sent again: a template neither reads nor renders them again, and gives what it gives for those that it has not seen.
+//! Tools that are sent again: a template does not read them again, and gives what it gives for those that it has not seen.
 
 use chatparse::{ChatTemplate, Request};
 use serde_json::{Value, json};

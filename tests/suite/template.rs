@@ -300,7 +300,7 @@ fn threads_share_one_template() {
     });
 }
 
-/// What was learnt of earlier prompts of a template is what two renders show.
+/// What one render shows of a template that opens a turn last is what two renders show.
 #[test]
 fn the_opening_is_the_difference_of_two_renders() {
     let user = json!({"role": "user", "content": "Hi <b>"});
@@ -311,6 +311,20 @@ fn the_opening_is_the_difference_of_two_renders() {
         ("state", "{% set ns = namespace(a=1) %}{% if add_generation_prompt %}{% set ns.a = 2 %}{% endif %}{{ ns.a }}"),
         ("loop", "{% for m in messages %}{{ m.content }}{% if loop.last and add_generation_prompt %}A{% endif %}{% endfor %}"),
         ("unused", "{{ messages[0].content }}"),
+        ("content", "Hi{% if add_generation_prompt %}Well, A{% else %}{{ messages[0].content }}{% endif %}"),
+        ("and", "{% if add_generation_prompt and messages | length < 2 %}A{% if x %}B{% else %}C{% endif %}{% endif %}"),
+        ("or", "{% if add_generation_prompt and x or messages | length < 2 %}A{% endif %}"),
+        ("before", "{{ 'a' if add_generation_prompt else 'b' }}{% if add_generation_prompt %}A{% endif %}"),
+        ("again", "{% if add_generation_prompt %}A{{ add_generation_prompt }}{% endif %}"),
+        (
+            "set",
+            "{% if add_generation_prompt %}{% set add_generation_prompt = x %}{% endif %}b{% if add_generation_prompt %}A{% endif %}",
+        ),
+        (
+            "include",
+            "{% if not y %}{% set y = 1 %}{% include 'template' %}{% endif %}b{% if add_generation_prompt %}A{% endif %}",
+        ),
+        ("raw", "{% raw %}{% if add_generation_prompt %}{% endraw %}b{% if add_generation_prompt %}A{% endif %}"),
         ("raises", "{% if not add_generation_prompt %}{{ raise_exception('No.') }}{% endif %}"),
     ]);
     for (name, source) in sources {
@@ -527,6 +541,34 @@ fn long_integers_in_arguments_are_kept() {
         chatparse::Request::from_json(&json!({"messages": messages, "add_generation_prompt": false})).unwrap();
     let prompt = chatparse::ChatTemplate::new(source, "", "").unwrap().prompt(&request).unwrap();
     assert!(prompt.contains("a=12345678901234567890123;12345678901234567890124;True"), "{prompt}");
+}
+
+/// Neither in pipes nor in blocks, nor as an argument, however it is made.
+#[test]
+fn names_with_a_dot_are_unknown_filters_and_tests() {
+    for (name, source) in [
+        ("filter op.memo", "{{ 'a' | op.memo(7, 0, 0) }}"),
+        ("filter op.cat", "{{ 'a' | upper | op . cat('b') }}"),
+        ("filter unknown.a", "{{ 'a' | unknown.a }}"),
+        ("filter op.cat", "{% filter upper | op.cat('b') %}a{% endfilter %}"),
+        ("filter op.cat", "{% set x | op.cat('b') %}a{% endset %}"),
+        ("filter op.catch", "{{ ('a' | op.catch(1, 1, 'x')) ~ 'b' }}"),
+        ("filter op.cat", "{{ ['a'] | map('op' ~ '.cat', 'b') | list }}"),
+        ("filter op.cat", "{% set x = 'op.cat' %}{{ ['a'] | map(x, 'b') | list }}"),
+        ("test", "{{ ['a'] | select('op.cat', 'b') | list }}"),
+        ("test", "{{ ['a'] | reject('op.cat', 'b') | list }}"),
+        ("test", "{{ [{'a': 1}] | selectattr('a', 'op.cat', 'b') | list }}"),
+        ("test", "{{ [{'a': 1}] | rejectattr('a', 'op.cat', 'b') | list }}"),
+        ("test op.cat", "{{ 'a' is not op.cat('b') }}"),
+    ] {
+        let error = failure(source);
+        assert_eq!(error.kind(), ErrorKind::Template, "{source}");
+        let what = [format!("{name} is unknown"), format!("unknown {name}")];
+        assert!(what.iter().any(|what| error.message().contains(what)), "{source}: {error}");
+    }
+    assert_eq!(render("{{ 'op.cat' is filter }}{{ ['a.b'] | sort | map('upper') | first }}"), "FalseA.B");
+    let functions = "{% macro f() %}{{ varargs }}{% endmacro %}{{ f }}{{ range }}{{ ''.upper }}{{ [''.upper] }}";
+    assert!(!render(functions).contains("0x") && !render(functions).contains('{'), "{}", render(functions));
 }
 
 #[test]

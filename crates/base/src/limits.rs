@@ -42,8 +42,11 @@ pub const PROBE_FUEL: u64 = 100_000;
 /// Maximum work of one render of a probe.
 pub const PROBE_WORK: u64 = 50_000_000;
 
-/// Maximum work of all renders of probes for one question about a template: what it takes, one turn, one proof.
+/// Maximum work of all renders of probes for one question about a template: one turn, one proof.
 pub const LEARNING_WORK: u64 = 500_000_000;
+
+/// The same for one of the dozen findings of what it takes.
+pub const TRIALS_WORK: u64 = LEARNING_WORK / 8;
 
 /// Maximum length of a turn that is learnt from, in bytes. Templates write a few hundred for the probes.
 pub const TURN_BYTES: usize = 64 << 10;
@@ -270,7 +273,7 @@ pub const CACHED_FORMATS: usize = 16;
 /// with DeepSeek-V3.2 some 20 million: one of those fits together with others.
 pub const CACHED_FORMATS_BYTES: usize = 32 << 20;
 
-/// Maximum bytes of what a template wrote of tools and keeps for later renders: JSON, and texts of loops.
+/// Maximum bytes of the JSON that a template wrote of tools and keeps for later renders.
 pub const TOOL_TEXT_BYTES: usize = 4 << 20;
 
 /// Maximum memory of the tools of earlier requests that a template keeps, in bytes: some 1,200 with five arguments.
@@ -281,11 +284,6 @@ pub const CACHED_PARTS_BYTES: usize = 4 << 20;
 
 /// Maximum length of a probe's render from which a template's format is learnt, in bytes.
 pub const PROBE_BYTES: usize = 1 << 20;
-
-/// Maximum number of ends of prompts that open a turn, and of the bytes of each, that a template keeps in order to save a second
-/// render. Templates have a few, as thinking is on or off.
-pub const KNOWN_OPENINGS: usize = 16;
-pub const OPENING_BYTES: usize = 512;
 
 /// Maximum number of renders in search of labels that leave a prompt unchanged, of changes that move nothing but values, and twice
 /// of the ends of turns. Usually there are some five in all; each value that the template inspects adds some.

@@ -273,15 +273,20 @@ pub(crate) fn text(text: String) -> Result<Value, Error> {
     Ok(Value::from(shared))
 }
 
+/// Whether a text of `bytes` may be built although no other text is dropped.
+pub(crate) fn has_room_for(bytes: usize) -> bool {
+    bytes <= PROMPT_BYTES && has_room(bytes.saturating_mul(TEXT_COPIES))
+}
+
 /// Whether a text of `bytes` may be built. Called before it is.
 pub(crate) fn check_text(bytes: usize) -> Result<(), Error> {
     if bytes > PROMPT_BYTES {
         return fail(Excess::Text);
     }
-    let needed = bytes.saturating_mul(TEXT_COPIES);
-    if has_room(needed) {
+    if has_room_for(bytes) {
         return Ok(());
     }
+    let needed = bytes.saturating_mul(TEXT_COPIES);
     make_room(needed);
     if has_room(needed) { Ok(()) } else { fail(Excess::Bytes) }
 }

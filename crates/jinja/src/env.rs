@@ -1,9 +1,9 @@
 //! The template engine with our filters, tests, functions and methods, and without any others.
 
 use std::cmp::Ordering;
-use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering as Memory};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering as Memory};
+use std::{fmt, io};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Object, ObjectRepr, Rest, Value, ValueOrKwargs};
@@ -26,12 +26,12 @@ use crate::python::pyrepr;
 use crate::python::scalar::{LABELS, labels, without_labels};
 use crate::reading::{self, Reads, charge_value};
 use crate::request::context::{Variables, Watch};
+use crate::source::macros;
+use crate::source::rewrite::expr::UNKNOWN;
 use crate::source::rewrite::token::open_block;
 use crate::source::rewrite::{Rewritten, excerpt, line_and_column, shortened};
-use crate::source::{macros, memo};
 use chatparse_base::limits::{
-    KNOWN_OPENINGS, LEARNING_WORK, OPENING_BYTES, PROBE_FUEL, PROBE_WORK, PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL,
-    RENDER_WORK, SHALLOW_DEPTH, STEP_WORK,
+    PROBE_FUEL, PROBE_WORK, PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL, RENDER_WORK, SHALLOW_DEPTH, STEP_WORK,
 };
 use chatparse_base::{Error, ErrorKind, Place, Result, stack};
 
@@ -52,11 +52,9 @@ const OPERATORS: &[(&str, Call)] = &[
     ("op.held", namespace::held),
     ("op.in", ops::contains),
     ("op.item", ops::item),
-    ("op.keep", memo::keep),
     ("op.le", |_, args| ops::compares(args, Ordering::is_le)),
     ("op.list", ops::list),
     ("op.lt", |_, args| ops::compares(args, Ordering::is_lt)),
-    ("op.memo", memo::memo),
     ("op.minus", ops::minus),
     ("op.mod", ops::modulo),
     ("op.mul", ops::multiply),
@@ -78,7 +76,6 @@ const PRINTING: &[&str] = &[
     "op.dict",
     "op.grow",
     "op.held",
-    "op.keep",
     "op.list",
     "op.read",
     "op.tuple",
@@ -100,9 +97,9 @@ fn reads(filter: &str) -> Reads {
 /// The template's name in the engine. It has no file extension, because the engine would choose escaping by it.
 const NAME: &str = "template";
 
-/// One of our functions as an engine value.
+/// One of our functions, with its name, as an engine value.
 #[derive(Debug)]
-struct Function(Call);
+struct Function(&'static str, Call);
 
 impl Object for Function {
     fn repr(self: &std::sync::Arc<Self>) -> ObjectRepr {
@@ -115,7 +112,11 @@ impl Object for Function {
         args: &[Value],
     ) -> std::result::Result<Value, minijinja::Error> {
         reading::touch(args.iter(), Reads::Bytes)?;
-        (self.0)(state, args)
+        (self.1)(state, args)
+    }
+
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<function {}>", self.0)
     }
 }
 
@@ -155,8 +156,8 @@ const ORIGIN: &str = " origin";
 #[derive(Clone)]
 pub(crate) struct Engine {
     env: Environment<'static>,
-    /// The openings of turns that its prompts ended with.
-    pub(crate) openings: Arc<Openings>,
+    /// As in [`Rewritten`].
+    pub(crate) opens_last: bool,
     /// What it wrote of tools; `None` for probes, whose tools do not come again.
     pub(crate) memo: Option<Arc<Memo>>,
     /// What renders of probes may use; `None` for other renders.
@@ -165,24 +166,20 @@ pub(crate) struct Engine {
     pub(crate) fault: Option<Error>,
 }
 
-/// The work that is left for the renders of probes, all together.
-struct Learning {
-    left: AtomicU64,
-    /// A render of a probe of this template reached a limit: no other is tried.
-    over: Arc<AtomicBool>,
-}
+/// The work that is left for the renders of probes, all together: none after one that reached a limit.
+struct Learning(AtomicU64);
 
 impl Engine {
     /// An engine whose renders fail.
     pub(crate) fn failing(fault: Error) -> Engine {
-        Engine { env: empty(), openings: Arc::default(), memo: None, learning: None, fault: Some(fault) }
+        Engine { env: empty(), opens_last: false, memo: None, learning: None, fault: Some(fault) }
     }
 
-    /// This engine with the limits for short probes. `over` belongs to the template.
-    pub(crate) fn for_probes(&self, over: &Arc<AtomicBool>) -> Engine {
+    /// This engine with the limits for short probes. `work`: what all of them may take.
+    pub(crate) fn for_probes(&self, work: u64) -> Engine {
         let mut env = self.env.clone();
         env.set_fuel(Some(PROBE_FUEL));
-        let learning = Learning { left: AtomicU64::new(LEARNING_WORK), over: Arc::clone(over) };
+        let learning = Learning(AtomicU64::new(work));
         Engine { env, memo: None, learning: Some(Arc::new(learning)), ..self.clone() }
     }
 
@@ -193,12 +190,12 @@ impl Engine {
 
     /// Renders the template, on the caller's stack where that will do. The variables are made anew for each try, because a template may
     /// change their values. The second result is how much of the prompt was written when the template first asked whether to open a
-    /// turn; `None` if it did not.
+    /// turn, and whether it did not ask again; `None` if it did not.
     pub(crate) fn render<'v>(
         &self,
         variables: impl Fn() -> Result<Variables<'v>> + Sync,
-    ) -> Result<(String, Option<usize>)> {
-        let write = |engine: &Engine| -> Result<(String, Option<usize>)> {
+    ) -> Result<(String, Option<(usize, bool)>)> {
+        let write = |engine: &Engine| -> Result<(String, Option<(usize, bool)>)> {
             let prompt = Prompt::default();
             let watch = Arc::clone(&prompt.watch);
             let text = engine.write(variables()?.value(Arc::clone(&watch)), prompt)?;
@@ -253,60 +250,30 @@ impl Engine {
     }
 }
 
-/// What is known of a template's ways to open a turn: the ends of prompts, from where the template asks whether to open one, and how
-/// much of each the prompt without an opening has, too.
-#[derive(Default)]
-pub(crate) struct Openings(Mutex<Vec<(bool, String, usize)>>);
-
-impl Openings {
-    /// `plain`: as transformers renders, so that the variable is never undefined.
-    pub(crate) fn get(&self, plain: bool, end: &str) -> Option<usize> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut found = known.iter().filter(|(is_plain, known, _)| *is_plain == plain && known == end);
-        found.next().map(|(_, _, shared)| *shared)
-    }
-
-    /// Keeps a short one; the oldest goes where there are many.
-    pub(crate) fn keep(&self, plain: bool, end: &str, shared: usize) {
-        if end.len() <= OPENING_BYTES && self.get(plain, end).is_none() {
-            let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            known.insert(0, (plain, end.to_owned(), shared));
-            known.truncate(KNOWN_OPENINGS);
-        }
-    }
-}
-
 impl Learning {
     /// The work that the next render may take.
     fn next(&self) -> Result<u64> {
-        let left = self.left.load(Memory::Relaxed);
-        match self.over.load(Memory::Relaxed) || left == 0 {
-            true => {
-                Err(Error::new(ErrorKind::Limit, "template: the renders that it is learnt from take too much work"))
-            }
-            false => Ok(left.min(PROBE_WORK)),
+        match self.0.load(Memory::Relaxed) {
+            0 => Err(Error::new(ErrorKind::Limit, "template: the renders that it is learnt from take too much work")),
+            left => Ok(left.min(PROBE_WORK)),
         }
     }
 
     /// Counts a render that took this work besides its steps. `again`: one that nests too deeply is no end yet.
     fn spend(&self, rendered: &Result<u64>, work: u64, again: bool) {
-        let steps = match rendered {
-            Ok(steps) => *steps,
-            Err(error) => {
-                let is_last = error.kind() == ErrorKind::Limit && !(again && is_too_deep(error.message()));
-                self.over.fetch_or(is_last, Memory::Relaxed);
-                // It is not known how many it was.
-                PROBE_FUEL / 16
-            }
+        let used = match rendered {
+            Ok(steps) => steps.saturating_mul(STEP_WORK).saturating_add(work),
+            Err(error) if error.kind() == ErrorKind::Limit && !(again && is_too_deep(error.message())) => u64::MAX,
+            // It is not known how many steps it was.
+            Err(_) => (PROBE_FUEL / 16).saturating_mul(STEP_WORK).saturating_add(work),
         };
-        let used = steps.saturating_mul(STEP_WORK).saturating_add(work);
-        let _ = self.left.fetch_update(Memory::Relaxed, Memory::Relaxed, |left| Some(left.saturating_sub(used)));
+        let _ = self.0.fetch_update(Memory::Relaxed, Memory::Relaxed, |left| Some(left.saturating_sub(used)));
     }
 }
 
 /// Compiles the rewritten `source`.
 pub(crate) fn compile(rewritten: Rewritten, source: &str) -> Result<Engine> {
-    let Rewritten { text, tags, unread } = rewritten;
+    let Rewritten { text, tags, unread, opens_last } = rewritten;
     let origin = Origin { source: source.to_owned(), tags };
     let mut env = empty();
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
@@ -317,7 +284,7 @@ pub(crate) fn compile(rewritten: Rewritten, source: &str) -> Result<Engine> {
         return Err(error);
     }
     env.add_global(ORIGIN, Value::from_object(origin));
-    Ok(Engine { env, openings: Arc::default(), memo: Some(Arc::default()), learning: None, fault: None })
+    Ok(Engine { env, opens_last, memo: Some(Arc::default()), learning: None, fault: None })
 }
 
 /// The engine without a template. Each template has its own, because a shared static one would look like a leak to hosts.
@@ -361,7 +328,7 @@ fn empty() -> Environment<'static> {
         env.add_test(name, move |state: &State, args: &[Value]| code(state, &without_labels(args)));
     }
     for &(name, code) in FUNCTIONS {
-        env.add_global(name, Value::from_object(Function(code)));
+        env.add_global(name, Value::from_object(Function(name, code)));
     }
     env
 }
@@ -430,7 +397,9 @@ fn failure(error: &minijinja::Error, origin: &Origin) -> Error {
         _ if raised.is_some() => raised.unwrap_or_default().to_owned(),
         (EngineErrorKind::OutOfFuel, Some(detail)) => detail.to_owned(),
         // It says which kind of error it is.
-        (EngineErrorKind::UnknownFilter | EngineErrorKind::UnknownTest, Some(detail)) => detail.to_owned(),
+        (EngineErrorKind::UnknownFilter | EngineErrorKind::UnknownTest, Some(detail)) => {
+            detail.replacen(UNKNOWN, "", 1)
+        }
         (_, Some(detail)) => format!("{}: {detail}", error.kind()),
         (EngineErrorKind::OutOfFuel, None) => format!("the render takes more than {RENDER_FUEL} steps"),
         (kind, None) => kind.to_string(),

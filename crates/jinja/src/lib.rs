@@ -31,14 +31,13 @@ mod source;
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value};
 
 use chatparse_base::find::shared;
-use chatparse_base::limits::TEMPLATE_BYTES;
+use chatparse_base::limits::{LEARNING_WORK, TEMPLATE_BYTES};
 use chatparse_base::stack;
 use chatparse_message::text_part;
 
@@ -164,9 +163,6 @@ pub struct Template {
     eos: String,
     ways: prepare::Ways,
     findings: Findings,
-    trials: OnceLock<Engine>,
-    /// A probe reached a limit.
-    over: Arc<AtomicBool>,
     /// The labels that texts of conversations may contain.
     labels: Option<Labels>,
     /// The variables that the template is learnt under.
@@ -245,8 +241,6 @@ impl Template {
             bos: bos.to_owned(),
             eos: eos.to_owned(),
             findings,
-            trials: OnceLock::new(),
-            over: Arc::default(),
             labels: None,
             variables: Arc::default(),
             words: OnceLock::new(),
@@ -256,7 +250,7 @@ impl Template {
     /// The same template with the limits for short probes, for each and for all of them. After a probe that reaches a limit,
     /// all others fail.
     pub fn probing(&self) -> Template {
-        Template { own: self.own.by(self.own.engine().for_probes(&self.over)), ..self.clone() }
+        Template { own: self.own.by(self.own.engine().for_probes(LEARNING_WORK)), ..self.clone() }
     }
 
     /// The same template, learnt under these variables.
@@ -336,8 +330,8 @@ impl Template {
         Ok(self.rendered(conversation)?.0)
     }
 
-    /// The same, with how much of the prompt does not depend on whether it opens a turn; `None`: nothing does.
-    fn rendered(&self, conversation: &Conversation) -> Result<(String, Option<usize>)> {
+    /// The same, as [`Engine::render`] has it.
+    fn rendered(&self, conversation: &Conversation) -> Result<(String, Option<(usize, bool)>)> {
         let engine = self.engine(conversation);
         engine.render(|| {
             let memo = engine.memo.as_deref();
@@ -351,19 +345,21 @@ impl Template {
     }
 
     /// Renders a conversation, and returns the prompt and the generation prompt: the end of the render with it, after the
-    /// common prefix with the render without it. Both renders are equal up to where the template first asks which one it is. If a
-    /// prompt went on from there in the same way before, one render is enough.
+    /// common prefix with the render without it. Both renders are equal up to where the template first asks which one it is. Where it
+    /// writes nothing else from there on, one render is enough.
     ///
     /// Errors: as [`Template::render`].
     pub fn render_with_generation_prompt(&self, conversation: &Conversation) -> Result<(String, String)> {
         let (prompt, same) = self.rendered(conversation)?;
-        let Some(end) = same.and_then(|same| prompt.get(same..)) else { return Ok((prompt, String::new())) };
+        let Some((same, once)) = same else { return Ok((prompt, String::new())) };
         let asks = conversation.add_generation_prompt;
         // A variable of the request may be what the other prompt has.
-        let openings = &self.engine(conversation).openings;
-        let openings = Some(openings).filter(|_| asks && !conversation.extra.contains_key(context::ASKS));
-        if let Some(shared) = openings.and_then(|openings| openings.get(conversation.plain, end)) {
-            let opening = end[shared..].to_owned();
+        let opens_last = self.engine(conversation).opens_last && !conversation.extra.contains_key(context::ASKS);
+        if asks
+            && once
+            && opens_last
+            && let Some(opening) = prompt.get(same..).map(str::to_owned)
+        {
             return Ok((prompt, opening));
         }
         let other = self.render(&Conversation { add_generation_prompt: !asks, ..conversation.clone() });
@@ -371,9 +367,6 @@ impl Template {
         let other = if asks { other? } else { other.unwrap_or_else(|_| prompt.clone()) };
         let (without, with) = if asks { (&other, &prompt) } else { (&prompt, &other) };
         let opening = with[shared(without, with)..].to_owned();
-        if let Some(shared) = end.len().checked_sub(opening.len()) {
-            openings.inspect(|openings| openings.keep(conversation.plain, end, shared));
-        }
         Ok((prompt, opening))
     }
 }

@@ -26,20 +26,23 @@ pub(crate) fn dumps(value: &Value, layout: &Layout) -> Result<String, Error> {
     Ok(out)
 }
 
-/// As [`write`], of a value of which the text may be known.
+/// As [`write`], of a value of which the text may be known: it takes the same work, and meets the same limits.
 fn write_known(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Result<(), Error> {
-    let known = value.downcast_object_ref::<Dict>().and_then(Dict::known);
+    // Sorting takes more than work.
+    let known = value.downcast_object_ref::<Dict>().filter(|_| !layout.sort).and_then(Dict::known);
     let Some((tool, part)) = known else { return write(out, value, layout, level) };
-    let written = Written::Json(part, layout.clone(), level);
-    if let Some(text) = tool.text(&written) {
-        budget::scan(text.len())?;
-        check_text(out.len() + text.len())?;
+    let written = Written(part, layout.clone(), level);
+    if let Some((text, work)) = tool.text(&written)
+        && budget::has_room_for(out.len() + ESCAPED * text.len() + layout.key.len())
+    {
+        budget::work(work)?;
         out.push_str(&text);
         return Ok(());
     }
-    let start = out.len();
+    let (start, before) = (out.len(), budget::spent());
     write(out, value, layout, level)?;
-    tool.keep(written, &out[start..]);
+    let work = usize::try_from(budget::spent() - before).unwrap_or(usize::MAX);
+    tool.keep(written, &out[start..], work);
     Ok(())
 }
 
@@ -133,10 +136,13 @@ fn write_text(out: &mut String, text: &str, layout: &Layout) -> Result<(), Error
     budget::work(text.len())?;
     let escaped = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\' || layout.ascii && !byte.is_ascii();
     let more = if text.len() > SHORT { text.bytes().filter(|byte| escaped(*byte)).count() } else { text.len() };
-    check_text(out.len().saturating_add(text.len()).saturating_add(more.saturating_mul(5)))?;
+    check_text(out.len().saturating_add(text.len()).saturating_add(more.saturating_mul(ESCAPED - 1)))?;
     push_json_string(text, out, layout.ascii);
     Ok(())
 }
+
+/// The bytes that one may become as an escape.
+const ESCAPED: usize = 6;
 
 /// The length up to which all characters of a text may become escapes.
 const SHORT: usize = 4 << 10;

@@ -8,7 +8,7 @@ use minijinja::{Error, ErrorKind, State};
 
 use crate::budget::{self, charge, charge_items, charge_piece, check_text};
 use crate::builtins::args::{Args, Call, subject};
-use crate::builtins::filters::pair_list;
+use crate::builtins::filters::{self, pair_list};
 use crate::probe::labels::Labels;
 use crate::python::numbers;
 use crate::python::ops;
@@ -46,6 +46,11 @@ pub(crate) const FILTERS: &[(&str, Call)] = &[
     ("sum", sum),
     ("unique", unique),
 ];
+
+/// Whether a template may use the filter.
+pub(crate) fn is_filter(name: &str) -> bool {
+    filters::FILTERS.iter().chain(FILTERS).any(|(known, _)| *known == name)
+}
 
 /// The number of parts that `batch` and `slice` are given, and the value to fill them up with.
 fn parts(args: &Args, name: &str) -> Result<(usize, Option<Value>), Error> {
@@ -155,7 +160,11 @@ fn map(state: &mut State, args: &[Value]) -> Result<Value, Error> {
         return List::of(all.iter().map(pick).collect());
     }
     let filter = parsed.required_text(1, "filter")?;
+    let is_known = is_filter(&filter);
     let mapped = all.into_iter().map(|item| {
+        if !is_known {
+            return Err(Error::new(ErrorKind::UnknownFilter, format!("filter {filter} is unknown")));
+        }
         budget::work(CALL)?;
         let mut call = vec![item];
         call.extend_from_slice(&args[2..]);

@@ -1,5 +1,6 @@
 //! Python methods of lists, maps and numbers. Methods of strings are in `strings`.
 
+use std::fmt;
 use std::sync::Arc;
 
 use minijinja::value::{Object, ObjectRepr, Value, ValueKind};
@@ -51,6 +52,10 @@ impl Object for Method {
                 Err(Error::new(ErrorKind::InvalidOperation, format!("{} must be called where it is accessed", self.1)))
             }
         }
+    }
+
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<method {}>", self.1)
     }
 }
 

@@ -7,8 +7,7 @@ use minijinja::{Environment, Error, ErrorKind, State};
 
 use crate::budget;
 use crate::builtins::args::subject;
-use crate::builtins::filters;
-use crate::builtins::list_filters;
+use crate::builtins::list_filters::is_filter;
 use crate::python::numbers::{self, compare, real, remainder};
 use crate::python::pyobject::{List, Text, as_text};
 use crate::python::pyrepr;
@@ -29,7 +28,7 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("escaped", |_, args| Ok(subject(args).is_safe())),
     ("even", |_, args| Ok(half(args)? == Some(0.0))),
     ("false", |_, args| Ok(kind(args) == ValueKind::Bool && !subject(args).is_true())),
-    ("filter", |state, args| Ok(known(state.env(), args, has_filter))),
+    ("filter", |state, args| Ok(known(state.env(), args, is_filter))),
     ("float", |_, args| Ok(numbers::float(&subject(args)).is_some())),
     ("ge", |_, args| compares(args, Ordering::is_ge)),
     (">=", |_, args| compares(args, Ordering::is_ge)),
@@ -109,11 +108,6 @@ fn cased(args: &[Value], expected: fn(char) -> bool, unwanted: fn(char) -> bool)
 fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<bool, Error> {
     reading::compare(&subject(args), other(args)?)?;
     Ok(compare(&subject(args), other(args)?).is_some_and(holds))
-}
-
-/// Whether a template may use the filter.
-fn has_filter(name: &str) -> bool {
-    filters::FILTERS.iter().chain(list_filters::FILTERS).any(|(known, _)| *known == name)
 }
 
 fn known(_: &Environment, args: &[Value], known: impl Fn(&str) -> bool) -> bool {

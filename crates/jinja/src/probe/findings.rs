@@ -8,6 +8,7 @@ use super::caps::{self, Form, LEVELS, ROLES};
 use crate::env::Engine;
 use crate::request::{media, offered};
 use crate::{Caps, NAMED_ID, ReasoningIn, Template};
+use chatparse_base::limits::TRIALS_WORK;
 use chatparse_base::{Error, Result};
 use chatparse_message::REASONING;
 
@@ -33,19 +34,19 @@ const FORMS: [(&str, Form); 4] =
 const PART: &str = "a part";
 
 impl Template {
-    /// The engine of the trials.
-    fn trials(&self) -> &Engine {
-        self.trials.get_or_init(|| self.own.engine().for_probes(&self.over))
+    /// The engine of the trials for one finding: what others take does not matter.
+    fn trials(&self) -> Engine {
+        self.own.engine().for_probes(TRIALS_WORK)
     }
 
     /// The template's capabilities. The first call determines them, with a few renders.
     pub fn caps(&self) -> &Caps {
-        self.findings.caps.get_or_init(|| caps::find(self.trials(), self.source()))
+        self.findings.caps.get_or_init(|| caps::find(&self.trials(), self.source()))
     }
 
     /// Whether arguments of calls that are not JSON are rendered.
     pub(crate) fn shows_any_arguments(&self) -> bool {
-        *self.findings.any_arguments.get_or_init(|| caps::shows_any_arguments(self.trials(), self.caps()))
+        *self.findings.any_arguments.get_or_init(|| caps::shows_any_arguments(&self.trials(), self.caps()))
     }
 
     /// The id of a call of our own, of the form that the model's have. Where a template writes a call's id and not its name, the
@@ -55,32 +56,35 @@ impl Template {
     }
 
     fn is_named_by_id(&self) -> bool {
-        *self.findings.named_by_id.get_or_init(|| caps::named_by_id(self.trials(), self.caps()))
+        *self.findings.named_by_id.get_or_init(|| caps::named_by_id(&self.trials(), self.caps()))
     }
 
     /// The text that the template writes for media.
     pub(crate) fn media(&self) -> &media::Shown {
-        self.findings.media.get_or_init(|| media::shown(self.trials()))
+        self.findings.media.get_or_init(|| media::shown(&self.trials()))
     }
 
     /// What the template writes between the namespace of a tool and its name.
     pub(crate) fn behind_namespaces(&self) -> &str {
         self.findings.behind_namespaces.get_or_init(|| {
-            let prompt = |message: &Value| caps::prompt_with(self.trials(), message);
+            let trials = self.trials();
+            let prompt = |message: &Value| caps::prompt_with(&trials, message);
             offered::behind_namespaces(self.source(), self.caps(), prompt)
         })
     }
 
     /// Where the template reads reasoning.
     pub fn reasoning_in(&self) -> ReasoningIn {
-        let prompt = |message: &Value| caps::prompt_with(self.trials(), message);
-        *self.findings.reasoning_in.get_or_init(|| ReasoningIn::of(self.source(), prompt))
+        *self.findings.reasoning_in.get_or_init(|| {
+            let trials = self.trials();
+            ReasoningIn::of(self.source(), |message: &Value| caps::prompt_with(&trials, message))
+        })
     }
 
     /// How the content of this role may be given.
     pub(crate) fn form(&self, role: &str) -> Form {
         let known = ROLES.iter().zip(&self.findings.forms).find(|(known, _)| **known == role);
-        known.map_or(Form::Unknown, |(_, form)| *form.get_or_init(|| Form::of(self.trials(), role, self.caps())))
+        known.map_or(Form::Unknown, |(_, form)| *form.get_or_init(|| Form::of(&self.trials(), role, self.caps())))
     }
 
     /// What trials show of it, all of it, as [`Template::stored`] takes it.

@@ -1,5 +1,5 @@
-//! What is written of a tool, kept for later renders, because agents send the same tools each turn: its JSON, and the texts of loops, of which
-//! [`crate::source::memo`] says which.
+//! The JSON of a tool, kept for later renders, because agents send the same tools each turn. It depends on the tool and the layout alone,
+//! and a render that changes what it was given neither reads nor keeps it.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -31,7 +31,7 @@ pub(crate) struct ToolMemo {
     parameters: Weak<Json>,
     /// The depth of the parameters.
     pub(crate) levels: usize,
-    texts: Mutex<Vec<(Written, Arc<str>)>>,
+    texts: Mutex<Vec<(Written, Text)>>,
     bytes: Arc<AtomicUsize>,
 }
 
@@ -66,24 +66,25 @@ impl fmt::Debug for Memo {
 impl ToolMemo {
     fn is_of(&self, tool: &Tool) -> bool {
         let Tool { name, description, more, namespace, deferred, .. } = &self.rest;
-        // While somebody holds the address, nothing else has it.
+        // While somebody holds the address, nothing else has it. JSON keeps the order of members.
         std::ptr::eq(self.parameters.as_ptr(), Arc::as_ptr(&tool.parameters))
             && (name, description, namespace, deferred)
                 == (&tool.name, &tool.description, &tool.namespace, &tool.deferred)
-            && more == &tool.more
+            && more.iter().eq(&tool.more)
             && more.values().all(Json::is_boolean)
     }
 
-    pub(crate) fn text(&self, written: &Written) -> Option<Arc<str>> {
+    pub(crate) fn text(&self, written: &Written) -> Option<Text> {
         let texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        texts.iter().find(|(known, _)| known == written).map(|(_, text)| Arc::clone(text))
+        texts.iter().find(|(known, _)| known == written).map(|(_, text)| text.clone())
     }
 
-    pub(crate) fn keep(&self, written: Written, text: &str) {
+    /// `work`: what writing it took.
+    pub(crate) fn keep(&self, written: Written, text: &str, work: usize) {
         let has_room = || self.bytes.fetch_add(text.len(), Ordering::Relaxed) + text.len() <= TOOL_TEXT_BYTES;
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
         if texts.len() < TEXTS && texts.iter().all(|(known, _)| *known != written) && has_room() {
-            texts.push((written, text.into()));
+            texts.push((written, (text.into(), work)));
         }
     }
 }
@@ -91,14 +92,12 @@ impl ToolMemo {
 /// The most texts of a tool.
 const TEXTS: usize = 16;
 
-/// What a text of a tool is.
+/// A text, and the work of writing it.
+type Text = (Arc<str>, usize);
+
+/// What is written: a part of a tool, in a layout, on a level.
 #[derive(Clone, PartialEq)]
-pub(crate) enum Written {
-    /// What the loop of this number writes, where it is first or not, and last or not.
-    Loop(i64, bool, bool),
-    /// The JSON of a part, on a level.
-    Json(Part, Layout, usize),
-}
+pub(crate) struct Written(pub Part, pub Layout, pub usize);
 
 /// A tool, or a map in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,20 +131,29 @@ mod tests {
     #[test]
     fn what_is_kept_is_bounded() {
         let memo = Memo::default();
+        let layout = Layout {
+            ascii: false,
+            indent: None,
+            item: ", ".to_owned(),
+            key: ": ".to_owned(),
+            sort: false,
+            labels: None,
+        };
+        let written = |level: usize| Written(Part::Tool, layout.clone(), level);
         let bytes = || memo.0.lock().unwrap().bytes.load(Ordering::Relaxed);
         for number in 0..10_000 {
             let tool = Tool::new(format!("tool_{number}"), "d".repeat(number % 400), json!({}));
             let known = memo.of(&tool, |_| 1);
-            for place in 0..20 {
-                known.keep(Written::Loop(place, false, false), &"x".repeat(number % 3_000));
+            for level in 0..20 {
+                known.keep(written(level), &"x".repeat(number % 3_000), 1);
             }
             let again = memo.of(&tool.clone(), |_| 2);
             assert!(bytes() <= 2 * TOOL_TEXT_BYTES && again.levels == 1 && known.texts.lock().unwrap().len() <= TEXTS);
         }
         let mut tool = Tool::new("a", "", json!({}));
-        memo.of(&tool, |_| 1).keep(Written::Loop(0, false, false), "text");
-        assert!(memo.of(&tool, |_| 1).text(&Written::Loop(0, false, false)).is_some());
+        memo.of(&tool, |_| 1).keep(written(0), "text", 1);
+        assert!(memo.of(&tool, |_| 1).text(&written(0)).is_some());
         tool.description.push('b');
-        assert!(memo.of(&tool, |_| 1).text(&Written::Loop(0, false, false)).is_none());
+        assert!(memo.of(&tool, |_| 1).text(&written(0)).is_none());
     }
 }

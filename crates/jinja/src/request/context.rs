@@ -13,7 +13,6 @@ use crate::python::from_json::labelled;
 use crate::python::memo::Memo;
 use crate::python::pydict::Map as Pairs;
 use crate::python::strftime;
-use crate::source::memo::FUNCTIONS;
 
 /// The variable that holds the render's clock. The space keeps templates from naming it.
 pub(crate) const NOW: &str = " now";
@@ -21,17 +20,12 @@ pub(crate) const NOW: &str = " now";
 /// The variable that asks for the opening of the assistant's turn.
 pub(crate) const ASKS: &str = "add_generation_prompt";
 
-/// How far a render has come, and how far it was when its template first read [`ASKS`].
-#[derive(Debug)]
+/// How far a render has come, how often its template has read [`ASKS`], and how far it was when it first did.
+#[derive(Debug, Default)]
 pub(crate) struct Watch {
     written: AtomicUsize,
-    read: AtomicUsize,
-}
-
-impl Default for Watch {
-    fn default() -> Self {
-        Watch { written: AtomicUsize::new(0), read: AtomicUsize::new(usize::MAX) }
-    }
+    reads: AtomicUsize,
+    first: AtomicUsize,
 }
 
 impl Watch {
@@ -40,9 +34,16 @@ impl Watch {
         self.written.store(length, Ordering::Relaxed);
     }
 
-    /// The length of the prompt at the first read; `None` if there was none.
-    pub(crate) fn read_at(&self) -> Option<usize> {
-        Some(self.read.load(Ordering::Relaxed)).filter(|at| *at != usize::MAX)
+    fn read(&self) {
+        if self.reads.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.first.store(self.written.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
+    /// The length of the prompt at the first read, and whether there was no other; `None` if there was none.
+    pub(crate) fn read_at(&self) -> Option<(usize, bool)> {
+        let reads = self.reads.load(Ordering::Relaxed);
+        (reads > 0).then(|| (self.first.load(Ordering::Relaxed), reads == 1))
     }
 }
 
@@ -87,7 +88,7 @@ impl Object for Root {
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
         if key == ASKS {
-            self.watch.read.fetch_min(self.watch.written.load(Ordering::Relaxed), Ordering::Relaxed);
+            self.watch.read();
         }
         self.set.get_by_str(key).or_else(|| match key {
             NOW => self.now.map(Value::from),
@@ -117,8 +118,6 @@ pub(crate) fn conversation<'c>(
 ) -> Result<Variables<'c>, Error> {
     let from_json = |json: &Json| labelled(json, labels);
     let is_plain = conversation.plain;
-    // A variable of the request may be what a loop calls.
-    let memo = memo.filter(|_| !FUNCTIONS.iter().any(|name| conversation.extra.contains_key(*name)));
     let mut set: Vec<(&str, Value)> = Vec::with_capacity(12 + conversation.extra.len());
     if !is_plain {
         set.extend(reasoning_aliases(&conversation.extra));

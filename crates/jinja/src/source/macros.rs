@@ -4,6 +4,7 @@
 //! of the loop that calls it. In Jinja, it sees those of the place where it is defined, which come first here as well.
 
 use std::collections::HashSet;
+use std::fmt::{self, Display};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -282,6 +283,10 @@ impl Object for Catching {
             "catch_kwargs" => Some(Value::from(self.kwargs)),
             key => self.inner.get_attr(key).ok(),
         }
+    }
+
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
     }
 
     fn call(self: &Arc<Self>, state: &mut State, args: &[Value]) -> Result<Value, Error> {

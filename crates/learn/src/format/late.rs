@@ -35,8 +35,8 @@ pub trait Source: Send + Sync {
     /// The tool of a part, and which of its calls it is.
     fn tool(&self, part: u32) -> (&Tool, u32);
 
-    /// Builds the part as if its tool was the only one.
-    fn alone(&self, part: u32) -> Arena;
+    /// Builds the part as if its tool was the only one, or `beside` one other.
+    fn alone(&self, part: u32, beside: bool) -> Arena;
 }
 
 /// How a format's parts that are built late, and all of it, are built.
@@ -87,7 +87,7 @@ pub struct Late {
 
 impl Late {
     /// The calls of these tools in a turn like this. The first tool's are no parts: what all calls have in common is found there. But a
-    /// part may be built of a tool alone.
+    /// part may be built of a tool alone, or beside another.
     pub fn of(turn: &TurnFormat, tools: &[Tool], want: Want) -> Late {
         if repeats_names(turn) {
             return Late::default();
@@ -98,7 +98,7 @@ impl Late {
 
     /// The same of calls that begin alike and have their names once.
     pub fn of_tools(tools: &[Tool], want: Want) -> Late {
-        let alone = tools.len() == 1 && want != Want::Late;
+        let alone = tools.len() <= 2 && want != Want::Late;
         let many = alone || (limits::LATE_TOOLS..=limits::MOST_LATE_TOOLS).contains(&tools.len());
         if want == Want::Whole || !many {
             return Late::default();

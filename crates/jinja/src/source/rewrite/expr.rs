@@ -52,6 +52,9 @@ fn is_short(operand: &str) -> bool {
     constant && end == operand.len() && end <= SHORT
 }
 
+/// What makes a filter's name unknown to the engine.
+pub(crate) const UNKNOWN: &str = "unknown.";
+
 /// Reads the inside of a tag and appends its rewritten form to the output.
 pub(crate) struct Rewriter<'s> {
     source: &'s str,
@@ -357,13 +360,21 @@ impl<'s> Rewriter<'s> {
         self.filters(height)
     }
 
+    /// The name of a filter or test. One with a dot is unknown, as only the pass's own have dots.
     fn filter_name(&mut self) -> Result<(), Stop> {
+        let (before, mut parts) = (self.out.len(), 0);
         loop {
             let Token::Name(_) = self.copy() else { return Err(Stop::Syntax) };
+            parts += 1;
             if !self.copy_if(Token::Sign(".")) {
-                return Ok(());
+                break;
             }
         }
+        if parts > 1 {
+            let start = self.out.len() - self.out[before..].trim_start().len();
+            self.out.insert_str(start, UNKNOWN);
+        }
+        Ok(())
     }
 
     /// A value with its signs.

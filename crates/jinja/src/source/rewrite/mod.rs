@@ -7,9 +7,9 @@ pub(crate) mod token;
 use memchr::memmem;
 
 use self::expr::{Rewriter, Stop};
-use self::token::{Token, find_tag};
+use self::token::{Token, find_tag, tokens};
+use crate::request::context::ASKS;
 use crate::source::macros::{self, Around, Extras};
-use crate::source::memo::{Finder, Loop};
 use chatparse_base::limits::{NAME_BYTES, OPEN_ELIFS, OPEN_SCOPES};
 use chatparse_base::{Error, ErrorKind, Place, Result};
 
@@ -59,6 +59,9 @@ pub(crate) struct Rewritten {
     pub(crate) tags: Vec<(usize, usize)>,
     /// The first tag whose syntax the pass does not know, if there is one.
     pub(crate) unread: Option<Error>,
+    /// Whether the source ends with `{% if add_generation_prompt %}...{% endif %}`, without an `else`, which reads the variable that the
+    /// template was given.
+    pub(crate) opens_last: bool,
 }
 
 /// The line and the column of a position in a source, from 1.
@@ -94,8 +97,8 @@ pub(crate) fn rewrite(source: &str, callers: &[&str]) -> Result<Rewritten> {
         scopes: 0,
         unread: None,
         extras: None,
-        loops: source.contains("in tools").then(|| Finder::new(source)),
-        kept: None,
+        asked: None,
+        hides: false,
     };
     let mut pos = 0;
     while let Some(next) = find_tag(source, pos) {
@@ -107,7 +110,8 @@ pub(crate) fn rewrite(source: &str, callers: &[&str]) -> Result<Rewritten> {
         };
     }
     pass.text(&source[pos..]);
-    Ok(Rewritten { text: pass.out, tags: pass.tags, unread: pass.unread })
+    let opens_last = pass.asked == Some(source.len()) && !pass.hides;
+    Ok(Rewritten { text: pass.out, tags: pass.tags, unread: pass.unread, opens_last })
 }
 
 /// A block whose text must be counted, and the place of the count in the output.
@@ -140,10 +144,10 @@ struct Pass<'s> {
     unread: Option<Error>,
     /// Set at the first statement.
     extras: Option<Extras<'s>>,
-    /// Finds loops whose texts are kept.
-    loops: Option<Finder<'s>>,
-    /// The open one.
-    kept: Option<Loop<'s>>,
+    /// Where the last block ends that asks for the opening of a turn and has no `else`; 0 while it is open.
+    asked: Option<usize>,
+    /// The variable that asks may be set, or a template is included, maybe this one.
+    hides: bool,
 }
 
 impl<'s> Pass<'s> {
@@ -165,9 +169,6 @@ impl<'s> Pass<'s> {
         let inside = start + 2 + marked;
         self.tags.push((self.out.len(), start));
         self.out.push_str(&self.source[start..inside]);
-        if self.kept.take_if(|kept| kept.end == start).is_some() {
-            self.end_kept();
-        }
         let written = self.out.len();
         let mut rewriter = Rewriter::new(self.source, inside, end, std::mem::take(&mut self.out));
         let kind = if end == "}}" {
@@ -183,11 +184,10 @@ impl<'s> Pass<'s> {
                 rewriter.copy();
                 self.out = std::mem::take(&mut rewriter.out);
                 let raw = matches!(kind, Kind::Raw);
-                let is_loop = matches!(kind, Kind::Open("for"));
-                self.finish(kind, mark);
-                if is_loop {
-                    self.keep(inside, rewriter.pos(), mark);
+                if end == "%}" {
+                    self.look_for_opening(&kind, inside, rewriter.pos());
                 }
+                self.finish(kind, mark);
                 if self.elifs.iter().sum::<usize>() > OPEN_ELIFS {
                     return Err(self.failure(start, ErrorKind::Limit, "too many branches of conditions"));
                 }
@@ -264,23 +264,25 @@ impl<'s> Pass<'s> {
         self.blocks.push(Block { name, captured, account, bytes: 0, after: around.after });
     }
 
-    /// If the loop with this tag, whose body begins at `body`, is one whose text can be kept: takes what is kept of a tool, or keeps it.
-    fn keep(&mut self, inside: usize, body: usize, mark: &str) {
-        let Some(finder) = self.loops.as_mut().filter(|_| self.kept.is_none()) else { return };
-        let Some(found) = finder.find(inside, body) else { return };
-        self.kept = Some(found);
-        let (arguments, tool) = (found.arguments(), found.tool);
-        let filter = format!(
-            "%}}{{% set op_text = {tool}|op.memo({arguments}) %}}{{% if op_text is undefined %}}{{% set op_tool = {tool} %}}{{% filter op.keep(op_tool, {arguments}) "
-        );
-        self.append(&filter, mark);
-        self.open("filter", Around::default(), mark);
-    }
-
-    /// Ends what [`Pass::keep`] began, inside of the tag that ends the loop.
-    fn end_kept(&mut self) {
-        self.out.push_str(" endfilter %}{% else %}{{ op_text }}{% endif %}{%");
-        self.finish(Kind::Close("filter"), "");
+    /// Looks whether the statement opens or closes the block that [`Rewritten::opens_last`] is about.
+    fn look_for_opening(&mut self, kind: &Kind, inside: usize, end: usize) {
+        let names = |text: &str| memmem::find(text.as_bytes(), ASKS.as_bytes()).is_some();
+        let only_reads = matches!(kind, Kind::If | Kind::Elif);
+        self.hides |= matches!(kind, Kind::Include) || !only_reads && names(&self.source[inside..end]);
+        if !self.blocks.is_empty() || self.scopes > 0 {
+            return;
+        }
+        let mut tokens = tokens(self.source, inside, "%}").fuse().skip(1);
+        self.asked = match (kind, self.asked, self.elifs.len()) {
+            (Kind::If, _, 0) => Some(0).filter(|_| {
+                tokens.next() == Some(Token::Name(ASKS))
+                    && matches!(tokens.next(), None | Some(Token::Name("and")))
+                    && !tokens.any(|token| matches!(token, Token::Name("or" | "if")))
+            }),
+            (Kind::Elif | Kind::Else, _, 1) => None,
+            (Kind::EndIf, Some(0), 1) => Some(end),
+            (_, asked, _) => asked,
+        };
     }
 
     /// Begins or ends the count of a block whose tag, with the end `mark`, was just written.
@@ -317,10 +319,12 @@ impl<'s> Pass<'s> {
 /// The effect of a tag on counts.
 enum Kind {
     Plain,
+    Include,
     Assign,
     Raw,
     If,
     Elif,
+    Else,
     EndIf,
     Scope,
     EndScope,
@@ -400,7 +404,11 @@ fn statement(tag: &mut Rewriter, extras: &Extras) -> std::result::Result<Kind, S
             tag.copy();
             tag.expression()?;
             tag.copy_to_end()?;
-            Ok(Kind::Plain)
+            Ok(Kind::Include)
+        }
+        "else" => {
+            tag.copy_to_end()?;
+            Ok(Kind::Else)
         }
         _ => {
             tag.copy_to_end()?;
