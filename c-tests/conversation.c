@@ -86,6 +86,23 @@ static void nothing(void) {
   chat_delta delta;
   chat_str text;
   BAD(chat_conversation_new(NULL, NULL, TEXT("{}"), NULL, 0, &conversation, &error));
+  // The tokenizer is let go whatever fails.
+  int broken = 0;
+  const chat_tokenizer tokenizer = {&broken, encode, token_bytes, let_go, NULL, 0};
+  chat_template *template = NULL;
+  OK(chat_template_builtin(TEXT("chatml"), &template, &error));
+  released = 0;
+  BAD(chat_conversation_new(NULL, &tokenizer, TEXT("{}"), NULL, 0, &conversation, &error));
+  BAD(chat_conversation_new(template, &tokenizer, TEXT("{}"), NULL, 0, NULL, &error));
+  BAD(chat_conversation_new(template, &tokenizer, TEXT("{"), NULL, 0, &conversation, &error));
+  CHECK(released == 3);
+  // Messages need not be there.
+  OK(chat_conversation_new(template, &tokenizer, TEXT("{}"), NULL, 0, &conversation, &error));
+  chat_conversation_free(conversation);
+  OK(chat_conversation_new(template, &tokenizer, TEXT(" {\"tools\": []}"), NULL, 0, &conversation, &error));
+  chat_conversation_free(conversation);
+  CHECK(released == 5);
+  chat_template_free(template);
   BAD(chat_conversation_clone(NULL, &conversation, &error));
   BAD(chat_conversation_prompt(NULL, TEXT("[]"), &error));
   BAD(chat_conversation_observe(NULL, NULL, NULL, 0, &error));

@@ -1030,15 +1030,16 @@ CHAT_MUST_USE chat_status chat_stream_state_json(chat_stream *stream, chat_str *
  * Writes the schema of the value at the `pointer` of `chat_stream_state_json`, as JSON: what the tool asks of it, each
  * `$ref` for it resolved; schemas that all hold in an `allOf`, alternatives in an `anyOf`. `true` if any value may
  * stand there, `false` if none may, `null` if no call is open or its tool is unknown. What depends on other values
- * (`if`) is left out. The text is valid as that of `chat_stream_state_json`.
+ * (`if`) is left out; a schema that takes more than a million steps, or nests more than 256 deep, counts as `true`.
+ * The text is valid as that of `chat_stream_state_json`.
  */
 CHAT_MUST_USE chat_status chat_stream_schema_json(chat_stream *stream, chat_str *out, chat_error **error);
 
 /**
  * Writes what closes the output now, in the model's own format, as one JSON object: `text`, to be appended;
- * `complete`, whether the output is complete after it; `missing`, the values that only the model can choose, each with
- * `tool`, `pointer` and `begun`; and `reason`, one sentence, if it is not complete. In that case `text` closes the
- * reasoning, or ends before the first missing value. Costs as much as the output; the first call for a parser also
+ * `complete`, whether the output is complete after it; `missing`, the first 64 values that only the model can choose,
+ * each with `tool`, `pointer` and `begun`; and `reason`, one sentence, if it is not complete. In that case `text` closes
+ * the reasoning, or ends before the first missing value. Costs as much as the output; the first call for a parser also
  * makes its grammar. The text is valid as that of `chat_stream_state_json`.
  */
 CHAT_MUST_USE chat_status chat_stream_close_json(chat_stream *stream, chat_str *out, chat_error **error);
@@ -1381,10 +1382,11 @@ chat_str chat_grammar_text(const chat_grammar *grammar);
 
 /**
  * Writes whether a grammar allows a text: for tests of grammars, and of outputs. `grammar` is GBNF from any source;
- * each call reads it anew, as llama.cpp does. A text that would take too long to check counts as refused.
+ * each call reads it anew, as llama.cpp does.
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the line, for a grammar that llama.cpp cannot use: not GBNF, no rule
- * `root`, a reference to a missing rule, or a rule that begins with itself; `CHAT_STATUS_LIMIT`.
+ * `root`, a reference to a missing rule, or a rule that begins with itself; `CHAT_STATUS_LIMIT`, also where the text
+ * can be read in too many ways to be checked.
  */
 CHAT_MUST_USE chat_status chat_grammar_check(const char *grammar, size_t grammar_len, const char *text, size_t text_len,
                                              chat_grammar_verdict *out, chat_error **error);

@@ -497,7 +497,7 @@ void chat_token_sink_bytes(chat_token_sink *sink, const char *data, size_t len);
 
 /**
  * Makes a conversation without messages so far. `request` is JSON as for `chat_params_from_template`, with the tools and the
- * options; its messages are not looked at. `options` is as for `chat_params_from_template_with`, or NULL. `tokenizer` is copied, its
+ * options; its messages may be missing, and are not used. `options` is as for `chat_params_from_template_with`, or NULL. `tokenizer` is copied, its
  * special tokens too. Its `user` must last until `release`, which is called even if this function fails, unless `encode` or `token_bytes` is NULL.
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a wrong request, a tokenizer without functions, a special token without text.

@@ -1,10 +1,11 @@
 //! Conversations in token ids.
 
+use std::borrow::Cow;
 use std::ffi::{c_char, c_void};
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::error::chat_error;
 use super::guard::{Guarded, answer, filled, guard};
@@ -144,7 +145,7 @@ pub unsafe extern "C" fn chat_token_sink_bytes(sink: Option<&mut chat_token_sink
 }
 
 /// Makes a conversation without messages so far. `request` is JSON as for `chat_params_from_template`, with the tools and the
-/// options; its messages are not looked at. `options` is as for `chat_params_from_template_with`, or NULL. `tokenizer` is copied, its
+/// options; its messages may be missing, and are not used. `options` is as for `chat_params_from_template_with`, or NULL. `tokenizer` is copied, its
 /// special tokens too. Its `user` must last until `release`, which is called even if this function fails, unless `encode` or `token_bytes` is NULL.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a wrong request, a tokenizer without functions, a special token without text.
@@ -159,12 +160,13 @@ pub unsafe extern "C" fn chat_conversation_new(
     out: Option<&mut MaybeUninit<*mut chat_conversation>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
-    filled(template, "template", out, error, |template| {
+    guard(error, || {
         let asked = required(tokenizer, "tokenizer")?;
         let encode = required(asked.encode, "tokenizer.encode")?;
         let token_bytes = required(asked.token_bytes, "tokenizer.token_bytes")?;
         let (user, release) = (asked.user, asked.release);
         let mut tokenizer = Callbacks { user, encode, token_bytes, release, special: Vec::new() };
+        let (template, out) = (required(template, "template")?, required(out, "out")?);
         // SAFETY: the caller's array, by the contract.
         for token in unsafe { array(asked.special, asked.special_count, "tokenizer.special") }? {
             // SAFETY: the caller's text, by the contract.
@@ -177,9 +179,21 @@ pub unsafe extern "C" fn chat_conversation_new(
         let request = unsafe { utf8(request, request_len, "request") }?;
         // SAFETY: as above.
         let options = unsafe { text::options(options, options_len) }?;
-        let request = template.template.request(request, options)?;
-        Ok(give(held(template.template.conversation(Arc::new(tokenizer), request)?)))
+        let request = template.template.request(&with_messages(request), options)?;
+        out.write(give(held(template.template.conversation(Arc::new(tokenizer), request)?)));
+        Ok(())
     })
+}
+
+/// The body with an empty list of messages if it has none.
+fn with_messages(body: &str) -> Cow<'_, str> {
+    match number::read::<Map<String, Value>>(body) {
+        Ok(fields) if !fields.contains_key("messages") => {
+            let comma = if fields.is_empty() { "" } else { "," };
+            body.replacen('{', &format!("{{\"messages\": []{comma}"), 1).into()
+        }
+        _ => body.into(),
+    }
 }
 
 fn held(conversation: Conversation) -> chat_conversation {

@@ -167,10 +167,11 @@ pub extern "C" fn chat_grammar_text(grammar: Option<&chat_grammar>) -> chat_str 
 }
 
 /// Writes whether a grammar allows a text: for tests of grammars, and of outputs. `grammar` is GBNF from any source;
-/// each call reads it anew, as llama.cpp does. A text that would take too long to check counts as refused.
+/// each call reads it anew, as llama.cpp does.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the line, for a grammar that llama.cpp cannot use: not GBNF, no rule
-/// `root`, a reference to a missing rule, or a rule that begins with itself; `CHAT_STATUS_LIMIT`.
+/// `root`, a reference to a missing rule, or a rule that begins with itself; `CHAT_STATUS_LIMIT`, also where the text
+/// can be read in too many ways to be checked.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_grammar_check(
     grammar: *const c_char,
@@ -185,12 +186,12 @@ pub unsafe extern "C" fn chat_grammar_check(
         // SAFETY: the caller's two texts, by the contract.
         let [grammar, text] = unsafe { [utf8(grammar, grammar_len, "grammar")?, utf8(text, text_len, "text")?] };
         let recogniser = Recogniser::new(grammar)?;
-        out.write(if recogniser.accepts(text) {
-            chat_grammar_verdict::Allowed
-        } else if recogniser.prefix(text) {
-            chat_grammar_verdict::Prefix
-        } else {
+        out.write(if recogniser.reach(text)? < text.len() {
             chat_grammar_verdict::Refused
+        } else if recogniser.accepts(text) {
+            chat_grammar_verdict::Allowed
+        } else {
+            chat_grammar_verdict::Prefix
         });
         Ok(())
     })

@@ -293,7 +293,8 @@ pub extern "C" fn chat_stream_state_json(
 /// Writes the schema of the value at the `pointer` of `chat_stream_state_json`, as JSON: what the tool asks of it, each
 /// `$ref` for it resolved; schemas that all hold in an `allOf`, alternatives in an `anyOf`. `true` if any value may
 /// stand there, `false` if none may, `null` if no call is open or its tool is unknown. What depends on other values
-/// (`if`) is left out. The text is valid as that of `chat_stream_state_json`.
+/// (`if`) is left out; a schema that takes more than a million steps, or nests more than 256 deep, counts as `true`.
+/// The text is valid as that of `chat_stream_state_json`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_schema_json(
     stream: Option<&mut chat_stream>,
@@ -304,9 +305,9 @@ pub extern "C" fn chat_stream_schema_json(
 }
 
 /// Writes what closes the output now, in the model's own format, as one JSON object: `text`, to be appended;
-/// `complete`, whether the output is complete after it; `missing`, the values that only the model can choose, each with
-/// `tool`, `pointer` and `begun`; and `reason`, one sentence, if it is not complete. In that case `text` closes the
-/// reasoning, or ends before the first missing value. Costs as much as the output; the first call for a parser also
+/// `complete`, whether the output is complete after it; `missing`, the first 64 values that only the model can choose,
+/// each with `tool`, `pointer` and `begun`; and `reason`, one sentence, if it is not complete. In that case `text` closes
+/// the reasoning, or ends before the first missing value. Costs as much as the output; the first call for a parser also
 /// makes its grammar. The text is valid as that of `chat_stream_state_json`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_close_json(

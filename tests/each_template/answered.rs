@@ -39,7 +39,7 @@ pub fn check(template: &ChatTemplate, written: &Written) -> (Vec<String>, usize)
         let [grammar, without] = texts.map(|text| Recogniser::new(text).expect("it is one"));
         let text = |output: &str| format!("{}{output}", params.generation_prompt);
         // As far as a request without the schema allows it: behind that are tokens that end the turn.
-        let (reach, before) = (grammar.reach(&text(&output)), without.reach(&text(&output)));
+        let (reach, before) = (grammar.reach(&text(&output)).unwrap(), without.reach(&text(&output)).unwrap());
         let thinks = params.thinking.iter().flat_map(|thinking| &thinking.ends).any(|end| output.contains(end.trim()));
         if reach < before && !(choice == "auto" && thinks) {
             wrong.push(format!("{choice}: the grammar has no {output:?}"));

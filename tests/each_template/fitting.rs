@@ -34,11 +34,11 @@ pub fn check(template: &ChatTemplate) -> (Vec<String>, usize) {
         let text = |output: &str| format!("{}{output}", params.generation_prompt);
         // Behind the value there is what closes the call; a template may go on behind that.
         let behind = output.rfind(good).map_or(0, |at| at + good.len()) + params.generation_prompt.len();
-        if recogniser.reach(&text(&output)) <= behind.min(text(&output).len() - 1) {
+        if recogniser.reach(&text(&output)).unwrap() <= behind.min(text(&output).len() - 1) {
             wrong.push(format!("{schema}: the grammar has no {output:?}"));
         }
         let spoilt = output.replacen(good, bad, 1);
-        if !widened && recogniser.reach(&text(&spoilt)) >= text(&spoilt).len() {
+        if !widened && recogniser.reach(&text(&spoilt)).unwrap() >= text(&spoilt).len() {
             wrong.push(format!("{schema}: the grammar has {spoilt:?}"));
         }
         let without = turn_of(template, &fields, &[""], &call(json!({"qk2": "Quince"})));

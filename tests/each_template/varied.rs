@@ -71,7 +71,7 @@ pub fn check(template: &ChatTemplate) -> (Vec<String>, usize) {
         fields.as_object_mut().unwrap().extend(required.as_object().unwrap().clone());
         let Some((params, _)) = turn_of(template, &fields, &[""], &calls) else { continue };
         let grammar = Recogniser::new(&params.grammar().text).expect("it is one");
-        if grammar.reach(&text) < text.trim_end().len().min(text.rfind("70431").map_or(0, |at| at + 6)) {
+        if grammar.reach(&text).unwrap() < text.trim_end().len().min(text.rfind("70431").map_or(0, |at| at + 6)) {
             wrong.push(format!("{name} = {value}: the grammar has no {output:?}"));
         }
     }

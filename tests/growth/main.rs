@@ -3,6 +3,8 @@
 //!
 //! Time is measured in `benches/adversarial.rs`.
 
+#[path = "../support/counted.rs"]
+mod counted;
 mod rendered;
 mod shapes;
 
@@ -12,6 +14,7 @@ use std::sync::LazyLock;
 use chatparse::message::DiagnosticKind;
 use chatparse::stream::Ended;
 use chatparse::{ChatTemplate, Parser, Stream};
+use counted::BYTES;
 use rendered::{Asked, FAMILIES, Family};
 use serde_json::json;
 use shapes::SHAPES;
@@ -238,6 +241,49 @@ fn what_a_matcher_finds_out() {
         let (once, twice) = (found(&once), found(&twice));
         if twice.1 / once.1 > 2.3 || twice.2 / once.2 > 2.3 {
             wrong.push(format!("{name}: {once:?} to {twice:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What a host asks of a running parse: bytes that each question allocates.
+fn asked(stream: &mut Stream) -> [usize; 3] {
+    let questions: [fn(&mut Stream); 3] =
+        [|stream| drop(stream.state()), |stream| drop(stream.schema()), |stream| drop(stream.close())];
+    questions.map(|question| {
+        let before = BYTES.get();
+        question(stream);
+        BYTES.get() - before
+    })
+}
+
+/// Each question costs as much as the output is long, at the end and after each piece.
+#[test]
+fn what_a_host_asks() {
+    let mut wrong = Vec::new();
+    let n = if DEBUG { 200 } else { 2_000 };
+    for shape in SHAPES {
+        let parser = shape.parser();
+        // The first one makes the grammar.
+        asked(&mut Stream::new(&parser));
+        let cost = |output: &str, pieces: usize| {
+            let mut stream = Stream::new(&parser);
+            let mut most = [0; 3];
+            for piece in output.as_bytes().chunks(output.len().div_ceil(pieces)) {
+                drop(stream.feed(piece));
+                let now = asked(&mut stream);
+                most = std::array::from_fn(|at| most[at].max(now[at]));
+            }
+            most.map(|bytes| (bytes + 2_000) as f64)
+        };
+        for pieces in [1, 10] {
+            let [once, twice] = [n, 2 * n].map(|n| cost(&(shape.output)(n), pieces));
+            for (at, question) in ["state", "schema", "close"].into_iter().enumerate() {
+                if twice[at] > 2.5 * once[at] {
+                    let (name, once, twice) = (shape.name, once[at], twice[at]);
+                    wrong.push(format!("{name}, {question} after each of {pieces}: {once} bytes, then {twice}"));
+                }
+            }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

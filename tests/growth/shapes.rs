@@ -53,7 +53,7 @@ pub fn params(template: &ChatTemplate, tools: usize, options: &Value) -> Option<
     let item = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
     let first = tool(
         "f".to_owned(),
-        json!({"s": {"type": "string"}, "n": {"type": "integer"}, "items": {"type": "array", "items": item}}),
+        json!({"s": {"type": "string"}, "n": {"type": "integer"}, "items": {"type": "array", "items": item}, "any": {}}),
     );
     let others = (1..tools).map(|i| tool(format!("f{i}"), json!({"path": {"type": "string"}})));
     let tools: Vec<Value> = [first].into_iter().chain(others).collect();
@@ -73,7 +73,10 @@ fn nothing() -> Value {
 /// What a call begins with.
 const ARGUMENTS: &str = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"s\": ";
 
-/// A value that is nearly JSON.
+/// The same with an argument of any type.
+const ANY: &str = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"any\": ";
+
+/// A value that is JSON, or nearly.
 const fn in_arguments(name: &'static str, output: fn(usize) -> String) -> Shape {
     Shape { name, template: "json-call", asks: nothing, tools: 2, output }
 }
@@ -323,6 +326,11 @@ pub const SHAPES: &[Shape] = &[
         tools: 2,
         output: |n| format!("<think>\n{}</think>\n\nDone.", "use `<tool_call>` for f, or {\"name\": ".repeat(n)),
     },
+    in_arguments("lists in lists", |n| format!("{ANY}{}", "[".repeat(n))),
+    in_arguments("objects in objects", |n| format!("{ANY}{}", "{\"k\": ".repeat(n))),
+    in_arguments("a long name with many items", |n| {
+        format!("{ANY}{{\"{}\": [{}", "k".repeat(8 * n), "1,".repeat(4 * n))
+    }),
     in_arguments("white space behind a comma", |n| format!("{ARGUMENTS}[1,{}2]", " \n".repeat(16 * n))),
     in_arguments("comments", |n| format!("{ARGUMENTS}[1{}]", " /* , */ // ]\n".repeat(n))),
     in_arguments("commas behind last items", |n| format!("{ARGUMENTS}{}{}", "[1, ".repeat(n), ",]".repeat(n))),

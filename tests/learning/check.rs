@@ -206,7 +206,7 @@ impl Shape {
             }
             let whole = format!("{}{output}", required.generation_prompt);
             if !ends(&strict, &whole) {
-                let reach = strict.reach(&whole);
+                let reach = strict.reach(&whole).unwrap();
                 wrong.push(format!("the strict grammar refuses {:?}, then {:?}", &whole[..reach], &whole[reach..]));
             }
             let Some(lazy) = &lazy else { continue };
@@ -214,7 +214,7 @@ impl Shape {
             match found {
                 None => wrong.push(format!("{output:?} has none of {:?}", auto.constraint.triggers())),
                 Some(at) if !ends(lazy, &output[at..]) => {
-                    let reach = at + lazy.reach(&output[at..]);
+                    let reach = at + lazy.reach(&output[at..]).unwrap();
                     wrong.push(format!(
                         "the lazy grammar refuses {:?}, then {:?}",
                         &output[at..reach],

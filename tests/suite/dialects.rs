@@ -1,5 +1,8 @@
 //! Grammars in other dialects. What the engines themselves make of them checks `c-tests/dialects.py`; here is what can be seen without.
 
+use std::fs;
+use std::path::Path;
+
 use chatparse::chat::Constraint;
 use chatparse::grammar::{Dialect, FidelityKind, Recogniser, TriggerKind, from_json_schema};
 use chatparse::internals::grammar::Walk;
@@ -98,14 +101,13 @@ fn every_dialect_of_every_built_in_template() {
 }
 
 #[test]
-fn a_lazy_format_is_a_tag_behind_its_trigger() {
+fn a_lazy_format_is_free_text_without_its_trigger_and_then_a_call() {
     let template = ChatTemplate::builtin("json-call").unwrap();
     let tag = params(&template, json!({})).grammar_as(Dialect::StructuralTag).unwrap();
     let tag: Value = serde_json::from_str(&tag.text).unwrap();
-    let format = &tag["format"];
-    assert_eq!(format["type"], "triggered_tags", "{tag}");
-    assert_eq!(format["triggers"], json!([format["tags"][0]["begin"]]));
-    assert!(format["tags"][0]["content"]["grammar"].as_str().unwrap().starts_with("root ::= "));
+    let parts = &tag["format"]["elements"];
+    assert_eq!(parts[0], json!({"type": "any_text", "excludes": ["<tool_call>\n"]}), "{tag}");
+    assert!(parts[1]["grammar"].as_str().unwrap().starts_with("root ::= "), "{tag}");
     let old = params(&template, json!({})).grammar_as(Dialect::StructuralTagOld).unwrap();
     assert!(!old.report.is_empty());
     let old: Value = serde_json::from_str(&old.text).unwrap();
@@ -117,6 +119,56 @@ fn a_lazy_format_is_a_tag_behind_its_trigger() {
     let error =
         params(&template, json!({"tool_choice": "required"})).grammar_as(Dialect::StructuralTagOld).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+}
+
+/// Templates beside the repository, where they are, and the built-in ones.
+fn templates() -> Vec<(String, ChatTemplate)> {
+    let built_in = builtin::names().map(|name| (name.to_owned(), ChatTemplate::builtin(name).unwrap()));
+    let mut all: Vec<_> = built_in.collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/templates");
+    match fs::read_dir(&folder) {
+        Ok(files) if !cfg!(debug_assertions) => all.extend(files.flatten().filter_map(|file| {
+            let template = ChatTemplate::new(&fs::read_to_string(file.path()).ok()?, "<s>", "</s>").ok()?;
+            Some((file.file_name().to_string_lossy().into_owned(), template))
+        })),
+        _ => println!("skipped: {} is not there, or this build is slow", folder.display()),
+    }
+    all
+}
+
+/// The length of a request's grammar in each dialect, with so many tools alike. 0: there is none.
+fn lengths(template: &ChatTemplate, mut request: Value, tools: usize) -> Option<Vec<usize>> {
+    let tool = |number: usize| {
+        let [first, second] = [1, 2].map(|argument| format!("argument_{argument}_of_{number}"));
+        let properties = json!({&first: {"type": "string"}, &second: {"type": "integer"}});
+        let parameters = json!({"type": "object", "properties": properties, "required": [first]});
+        json!({"type": "function", "function": {"name": format!("tool_{number}"), "parameters": parameters}})
+    };
+    request["tools"] = (100..100 + tools).map(tool).collect();
+    request["messages"] = json!([{"role": "user", "content": "Hi"}]);
+    let params = template.params(&Request::from_json(&request).unwrap()).ok()?;
+    let printed = Dialect::ALL.map(|dialect| params.grammar_as(dialect));
+    Some(printed.into_iter().map(|printed| printed.map_or(0, |printed| printed.text.len())).collect())
+}
+
+/// Twice the tools are twice the text: what calls have in common is written once.
+#[test]
+fn a_grammar_grows_as_its_tools_do() {
+    let few = if cfg!(debug_assertions) { 5 } else { 20 };
+    let (mut wrong, mut run) = (Vec::new(), 0);
+    for (name, template) in templates() {
+        for request in [json!({}), json!({"parallel_tool_calls": true}), json!({"tool_choice": "required"})] {
+            let lengths = [few, 2 * few].map(|tools| lengths(&template, request.clone(), tools));
+            let [Some(once), Some(twice)] = lengths else { continue };
+            for (dialect, (once, twice)) in Dialect::ALL.into_iter().zip(once.into_iter().zip(twice)) {
+                run += usize::from(twice > 0);
+                if twice * 10 > once * 22 || twice > 2 * few * 10_000 {
+                    wrong.push(format!("{name}, {request}, {}: {once} bytes, then {twice}", dialect.name()));
+                }
+            }
+        }
+    }
+    assert!(run > 100 && wrong.is_empty(), "{run} run: {}", wrong.join("\n"));
 }
 
 #[test]

@@ -133,6 +133,31 @@ fn what_is_forced_is_bounded() {
     assert_eq!(matcher.forced().len(), 64 << 10);
 }
 
+/// Forced texts and checks take bounded memory and work, and say so where they end for that.
+#[test]
+fn what_costs_too_much_is_not_refused() {
+    let ones = |count: usize| format!("root ::= {}\ns ::= \"a\" | \"aa\"", "s{1000} ".repeat(count));
+    let text = "a".repeat(20_000);
+    let mut forced = Vec::new();
+    for count in [4, 8, 16] {
+        let matcher = of(&ones(count));
+        let known = matcher.bytes();
+        forced.push(matcher.forced().len());
+        assert!(matcher.bytes() - known < 17 << 20, "{} bytes for {count} parts", matcher.bytes() - known);
+    }
+    assert!(
+        forced[0] > 100 && forced[2] <= forced[0],
+        "work that grows with the text, not with the grammar: {forced:?}"
+    );
+    for grammar in [&*ones(16), "root ::= \"a\" root root | \"a\""] {
+        let recogniser = Recogniser::new(grammar).unwrap();
+        let error = recogniser.reach(&text).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+        assert!(error.message().contains("too many ways") || error.message().contains("what is open"), "{error}");
+        assert!(!recogniser.accepts(&text) && recogniser.reach("aab").unwrap() == 2);
+    }
+}
+
 /// What a grammar has left at each byte takes the rest of an output, and nothing else; a text that ends the output does.
 #[test]
 fn what_is_left_is_a_grammar() {

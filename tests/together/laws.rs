@@ -117,11 +117,13 @@ fn reach(params: &Params, output: &str) -> Option<usize> {
     let prefill = params.parser.prefill();
     match &params.constraint {
         Constraint::Free => None,
-        Constraint::Strict(_) => Some(recogniser.reach(&format!("{prefill}{output}")).saturating_sub(prefill.len())),
+        Constraint::Strict(_) => {
+            Some(recogniser.reach(&format!("{prefill}{output}")).unwrap().saturating_sub(prefill.len()))
+        }
         Constraint::Lazy(triggers) => {
             let words = triggers.iter().filter(|trigger| trigger.kind != TriggerKind::Pattern);
             let at = words.filter_map(|trigger| output.find(&trigger.value)).min()?;
-            Some(at + recogniser.reach(&output[at..]))
+            Some(at + recogniser.reach(&output[at..]).unwrap())
         }
     }
 }

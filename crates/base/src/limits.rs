@@ -105,6 +105,9 @@ pub const TYPE_STEPS: usize = 10_000;
 /// Maximum number of reported violations of a schema by a value.
 pub const VIOLATIONS: usize = 16;
 
+/// Maximum number of values that are named where an output cannot be closed without them.
+pub const MISSING_VALUES: usize = 64;
+
 /// Steps for checking a value against a schema, about one for each value and keyword. What is not checked by then counts as
 /// valid.
 pub const VALID_STEPS: usize = 1_000_000;
@@ -197,9 +200,13 @@ pub const SHALLOW_GROUPS: usize = 64;
 /// Maximum number of symbols of a grammar that is read, with its repetitions unrolled.
 pub const GBNF_SYMBOLS: usize = 20_000_000;
 
-/// Steps of a matcher for one byte, besides four for each that the grammar has: places at which the byte can stand, and what waits
-/// there. Grammars of requests are not ambiguous, and take less than the grammar has; others can be read in as many ways as the text is long.
-pub const MATCHER_WORK: usize = 1 << 12;
+/// Steps of a matcher for a text, in addition, and for one byte: places where it can stand, and what
+/// waits there. The beginning of 50,000 properties takes some 150,000.
+pub const MATCHER_WORK: usize = 1 << 20;
+
+/// The same for each byte, on average. Grammars of requests take some ten; others can be read in as
+/// many ways as the text is long.
+pub const MATCHER_BYTE_WORK: usize = 1 << 10;
 
 /// Memory of what a matcher has found out, in bytes. What is more begins anew, with what is open, which may take half. A value of
 /// JSON takes some 100 bytes for each level; the calls of 200 tools 1 to 4 million.

@@ -88,7 +88,8 @@ fn check(file: &OsStr, text: Option<&OsStr>, screen: &mut Screen) -> Outcome {
     if recogniser.accepts(&text) {
         return Ok(writeln!(screen, "the grammar allows the text")?);
     }
-    let message = match recogniser.reach(&text) {
+    let reach = recogniser.reach(&text).map_err(|error| input::failed(file, &error))?;
+    let message = match reach {
         fit if fit == text.len() => "the text is incomplete: the grammar expects more".to_owned(),
         fit => {
             let rest: String = text[fit..].chars().take(40).collect();

@@ -52,8 +52,11 @@ struct Set {
     only: Only,
     /// A byte whose next set is known; others are in the table.
     first: u8,
-    next: Option<u32>,
+    next: Option<Next>,
 }
+
+/// A set that a byte leads to, or [`DEAD`], and the work of finding it.
+type Next = (u32, u32);
 
 #[derive(Default)]
 pub(super) struct Cache {
@@ -67,7 +70,7 @@ pub(super) struct Cache {
     /// Of rules that begin with themselves, which wait for themselves: by the places that led to them, and the rule.
     circles: HashMap<(Vec<Place>, u32), u32>,
     /// By set and byte.
-    table: HashMap<u64, u32, BuildHasherDefault<Multiplied>>,
+    table: HashMap<u64, Next, BuildHasherDefault<Multiplied>>,
     hasher: RandomState,
     finder: Finder,
     /// Memory in bytes, about.
@@ -110,7 +113,8 @@ struct Finder {
     led: Vec<Place>,
     found: Vec<Place>,
     may_end: bool,
-    work: usize,
+    /// The work that is left for this set.
+    left: usize,
 }
 
 impl Cache {
@@ -118,28 +122,32 @@ impl Cache {
     pub fn new(program: &Program) -> Result<Cache> {
         let mut cache = Cache::default();
         cache.returns.push((0, 0));
-        cache.finder.begin();
+        cache.finder.begin(limits::MATCHER_WORK);
         cache.finder.led.push(Place { at: program.root, within: 0, back: ROOT });
         cache.find(program)?;
         Ok(cache)
     }
 
-    /// The set behind `byte`; `None`: the grammar does not allow it.
-    pub fn next(&mut self, program: &Program, set: u32, byte: u8) -> Result<Option<u32>> {
+    /// The set after `byte`; `None`: the grammar does not allow it. Known ones cost what finding them did.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`] if that is more than what is left of the work.
+    pub fn next(&mut self, program: &Program, set: u32, byte: u8, left: &mut usize) -> Result<Option<u32>> {
         let known = &self.sets[set as usize];
-        let next = match known.next {
+        let (next, work) = match known.next {
             Some(next) if known.first == byte => next,
             _ => match self.table.get(&(u64::from(set) << 8 | u64::from(byte))) {
                 Some(next) => *next,
-                None => self.new_next(program, set, byte)?,
+                None => self.new_next(program, set, byte, *left)?,
             },
         };
+        *left = left.checked_sub(work as usize).ok_or_else(too_much)?;
         Ok((next != DEAD).then_some(next))
     }
 
     #[cold]
-    fn new_next(&mut self, program: &Program, set: u32, byte: u8) -> Result<u32> {
-        self.finder.begin();
+    fn new_next(&mut self, program: &Program, set: u32, byte: u8, left: usize) -> Result<Next> {
+        self.finder.begin(left);
         let Set { begin, len, .. } = self.sets[set as usize];
         for place in &self.places[begin as usize..][..len as usize] {
             let Place { at, within, back } = *place;
@@ -157,6 +165,7 @@ impl Cache {
             self.finder.led.push(Place { at: at + u32::from(next == 0), within: next, back });
         }
         let next = if self.finder.led.is_empty() { DEAD } else { self.find(program)? };
+        let next = (next, (left - self.finder.left) as u32);
         let known = &mut self.sets[set as usize];
         if known.next.is_none() {
             (known.first, known.next) = (byte, Some(next));
@@ -170,7 +179,7 @@ impl Cache {
     /// The set that the places in `finder.led` lead to.
     fn find(&mut self, program: &Program) -> Result<u32> {
         let mut finder = std::mem::take(&mut self.finder);
-        let found = finder.follow(self, program).and_then(|()| self.settle(&mut finder, program)).map(|()| {
+        let found = finder.follow(self, program).and_then(|()| self.settle(&mut finder)).map(|()| {
             finder.found.sort_unstable();
             finder.found.dedup();
             self.set_of(&finder.found, finder.may_end, program)
@@ -181,7 +190,7 @@ impl Cache {
 
     /// Gives numbers to the returns of the rules that were entered, and to what refers to them. A return of known ones is known by
     /// its waiters. What is left then waits for itself.
-    fn settle(&mut self, finder: &mut Finder, program: &Program) -> Result<()> {
+    fn settle(&mut self, finder: &mut Finder) -> Result<()> {
         let known = |entered: &[Entered], back: u32| match back & FRESH {
             0 => Some(back),
             _ => entered[(back ^ FRESH) as usize].back,
@@ -193,7 +202,7 @@ impl Cache {
                 if finder.entered[number].back.is_some() {
                     continue;
                 }
-                finder.spend(finder.entered[number].waiters.len(), program)?;
+                finder.spend(finder.entered[number].waiters.len())?;
                 let entered = &finder.entered;
                 let waiters = entered[number].waiters.iter();
                 let waiters: Option<Vec<Waiter>> =
@@ -368,23 +377,27 @@ fn only(places: &[Place], may_end: bool, program: &Program) -> Only {
     }
 }
 
+fn too_much() -> Error {
+    let (once, each) = (limits::MATCHER_WORK, limits::MATCHER_BYTE_WORK);
+    let message = format!(
+        "matcher: the text can be read in too many ways: it takes more than {once} steps and {each} for each byte"
+    );
+    Error::new(ErrorKind::Limit, message)
+}
+
 impl Finder {
-    fn begin(&mut self) {
+    fn begin(&mut self, left: usize) {
         self.open.clear();
         self.seen.clear();
         self.entered.clear();
         self.numbers.clear();
         self.led.clear();
         self.found.clear();
-        (self.may_end, self.work) = (false, 0);
+        (self.may_end, self.left) = (false, left);
     }
 
-    fn spend(&mut self, work: usize, program: &Program) -> Result<()> {
-        self.work += work;
-        if self.work > limits::MATCHER_WORK + 4 * program.len() {
-            let message = format!("matcher: one byte takes more than {} steps", limits::MATCHER_WORK);
-            return Err(Error::new(ErrorKind::Limit, message));
-        }
+    fn spend(&mut self, work: usize) -> Result<()> {
+        self.left = self.left.checked_sub(work).ok_or_else(too_much)?;
         Ok(())
     }
 
@@ -398,7 +411,7 @@ impl Finder {
             }
             self.open.push((place.at, place.back));
             while let Some((at, back)) = self.open.pop() {
-                self.spend(1, program)?;
+                self.spend(1)?;
                 self.one(at, back, cache, program)?;
             }
         }
@@ -440,7 +453,7 @@ impl Finder {
             Step::End if back == ROOT => self.may_end = true,
             Step::End => {
                 let waiters = cache.waiters_of(back);
-                self.spend(waiters.len(), program)?;
+                self.spend(waiters.len())?;
                 self.open.extend_from_slice(waiters);
             }
             Step::Never | Step::Byte(_) | Step::Class(_) => {}

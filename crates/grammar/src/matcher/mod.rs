@@ -28,7 +28,14 @@ pub struct Matcher {
     program: Arc<Program>,
     source: Arc<Source>,
     cache: Arc<Mutex<Cache>>,
-    at: u32,
+    at: Way,
+}
+
+/// The set at which an output stands, and the work that is left for what comes.
+#[derive(Clone, Copy)]
+struct Way {
+    set: u32,
+    left: usize,
 }
 
 /// What a matcher was made of.
@@ -73,7 +80,12 @@ impl Matcher {
     pub(crate) fn of(tree: &Tree, source: Source) -> Result<Matcher> {
         let program = Program::of(tree)?;
         let cache = Mutex::new(Cache::new(&program)?);
-        Ok(Matcher { program: Arc::new(program), source: Arc::new(source), cache: Arc::new(cache), at: 0 })
+        Ok(Matcher {
+            program: Arc::new(program),
+            source: Arc::new(source),
+            cache: Arc::new(cache),
+            at: Way { set: 0, left: limits::MATCHER_WORK },
+        })
     }
 
     pub(crate) fn source(&self) -> &Source {
@@ -82,26 +94,33 @@ impl Matcher {
 
     /// The grammar of what may follow. `tree`: of the source.
     pub(crate) fn rest(&self, tree: &Tree) -> Result<Tree> {
-        rest::rest(tree, &self.cache(), self.at)
+        rest::rest(tree, &self.cache(), self.at.set)
     }
 
     fn cache(&self) -> MutexGuard<'_, Cache> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Goes on by one byte if the grammar allows it; with an own cache once the shared one is full.
+    #[inline]
+    fn step(&self, at: &mut Way, byte: u8, shared: &mut Cache, own: &mut Option<Cache>) -> Result<bool> {
+        let cache = own.as_mut().unwrap_or(shared);
+        let mut left = (at.left + limits::MATCHER_BYTE_WORK).min(limits::MATCHER_WORK);
+        let Some(mut set) = cache.next(&self.program, at.set, byte, &mut left)? else { return Ok(false) };
+        if cache.is_full() {
+            let (fresh, next) = cache.only_with(&self.program, set)?;
+            (*own, set) = (Some(fresh), next);
+        }
+        *at = Way { set, left };
+        Ok(true)
+    }
+
     /// Where the bytes lead to, and how many of them the grammar allows; a cache of its own, if the shared one became full.
-    fn run(&self, bytes: &[u8]) -> Result<(u32, usize, Option<Cache>)> {
-        let (mut at, mut own) = (self.at, None);
-        let mut shared = self.cache();
+    fn run(&self, bytes: &[u8]) -> Result<(Way, usize, Option<Cache>)> {
+        let (mut at, mut own, mut shared) = (self.at, None, self.cache());
         for (taken, byte) in bytes.iter().enumerate() {
-            let cache = own.as_mut().unwrap_or(&mut *shared);
-            match cache.next(&self.program, at, *byte)? {
-                Some(next) => at = next,
-                None => return Ok((at, taken, own)),
-            }
-            if cache.is_full() {
-                let (fresh, next) = cache.only_with(&self.program, at)?;
-                (own, at) = (Some(fresh), next);
+            if !self.step(&mut at, *byte, &mut shared, &mut own)? {
+                return Ok((at, taken, own));
             }
         }
         Ok((at, bytes.len(), own))
@@ -111,7 +130,7 @@ impl Matcher {
     /// in front of the first that it does not allow.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Limit`] where one byte can be read in too many ways, or where too much is open; the matcher is unchanged.
+    /// [`crate::ErrorKind::Limit`] where the text can be read in too many ways, or where too much is open; the matcher is unchanged.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<usize> {
         let (at, taken, own) = self.run(bytes)?;
         self.at = at;
@@ -128,22 +147,18 @@ impl Matcher {
 
     /// The bytes that may come next.
     pub fn allowed(&self) -> ByteSet {
-        ByteSet(self.cache().allowed(&self.program, self.at))
+        ByteSet(self.cache().allowed(&self.program, self.at.set))
     }
 
-    /// The longest text that must come next, up to 64 KB; empty where there is a choice, or where the output may end.
+    /// The longest text that must come next, up to 64 KB; empty where there is a choice, or where the
+    /// output may end. It ends where [`Matcher::feed`] would fail.
     pub fn forced(&self) -> Vec<u8> {
-        let (mut at, mut text) = (self.at, Vec::new());
-        let mut cache = self.cache();
-        if let Only::Byte(_) = cache.only(at) {
-            text.reserve(64);
-        }
-        while let Only::Byte(byte) = cache.only(at)
+        let (mut at, mut own, mut shared, mut text) = (self.at, None, self.cache(), Vec::new());
+        while let Only::Byte(byte) = own.as_ref().unwrap_or(&*shared).only(at.set)
             && text.len() < limits::FORCED_BYTES
-            && let Ok(Some(next)) = cache.next(&self.program, at, byte)
+            && let Ok(true) = self.step(&mut at, byte, &mut shared, &mut own)
         {
             text.push(byte);
-            at = next;
         }
         text
     }
@@ -162,18 +177,18 @@ impl Matcher {
     /// ```
     pub fn closings(&self) -> Vec<Vec<u8>> {
         let costs = self.source.costs.get_or_init(|| rest::costs(&self.program));
-        rest::closings(&self.program, costs, &self.cache(), self.at)
+        rest::closings(&self.program, costs, &self.cache(), self.at.set)
     }
 
     /// Whether the output may end here.
     pub fn may_end(&self) -> bool {
-        self.cache().may_end(self.at)
+        self.cache().may_end(self.at.set)
     }
 
     /// Whether the output must end here.
     pub fn ended(&self) -> bool {
         let cache = self.cache();
-        cache.may_end(self.at) && cache.only(self.at) == Only::End
+        cache.may_end(self.at.set) && cache.only(self.at.set) == Only::End
     }
 
     /// The memory in bytes, about, of this matcher and its clones.

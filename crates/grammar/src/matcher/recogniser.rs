@@ -31,15 +31,19 @@ impl Recogniser {
         matcher.feed(text.as_bytes()).is_ok_and(|taken| taken == text.len()) && matcher.may_end()
     }
 
-    /// Whether this text is the beginning of one that the grammar allows.
+    /// Whether this text is the beginning of one that the grammar allows. One that takes too many
+    /// steps to check counts as none.
     pub fn prefix(&self, text: &str) -> bool {
         self.matcher.can(text.as_bytes())
     }
 
     /// The length in bytes of the longest beginning of the text that also begins a text that the grammar allows.
-    pub fn reach(&self, text: &str) -> usize {
-        let taken = self.matcher.clone().feed(text.as_bytes()).unwrap_or(0);
-        (0..=taken).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Limit`] if the text takes too many steps to check.
+    pub fn reach(&self, text: &str) -> Result<usize> {
+        let taken = self.matcher.clone().feed(text.as_bytes())?;
+        Ok((0..=taken).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0))
     }
 
     /// A rule that is nothing but the empty text, or can repeat it: an engine may go round such a rule for ever.

@@ -56,14 +56,17 @@ pub(super) fn closings(program: &Program, costs: &[u32], cache: &Cache, set: u32
     let mut ends: HashMap<u32, (u32, Waiter)> = HashMap::from([(ROOT, (0, (0, ROOT)))]);
     let returns = cache.returns_of(set);
     // Those of rules that wait for themselves are found out in more than one round.
-    let mut changed = true;
-    while std::mem::take(&mut changed) {
+    for _ in 0..limits::MATCHER_SWEEPS {
+        let mut changed = false;
         for &back in returns.iter().filter(|back| **back != ROOT) {
             let whole = |waiter: &Waiter| Some((end(costs, &ends, waiter.0, waiter.1)?, *waiter));
             let best = cache.waiters_of(back).iter().filter_map(whole).min();
             if let Some(best) = best.filter(|best| ends.get(&back).is_none_or(|known| best.0 < known.0)) {
                 changed |= ends.insert(back, best).is_none_or(|known| best.0 < known.0);
             }
+        }
+        if !changed {
+            break;
         }
     }
     let places = cache.places_of(set).iter();

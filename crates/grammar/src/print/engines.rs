@@ -1,12 +1,12 @@
 //! Works what other engines do not know into a grammar's tree, the end of the prompt and the triggers, and prints it.
 
-use super::{Dialect, Printed, Start, derivative, lark, portable, tag, widened};
+use super::{Dialect, Printed, Start, behind_words, derivative, lark, portable, tag, widened};
+use crate::formats::automaton::Automaton;
 use crate::rules::builder::Fidelity;
 use crate::text::gbnf;
-use crate::text::tree::{Node, Tree};
+use crate::text::tree::Tree;
 use crate::{Trigger, TriggerKind};
-use chatparse_base::chars::Chars;
-use chatparse_base::{Result, stack};
+use chatparse_base::{Error, ErrorKind, Result, limits, stack};
 use chatparse_peg::Arena;
 
 /// The grammar in a dialect other than GBNF. Its tree nests as deep as its groups do.
@@ -16,39 +16,38 @@ pub(super) fn print(text: &str, dialect: Dialect, begins: Start) -> Result<Print
 
 fn print_tree(text: &str, dialect: Dialect, begins: Start) -> Result<Printed> {
     let mut printed = Printed::default();
-    if dialect == Dialect::StructuralTagOld {
-        return Err(tag::not_old("it has schemas between texts, and no grammars"));
-    }
-    let mut tree = gbnf::tree(text)?;
-    match begins {
-        Start::AfterPrefix(prefix) => {
-            tree = derivative::derivative(&tree, prefix)?;
-            printed.text = print_rest(&tree, dialect)?;
-        }
+    let tree = gbnf::tree(text)?;
+    printed.text = match begins {
+        Start::AfterPrefix(prefix) => print_rest(&derivative::derivative(&tree, prefix)?, dialect)?,
         Start::AtTrigger(triggers) => {
             let words = words(&tree, triggers, &mut printed.report);
-            if words.is_empty() || dialect != Dialect::StructuralTag {
-                behind(&mut tree, &words);
+            match dialect {
+                Dialect::StructuralTag => bounded(tag::of(tag::behind_words(tree, &words)), dialect)?,
+                _ => print_rest(&behind_words(tree, &words)?, dialect)?,
             }
-            printed.text = match dialect {
-                Dialect::Lark => lark::print(&tree)?,
-                Dialect::StructuralTag if words.is_empty() => tag::of(json!({"type": "any_text"})),
-                Dialect::StructuralTag => tag::of(tag::triggered(&tree, &words, &mut printed.report)?),
-                _ => portable::print(&tree),
-            };
         }
-    }
+    };
     Ok(printed)
 }
 
 /// The grammar of an output from its first byte on.
 pub(super) fn print_rest(tree: &Tree, dialect: Dialect) -> Result<String> {
-    Ok(match dialect {
+    let text = match dialect {
         Dialect::Lark => lark::print(tree)?,
         Dialect::StructuralTag => tag::of(tag::grammar(tree)),
         Dialect::StructuralTagOld => return Err(tag::not_old("it has schemas between texts, and no grammars")),
         Dialect::Gbnf | Dialect::PortableGbnf => portable::print(tree),
-    })
+    };
+    bounded(text, dialect)
+}
+
+/// A text that is not too large for an engine.
+fn bounded(text: String, dialect: Dialect) -> Result<String> {
+    if text.len() > limits::GRAMMAR_BYTES {
+        let message = format!("grammar: as {} it takes more than {} bytes", dialect.name(), limits::GRAMMAR_BYTES);
+        return Err(Error::new(ErrorKind::Limit, message));
+    }
+    Ok(text)
 }
 
 /// The words that begin a lazy grammar.
@@ -56,21 +55,13 @@ pub(super) fn words_of(text: &str, triggers: &[Trigger]) -> Result<Vec<String>> 
     Ok(words(&gbnf::tree(text)?, triggers, &mut Vec::new()))
 }
 
-fn behind(tree: &mut Tree, words: &[String]) {
-    if words.is_empty() {
-        let any = Node::Class(Chars::all()).repeat(0, None);
-        tree.root = tree.add("root", any);
-    } else {
-        tree.behind_words(words);
-    }
-}
-
 /// Prints [`Dialect::StructuralTagOld`] for a lazy format: the texts around its calls, and the schemas of their arguments.
 ///
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] with the reason if that form cannot express the format.
 pub fn print_old_tag(format: &Arena, triggers: &[Trigger]) -> Result<Printed> {
-    tag::old(format, triggers)
+    let printed = tag::old(format, triggers)?;
+    Ok(Printed { text: bounded(printed.text, Dialect::StructuralTagOld)?, ..printed })
 }
 
 /// The words that must not occur in the text in front of the grammar.
@@ -96,7 +87,11 @@ fn words(tree: &Tree, triggers: &[Trigger], report: &mut Vec<Fidelity>) -> Vec<S
         report.push(widened(format!("the trigger {:?} {message}", first.value)));
     }
     words.retain(|word| !word.is_empty());
-    derivative::shortest(words)
+    let mut words = derivative::shortest(words);
+    // Text without a word has none that contains it.
+    let automaton = Automaton::new(&words, &[]);
+    words.retain(|word| !automaton.finds(word.chars().skip(1)));
+    words
 }
 
 /// The literal text at the beginning of a pattern.

@@ -4,7 +4,7 @@
 //! It does if no terminal that can be followed by another one, and no other terminal that began with it, can continue with
 //! the first byte of what follows. The check follows all terminals that can begin at a place at once, for all places. A
 //! place is identified by the terminals that may be there. A rule that is used at several places counts as all of them,
-//! which is conservative.
+//! which is conservative, except for one that is a few terminals, such as white space.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
@@ -43,8 +43,8 @@ pub(super) fn confused(cut: &Cut, facts: &Facts, budget: &mut usize) -> Option<B
 /// A terminal that may be at a place, and the node of the net behind it.
 type Step = (usize, usize);
 
-struct Lexer {
-    net: Net,
+struct Lexer<'c> {
+    net: Net<'c>,
     machine: Machine,
     /// The first bytes of the terminals.
     first: Vec<Bytes>,
@@ -55,8 +55,8 @@ struct Lexer {
     left: usize,
 }
 
-impl Lexer {
-    fn new(cut: &Cut, facts: &Facts, left: usize) -> Lexer {
+impl<'c> Lexer<'c> {
+    fn new(cut: &'c Cut, facts: &Facts, left: usize) -> Lexer<'c> {
         let net = Net::new(cut, facts);
         let machine = Machine::new(cut, facts);
         let first = (0..cut.tokens.len()).map(|token| machine.first(token)).collect();
@@ -137,13 +137,15 @@ impl Lexer {
 }
 
 /// The rules as a net: its edges are terminals or rules.
-struct Net {
+struct Net<'c> {
     nodes: Vec<NetNode>,
     start: usize,
     /// By rule: its first node, if it is in the net.
     begins: Vec<usize>,
     nullable: Vec<bool>,
     walk: usize,
+    /// Rules whose parts stand where they are used.
+    short: HashMap<usize, &'c Part>,
 }
 
 /// A node of the net.
@@ -162,10 +164,11 @@ enum Edge {
     Rule(usize, usize),
 }
 
-impl Net {
-    fn new(cut: &Cut, facts: &Facts) -> Net {
+impl<'c> Net<'c> {
+    fn new(cut: &'c Cut, facts: &Facts) -> Net<'c> {
         let nullable = facts.nullable.clone();
-        let mut net = Net { nodes: Vec::new(), start: 0, begins: vec![0; nullable.len()], nullable, walk: 0 };
+        let short = cut.rules.iter().filter(|(_, part)| part.is_short()).map(|(rule, part)| (*rule, part)).collect();
+        let mut net = Net { nodes: Vec::new(), start: 0, begins: vec![0; nullable.len()], nullable, walk: 0, short };
         for (rule, _) in &cut.rules {
             net.begins[*rule] = net.node();
             net.node();
@@ -187,6 +190,9 @@ impl Net {
         match part {
             Part::Token(token) => self.nodes[from].edges.push(Edge::Token(*token, to)),
             Part::Rule(rule) => {
+                if let Some(part) = self.short.get(rule) {
+                    return self.part(part, from, to);
+                }
                 self.nodes[from].edges.push(Edge::Rule(*rule, to));
                 // The last node of a rule is next to its first.
                 self.nodes[self.begins[*rule] + 1].returns.push(to);

@@ -23,9 +23,14 @@ mod terminals;
 
 pub use engines::print_old_tag;
 
+use smol_str::SmolStr;
+
 use crate::Trigger;
+use crate::formats::automaton::Automaton;
+use crate::formats::states::States;
 use crate::matcher::{Matcher, Source};
 use crate::rules::builder::{Fidelity, FidelityKind, Grammar};
+use crate::rules::rule::Rule;
 use crate::text::gbnf;
 use crate::text::tree::{Node, Tree};
 use chatparse_base::chars::Chars;
@@ -151,15 +156,39 @@ impl Grammar {
 
 /// The tree of a source, with the free text in front of its words.
 fn tree_of(source: &Source) -> Result<Tree> {
-    if source.text.is_empty() || source.words.as_ref().is_some_and(Vec::is_empty) {
-        let any = Node::Class(Chars::all()).repeat(0, None);
-        return Ok(Tree { names: vec!["root".into()], rules: vec![any], root: 0 });
+    let (_, tree) = gbnf::both(if source.text.is_empty() { "root ::= .*" } else { &source.text })?;
+    match &source.words {
+        Some(words) => behind_words(tree, words),
+        None => Ok(tree),
     }
-    let (_, mut tree) = gbnf::both(&source.text)?;
-    if let Some(words) = &source.words {
-        tree.behind_words(words);
+}
+
+/// Free text, and then the grammar or nothing. The free text has none of `words`: the grammar begins
+/// with one of them. Without words, it begins nowhere.
+fn behind_words(mut tree: Tree, words: &[String]) -> Result<Tree> {
+    if words.is_empty() {
+        tree.root = tree.add("root", Node::Class(Chars::all()).repeat(0, None));
+        return Ok(tree);
     }
+    let (start, rest) = (SmolStr::new_static("u"), SmolStr::new_static("r"));
+    let mut text = "root ::= u\n".to_owned();
+    let add_rest = |body| {
+        line(&rest, &body, &mut text);
+        rest.clone()
+    };
+    let states = States::new(&Automaton::new(words, &[]), &start, false);
+    let rules = states.rules(add_rest, &mut |name| name);
+    rules.into_iter().for_each(|(name, body)| line(&name, &body, &mut text));
+    let free = tree.append(gbnf::tree(&text)?);
+    let whole = Node::sequence([Node::Rule(free), Node::Rule(tree.root).optional()]);
+    tree.root = tree.add("root", whole);
     Ok(tree)
+}
+
+fn line(name: &str, body: &Rule, out: &mut String) {
+    out.extend([name, " ::= "]);
+    body.write(out);
+    out.push('\n');
 }
 
 impl Matcher {

@@ -22,9 +22,15 @@ pub(super) fn into_loops(tree: &mut Tree, left: &mut usize) -> HashSet<usize> {
         let mut opened = false;
         // Each circle is rewritten by itself: what it allows stays the same, and rules outside of it keep their numbers.
         for circle in circles(tree) {
-            let Some(parts) = take_apart(tree, &circle, left) else { continue };
+            let circle: HashSet<usize> = circle.into_iter().collect();
+            // The others are written twice, for that they are read and written.
+            let weight = 4 * circle.iter().map(|rule| tree.rules[*rule].weight()).sum::<usize>();
+            if weight > *left || !circle.iter().all(|rule| only_ends(&tree.rules[*rule], &circle)) {
+                continue;
+            }
+            *left -= weight;
             let own = tree.rules.len();
-            open(tree, parts);
+            open(tree, &circle);
             opened = true;
             let may_be_empty = |rule: &usize| free.contains(rule) || nullable.get(*rule) == Some(&true);
             if circle.len() > 1 && circle.iter().any(may_be_empty) {
@@ -114,73 +120,57 @@ pub(super) fn circles(tree: &Tree) -> Vec<Vec<usize>> {
     found
 }
 
-/// The rules of a circle, split, by number.
-type Parts = HashMap<usize, Ends>;
-
-/// The alternatives of a rule, by how they end.
-#[derive(Default)]
-struct Ends {
-    /// With a rule of the circle: the part before it, and that rule.
-    onward: Vec<(Node, usize)>,
-    /// Without one.
-    alone: Vec<Node>,
-}
-
-/// Splits the rules of a circle. `None` if a rule of the circle occurs before the end of another, or no parts are left.
-fn take_apart(tree: &Tree, circle: &[usize], left: &mut usize) -> Option<Parts> {
-    let mut parts: Parts = circle.iter().map(|&rule| (rule, Ends::default())).collect();
-    for &rule in circle {
-        let mut ends = Ends::default();
-        split(&tree.rules[rule], &parts, Node::EMPTY, &mut ends, left)?;
-        parts.insert(rule, ends);
-    }
-    Some(parts)
-}
-
-/// Splits a body by the rule of the circle that it ends with. `first` precedes it.
-fn split(node: &Node, circle: &Parts, first: Node, ends: &mut Ends, left: &mut usize) -> Option<()> {
-    // It is written up to four times.
-    *left = left.checked_sub(4 * (first.weight() + node.weight()))?;
-    if !leads(node, circle) {
-        ends.alone.push(Node::sequence([first, node.clone()]));
-        return Some(());
-    }
+/// Whether a part has rules of the circle at its ends only.
+fn only_ends(node: &Node, circle: &HashSet<usize>) -> bool {
     match node {
-        Node::Rule(rule) => ends.onward.push((first, *rule)),
-        Node::Choice(branches) => {
-            return branches.iter().try_for_each(|branch| split(branch, circle, first.clone(), ends, left));
-        }
-        Node::Repeat(part, 0, Some(1)) => {
-            ends.alone.push(first.clone());
-            return split(part, circle, first, ends, left);
-        }
+        Node::Choice(branches) => branches.iter().all(|branch| only_ends(branch, circle)),
         Node::Sequence(parts) => {
-            let (last, others) = parts.split_last()?;
-            if others.iter().any(|part| leads(part, circle)) {
-                return None;
-            }
-            let first = Node::sequence([first].into_iter().chain(others.iter().cloned()));
-            return split(last, circle, first, ends, left);
+            let last = parts.len().saturating_sub(1);
+            parts[..last].iter().all(|part| !leads(part, circle))
+                && parts[last..].iter().all(|part| only_ends(part, circle))
         }
-        Node::Text(_) | Node::Class(_) | Node::Repeat(..) => return None,
+        Node::Repeat(part, 0, Some(1)) => only_ends(part, circle),
+        Node::Repeat(part, ..) => !leads(part, circle),
+        Node::Text(_) | Node::Class(_) | Node::Rule(_) => true,
     }
-    Some(())
 }
 
-fn leads(node: &Node, circle: &Parts) -> bool {
+fn leads(node: &Node, circle: &HashSet<usize>) -> bool {
     let mut leads = false;
-    node.references(&mut |rule| leads |= circle.contains_key(&rule));
+    node.references(&mut |rule| leads |= circle.contains(&rule));
     leads
 }
 
-/// Turns the rule that most others of the circle refer to into a loop.
-fn open(tree: &mut Tree, parts: Parts) {
+/// A body with other ends: `end` replaces rules of the circle, and ways without one stay if `alone`.
+fn with_ends(node: &Node, circle: &HashSet<usize>, end: &dyn Fn(usize) -> Node, alone: bool) -> Node {
+    let of = |part: &Node| with_ends(part, circle, end, alone);
+    match node {
+        _ if !leads(node, circle) => {
+            if alone {
+                node.clone()
+            } else {
+                Node::NEVER
+            }
+        }
+        Node::Rule(rule) => end(*rule),
+        Node::Choice(branches) => Node::choice(branches.iter().map(of)),
+        Node::Sequence(parts) => {
+            let last = parts.len().saturating_sub(1);
+            Node::sequence(parts[..last].iter().cloned().chain(parts[last..].iter().map(of)))
+        }
+        other => Node::choice(alone.then_some(Node::EMPTY).into_iter().chain(other.parts().iter().map(of))),
+    }
+}
+
+/// Turns the rule that others of the circle refer to most into a loop.
+fn open(tree: &mut Tree, circle: &HashSet<usize>) {
     let mut references: HashMap<usize, usize> = HashMap::new();
-    parts.values().flat_map(|ends| &ends.onward).for_each(|(_, to)| *references.entry(*to).or_default() += 1);
-    let Some(hub) = parts.keys().copied().max_by_key(|rule| (references.get(rule), std::cmp::Reverse(*rule))) else {
-        return;
-    };
-    let mut others: Vec<usize> = parts.keys().copied().filter(|&rule| rule != hub).collect();
+    for &rule in circle {
+        tree.rules[rule].references(&mut |to| *references.entry(to).or_default() += 1);
+    }
+    let most = |rule: &usize| (references.get(rule), std::cmp::Reverse(*rule));
+    let Some(hub) = circle.iter().copied().max_by_key(most) else { return };
+    let mut others: Vec<usize> = circle.iter().copied().filter(|&rule| rule != hub).collect();
     others.sort_unstable();
     let (mut back, mut rest) = (HashMap::new(), HashMap::new());
     for &rule in &others {
@@ -188,26 +178,18 @@ fn open(tree: &mut Tree, parts: Parts) {
         back.insert(rule, tree.add(format!("{name}-on"), Node::NEVER));
         rest.insert(rule, tree.add(format!("{name}-end"), Node::NEVER));
     }
-    let onward = |ends: &Ends, to: &HashMap<usize, usize>| -> Vec<Node> {
-        let steps = ends.onward.iter().filter_map(|(first, rule)| Some((first, to.get(rule)?)));
-        steps.map(|(first, to)| Node::sequence([first.clone(), Node::Rule(*to)])).collect()
-    };
-    let leading_to = |ends: &Ends, rule: usize| -> Vec<Node> {
-        ends.onward.iter().filter(|(_, to)| *to == rule).map(|(first, _)| first.clone()).collect()
-    };
+    let home = |rule: usize| back.get(&rule).map_or(Node::EMPTY, |to| Node::Rule(*to));
+    let away = |rule: usize| rest.get(&rule).map_or(Node::NEVER, |to| Node::Rule(*to));
     for &rule in &others {
-        let ends = &parts[&rule];
-        let home = leading_to(ends, hub);
-        tree.rules[back[&rule]] = Node::choice(home.into_iter().chain(onward(ends, &back)));
-        tree.rules[rest[&rule]] = Node::choice(ends.alone.iter().cloned().chain(onward(ends, &rest)));
+        tree.rules[back[&rule]] = with_ends(&tree.rules[rule], circle, &home, false);
+        tree.rules[rest[&rule]] = with_ends(&tree.rules[rule], circle, &away, true);
         let by_hub = Node::sequence([Node::Rule(back[&rule]), Node::Rule(hub)]);
         tree.rules[rule] = Node::choice([by_hub, Node::Rule(rest[&rule])]);
     }
     // Any text of the hub is rounds back to it, then an end that does not lead back; for the others the same holds with the first
     // round begun at them.
-    let ends = &parts[&hub];
-    let rounds = Node::choice(leading_to(ends, hub).into_iter().chain(onward(ends, &back)));
-    let last = Node::choice(ends.alone.iter().cloned().chain(onward(ends, &rest)));
+    let rounds = with_ends(&tree.rules[hub], circle, &home, false);
+    let last = with_ends(&tree.rules[hub], circle, &away, true);
     tree.rules[hub] = Node::sequence([rounds.repeat(0, None), last]);
 }
 

@@ -3,10 +3,8 @@
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use super::derivative::derivative;
 use super::{Printed, portable, widened};
-use crate::rules::builder::Fidelity;
-use crate::text::tree::Tree;
+use crate::text::tree::{Node, Tree};
 use crate::{Trigger, TriggerKind};
 use chatparse_base::{Error, Result};
 use chatparse_base::{limits, number};
@@ -22,23 +20,14 @@ pub(super) fn grammar(tree: &Tree) -> Value {
     json!({"type": "grammar", "grammar": portable::print(tree)})
 }
 
-/// Free text, or free text up to one of the words, then the grammar up to the end.
-pub(super) fn triggered(tree: &Tree, words: &[String], report: &mut Vec<Fidelity>) -> Result<Value> {
-    let mut tags = Vec::with_capacity(words.len());
-    let mut triggers = Vec::with_capacity(words.len());
-    for word in words {
-        match derivative(tree, word) {
-            Ok(rest) => {
-                tags.push(json!({"type": "tag", "begin": word, "content": grammar(&rest), "end": ""}));
-                triggers.push(word);
-            }
-            Err(error) => report.push(widened(format!("the trigger {word:?} is left out: {}", error.message()))),
-        }
+/// Free text without the words, and then the grammar or nothing. The grammar is written once: any call
+/// may follow another.
+pub(super) fn behind_words(mut tree: Tree, words: &[String]) -> Value {
+    if words.is_empty() {
+        return json!({"type": "any_text"});
     }
-    let format = json!({
-        "type": "triggered_tags", "triggers": triggers, "tags": tags, "at_least_one": false, "stop_after_first": true,
-    });
-    Ok(if tags.is_empty() { json!({"type": "any_text"}) } else { format })
+    tree.root = tree.add("root", Node::Rule(tree.root).optional());
+    json!({"type": "sequence", "elements": [{"type": "any_text", "excludes": words}, grammar(&tree)]})
 }
 
 /// The error for what the older form cannot express.

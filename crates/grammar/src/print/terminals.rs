@@ -35,6 +35,20 @@ impl Part {
         if flat.len() == 1 { flat.swap_remove(0) } else { Part::Sequence(flat) }
     }
 
+    /// Whether it is a few terminals.
+    pub fn is_short(&self) -> bool {
+        const SHORT: usize = 16;
+        fn refers(part: &Part) -> bool {
+            match part {
+                Part::Token(_) => false,
+                Part::Rule(_) => true,
+                Part::Sequence(parts) | Part::Choice(parts) => parts.iter().any(refers),
+                Part::Repeat(part, ..) => refers(part),
+            }
+        }
+        !refers(self) && self.size() <= SHORT
+    }
+
     /// The number of its parts.
     fn size(&self) -> usize {
         1 + match self {

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use smol_str::SmolStr;
 
-use crate::formats::automaton::Automaton;
 use crate::text::fixpoint::{Fact, Fixpoint};
 use chatparse_base::chars::Chars;
 
@@ -132,6 +131,18 @@ impl Node {
         }
     }
 
+    /// With the rules that have numbers from `by` on.
+    fn moved(self, by: usize) -> Node {
+        let all = |parts: Vec<Node>| parts.into_iter().map(|part| part.moved(by)).collect();
+        match self {
+            Node::Rule(rule) => Node::Rule(rule + by),
+            Node::Sequence(parts) => Node::Sequence(all(parts)),
+            Node::Choice(branches) => Node::Choice(all(branches)),
+            Node::Repeat(part, min, max) => Node::Repeat(Box::new(part.moved(by)), min, max),
+            other => other,
+        }
+    }
+
     /// The number of its parts.
     pub fn size(&self) -> usize {
         1 + self.parts().iter().map(Node::size).sum::<usize>()
@@ -251,29 +262,12 @@ impl Tree {
         facts.solve()
     }
 
-    /// Allows free text in front of the grammar, or alone. The free text contains none of `words`, because the grammar
-    /// begins with one of them.
-    pub fn behind_words(&mut self, words: &[String]) {
-        let automaton = Automaton::new(words, &[]);
-        let open: Vec<usize> = automaton.open().collect();
-        let mut rules = vec![0; automaton.len()];
-        for &state in &open {
-            let name = if state == 0 { "free-text".to_owned() } else { format!("free-text-{state}") };
-            rules[state] = self.add(name, Node::EMPTY);
-        }
-        for &state in &open {
-            let moves = automaton.moves(state);
-            let mut onward = vec![Node::EMPTY];
-            for same in moves.onward.chunk_by(|(one, _), (other, _)| one == other) {
-                let chars: Vec<char> = same.iter().map(|(_, c)| *c).collect();
-                let class = Node::class(Chars::each(&chars));
-                onward.push(Node::sequence([class, Node::Rule(rules[same[0].0])]));
-            }
-            onward.push(Node::sequence([Node::class(Chars::each(&moves.special).negated()), Node::Rule(rules[0])]));
-            self.rules[rules[state]] = Node::choice(onward);
-        }
-        let whole = Node::sequence([Node::Rule(rules[0]), Node::Rule(self.root).optional()]);
-        self.root = self.add("root", whole);
+    /// Adds all rules of another tree. Returns the number of its root.
+    pub fn append(&mut self, other: Tree) -> usize {
+        let own = self.rules.len();
+        self.names.extend(other.names);
+        self.rules.extend(other.rules.into_iter().map(|rule| rule.moved(own)));
+        own + other.root
     }
 }
 

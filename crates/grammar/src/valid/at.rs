@@ -1,6 +1,6 @@
 //! What a schema asks of the value at one place.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use serde_json::{Map, Value};
@@ -10,12 +10,19 @@ use super::run::Verdict::No;
 use crate::schema::{Base, Document, Keywords, SAY_NOTHING};
 use chatparse_base::{limits, stack};
 
-/// The schemas in progress, each with the number of steps from there to the place.
-type Open = HashSet<(*const Value, usize)>;
+/// What is known on the way, by schema and the number of steps from there to the place.
+#[derive(Default)]
+struct Open {
+    /// The schemas in progress.
+    places: HashSet<(*const Value, usize)>,
+    /// What those ask that were stepped into: alternatives step into the same ones.
+    known: HashMap<(*const Value, Base, usize), Value>,
+}
 
 /// What a schema asks of the value at a JSON pointer, as a schema: `true` where it asks nothing, `false` where no value may be. Schemas
 /// that all hold there stand in an `allOf`, those of alternatives in an `anyOf`. Each `$ref` for this value is resolved; deeper ones
-/// refer to the whole `schema`, as before. What depends on other values, such as `if`, and what takes too many steps is left out.
+/// refer to the whole `schema`, as before. What depends on other values, such as `if`, is left out.
+/// What takes more than a million steps, or nests more than 256 schemas deep, counts as `true`.
 ///
 /// ```
 /// use serde_json::json;
@@ -27,7 +34,7 @@ pub fn schema_at(schema: &Value, pointer: &str) -> Value {
     let path: Vec<String> = pointer.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~")).collect();
     let found = stack::deep(|| {
         let mut checker = Checker::new(Rc::new(Document::new(schema)), limits::VALID_STEPS);
-        Ok(checker.at(schema, Base::default(), &path, &mut Open::new()))
+        Ok(checker.at(schema, Base::default(), &path, &mut Open::default()))
     });
     found.unwrap_or(Value::Bool(true))
 }
@@ -37,14 +44,24 @@ impl<'a> Checker<'a> {
         let Some(fields) = schema.as_object() else { return Value::Bool(*schema != Value::Bool(false)) };
         // One that leads back to itself asks nothing more.
         let place = (std::ptr::from_ref(schema), path.len());
-        if open.len() > limits::VALID_DEPTH || !self.spend(16) || !open.insert(place) {
+        if open.places.len() > limits::VALID_DEPTH || !self.spend(16) || !open.places.insert(place) {
             return Value::Bool(true);
         }
         let base = self.document.entered(schema, base, &mut self.steps).unwrap_or(base);
         let keywords = Keywords { fields, draft: self.document.read_as(base) };
         let found = self.asked(keywords, base, path, open);
-        open.remove(&place);
+        open.places.remove(&place);
         found
+    }
+
+    /// The same a step further on, where nothing is in progress yet: so it is known the next time.
+    fn stepped_into(&mut self, schema: &'a Value, base: Base, path: &[String], open: &mut Open) -> Value {
+        let place = (std::ptr::from_ref(schema), base, path.len());
+        if !open.known.contains_key(&place) {
+            let found = self.at(schema, base, path, open);
+            open.known.insert(place, found);
+        }
+        self.copied(&open.known[&place], 0).unwrap_or(Value::Bool(true))
     }
 
     fn asked(&mut self, keywords: Keywords<'a>, base: Base, path: &[String], open: &mut Open) -> Value {
@@ -84,8 +101,8 @@ impl<'a> Checker<'a> {
             let (first, others) = keywords.items();
             inside.extend(first.get(index).or(others));
         }
+        parts.extend(inside.into_iter().map(|schema| self.stepped_into(schema, base, rest, open)));
         let mut at = |schema, path| self.at(schema, base, path, open);
-        parts.extend(inside.into_iter().map(|schema| at(schema, rest)));
         parts.extend(keywords.list("allOf").iter().map(|schema| at(schema, path)));
         for branches in ["anyOf", "oneOf"].map(|key| keywords.list(key)).into_iter().filter(|all| !all.is_empty()) {
             parts.push(any(branches.iter().map(|schema| at(schema, path)).collect()));
@@ -144,10 +161,22 @@ fn all(mut parts: Vec<Value>) -> Value {
     if parts.contains(&Value::Bool(false)) { Value::Bool(false) } else { several(parts, "allOf", true) }
 }
 
-/// What asks one of these.
-fn any(mut parts: Vec<Value>) -> Value {
-    parts.retain(|part| *part != Value::Bool(false));
-    if parts.iter().any(says_nothing) { Value::Bool(true) } else { several(parts, "anyOf", false) }
+/// What asks one of these, each once.
+fn any(parts: Vec<Value>) -> Value {
+    if parts.iter().any(says_nothing) {
+        return Value::Bool(true);
+    }
+    let (mut flat, mut seen) = (Vec::new(), HashSet::new());
+    for part in parts {
+        match part.get("anyOf").and_then(Value::as_array) {
+            Some(inner) if part.as_object().is_some_and(|fields| fields.len() == 1) => {
+                flat.extend(inner.iter().cloned())
+            }
+            _ => flat.push(part),
+        }
+    }
+    flat.retain(|part| *part != Value::Bool(false) && seen.insert(part.clone()));
+    several(flat, "anyOf", false)
 }
 
 fn several(mut parts: Vec<Value>, key: &str, none: bool) -> Value {

@@ -348,10 +348,15 @@ impl MessageBuilder {
         message
     }
 
-    /// The last call that has no end: its number, its name and its arguments so far. `parsed` is the parsed text.
-    pub fn open_call(&self, parsed: &[u8]) -> Option<(usize, &str, String)> {
+    /// The last call that has no end: its number and its name.
+    pub fn open_call(&self) -> Option<(usize, &str)> {
         let (index, call) = self.calls.iter().enumerate().next_back().filter(|(_, call)| !call.state.ended)?;
-        Some((index, &call.name, call.arguments.text(parsed)))
+        Some((index, &call.name))
+    }
+
+    /// The arguments of a call so far. `parsed` is the parsed text.
+    pub fn arguments_of(&self, call: usize, parsed: &[u8]) -> String {
+        self.calls.get(call).map(|call| call.arguments.text(parsed)).unwrap_or_default()
     }
 
     /// What is known of each call besides its texts.

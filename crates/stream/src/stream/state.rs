@@ -7,8 +7,9 @@
 use serde_json::{Value, json};
 
 use super::{Ended, Stream, parsed};
+use crate::DeltaKind::ToolArguments;
 use crate::report::Status;
-use chatparse_base::{Error, Result};
+use chatparse_base::{Error, Result, limits};
 use chatparse_grammar::{Dialect, Matcher, Printed, schema, valid};
 use chatparse_learn::format::Tag;
 use chatparse_message::{IncompleteCalls, ToolCall};
@@ -74,7 +75,8 @@ pub struct Closing {
     pub text: String,
     /// Whether the output is complete behind the text, with the same values as before.
     pub complete: bool,
-    /// The values that only the model can choose: required arguments, and those that have begun and are not whole.
+    /// The first 64 values that only the model can choose: required arguments, and those that have
+    /// begun and are not whole.
     pub missing: Vec<Missing>,
     /// Why the output is not complete behind the text, in one sentence; empty if it is.
     pub reason: String,
@@ -121,39 +123,37 @@ impl Stream {
     /// ```
     pub fn state(&self) -> StreamState {
         let Stream { at, written, output, .. } = self;
-        let call = written.builder.open_call(output);
-        let left = at.left.map(|left| left.saturating_sub(self.prefill()));
-        let region = if at.left.is_none() { at.format.region() } else { None };
-        let mut state = StreamState {
-            part: OpenPart::Markup,
-            call: None,
-            tool: String::new(),
-            pointer: String::new(),
-            in_string: false,
-            left_at: left,
-        };
+        let call = written.builder.open_call();
         let mut json = Json::default();
-        if let Some((index, name, arguments)) = call {
-            json = Json::of(&arguments);
-            (state.call, state.tool) = (Some(index), name.to_owned());
-            // Behind a value, the container stands for what comes next.
-            if !json.in_value {
-                json.open.pop();
-            }
-            (state.pointer, state.in_string) = (json.pointer(), json.in_string);
+        if let Some((index, _)) = call {
+            json.read(&written.builder.arguments_of(index, output), &mut |_, _| {});
         }
-        state.part = match region {
+        StreamState {
+            part: self.part(&json),
+            call: call.map(|(index, _)| index),
+            tool: call.map_or_else(String::new, |(_, name)| name.to_owned()),
+            pointer: json.place().to_owned(),
+            in_string: json.in_string,
+            left_at: at.left.map(|left| left.saturating_sub(self.prefill())),
+        }
+    }
+
+    /// What it is in the middle of, where the arguments of the open call are `json`.
+    fn part(&self, json: &Json) -> OpenPart {
+        let left = self.at.left.is_some();
+        let region = if left { None } else { self.at.format.region() };
+        let calls = self.written.builder.open_call().is_some();
+        match region {
             // A call in another way than the format's may stand in either.
-            Some(Tag::Reasoning) if state.call.is_none() => OpenPart::Reasoning,
-            Some(Tag::Content | Tag::Answer) if state.call.is_none() => OpenPart::Content,
+            Some(Tag::Reasoning) if !calls => OpenPart::Reasoning,
+            Some(Tag::Content | Tag::Answer) if !calls => OpenPart::Content,
             Some(Tag::ToolName) => OpenPart::Name,
             Some(Tag::ArgName | Tag::Key) => OpenPart::Key,
-            _ if json.in_key => OpenPart::Key,
+            _ if json.in_string && json.at_name => OpenPart::Key,
             _ if json.in_value => OpenPart::Value,
-            None if state.call.is_none() && left.is_some() => OpenPart::Content,
+            None if !calls && left => OpenPart::Content,
             _ => OpenPart::Markup,
-        };
-        state
+        }
     }
 
     /// What the tool asks of the value at the pointer of [`Stream::state`], as [`valid::schema_at`] has it: of the object or array, where its
@@ -171,7 +171,7 @@ impl Stream {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if the output is nothing that the grammar allows, and as [`Matcher::grammar`].
     pub fn grammar(&mut self, dialect: Dialect) -> Result<Printed> {
-        self.hold();
+        self.hold()?;
         self.matcher_here()?.grammar(dialect)
     }
 
@@ -181,14 +181,14 @@ impl Stream {
     /// With [`Stream::state`]: end a budget for thinking where `part` is [`OpenPart::Reasoning`], and go on behind `text`; finish a call that a
     /// limit has cut.
     pub fn close(&mut self) -> Closing {
-        self.hold();
+        let held = self.hold();
         if let Some(at) = self.at.left {
             let at = at.saturating_sub(self.prefill());
             return Closing::refused(&format!("the output has left the template's format at byte {at}"));
         }
         let ends = |text: &[u8]| Some(self.with(text, false)).filter(|whole| whole.status == Status::Complete);
         let given = self.with(&[], true);
-        let matcher = match self.matcher_here() {
+        let matcher = match held.and_then(|()| self.matcher_here()) {
             Ok(matcher) => matcher,
             // The token that ends a turn is in few grammars.
             Err(_) if !given.ends_in_call() && ends(b"").is_some() => return Closing::of(String::new()),
@@ -229,25 +229,18 @@ impl Stream {
         let out = if thinks(&0) && !thinks(&end) { last_that(0, end, thinks) + 1 } else { end };
         // From choice to choice, with what must follow each: out of the reasoning no further than must be, and into no name that the model
         // chooses.
-        let (mut matcher, mut stream, mut at) = (matcher, self.clone(), 0);
-        let mut next = forced;
-        let chosen = |state: &StreamState| {
-            let value = |one: &Missing| !one.begun && (&one.tool, &one.pointer) == (&state.tool, &state.pointer);
-            match state.part {
-                OpenPart::Name | OpenPart::Key => true,
-                OpenPart::Value => missing.iter().any(value),
-                _ => false,
-            }
-        };
-        let mut fed = 0;
+        let (mut matcher, mut walked, mut at) = (matcher, Walked::of(self), 0);
+        let (mut next, mut fed) = (forced, 0);
         while next <= end {
-            let _ = (matcher.feed(&text[fed..next]), stream.feed(&text[fed..next]));
+            let _ = matcher.feed(&text[fed..next]);
+            walked.feed(&text[fed..next]);
             (at, fed) = (next, next + 1);
-            if at >= out || chosen(&stream.state()) {
+            if at >= out || walked.is_chosen(&missing) {
                 break;
             }
-            let _ = (matcher.feed(&text[at..fed]), stream.feed(&text[at..fed]));
-            if chosen(&stream.state()) {
+            let _ = matcher.feed(&text[at..fed]);
+            walked.feed(&text[at..fed]);
+            if walked.is_chosen(&missing) {
                 break;
             }
             next = fed + matcher.forced().len();
@@ -260,13 +253,15 @@ impl Stream {
     }
 
     /// Brings the grammar to the end of the output.
-    fn hold(&mut self) {
+    fn hold(&mut self) -> Result<()> {
         let (prefill, ready) = (self.prefill(), self.ready());
         let begun = || Some(Box::new(Held { matcher: self.parser.matcher().ok()?, to: prefill }));
-        let Some(mut held) = self.held.take().or_else(begun) else { return };
+        let Some(mut held) = self.held.take().or_else(begun) else { return Ok(()) };
         let more = parsed(&self.marks, &self.output[..ready]).seen.get(held.to..).unwrap_or_default();
-        held.to += held.matcher.feed(more).unwrap_or_default();
+        let taken = held.matcher.feed(more);
+        held.to += *taken.as_ref().unwrap_or(&0);
         self.held = Some(held);
+        taken.map(|_| ())
     }
 
     /// The grammar behind the output.
@@ -363,25 +358,70 @@ impl Known<'_> {
     }
 }
 
-/// The values that JSON has beside those that its beginning has. What is not `given` is there if it is whole.
-fn lacks(tool: &str, given: &str, before: &str, after: &str) -> Vec<Missing> {
-    let [given, known, all] = [given, before, after].map(|text| Json::of(text).values);
-    let mut missing: Vec<Missing> = Vec::new();
-    for (index, (pointer, value)) in all.iter().enumerate() {
-        // The object of all arguments is no value of its own.
-        if pointer.is_empty() && value == "{" {
-            continue;
-        }
-        let begun = match known.get(index) {
-            Some((_, known)) if known == value || index < given.len() && format!("{known}\"") == *value => continue,
-            _ => index < given.len(),
-        };
-        // What is in a value that is missing is not named.
-        let inside = |outer: &Missing| pointer.strip_prefix(&*outer.pointer).is_some_and(|rest| rest.starts_with('/'));
-        if !missing.iter().any(|outer| !outer.begun && inside(outer)) {
-            missing.push(Missing { tool: tool.to_owned(), pointer: pointer.clone(), begun });
+/// A copy of a parse that goes on. It reads each byte of the open call's arguments once.
+struct Walked {
+    stream: Stream,
+    call: Option<usize>,
+    json: Json,
+}
+
+impl Walked {
+    fn of(stream: &Stream) -> Walked {
+        let mut walked = Walked { stream: stream.clone(), call: None, json: Json::default() };
+        // What is due of the prompt is among the arguments.
+        walked.feed(&[]);
+        walked
+    }
+
+    fn feed(&mut self, text: &[u8]) {
+        drop(self.stream.feed(text));
+        let Stream { written, output, .. } = &self.stream;
+        let call = written.builder.open_call().map(|(call, _)| call);
+        if call != self.call {
+            (self.call, self.json) = (call, Json::default());
+            let arguments = call.map(|call| written.builder.arguments_of(call, output));
+            self.json.read(&arguments.unwrap_or_default(), &mut |_, _| {});
+        } else if let Some(call) = call {
+            for delta in written.builder.deltas().filter(|delta| (delta.kind, delta.call) == (ToolArguments, call)) {
+                self.json.read(delta.text, &mut |_, _| {});
+            }
         }
     }
+
+    /// Whether it is in a name, or in a value that is missing.
+    fn is_chosen(&self, missing: &[Missing]) -> bool {
+        let tool = self.stream.written.builder.open_call().map_or("", |(_, name)| name);
+        match self.stream.part(&self.json) {
+            OpenPart::Name | OpenPart::Key => true,
+            OpenPart::Value => {
+                missing.iter().any(|one| !one.begun && one.tool == tool && one.pointer == self.json.place())
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The first values that JSON has beside those of its beginning. What is not `given` is there if whole.
+fn lacks(tool: &str, given: &str, before: &str, after: &str) -> Vec<Missing> {
+    let (mut begun, mut known) = (0_usize, Vec::new());
+    Json::default().read_all(given, &mut |_, _| begun += 1);
+    Json::default().read_all(before, &mut |_, value| known.push(value.to_owned()));
+    let mut known = known.into_iter();
+    let mut missing: Vec<Missing> = Vec::new();
+    // How deep the last one is that is missing: what is in it is not named.
+    let mut outer = usize::MAX;
+    Json::default().read_all(after, &mut |json, value| {
+        let is_given = begun > 0;
+        begun = begun.saturating_sub(1);
+        let is_known = known.next().is_some_and(|known| known == value || is_given && format!("{known}\"") == value);
+        let depth = json.open.len();
+        // The object of all arguments is no value of its own.
+        if is_known || depth > outer || depth == 0 && value == "{" || missing.len() == limits::MISSING_VALUES {
+            return;
+        }
+        outer = if is_given { usize::MAX } else { depth };
+        missing.push(Missing { tool: tool.to_owned(), pointer: json.pointer.clone(), begun: is_given });
+    });
     missing
 }
 
@@ -417,86 +457,101 @@ fn last_that(from: usize, to: usize, holds: impl Fn(&usize) -> bool) -> usize {
     low
 }
 
-/// Where the beginning of a JSON text ends.
+/// Where the beginning of a JSON text ends. It may come in pieces.
 #[derive(Default)]
 struct Json {
-    /// The open containers: the name or number of the member at hand, and whether it is an array.
-    open: Vec<(String, bool)>,
+    /// Where the value at hand stands, as a pointer.
+    pointer: String,
+    /// The open containers: the length of the pointer to each, and the number of an array's item.
+    open: Vec<(usize, Option<usize>)>,
+    /// The string or word that is open.
+    token: String,
     in_string: bool,
-    in_key: bool,
+    escaped: bool,
+    /// The name of a member comes next, or is open.
+    at_name: bool,
     in_value: bool,
-    /// All values in order, by their pointers: scalars as written, and what opens containers.
-    values: Vec<(String, String)>,
 }
 
 impl Json {
-    fn of(text: &str) -> Json {
-        let mut json = Json { in_value: !text.trim_start().is_empty(), ..Json::default() };
-        let (mut at, bytes) = (0, text.as_bytes());
-        // Whether the name of a member comes next.
-        let mut key = false;
-        while let Some(&byte) = bytes.get(at) {
-            let from = at;
-            at += 1;
-            match byte {
-                b'"' => {
-                    while bytes.get(at).is_some_and(|byte| *byte != b'"') {
-                        at += 1 + usize::from(bytes[at] == b'\\');
-                    }
-                    let closed = at < bytes.len();
-                    at = (at + 1).min(bytes.len());
-                    (json.in_string, json.in_key, json.in_value) = (!closed, key && !closed, !key && !closed);
-                    match (key, json.open.last_mut()) {
-                        (true, Some((name, _))) => {
-                            let read = serde_json::from_str(&text[from..at]);
-                            *name = read.unwrap_or_else(|_| text[from + 1..at - usize::from(closed)].to_owned());
-                        }
-                        _ => json.note(&text[from..at]),
-                    }
+    /// Reads on, and shows each value that ends and what opens containers, as written.
+    fn read(&mut self, text: &str, see: &mut dyn FnMut(&Json, &str)) {
+        for c in text.chars() {
+            let in_word = !self.in_string && !self.token.is_empty();
+            if in_word && (c.is_ascii_whitespace() || ",]}".contains(c)) {
+                self.end(see);
+            } else if in_word || self.in_string {
+                self.token.push(c);
+                match c {
+                    _ if std::mem::take(&mut self.escaped) || in_word => {}
+                    '\\' => self.escaped = true,
+                    '"' => self.end(see),
+                    _ => {}
                 }
-                b'{' | b'[' => {
-                    json.note(&text[from..at]);
-                    let array = byte == b'[';
-                    json.open.push((if array { "0".to_owned() } else { String::new() }, array));
+                continue;
+            }
+            match c {
+                '{' | '[' => {
+                    see(self, c.encode_utf8(&mut [0; 4]));
+                    self.open.push((self.pointer.len(), (c == '[').then_some(0)));
                     // An array's first item may be there or not.
-                    (key, json.in_value) = (!array, false);
+                    self.begin_item();
+                    self.in_value = false;
                 }
-                b'}' | b']' => {
-                    json.open.pop();
-                    (key, json.in_value) = (false, false);
+                '}' | ']' => {
+                    self.pointer.truncate(self.open.pop().map_or(0, |(length, _)| length));
+                    (self.at_name, self.in_value) = (false, false);
                 }
-                b',' => match json.open.last_mut() {
-                    Some((name, true)) => {
-                        *name = (name.parse().unwrap_or(0_usize) + 1).to_string();
-                        json.in_value = true;
+                ',' => {
+                    if let Some((length, item)) = self.open.last_mut() {
+                        self.pointer.truncate(*length);
+                        *item = item.map(|item| item + 1);
                     }
-                    Some((name, false)) => {
-                        name.clear();
-                        (key, json.in_value) = (true, false);
-                    }
-                    None => {}
-                },
-                b':' => (key, json.in_value) = (false, true),
-                byte if byte.is_ascii_whitespace() => {}
-                _ => {
-                    while bytes.get(at).is_some_and(|byte| !b",]} \t\r\n".contains(byte)) {
-                        at += 1;
-                    }
-                    json.note(&text[from..at]);
-                    json.in_value = at == bytes.len();
+                    self.begin_item();
+                }
+                ':' => (self.at_name, self.in_value) = (false, true),
+                c if c.is_ascii_whitespace() => {}
+                c => {
+                    self.token.push(c);
+                    self.in_string = c == '"';
+                    self.in_value = !(self.in_string && self.at_name);
                 }
             }
         }
-        json
     }
 
-    fn note(&mut self, value: &str) {
-        self.values.push((self.pointer(), value.to_owned()));
+    /// The same for a text that is all.
+    fn read_all(&mut self, text: &str, see: &mut dyn FnMut(&Json, &str)) {
+        self.read(text, see);
+        if self.in_value && !self.token.is_empty() {
+            self.end(see);
+        }
     }
 
-    /// Where the value at hand stands.
-    fn pointer(&self) -> String {
-        let names = self.open.iter().map(|(name, _)| name.replace('~', "~0").replace('/', "~1"));
-        names.filter(|name| !name.is_empty()).map(|name| format!("/{name}")).collect()
+    /// In an array at the item, in an object in front of a name.
+    fn begin_item(&mut self) {
+        let item = self.open.last().and_then(|(_, item)| *item);
+        if let Some(item) = item {
+            self.pointer.push_str(&format!("/{item}"));
+        }
+        (self.at_name, self.in_value) = (item.is_none(), item.is_some());
+    }
+
+    /// Ends the string or word.
+    fn end(&mut self, see: &mut dyn FnMut(&Json, &str)) {
+        let token = std::mem::take(&mut self.token);
+        if self.in_value {
+            see(self, &token);
+        } else {
+            let name = serde_json::from_str(&token).unwrap_or_else(|_| token[1..token.len() - 1].to_owned());
+            self.pointer.extend(["/", &name.replace('~', "~0").replace('/', "~1")]);
+        }
+        (self.in_string, self.in_value) = (false, false);
+    }
+
+    /// Where the open value stands. Between values it is the container, for what comes next.
+    fn place(&self) -> &str {
+        let container = self.open.last().map_or(0, |(length, _)| *length);
+        if self.in_value { &self.pointer } else { &self.pointer[..container] }
     }
 }
