@@ -4,15 +4,14 @@
 # check.py over all templates and schemas, without the outputs of c-tests/differences.txt: each has a rule of the table of
 # differences in cmake/LLAMA.md. Of these, `on_purpose` says how many keep as many words as the reference does. `grammar_text` and
 # `white_space` have no floor: a grammar may say the same in other words, and whose the white space at a marker is, is a choice.
-# Below 100: what llama.cpp tells hosts of command-r-plus, and the prompt that it continues for Solar Open, which leaves out the
-# reasoning.
+# Below 100: what llama.cpp tells hosts of command-r-plus.
 FLOORS=(
   additional_stops=100
   answered=100
   append_only=100
   caps=100
   format=100
-  generation_prompt=99.9
+  generation_prompt=100
   grammar_lazy=100
   grammar_present=100
   grammar_triggers=99.5
@@ -22,7 +21,7 @@ FLOORS=(
   on_purpose=100
   params=100
   preserved_tokens=99.3
-  prompt=99.9
+  prompt=100
   schema_refused=100
   schema_text=100
   supports_thinking=100

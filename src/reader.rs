@@ -13,8 +13,8 @@ use crate::messages::Messages;
 use chatparse_base::find::shared;
 use chatparse_base::{Error, ErrorKind, Result};
 use chatparse_jinja::{Fit, Fitted, Template, cut, offered, plain, prepare, resolve, whole};
-use chatparse_learn::analysis::Layout;
 use chatparse_learn::analysis::turn::{self, SlotKind, TurnFormat};
+use chatparse_learn::analysis::{Around, Layout};
 use chatparse_learn::format::late::{Parts, Source, Want};
 use chatparse_learn::format::{
     Begun, Family, Format, FormatSpec, Prompt, PromptInput, Way, family_of, learnt, prompt, thought,
@@ -108,6 +108,18 @@ impl Reader {
         }
     }
 
+    /// What is around the reasoning of a message that is continued, in llama.cpp's way.
+    fn around(self, analyzed: &AnalyzedTemplate) -> Around {
+        let found = match self {
+            Reader::Family(Family { way: Way::Row(row), .. }) => row.around(),
+            Reader::Turn => {
+                Some(analyzed.around.get_or_init(|| Around::of_template(&analyzed.template.probing())).clone())
+            }
+            _ => None,
+        };
+        found.unwrap_or_else(|| Around::of_turn(&self.turn(analyzed, analyzed.turn(true))))
+    }
+
     fn has_late_thoughts(self, analyzed: &AnalyzedTemplate) -> bool {
         matches!(self, Reader::Response) && analyzed.response.as_ref().is_some_and(|response| response.late_thoughts)
     }
@@ -186,9 +198,7 @@ impl Reader {
         }
         let prompt = prompt.continued_with(&input, |message, in_content| {
             let content = in_content.then(|| message.text());
-            let (layout, thought) = (self.layout(analyzed), &message.reasoning_content);
-            let turn = self.turn(analyzed, analyzed.turn_behind(&opening, request.enable_thinking));
-            thought::continued_prompt(&turn, layout, &opening, thought, content.as_deref())
+            self.around(analyzed).continued(&opening, &message.reasoning_content, content.as_deref())
         });
         let prompts = self.begun(None, prompt, prepared.continuation, prepared.continued.as_ref());
         Ok(Prompts { opening, media: prepared.media, ..prompts })
@@ -464,6 +474,7 @@ pub(crate) struct AnalyzedTemplate {
     /// Why the response template of a file cannot be read.
     pub response_fault: Option<Error>,
     layout: OnceLock<Layout>,
+    around: OnceLock<Around>,
     /// With thinking off, and on. A template without that switch has both as with thinking on.
     turns: [OnceLock<TurnFormat>; 2],
 }
@@ -496,6 +507,7 @@ impl AnalyzedTemplate {
             response: None,
             response_fault: None,
             layout: OnceLock::new(),
+            around: OnceLock::new(),
             turns: Default::default(),
         }
     }

@@ -22,7 +22,7 @@ const KINDS: &[(u16, &str, &str)] = &[
 pub fn http_status(error: &Error) -> u16 {
     match error.kind() {
         ErrorKind::InvalidArgument | ErrorKind::Schema | ErrorKind::Limit | ErrorKind::Template => 400,
-        ErrorKind::Parse | ErrorKind::Internal => 500,
+        _ => 500,
     }
 }
 

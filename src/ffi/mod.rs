@@ -32,13 +32,14 @@
 #![allow(clippy::missing_safety_doc, reason = "the contract above is the safety section of every function")]
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
-/// What C calls the kinds of an enumeration of the library's, by the names that both have.
+/// What C calls the kinds of an enumeration of the library's, by the names that both have. `other`: kinds may be added.
 macro_rules! same_names {
-    ($kind:ident => $c:ident: $($name:ident),+) => {
+    ($kind:ident => $c:ident: $($name:ident),+ $(; other: $other:ident)?) => {
         impl From<$kind> for $c {
             fn from(kind: $kind) -> Self {
                 match kind {
                     $($kind::$name => $c::$name,)+
+                    $(_ => $c::$other,)?
                 }
             }
         }

@@ -27,7 +27,7 @@ pub enum chat_status {
     Internal = 900,
 }
 
-same_names!(ErrorKind => chat_status: InvalidArgument, Template, Schema, Limit, Parse, Internal);
+same_names!(ErrorKind => chat_status: InvalidArgument, Template, Schema, Limit, Parse; other: Internal);
 
 const NAMES: &[(chat_status, &CStr)] = &[
     (chat_status::Ok, c"ok"),

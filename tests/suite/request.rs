@@ -1,11 +1,14 @@
 //! Request JSON, and how a request is prepared for a template.
 
+use std::collections::BTreeSet;
+
 use chatparse::grammar::Recogniser;
+use chatparse::internals::request::OPTIONS;
 use chatparse::internals::template::{Prepared, Template, prepare};
 use chatparse::message::{
     Continuation, GrammarStyle, MalformedArguments, Message, ReasoningFormat, Request, ToolChoice,
 };
-use chatparse::{Error, ErrorKind};
+use chatparse::{ChatTemplate, Error, ErrorKind};
 use serde_json::{Value, json};
 
 /// Takes strings and lists of parts, tools and calls.
@@ -19,6 +22,30 @@ fn prepared(source: &str, body: Value) -> Result<Prepared, Error> {
 
 fn messages(source: &str, messages: Value) -> Value {
     Value::clone(&prepared(source, json!({"messages": messages})).unwrap().conversation.messages)
+}
+
+#[test]
+fn the_guide_has_each_option() {
+    let guide = include_str!("../../docs/requests.md");
+    let section = guide.split("\n## ").find(|section| section.starts_with("Options of the host")).unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once(" |"));
+    let named: BTreeSet<&str> = rows.flat_map(|(names, _)| names.split(['`', ',', ' '])).collect();
+    let options: BTreeSet<&str> = OPTIONS.iter().copied().collect();
+    assert_eq!(&named - &BTreeSet::from([""]), options);
+}
+
+#[test]
+fn content_before_a_call_that_is_not_required_is_named() {
+    let template = ChatTemplate::builtin("json-call").unwrap();
+    let tool = json!({"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}});
+    let notes = |choice: &str, style: &str| {
+        let body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": [&tool], "prose": true,
+            "tool_choice": choice, "grammar_style": style});
+        template.params(&Request::from_json(&body).unwrap()).unwrap().notes
+    };
+    assert_eq!(notes("required", "faithful"), [""; 0]);
+    assert!(notes("auto", "faithful")[0].starts_with("prose: no call is required"));
+    assert!(notes("required", "llama.cpp")[0].starts_with("prose: grammars in llama.cpp's style"));
 }
 
 #[test]
@@ -169,7 +196,10 @@ fn errors_name_the_field() {
             json!({"messages": [], "tools": [{"type": "function", "function": {"name": " "}}]}),
             "tools[0].function.name: must not be empty",
         ),
-        (json!({"messages": [], "tool_choice": "any"}), "tool_choice: must be one of auto, required, none"),
+        (
+            json!({"messages": [], "tool_choice": "weather"}),
+            r#"tool_choice: must be auto, required, none or {"type":"function","function":{"name":"weather"}}, not "weather""#,
+        ),
         (json!({"messages": [], "tool_choice": {}}), "tool_choice.type: missing"),
         (json!({"messages": [], "reasoning_format": "x"}), "reasoning_format: must be one of"),
         (

@@ -141,6 +141,7 @@ fn idle(row: &Row, value: String, beside: Option<String>, body: &Body, made: &Va
         || is(&["tool_choice", "grammar_style"]) && made["grammar_report"] != json!([])
         || is(&["response_format", "json_schema"]) && named("response_format:")
         || is(&["json_spacing"]) && named("json_spacing:")
+        || is(&["prose"]) && named("prose:")
         // What no call is allowed for, and what all is content for, has no calls to be read or held to a grammar.
         || (calls || grammar) && body["tool_choice"] == "none"
         || (calls || grammar || reasoning) && body["force_pure_content"] == true
@@ -148,8 +149,6 @@ fn idle(row: &Row, value: String, beside: Option<String>, body: &Body, made: &Va
         || (calls || reasoning || is(&["thinking", "add_generation_prompt", "for_training"])) && continues
         // Reasoning that is not separated, or not written, is not read.
         || is(&["opening_again", "calls_in_reasoning", "bare_calls"]) && has(&["reasoning_format=none", "thinking", "calls_in_reasoning", "dialects=off"])
-        // Text may stand in front of a call anyway.
-        || is(&["prose"]) && (has(&["grammar_style", "compat"]) || body["tool_choice"] != "required")
         // The same in other words.
         || has(&["compat"]) && is(&["reasoning_format=none", "parallel_tool_calls=false", "grammar_style", "opening_again", "calls_in_reasoning", "bare_calls", "nearly_json"])
         || is(&["compat"])

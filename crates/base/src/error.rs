@@ -6,6 +6,7 @@ use std::ops::Range;
 
 /// The class of an error. Hosts map it to a response code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ErrorKind {
     /// The caller's input has the wrong shape: request JSON, an option, a text that is not UTF-8.
     InvalidArgument,

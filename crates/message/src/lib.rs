@@ -268,6 +268,7 @@ impl Compat {
 /// What a prompt has for arguments of an earlier call that are not a JSON object. Models sometimes write such, and hosts
 /// keep them in the history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MalformedArguments {
     /// Their text. If the template takes arguments as an object: a JSON string, or `{}` for an empty text. Also `{}` if the
     /// template would fail on the text or leave it out.
@@ -343,6 +344,7 @@ pub enum BareCalls {
 /// How arguments are read that are nearly JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum NearlyJson {
     /// As the JSON that they are meant to be.
     #[default]
@@ -354,6 +356,7 @@ pub enum NearlyJson {
 /// How a second opening of the reasoning is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum OpeningAgain {
     /// As a marker, which is dropped.
     #[default]
@@ -425,6 +428,7 @@ pub struct Leniency {
 
 /// How schemas are turned into grammar rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum GrammarStyle {
     /// The grammar allows what the schema allows, as exactly as possible.
     #[default]
@@ -437,6 +441,7 @@ pub enum GrammarStyle {
 
 /// The white space in the JSON of a grammar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum JsonSpacing {
     /// As the template writes it, where it writes JSON on one line and the grammar is the faithful one. Else free, and free in
     /// a request with a response schema, whose JSON no template shows.

@@ -297,6 +297,11 @@ const TOOL_CHOICES: &[(&str, ToolChoice)] =
 /// The choice of tools, which may name some of those that are offered.
 pub(super) fn tool_choice(body: &Fields, offered: &[Tool]) -> Result<(ToolChoice, Option<Vec<Tool>>)> {
     if !body.get("tool_choice").is_some_and(Value::is_object) {
+        let named = body.text("tool_choice")?.filter(|name| TOOL_CHOICES.iter().all(|(known, _)| known != name));
+        if let Some(name) = named {
+            let form = json!({"type": "function", "function": {"name": name}});
+            return Err(body.unknown("tool_choice", &format!("auto, required, none or {form}")));
+        }
         return Ok((choice(body, "tool_choice", TOOL_CHOICES, ToolChoice::Auto)?, None));
     }
     let given = body.required_object("tool_choice")?;

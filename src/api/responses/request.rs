@@ -430,8 +430,13 @@ fn custom_tool(tool: &Fields, inside: &str, names: &mut ToolNames) -> Result<Val
 }
 
 fn tool_choice(body: &Fields, choice: &Value) -> Result<Value> {
-    if choice.is_string() {
-        return Ok(choice.clone());
+    match choice.as_str() {
+        Some("auto" | "required" | "none") => return Ok(choice.clone()),
+        Some(name) => {
+            let form = json!({"type": "function", "name": name});
+            return Err(body.unknown("tool_choice", &format!("auto, required, none or {form}")));
+        }
+        None => {}
     }
     let choice = body.required_object("tool_choice")?;
     match choice.required_text("type")? {

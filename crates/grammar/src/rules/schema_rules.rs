@@ -47,7 +47,7 @@ impl Builder {
         let added = match self.style {
             GrammarStyle::Faithful => faithful::add(self, name, schema, root, undeclared, writing),
             GrammarStyle::LlamaCpp => llama::add(self, name, schema, root, Empty::AnyValue),
-            GrammarStyle::LlamaCppB10587 => llama::add(self, name, schema, root, Empty::AnyObject),
+            _ => llama::add(self, name, schema, root, Empty::AnyObject),
         };
         let (added, notes) = added.inspect_err(|_| self.undo(mark))?;
         notes.into_iter().for_each(|note| self.note(note));

@@ -311,9 +311,7 @@ fn fit_arguments(message: &mut Value, index: usize, template: &Template, policy:
                 let path = format!("messages[{index}].tool_calls[{call_index}].function.arguments");
                 return Err(Error::invalid(format!("{path}: {trouble}")));
             }
-            (_, MalformedArguments::Keep) => {
-                caps.object_arguments && text.trim().is_empty() || caps.tool_calls && !template.shows_any_arguments()
-            }
+            _ => caps.object_arguments && text.trim().is_empty() || caps.tool_calls && !template.shows_any_arguments(),
         };
         *arguments = match (caps.object_arguments, empty, read) {
             (true, true, _) => json!({}),

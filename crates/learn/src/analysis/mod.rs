@@ -37,6 +37,7 @@
 //! learnt: it renders other messages than those learnt from, and parses them. [`chatparse_base::limits::LEARNING_WORK`] bounds the
 //! renders, [`chatparse_base::limits::TURN_BYTES`] what is learnt from, and all work on them is close to linear.
 
+mod around;
 mod diff;
 mod evidence;
 mod layout;
@@ -44,6 +45,7 @@ mod markup;
 pub mod turn;
 mod view;
 
+pub use around::Around;
 pub use evidence::{Comparison, Evidence, evidence};
 pub use layout::{
     ArgumentsLayout, CallIdLayout, CallIdPosition, ContentLayout, ContentMode, FunctionLayout, Layout, ReasoningLayout,

@@ -248,7 +248,7 @@ impl FormatBuilder {
     pub fn reopened(&self, spec: &FormatSpec, start: &str) -> ExprId {
         match spec.leniency.opening_again {
             OpeningAgain::Marker => self.tolerated(self.optional(self.marker(start.trim_ascii()))),
-            OpeningAgain::Reasoning => self.empty(),
+            _ => self.empty(),
         }
     }
 

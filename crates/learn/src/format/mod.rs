@@ -140,8 +140,8 @@ impl<'a> FormatSpec<'a> {
         match self.json_spacing {
             _ if !self.is_faithful() || self.goes_on() => Spacing::Free,
             JsonSpacing::Template if self.response_object().is_none() => learnt,
-            JsonSpacing::Template | JsonSpacing::Free => Spacing::Free,
             JsonSpacing::Compact => Spacing::COMPACT,
+            _ => Spacing::Free,
         }
     }
 

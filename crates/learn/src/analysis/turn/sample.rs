@@ -116,7 +116,7 @@ impl Words {
 
 /// The tools in the request, which templates write into each prompt: few, small, and simple enough for every template that
 /// describes them.
-fn tools() -> Value {
+pub(in crate::analysis) fn tools() -> Value {
     let schema = |kind: ValueKind| match kind {
         ValueKind::Text | ValueKind::Null => json!({"type": "string", "description": "One"}),
         ValueKind::Integer => json!({"type": "integer", "description": "One"}),
@@ -131,7 +131,7 @@ fn tools() -> Value {
 }
 
 /// Renders a conversation; `None` if the template rejects it or writes too much.
-fn render(
+pub(in crate::analysis) fn render(
     template: &Template,
     messages: Value,
     tools: &Arc<Value>,

@@ -190,6 +190,7 @@ pub(super) const KIMI_K2_HOST: Host = Host {
     ),
     thinking: Some(Some(("<think>", &["</think>"]))),
     delimiters: Some(&[]),
+    continued: Some(["<|im_assistant|>assistant<|im_middle|>", "<think>", "</think>"]),
     ..Host::LEARNT
 };
 
@@ -222,7 +223,7 @@ pub(super) const LING_3_HOST: Host = Host {
         ("system", "<role>SYSTEM</role>"),
     ]),
     stops: &["<|role_end|>"],
-    name: None,
+    ..Host::LEARNT
 };
 
 pub(super) const COHERE_2_MOE_HOST: Host = Host {
@@ -278,6 +279,7 @@ pub(super) const LFM_2_5_HOST: Host = Host {
     tokens: Some("<|tool_call_start|> <|tool_call_end|> <think> </think>"),
     thinking: Some(Some(("<think>", &["</think>"]))),
     delimiters: Some(&[]),
+    continued: Some(["<|im_start|>assistant\n", "<think>", "</think>"]),
     ..Host::LEARNT
 };
 

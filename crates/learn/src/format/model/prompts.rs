@@ -17,16 +17,6 @@ pub fn muse(input: &PromptInput) -> Result<Prompt> {
     Ok(prompt.continued(input, "<|start|>assistant to=self<|message|>", "<|eom|><|start|>assistant to=user<|message|>"))
 }
 
-/// Where LFM2's templates have no reasoning, a continued message still may.
-pub fn lfm2(input: &PromptInput) -> Result<Prompt> {
-    Ok(plain(input)?.continued(input, "<|im_start|>assistant\n<think>", "</think>"))
-}
-
-/// A continued message of Kimi K2 begins with its reasoning, which may be empty.
-pub fn kimi_k2(input: &PromptInput) -> Result<Prompt> {
-    Ok(plain(input)?.continued(input, "<|im_assistant|>assistant<|im_middle|><think>", "</think>"))
-}
-
 /// DeepSeek V4 renders tool results in the order of the calls and the schema of the response, and closes empty reasoning
 /// without opening it.
 pub fn deepseek_v4(input: &PromptInput) -> Result<Prompt> {

@@ -1,6 +1,7 @@
 //! What a row of a family is: what it adds to the learnt turn, and what hosts are told.
 
 use super::{Family, Way};
+use crate::analysis::Around;
 use crate::analysis::turn::TurnFormat;
 use crate::format::learnt::Tolerances;
 use crate::format::{Constraint, Delimiter, Format, FormatSpec, Thinking};
@@ -27,13 +28,30 @@ pub struct Host {
     /// The marker in front of reasoning, and its ends, if there is any.
     pub thinking: Option<Option<(&'static str, &'static [&'static str])>>,
     pub delimiters: Option<&'static [(&'static str, &'static str)]>,
+    /// The opening of a message that is continued, and what is around its reasoning.
+    pub continued: Option<[&'static str; 3]>,
     /// Ends of the turn that the model may write as plain text, which does not stop the generation.
     pub stops: &'static [&'static str],
 }
 
+impl Row {
+    /// What is around the reasoning of a message that is continued; `None`: as learnt.
+    pub fn around(&self) -> Option<Around> {
+        let none = (self.host.thinking == Some(None)).then(Around::default);
+        self.host.continued.map(|[opening, start, end]| Around::new(opening, start, end)).or(none)
+    }
+}
+
 impl Host {
-    pub const LEARNT: Host =
-        Host { name: None, constraint: None, tokens: None, thinking: None, delimiters: None, stops: &[] };
+    pub const LEARNT: Host = Host {
+        name: None,
+        constraint: None,
+        tokens: None,
+        thinking: None,
+        delimiters: None,
+        continued: None,
+        stops: &[],
+    };
 
     pub fn tell(&self, spec: &FormatSpec, format: &mut Format) {
         if let Some(constraint) = self.constraint {

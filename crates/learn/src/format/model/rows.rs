@@ -58,37 +58,34 @@ pub(super) const MUSE_GLIMMER: Family = Family {
     )
 };
 
-pub(super) const KIMI_K2: Family = Family {
-    prompt: Some(prompts::kimi_k2),
-    ..row(
-        "kimi-k2",
-        |source| has_all(source, &["<|tool_calls_section_begin|>", "<|tool_call_begin|>"]),
-        Row {
-            tolerances: Tolerances {
-                calls_from: "<|tool_call_begin|>",
-                spellings: &[("tool_calls_section", "tool_call_section")],
-                ..CALLS_IN_REASONING
-            },
-            // Renders do not show that the text around a name is the call's id.
-            patch: |turn| {
-                reasoning(turn, "<think>", "</think>");
-                let before = Glue::from("functions.");
-                for edge in turn.edges.iter_mut().filter(|edge| edge.to == SlotKind::Call) {
-                    edge.glue = edge.glue.strip_suffix(&before).unwrap_or_else(|| edge.glue.clone());
-                }
-                for form in &mut turn.calls {
-                    if let [CallPiece::Name, CallPiece::Glue(glue), ..] = &form.pieces[..]
-                        && let Some((behind, rest)) = glue.split_before("<|tool_call_argument_begin|>")
-                    {
-                        let id = CallPiece::NamedId { before: before.clone(), behind };
-                        form.pieces.splice(..2, [id, CallPiece::Glue(rest)]);
-                    }
-                }
-            },
-            host: KIMI_K2_HOST,
+pub(super) const KIMI_K2: Family = row(
+    "kimi-k2",
+    |source| has_all(source, &["<|tool_calls_section_begin|>", "<|tool_call_begin|>"]),
+    Row {
+        tolerances: Tolerances {
+            calls_from: "<|tool_call_begin|>",
+            spellings: &[("tool_calls_section", "tool_call_section")],
+            ..CALLS_IN_REASONING
         },
-    )
-};
+        // Renders do not show that the text around a name is the call's id.
+        patch: |turn| {
+            reasoning(turn, "<think>", "</think>");
+            let before = Glue::from("functions.");
+            for edge in turn.edges.iter_mut().filter(|edge| edge.to == SlotKind::Call) {
+                edge.glue = edge.glue.strip_suffix(&before).unwrap_or_else(|| edge.glue.clone());
+            }
+            for form in &mut turn.calls {
+                if let [CallPiece::Name, CallPiece::Glue(glue), ..] = &form.pieces[..]
+                    && let Some((behind, rest)) = glue.split_before("<|tool_call_argument_begin|>")
+                {
+                    let id = CallPiece::NamedId { before: before.clone(), behind };
+                    form.pieces.splice(..2, [id, CallPiece::Glue(rest)]);
+                }
+            }
+        },
+        host: KIMI_K2_HOST,
+    },
+);
 
 pub(super) const KIMI_K3: Family = row(
     "kimi-k3",
@@ -205,17 +202,8 @@ pub(super) const GEMMA_4: Family = Family {
 const fn qwen(host: Host) -> Row {
     Row {
         tolerances: Tolerances { calls_from: "<tool_call>", bare_calls: true, ..BARE_RESPONSE },
-        // Content that is continued stands behind an empty line, whatever the history has.
-        patch: |turn| {
-            let Some(Reasoning { close, .. }) = &turn.reasoning else { return };
-            let content = |edge: &&mut Edge| edge.from == SlotKind::Reasoning && edge.to == SlotKind::Content;
-            for edge in turn.edges.iter_mut().filter(content) {
-                if close.and(&edge.glue).head().ends_with("</think>\n") {
-                    edge.glue = edge.glue.and(&"\n".into());
-                }
-            }
-        },
         host: Host { delimiters: Some(QWEN), ..host },
+        ..LEARNT
     }
 }
 
@@ -232,6 +220,7 @@ pub(super) const QWEN_3_5: Family = row(
         tokens: Some("<tool_call> </tool_call> <think> </think>"),
         // A host that ends the reasoning writes the first of these ends.
         thinking: Some(Some(("<think>", &["\n</think>", "</think>", "<tool_call>"]))),
+        continued: Some(["<|im_start|>assistant\n", "<think>\n", "\n</think>\n\n"]),
         ..Host::LEARNT
     }),
 );
@@ -315,27 +304,22 @@ const LFM_2_5: Row = Row {
     host: LFM_2_5_HOST,
 };
 
-pub(super) const LFM2_5: Family = Family {
-    prompt: Some(prompts::lfm2),
-    ..row("lfm2", |source| source.contains("List of tools: [") && !source.contains("<|tool_list_start|>"), LFM_2_5)
-};
+pub(super) const LFM2_5: Family =
+    row("lfm2", |source| source.contains("List of tools: [") && !source.contains("<|tool_list_start|>"), LFM_2_5);
 
-pub(super) const LFM2: Family = Family {
-    prompt: Some(prompts::lfm2),
-    ..row(
-        "lfm2",
-        |source| has_all(source, &["<|tool_list_start|>", "<|tool_list_end|>"]),
-        Row {
-            host: Host {
-                tokens: Some(
-                    "<|tool_call_start|> <|tool_call_end|> <think> </think> <|tool_list_start|> <|tool_list_end|>",
-                ),
-                ..LFM_2_5_HOST
-            },
-            ..LFM_2_5
+pub(super) const LFM2: Family = row(
+    "lfm2",
+    |source| has_all(source, &["<|tool_list_start|>", "<|tool_list_end|>"]),
+    Row {
+        host: Host {
+            tokens: Some(
+                "<|tool_call_start|> <|tool_call_end|> <think> </think> <|tool_list_start|> <|tool_list_end|>",
+            ),
+            ..LFM_2_5_HOST
         },
-    )
-};
+        ..LFM_2_5
+    },
+);
 
 /// Reasoning that the history does not show.
 fn reasoning(turn: &mut TurnFormat, start: &str, close: &str) {
