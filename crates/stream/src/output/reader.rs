@@ -372,16 +372,19 @@ impl CaptureReader {
         }
     }
 
-    /// Reads a name or an id that the output ends in.
-    pub fn read_half_word(&mut self, to: usize, output: &[u8], sink: &mut impl Sink) {
-        match self.state.region {
-            Some((Tag::ArgName, from)) => {
-                self.begin_member(from, sink);
-                self.begin_text(from, sink);
-                self.arguments(Text::Escaped(&output[from..to], from), from..to, sink);
-            }
-            Some((Tag::ToolId, from)) => self.word(Tag::ToolId, from..to, output, sink),
-            _ => {}
+    /// Reads a name or an id that the output ends in; `name`: where the name of an argument begins that is in no region.
+    pub fn read_half_word(&mut self, name: Option<usize>, output: &[u8], sink: &mut impl Sink) {
+        let to = output.len();
+        let from = match self.state.region {
+            Some((Tag::ToolId, from)) => return self.word(Tag::ToolId, from..to, output, sink),
+            Some((Tag::ArgName, from)) => Some(from),
+            _ => name,
+        };
+        if let Some(from) = from {
+            self.close_text(from, sink);
+            self.begin_member(from, sink);
+            self.begin_text(from, sink);
+            self.arguments(Text::Escaped(&output[from..], from), from..to, sink);
         }
     }
 

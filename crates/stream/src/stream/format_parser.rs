@@ -246,7 +246,7 @@ impl FormatParser {
     /// Whether a text of the message with at least one byte has begun and is not visible, or half of a name is at the end, after the
     /// markup before names.
     pub fn hides_text(&self, output: Parsed<'_>) -> bool {
-        if self.ends_in_name(output, b"\"'=>:") {
+        if self.last_name(output, b"\"'=>:").is_some() {
             return true;
         }
         let begins = |capture: &Capture| capture.opens && capture.pos < output.len();
@@ -254,34 +254,36 @@ impl FormatParser {
         hidden.any(|capture| Tag::from_id(capture.tag).is_some_and(Tag::is_text))
     }
 
-    /// Whether what is not in the message ends in a name, after one of these signs.
-    fn ends_in_name(&self, output: Parsed<'_>, signs: &[u8]) -> bool {
-        let rest = &output.raw[self.covered().min(output.len())..];
+    /// Where the name begins that the output ends in, if it is not in the message and follows one of these signs.
+    fn last_name(&self, output: Parsed<'_>, signs: &[u8]) -> Option<usize> {
+        let from = self.covered().min(output.len());
+        let rest = &output.raw[from..];
         let name = rest.iter().rposition(|byte| !is_of_name(*byte)).map_or(0, |sign| sign + 1);
-        name < rest.len() && rest[..name].last().is_some_and(|sign| signs.contains(sign))
+        let follows = name < rest.len() && rest[..name].last().is_some_and(|sign| signs.contains(sign));
+        follows.then_some(from + name)
     }
 
     /// Reads what waits inside a call, because no more output comes: a value, e.g. a number, and, of an output that is `whole`, the
     /// name of an argument or an id, or half of it.
     pub fn read_held(&mut self, whole: bool, written: &mut ParserState, output: Parsed<'_>) {
         let (hidden, length) = (self.machine.visible().hidden(), output.len());
-        let is_word = |tag| matches!(tag, Tag::ArgName | Tag::ToolId | Tag::ArgNull);
         let waits = |capture: &Capture| match Tag::from_id(capture.tag) {
             Some(Tag::ArgJson | Tag::ArgText) => true,
-            Some(tag) => whole && capture.pos < length && is_word(tag),
-            None => false,
+            Some(Tag::ArgName | Tag::ToolId | Tag::ArgNull) => whole && capture.pos < length,
+            _ => false,
         };
-        // Nothing is hidden where the value is only looked at, and what ends a text is looked at with the name after it.
-        let in_text = whole && self.reader.region(0) == Some(Tag::ArgText);
-        let waiting = &output.raw[self.covered().min(length)..];
-        let in_name =
-            in_text && self.ends_in_name(output, b"\"', ") && !waiting.iter().any(|sign| b"<[|".contains(sign));
-        if self.in_call() && hidden.first().map_or(self.reader.in_json() || in_name, waits) {
+        // Nothing is hidden where the value is only looked at.
+        if self.in_call() && hidden.first().map_or(self.reader.in_json(), waits) {
             for capture in hidden {
                 self.reader.read(capture, output.raw, &mut Routed { written, output });
             }
             self.reader.read_text(length, output.raw, &mut Routed { written, output });
-            self.reader.read_half_word(length, output.raw, &mut Routed { written, output });
+        }
+        if whole && self.in_call() {
+            // A name may only be looked at, unless markup is before it.
+            let is_bare = |name: &usize| !output.raw[self.covered()..*name].iter().any(|byte| b"<[|".contains(byte));
+            let name = self.last_name(output, b"\"', ").filter(is_bare);
+            self.reader.read_half_word(name, output.raw, &mut Routed { written, output });
         }
         self.reader.end_word(&mut Routed { written, output });
     }
