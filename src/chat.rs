@@ -340,8 +340,9 @@ impl ChatTemplate {
         segments::in_threads(requests.len(), threads, &|index| self.segments(&requests[index]))
     }
 
-    /// Reads a request as [`Request::from_text_with`] does. The template keeps tools, up to a bound, by their text, so that those that
-    /// are sent again are not read again, nor is their JSON written again: for many tools, that is much of the time that a request takes.
+    /// Reads a request as [`Request::from_text_with`] does. The template keeps tools, up to a bound, by their text.
+    /// Those that are sent again are not read again, nor is their JSON written again: much of the time of a request with
+    /// many tools.
     ///
     /// # Errors
     /// As there.

@@ -130,7 +130,8 @@ pub(crate) struct FormatCache {
     parts: Arc<PartCache>,
 }
 
-/// Compiled parts of calls of tools alone. If a part is the same beside another tool, it is used in each list with its tool.
+/// Compiled parts of calls of tools alone. A part that is the same beside another tool is used in
+/// each list with its tool.
 #[derive(Default)]
 struct PartCache {
     kept: Mutex<VecDeque<CachedPart>>,

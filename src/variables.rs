@@ -1,7 +1,7 @@
 //! The variables of requests under which a template's model writes otherwise than by default: what is learnt under their values.
 //!
-//! Values that the source cannot tell apart by its literals matter if one that represents them does, so texts of which each request
-//! has another, such as dates, are looked at once.
+//! Values that the source cannot tell apart by its literals matter if the one that represents them
+//! does. So texts of which each request has another, such as dates, are looked at once.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -22,7 +22,8 @@ pub(crate) struct Varied {
     pub values: String,
 }
 
-/// By values, what is learnt under them, the most recently used first; `None`: they do not matter. Threads may share it.
+/// By values, what is learnt under them, the most recently used first; `None`: they do not matter.
+/// Threads may share it.
 #[derive(Default)]
 pub(crate) struct Variables(Mutex<VecDeque<(String, Option<Arc<Varied>>)>>);
 

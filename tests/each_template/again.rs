@@ -1,4 +1,5 @@
-//! Tools that are sent again: a template does not read them again, and gives what it gives for those that it has not seen.
+//! Tools that are sent again: a template does not read them again, and gives what it gives for new
+//! ones.
 
 use chatparse::{ChatTemplate, Request};
 use serde_json::{Value, json};

@@ -1,6 +1,8 @@
-//! Templates that try to write a request's text for another one, or that an analysis of their source would misread.
+//! Templates that try to write a request's text for another one, or that an analysis of their source
+//! would misread.
 
-/// The messages, and the opening of a turn. Elsewhere, `TEXT` is a text of the request, and `TOOL` a tool.
+/// The messages, and the opening of a turn. Elsewhere, `TEXT` is a text of the request, and `TOOL`
+/// a tool.
 const MESSAGES: &str = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}";
 const OPENING: &str = "{% if add_generation_prompt %}<|assistant|>{% endif %}";
 
@@ -23,7 +25,8 @@ const NAMES: [&str; 12] = [
     "memo",
 ];
 
-/// What hides a part of a source from whoever does not read it as Jinja does: before the part, and after it.
+/// What hides a part of a source from whoever does not read it as Jinja does: before the part, and
+/// after it.
 const HIDERS: [(&str, &str); 9] = [
     ("{% raw %}{#{% endraw %}", "{% raw %}#}{% endraw %}"),
     ("{%- raw -%}{#{%- endraw -%}", "{%+ raw +%}#}{%+ endraw +%}"),
@@ -85,14 +88,18 @@ const OTHERS: [&str; 12] = [
     "{% for tools in [tools] %}{% for tool in tools %}{{ tool | tojson }}{{ TEXT }}{% endfor %}{% endfor %}",
     "{% set range = messages %}{% for tool in tools %}{{ range | length }}{% endfor %}",
     "{% for tool in tools if TEXT != 'hello' %}{{ tool | tojson }}{% else %}none{% endfor %}",
-    "{% for tool in tools | reverse %}{{ tool | tojson }}{% endfor %}{{ tools | map(attribute='function') | list | tojson }}",
-    "{% if TEXT == 'hello' %}{% macro f(t) %}{{ t.function.name }}{% endmacro %}{% endif %}{% for tool in tools %}{{ f(tool) }}{% endfor %}",
-    "{% if TEXT != 'hello' %}{% macro f(t) %}{{ t.function.name }}{% endmacro %}{% endif %}{% for tool in tools %}{{ f(tool) }}{% endfor %}",
-    "{% macro f(t, s=TEXT) %}{{ t.function.name }}{{ s }}{% endmacro %}{% for tool in tools %}{{ f(tool) }}{% endfor %}",
-    "{% macro f(t) %}{{ kwargs }}{{ varargs }}{% endmacro %}{% for tool in tools %}{{ f(tool, TEXT, s=TEXT) }}{% endfor %}",
-    "{% macro f(t) %}{{ m.content }}{% endmacro %}{% for m in messages %}{% for tool in tools %}{{ f(tool) }}{% endfor %}{% endfor %}",
-    "{% macro f(t) %}{{ caller() }}{% endmacro %}{% for tool in tools %}{% call f(tool) %}{{ TEXT }}{% endcall %}{% endfor %}",
-    "{% for m in messages %}{% for tool in tools %}{% set _ = tool.update({'n': loop.index}) %}{{ tool | tojson }}{% endfor %}{% endfor %}",
+    "{% for tool in tools | reverse %}{{ tool | tojson }}{% endfor %}\
+        {{ tools | map(attribute='function') | list | tojson }}",
+    "{% if TEXT == 'hello' %}{% macro f(t) %}{{ t.function.name }}{% endmacro %}{% endif %}LOOP",
+    "{% if TEXT != 'hello' %}{% macro f(t) %}{{ t.function.name }}{% endmacro %}{% endif %}LOOP",
+    "{% macro f(t, s=TEXT) %}{{ t.function.name }}{{ s }}{% endmacro %}LOOP",
+    "{% macro f(t) %}{{ kwargs }}{{ varargs }}{% endmacro %}{% for tool in tools %}\
+        {{ f(tool, TEXT, s=TEXT) }}{% endfor %}",
+    "{% macro f(t) %}{{ m.content }}{% endmacro %}{% for m in messages %}LOOP{% endfor %}",
+    "{% macro f(t) %}{{ caller() }}{% endmacro %}{% for tool in tools %}\
+        {% call f(tool) %}{{ TEXT }}{% endcall %}{% endfor %}",
+    "{% for m in messages %}{% for tool in tools %}{% set _ = tool.update({'n': loop.index}) %}\
+        {{ tool | tojson }}{% endfor %}{% endfor %}",
 ];
 
 /// Filters of ours, called by name.
@@ -111,7 +118,7 @@ const INTERNAL: [&str; 12] = [
     "{{ op_text }}{{ op_tool }}{{ op_block }}{{ op_caller }}{{ range }}{{ ''.upper }}",
 ];
 
-/// Whole templates, of `MESSAGES` and `OPENING`: openings of a turn that depend on the messages, and renders that reach limits.
+/// Whole templates: openings of a turn that depend on the messages, and renders that reach limits.
 const WHOLE: [&str; 10] = [
     "MESSAGES{% if add_generation_prompt %}<|assistant|>{% else %}{{ TEXT }}{% endif %}",
     "MESSAGES{% if add_generation_prompt and TEXT != 'hello' or TEXT == '<|' %}<|assistant|>{% endif %}",
@@ -171,7 +178,7 @@ pub fn all() -> Vec<(String, String)> {
     for body in BODIES {
         add("body", format!("{first}{{% for tool in tools %}}{body}{{% endfor %}}{rest}"));
     }
-    OTHERS.iter().for_each(|other| add("other", format!("{other}{rest}")));
+    OTHERS.iter().for_each(|other| add("other", other.replace("LOOP", LOOP) + rest));
     INTERNAL.iter().for_each(|internal| add("internal", format!("{internal}{rest}")));
     let calls = CONDITIONS.map(|condition| CALLS.replace("CONDITION", condition));
     for whole in WHOLE.map(str::to_owned).into_iter().chain(calls) {

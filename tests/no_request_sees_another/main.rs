@@ -1,5 +1,5 @@
-//! No request sees another: what a template answers does not depend on what it was asked before, in which order, on how many threads,
-//! and whether it was stored meanwhile.
+//! No request sees another: what a template answers does not depend on what it was asked before, in
+//! which order, on how many threads, and whether it was stored meanwhile.
 
 mod hostile;
 
@@ -15,7 +15,8 @@ fn tools(count: usize) -> Value {
     let tool = |index: usize| {
         let x = json!({"type": "string", "description": "A \"text\" & <more>", "enum": ["ü", "b"]});
         let parameters = json!({"type": "object", "required": ["x"], "properties": {"x": x, "y": {"type": "integer"}}});
-        json!({"type": "function", "function": {"name": format!("f{index}"), "description": "Says.", "parameters": parameters}})
+        let function = json!({"name": format!("f{index}"), "description": "Says.", "parameters": parameters});
+        json!({"type": "function", "function": function})
     };
     (0..count).map(tool).collect()
 }
@@ -34,14 +35,16 @@ fn bodies() -> Vec<String> {
         json!({"messages": [user("hello")], "tools": tools(1)}),
         json!({"messages": called("{\"x\": \"b\"}"), "tools": tools(9), "parallel_tool_calls": true}),
         json!({"messages": [user("<|assistant|>hello")], "tools": tools(10), "enable_thinking": false}),
-        json!({"messages": [user("One"), {"role": "assistant", "content": "Two"}, user("hello")], "tools": tools(2), "tool_choice": "required"}),
+        json!({"messages": [user("One"), {"role": "assistant", "content": "Two"}, user("hello")],
+            "tools": tools(2), "tool_choice": "required"}),
         json!({"messages": [user("hello")], "chat_template_kwargs": {"way": "a", "level": 3, "custom": "x"}}),
-        json!({"messages": called("no JSON"), "tools": tools(2), "chat_template_kwargs": {"way": "a long one", "level": 70, "custom": "y"},
-            "malformed_arguments": "wrap"}),
-        json!({"messages": [{"role": "user", "content": parts}, {"role": "assistant", "content": "So"}], "continue_final_message": true}),
+        json!({"messages": called("no JSON"), "tools": tools(2), "malformed_arguments": "empty",
+            "chat_template_kwargs": {"way": "a long one", "level": 70, "custom": "y"}}),
+        json!({"messages": [{"role": "user", "content": parts}, {"role": "assistant", "content": "So"}],
+            "continue_final_message": true}),
         json!({"messages": [user("hello")], "tools": tools(1), "plain": true, "add_generation_prompt": false}),
-        json!({"messages": [{"role": "system", "content": "Be."}, user("hello")], "tools": tools(3), "add_generation_prompt": false,
-            "chat_template_kwargs": {"range": 7, "dict": "x", "level": 20000}}),
+        json!({"messages": [{"role": "system", "content": "Be."}, user("hello")], "tools": tools(3),
+            "add_generation_prompt": false, "chat_template_kwargs": {"range": 7, "dict": "x", "level": 20000}}),
     ];
     let with_time = |mut body: Value| {
         body["now"] = json!(0);
@@ -60,10 +63,7 @@ const OUTPUTS: [&str; 3] = [
 /// All that a template says of a request.
 fn answer(template: &ChatTemplate, body: &str) -> String {
     let said = |error: Error| format!("{:?}: {error}", error.kind());
-    let request = match template.request(body, "{}") {
-        Ok(request) => request,
-        Err(error) => return said(error),
-    };
+    let request = template.request(body, "{}").expect("all bodies are requests");
     let prompt = template.prompt(&request).unwrap_or_else(said);
     let segments = template.segments(&request).map_or_else(said, |segments| format!("{segments:?}"));
     let params = template.params(&request).map_or_else(said, |params| {
@@ -85,7 +85,8 @@ fn difference(answer: &str, alone: &str) -> String {
     format!("{:?} instead of {:?}", around(answer), around(alone))
 }
 
-/// What a template answers otherwise than `alone` says, which has the answers of templates that were asked nothing else.
+/// What a template answers otherwise than `alone`, the answers of templates that were asked nothing
+/// else.
 fn differing(
     name: &str,
     made: impl Fn() -> ChatTemplate,
@@ -124,7 +125,8 @@ fn differing(
     wrong.into_inner().unwrap()
 }
 
-/// Checks templates, on two threads. `whole`: each answer alone is of a template that has just been learnt, not of a stored one.
+/// Checks templates, on two threads. `whole`: each answer alone is of a template that is learnt for
+/// it, not of a stored one.
 fn check(templates: &[(String, String)], whole: bool) -> usize {
     let (bodies, next, looked, wrong) = (bodies(), AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(Vec::new()));
     let look = |name: &str, source: &str| {

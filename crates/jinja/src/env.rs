@@ -166,7 +166,7 @@ pub(crate) struct Engine {
     pub(crate) fault: Option<Error>,
 }
 
-/// The work that is left for the renders of probes, all together: none after one that reached a limit.
+/// The work that is left for all renders of probes: none after one that reached a limit.
 struct Learning(AtomicU64);
 
 impl Engine {

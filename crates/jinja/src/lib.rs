@@ -345,8 +345,8 @@ impl Template {
     }
 
     /// Renders a conversation, and returns the prompt and the generation prompt: the end of the render with it, after the
-    /// common prefix with the render without it. Both renders are equal up to where the template first asks which one it is. Where it
-    /// writes nothing else from there on, one render is enough.
+    /// common prefix with the render without it. Both are equal up to where the template first asks
+    /// which one it is. Where it writes nothing else from there on, one render is enough.
     ///
     /// Errors: as [`Template::render`].
     pub fn render_with_generation_prompt(&self, conversation: &Conversation) -> Result<(String, String)> {

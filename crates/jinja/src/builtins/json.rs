@@ -26,7 +26,8 @@ pub(crate) fn dumps(value: &Value, layout: &Layout) -> Result<String, Error> {
     Ok(out)
 }
 
-/// As [`write`], of a value of which the text may be known: it takes the same work, and meets the same limits.
+/// As [`write`], of a value whose text may be known. That takes the same work, and meets the
+/// same limits.
 fn write_known(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Result<(), Error> {
     // Sorting takes more than work.
     let known = value.downcast_object_ref::<Dict>().filter(|_| !layout.sort).and_then(Dict::known);

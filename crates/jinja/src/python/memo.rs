@@ -1,5 +1,7 @@
-//! The JSON of a tool, kept for later renders, because agents send the same tools each turn. It depends on the tool and the layout alone,
-//! and a render that changes what it was given neither reads nor keeps it.
+//! The JSON of a tool, kept for later renders, because agents send the same tools each turn.
+//!
+//! It depends on the tool and the layout alone. A render that changes what it was given neither
+//! reads nor keeps it.
 
 use std::collections::HashMap;
 use std::fmt;

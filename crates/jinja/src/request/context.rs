@@ -20,7 +20,8 @@ pub(crate) const NOW: &str = " now";
 /// The variable that asks for the opening of the assistant's turn.
 pub(crate) const ASKS: &str = "add_generation_prompt";
 
-/// How far a render has come, how often its template has read [`ASKS`], and how far it was when it first did.
+/// How far a render has come, how often its template has read [`ASKS`], and how far it was then
+/// for the first time.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     written: AtomicUsize,
@@ -40,7 +41,7 @@ impl Watch {
         }
     }
 
-    /// The length of the prompt at the first read, and whether there was no other; `None` if there was none.
+    /// The length of the prompt at the first read, and whether there was no other.
     pub(crate) fn read_at(&self) -> Option<(usize, bool)> {
         let reads = self.reads.load(Ordering::Relaxed);
         (reads > 0).then(|| (self.first.load(Ordering::Relaxed), reads == 1))

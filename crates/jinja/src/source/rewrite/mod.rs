@@ -59,8 +59,8 @@ pub(crate) struct Rewritten {
     pub(crate) tags: Vec<(usize, usize)>,
     /// The first tag whose syntax the pass does not know, if there is one.
     pub(crate) unread: Option<Error>,
-    /// Whether the source ends with `{% if add_generation_prompt %}...{% endif %}`, without an `else`, which reads the variable that the
-    /// template was given.
+    /// Whether the source ends with `{% if add_generation_prompt %}...{% endif %}`, without an
+    /// `else`, and the variable is the one that the template was given.
     pub(crate) opens_last: bool,
 }
 
@@ -144,7 +144,8 @@ struct Pass<'s> {
     unread: Option<Error>,
     /// Set at the first statement.
     extras: Option<Extras<'s>>,
-    /// Where the last block ends that asks for the opening of a turn and has no `else`; 0 while it is open.
+    /// Where the last block ends that asks for the opening of a turn and has no `else`; 0 while it
+    /// is open.
     asked: Option<usize>,
     /// The variable that asks may be set, or a template is included, maybe this one.
     hides: bool,
@@ -264,7 +265,7 @@ impl<'s> Pass<'s> {
         self.blocks.push(Block { name, captured, account, bytes: 0, after: around.after });
     }
 
-    /// Looks whether the statement opens or closes the block that [`Rewritten::opens_last`] is about.
+    /// Looks whether a statement opens or closes the block of [`Rewritten::opens_last`].
     fn look_for_opening(&mut self, kind: &Kind, inside: usize, end: usize) {
         let names = |text: &str| memmem::find(text.as_bytes(), ASKS.as_bytes()).is_some();
         let only_reads = matches!(kind, Kind::If | Kind::Elif);
