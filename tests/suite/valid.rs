@@ -380,6 +380,23 @@ fn the_schema_of_a_place() {
     assert_eq!(schema_at(&json!(null), "/a"), json!(true));
 }
 
+/// Alternatives that lead to the same schemas need no more time on each level. Very deep ones count as true.
+#[test]
+fn schemas_at_places_in_recursive_alternatives() {
+    let node = json!({"$ref": "#/$defs/node"});
+    let branches = ["k0", "k1", "k2", "k3"]
+        .map(|key| json!({"type": "object", "properties": {key: node}, "additionalProperties": node}));
+    let schema = json!({"properties": {"a": node}, "$defs": {"node": {"anyOf": branches}}});
+    for (depth, expected) in [
+        (1, &schema["$defs"]["node"]),
+        (8, &schema["$defs"]["node"]),
+        (60, &schema["$defs"]["node"]),
+        (300, &json!(true)),
+    ] {
+        assert_eq!(&schema_at(&schema, &format!("/a{}", "/q".repeat(depth))), expected, "{depth}");
+    }
+}
+
 /// Runs on a stack as small as hosts' threads may have; what is nested deeply is made and dropped outside of it.
 fn on_a_small_stack(cases: Vec<(&'static str, Value, Value)>) {
     let outer = std::thread::Builder::new().stack_size(256 << 20).spawn(move || {

@@ -1,6 +1,6 @@
 //! Works what other engines do not know into a grammar's tree, the end of the prompt and the triggers, and prints it.
 
-use super::{Dialect, Printed, Start, behind_words, derivative, lark, portable, tag, widened};
+use super::{Dialect, Printed, Start, behind_prefix, behind_words, heads, lark, portable, tag, widened};
 use crate::formats::automaton::Automaton;
 use crate::rules::builder::Fidelity;
 use crate::text::gbnf;
@@ -18,7 +18,7 @@ fn print_tree(text: &str, dialect: Dialect, begins: Start) -> Result<Printed> {
     let mut printed = Printed::default();
     let tree = gbnf::tree(text)?;
     printed.text = match begins {
-        Start::AfterPrefix(prefix) => print_rest(&derivative::derivative(&tree, prefix)?, dialect)?,
+        Start::AfterPrefix(prefix) => print_rest(&behind_prefix(tree, prefix)?, dialect)?,
         Start::AtTrigger(triggers) => {
             let words = words(&tree, triggers, &mut printed.report);
             match dialect {
@@ -70,7 +70,7 @@ fn words(tree: &Tree, triggers: &[Trigger], report: &mut Vec<Fidelity>) -> Vec<S
     let (patterns, plain): (Vec<&Trigger>, _) = triggers.iter().partition(|it| it.kind == TriggerKind::Pattern);
     words.extend(plain.into_iter().map(|word| word.value.clone()));
     if let Some(first) = patterns.first() {
-        let message = match derivative::heads(tree) {
+        let message = match heads::heads(tree) {
             Some(mut heads) => {
                 // If a pattern begins with a literal text, the grammar begins with that text.
                 let texts: Vec<&str> = patterns.iter().map(|pattern| text_of(&pattern.value)).collect();
@@ -87,7 +87,7 @@ fn words(tree: &Tree, triggers: &[Trigger], report: &mut Vec<Fidelity>) -> Vec<S
         report.push(widened(format!("the trigger {:?} {message}", first.value)));
     }
     words.retain(|word| !word.is_empty());
-    let mut words = derivative::shortest(words);
+    let mut words = heads::shortest(words);
     // Text without a word has none that contains it.
     let automaton = Automaton::new(&words, &[]);
     words.retain(|word| !automaton.finds(word.chars().skip(1)));

@@ -5,9 +5,9 @@
 //! other engines these are worked into the tree first (`engines`).
 
 #[cfg(feature = "dialects")]
-mod derivative;
-#[cfg(feature = "dialects")]
 mod engines;
+#[cfg(feature = "dialects")]
+mod heads;
 #[cfg(feature = "dialects")]
 mod lark;
 #[cfg(feature = "dialects")]
@@ -144,14 +144,29 @@ impl Grammar {
             };
             let source = Source::new(&self.text, words);
             let mut matcher = Matcher::of(&tree_of(&source)?, source)?;
-            match begins {
-                Start::AfterPrefix(text) if !self.text.is_empty() && matcher.feed(text.as_bytes())? < text.len() => {
-                    Err(Error::invalid(format!("grammar: it does not allow the text {text:?}")))
-                }
-                _ => Ok(matcher),
+            if let Start::AfterPrefix(text) = begins {
+                go_behind(&mut matcher, text)?;
             }
+            Ok(matcher)
         })
     }
+}
+
+fn go_behind(matcher: &mut Matcher, text: &str) -> Result<()> {
+    match matcher.feed(text.as_bytes())? < text.len() {
+        true => Err(Error::invalid(format!("grammar: it does not allow the text {text:?}"))),
+        false => Ok(()),
+    }
+}
+
+/// The grammar of all texts that it allows behind a prefix.
+fn behind_prefix(tree: Tree, prefix: &str) -> Result<Tree> {
+    if prefix.is_empty() {
+        return Ok(tree);
+    }
+    let mut matcher = Matcher::of(&tree, Source::new("", None))?;
+    go_behind(&mut matcher, prefix)?;
+    matcher.rest(&tree)
 }
 
 /// The tree of a source, with the free text in front of its words.

@@ -415,8 +415,12 @@ fn lacks(tool: &str, given: &str, before: &str, after: &str) -> Vec<Missing> {
         begun = begun.saturating_sub(1);
         let is_known = known.next().is_some_and(|known| known == value || is_given && format!("{known}\"") == value);
         let depth = json.open.len();
+        let inside = depth > outer;
+        if !inside {
+            outer = usize::MAX;
+        }
         // The object of all arguments is no value of its own.
-        if is_known || depth > outer || depth == 0 && value == "{" || missing.len() == limits::MISSING_VALUES {
+        if is_known || inside || depth == 0 && value == "{" || missing.len() == limits::MISSING_VALUES {
             return;
         }
         outer = if is_given { usize::MAX } else { depth };
@@ -506,8 +510,8 @@ impl Json {
                     if let Some((length, item)) = self.open.last_mut() {
                         self.pointer.truncate(*length);
                         *item = item.map(|item| item + 1);
+                        self.begin_item();
                     }
-                    self.begin_item();
                 }
                 ':' => (self.at_name, self.in_value) = (false, true),
                 c if c.is_ascii_whitespace() => {}
@@ -544,6 +548,7 @@ impl Json {
             see(self, &token);
         } else {
             let name = serde_json::from_str(&token).unwrap_or_else(|_| token[1..token.len() - 1].to_owned());
+            self.pointer.truncate(self.container());
             self.pointer.extend(["/", &name.replace('~', "~0").replace('/', "~1")]);
         }
         (self.in_string, self.in_value) = (false, false);
@@ -551,7 +556,10 @@ impl Json {
 
     /// Where the open value stands. Between values it is the container, for what comes next.
     fn place(&self) -> &str {
-        let container = self.open.last().map_or(0, |(length, _)| *length);
-        if self.in_value { &self.pointer } else { &self.pointer[..container] }
+        if self.in_value { &self.pointer } else { &self.pointer[..self.container()] }
+    }
+
+    fn container(&self) -> usize {
+        self.open.last().map_or(0, |(length, _)| *length)
     }
 }

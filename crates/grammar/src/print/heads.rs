@@ -1,94 +1,7 @@
-//! The rest of a grammar behind a given text, for engines that do not know the prompt and start behind it.
+//! The texts that a grammar begins with.
 
 use crate::text::tree::{Node, Tree};
 use chatparse_base::limits;
-use chatparse_base::{Error, ErrorKind, Result};
-
-/// The grammar of all texts that `tree` allows behind `prefix`.
-///
-/// # Errors
-/// [`ErrorKind::InvalidArgument`] if it allows none, [`ErrorKind::Limit`] if too many alternatives begin with `prefix` to be
-/// written out.
-pub(super) fn derivative(tree: &Tree, prefix: &str) -> Result<Tree> {
-    let mut left = Left { rules: &tree.rules, nullable: tree.nullable(), budget: limits::FORMAT_GRAMMAR_PARTS };
-    let mut root = Node::Rule(tree.root);
-    for c in prefix.chars() {
-        root = left.derivative(&root, c, 0)?;
-        if root == Node::NEVER {
-            return Err(Error::invalid(format!("grammar: it does not allow the text {prefix:?}")));
-        }
-    }
-    let mut rest = tree.clone();
-    if !prefix.is_empty() {
-        rest.root = rest.add("root", root);
-    }
-    Ok(rest)
-}
-
-struct Left<'t> {
-    rules: &'t [Node],
-    nullable: Vec<bool>,
-    /// The number of parts that may still be written.
-    budget: usize,
-}
-
-impl Left<'_> {
-    /// The grammar behind `c`, for texts of `node` that begin with `c`.
-    fn derivative(&mut self, node: &Node, c: char, depth: usize) -> Result<Node> {
-        if depth > limits::GBNF_DEPTH || self.budget == 0 {
-            return Err(Error::new(
-                ErrorKind::Limit,
-                "grammar: too many alternatives begin with the end of the prompt",
-            ));
-        }
-        Ok(match node {
-            Node::Text(text) => match text.strip_prefix(c) {
-                Some(rest) => Node::text(rest.to_owned()),
-                None => Node::NEVER,
-            },
-            Node::Class(set) => {
-                if set.has(c) {
-                    Node::EMPTY
-                } else {
-                    Node::NEVER
-                }
-            }
-            Node::Rule(rule) => self.derivative(&self.rules[*rule], c, depth + 1)?,
-            Node::Choice(branches) => {
-                let mut rests = Vec::new();
-                for branch in branches {
-                    rests.push(self.derivative(branch, c, depth + 1)?);
-                }
-                Node::choice(rests)
-            }
-            Node::Sequence(parts) => {
-                let mut rests = Vec::new();
-                for (at, part) in parts.iter().enumerate() {
-                    let rest = self.derivative(part, c, depth + 1)?;
-                    if rest != Node::NEVER {
-                        rests.push(self.followed(rest, &parts[at + 1..]));
-                    }
-                    if !part.is_nullable(&self.nullable) {
-                        break;
-                    }
-                }
-                Node::choice(rests)
-            }
-            Node::Repeat(part, min, max) => match self.derivative(part, c, depth + 1)? {
-                rest if rest == Node::NEVER => rest,
-                rest => {
-                    let more = (**part).clone().repeat(min.saturating_sub(1), max.map(|max| max - 1));
-                    self.followed(rest, &[more])
-                }
-            },
-        })
-    }
-
-    fn followed(&mut self, first: Node, rest: &[Node]) -> Node {
-        self.budget = self.budget.saturating_sub(rest.iter().map(Node::size).sum());
-        Node::sequence([first].into_iter().chain(rest.iter().cloned()))
-    }
-}
 
 /// Texts, one of which each text of the grammar begins with; none is a prefix of another one. `None` if they are too many or
 /// cannot be found.
@@ -178,20 +91,7 @@ fn followed<'t>(nodes: impl IntoIterator<Item = &'t Node>, rest: &[&'t Node]) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::print::portable;
     use crate::text::gbnf::tree as read;
-
-    #[test]
-    fn what_is_left_behind_a_text() {
-        let tree = read("root ::= s \"ab\" [c-d]* (\"x\" root | y{2,3})\ns ::= \"\" | \" \"\ny ::= \"z\"").unwrap();
-        let rest = |prefix: &str| {
-            derivative(&tree, prefix).map(|rest| portable::print(&rest).lines().next().unwrap_or_default().to_owned())
-        };
-        assert_eq!(rest(" a").unwrap(), r#"root ::= "b" [c-d]* ("x" root-2 | y{2,3})"#);
-        assert_eq!(rest("abcdx").unwrap(), "root ::= root-2");
-        assert_eq!(rest("abz").unwrap(), "root ::= y{1,2}");
-        assert!(rest("b").unwrap_err().message().contains("\"b\""));
-    }
 
     #[test]
     fn what_texts_begin_with() {
