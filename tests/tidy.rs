@@ -491,16 +491,16 @@ fn families_say_why_they_stay() {
 
 /// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
 const LINES: &[(&str, usize)] = &[
-    ("crates/base", 1_630),
+    ("crates/base", 1_625),
     ("crates/cli", 4_870),
     ("crates/conversation", 1_010),
     ("crates/grammar", 17_240),
-    ("crates/jinja", 10_280),
-    ("crates/learn", 12_710),
-    ("crates/message", 2_650),
-    ("crates/peg", 5_140),
-    ("crates/stream", 6_860),
-    ("src", 18_030),
+    ("crates/jinja", 10_250),
+    ("crates/learn", 12_835),
+    ("crates/message", 2_630),
+    ("crates/peg", 5_145),
+    ("crates/stream", 6_925),
+    ("src", 18_040),
 ];
 
 #[test]
