@@ -112,10 +112,8 @@ impl Reader {
     fn around(self, analyzed: &AnalyzedTemplate) -> Around {
         let found = match self {
             Reader::Family(Family { way: Way::Row(row), .. }) => row.around(),
-            Reader::Turn => {
-                Some(analyzed.around.get_or_init(|| Around::of_template(&analyzed.template.probing())).clone())
-            }
-            _ => None,
+            Reader::Family(_) => None,
+            _ => Some(analyzed.around.get_or_init(|| Around::of_template(&analyzed.template.probing())).clone()),
         };
         found.unwrap_or_else(|| Around::of_turn(&self.turn(analyzed, analyzed.turn(true))))
     }

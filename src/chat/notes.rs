@@ -21,10 +21,9 @@ pub fn notes(template: &Template, request: &Request, spec: &FormatSpec, prompt: 
     let unanswered = spec.json_schema.is_object() && spec.call_or_response() && spec.call_required() && !pure;
     note(unanswered, "response_format", "a call is required, so no answer follows it");
     note(!request.grammar.is_empty(), "grammar", "is no part of the params; the host gives it to its sampler");
-    let unforced = request.prose && !spec.call_required() && spec.response_schema().is_none();
-    note(unforced, "prose", "neither a call nor a schema's answer is required, so calls may follow content anyway");
-    let talks = request.prose && !unforced && !spec.is_faithful();
-    note(talks, "prose", "grammars in llama.cpp's style do not depend on it");
+    let asks = spec.call_required() || spec.response_schema().is_some();
+    let idle = request.prose && !(asks && spec.is_faithful());
+    note(idle, "prose", "the grammar allows content before calls anyway");
     let spaced = request.json_spacing != JsonSpacing::Template;
     let styled = spaced && !spec.is_faithful();
     note(styled, "json_spacing", "grammars in llama.cpp's style have its white space");

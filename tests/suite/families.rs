@@ -1,5 +1,6 @@
 //! Prompts of the families with dedicated formats, on small templates that only carry a family's marks.
 
+use chatparse::ChatTemplate;
 use chatparse::internals::format::model::{FAMILIES, family_of};
 use chatparse::internals::format::prompt::{Prompt, PromptInput, plain};
 use chatparse::internals::format::prompt_of;
@@ -95,11 +96,44 @@ fn continuations_open_as_the_model_would() {
             "<|start|>assistant<|channel|>analysis<|message|>",
             "<|end|><|start|>assistant<|channel|>final<|message|>",
         ),
-        ("List of tools: [", "<|im_start|>assistant\n<think>", "</think>"),
         ("'<|tool_call>call:'", "<|channel>thought\n", "<channel|>"),
     ] {
         assert_eq!(continued(marks, "reasoning_content"), format!("{opening}r"), "{marks}");
         assert_eq!(continued(marks, "content"), format!("{opening}r{between}c"), "{marks}");
+    }
+}
+
+#[test]
+fn llama_cpp_continues_between_the_marks_of_reasoning_alone() {
+    let user = "{% for m in messages %}{% if m.role == 'user' %}<u>{{ m.content }}{% else %}";
+    let template = |turn: &str, opening: &str| {
+        format!("{user}{turn}{{% endif %}}{{% endfor %}}{{% if add_generation_prompt %}}{opening}{{% endif %}}")
+    };
+    let turn = "<a>{% if m.reasoning_content %}<think>\n{{ m.reasoning_content }}\n</think>\n\n{% endif %}";
+    let thinking = template(
+        &format!("{turn}<say>{{{{ m.content }}}}<e>"),
+        "<a><think>\n{% if enable_thinking is false %}\n</think>\n\n{% endif %}",
+    );
+    // A history without reasoning: the prompts show its markers.
+    let silent = template("<a>{{ m.content }}<e>", "<a>{% if enable_thinking is false %}<no></no>{% endif %}");
+    let plain = template(" {{ m.content }}</s>", "");
+    let lfm = format!("{plain}{{# List of tools: [ #}}");
+    for (source, thinks, in_content, in_thought) in [
+        (&thinking, true, "<a><think>\nr\n</think>\n\nc", "<a><think>\nr"),
+        (&thinking, false, "<a><think>\nr\n</think>\n\nc", "<a><think>\nr"),
+        (&silent, true, "<a>c", "<a>"),
+        (&plain, true, "c", ""),
+        (&lfm, true, "<|im_start|>assistant\n<think>r</think>c", "<|im_start|>assistant\n<think>r"),
+    ] {
+        let template = ChatTemplate::new(source, "", "").unwrap();
+        let continued = |part: &str| {
+            let last = json!({"role": "assistant", "content": "c", "reasoning_content": "r"});
+            let body = json!({"messages": [{"role": "user", "content": "u"}, last], "continue_final_message": part,
+                "enable_thinking": thinks, "compat": "llama.cpp"});
+            template.params(&Request::from_json(&body).unwrap()).unwrap().prompt
+        };
+        assert_eq!(continued("content"), format!("<u>u{in_content}"), "{source}");
+        assert_eq!(continued("reasoning_content"), format!("<u>u{in_thought}"), "{source}");
     }
 }
 

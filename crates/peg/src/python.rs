@@ -30,11 +30,10 @@ impl Builder {
 
     /// [`Builder::python`] as models spoil it: a comma may stand behind the last item or member, comments where white space may, and
     /// a single quote inside of a string, which closes only in front of what may follow an item. Others are captured under this tag.
-    pub fn nearly_json(&self, inner: impl Into<TagId>) -> ExprId {
-        let inner = inner.into();
+    pub fn nearly_json(&self, inner: TagId) -> ExprId {
         let string = || {
-            let comment = ["//", "/*"].map(|comment| self.literal(comment));
-            let after = self.choice([self.one_of(&AFTER_ITEM), self.end()].into_iter().chain(comment));
+            let [line, block] = ["//", "/*"].map(|comment| self.literal(comment));
+            let after = self.choice([self.one_of(&AFTER_ITEM), line, block, self.end()]);
             self.choice([self.quoted("\""), self.printed("'", inner, after)])
         };
         self.python_value(NEARLY, &WORDS, &string, &|_| Vec::new())
@@ -127,8 +126,8 @@ impl Builder {
     }
 
     fn quoted(&self, quote: &str) -> ExprId {
-        let body = self.python_body(self.string_body(quote.as_bytes()[0]));
-        self.sequence([self.literal(quote), body, self.literal(quote)])
+        let sign = self.literal(quote);
+        self.sequence([sign, self.python_body(self.string_body(quote.as_bytes()[0])), sign])
     }
 
     /// The same with quotes inside: models print texts between quotes as they are. A quote closes the string only in front of

@@ -430,13 +430,10 @@ fn custom_tool(tool: &Fields, inside: &str, names: &mut ToolNames) -> Result<Val
 }
 
 fn tool_choice(body: &Fields, choice: &Value) -> Result<Value> {
-    match choice.as_str() {
-        Some("auto" | "required" | "none") => return Ok(choice.clone()),
-        Some(name) => {
-            let form = json!({"type": "function", "name": name});
-            return Err(body.unknown("tool_choice", &format!("auto, required, none or {form}")));
-        }
-        None => {}
+    if let Some(name) = choice.as_str() {
+        let form = json!({"type": "function", "name": name});
+        let unknown = || body.unknown("tool_choice", &format!("auto, required, none or {form}"));
+        return ["auto", "required", "none"].contains(&name).then(|| choice.clone()).ok_or_else(unknown);
     }
     let choice = body.required_object("tool_choice")?;
     match choice.required_text("type")? {

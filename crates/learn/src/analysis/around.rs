@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::turn::sample::{QUESTION, REPLY, SampleCall, THOUGHT, Words, render, tools};
 use super::turn::{Reasoning, SlotKind, TurnFormat, ValueKind};
 use chatparse_jinja::Template;
@@ -14,11 +12,11 @@ use chatparse_jinja::Template;
 pub struct Around {
     /// What stands in place of the prompt's opening; empty if nothing does.
     opening: &'static str,
-    /// The opening; empty if there is no reasoning.
+    /// The opening of reasoning; empty if there is none.
     start: String,
     /// What closes it, and what opens the content.
     end: String,
-    /// What of the opening a prompt has that opens reasoning itself.
+    /// How many bytes of `start` a prompt has that opens reasoning itself.
     begins: usize,
 }
 
@@ -40,102 +38,91 @@ impl Around {
             return Around::new("", "", opens(SlotKind::Prompt));
         };
         let begun = turn.opening.rfind(&**start).filter(|_| *shown).map_or("", |at| &turn.opening[at + start.len()..]);
-        let start = match open.is_blank() {
-            true => format!("{start}{}", blank(begun)),
-            false => open.head().trim_start().to_owned(),
-        };
-        Around::new("", &start, &[close.head(), opens(SlotKind::Reasoning)].concat())
+        let end = [close.head(), opens(SlotKind::Reasoning)].concat();
+        match open.is_blank() {
+            true => Around::new("", &[start, blank(begun)].concat(), &end),
+            false => Around::new("", open.head().trim_start(), &end),
+        }
     }
 
     /// As a template renders it.
     pub fn of_template(template: &Template) -> Around {
-        let source = template.source();
-        let said = |more: Value| {
-            let mut answer = json!({"role": "assistant", "content": REPLY, "reasoning_content": THOUGHT});
-            answer
-                .as_object_mut()
-                .into_iter()
-                .for_each(|answer| answer.extend(more.as_object().cloned().unwrap_or_default()));
-            json!([{"role": "user", "content": QUESTION}, answer])
+        let question = json!({"role": "user", "content": QUESTION});
+        let answer = json!({"role": "assistant", "content": REPLY, "reasoning_content": THOUGHT});
+        let (none, tools) = (Arc::default(), Arc::new(tools()));
+        let around = |answer, tools, spaced| {
+            Around::find(&render(template, json!([question, answer]), tools, true, false)?, spaced)
         };
-        let history = |more, tools: &Arc<Value>| render(template, said(more), tools, true, false).unwrap_or_default();
-        let mut found = Around::find(&history(json!({}), &Arc::default()), true).unwrap_or_default();
-        let question = || json!([{"role": "user", "content": QUESTION}]);
-        if let [Some(off), Some(on)] =
-            [false, true].map(|thinks| render(template, question(), &Arc::default(), thinks, true))
-        {
+        let mut found = around(&answer, &none, true).unwrap_or_default();
+        let prompts = [false, true].map(|thinks| render(template, json!([question]), &none, thinks, true));
+        if let [Some(off), Some(on)] = prompts {
             found.complete(&off, &on);
         }
-        if template.caps().tool_calls {
-            let tools = Arc::new(tools());
+        if template.caps().tool_calls && around(&answer, &tools, true).is_none() {
             let call = Words::default().call(&[ValueKind::Text, ValueKind::Integer]);
             let function = json!({"name": SampleCall::name(0), "arguments": call.object()});
-            let calls = json!([{"type": "function", "id": SampleCall::id(template, 0), "function": function}]);
-            let [answers, calls] =
-                [json!({}), json!({"content": null, "tool_calls": calls})].map(|more| history(more, &tools));
-            if let Some(with_calls) = Around::find(&calls, false).filter(|_| !answers.contains(THOUGHT)) {
-                found = Around {
-                    start: if with_calls.start.is_empty() { found.start } else { with_calls.start.clone() },
-                    ..with_calls
-                };
+            let mut calling = answer.clone();
+            calling["content"] = json!(null);
+            calling["tool_calls"] =
+                json!([{"type": "function", "id": SampleCall::id(template, 0), "function": function}]);
+            if let Some(mut in_calls) = around(&calling, &tools, false) {
+                in_calls.fill(&found.start, "");
+                found = in_calls;
             }
         }
         // Two ways of templates that llama.cpp tells by their sources.
-        let splits = source.contains("content.split('</think>')") && !source.contains("reasoning_content");
-        let asks = source.contains("Write your thoughts between <think></think>");
-        if asks || splits && found == Around::default() && !source.contains("<SPECIAL_12>") {
-            found = Around::new("", "<think>", "</think>");
+        let has = |text: &str| template.source().contains(text);
+        let splits = has("content.split('</think>')") && !has("reasoning_content") && !has("<SPECIAL_12>");
+        if has("Write your thoughts between <think></think>") || splits && found == Around::default() {
+            found.fill("<think>", "</think>");
         }
-        let end = if found.start.is_empty() { "" } else { &found.end };
-        Around { begins: found.start.len(), ..Around::new("", &found.start, end) }
+        let end = if found.start.is_empty() { String::new() } else { found.end };
+        Around { begins: found.start.len(), end, ..found }
     }
 
     /// Around the thought in a history. `spaced`: white space in front of what closes it is a part of that.
     fn find(history: &str, spaced: bool) -> Option<Around> {
         let (before, behind) = history.split_once(THOUGHT)?;
-        let space = blank(behind);
-        let close = marker(&behind[space.len()..]).map(|length| space.len() + length);
-        let end = close.map_or("", |close| &behind[..close + blank(&behind[close..]).len()]);
-        let opener = before.trim_end();
+        let space = blank(behind).len();
+        let close = marker(&behind[space..]).map_or(0, |length| space + length);
+        let end = &behind[..if close > 0 { close + blank(&behind[close..]).len() } else { 0 }];
         let start = [('<', '>'), ('[', ']')].iter().find_map(|(open, close)| {
-            let inside = opener.strip_suffix(*close)?;
+            let inside = before.trim_end().strip_suffix(*close)?;
             let from = inside.rfind(*close).map_or(0, |at| at + 1);
             Some(&before[from + inside[from..].find(*open)?..])
         });
-        let start = start.filter(|_| !end.is_empty()).unwrap_or_default();
-        Some(Around::new("", start, if spaced && !start.is_empty() { end } else { end.trim_start() }))
+        Some(match start.filter(|_| close > 0) {
+            Some(start) if spaced => Around::new("", start, end),
+            start => Around::new("", start.unwrap_or_default(), end.trim_start()),
+        })
     }
 
     /// With what the prompt opens reasoning, or closes it, where the history does not show that.
     fn complete(&mut self, off: &str, on: &str) {
-        let is_text = |text: &str| !text.trim().is_empty();
-        if let Some(opens) = on.strip_prefix(off).filter(|opens| is_text(opens)) {
-            if self.start.is_empty() {
-                self.start = opens.to_owned();
-            }
-        } else if let Some(closes) = off.strip_prefix(on).filter(|closes| is_text(closes)) {
-            if self.end.is_empty() {
-                let markers = markers(off);
-                if let [.., start, close] = &markers[..]
-                    && *close == closes.trim()
-                {
-                    self.start = (*start).to_owned();
-                }
-                self.end = closes.to_owned();
+        if let Some(opens) = on.strip_prefix(off).filter(|opens| !opens.trim().is_empty()) {
+            self.fill(opens, "");
+        } else if let Some(closes) = off.strip_prefix(on).filter(|closes| !closes.trim().is_empty()) {
+            match markers(off)[..] {
+                [.., start, close] if close == closes.trim() && self.end.is_empty() => self.fill(start, closes),
+                _ => self.fill("", closes),
             }
         } else {
-            for (base, extended) in [(on, off), (off, on)] {
-                let tail =
-                    base.char_indices().map(|(at, _)| at).find(|at| base.len() - at <= TAIL).unwrap_or(base.len());
-                let Some((_, more)) = extended.rsplit_once(&base[tail..]) else { continue };
-                if let [start, end] = markers(more)[..]
-                    && more.trim().starts_with(start)
-                    && more.trim().ends_with(end)
+            for (base, longer) in [(on, off), (off, on)] {
+                let tail = (base.len().saturating_sub(TAIL)..).find(|at| base.is_char_boundary(*at)).unwrap_or(0);
+                if let Some((_, more)) = longer.rsplit_once(&base[tail..])
+                    && let [start, end] = markers(more)[..]
                 {
-                    self.start = if self.start.is_empty() { start } else { &self.start }.to_owned();
-                    self.end = if self.end.is_empty() { end } else { &self.end }.to_owned();
-                    return;
+                    return self.fill(start, end);
                 }
+            }
+        }
+    }
+
+    /// Sets what is empty.
+    fn fill(&mut self, start: &str, end: &str) {
+        for (known, found) in [(&mut self.start, start), (&mut self.end, end)] {
+            if known.is_empty() {
+                found.clone_into(known);
             }
         }
     }
@@ -170,11 +157,11 @@ fn marker(text: &str) -> Option<usize> {
 /// All texts in brackets.
 fn markers(text: &str) -> Vec<&str> {
     let (mut rest, mut found) = (text, Vec::new());
-    while let Some(at) = rest.find(['<', '[']) {
-        rest = &rest[at..];
-        let Some(length) = marker(rest) else { break };
-        found.push(&rest[..length]);
-        rest = &rest[length..];
+    while let Some(at) = rest.find(['<', '['])
+        && let Some(length) = marker(&rest[at..])
+    {
+        found.push(&rest[at..at + length]);
+        rest = &rest[at + length..];
     }
     found
 }

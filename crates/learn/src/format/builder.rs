@@ -563,7 +563,7 @@ impl FormatBuilder {
 
     /// An object, or `null` for an empty one. Other values do not match, because they would be lost.
     fn json_object(&self) -> ExprId {
-        let value = if self.mends { self.nearly_json(Tag::ArgText) } else { self.json() };
+        let value = if self.mends { self.nearly_json(Tag::ArgText.into()) } else { self.json() };
         let object = self.sequence([self.and(self.literal("{")), value]);
         self.choice([object, self.literal("null")])
     }
@@ -572,7 +572,7 @@ impl FormatBuilder {
     pub fn python(&self) -> ExprId {
         match self.mends {
             // A string alone ends at its quote, as what follows the value is not known here.
-            true => self.choice([self.python_string(), self.nearly_json(Tag::ArgText)]),
+            true => self.choice([self.python_string(), self.nearly_json(Tag::ArgText.into())]),
             false => self.builder.python(),
         }
     }
