@@ -132,6 +132,11 @@ fn no_text_of_a_name_is_lost() {
 }
 
 #[test]
+fn no_byte_is_in_two_fields() {
+    each(named::check_thinking);
+}
+
+#[test]
 fn what_is_quoted_is_no_call() {
     run(|_, written, cases| quoted::check(written, cases));
 }

@@ -881,3 +881,13 @@ fn an_offered_call_shows_that_the_others_of_its_list_are_calls() {
     let text = "[other(x=1), read(path='a')]";
     assert_eq!(read(&params, text).message.content, text);
 }
+
+#[test]
+fn a_name_that_announces_another_call_is_shown_once() {
+    let params = params("muse-glimmer", &json!({}));
+    let call = "<atem:function_calls><atem:invoke name=\"list\"></atem:invoke></atem:function_calls>";
+    let thought = " to=self<|message|>z<|eom|><|start|>assistant to=x<|message|>";
+    check(&params, &format!("{thought}{call}"), "x", &[("list", json!({}))]);
+    let answer = "<|eom|><|start|>assistant to=user<|message|>Done.";
+    check(&params, &format!("{thought}{call}{answer}"), "xDone.", &[("list", json!({}))]);
+}

@@ -160,8 +160,10 @@ struct Noted<'a> {
 impl Sink for Noted<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
+            // A name that announces a call is read with the call.
+            Event::Text(_, _, span) if self.candidates.is_some() || self.prose.known < span.start => {}
             Event::Text(_, _, span) if self.at_once => self.prose.show(span.end, self.output, self.builder),
-            Event::Text(_, _, span) if self.candidates.is_none() => self.prose.extend(span, self.output, self.builder),
+            Event::Text(_, _, span) => self.prose.extend(span, self.output, self.builder),
             Event::Call { .. } if !self.at_once => drop(self.candidates.get_or_insert(self.prose.known)),
             _ => {}
         }
