@@ -134,7 +134,7 @@ impl Sink for Found<'_> {
     fn event(&mut self, event: Event<'_>) {
         *self.in_rest &= matches!(event, Event::Broken(..));
         match event {
-            Event::Text(_, _, span) => self.prose.extend(span, self.output, self.builder),
+            Event::Text(Channel::Content, _, span) => self.prose.extend(span, self.output, self.builder),
             Event::Call { name, early, flags, span } => {
                 self.prose.shown = self.prose.known;
                 let in_reasoning = self.prose.channel == Channel::Reasoning;
