@@ -12,6 +12,7 @@ mod choices;
 mod closed;
 mod declared;
 mod drafted;
+mod ends;
 mod fitting;
 mod held;
 mod many;
@@ -109,6 +110,12 @@ fn tools_that_are_sent_again_are_rendered_as_before() {
 #[test]
 fn white_space_at_markers_is_free_or_named() {
     run(|loaded, written, cases| space::check(&loaded.name, written, cases));
+}
+
+#[test]
+fn the_end_of_a_turn_is_no_part_of_the_message() {
+    each(ends::check);
+    run(|_, written, _| ends::check_calls(written));
 }
 
 #[test]
