@@ -546,8 +546,8 @@ typedef struct {
  *   prompt has;
  * - `compat`: `off` (default), or `llama.cpp`, which sets the defaults of llama.cpp's own request (`reasoning_format`:
  *   `none`, `parallel_tool_calls`: false, `grammar_style`: `llama.cpp`, `opening_again`: `reasoning`,
- *   `calls_in_reasoning`: `llama.cpp`, `nearly_json`: `keep`), a continued message follows the generation prompt, and
- *   no tool can be called beside a `response_format`;
+ *   `calls_in_reasoning`: `llama.cpp`, `nearly_json`: `keep`), a continued message follows the generation prompt, no
+ *   tool can be called beside a `response_format`, and the end of the turn stays in the content;
  * - `plain` (default false): the template gets `messages`, `tools`, `documents` and `chat_template_kwargs` unchanged,
  *   in any form, and no other variable, as in transformers;
  * - `for_training` (default false): if true, the default of `plain` is true and that of `add_generation_prompt` is

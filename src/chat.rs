@@ -445,7 +445,6 @@ impl ChatTemplate {
         let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, begun, media, mut notes } = prompts;
         let spec = FormatSpec {
             source: self.source(),
-            ends: self.ends(),
             opening: &opening,
             prefill: &generation_prompt,
             begun,
@@ -485,12 +484,14 @@ impl ChatTemplate {
             if let Some(schema) = spec.response_schema() {
                 grammar::from_json_schema_as(schema, spec.grammar_style)?;
             }
-            Ok(if pure_content {
+            let (mut format, parts) = if pure_content {
                 let front = spec.begun_content().map(|text| spec.prefill.strip_suffix(text).unwrap_or_default());
                 (Format::content_only(front.unwrap_or(spec.front())), None)
             } else {
                 reader.late_format(analyzed, spec)
-            })
+            };
+            format.ends = analyzed.all_ends(spec.enable_thinking);
+            Ok((format, parts))
         };
         if pure_content {
             return CompiledFormat::new(make()?, spec, Vec::new()).map(Arc::new);

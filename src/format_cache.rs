@@ -15,7 +15,7 @@ use chatparse_base::{ErrorKind, Result};
 use chatparse_grammar::{Fidelity, Grammar};
 use chatparse_learn::format::late::{Parts, Source, Want};
 use chatparse_learn::format::{Constraint, Format, FormatSpec, Tag};
-use chatparse_message::{GrammarStyle, Tool};
+use chatparse_message::{Compat, GrammarStyle, Tool};
 use chatparse_peg::{self as peg, Expr, Program};
 use chatparse_stream::Parser;
 
@@ -81,17 +81,19 @@ impl CompiledFormat {
         }
         // Behind a call inside the reasoning, the end of the reasoning is not part of the answer.
         let thoughts = format.thinking.iter().flat_map(|thinking| &thinking.ends);
-        let ends = spec.ends.iter().chain(&format.additional_stops).chain(thoughts).cloned();
-        let (keys, ends) = (format.call_keys.take(), ends.collect());
+        let ends = [std::mem::take(&mut format.ends), format.additional_stops.clone()].concat();
+        let closers = ends.iter().chain(thoughts).cloned().collect();
+        let keys = format.call_keys.take();
         let parser = match parts {
-            Some(parts) => Parser::with_parts(output, parts, spec.prefill, tools, keys, spec.leniency, ends),
-            None => Parser::with_tools(output, spec.prefill, tools, keys, spec.leniency, ends),
+            Some(parts) => Parser::with_parts(output, parts, spec.prefill, tools, keys, spec.leniency, closers),
+            None => Parser::with_tools(output, spec.prefill, tools, keys, spec.leniency, closers),
         };
         // A format grows with its tools.
         let parser = parser.map_err(|error| match error.kind() {
             ErrorKind::Limit if !spec.tools().is_empty() => error.within("tools"),
             _ => error,
         })?;
+        let parser = parser.ending(if spec.compat == Compat::Off { ends } else { Vec::new() });
         Ok(CompiledFormat { format, parser, unheld, style: spec.grammar_style, grammar: OnceLock::new() })
     }
 
@@ -302,7 +304,6 @@ impl<'t> CacheKey<'t> {
         let FormatSpec {
             // A cache belongs to one template.
             source: _,
-            ends: _,
             opening,
             prefill,
             // A begun message is not kept.
@@ -390,11 +391,10 @@ mod tests {
 
     use super::*;
     use chatparse_learn::format::Begun;
-    use chatparse_message::{Compat, Dialects, Leniency, ReasoningFormat, ToolChoice};
+    use chatparse_message::{Dialects, Leniency, ReasoningFormat, ToolChoice};
 
     fn spec<'a>(tools: &'a [Tool], schema: &'a Value) -> FormatSpec<'a> {
         FormatSpec {
-            ends: &[],
             source: "",
             opening: "<|assistant|>",
             prefill: "<|assistant|>",

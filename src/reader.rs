@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
@@ -13,7 +14,7 @@ use crate::messages::Messages;
 use chatparse_base::find::shared;
 use chatparse_base::{Error, ErrorKind, Result};
 use chatparse_jinja::{Fit, Fitted, Template, cut, offered, plain, prepare, resolve, whole};
-use chatparse_learn::analysis::turn::{self, SlotKind, TurnFormat};
+use chatparse_learn::analysis::turn::{self, Edge, SlotKind, TurnFormat};
 use chatparse_learn::analysis::{Around, Layout};
 use chatparse_learn::format::late::{Parts, Source, Want};
 use chatparse_learn::format::{
@@ -400,7 +401,6 @@ impl KeptSpec {
     fn new(spec: &FormatSpec) -> Self {
         let FormatSpec {
             source: _,
-            ends: _,
             opening,
             prefill,
             begun,
@@ -435,7 +435,6 @@ impl KeptSpec {
     fn spec<'a>(&'a self, analyzed: &'a AnalyzedTemplate) -> FormatSpec<'a> {
         FormatSpec {
             source: analyzed.template.source(),
-            ends: analyzed.ends(),
             opening: &self.opening,
             prefill: &self.prefill,
             begun: self.begun,
@@ -538,6 +537,18 @@ impl AnalyzedTemplate {
 
     pub fn ends(&self) -> &[String] {
         &self.ends
+    }
+
+    /// The same, and what the template ends turns with, also up to each of its markers; or each token that it ends some with.
+    pub fn all_ends(&self, thinking: bool) -> Vec<String> {
+        let turn = self.turn(thinking);
+        let end = turn.end.head();
+        let behind = |marker: Range<usize>| end[marker.end..].trim_start();
+        let markers = turn.end.marker_spans().into_iter().map(|marker| &end[..end.len() - behind(marker).len()]);
+        let is_end = |edge: &&Edge| turn.end.is_blank() && edge.to == SlotKind::End && turn.is_stop(&edge.glue);
+        let others = turn.edges.iter().filter(is_end).map(|edge| edge.glue.head());
+        let learnt = markers.chain([end]).chain(others).map(str::to_owned);
+        self.ends.iter().cloned().chain(learnt).collect()
     }
 
     /// Whether only what the template shows is used.

@@ -26,7 +26,8 @@ const IMPORTS: &[(&str, &str, &[&str])] = &[
     ("crates/stream/src", "report", &[]),
     ("crates/stream/src", "output", &["delta", "report"]),
     ("crates/stream/src", "fallback", &["report", "output"]),
-    ("crates/stream/src", "parser", &["fallback"]),
+    ("crates/stream/src", "ends", &[]),
+    ("crates/stream/src", "parser", &["ends", "fallback"]),
     ("crates/stream/src", "stream", &["delta", "report", "output", "fallback", "parser"]),
     ("src", "builtin", &[]),
     ("src", "expr", &[]),
@@ -491,16 +492,16 @@ fn families_say_why_they_stay() {
 
 /// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
 const LINES: &[(&str, usize)] = &[
-    ("crates/base", 1_620),
-    ("crates/cli", 4_870),
+    ("crates/base", 1_630),
+    ("crates/cli", 4_880),
     ("crates/conversation", 1_010),
-    ("crates/grammar", 17_320),
-    ("crates/jinja", 9_890),
-    ("crates/learn", 12_710),
-    ("crates/message", 2_650),
-    ("crates/peg", 5_140),
-    ("crates/stream", 6_920),
-    ("src", 17_160),
+    ("crates/grammar", 17_270),
+    ("crates/jinja", 9_850),
+    ("crates/learn", 12_860),
+    ("crates/message", 2_630),
+    ("crates/peg", 5_150),
+    ("crates/stream", 7_140),
+    ("src", 18_380),
 ];
 
 #[test]

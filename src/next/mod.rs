@@ -169,12 +169,8 @@ impl Session {
         let stays = self.request.append == Append::Always;
         // No message has a token that ended its output.
         let known = turn::known_end(self, text);
-        let token = known.filter(|at| output.is_token(*at));
-        let shown = self.shown(output.to(token.unwrap_or(text.len())), new, true)?;
-        // Otherwise the end of the turn may have been read as content.
-        let spelt = || turn::spelt_end(self, &shown, text).or(known.filter(|_| stays));
-        let cut = token.or_else(spelt).unwrap_or(text.len());
-        let shown = if token.is_none() && cut < text.len() { self.shown(output.to(cut), new, true)? } else { shown };
+        let cut = known.filter(|at| stays || output.is_token(*at)).unwrap_or(text.len());
+        let shown = self.shown(output.to(cut), new, true)?;
         if let Some(end) = turn::end(self, &shown, text, cut) {
             return self.appended(shown, text, end);
         }

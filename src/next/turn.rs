@@ -27,8 +27,6 @@ use chatparse_stream::Status;
 const ENDS: usize = 16;
 /// The maximum number of markers that may end a turn.
 const MARKERS: usize = 4;
-/// Bytes in front of them by which they are found in a render.
-const TAIL: usize = 32;
 
 /// The end of the turn; `None` if it is not in the render behind the previous prompt, or differs from what was written. The
 /// output from `cut` on ends the turn, and is not part of the message.
@@ -190,24 +188,6 @@ fn alike(a: &str, b: &str) -> usize {
 fn last_marker(text: &str) -> usize {
     let text = text.trim_end();
     marker_at_end(text).map_or(0, |at| text[at..].chars().count())
-}
-
-/// If the output ends with the text of the tokens that end its turn, and that was read as a part of the message: where that
-/// text begins. The template writes it again.
-pub(super) fn spelt_end(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
-    let inked = output.trim_end();
-    let render = shown.behind(shared(session.rendered(), shown.render()));
-    let content = shown.message.content.trim_end();
-    let is_twice = |from: &usize| {
-        // Of the content, because the template may drop what is in front of that.
-        let before = content.strip_suffix(&inked[*from..]).filter(|text| !text.is_empty());
-        let before = before.unwrap_or(&inked[..*from]);
-        let tail = (before.len().saturating_sub(TAIL)..=before.len()).find(|&at| before.is_char_boundary(at));
-        let tail = format!("{}{}", tail.map_or("", |at| &before[at..]), &inked[*from..]);
-        let behind = render.find(&tail).map(|at| &render[at + tail.len()..]);
-        behind.is_some_and(|behind| spaced(behind, &inked[*from..]).is_some())
-    };
-    spelt_ends(session, output).into_iter().rev().find(is_twice)
 }
 
 /// Where the text of a token begins that ended the output, as the host has told, or as the template ends turns.

@@ -13,6 +13,7 @@ mod closed;
 mod cut;
 mod declared;
 mod drafted;
+mod ends;
 mod fitting;
 mod held;
 mod many;
@@ -113,6 +114,12 @@ fn white_space_at_markers_is_free_or_named() {
 }
 
 #[test]
+fn the_end_of_a_turn_is_no_part_of_the_message() {
+    each(ends::check);
+    run(|_, written, _| ends::check_calls(written));
+}
+
+#[test]
 fn nothing_of_a_broken_call_is_text() {
     run_seeds(|cases| cases, broken::check);
 }
@@ -130,6 +137,11 @@ fn markers_of_other_formats_behind_calls_are_kept_or_call() {
 #[test]
 fn no_text_of_a_name_is_lost() {
     run(|_, written, _| named::check(written));
+}
+
+#[test]
+fn no_byte_is_in_two_fields() {
+    each(named::check_thinking);
 }
 
 #[test]

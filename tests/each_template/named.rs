@@ -1,10 +1,11 @@
 //! Names of tools and arguments that are others, or not whole: all of their text is in the message.
 
-use chatparse::Stream;
 use chatparse::stream::Ended;
+use chatparse::{ChatTemplate, Request, Stream};
+use serde_json::json;
 
 use super::shown::feed;
-use super::written::Written;
+use super::written::{Written, tool};
 
 /// Names of no tool, the second in two parts.
 const OTHERS: [&str; 2] = ["wk7pzq", "wk7pzq.vd3xj"];
@@ -39,6 +40,31 @@ pub fn check(written: &Written) -> (Vec<String>, usize) {
         }
     }
     (wrong, looked)
+}
+
+/// What of a thought and a call, whose name is another one in one place, is read twice or not at all.
+pub fn check_thinking(template: &ChatTemplate) -> (Vec<String>, usize) {
+    let call = json!({"type": "function", "id": "abc000000", "function": {"name": "get_weather", "arguments": "{\"town\": \"qz1a\"}"}});
+    let said = json!({"role": "assistant", "content": "", "reasoning_content": "Hm.", "tool_calls": [call]});
+    let rendered = |more: &[serde_json::Value], prompt: bool| {
+        let messages = [&[json!({"role": "user", "content": "Well?"})], more].concat();
+        let body = json!({"messages": messages, "tools": [tool("get_weather", &json!({"town": {"type": "string"}}))], "now": 0,
+            "reasoning_format": "auto", "add_generation_prompt": prompt});
+        template.params(&Request::from_json(&body).expect("it has the right shape")).ok()
+    };
+    let Some((params, whole)) = rendered(&[], true).zip(rendered(&[said], false)) else { return (Vec::new(), 0) };
+    let Some(own) = whole.prompt.strip_prefix(&*params.prompt) else { return (Vec::new(), 0) };
+    let places: Vec<usize> = own.match_indices("get_weather").map(|(at, _)| at).collect();
+    let wrong = places.iter().filter_map(|at| {
+        let output = format!("{}{}{}", &own[..*at], OTHERS[0], &own[at + "get_weather".len()..]);
+        let read = |size: usize| feed(Stream::new(&params.parser), output.as_bytes().chunks(size), false);
+        let read = read(1).and_then(|(_, bytes)| Ok((bytes, read(output.len())?.1)));
+        match read {
+            Ok((bytes, whole)) if bytes == whole && holds(&whole, OTHERS[0]) => None,
+            found => Some(format!("{output:?}: {found:?}")),
+        }
+    });
+    (wrong.collect(), places.len())
 }
 
 fn holds(ended: &Ended, word: &str) -> bool {

@@ -882,3 +882,32 @@ fn an_offered_call_shows_that_the_others_of_its_list_are_calls() {
     let text = "[other(x=1), read(path='a')]";
     assert_eq!(read(&params, text).message.content, text);
 }
+
+#[test]
+fn a_name_that_announces_another_call_is_shown_once() {
+    let params = params("muse-glimmer", &json!({}));
+    let call = "<atem:function_calls><atem:invoke name=\"list\"></atem:invoke></atem:function_calls>";
+    let thought = " to=self<|message|>z<|eom|><|start|>assistant to=x<|message|>";
+    check(&params, &format!("{thought}{call}"), "x", &[("list", json!({}))]);
+    let answer = "<|eom|><|start|>assistant to=user<|message|>Done.";
+    check(&params, &format!("{thought}{call}{answer}"), "xDone.", &[("list", json!({}))]);
+}
+
+#[test]
+fn both_halves_of_a_pair_are_kept_or_none() {
+    let call = "<tool_call>\n{\"name\": \"list\", \"arguments\": {}}\n</tool_call>";
+    let params = params("json-call", &json!({}));
+    let read_all = |output: String| {
+        let wrong = check_streaming(&params.parser, output.as_bytes(), false);
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        read(&params, &output)
+    };
+    for (behind, content, calls) in [(call, "", 2), ("Done.", "Done.", 1)] {
+        let ended = read_all(format!("<think>\nA.\n</think>\n\n{call}\n<think>\nNow b.\n</think>\n{behind}"));
+        assert_eq!((&*ended.message.reasoning_content, &*ended.message.content), ("A.\nNow b.\n", content), "{behind}");
+        assert_eq!(ended.message.tool_calls.len(), calls);
+    }
+    let ended = read_all(format!("Shown:\n```json\n{call}\n```\nDone."));
+    assert_eq!(ended.message.content, "Shown:\n```json\n```\nDone.");
+    assert_eq!(ended.message.tool_calls.len(), 1);
+}

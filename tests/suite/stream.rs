@@ -6,8 +6,9 @@ use std::sync::OnceLock;
 
 use chatparse::message::{DiagnosticKind, IncompleteCalls};
 use chatparse::stream::{Budget, Ended};
-use chatparse::{ChatTemplate, DeltaKind, Message, Params, Request, Status, Stream, ToolCall, builtin};
+use chatparse::{ChatTemplate, DeltaKind, Message, Params, Parser, Request, Status, Stream, ToolCall, builtin};
 use proptest::prelude::*;
+use serde_json::json;
 
 const REQUEST: &str = r#"{
     "messages": [{"role": "user", "content": "Hi"}],
@@ -532,4 +533,49 @@ fn pending_bytes_are_the_end_of_the_output() {
     let mut stream = Stream::new(&params.parser);
     stream.feed(b"</think>\n\nNo. <tool_").for_each(drop);
     assert!(stream.pending().ends_with(b"<tool_") && stream.pending().len() <= 7, "{:?}", stream.pending());
+}
+
+#[test]
+fn the_end_of_a_turn_waits_until_text_follows() {
+    let params = |template: &str, more: serde_json::Value| {
+        let mut body = json!({"messages": [{"role": "user", "content": "Hi"}], "reasoning_format": "auto"});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        ChatTemplate::builtin(template).unwrap().params(&Request::from_json(&body).unwrap()).unwrap()
+    };
+    let content = |parser: &Parser, output: &str, cut_off: bool| {
+        let ended = parser.read(output.as_bytes(), cut_off, false).unwrap();
+        (ended.message.content, ended.status)
+    };
+    let chatml = params("chatml", json!({}));
+    assert_eq!(chatml.end_of_turn(), "<|im_end|>");
+    let mut stream = Stream::new(&chatml.parser);
+    let mut shown = |piece: &str| stream.feed(piece.as_bytes()).map(|delta| delta.text.to_owned()).collect::<String>();
+    assert_eq!(
+        ["Yes.<|im", "_end|>", " or", " <|im_end|", "."].map(&mut shown),
+        ["Yes.", "", "<|im_end|> or", " ", "<|im_end|."]
+    );
+    // The white space that the template writes after it is its own, what stands before it is the model's.
+    for (end, left) in
+        [("<|im_end|>", ""), ("<|im_end|>\n", ""), ("\n<|im_end|>", "\n"), ("<|im_end|>\n\n", "<|im_end|>\n\n")]
+    {
+        assert_eq!(content(&chatml.parser, &format!("Yes.{end}"), false), (format!("Yes.{left}"), Status::Complete));
+    }
+    // Half of it is text, if the model has ended there.
+    assert_eq!(content(&chatml.parser, "Yes.<|im_e", true), ("Yes.".to_owned(), Status::Partial));
+    assert_eq!(content(&chatml.parser, "Yes.<|im_e", false), ("Yes.<|im_e".to_owned(), Status::Complete));
+    let mut stream = Stream::new(&chatml.parser);
+    let _ = stream.feed(b"Yes.<|im_end|>");
+    assert_eq!(stream.pending(), b"<|im_end|>");
+    let ended = stream.finish(false);
+    assert_eq!((stream.pending(), ended.structure().first()), (&b""[..], Some(&(4..14))));
+    let stored = Parser::from_text(&chatml.parser.to_text()).unwrap();
+    assert_eq!(content(&stored, "Yes.<|im_end|>", false).0, "Yes.");
+    let llama = params("chatml", json!({"compat": "llama.cpp"}));
+    assert_eq!(content(&llama.parser, "Yes.<|im_end|>", false).0, "Yes.<|im_end|>");
+    // A template may end turns in several ways.
+    let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]});
+    let harmony = params("gpt-oss", json!({"json_schema": schema}));
+    assert_eq!(harmony.end_of_turn(), "");
+    let answer = "<|channel|>final<|message|>{\"a\": 1}<|return|>";
+    assert_eq!(content(&harmony.parser, answer, false), ("{\"a\": 1}".to_owned(), Status::Complete));
 }

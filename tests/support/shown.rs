@@ -88,8 +88,8 @@ impl Shown {
     }
 }
 
-/// Each byte is booked once: as text of one field, or as structure.
-fn account(ended: &Ended) -> Result<(), String> {
+/// Each byte of an output is booked once: as text of one field, or as structure.
+fn account(ended: &Ended, output: &[u8]) -> Result<(), String> {
     if ended.uncovered() > 0 {
         return Err(format!("{} bytes of texts are in no field: {:?}", ended.uncovered(), ended.message));
     }
@@ -100,10 +100,24 @@ fn account(ended: &Ended) -> Result<(), String> {
     let spans = fields.flat_map(|(kind, call)| ended.spans(kind, call)).chain(ended.structure());
     let mut spans: Vec<_> = spans.cloned().collect();
     spans.sort_unstable_by_key(|span| (span.start, span.end));
-    match spans.windows(2).find(|pair| pair[0].end > pair[1].start) {
-        Some(pair) => Err(format!("{pair:?} are booked twice: {:?}", ended.message)),
-        None => Ok(()),
+    if let Some(pair) = spans.windows(2).find(|pair| pair[0].end > pair[1].start) {
+        return Err(format!("{pair:?} are booked twice: {:?}", ended.message));
     }
+    let ids = (0..ended.message.tool_calls.len()).flat_map(|call| ended.spans(DeltaKind::ToolId, call));
+    let mut booked = vec![false; output.len()];
+    spans.iter().chain(ids).for_each(|span| booked[span.clone()].fill(true));
+    if let Some(at) = booked.iter().position(|booked| !booked) {
+        return Err(format!("byte {at} is not booked: {:?}", ended.message));
+    }
+    // A prompt may have begun a text.
+    let Message { reasoning_content, content, .. } = &ended.message;
+    for (kind, text) in [(DeltaKind::Reasoning, reasoning_content), (DeltaKind::Content, content)] {
+        let written: Vec<u8> = ended.spans(kind, 0).iter().flat_map(|span| &output[span.clone()]).copied().collect();
+        if std::str::from_utf8(output).is_ok() && !text.as_bytes().ends_with(&written) {
+            return Err(format!("{text:?} is not {:?}", String::from_utf8_lossy(&written)));
+        }
+    }
+    Ok(())
 }
 
 /// Feeds the pieces to a new stream; what was shown after each, and the end.
@@ -114,16 +128,16 @@ pub fn feed<'a>(
 ) -> Result<(Vec<Shown>, Ended), String> {
     let mut shown = Shown::default();
     let mut states = Vec::new();
-    let mut length = 0;
+    let mut output = Vec::new();
     for piece in pieces {
-        length += piece.len();
+        output.extend_from_slice(piece);
         shown.add(stream.feed(piece))?;
         states.push(shown.clone());
     }
     let ended = stream.finish(cut_off);
     shown.add(stream.deltas())?;
-    account(&ended)?;
-    if length > 0 && ended.spans(DeltaKind::Reasoning, 0).last().is_some_and(|span| span.end == length) {
+    account(&ended, &output)?;
+    if !output.is_empty() && ended.spans(DeltaKind::Reasoning, 0).last().is_some_and(|span| span.end == output.len()) {
         let found = |found: &Diagnostic| found.kind == DiagnosticKind::UnfinishedReasoning;
         if ended.status == Status::Complete || ended.status == Status::Partial && !ended.diagnostics().iter().any(found)
         {

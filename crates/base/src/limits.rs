@@ -306,6 +306,9 @@ pub const SEGMENT_WORDS: usize = 1_000;
 /// Maximum length of a text between two messages in which the beginning of a turn is searched for, in bytes.
 pub const SEGMENT_GLUE: usize = 4 << 10;
 
+/// Maximum length of a text that ends outputs, in bytes. A longer one is a part of the message.
+pub const END_BYTES: usize = 256;
+
 /// Maximum length of all special tokens of a stream together, in bytes. A model has some thousand, of 15 bytes each; a byte
 /// takes 24 bytes of memory. It also bounds the part of an output that waits.
 pub const SPECIAL_TOKEN_BYTES: usize = 1 << 20;

@@ -37,8 +37,9 @@ struct Running {
     spans: Vec<Range<usize>>,
     /// By calls.
     members: Vec<Members>,
-    /// The token that ended the output, for as long as nothing follows: no text of the message.
-    end: Option<Arc<[u8]>>,
+    /// The texts of tokens that end the output, and whether the last one is of these.
+    ends: Vec<String>,
+    at_end: bool,
     ended: Option<Ended>,
 }
 
@@ -158,7 +159,6 @@ impl Conversation {
         }
         let texts = ids.iter().map(|id| self.vocabulary.bytes(*id)).collect::<Result<Vec<_>>>()?;
         let sent = running.turns.prompt().len();
-        let ends = running.turns.ends();
         let mut deltas = Vec::new();
         for (number, (id, text)) in ids.iter().zip(&texts).enumerate() {
             let from = running.output.len();
@@ -169,17 +169,11 @@ impl Conversation {
             self.ids.push(*id);
             self.tokens.push(Token { end: sent + running.output.len(), sampled: true, logprob, ..Token::default() });
             let first = deltas.len();
-            if let Some(end) = running.end.take() {
-                running.feed(&end, true, &mut deltas)?;
-            }
-            if special.is_some_and(|text| ends.iter().any(|end| end.trim() == text.trim())) {
-                running.end = Some(Arc::clone(text));
-            } else {
-                running.feed(text, special.is_some(), &mut deltas)?;
-            }
+            running.at_end = special.is_some_and(|text| running.ends.iter().any(|end| end.trim() == text.trim()));
+            running.feed(text, special.is_some(), &mut deltas)?;
             running.note(&deltas[first..], &mut self.tokens);
         }
-        Ok(Observed { deltas, ended: running.end.is_some() })
+        Ok(Observed { deltas, ended: running.at_end })
     }
 
     /// Ends the output, and gives what was held back because it could have become a marker. [`Conversation::extend`] does so by itself.
@@ -341,10 +335,11 @@ impl OwnDelta {
 
 impl Running {
     fn new(turns: Arc<dyn Turns>, first: usize, vocabulary: &Vocabulary) -> Result<Self> {
-        let mut stream = Stream::new(turns.parser());
+        let ends = turns.ends();
+        let mut stream = Stream::new(&turns.parser().clone().ending(ends.clone()));
         stream.set_special_tokens(&vocabulary.stream)?;
         let (output, spans, members) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Running { turns, first, stream, output, spans, members, end: None, ended: None })
+        Ok(Running { turns, first, stream, output, spans, members, ends, at_end: false, ended: None })
     }
 
     fn feed(&mut self, text: &[u8], special: bool, deltas: &mut Vec<OwnDelta>) -> Result<()> {

@@ -6,6 +6,7 @@
 extern crate chatparse_base;
 
 mod delta;
+mod ends;
 mod fallback;
 mod output;
 mod parser;

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::ends::Ends;
 use crate::fallback::FallbackConfig;
 use chatparse_base::{Error, Result, number};
 use chatparse_grammar::{self as grammar, Grammar, Matcher, Start};
@@ -19,6 +20,7 @@ pub struct Parser {
     program: Arc<Program>,
     prefill: Arc<str>,
     fallback: Arc<FallbackConfig>,
+    pub(crate) ends: Arc<Ends>,
     /// Compiled on first use, because few callers need trees.
     trees: Arc<OnceLock<TreeParser>>,
     /// Built on first use, because few hosts ask what may follow.
@@ -39,6 +41,8 @@ struct Stored {
     #[serde(default)]
     ends: Vec<String>,
     #[serde(default)]
+    ending: Vec<String>,
+    #[serde(default)]
     call_keys: Option<[String; 2]>,
 }
 
@@ -58,7 +62,7 @@ impl Parser {
     /// Like [`Parser::new`], for a format whose calls are of these tools: depending on `leniency`, calls are also read
     /// outside of the format, and arguments are checked against the tools' schemas. `call_keys`: the keys of the name and of the
     /// arguments in the format's calls, if those are JSON objects: calls outside of the format may have them, too. `ends`: texts that
-    /// end the model's turn, such as the end-of-sequence token; behind calls they are dropped.
+    /// end the model's turn, such as the end-of-sequence token: where an output ends, and after calls, they are dropped.
     ///
     /// # Errors
     /// As [`Parser::new`].
@@ -77,7 +81,15 @@ impl Parser {
 
     fn of(program: Program, prefill: &str, fallback: FallbackConfig) -> Self {
         let (program, fallback) = (Arc::new(program), Arc::new(fallback));
-        Parser { program, prefill: prefill.into(), fallback, trees: Arc::default(), matcher: Arc::default() }
+        let ends = Arc::new(Ends::new(fallback.ends.clone()));
+        Parser { program, prefill: prefill.into(), fallback, ends, trees: Arc::default(), matcher: Arc::default() }
+    }
+
+    /// The same parser for outputs that end with one of these texts, which is no part of the message where nothing follows.
+    #[must_use]
+    pub fn ending(mut self, ends: Vec<String>) -> Self {
+        self.ends = Arc::new(Ends::new(ends));
+        self
     }
 
     /// Like [`Parser::with_tools`], of a format without these parts, which are built where an output has them.
@@ -196,6 +208,7 @@ impl Parser {
             tools: self.fallback.tools.clone(),
             leniency: self.fallback.leniency,
             ends: self.fallback.ends.clone(),
+            ending: self.ends.texts.clone(),
             call_keys: self.fallback.call_keys.clone(),
         };
         serde_json::to_string(&stored).unwrap_or_default()
@@ -214,7 +227,7 @@ impl Parser {
             )));
         }
         let format = Arena::from_json(stored.format)?;
-        let Stored { prefill, tools, call_keys, leniency, ends, .. } = stored;
-        Parser::with_tools(format, &prefill, tools, call_keys, leniency, ends)
+        let Stored { prefill, tools, call_keys, leniency, ends, ending, .. } = stored;
+        Ok(Parser::with_tools(format, &prefill, tools, call_keys, leniency, ends)?.ending(ending))
     }
 }

@@ -164,6 +164,9 @@ fn lines_have_one_of_several_forms() {
     let failed = json!({"request": request, "response": {"error": {"message": "overloaded"}}});
     let mut output = answered("The end: </tool_call>");
     output["output"] = "The end: </tool_call>".into();
+    // The end of the turn is no part of the message.
+    let mut ended = answered("Hi");
+    ended["output"] = "Hi<|im_end|>".into();
     let mut of_two = request.clone();
     of_two["n"] = 2.into();
     let two = json!({"request": of_two, "response": {"choices": [body("Hi")["choices"][0],
@@ -175,6 +178,7 @@ fn lines_have_one_of_several_forms() {
         (answered("The end: </tool_call>"), Some("shown-markup")),
         // So the model has written it.
         (output, None),
+        (ended, None),
         (stream("data: [DONE]\n\n"), None),
         (stream(""), Some("no-end")),
         (stream("data: {\"a\n\n"), Some("not-json")),

@@ -444,9 +444,9 @@ impl<'a> Writer<'a> {
                 None => firsts.push((core, vec![space])),
             }
         }
-        // Calls behind the end of calls.
+        // Calls behind the end of calls, and reasoning between them.
         let again = firsts.iter().map(|(core, _)| p.sequence([p.space(), glue(p, core, None, ""), rest]));
-        let again = p.tolerated(p.many(p.choice(again.collect::<Vec<_>>())));
+        let again = p.tolerated(p.many(p.choice(again.chain(self.late_reasoning()).collect::<Vec<_>>())));
         // A grammar constrains from the marker of calls on.
         let mut triggers: Vec<Glue> = Vec::new();
         let mut constrained = |from: Glue, space: ExprId| {

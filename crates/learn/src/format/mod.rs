@@ -47,8 +47,6 @@ use chatparse_peg::{Arena, Spacing};
 pub struct FormatSpec<'a> {
     /// The template's text.
     pub source: &'a str,
-    /// The texts of the tokens that end the model's turn, as far as they are told.
-    pub ends: &'a [String],
     /// The end of the prompt that opens the assistant's turn, as rendered.
     pub opening: &'a str,
     /// `opening` and the text so far of a continued message: the parser reads it before the output.
@@ -86,7 +84,6 @@ impl<'a> FormatSpec<'a> {
     pub fn of(request: &'a Request) -> Self {
         FormatSpec {
             source: "",
-            ends: &[],
             opening: "",
             prefill: "",
             begun: None,
@@ -249,6 +246,8 @@ pub struct Format {
     pub preserved_tokens: Vec<String>,
     /// Texts that end the output, in addition to the end-of-turn token.
     pub additional_stops: Vec<String>,
+    /// Texts that an output may end with: told ones, and what the template ends turns with.
+    pub ends: Vec<String>,
     /// The markers of reasoning; `None` if the template has none.
     pub thinking: Option<Thinking>,
     /// The texts that begin the turns of each role in a prompt.
@@ -276,6 +275,7 @@ impl Default for Format {
             constraint: Constraint::Free,
             preserved_tokens: Vec::new(),
             additional_stops: Vec::new(),
+            ends: Vec::new(),
             thinking: None,
             delimiters: Vec::new(),
             call_keys: None,

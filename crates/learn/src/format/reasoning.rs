@@ -41,6 +41,14 @@ impl Writer<'_> {
         }
     }
 
+    /// Reasoning behind calls.
+    pub(super) fn late_reasoning(&self) -> Option<ExprId> {
+        let separates = self.spec.extract_reasoning() && self.spec.compat == Compat::Off;
+        let thought = self.thought.filter(|_| separates)?;
+        let again = self.reasoning_again(thought)?;
+        Some(self.p.sequence([self.p.space(), again, self.thought_and_close(thought, None)]))
+    }
+
     /// Reasoning that is not separated, where only what is asked for may follow it: content, with its markers. `opened`: what the
     /// prompt has of it.
     pub(super) fn thought_in_content(&self, opened: &str) -> Option<ExprId> {

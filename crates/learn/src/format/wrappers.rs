@@ -120,7 +120,7 @@ pub fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str], foreign: bool
     let bracket = p.optional(p.sequence([p.one_of(&[(']', ']'), ('}', '}'), (')', ')')]), p.space()]));
     let next = p.any_of(openings.iter().map(|opening| opening.trim()));
     let fence = p.sequence([p.literal("```"), p.choice([p.end(), p.and(p.literal("\n"))])]);
-    let closer = p.choice([fence, if foreign { any() } else { known }]);
+    let closer = if foreign { p.choice([fence, any()]) } else { known };
     let closer = p.sequence([bracket, p.not(next), closer]);
     if !foreign {
         return p.many(p.sequence([p.space(), closer]));

@@ -134,7 +134,7 @@ impl Sink for Found<'_> {
     fn event(&mut self, event: Event<'_>) {
         *self.in_rest &= matches!(event, Event::Broken(..));
         match event {
-            Event::Text(_, _, span) => self.prose.extend(span, self.output, self.builder),
+            Event::Text(Channel::Content, _, span) => self.prose.extend(span, self.output, self.builder),
             Event::Call { name, early, flags, span } => {
                 self.prose.shown = self.prose.known;
                 let in_reasoning = self.prose.channel == Channel::Reasoning;
@@ -160,8 +160,10 @@ struct Noted<'a> {
 impl Sink for Noted<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
+            // A name that announces a call is read with the call.
+            Event::Text(_, _, span) if self.candidates.is_some() || self.prose.known < span.start => {}
             Event::Text(_, _, span) if self.at_once => self.prose.show(span.end, self.output, self.builder),
-            Event::Text(_, _, span) if self.candidates.is_none() => self.prose.extend(span, self.output, self.builder),
+            Event::Text(_, _, span) => self.prose.extend(span, self.output, self.builder),
             Event::Call { .. } if !self.at_once => drop(self.candidates.get_or_insert(self.prose.known)),
             _ => {}
         }

@@ -285,7 +285,10 @@ impl FormatParser {
             let name = self.last_name(output, b"\"', ").filter(is_bare);
             self.reader.read_half_word(name, output.raw, &mut Routed { written, output });
         }
-        self.reader.end_word(&mut Routed { written, output });
+        // At a cut, half a word may become one that is mended.
+        if whole {
+            self.reader.end_word(&mut Routed { written, output });
+        }
     }
 
     /// Reads the visible captures. Returns `false` if they contradict the message so far. Inlined, because most pieces need

@@ -68,6 +68,8 @@ pub struct Stream {
 #[derive(Clone)]
 struct Progress {
     format: FormatParser,
+    /// The position up to which the parsers have the output. What follows may become a special token, or its end.
+    read: usize,
     /// The position at which the output left the format.
     left: Option<usize>,
     /// It left the format because the budget was used up.
@@ -148,7 +150,7 @@ impl Stream {
             output: Vec::new(),
             marks: None,
             written: ParserState::new(prefill, Arc::clone(parser.fallback())),
-            at: Progress { format, left: None, limit: false, covered: prefill },
+            at: Progress { format, read: prefill, left: None, limit: false, covered: prefill },
             checkpoint: None,
             held: None,
             fresh: true,
@@ -181,9 +183,8 @@ impl Stream {
         if self.marks.is_some() {
             self.extend(bytes, std::slice::from_ref(&(0..bytes.len())));
         } else {
-            let from = self.output.len();
             self.output.extend_from_slice(bytes);
-            self.read_between(from, self.output.len());
+            self.read_to(self.ready());
         }
         self.written.builder.deltas()
     }
@@ -239,17 +240,23 @@ impl Stream {
 
     #[inline(never)]
     fn extend(&mut self, bytes: &[u8], spans: &[Range<usize>]) {
-        let (length, from) = (self.output.len(), self.ready());
+        let length = self.output.len();
         self.output.extend_from_slice(bytes);
         if let Some(marks) = &mut self.marks {
             marks.extend(&self.output, length, spans);
         }
-        self.read_between(from, self.ready());
+        self.read_to(self.ready());
     }
 
     /// How much of the output the parsers may read: text at its end may have to wait for the next piece.
     fn ready(&self) -> usize {
-        self.output.len() - self.marks.as_ref().map_or(0, |marks| marks.waiting())
+        let whole = self.output.len() - self.marks.as_ref().map_or(0, |marks| marks.waiting());
+        self.parser.ends.begin(parsed(&self.marks, &self.output[..whole]).seen, self.at.read)
+    }
+
+    fn read_to(&mut self, end: usize) {
+        self.read_between(self.at.read, end);
+        self.at.read = end;
     }
 
     fn read_between(&mut self, from: usize, end: usize) {
@@ -272,13 +279,33 @@ impl Stream {
 
     fn end(&mut self, cut_off: bool) -> Status {
         self.begin();
-        let (prefill, ready) = (self.prefill(), self.ready());
-        if let Some(marks) = self.marks.as_mut().filter(|_| ready < self.output.len()) {
+        if let Some(marks) = &mut self.marks {
             marks.end(&self.output, !cut_off);
-            self.read_between(ready, self.output.len());
         }
+        let (ready, length) = (self.ready(), self.output.len());
+        if !self.parser.ends.has(&parsed(&self.marks, &self.output).seen[ready..]) {
+            return self.end_at(if cut_off { ready } else { length }, cut_off);
+        }
+        let (work, mut closed) = (self.work(), self.clone());
+        let status = self.end_at(ready, cut_off);
+        if cut_off || status != Status::Partial && self.at.format.last_reasoning(ready).is_none() {
+            return status;
+        }
+        // The format may close with it what is open.
+        let is_whole = closed.end_at(length, false) == Status::Complete;
+        let closes = is_whole && closed.written.builder.places().iter().all(|place| place.span.end <= ready);
+        if closes {
+            std::mem::swap(self, &mut closed);
+        }
+        self.written.gone += closed.work() - work;
+        if closes { Status::Complete } else { status }
+    }
+
+    fn end_at(&mut self, to: usize, cut_off: bool) -> Status {
+        self.read_to(to);
+        let prefill = self.prefill();
         let Stream { at, written, output, marks, .. } = self;
-        let output = parsed(marks, output);
+        let output = parsed(marks, &output[..to]);
         let end = if cut_off { End::Cut } else { End::Output };
         written.whole = Some(output.len()).filter(|_| !cut_off);
         let status = at.finish_format(end, prefill, written, output).unwrap_or_else(|| {
@@ -308,7 +335,8 @@ impl Stream {
     pub fn pending(&self) -> &[u8] {
         let covered = if self.at.left.is_none() { self.at.format.covered() } else { 0 };
         let from = covered.max(self.written.builder.reported_to()).max(self.prefill());
-        &self.output[from.min(self.output.len())..]
+        let to = self.written.whole.unwrap_or(self.output.len());
+        &self.output[from.min(to)..to]
     }
 
     /// The message so far.
@@ -326,7 +354,7 @@ impl Stream {
     fn ended(&self, status: Status, incomplete: IncompleteCalls) -> Ended {
         let prefill = self.prefill();
         let behind = |at: Option<usize>| at.map(|at| at.saturating_sub(prefill)..self.output.len() - prefill);
-        let reasoning = behind(self.at.format.last_reasoning(self.output.len())).filter(|_| self.at.left.is_none());
+        let reasoning = behind(self.at.format.last_reasoning(self.at.read)).filter(|_| self.at.left.is_none());
         let left = match self.at.limit {
             false => FormatExit { format: behind(self.at.left), limit: behind(self.written.limit), reasoning },
             true => FormatExit { limit: behind(self.at.left), ..FormatExit::default() },

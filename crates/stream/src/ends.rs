@@ -1,0 +1,42 @@
+//! The texts that end an output. Where nothing follows one, it is no part of the message, whatever it stands in.
+
+use chatparse_base::bytes::Bytes;
+use chatparse_base::limits::END_BYTES;
+
+/// The texts, as they may stand at the end of an output.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ends {
+    /// Also without the white space in front. None is blank.
+    pub texts: Vec<String>,
+    heads: Bytes,
+    longest: usize,
+}
+
+impl Ends {
+    pub fn new(mut texts: Vec<String>) -> Self {
+        texts.retain(|text| !text.trim().is_empty() && text.len() <= END_BYTES);
+        texts.extend(texts.iter().map(|text| text.trim_start().to_owned()).collect::<Vec<_>>());
+        chatparse_base::sort::sort(&mut texts);
+        texts.dedup();
+        let heads = texts.iter().map(|text| Bytes::byte(text.as_bytes()[0])).fold(Bytes::NONE, Bytes::or);
+        let longest = texts.iter().map(String::len).max().unwrap_or(0);
+        Ends { texts, heads, longest }
+    }
+
+    /// Where the text begins, at or after `from`, that may become an end; the length if none does.
+    #[inline]
+    pub fn begin(&self, text: &[u8], from: usize) -> usize {
+        let from = from.max(text.len().saturating_sub(self.longest));
+        let begins = |at: &usize| {
+            let rest = &text[*at..];
+            self.heads.contains(rest[0]) && self.texts.iter().any(|end| end.as_bytes().starts_with(rest))
+        };
+        (from..text.len()).find(begins).unwrap_or(text.len())
+    }
+
+    /// Whether a text is an end; white space after it may be missing.
+    pub fn has(&self, text: &[u8]) -> bool {
+        let is = |end: &String| end.as_bytes().starts_with(text) && text.len() >= end.trim_end().len();
+        self.texts.iter().any(is)
+    }
+}
