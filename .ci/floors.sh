@@ -80,7 +80,7 @@ LAWS=(
   --max said=7.4
   --max thought=9.8
   --max types=0.75
-  --max unchanged=100
+  --max unchanged=0
   --max unclosed=0.5
 )
 
