@@ -8,7 +8,7 @@ use chatparse::internals::template::{Prepared, Template, prepare};
 use chatparse::message::{
     Continuation, GrammarStyle, MalformedArguments, Message, ReasoningFormat, Request, ToolChoice,
 };
-use chatparse::{ChatTemplate, Error, ErrorKind};
+use chatparse::{ChatTemplate, Error, ErrorKind, Status};
 use serde_json::{Value, json};
 
 /// Takes strings and lists of parts, tools and calls.
@@ -45,7 +45,29 @@ fn content_before_a_call_that_is_not_required_is_named() {
     };
     assert_eq!(notes("required", "faithful"), [""; 0]);
     for (choice, style) in [("auto", "faithful"), ("required", "llama.cpp")] {
-        assert_eq!(notes(choice, style), ["prose: content may stand in front of calls anyway"]);
+        assert_eq!(notes(choice, style), ["prose: the grammar allows content before calls anyway"]);
+    }
+}
+
+#[test]
+fn a_block_around_a_schemas_answer_is_asked_for() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "null"}}, "required": ["a"]});
+    let block = "```json\n{\"a\": null}\n```";
+    for (name, style, prose, allowed) in [
+        ("json-call", "faithful", false, false),
+        ("json-call", "faithful", true, true),
+        ("json-call", "llama.cpp", false, true),
+        ("qwen3-coder", "llama.cpp", false, false),
+    ] {
+        let body = json!({"messages": [{"role": "user", "content": "Hi"}], "json_schema": &schema, "prose": prose,
+            "grammar_style": style, "enable_thinking": false});
+        let params = ChatTemplate::builtin(name).unwrap().params(&Request::from_json(&body).unwrap()).unwrap();
+        let recogniser = Recogniser::new(&params.grammar().text).unwrap();
+        let allows = |answer: &str| recogniser.accepts(&format!("{}{answer}", params.generation_prompt));
+        assert_eq!((allows(block), allows("{\"a\": null}")), (allowed, true), "{name}, {style}, {prose}");
+        // The parser reads it anyway.
+        let ended = params.parser.read(block.as_bytes(), false, false).unwrap();
+        assert_eq!((ended.status, &*ended.message.content), (Status::Complete, "{\"a\": null}"), "{name}, {style}");
     }
 }
 

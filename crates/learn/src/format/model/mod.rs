@@ -33,6 +33,7 @@ pub struct Family {
 
 /// Where a family's format comes from.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::large_enum_variant, reason = "the table is constant, and all of its rows but one are large")]
 pub enum Way {
     /// The learnt turn and what a row adds to it.
     Row(Row),
