@@ -102,7 +102,7 @@ fn look(params: &Params, answer: &str, end: &str) -> Result<(), String> {
             }
         }
     }
-    // With more behind it, it is what it was.
+    // An end before more text is what it was.
     let more = format!("{output} more");
     let (_, ended) = shown::feed(Stream::new(&params.parser), more.as_bytes().chunks(1), false)?;
     let whole = params.parser.read(more.as_bytes(), false, false).expect("it is not strict");

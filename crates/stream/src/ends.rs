@@ -1,4 +1,4 @@
-//! The texts that end an output. Where nothing follows one, it is no part of the message, whatever it stands in.
+//! The texts that end an output. An end that nothing follows is no part of the message, in any of its fields.
 
 use chatparse_base::bytes::Bytes;
 use chatparse_base::limits::END_BYTES;

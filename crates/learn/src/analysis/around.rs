@@ -1,5 +1,5 @@
-//! What is around reasoning as llama.cpp's analysis finds it: it continues messages with these texts. They are found by their
-//! shape, in renders of a turn and of the prompt with thinking off and on.
+//! The texts around reasoning as llama.cpp's analysis finds them, for continued messages: by their shape, in renders of a turn and of
+//! the prompt with thinking off and on.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use chatparse_jinja::Template;
 /// The texts around reasoning in a message that is continued.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Around {
-    /// What stands in place of the prompt's opening; empty if nothing does.
+    /// Replaces the prompt's opening, unless it is empty.
     opening: &'static str,
     /// The opening of reasoning; empty if there is none.
     start: String,
@@ -24,7 +24,7 @@ pub struct Around {
 const TAIL: usize = 64;
 
 impl Around {
-    /// Between these, behind this opening.
+    /// Reasoning between `start` and `end`, after this opening.
     pub fn new(opening: &'static str, start: &str, end: &str) -> Around {
         Around { opening, start: start.to_owned(), end: end.to_owned(), begins: start.trim_end().len() }
     }
@@ -80,7 +80,7 @@ impl Around {
         Around { begins: found.start.len(), end, ..found }
     }
 
-    /// Around the thought in a history. `spaced`: white space in front of what closes it is a part of that.
+    /// Around the thought in a history. `spaced`: white space before the closing marker belongs to it.
     fn find(history: &str, spaced: bool) -> Option<Around> {
         let (before, behind) = history.split_once(THOUGHT)?;
         let space = blank(behind).len();
@@ -127,7 +127,7 @@ impl Around {
         }
     }
 
-    /// The end of the prompt that continues a message: behind the opening, up to where that opens reasoning.
+    /// The end of the prompt that continues a message: the opening, up to where it opens reasoning, and the message so far.
     pub fn continued(&self, opening: &str, reasoning: &str, content: Option<&str>) -> String {
         let Around { start, end, begins, .. } = self;
         let opening = if self.opening.is_empty() { opening } else { self.opening };
