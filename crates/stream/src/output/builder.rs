@@ -89,7 +89,7 @@ impl Sink for MessageBuilder {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Begin(..) | Event::End(..) => {}
-            Event::Text(channel, ..) if self.replaces_call(channel) => self.contradicted = true,
+            Event::Text(channel, text, _) if self.replaces_call(channel, text) => self.contradicted = true,
             Event::Text(Channel::Content, text, span) => self.content(text, span),
             Event::Text(Channel::Reasoning, text, span) => self.reasoning(text, span),
             Event::Call { name, early, flags, span } => self.call(name, &early, flags, span),
@@ -125,9 +125,9 @@ impl MessageBuilder {
     }
 
     /// Whether new text stands in the place of a call that was shown and undone.
-    fn replaces_call(&self, channel: Channel) -> bool {
-        let text = if channel == Channel::Content { &self.content } else { &self.reasoning };
-        self.begun < self.calls.len() && text.is_confirmed()
+    fn replaces_call(&self, channel: Channel, text: Text<'_>) -> bool {
+        let shown = if channel == Channel::Content { &self.content } else { &self.reasoning };
+        self.begun < self.calls.len() && shown.is_exceeded_by(text)
     }
 
     fn content(&mut self, text: Text<'_>, span: Range<usize>) {

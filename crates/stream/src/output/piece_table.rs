@@ -163,6 +163,11 @@ impl PieceTable {
         self.pending.is_empty()
     }
 
+    /// Whether a text has more than is pending.
+    pub fn is_exceeded_by(&self, text: Text<'_>) -> bool {
+        self.is_confirmed() || text.shown().len() > self.pending.len() - self.confirmed
+    }
+
     /// Undoes what was written behind this position, which becomes pending. The cost is linear in the pending text, which
     /// the parser reads again.
     pub fn undo(&mut self, position: usize, parsed: &[u8]) {
