@@ -239,6 +239,15 @@ fn a_call_that_breaks_off_keeps_what_was_read_and_loses_nothing() {
 }
 
 #[test]
+fn text_that_goes_on_where_a_call_was_shown_is_not_content_as_well() {
+    let params = params("inkling", &json!({}));
+    let output = "end_meread<|content_invoke_tool_json|>{\"name\":\"read\",\"args\":{\"path\":\"a\"}}<|ssage|>";
+    let ended = read(&params, output);
+    assert_eq!(ended.message.tool_calls.len(), 1, "{ended:?}");
+    assert!(!ended.message.content.contains("path"), "{ended:?}");
+}
+
+#[test]
 fn a_broken_call_keeps_its_text_in_its_arguments() {
     let json = "<tool_call>\n{\"name\": \"read\", \"arguments\": ARGUMENTS}\n</tool_call>";
     let tags = "<tool_call>\n<function=read>\nARGUMENTS\n</function>\n</tool_call>";
