@@ -176,7 +176,7 @@ static void params(void) {
   CHECK(contains(json, "\"grammar_report\":[{\"schema\":"));
   // An engine that knows no triggers gets them as a part of the grammar.
   OK(chat_params_grammar_as(lazy, CHAT_DIALECT_STRUCTURAL_TAG, &grammar, &error));
-  CHECK(contains(chat_grammar_text(grammar), "\"triggers\":[\"<tool_call>\"]"));
+  CHECK(contains(chat_grammar_text(grammar), "\"excludes\":[\"<tool_call>\"]"));
   chat_grammar_free(grammar);
   // The grammar outlives the params, which give the same one each time.
   OK(chat_params_grammar(lazy, &grammar, &error));

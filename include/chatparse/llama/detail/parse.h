@@ -49,10 +49,19 @@ class live_parse {
     std::string                               read_;
     common_chat_msg                           message_;
 
-    std::vector<size_t> places_;     // where each call would be in the content
-    size_t              shown_ = 0;  // so many calls are with the caller
+    // Where a call would be in the content, and where the text or the call after it begins in the output.
+    struct place {
+        size_t content;
+        size_t end;
+    };
+    std::vector<place> places_;
+    size_t             shown_ = 0;  // so many calls are with the caller
 
     void add(const chat_delta & delta) {
+        const bool is_text = delta.kind == CHAT_DELTA_KIND_REASONING || delta.kind == CHAT_DELTA_KIND_CONTENT;
+        if ((is_text || delta.call == places_.size()) && !places_.empty()) {
+            places_.back().end = std::min(places_.back().end, delta.span_begin);
+        }
         if (delta.kind == CHAT_DELTA_KIND_REASONING) {
             message_.reasoning_content.append(delta.text.data, delta.text.len);
         } else if (delta.kind == CHAT_DELTA_KIND_CONTENT) {
@@ -60,7 +69,7 @@ class live_parse {
         } else {
             while (message_.tool_calls.size() <= delta.call) {
                 message_.tool_calls.emplace_back();
-                places_.push_back(message_.content.size());
+                places_.push_back({ message_.content.size(), std::string::npos });
             }
             auto & call = message_.tool_calls[delta.call];
             if (delta.kind == CHAT_DELTA_KIND_TOOL_NAME) {
@@ -94,20 +103,21 @@ class live_parse {
                 continue;
             }
             const std::string text = sanitized(written(handle, i));
-            message_.content.insert(places_[i] + added, text);
+            message_.content.insert(places_[i].content + added, text);
             added += text.size();
         }
         message_.tool_calls = std::move(whole);
     }
 
-    // A call without an end, as the model wrote it.
+    // A call without an end, as the model wrote it, with the markup around it.
     std::string written(const chat_message * handle, size_t call) const {
         for (size_t i = 0; i < chat_message_diagnostic_count(handle); i++) {
             chat_diagnostic found;
             chat_error *    error = nullptr;
             check(chat_message_diagnostic(handle, i, &found, &error), error);
             if (found.kind == CHAT_DIAGNOSTIC_KIND_UNFINISHED_CALL && found.call == call) {
-                return read_.substr(found.span_begin, found.span_end - found.span_begin);
+                const size_t end = std::min(places_[call].end, read_.size());
+                return read_.substr(found.span_begin, std::max(end, found.span_end) - found.span_begin);
             }
         }
         return {};
