@@ -97,12 +97,13 @@ class live_parse {
     void judge_calls(const chat_message * handle) {
         std::vector<common_chat_tool_call> whole;
         size_t added = 0;  // to the content
+        size_t taken = 0;  // of the output, up to here
         for (size_t i = 0; i < message_.tool_calls.size(); i++) {
             if (chat_message_tool_call_complete(handle, i) || i < shown_) {
                 whole.push_back(std::move(message_.tool_calls[i]));
                 continue;
             }
-            const std::string text = sanitized(written(handle, i));
+            const std::string text = sanitized(written(handle, i, taken));
             message_.content.insert(places_[i].content + added, text);
             added += text.size();
         }
@@ -110,14 +111,15 @@ class live_parse {
     }
 
     // A call without an end, as the model wrote it, with the markup around it.
-    std::string written(const chat_message * handle, size_t call) const {
+    std::string written(const chat_message * handle, size_t call, size_t & taken) const {
         for (size_t i = 0; i < chat_message_diagnostic_count(handle); i++) {
             chat_diagnostic found;
             chat_error *    error = nullptr;
             check(chat_message_diagnostic(handle, i, &found, &error), error);
             if (found.kind == CHAT_DIAGNOSTIC_KIND_UNFINISHED_CALL && found.call == call) {
-                const size_t end = std::min(places_[call].end, read_.size());
-                return read_.substr(found.span_begin, std::max(end, found.span_end) - found.span_begin);
+                const size_t begin = std::min(std::max(found.span_begin, taken), read_.size());
+                taken = std::max({ begin, found.span_end, std::min(places_[call].end, read_.size()) });
+                return read_.substr(begin, taken - begin);
             }
         }
         return {};
