@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::messages::Messages;
 use chatparse_base::find::shared;
 use chatparse_base::{Error, ErrorKind, Result};
-use chatparse_jinja::{Fit, Fitted, Template, cut, offered, plain, prepare, resolve, whole};
+use chatparse_jinja::{Fit, Fitted, Prepared, Template, cut, offered, plain, prepare, prepare_with, resolve, whole};
 use chatparse_learn::analysis::turn::{self, Edge, SlotKind, TurnFormat};
 use chatparse_learn::analysis::{Around, Layout};
 use chatparse_learn::format::late::{Parts, Source, Want};
@@ -182,11 +182,7 @@ impl Reader {
             let (prompt, media) = self.render(template, request, opening)?;
             return Ok(Prompts { media, ..self.begun(None, prompt, Continuation::None, None) });
         }
-        let prepared = prepare(template, request)?;
-        // A continued message follows the opening.
-        let opening = opening || prepared.continued.is_some();
-        let input = PromptInput { template, prepared: &prepared, request, opening };
-        let prompt = self.render_prepared(&input)?;
+        let (prepared, prompt) = self.prepared(template, request, opening)?;
         if let Reader::Family(Family { prompt: Some(_), .. }) = self {
             let prompts = self.begun(None, prompt, prepared.continuation, prepared.continued.as_ref());
             return Ok(Prompts { media: prepared.media, ..prompts });
@@ -195,7 +191,7 @@ impl Reader {
         if request.force_pure_content {
             return Ok(Prompts { prompt, opening, media: prepared.media, ..Prompts::default() });
         }
-        let prompt = prompt.continued_with(&input, |message, in_content| {
+        let prompt = prompt.continued_with(&prepared, |message, in_content| {
             let content = in_content.then(|| message.text());
             self.around(analyzed).continued(&opening, &message.reasoning_content, content.as_deref())
         });
@@ -203,11 +199,26 @@ impl Reader {
         Ok(Prompts { opening, media: prepared.media, ..prompts })
     }
 
-    fn render_prepared(self, input: &PromptInput) -> Result<Prompt> {
-        match self {
-            Reader::Family(Family { prompt: Some(prompt), .. }) => prompt(input),
-            _ => prompt::plain(input),
+    /// A request as the template takes it, and its prompt. Where that has not all media, they are the host's marker.
+    fn prepared(self, template: &Template, request: &Request, opening: bool) -> Result<(Prepared, Prompt)> {
+        let render = |prepared: &Prepared| {
+            // A continued message follows the opening.
+            let opening = opening || prepared.continued.is_some();
+            let input = PromptInput { template, prepared, request, opening };
+            match self {
+                Reader::Family(Family { prompt: Some(prompt), .. }) => prompt(&input),
+                _ => prompt::plain(&input),
+            }
+        };
+        let prepared = prepare(template, request)?;
+        let prompt = render(&prepared)?;
+        if prepared.is_shown(&prompt.prompt) || request.compat != Compat::Off {
+            return Ok((prepared, prompt));
         }
+        let mut prepared = prepare_with(template, request, false)?;
+        let prompt = render(&prepared)?;
+        prepared.media.retain(|media| prompt.prompt.contains(&media.text));
+        Ok((prepared, prompt))
     }
 
     fn render(self, template: &Template, request: &Request, opening: bool) -> Result<(Prompt, Vec<Media>)> {
@@ -215,8 +226,7 @@ impl Reader {
             let (prompt, generation_prompt) = plain(template, request, given, opening)?;
             return Ok((Prompt { prompt, generation_prompt }, Vec::new()));
         }
-        let prepared = prepare(template, request)?;
-        let prompt = self.render_prepared(&PromptInput { template, prepared: &prepared, request, opening })?;
+        let (prepared, prompt) = self.prepared(template, request, opening)?;
         Ok((prompt, prepared.media))
     }
 

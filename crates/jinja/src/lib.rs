@@ -53,7 +53,7 @@ pub use request::messages::Messages;
 pub use request::offered::offered;
 pub use request::plain::plain;
 use request::prepare;
-pub use request::prepare::{Prepared, ReasoningIn, prepare, resolve};
+pub use request::prepare::{Prepared, ReasoningIn, prepare, prepare_with, resolve};
 pub use request::roles::{Fit, Fitted, is_system};
 pub use request::tools::Tools;
 pub use source::texts::{SourceParts, SourceText, place};

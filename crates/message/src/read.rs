@@ -27,8 +27,10 @@ const MESSAGE: [&str; 9] = [
 pub(super) fn message(fields: &Fields) -> Result<Message> {
     no_slips(fields, &[&MESSAGE])?;
     let refusal = fields.text("refusal")?;
-    if refusal.is_none() && !["content", "tool_calls", "function_call"].iter().any(|key| fields.map.contains_key(*key))
-    {
+    let role = fields.required_text("role")?;
+    let is_given = |key: &&str| fields.map.contains_key(*key);
+    // A tool may have nothing to say.
+    if refusal.is_none() && role != "tool" && !["content", "tool_calls", "function_call"].iter().any(is_given) {
         let what = match fields.get("audio") {
             Some(_) => "an earlier answer cannot be shown by its audio alone; its text goes into content",
             None => "needs content or tool_calls",
@@ -36,7 +38,7 @@ pub(super) fn message(fields: &Fields) -> Result<Message> {
         return Err(Error::invalid(format!("{}: {what}", fields.own_path())));
     }
     let mut message = Message {
-        role: fields.required_text("role")?.to_owned(),
+        role: role.to_owned(),
         reasoning_content: reasoning(fields)?,
         tool_calls: fields.items("tool_calls")?.iter().map(tool_call).collect::<Result<_>>()?,
         name: fields.text_or_empty("name")?,
@@ -187,6 +189,7 @@ pub(super) fn tools(body: &Fields, given: Option<&mut [Given]>, keeps_hosted: bo
                     is_function.then(|| value.pointer_mut("/function/parameters")).flatten().map(Value::take);
                 tools.read_any(&body.item("tools", index, value)?, keeps_hosted)?;
                 if let [tool] = &mut tools.offered[before..] {
+                    let parameters = parameters.filter(|parameters| !parameters.is_null());
                     tool.parameters = parameters.map_or_else(|| Arc::clone(&tool.parameters), Arc::new);
                     *one = Given::Known(tool.clone());
                 }
@@ -222,7 +225,7 @@ impl Tools {
                 given.only(&[&["type", "function"], &EITHER, &MORE, OF_NO_MODEL])?;
                 let function = given.function()?;
                 function.only(&[&["name", "description", "parameters"], &EITHER, &MORE, OF_NO_MODEL])?;
-                let parameters = function.map.get("parameters").cloned().unwrap_or_else(|| json!({}));
+                let parameters = function.get("parameters").cloned().unwrap_or_else(|| json!({}));
                 let tool = self.named(given, &function, namespace)?;
                 Tool { parameters: Arc::new(parameters), more: more(function.map), ..tool }
             }

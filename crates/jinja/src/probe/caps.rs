@@ -141,11 +141,11 @@ impl Form {
     /// Renders a text and a list of two, with tools and without.
     pub(crate) fn of(engine: &Engine, role: &str, caps: &Caps) -> Form {
         const MARKERS: [&str; 2] = ["TEXT_MARKER", "OTHER_MARKER"];
-        let tried = [with_tool(), Json::Null].map(|tools| {
-            let prompt = |content: Json| Trial::new(engine, said(role, content, caps), tools.clone(), None).output;
-            let shown = |content: Json| prompt(content).filter(|prompt| prompt.contains(MARKERS[0]));
-            [shown(json!(MARKERS[0])), shown(MARKERS.map(text_part).into_iter().collect())]
+        let [mut texts, mut parts] = [json!(MARKERS[0]), MARKERS.map(text_part).into_iter().collect()].map(|content| {
+            let prompts = prompts_of_role(engine, role, &content, caps);
+            prompts.map(|prompt| prompt.filter(|prompt| prompt.contains(MARKERS[0])))
         });
+        let tried = [0, 1].map(|index| [texts[index].take(), parts[index].take()]);
         let alike = |[text, parts]: &[Option<String>; 2]| {
             let joined = |between| text.as_ref().map(|text| text.replace(MARKERS[0], &MARKERS.join(between)));
             ["", " ", "\n", "\n\n"].into_iter().any(|between| joined(between) == *parts)
@@ -157,6 +157,11 @@ impl Form {
             _ => Form::Text,
         }
     }
+}
+
+/// The prompts of a conversation in which this role says `content`: with a tool, and without.
+pub(crate) fn prompts_of_role(engine: &Engine, role: &str, content: &Json, caps: &Caps) -> [Option<String>; 2] {
+    [with_tool(), Json::Null].map(|tools| Trial::new(engine, said(role, content.clone(), caps), tools, None).output)
 }
 
 /// A conversation in which this role says `content`.

@@ -23,7 +23,8 @@ pub(crate) struct Findings {
     reasoning_in: OnceLock<ReasoningIn>,
     /// How the content of each role may be given.
     forms: [OnceLock<Form>; ROLES.len()],
-    media: OnceLock<media::Shown>,
+    /// What the template writes for media of each role.
+    media: [OnceLock<media::Shown>; ROLES.len()],
     behind_namespaces: OnceLock<String>,
 }
 
@@ -59,9 +60,10 @@ impl Template {
         *self.findings.named_by_id.get_or_init(|| caps::named_by_id(&self.trials(), self.caps()))
     }
 
-    /// The text that the template writes for media.
-    pub(crate) fn media(&self) -> &media::Shown {
-        self.findings.media.get_or_init(|| media::shown(&self.trials()))
+    /// The texts that the template writes for media of this role.
+    pub(crate) fn media(&self, role: &str) -> Option<&media::Shown> {
+        let (_, found) = ROLES.iter().zip(&self.findings.media).find(|(known, _)| **known == role)?;
+        Some(found.get_or_init(|| media::shown(&self.trials(), self.source(), role, self.caps())))
     }
 
     /// What the template writes between the namespace of a tool and its name.
@@ -102,7 +104,7 @@ impl Template {
             "named_by_id": self.is_named_by_id(),
             "reasoning_in": reasoning_in,
             "forms": ROLES.map(|role| name(self.form(role))),
-            "media": self.media(),
+            "media": ROLES.map(|role| self.media(role)),
             "behind_namespaces": self.behind_namespaces(),
         })
     }
@@ -148,7 +150,7 @@ impl Findings {
             named_by_id: yes(&found["named_by_id"])?.into(),
             reasoning_in: reasoning_in.into(),
             forms: forms.collect::<Option<Vec<OnceLock<Form>>>>()?.try_into().ok()?,
-            media: from_value::<media::Shown>(found["media"].clone()).ok()?.into(),
+            media: from_value::<[media::Shown; ROLES.len()]>(found["media"].clone()).ok()?.map(OnceLock::from),
             behind_namespaces: found["behind_namespaces"].as_str()?.to_owned().into(),
         })
     }

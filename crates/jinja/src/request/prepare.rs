@@ -87,7 +87,7 @@ impl ReasoningIn {
 const TRIED: [&str; 2] = ["REASONING_MARKER", "CONTENT_MARKER"];
 
 /// A field of a part that templates do not know.
-const UNKNOWN: &str = "UNKNOWN_MARKER";
+pub(super) const UNKNOWN: &str = "UNKNOWN_MARKER";
 
 fn thinking_first(thought: &str, said: Vec<Value>) -> Value {
     [thinking_part(thought)].into_iter().chain(said).collect()
@@ -103,12 +103,27 @@ impl Ways {
     }
 }
 
+impl Template {
+    /// The name of a role in messages for the template.
+    pub(super) fn role<'r>(&self, role: &'r str) -> &'r str {
+        if role == "developer" && !self.ways.knows_developer { "system" } else { role }
+    }
+}
+
 /// Converts `request` for `template`.
 ///
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] where a grammar goes with tools, or where a call's arguments are no JSON
 /// object and the request refuses such.
 pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
+    prepare_with(template, request, true)
+}
+
+/// `native`: media are as the template writes them where it does, else all are the host's marker.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn prepare_with(template: &Template, request: &Request, native: bool) -> Result<Prepared> {
     let callable = request.allowed_tools.as_ref().unwrap_or(&request.tools);
     if !callable.is_empty() && request.tool_choice != ToolChoice::None && !request.grammar.is_empty() {
         return Err(Error::invalid("grammar: cannot go with tools"));
@@ -122,19 +137,19 @@ pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
     let last = last.map(Message::with_reasoning_apart);
     let mut media = Vec::new();
     let mut placed = |index: usize, message: &Message| {
-        if let Some(texts) = texts(message, template) {
+        if let Some(texts) = texts(message, template, request.compat) {
             return Shown::Texts(texts);
         }
         if message.parts.iter().all(|part| part.source.is_none()) {
             return Shown::Json(message_json(message, template, request.compat));
         }
-        let placed = media::placed(message, index, template, &request.media_marker, &mut media);
+        let placed = media::placed(message, index, template, request, native, &mut media);
         Shown::Json(message_json(&placed, template, request.compat))
     };
     let mut messages: Vec<Shown> = shown.iter().enumerate().map(|(index, message)| placed(index, message)).collect();
     for (index, message) in messages.iter_mut().enumerate() {
         if let Shown::Json(message) = message {
-            fit_arguments(message, index, template, request.malformed_arguments)?;
+            fit_arguments(message, index, template, request)?;
         }
     }
     if !caps.system_role {
@@ -172,15 +187,14 @@ pub fn resolve(continuation: Continuation, last: Option<&Message>) -> Continuati
 
 /// The fields of a message that consists of texts, if the template takes them unchanged: equal to the result of
 /// [`message_json`].
-fn texts(message: &Message, template: &Template) -> Option<Vec<(&'static str, Engine)>> {
+fn texts(message: &Message, template: &Template, compat: Compat) -> Option<Vec<(&'static str, Engine)>> {
     let is_usual =
         message.parts.is_empty() && message.tool_calls.is_empty() && message.more.is_empty() && !template.ways.trims;
     let reasons = !message.reasoning_content.is_empty() && template.reasoning_in() != ReasoningIn::Usual;
-    if !is_usual || reasons || template.caps().wants_parts() {
+    let role = template.role(&message.role);
+    if !is_usual || reasons || template.caps().wants_parts() || wants_list(role, template, compat) {
         return None;
     }
-    let is_system = message.role == "developer" && !template.ways.knows_developer;
-    let role = if is_system { "system" } else { &message.role };
     let texts = [("role", role), ("content", &message.content)].into_iter().chain(message.further_texts());
     let mut texts: Vec<(&'static str, Engine)> = texts.map(|(name, text)| (name, Engine::from(text))).collect();
     let is_missing = |field: &&str| role == "assistant" && texts.iter().all(|(name, _)| name != field);
@@ -204,12 +218,10 @@ fn message_json(message: &Message, template: &Template, compat: Compat) -> Value
     };
     let message = &*apart;
     let mut json = message.to_json();
-    if message.role == "developer" && !template.ways.knows_developer {
-        json["role"] = json!("system");
-    }
-    let role = json["role"].as_str().unwrap_or_default().to_owned();
+    let role = template.role(&message.role);
+    json["role"] = json!(role);
     if let Some(content) = json.get_mut("content") {
-        fit_content(content, &role, template, compat);
+        fit_content(content, role, template, compat);
     }
     if !message.reasoning_content.is_empty() {
         let thought = &message.reasoning_content;
@@ -257,11 +269,15 @@ fn fit_content(content: &mut Value, role: &str, template: &Template, compat: Com
         }
     }
     if let Value::String(text) = content
-        && caps.wants_parts()
-        && form() != Form::Text
+        && (caps.wants_parts() && form() != Form::Text || wants_list(role, template, compat))
     {
-        *content = caps.content(text);
+        *content = [text_part(text)].into_iter().collect();
     }
+}
+
+/// Whether the template shows a text of this role, as a part, that it does not show as it is: it goes through its letters.
+fn wants_list(role: &str, template: &Template, compat: Compat) -> bool {
+    compat == Compat::Off && template.form(role) == Form::Parts
 }
 
 fn is_text(part: &Value) -> bool {
@@ -293,15 +309,17 @@ fn as_parts(content: &Value) -> Vec<Value> {
 }
 
 /// Converts the arguments of each call to the form that the template takes: text, or the value in the text.
-fn fit_arguments(message: &mut Value, index: usize, template: &Template, policy: MalformedArguments) -> Result<()> {
+fn fit_arguments(message: &mut Value, index: usize, template: &Template, request: &Request) -> Result<()> {
+    let is_ours = request.compat == Compat::Off;
     let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
     for (call_index, call) in calls.into_iter().flatten().enumerate() {
         let arguments = &mut call["function"]["arguments"];
         let Some(text) = arguments.as_str() else { continue };
         let read = number::read::<Value>(text);
         let caps = template.caps();
-        let empty = match (&read, policy) {
+        let empty = match (&read, request.malformed_arguments) {
             (Ok(Value::Object(_)), _) => false,
+            (Ok(Value::Null), _) if is_ours => true,
             (_, MalformedArguments::Empty) => true,
             (read, MalformedArguments::Error) => {
                 let trouble = match read {
@@ -311,7 +329,8 @@ fn fit_arguments(message: &mut Value, index: usize, template: &Template, policy:
                 let path = format!("messages[{index}].tool_calls[{call_index}].function.arguments");
                 return Err(Error::invalid(format!("{path}: {trouble}")));
             }
-            _ => caps.object_arguments && text.trim().is_empty() || caps.tool_calls && !template.shows_any_arguments(),
+            _ if text.trim().is_empty() && (is_ours || caps.object_arguments) => true,
+            _ => caps.tool_calls && !template.shows_any_arguments(),
         };
         *arguments = match (caps.object_arguments, empty, read) {
             (true, true, _) => json!({}),

@@ -61,7 +61,7 @@ impl Prompt {
     /// Appends the message that the request continues, if any: `opening`, which ends where reasoning begins, the message's
     /// reasoning and, if the model continues the content, `between` and the content.
     pub fn continued(self, input: &PromptInput, opening: &str, between: &str) -> Prompt {
-        self.continued_with(input, |message, in_content| {
+        self.continued_with(input.prepared, |message, in_content| {
             let mut text = format!("{opening}{}", message.reasoning_content);
             if in_content {
                 text.push_str(between);
@@ -73,9 +73,9 @@ impl Prompt {
 
     /// Like [`Prompt::continued`], with the text that `write` returns for the message. Its second argument is true if the
     /// model continues the content.
-    pub fn continued_with(mut self, input: &PromptInput, write: impl FnOnce(&Message, bool) -> String) -> Prompt {
-        if let Some(message) = &input.prepared.continued {
-            self.generation_prompt = write(message, input.prepared.continuation == Continuation::Content);
+    pub fn continued_with(mut self, prepared: &Prepared, write: impl FnOnce(&Message, bool) -> String) -> Prompt {
+        if let Some(message) = &prepared.continued {
+            self.generation_prompt = write(message, prepared.continuation == Continuation::Content);
             self.prompt.push_str(&self.generation_prompt);
         }
         self

@@ -189,7 +189,7 @@ pub fn translate_gemma(input: &PromptInput) -> Result<Prompt> {
             message["content"] = [part].into_iter().collect();
         }
     })?;
-    Ok(prompt.continued_with(input, |message, _| format!("<start_of_turn>model\n{}", message.text())))
+    Ok(prompt.continued_with(input.prepared, |message, _| format!("<start_of_turn>model\n{}", message.text())))
 }
 
 /// A content as one text.
