@@ -121,6 +121,9 @@ fn content(engine: &Engine) -> (bool, bool) {
     (string, typed)
 }
 
+/// A field of a part that templates do not know. If it is rendered, the template prints the list of parts.
+pub(crate) const UNKNOWN: &str = "UNKNOWN_MARKER";
+
 /// The roles whose content is tried.
 pub const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
 
@@ -131,6 +134,8 @@ pub(crate) enum Form {
     Text,
     /// As a list of parts.
     Parts,
+    /// As a list of one text: a text is rendered letter by letter, and parts are printed as data.
+    Item,
     /// A list is rendered as its texts are.
     Both,
     /// The trials show no content.
@@ -138,13 +143,14 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// Renders a text and a list of two, with tools and without.
+    /// Renders a text and a list of two, with tools and without; and where only the list is shown, one of a text.
     pub(crate) fn of(engine: &Engine, role: &str, caps: &Caps) -> Form {
         const MARKERS: [&str; 2] = ["TEXT_MARKER", "OTHER_MARKER"];
-        let [mut texts, mut parts] = [json!(MARKERS[0]), MARKERS.map(text_part).into_iter().collect()].map(|content| {
+        let shown = |content: Json| {
             let prompts = prompts_of_role(engine, role, &content, caps);
             prompts.map(|prompt| prompt.filter(|prompt| prompt.contains(MARKERS[0])))
-        });
+        };
+        let (mut texts, mut parts) = (shown(json!(MARKERS[0])), shown(MARKERS.map(text_part).into_iter().collect()));
         let tried = [0, 1].map(|index| [texts[index].take(), parts[index].take()]);
         let alike = |[text, parts]: &[Option<String>; 2]| {
             let joined = |between| text.as_ref().map(|text| text.replace(MARKERS[0], &MARKERS.join(between)));
@@ -152,7 +158,13 @@ impl Form {
         };
         match tried.iter().find(|[text, parts]| text.is_some() || parts.is_some()) {
             None => Form::Unknown,
-            Some([None, _]) => Form::Parts,
+            Some([None, _]) => {
+                let mut part = text_part(MARKERS[0]);
+                part["unknown"] = json!(UNKNOWN);
+                let is_data = shown(json!([part])).iter().flatten().any(|prompt| prompt.contains(UNKNOWN));
+                let is_item = is_data && shown(json!([MARKERS[0]])).iter().any(Option::is_some);
+                if is_item { Form::Item } else { Form::Parts }
+            }
             _ if tried.iter().all(alike) => Form::Both,
             _ => Form::Text,
         }

@@ -28,8 +28,13 @@ pub(crate) struct Findings {
     behind_namespaces: OnceLock<String>,
 }
 
-const FORMS: [(&str, Form); 4] =
-    [("text", Form::Text), ("parts", Form::Parts), ("both", Form::Both), ("unknown", Form::Unknown)];
+const FORMS: [(&str, Form); 5] = [
+    ("text", Form::Text),
+    ("parts", Form::Parts),
+    ("item", Form::Item),
+    ("both", Form::Both),
+    ("unknown", Form::Unknown),
+];
 
 /// The place of a part of the content, where a field's name may stand.
 const PART: &str = "a part";

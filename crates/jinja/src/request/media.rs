@@ -4,11 +4,10 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::prepare::UNKNOWN;
 use crate::env::Engine;
-use crate::probe::caps::prompts_of_role;
+use crate::probe::caps::{UNKNOWN, prompts_of_role};
 use crate::{Caps, Prepared, SourceParts, Template};
-use chatparse_base::find::shared;
+use chatparse_base::find::{char_border_before, char_border_behind, shared, shared_end};
 use chatparse_message::{Compat, Media, Message, Request, text_part};
 
 /// The kinds of media in templates.
@@ -24,15 +23,19 @@ pub(crate) type Shown = [[Option<String>; KINDS.len()]; PLACES.len()];
 /// The text in the place of media.
 const MARK: &str = "MEDIA_MARKER";
 
-/// What a template may write for media, in bytes, where it does not write them as it writes texts.
-const WRAPPED: usize = 512;
+/// The most bytes of a medium and beside it in which texts of the source are looked for, and the most of such texts.
+const SEARCHED: usize = 1024;
+const TEXTS: usize = 4096;
 
 /// Finds out what the template writes for media of this role, with trial renders.
 pub(crate) fn shown(engine: &Engine, source: &str, role: &str, caps: &Caps) -> Shown {
+    let texts = SourceParts::of(source).texts.into_iter().map(|text| text.text.trim().to_owned());
+    let texts: Vec<String> = texts.filter(|text| (1..SEARCHED).contains(&text.len())).take(TEXTS).collect();
     PLACES.map(|beside| {
         KINDS.map(|kind| {
             // A template cannot tell a kind that its source does not name.
-            source.contains(kind).then(|| written(engine, source, role, caps, beside, kind)).flatten()
+            let is_known = source.contains(kind);
+            is_known.then(|| written(engine, &texts, role, caps, beside, kind)).flatten()
         })
     })
 }
@@ -40,40 +43,49 @@ pub(crate) fn shown(engine: &Engine, source: &str, role: &str, caps: &Caps) -> S
 /// Renders a text, a medium, and two. What is found with tools must be what is found without.
 fn written(
     engine: &Engine,
-    source: &str,
+    texts: &[String],
     role: &str,
     caps: &Caps,
     [before, behind]: [&[&str]; 2],
     kind: &str,
 ) -> Option<String> {
-    // If an unknown field of a part is rendered, the template prints the list of parts.
     let media = json!({"type": kind, "unknown": UNKNOWN});
     let [marked, one, two] = [vec![text_part(MARK)], vec![media.clone()], vec![media.clone(), media]].map(|parts| {
         let [before, behind] = [before, behind].map(|texts| texts.iter().map(|text| text_part(text)));
         prompts_of_role(engine, role, &before.chain(parts).chain(behind).collect::<Value>(), caps)
     });
     let mut found = marked.iter().zip(one.iter().zip(&two)).filter_map(|(marked, (one, two))| {
-        let around = marked.as_ref()?.split_once(MARK)?;
+        let marked = marked.as_ref().filter(|marked| marked.contains(MARK))?;
         let is_whole = |one: &&String| before.iter().chain(behind).all(|text| one.contains(text));
         let one = one.as_ref().filter(is_whole).filter(|one| !one.contains(UNKNOWN));
-        Some(one.zip(two.as_ref()).and_then(|(one, two)| text(around, one, two, source)))
+        Some(one.zip(two.as_ref()).and_then(|(one, two)| text(marked, one, two, texts)))
     });
     let first = found.next()??;
     found.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
 
-/// The text of a medium in the prompt `one`, which `two` has twice. `around`: what is before and after a text in its place.
-fn text((before, behind): (&str, &str), one: &str, two: &str, source: &str) -> Option<String> {
-    let exact = one.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind)).map(str::to_owned);
-    let found = exact.or_else(|| {
-        // Where it begins is not certain, so the longest text of the source in it is taken.
-        let (at, length) = (shared(one, two), two.len().checked_sub(one.len())?);
-        let more = two.get(at..at + length).filter(|_| length <= WRAPPED && two.ends_with(&one[at..]))?.repeat(2);
-        let texts = SourceParts::of(source).texts.into_iter().map(|text| text.text.trim().to_owned());
-        texts.filter(|text| more.contains(text)).max_by_key(String::len)
+/// The text of a medium in the prompt `one`, which `two` has twice, and `marked` has a text in its place.
+fn text(marked: &str, one: &str, two: &str, texts: &[String]) -> Option<String> {
+    let is_it = |text: &&str| {
+        let has = |prompt: &str, times: usize| prompt.matches(*text).count() == times;
+        !text.is_empty() && has(one, 1) && has(two, 2)
+    };
+    let (before, behind) = marked.split_once(MARK)?;
+    // White space beside texts may be another than beside media.
+    let exact = one.strip_prefix(before.trim_end()).and_then(|rest| rest.strip_suffix(behind.trim_start()));
+    // It may have a number, or other texts around it than texts have: then a text of the source shows it.
+    let found = exact.map(str::trim).filter(is_it).or_else(|| {
+        let (from, end) = (shared(marked, one), shared_end(marked, one));
+        let [with, without] = [one, marked].map(|prompt| {
+            let around = char_border_before(prompt, from.saturating_sub(SEARCHED / 8));
+            let to = char_border_behind(prompt, (prompt.len() - end + SEARCHED / 8).min(prompt.len()));
+            prompt.get(around..to).filter(|near| near.len() <= SEARCHED)
+        });
+        let (with, without) = (with?, without?);
+        let is_new = |text: &&str| with.contains(text) && !without.contains(text);
+        texts.iter().map(String::as_str).filter(is_new).max_by_key(|text| text.len()).filter(is_it)
     })?;
-    let is_there = |prompt: &str, times: usize| prompt.matches(&*found).count() == times;
-    (!found.is_empty() && is_there(one, 1) && is_there(two, 2)).then_some(found)
+    Some(found.to_owned())
 }
 
 /// Replaces media in a message by the template's text or the host's marker, and appends them to `found` in order. `native`: whether

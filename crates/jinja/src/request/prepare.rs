@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use minijinja::value::Value as Engine;
 use serde_json::Value;
 
-use crate::probe::caps::{Form, reads_field};
+use crate::probe::caps::{Form, UNKNOWN, reads_field};
 use crate::request::media;
 use crate::request::messages::{Messages, Shown};
 use crate::request::tools::Tools;
@@ -60,7 +60,6 @@ impl ReasoningIn {
         }
         let fields: Vec<&'static str> = others.into_iter().filter(|field| reads_field(source, field)).collect();
         let mut part = json!({"role": "assistant", "content": thinking_first(TRIED[0], vec![text_part(TRIED[1])])});
-        // If an unknown field of a part is rendered, the template prints the list of parts.
         part["content"][0]["unknown"] = json!(UNKNOWN);
         let shows = |message: &Value| {
             let shows = |prompt: String| TRIED.iter().all(|text| prompt.contains(text)) && !prompt.contains(UNKNOWN);
@@ -85,9 +84,6 @@ impl ReasoningIn {
 
 /// The reasoning and the content of the trial message.
 const TRIED: [&str; 2] = ["REASONING_MARKER", "CONTENT_MARKER"];
-
-/// A field of a part that templates do not know.
-pub(super) const UNKNOWN: &str = "UNKNOWN_MARKER";
 
 fn thinking_first(thought: &str, said: Vec<Value>) -> Value {
     [thinking_part(thought)].into_iter().chain(said).collect()
@@ -192,7 +188,7 @@ fn texts(message: &Message, template: &Template, compat: Compat) -> Option<Vec<(
         message.parts.is_empty() && message.tool_calls.is_empty() && message.more.is_empty() && !template.ways.trims;
     let reasons = !message.reasoning_content.is_empty() && template.reasoning_in() != ReasoningIn::Usual;
     let role = template.role(&message.role);
-    if !is_usual || reasons || template.caps().wants_parts() || wants_list(role, template, compat) {
+    if !is_usual || reasons || template.caps().wants_parts() || is_listed(role, template, compat) {
         return None;
     }
     let texts = [("role", role), ("content", &message.content)].into_iter().chain(message.further_texts());
@@ -257,7 +253,7 @@ fn fit_content(content: &mut Value, role: &str, template: &Template, compat: Com
     {
         let is_one = parts.len() == 1;
         let joined = match form() {
-            Form::Text => true,
+            Form::Text | Form::Item => true,
             Form::Parts => false,
             Form::Both => is_one,
             Form::Unknown if compat == Compat::LlamaCpp => caps.string_content && !caps.typed_content,
@@ -268,16 +264,20 @@ fn fit_content(content: &mut Value, role: &str, template: &Template, compat: Com
             *content = Value::String(chatparse_message::join_parts(texts));
         }
     }
-    if let Value::String(text) = content
-        && (caps.wants_parts() && form() != Form::Text || wants_list(role, template, compat))
-    {
-        *content = [text_part(text)].into_iter().collect();
+    if let Value::String(text) = content {
+        match form() {
+            Form::Item => *content = json!([text]),
+            form if form == Form::Parts || caps.wants_parts() && form != Form::Text => {
+                *content = json!([text_part(text)]);
+            }
+            _ => {}
+        }
     }
 }
 
-/// Whether the template shows a text of this role, as a part, that it does not show as it is: it goes through its letters.
-fn wants_list(role: &str, template: &Template, compat: Compat) -> bool {
-    compat == Compat::Off && template.form(role) == Form::Parts
+/// Whether a text of this role is shown in a list only: the template goes through its letters.
+fn is_listed(role: &str, template: &Template, compat: Compat) -> bool {
+    compat == Compat::Off && matches!(template.form(role), Form::Parts | Form::Item)
 }
 
 fn is_text(part: &Value) -> bool {
