@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::messages::Messages;
 use chatparse_base::find::shared;
 use chatparse_base::{Error, ErrorKind, Result};
-use chatparse_jinja::{Fit, Fitted, Prepared, Template, cut, offered, plain, prepare, prepare_with, resolve, whole};
+use chatparse_jinja::{Fit, Fitted, Prepared, Template, cut, offered, plain, prepare, resolve, whole};
 use chatparse_learn::analysis::turn::{self, Edge, SlotKind, TurnFormat};
 use chatparse_learn::analysis::{Around, Layout};
 use chatparse_learn::format::late::{Parts, Source, Want};
@@ -201,24 +201,24 @@ impl Reader {
 
     /// A request as the template takes it, and its prompt. Where that has not all media, they are the host's marker.
     fn prepared(self, template: &Template, request: &Request, opening: bool) -> Result<(Prepared, Prompt)> {
-        let render = |prepared: &Prepared| {
+        let mut native = true;
+        loop {
+            let mut prepared = prepare(template, request, native)?;
             // A continued message follows the opening.
             let opening = opening || prepared.continued.is_some();
-            let input = PromptInput { template, prepared, request, opening };
-            match self {
-                Reader::Family(Family { prompt: Some(prompt), .. }) => prompt(&input),
-                _ => prompt::plain(&input),
+            let input = PromptInput { template, prepared: &prepared, request, opening };
+            let prompt = match self {
+                Reader::Family(Family { prompt: Some(prompt), .. }) => prompt(&input)?,
+                _ => prompt::plain(&input)?,
+            };
+            if prepared.is_shown(&prompt.prompt) || request.compat != Compat::Off {
+                return Ok((prepared, prompt));
             }
-        };
-        let prepared = prepare(template, request)?;
-        let prompt = render(&prepared)?;
-        if prepared.is_shown(&prompt.prompt) || request.compat != Compat::Off {
-            return Ok((prepared, prompt));
+            if !std::mem::take(&mut native) {
+                prepared.media.retain(|media| prompt.prompt.contains(&media.text));
+                return Ok((prepared, prompt));
+            }
         }
-        let mut prepared = prepare_with(template, request, false)?;
-        let prompt = render(&prepared)?;
-        prepared.media.retain(|media| prompt.prompt.contains(&media.text));
-        Ok((prepared, prompt))
     }
 
     fn render(self, template: &Template, request: &Request, opening: bool) -> Result<(Prompt, Vec<Media>)> {

@@ -493,15 +493,15 @@ fn families_say_why_they_stay() {
 /// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
 const LINES: &[(&str, usize)] = &[
     ("crates/base", 1_630),
-    ("crates/cli", 4_880),
-    ("crates/conversation", 1_010),
-    ("crates/grammar", 17_270),
-    ("crates/jinja", 9_850),
-    ("crates/learn", 12_860),
-    ("crates/message", 2_630),
-    ("crates/peg", 5_150),
-    ("crates/stream", 7_150),
-    ("src", 17_170),
+    ("crates/cli", 4_871),
+    ("crates/conversation", 1_001),
+    ("crates/grammar", 17_264),
+    ("crates/jinja", 9_931),
+    ("crates/learn", 12_858),
+    ("crates/message", 2_632),
+    ("crates/peg", 5_142),
+    ("crates/stream", 7_142),
+    ("src", 17_180),
 ];
 
 #[test]

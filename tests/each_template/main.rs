@@ -259,6 +259,11 @@ fn a_text_part_is_rendered_as_the_text() {
 }
 
 #[test]
+fn media_have_a_place_in_the_prompt() {
+    each(parts::check_media);
+}
+
+#[test]
 fn a_stored_template_answers_as_the_one_that_learnt() {
     each(stored::check);
 }

@@ -19,7 +19,7 @@ const TURNS: &str =
 fn prompt(source: &str, body: Value) -> Prompt {
     let template = Template::new(source, "", "").unwrap();
     let request = Request::from_json(&body).unwrap();
-    let prepared = prepare(&template, &request).unwrap();
+    let prepared = prepare(&template, &request, true).unwrap();
     let input = PromptInput { template: &template, prepared: &prepared, request: &request, opening: true };
     match family_of(template.source()) {
         Some(family) => prompt_of(family, &input).unwrap(),

@@ -17,7 +17,7 @@ const PLAIN: &str = "{% for m in messages %}{{ m.role }}:{% if m.content is stri
     {{ c.function.arguments }}{% endfor %};{% endfor %}{{ tools|tojson if tools }}";
 
 fn prepared(source: &str, body: Value) -> Result<Prepared, Error> {
-    prepare(&Template::new(source, "", "").unwrap(), &Request::from_json(&body).unwrap())
+    prepare(&Template::new(source, "", "").unwrap(), &Request::from_json(&body).unwrap(), true)
 }
 
 fn messages(source: &str, messages: Value) -> Value {
@@ -449,6 +449,50 @@ fn arguments_become_objects_where_the_template_needs_them() {
 }
 
 #[test]
+fn what_is_null_is_empty() {
+    let function = json!({"name": "f", "parameters": null});
+    let body = json!({"messages": [
+        {"role": "user", "content": "u"},
+        {"role": "assistant", "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": null}}]},
+        {"role": "tool", "name": "f"},
+    ], "tools": [{"type": "function", "function": function}]});
+    let prompt = "user:u;assistant:f{};tool:;[{\"type\": \"function\", \"function\": {\"name\": \"f\", \
+        \"description\": \"\", \"parameters\": {}}}]";
+    let template = ChatTemplate::new(PLAIN, "", "").unwrap();
+    assert_eq!(template.prompt(&Request::from_json(&body).unwrap()).unwrap(), prompt);
+    // The same through tools that the template knows by their text.
+    for _ in 0..2 {
+        assert_eq!(template.request(&body.to_string(), "{}").unwrap(), Request::from_json(&body).unwrap());
+    }
+}
+
+/// Goes through results, and writes each of what it finds there.
+const LETTERS: &str = "{% for m in messages %}{% if m.role == 'tool' %}{% for c in m.content %}{{ loop.index0 }}: \
+    {{ ITEM }};{% endfor %}{% else %}{{ m.content }}{% endif %}{% endfor %}";
+
+#[test]
+fn a_text_that_is_shown_by_its_letters_is_a_list() {
+    let body = |content: &Value, compat: &str| {
+        json!({"messages": [{"role": "user", "content": "u"}, {"role": "assistant", "content": "a"},
+            {"role": "tool", "content": content}], "compat": compat})
+    };
+    let parts = json!([{"type": "text", "text": "ZQ"}]);
+    for item in ["c | tojson", "'\"' ~ c.text ~ '\"'"] {
+        let source = LETTERS.replace("ITEM", item);
+        let template = Template::new(&source, "", "").unwrap();
+        let prompt = |content: &Value, compat: &str| {
+            let request = Request::from_json(&body(content, compat)).unwrap();
+            template.render(&prepare(&template, &request, true).unwrap().conversation).unwrap()
+        };
+        assert_eq!(prompt(&json!("ZQ"), "off"), "ua0: \"ZQ\";", "{item}");
+        assert_eq!(prompt(&parts, "off"), prompt(&json!("ZQ"), "off"), "{item}");
+        assert_eq!(prompt(&json!("ZQ"), "llama.cpp").matches(';').count(), 2, "{item}");
+        let stored = Template::stored(&source, "", "", &template.findings()).unwrap();
+        assert_eq!(stored.findings(), template.findings());
+    }
+}
+
+#[test]
 fn malformed_arguments_spoil_no_conversation() {
     let deep = "[".repeat(3_000);
     for broken in ["{", "{\"a\": 1} and", "nothing", "\u{0}", &*deep] {
@@ -458,8 +502,15 @@ fn malformed_arguments_spoil_no_conversation() {
         assert_eq!(shown(PICKY, "keep", broken).unwrap(), "{}");
     }
     // Where none are there, none are meant.
-    assert_eq!(shown(PLAIN, "keep", "").unwrap(), "");
-    assert_eq!(shown(ANYTHING, "keep", " ").unwrap(), json!({}));
+    for none in ["", " ", "null"] {
+        assert_eq!(shown(PLAIN, "keep", none).unwrap(), "{}");
+        assert_eq!(shown(ANYTHING, "keep", none).unwrap(), json!({}));
+        assert_eq!(shown(OBJECTS, "keep", none).unwrap(), json!({}));
+        let body = json!({"messages": with_arguments(none), "compat": "llama.cpp"});
+        let theirs = prepared(PLAIN, body).unwrap();
+        assert_eq!(theirs.conversation.messages[1]["tool_calls"][1]["function"]["arguments"], none);
+    }
+    assert_eq!(shown(PLAIN, "error", "null").unwrap(), "{}");
     // JSON, but no object.
     assert_eq!(shown(ANYTHING, "keep", "[1]").unwrap(), json!([1]));
     assert_eq!(shown(OBJECTS, "keep", "[1]").unwrap(), json!({}));

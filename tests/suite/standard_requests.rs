@@ -110,6 +110,82 @@ fn media_is_what_the_template_shows_or_a_marker() {
     assert!(strange.message().starts_with("messages[0].content[0].type: must be text, refusal,"), "{strange}");
 }
 
+/// Each role in another way: texts and images have tags of their own, lists are printed, and texts alone are shown. `PIC` is an image.
+const ROLES: &str = "{% for m in messages %}{% if m.role == 'tool' %}<r>{{ m.content }}</r>{% else %}<{{ m.role[0] }}>\
+    {% if m.content is string %}<t>{{ m.content }}</t>{% else %}{% for p in m.content %}{% if p.type == 'text' %}\
+    <t>{{ p.text }}</t>{% elif p.type == 'image' and m.role == 'user' %}PIC{% endif %}{% endfor %}{% endif %}{% endif %}\
+    {% endfor %}";
+
+/// The body of a conversation that ends with this message.
+fn ends_with(role: &str, content: &str, compat: &str) -> Value {
+    let part = |c: char| match c {
+        'i' => json!({"type": "image_url", "image_url": {"url": "U"}}),
+        's' => json!({"type": "input_audio", "input_audio": {"data": "", "format": "wav"}}),
+        'f' => json!({"type": "file", "file": {"file_id": "F"}}),
+        text => json!({"type": "text", "text": text}),
+    };
+    let message = json!({"role": role, "content": content.chars().map(part).collect::<Value>()});
+    json!({"messages": [{"role": "user", "content": HI}, message], "compat": compat})
+}
+
+#[test]
+fn media_have_a_place_in_each_role() {
+    let rows = [
+        ("user", "ai", "<u><t>a</t><p>"),
+        ("user", "ia", "<u><p><t>a</t>"),
+        ("user", "aib", "<u><t>a</t><p><t>b</t>"),
+        ("user", "i", "<u><p>"),
+        ("user", "ii", "<u><p><p>"),
+        ("user", "as", "<u><t>a[M]</t>"),
+        ("user", "f", "<u><t>[M]</t>"),
+        ("user", "aif", "<u><t>a<p>[M]</t>"),
+        ("assistant", "ai", "<a><t>a[M]</t>"),
+        ("assistant", "i", "<a><t>[M]</t>"),
+        ("system", "ia", "<s><t>[M]a</t>"),
+        ("developer", "ia", "<s><t>[M]a</t>"),
+        ("tool", "ai", "<r>a[M]</r>"),
+        ("tool", "ii", "<r>[M][M]</r>"),
+    ];
+    for (image, medium) in [("<p>", "<p>"), ("\n<p>\n", "<p>"), ("{{ loop.index }}<p>", "<p>")] {
+        let template = ChatTemplate::new(&ROLES.replace("PIC", image), "", "").unwrap();
+        for (role, content, shown) in rows {
+            let body = ends_with(role, content, "off");
+            let options = json!({"media_marker": "[M]"});
+            let params = template.params(&Request::from_json_with(&body, &options).unwrap()).unwrap();
+            let prompt = params.prompt.replace('\n', "").replace(|c: char| c.is_ascii_digit(), "");
+            assert_eq!(prompt, format!("<u><t>Hi</t>{shown}"), "{role} {content} {image:?}");
+            let texts: Vec<(&str, bool)> = params.media.iter().map(|media| (&*media.text, media.native)).collect();
+            let wanted = content.chars().filter_map(|c| match c {
+                'i' => Some(if shown.contains("<p>") { (medium, true) } else { ("[M]", false) }),
+                's' | 'f' => Some(("[M]", false)),
+                _ => None,
+            });
+            assert_eq!(texts, wanted.collect::<Vec<_>>(), "{role} {content}");
+        }
+    }
+    // llama.cpp's way is that of the user's messages for all.
+    let theirs = ChatTemplate::new(&ROLES.replace("PIC", "<p>"), "", "").unwrap();
+    let params = theirs.params(&Request::from_json(&ends_with("tool", "ai", "llama.cpp")).unwrap()).unwrap();
+    assert!(params.media[0].native && params.prompt.contains("'type': 'image'"), "{}", params.prompt);
+}
+
+#[test]
+fn media_that_this_prompt_does_not_have_are_the_markers() {
+    // Shows images of the last message only.
+    let last = SEES.replace("p.type == 'image' %}", "p.type == 'image' %}{% if m == messages[-1] %}");
+    let last = last.replace("<img>", "<img>{% endif %}");
+    let image = json!({"type": "image_url", "image_url": {"url": "x.png"}});
+    let (old, new) = (json!({"role": "user", "content": [image]}), json!({"role": "user", "content": HI}));
+    let shown = params(&last, json!([new, old]));
+    assert_eq!((&*shown.prompt, shown.media[0].native), ("[Hi][<img>]", true));
+    let gone = params(&last, json!([old, new, {"role": "user", "content": [image, {"type": "text", "text": "b"}]}]));
+    assert_eq!(gone.prompt, "[<__media__>][Hi][<__media__>b]");
+    assert!(gone.media.len() == 2 && gone.media.iter().all(|media| !media.native));
+    // Of a message that is not shown, nothing is.
+    let deaf = params(&SEES.replace("[{% if", "[{% if m.role == 'user' %}{% elif"), json!([old, new]));
+    assert_eq!((&*deaf.prompt, deaf.media.len()), ("[][]", 0));
+}
+
 #[test]
 fn other_fields_of_messages() {
     let messages = |messages: Value| request(json!({"messages": messages})).map(|request| request.messages);

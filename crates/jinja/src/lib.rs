@@ -11,7 +11,7 @@
 //! use chatparse_jinja::Template;
 //! let template = Template::new("{% for m in messages %}<{{ m.role }}>{{ m.content | trim }}{% endfor %}", "", "")?;
 //! let request = chatparse_message::Request::from_text(r#"{"messages": [{"role": "user", "content": " Hi. "}]}"#)?;
-//! let prepared = chatparse_jinja::prepare(&template, &request)?;
+//! let prepared = chatparse_jinja::prepare(&template, &request, true)?;
 //! assert_eq!(template.render(&prepared.conversation)?, "<user>Hi.");
 //! # Ok::<(), chatparse_jinja::Error>(())
 //! ```
@@ -53,7 +53,7 @@ pub use request::messages::Messages;
 pub use request::offered::offered;
 pub use request::plain::plain;
 use request::prepare;
-pub use request::prepare::{Prepared, ReasoningIn, prepare, prepare_with, resolve};
+pub use request::prepare::{Prepared, ReasoningIn, prepare, resolve};
 pub use request::roles::{Fit, Fitted, is_system};
 pub use request::tools::Tools;
 pub use source::texts::{SourceParts, SourceText, place};

@@ -270,7 +270,7 @@ impl Compat {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MalformedArguments {
-    /// Their text. If the template takes arguments as an object: a JSON string, or `{}` for an empty text. Also `{}` if the
+    /// Their text; as a JSON string if the template takes arguments as an object. `{}` for null and an empty text, and if the
     /// template would fail on the text or leave it out.
     #[default]
     Keep,

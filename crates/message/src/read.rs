@@ -28,9 +28,9 @@ pub(super) fn message(fields: &Fields) -> Result<Message> {
     no_slips(fields, &[&MESSAGE])?;
     let refusal = fields.text("refusal")?;
     let role = fields.required_text("role")?;
-    let is_given = |key: &&str| fields.map.contains_key(*key);
     // A tool may have nothing to say.
-    if refusal.is_none() && role != "tool" && !["content", "tool_calls", "function_call"].iter().any(is_given) {
+    let is_said = role == "tool" || refusal.is_some();
+    if !is_said && !["content", "tool_calls", "function_call"].iter().any(|key| fields.map.contains_key(*key)) {
         let what = match fields.get("audio") {
             Some(_) => "an earlier answer cannot be shown by its audio alone; its text goes into content",
             None => "needs content or tool_calls",
@@ -185,11 +185,10 @@ pub(super) fn tools(body: &Fields, given: Option<&mut [Given]>, keeps_hosted: bo
                 let before = tools.offered.len();
                 // The largest part is not copied.
                 let is_function = value["type"] == "function";
-                let parameters =
-                    is_function.then(|| value.pointer_mut("/function/parameters")).flatten().map(Value::take);
+                let parameters = value.pointer_mut("/function/parameters");
+                let parameters = parameters.filter(|it| is_function && !it.is_null()).map(Value::take);
                 tools.read_any(&body.item("tools", index, value)?, keeps_hosted)?;
                 if let [tool] = &mut tools.offered[before..] {
-                    let parameters = parameters.filter(|parameters| !parameters.is_null());
                     tool.parameters = parameters.map_or_else(|| Arc::clone(&tool.parameters), Arc::new);
                     *one = Given::Known(tool.clone());
                 }

@@ -1,5 +1,6 @@
 //! Finds out what a template accepts, and what it demands, by rendering small conversations and recording what it accesses.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use crate::Caps;
@@ -128,7 +129,8 @@ pub(crate) const UNKNOWN: &str = "UNKNOWN_MARKER";
 pub const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
 
 /// How the content of a role may be given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Form {
     /// As one text: of a list of parts not all is shown, or more than their texts.
     Text,

@@ -28,14 +28,6 @@ pub(crate) struct Findings {
     behind_namespaces: OnceLock<String>,
 }
 
-const FORMS: [(&str, Form); 5] = [
-    ("text", Form::Text),
-    ("parts", Form::Parts),
-    ("item", Form::Item),
-    ("both", Form::Both),
-    ("unknown", Form::Unknown),
-];
-
 /// The place of a part of the content, where a field's name may stand.
 const PART: &str = "a part";
 
@@ -96,7 +88,6 @@ impl Template {
 
     /// What trials show of it, all of it, as [`Template::stored`] takes it.
     pub fn findings(&self) -> Value {
-        let name = |form: Form| FORMS.iter().find(|(_, known)| *known == form).map(|(name, _)| *name);
         let reasoning_in = match self.reasoning_in() {
             ReasoningIn::Usual => None,
             ReasoningIn::Field(field) => Some(field),
@@ -108,7 +99,7 @@ impl Template {
             "any_arguments": self.shows_any_arguments(),
             "named_by_id": self.is_named_by_id(),
             "reasoning_in": reasoning_in,
-            "forms": ROLES.map(|role| name(self.form(role))),
+            "forms": ROLES.map(|role| self.form(role)),
             "media": ROLES.map(|role| self.media(role)),
             "behind_namespaces": self.behind_namespaces(),
         })
@@ -147,14 +138,12 @@ impl Findings {
             part if part == PART => ReasoningIn::Part,
             name => ReasoningIn::Field(field(name)?),
         };
-        let forms = found["forms"].as_array()?.iter();
-        let forms = forms.map(|form| Some(FORMS.iter().find(|(name, _)| form == name)?.1.into()));
         Some(Findings {
             caps: caps.into(),
             any_arguments: yes(&found["any_arguments"])?.into(),
             named_by_id: yes(&found["named_by_id"])?.into(),
             reasoning_in: reasoning_in.into(),
-            forms: forms.collect::<Option<Vec<OnceLock<Form>>>>()?.try_into().ok()?,
+            forms: from_value::<[Form; ROLES.len()]>(found["forms"].clone()).ok()?.map(OnceLock::from),
             media: from_value::<[media::Shown; ROLES.len()]>(found["media"].clone()).ok()?.map(OnceLock::from),
             behind_namespaces: found["behind_namespaces"].as_str()?.to_owned().into(),
         })

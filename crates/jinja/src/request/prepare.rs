@@ -1,6 +1,7 @@
 //! Converts a request to the conversation of a render, with messages in the form that the template takes. Follows llama.cpp.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use minijinja::value::Value as Engine;
 use serde_json::Value;
@@ -27,6 +28,15 @@ pub struct Prepared {
     pub continued: Option<Message>,
     /// The media in the prompt, in order.
     pub media: Vec<Media>,
+}
+
+impl Prepared {
+    /// Whether the prompt has each text of media as often as there are media with it.
+    pub fn is_shown(&self, prompt: &str) -> bool {
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        self.media.iter().for_each(|media| *counts.entry(&media.text).or_default() += 1);
+        counts.into_iter().all(|(text, count)| prompt.matches(text).count() >= count)
+    }
 }
 
 /// Requirements on messages that the template's source determines.
@@ -106,20 +116,12 @@ impl Template {
     }
 }
 
-/// Converts `request` for `template`.
+/// Converts `request` for `template`. `native`: media may have the text that the template writes for them.
 ///
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] where a grammar goes with tools, or where a call's arguments are no JSON
 /// object and the request refuses such.
-pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
-    prepare_with(template, request, true)
-}
-
-/// `native`: media are as the template writes them where it does, else all are the host's marker.
-///
-/// # Errors
-/// As [`prepare`].
-pub fn prepare_with(template: &Template, request: &Request, native: bool) -> Result<Prepared> {
+pub fn prepare(template: &Template, request: &Request, native: bool) -> Result<Prepared> {
     let callable = request.allowed_tools.as_ref().unwrap_or(&request.tools);
     if !callable.is_empty() && request.tool_choice != ToolChoice::None && !request.grammar.is_empty() {
         return Err(Error::invalid("grammar: cannot go with tools"));
@@ -207,10 +209,10 @@ fn message_json(message: &Message, template: &Template, compat: Compat) -> Value
     } else {
         message
     };
-    // Reasoning among the parts stays there if the template renders it there.
+    // Reasoning among the parts stays there if the template renders it there, and they do not become one text.
     let apart = match template.reasoning_in() {
-        ReasoningIn::Part => Cow::Borrowed(message),
-        ReasoningIn::Usual | ReasoningIn::Field(_) => message.with_reasoning_apart(),
+        ReasoningIn::Part if message.parts.iter().all(|part| part.kind != "media_marker") => Cow::Borrowed(message),
+        _ => message.with_reasoning_apart(),
     };
     let message = &*apart;
     let mut json = message.to_json();
@@ -264,14 +266,10 @@ fn fit_content(content: &mut Value, role: &str, template: &Template, compat: Com
             *content = Value::String(chatparse_message::join_parts(texts));
         }
     }
-    if let Value::String(text) = content {
-        match form() {
-            Form::Item => *content = json!([text]),
-            form if form == Form::Parts || caps.wants_parts() && form != Form::Text => {
-                *content = json!([text_part(text)]);
-            }
-            _ => {}
-        }
+    if let Value::String(text) = content
+        && (is_listed(role, template, compat) || caps.wants_parts() && form() != Form::Text)
+    {
+        *content = json!([if form() == Form::Item { json!(text) } else { text_part(text) }]);
     }
 }
 
