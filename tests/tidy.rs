@@ -496,7 +496,7 @@ const LINES: &[(&str, usize)] = &[
     ("crates/cli", 4_871),
     ("crates/conversation", 1_001),
     ("crates/grammar", 17_264),
-    ("crates/jinja", 9_931),
+    ("crates/jinja", 9_937),
     ("crates/learn", 12_858),
     ("crates/message", 2_632),
     ("crates/peg", 5_142),

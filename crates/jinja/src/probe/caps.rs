@@ -140,12 +140,12 @@ pub(crate) enum Form {
     Item,
     /// A list is rendered as its texts are.
     Both,
-    /// The trials show no content.
+    /// The trials show no content, or no way to give it.
     Unknown,
 }
 
 impl Form {
-    /// Renders a text and a list of two, with tools and without; and where only the list is shown, one of a text.
+    /// Renders a text and a list of two, with tools and without; and where only the list is shown, lists of one.
     pub(crate) fn of(engine: &Engine, role: &str, caps: &Caps) -> Form {
         const MARKERS: [&str; 2] = ["TEXT_MARKER", "OTHER_MARKER"];
         let shown = |content: Json| {
@@ -164,8 +164,14 @@ impl Form {
                 let mut part = text_part(MARKERS[0]);
                 part["unknown"] = json!(UNKNOWN);
                 let is_data = shown(json!([part])).iter().flatten().any(|prompt| prompt.contains(UNKNOWN));
-                let is_item = is_data && shown(json!([MARKERS[0]])).iter().any(Option::is_some);
-                if is_item { Form::Item } else { Form::Parts }
+                // A text of one letter is then rendered as a list of it.
+                let letter = |content: Json| prompts_of_role(engine, role, &content, caps);
+                let is_item = || letter(json!("Q")) == letter(json!(["Q"])) && shown(json!([MARKERS[0]]))[0].is_some();
+                match is_data {
+                    false => Form::Parts,
+                    true if is_item() => Form::Item,
+                    true => Form::Unknown,
+                }
             }
             _ if tried.iter().all(alike) => Form::Both,
             _ => Form::Text,
