@@ -100,6 +100,18 @@ fn every_dialect_of_every_built_in_template() {
     }
 }
 
+/// The prompt has the first message's role, here without a space before it. In what follows, the model writes some.
+#[test]
+fn messages_after_the_first_may_have_spaces_before_their_role() {
+    let source = builtin::find("llm-jp-harmony").unwrap().source.replace("<|start|> ", "<|start|>");
+    let template = ChatTemplate::new(&source, "", "").unwrap();
+    let params = params(&template, json!({"tool_choice": "required", "parallel_tool_calls": true}));
+    let grammar = Recogniser::new(&params.grammar().text).unwrap();
+    let call = "<|start|> assistant to=functions.get_all<|channel|> commentary <|constrain|>  json<|message|> {}";
+    assert!(allows(&params, &grammar, &format!("<|channel|> analysis<|message|> Hm<|end|>{call}<|end|>{call}")));
+    assert!(!grammar.accepts(call), "the prompt has no space");
+}
+
 #[test]
 fn a_lazy_format_is_free_text_without_its_trigger_and_then_a_call() {
     let template = ChatTemplate::builtin("json-call").unwrap();

@@ -70,18 +70,14 @@ struct Harmony<'a> {
 impl Harmony<'_> {
     fn output(&self) -> Arena {
         let (p, spec) = (self.p, self.spec);
-        // A space, or none, as in the prompt, which has the first one.
+        // A space, or none, as in the prompt, which has the first one. The model writes more of them.
         let shown = spec.opening.rsplit_once(START).is_some_and(|(_, role)| role.starts_with(' '));
         let space = if shown { p.choice([p.marker(" "), p.tolerated(p.empty())]) } else { p.empty() };
-        let role = p.sequence([p.marker(START), space, p.tolerated(self.spaces()), p.marker("assistant")]);
-        // Models leave out parts of it, or write it behind that of the prompt.
-        let header = p.and(p.choice([p.marker(CHANNEL), self.recipient()]));
-        let nearly = p.sequence([p.any_of([START, "assistant"]), header]);
-        let again = p.tolerated(p.many(p.choice([p.sequence([p.marker(START), p.marker("assistant")]), nearly])));
-        let word = p.sequence([p.any_of(["commentary", "analysis"]), p.marker(" to=functions.")]);
-        let bare = p.and(p.choice([p.marker(CHANNEL), word]));
-        let start = p.choice([p.sequence([role, again]), p.tolerated(p.choice([nearly, bare]))]);
-        let start = p.rule("start", start);
+        let start = self.start("start", p.sequence([p.marker(START), space, p.tolerated(self.spaces())]));
+        let next = match self.dialect {
+            Dialect::GptOss => start,
+            Dialect::LlmJp => self.start("next", self.token(START)),
+        };
         let analysis = p.rule("analysis", self.analysis());
         let commentary = p.sequence([self.token(CHANNEL), p.marker("commentary"), self.message()]);
         let preamble = p.rule("preamble", p.sequence([commentary, p.closed(Tag::Content, END, &[START])]));
@@ -104,8 +100,7 @@ impl Harmony<'_> {
             }
             response => {
                 let call = p.any_tool("tool", self.spec, &|tool| self.call(tool));
-                let calls =
-                    [self.header_before_another(), self.calls(start, call), self.behind_calls(start, any, call)];
+                let calls = [self.header_before_another(), self.calls(next, call), self.behind_calls(next, any, call)];
                 let calls = self.ended(p.sequence(calls), &[CALL, END]);
                 // No text is in front of a structured response.
                 let [preamble, analysis] = any;
@@ -115,19 +110,39 @@ impl Harmony<'_> {
                 (p.rule("any", p.choice(first)), p.choice([calls].into_iter().chain(answer)))
             }
         };
-        let last = p.sequence([start, last]);
-        // If neither a call nor a structured response is required, any message may end the turn.
-        let last = if must { last } else { p.choice([last, p.end()]) };
-        let rest = p.sequence([
-            p.tolerated(p.optional(self.bare_text(start))),
-            p.many(self.message_or_text(start, first)),
-            last,
-        ]);
+        let rest = self.messages(start, first, last, must);
+        let rest = match self.dialect {
+            Dialect::GptOss => rest,
+            Dialect::LlmJp => p.choice([p.sequence([start, first, self.messages(next, first, last, must)]), rest]),
+        };
         let root = match spec.begun {
             None => rest,
             Some(begun) => self.continued(begun, rest, must),
         };
         p.finish(root)
+    }
+
+    /// What begins a message, after this sign.
+    fn start(&self, name: &str, sign: ExprId) -> ExprId {
+        let p = self.p;
+        let role = p.sequence([sign, p.marker("assistant")]);
+        // Models leave out parts of it, or write it behind that of the prompt.
+        let header = p.and(p.choice([p.marker(CHANNEL), self.recipient()]));
+        let nearly = p.sequence([p.any_of([START, "assistant"]), header]);
+        let again = p.tolerated(p.many(p.choice([p.sequence([p.marker(START), p.marker("assistant")]), nearly])));
+        let word = p.sequence([p.any_of(["commentary", "analysis"]), p.marker(" to=functions.")]);
+        let bare = p.and(p.choice([p.marker(CHANNEL), word]));
+        p.rule(name, p.choice([p.sequence([role, again]), p.tolerated(p.choice([nearly, bare]))]))
+    }
+
+    /// Messages up to the last one, each after `start`.
+    fn messages(&self, start: ExprId, message: ExprId, last: ExprId, must: bool) -> ExprId {
+        let p = self.p;
+        let last = p.sequence([start, last]);
+        // If neither a call nor a structured response is required, any message may end the turn.
+        let last = if must { last } else { p.choice([last, p.end()]) };
+        let text = p.tolerated(p.optional(self.bare_text(start)));
+        p.sequence([text, p.many(self.message_or_text(start, message)), last])
     }
 
     /// Text without a header, in front of a message that has one.
