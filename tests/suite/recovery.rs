@@ -458,13 +458,11 @@ fn text_that_never_came_to_show_is_told_where_the_model_ended() {
     let output = format!("Text<tool_call>\nfoo\n<arg_key>a{value}");
     let broken = "{\"a\":{\"l }</arg_value>\n<arg_val<arg_value>0E6</arg_value>";
     check(&params, &output, "Text", &[("foo", json!(broken))]);
-    // A name that is not certain is text, unless more may come.
-    for half in ["li", "read\n<arg_k"] {
-        let output = format!("Text<tool_call>\n{half}");
-        for (cut_off, content, status) in [(false, &*output, Status::Recovered), (true, "Text", Status::Partial)] {
-            let ended = params.parser.read(output.as_bytes(), cut_off, false).unwrap();
-            assert_eq!((ended.message.content.as_str(), ended.status), (content, status), "{half}");
-        }
+    // Half a name is text, unless more may come.
+    let output = "Text<tool_call>\nli";
+    for (cut_off, content, status) in [(false, output, Status::Recovered), (true, "Text", Status::Partial)] {
+        let ended = params.parser.read(output.as_bytes(), cut_off, false).unwrap();
+        assert_eq!((ended.message.content.as_str(), ended.status), (content, status));
     }
 }
 
@@ -747,6 +745,30 @@ fn an_output_that_ends_where_a_call_opens_was_cut_off() {
         assert_eq!((&*ended.message.content, ended.status), ("It rains.", Status::Partial), "{template}");
         assert_eq!(read(&params, &text).message.content, text, "{template}");
         for output in [cut, text] {
+            let wrong = check_streaming(&params.parser, output.as_bytes(), false);
+            assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        }
+    }
+}
+
+/// A call is there once its tool's name has ended, also where more would say that it has begun. Half of a name is content; half of a
+/// marker after a call is not.
+#[test]
+fn an_output_that_ends_after_the_name_of_a_tool_has_the_call() {
+    for (template, open, close) in [
+        ("json-call", "<tool_call>\n{\"name\": \"", "\", \"arguments\": {}}\n</tool_call>\n<tool_ca"),
+        ("tag-arguments", "<tool_call>", "\n</tool_call>\n<tool_ca"),
+        ("k2-horizon", "<ifm|tool_calls>\n<ifm|tool_call>", "\n</ifm|tool_call>\n</ifm|tool_ca"),
+        ("seed-oss", "<seed:tool_call>\n<function=", ">\n</function>\n</seed:tool_ca"),
+    ] {
+        let params = params(template, &json!({"enable_thinking": false}));
+        let half = format!("{open}lis");
+        assert_eq!(read(&params, &half).message.content, half, "{template}");
+        for end in 1..=close.len() {
+            let output = format!("{open}list{}", &close[..end]);
+            let ended = read(&params, &output);
+            let names: Vec<&str> = ended.message.tool_calls.iter().map(|call| &*call.name).collect();
+            assert_eq!((&names[..], &*ended.message.content), (&["list"][..], ""), "{template}: {output:?}");
             let wrong = check_streaming(&params.parser, output.as_bytes(), false);
             assert!(wrong.is_empty(), "{}", wrong.join("\n"));
         }

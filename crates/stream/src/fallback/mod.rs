@@ -11,7 +11,7 @@ mod text;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::output::Channel;
+use crate::output::{Channel, is_of_name};
 use crate::report::CallOrigin;
 use chatparse_learn::format::late::{Parts, Want};
 use chatparse_message::{BareCalls, CallsInReasoning, Dialects, Leniency, NearlyJson, Tool};
@@ -200,10 +200,14 @@ impl FallbackConfig {
         }
     }
 
-    /// Whether a text of the format begins with this one, which is not empty.
+    /// Whether a text of the format begins with this one, which is not empty, and does not end in the name of a tool.
     pub fn is_half_marker(&self, text: &str) -> bool {
+        let word = text.trim_end_matches(|c: char| c.is_ascii() && is_of_name(c as u8)).len();
         let begins = |expr: &Expr| match expr {
-            Expr::Marker(marker) | Expr::Literal(marker) => marker.trim_start().starts_with(text),
+            Expr::Marker(marker) | Expr::Literal(marker) if marker.trim_start().starts_with(text) => {
+                let marker = &marker.trim_start()[word..];
+                !self.offers(&marker[..marker.bytes().take_while(|byte| is_of_name(*byte)).count()])
+            }
             _ => false,
         };
         !text.is_empty() && self.format.nodes().iter().any(begins)

@@ -243,10 +243,20 @@ impl FormatParser {
         self.machine.cut(output)
     }
 
+    /// Whether the name of a tool has ended, and the output ends before more shows that a call has begun.
+    fn names_call(&self, length: usize) -> bool {
+        let last = self.machine.visible().hidden().last();
+        last.is_some_and(|last| !last.opens && last.pos < length && Tag::from_id(last.tag) == Some(Tag::ToolName))
+    }
+
     /// Whether a text of the message with at least one byte has begun and is not visible, or half of a name is at the end, after the
-    /// markup before names.
-    pub fn hides_text(&self, output: Parsed<'_>) -> bool {
-        if self.last_name(output, b"\"'=>:").is_some() {
+    /// markup before names, and not in half a marker. What opens a call is none from the end of the tool's name on.
+    pub fn hides_text(&self, output: Parsed<'_>, config: &FallbackConfig) -> bool {
+        if self.names_call(output.len()) {
+            return false;
+        }
+        let waiting = String::from_utf8_lossy(&output.raw[self.covered().min(output.len())..]);
+        if self.last_name(output, b"\"'=>:").is_some() && !config.is_half_marker(waiting.trim()) {
             return true;
         }
         let begins = |capture: &Capture| capture.opens && capture.pos < output.len();
@@ -264,7 +274,7 @@ impl FormatParser {
     }
 
     /// Reads what waits inside a call, because no more output comes: a value, e.g. a number, and, of an output that is `whole`, the
-    /// name of an argument or an id, or half of it.
+    /// tool's name, the name of an argument or an id, or half of one of the last two.
     pub fn read_held(&mut self, whole: bool, written: &mut ParserState, output: Parsed<'_>) {
         let (hidden, length) = (self.machine.visible().hidden(), output.len());
         let waits = |capture: &Capture| match Tag::from_id(capture.tag) {
@@ -273,7 +283,8 @@ impl FormatParser {
             _ => false,
         };
         // Nothing is hidden where the value is only looked at.
-        if self.in_call() && hidden.first().map_or(self.reader.in_json(), waits) {
+        let in_value = self.in_call() && hidden.first().map_or(self.reader.in_json(), waits);
+        if in_value || whole && self.names_call(length) {
             for capture in hidden {
                 self.reader.read(capture, output.raw, &mut Routed { written, output });
             }

@@ -513,7 +513,10 @@ impl Progress {
         self.limit = self.format.is_over_budget();
         // Half a marker may wait at the end, and what a call has not shown, but no other text gets lost.
         let keeps = |at: &Self, written: &ParserState| {
-            complete || !whole || !at.format.hides_text(output) || at.format.in_call() && !at.is_broken(written, output)
+            complete
+                || !whole
+                || !at.format.hides_text(output, &written.config)
+                || at.format.in_call() && !at.is_broken(written, output)
         };
         if matches && self.format.read(written, output) && keeps(self, written) {
             self.format.read_held(whole, written, output);
