@@ -24,8 +24,6 @@ VERSION = "5.24.0"
 SKIPPED = 77
 NOW = 1785672000  # 2026-08-02 12:00:00 UTC
 BOS, EOS = "<s>", "</s>"
-# Jinja2 escapes what is added to a text that is marked as safe; nobody means that in a prompt.
-ON_PURPOSE = ("|safe", "| safe")
 GENERATION = re.compile(r"\{%-?\s*generation\s*-?%\}")
 
 
@@ -168,6 +166,10 @@ def expected(render, source, request):
         return None
 
 
+def covered(spans):
+    return {at for start, end in spans for at in range(start, end)}
+
+
 def replay(binary, scenarios):
     lines = "".join(json.dumps(scenario) + "\n" for scenario in scenarios)
     answers = subprocess.run([*binary.split(), "replay"], input=lines.encode(), stdout=subprocess.PIPE, check=True).stdout
@@ -245,13 +247,11 @@ def main():
             (want, mask), got = renders[name], answer.get("params", {}).get("prompt")
             if plain:
                 verdict = "same" if got == want else "refused" if got is None else "differs"
-                if verdict == "differs" and any(filter in source for filter in ON_PURPOSE) and "&#34;" in want:
-                    verdict = "on purpose"
                 if verdict == "same" and mask is not None:
                     spans = [[len(got.encode()[:at].decode()) for at in span] for span in answer["mask"]]
                     # Of an answer that is continued, transformers' mask goes beyond the prompt.
                     mask = [[start, min(end, len(got))] for start, end in mask]
-                    same = spans == [span for span in mask if span[0] < span[1]]
+                    same = covered(spans) == covered(mask)
                     counts["masks: same" if same else "masks: differ"] += 1
                     if not same and shown < args.show:
                         shown += 1

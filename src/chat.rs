@@ -5,6 +5,7 @@ mod notes;
 mod options;
 mod stored;
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
@@ -20,7 +21,7 @@ use chatparse_base::{Error, Result};
 use chatparse_grammar::{self as grammar, Dialect, Grammar, Matcher, Printed, Start};
 #[doc(inline)]
 pub use chatparse_jinja::Caps;
-use chatparse_jinja::{Template, offered};
+use chatparse_jinja::{Template, laddered, offered};
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_learn::analysis::{Evidence, Layout, evidence};
 use chatparse_learn::format::{Format, FormatSpec, Prompt};
@@ -305,6 +306,7 @@ impl ChatTemplate {
     /// # Errors
     /// As [`ChatTemplate::params`].
     pub fn prompt(&self, request: &Request) -> Result<String> {
+        let request = &*self.laddered(request).0;
         let own =
             self.0.candidates.iter().all(|reader| reader.is_learnt()) && request.continuation == Continuation::None;
         let varied = if own { None } else { self.varied(request) };
@@ -327,6 +329,7 @@ impl ChatTemplate {
     /// The same with or without the turns.
     #[cfg(feature = "segments")]
     pub(crate) fn segments_with(&self, request: &Request, turns: bool) -> Result<Segments> {
+        let request = &*self.laddered(request).0;
         let varied = self.varied(request);
         let (analyzed, reader) = self.ways(request, &varied);
         let request = &*reader.asked(analyzed, &analyzed.template, request)?;
@@ -377,8 +380,9 @@ impl ChatTemplate {
     /// # Errors
     /// As [`ChatTemplate::params`], but those of renders.
     pub fn parser_for(&self, prompt: &str, request: &Request) -> Result<Params> {
-        let varied = self.varied(request);
-        let (analyzed, reader) = self.ways(request, &varied);
+        let laddered = self.laddered(request).0;
+        let varied = self.varied(&laddered);
+        let (analyzed, reader) = self.ways(&laddered, &varied);
         self.params_of(request, reader.given(analyzed, prompt))
     }
 
@@ -414,8 +418,14 @@ impl ChatTemplate {
         Ok(Some(Retry { tell, params: self.params(&again)? }))
     }
 
+    /// The request with a level of effort that the template takes, and a note if that is another one.
+    fn laddered<'r>(&self, request: &'r Request) -> (Cow<'r, Request>, Option<String>) {
+        laddered(&self.0.analyzed.template, request)
+    }
+
     /// The prompt of the request, in parts.
     pub(crate) fn prompts(&self, request: &Request) -> Result<Prompts> {
+        let request = &*self.laddered(request).0;
         let varied = self.varied(request);
         let (analyzed, reader) = self.ways(request, &varied);
         Ok(reader.fitted(analyzed, request, true)?.0)
@@ -440,7 +450,8 @@ impl ChatTemplate {
 
     /// Completes the prompt of a request to its [`Params`].
     pub(crate) fn params_of(&self, request: &Request, prompts: Prompts) -> Result<Params> {
-        let request = &*offered(&self.0.analyzed.template, request)?;
+        let (request, note) = self.laddered(request);
+        let request = &*offered(&self.0.analyzed.template, &request)?;
         let varied = self.varied(request);
         let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, begun, media, mut notes } = prompts;
         let spec = FormatSpec {
@@ -453,6 +464,7 @@ impl ChatTemplate {
         };
         let compiled = self.compiled(self.ways(request, &varied), &spec, request.force_pure_content)?;
         let free = compiled.constraint == Constraint::Free;
+        notes.extend(note);
         notes.extend(notes::notes(&self.0.analyzed.template, request, &spec, &prompt, free));
         Ok(Params {
             format: compiled.name,

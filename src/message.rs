@@ -2,9 +2,9 @@
 
 #[doc(inline)]
 pub use chatparse_message::{
-    Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, GrammarStyle, IncompleteCalls, JsonSpacing,
-    Leniency, MalformedArguments, Media, Message, NearlyJson, OpeningAgain, Part, PlainConversation, ReasoningFormat,
-    Request, RevealedTools, Roles, Tool, ToolCall, ToolChoice, UnknownTools,
+    Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, Effort, GrammarStyle, IncompleteCalls,
+    JsonSpacing, Leniency, MalformedArguments, Media, Message, NearlyJson, OpeningAgain, Part, PlainConversation,
+    ReasoningFormat, Request, RevealedTools, Roles, Tool, ToolCall, ToolChoice, UnknownTools,
 };
 #[doc(inline)]
 pub use chatparse_stream::{

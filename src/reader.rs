@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::messages::Messages;
 use chatparse_base::find::shared;
 use chatparse_base::{Error, ErrorKind, Result};
-use chatparse_jinja::{Fit, Fitted, Prepared, Template, cut, offered, plain, prepare, resolve, whole};
+use chatparse_jinja::{Arranged, Fit, Prepared, Said, Template, cut, lost, offered, plain, prepare, resolve, whole};
 use chatparse_learn::analysis::turn::{self, Edge, SlotKind, TurnFormat};
 use chatparse_learn::analysis::{Around, Layout};
 use chatparse_learn::format::late::{Parts, Source, Want};
@@ -139,15 +139,41 @@ impl Reader {
         request: &Request,
         opening: bool,
     ) -> Result<(Prompts, Fit)> {
-        let render = |request: &Request| self.prompts(analyzed, &analyzed.template, request, opening);
-        let fits = request.roles == Roles::Fit && !request.messages.is_empty() && request.plain.is_none();
-        let error = match render(request) {
-            Err(error) if error.kind() == ErrorKind::Template && fits => error,
-            sent => return Ok((sent?, Fit::default())),
+        let template = &analyzed.template;
+        let render = |request: &Request| self.prompts(analyzed, template, request, opening);
+        let lost = |request: &Request, prompts: &Prompts| {
+            let marked = |marked: &Request| Some(self.prompts(analyzed, template, marked, false).ok()?.prompt.prompt);
+            lost(template, request, &prompts.prompt.prompt, marked)
         };
-        let found = Fitted::find(&analyzed.template, request, |prompts: &Prompts| &prompts.prompt.prompt, render);
-        let (mut prompts, mut fitted) = found.ok_or(error)?;
-        prompts.notes = std::mem::take(&mut fitted.notes);
+        if request.roles == Roles::AsSent || request.messages.is_empty() || request.plain.is_some() {
+            let mut prompts = render(request)?;
+            if opening && request.plain.is_none() && request.compat == Compat::Off {
+                prompts.notes = said_in_vain(&lost(request, &prompts));
+            }
+            return Ok((prompts, Fit::default()));
+        }
+        let mut error = None;
+        let found = Arranged::find(template, request, |request| {
+            // Only what the template says may change with the messages.
+            if error.as_ref().is_some_and(|error: &Error| error.kind() != ErrorKind::Template) {
+                return None;
+            }
+            match render(request) {
+                Ok(prompts) => {
+                    let lost = lost(request, &prompts);
+                    Some((prompts, lost))
+                }
+                Err(found) => {
+                    error.get_or_insert(found);
+                    None
+                }
+            }
+        });
+        let Some(Arranged { made: mut prompts, fitted, lost }) = found else {
+            return Err(error.unwrap_or_else(|| Error::new(ErrorKind::Internal, "a prompt that no render made")));
+        };
+        prompts.notes = fitted.notes;
+        prompts.notes.extend(said_in_vain(&lost));
         // Media stand where the request has them.
         let mut places = HashMap::new();
         for (index, message) in request.messages.iter().enumerate() {
@@ -155,10 +181,15 @@ impl Reader {
             places.extend(sources.map(|(part, source)| (Arc::as_ptr(source), (index, part))));
         }
         for media in &mut prompts.media {
-            if let Some(place) = places.get(&Arc::as_ptr(&media.source)) {
-                (media.message, media.part) = *place;
+            if let Some(place) = places.remove(&Arc::as_ptr(&media.source)) {
+                (media.message, media.part) = place;
             }
         }
+        let mut unseen: Vec<(usize, usize)> = places.into_values().collect();
+        unseen.sort_unstable();
+        prompts
+            .notes
+            .extend(unseen.iter().map(|(at, part)| format!("messages[{at}].content[{part}]: not in the prompt")));
         Ok((prompts, fitted.fit))
     }
 
@@ -360,6 +391,16 @@ impl Reader {
             None => Some((apart, Continuation::Reasoning)).filter(|_| part == Continuation::Auto),
         }
     }
+}
+
+/// A note for each text that is not in the prompt, up to some.
+fn said_in_vain(lost: &[Said]) -> Vec<String> {
+    const NAMED: usize = 8;
+    let mut notes: Vec<String> =
+        lost.iter().take(NAMED).map(|said| format!("{}: not in the prompt", said.place())).collect();
+    let more = lost.len().saturating_sub(NAMED);
+    notes.extend((more > 0).then(|| format!("messages: {more} more texts are not in the prompt")));
+    notes
 }
 
 /// What a format for many tools is built of.

@@ -96,11 +96,14 @@ impl chat_params {
 ///   separate it;
 /// - `enable_thinking`, `add_generation_prompt` (default true); `chat_template_kwargs`: an object of further template
 ///   variables. If one of them changes the format, the parser and the grammar follow it;
-/// - `roles`: what the library does if the template raises an error on the messages. `as_sent` (default): the request
-///   fails. `fit`: it makes the fewest changes with which the template renders them: it changes ids of calls to the
-///   form that the template demands, joins system and developer messages at the front, joins consecutive messages of
-///   one role, and adds empty messages. No text is left out. `chat_params_json` notes what was changed. Not for a
-///   `plain` request;
+/// - `roles`: what the library does if the template raises an error on the messages, or leaves out what they say. `fit`
+///   (default): it makes the fewest changes with which the prompt has all texts: it puts results in the order of their
+///   calls, changes ids of calls to the form that the template demands, makes turns of several calls of a turn, joins
+///   system and developer messages or makes them the user's, joins consecutive messages of one role, and adds empty
+///   messages. `chat_params_json` notes what was changed, and what is not in the prompt. `as_sent` (the default of
+///   `plain` requests and of `compat`: `llama.cpp`): nothing is changed;
+/// - `effort`: `fit` (default): `reasoning_effort` `none` turns thinking off where the template has the switch, and a
+///   level that the template refuses becomes the nearest one that it takes. `as_sent`: it stays;
 /// - `continue_final_message`: true, `content` or `reasoning_content`: the model continues that text of the last
 ///   message: the prompt ends where the text ends, as in transformers. The parsed message includes the text that the
 ///   prompt has;

@@ -163,7 +163,7 @@ pub fn request(Shape { system, calls }: Shape) -> Result<Request> {
     messages.extend(results.map(|(id, text)| result(id, text)));
     messages.push(json!({"role": "assistant", "content": "It rains."}));
     messages.push(json!({"role": "user", "content": "Still?"}));
-    let body = json!({"now": 0, "parallel_tool_calls": true, "messages": messages,
+    let body = json!({"now": 0, "roles": "as_sent", "parallel_tool_calls": true, "messages": messages,
         "add_generation_prompt": true, "tools": [tool]});
     Request::from_json(&body)
 }

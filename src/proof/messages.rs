@@ -171,6 +171,7 @@ pub(crate) fn asked(thinking: Thinking) -> Request {
         "parallel_tool_calls": true,
         "reasoning_format": "auto",
         "enable_thinking": thinking != Thinking::Off,
+        "roles": "as_sent",
         "now": 0,
     }));
     request.expect("the request has the right shape")

@@ -188,8 +188,8 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     fn render(&self, template: &Template, request: &Request) -> Result<String> {
-        let fitted = (self.fit != Fit::default()).then(|| self.fit.apply(&self.analyzed.template, request).request);
-        let prompts = self.reader.prompts(self.analyzed, template, fitted.as_ref().unwrap_or(request), false)?;
+        let fitted = self.fit.apply(&self.analyzed.template, request).request;
+        let prompts = self.reader.prompts(self.analyzed, template, &fitted, false)?;
         Ok(prompts.prompt.prompt)
     }
 

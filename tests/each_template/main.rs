@@ -25,6 +25,7 @@ mod opened;
 mod parts;
 mod quoted;
 mod roles;
+mod said;
 #[path = "../support/shown.rs"]
 mod shown;
 mod space;
@@ -111,6 +112,11 @@ fn tools_that_are_sent_again_are_rendered_as_before() {
 #[test]
 fn white_space_at_markers_is_free_or_named() {
     run(|loaded, written, cases| space::check(&loaded.name, written, cases));
+}
+
+#[test]
+fn what_is_said_is_in_the_prompt_or_has_a_note() {
+    each(said::check);
 }
 
 #[test]

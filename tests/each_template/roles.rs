@@ -1,5 +1,7 @@
-//! Conversations on which templates raise: with `roles: "fit"` they are rendered, and no text of what is changed is lost.
+//! Conversations on which templates raise, or of which they leave out a text: with `roles: "fit"` they are rendered, and no text of what
+//! is changed is lost. All others are rendered as sent.
 
+use chatparse::message::Roles;
 use chatparse::{ChatTemplate, ErrorKind, Request};
 use serde_json::{Value, json};
 
@@ -52,9 +54,10 @@ pub fn check(template: &ChatTemplate) -> (Vec<String>, usize) {
             Request::from_json(&body).unwrap()
         };
         looked += 1;
-        let (sent, fit) = (with(json!({})), with(json!({"roles": "fit"})));
+        let (sent, fit) = (with(json!({"roles": "as_sent"})), with(json!({})));
         let found = match (template.params(&sent), template.params(&fit)) {
-            (Ok(sent), Ok(fit)) if sent.prompt == fit.prompt && fit.notes.is_empty() => Ok(()),
+            (Ok(sent), Ok(fit)) if sent.prompt == fit.prompt && fit.notes == sent.notes => Ok(()),
+            (Ok(sent), Ok(params)) if !sent.notes.is_empty() => is_fit(template, &fit, &params),
             (Err(sent), Err(fit)) if sent.message() == fit.message() => Ok(()),
             (Err(error), Ok(params)) if error.kind() == ErrorKind::Template => is_fit(template, &fit, &params),
             (sent, fit) => Err(format!("{:?}, {:?}", sent.map(|sent| sent.prompt), fit.map(|fit| fit.notes))),
@@ -101,6 +104,15 @@ fn is_fit(template: &ChatTemplate, request: &Request, params: &chatparse::Params
     match next {
         Ok(next) if next.session.params.prompt.contains("Sure?") => Ok(()),
         Ok(_) => told("the next turn"),
+        // No change makes room for another turn.
+        Err(error) if error.kind() == ErrorKind::Template && raises(template, request) => Ok(()),
         Err(error) => told(&error.to_string()),
     }
+}
+
+/// Whether the template raises on a request as it was sent.
+fn raises(template: &ChatTemplate, request: &Request) -> bool {
+    let mut sent = request.clone();
+    sent.roles = Roles::AsSent;
+    template.params(&sent).is_err()
 }

@@ -204,6 +204,7 @@ pub fn turn_of(template: &ChatTemplate, fields: &Value, contents: &[&str], calls
             "parallel_tool_calls": true,
             "reasoning_format": "auto",
             "enable_thinking": thinks,
+            "roles": "as_sent",
             "now": 0,
         });
         body.as_object_mut()?.extend(fields.as_object()?.clone());

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use chatparse::internals::template::{Conversation, Template};
+use chatparse::internals::template::{Conversation, Host, Template};
 use serde_json::{Map, Value, json};
 
 const CASES: &str = include_str!("../jinja/cases.jsonl");
@@ -15,7 +15,7 @@ fn render(template: &str, variables: &Map<String, Value>) -> Option<String> {
         tools: Value::Null.into(),
         enable_thinking: true,
         add_generation_prompt: false,
-        plain: false,
+        host: Host::Own,
         extra: variables.clone(),
         now: Some(1_787_356_800),
     };

@@ -187,7 +187,10 @@ fn what_is_written_anew_is_told() {
     appends(&first, b"Yes.", &user(), TO_USER);
     let content_or_calls = template("{%- if m.tool_calls -%}{%- set m = dict(m, content='') -%}{%- endif -%}", "", "");
     let said = r#"Well. <call>{"name": "f", "arguments": {}}</call>"#;
-    rewrites(&session(&content_or_calls), said, &result, Reason::Output, Some(1), TURN);
+    let as_sent = content_or_calls.session(request(json!({"roles": "as_sent"}))).unwrap();
+    rewrites(&as_sent, said, &result, Reason::Output, Some(1), TURN);
+    // The text beside the call is a message of its own.
+    rewrites(&session(&content_or_calls), said, &result, Reason::Output, Some(1), "Well. <");
 }
 
 #[test]

@@ -184,6 +184,7 @@ fn media_that_this_prompt_does_not_have_are_the_markers() {
     // Of a message that is not shown, nothing is.
     let deaf = params(&SEES.replace("[{% if", "[{% if m.role == 'user' %}{% elif"), json!([old, new]));
     assert_eq!((&*deaf.prompt, deaf.media.len()), ("[][]", 0));
+    assert_eq!(deaf.notes, ["messages[1].content: not in the prompt", "messages[0].content[0]: not in the prompt"]);
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! Rendering: Jinja as chat templates use it, with Python's semantics, within limits.
 
 use chatparse::builtin;
-use chatparse::internals::template::{Conversation, Template};
+use chatparse::internals::template::{Conversation, Host, Template};
 use chatparse::{Error, ErrorKind};
 use serde_json::{Map, Value, json};
 
 fn conversation(messages: Value) -> Conversation {
     Conversation {
-        plain: false,
+        host: Host::Own,
         messages: messages.into(),
         tools: Value::Null.into(),
         enable_thinking: true,
@@ -183,7 +183,7 @@ fn without_a_clock_only_templates_that_ask_for_the_date_fail() {
 
 #[test]
 fn variables_and_their_order() {
-    assert_eq!(render("{{ bos_token }}{{ eos_token }}{{ enable_thinking }}{{ tools is defined }}"), "<s></s>TrueFalse");
+    assert_eq!(render("{{ bos_token }}{{ eos_token }}{{ enable_thinking }}{{ tools is defined }}"), "<s></s>TrueTrue");
     let template = Template::new("{{ bos_token }}{{ x }}{{ add_generation_prompt }}", "<s>", "").unwrap();
     let mut with = conversation(json!([]));
     with.extra = json!({"bos_token": "B", "x": 1, "add_generation_prompt": false}).as_object().unwrap().clone();
@@ -433,7 +433,7 @@ fn macros_see_their_callers_variables_last() {
     assert_eq!(render(&format!("{macros}{{% set kind = '?' %}}{called}")), "Hi?[1 Hi?]?");
     // Transformers' templates see these alone.
     let template = Template::new(&format!("{macros}{called}"), "", "").unwrap();
-    let plain = Conversation { plain: true, ..conversation(json!([{"role": "user", "content": "Hi"}])) };
+    let plain = Conversation { host: Host::Transformers, ..conversation(json!([{"role": "user", "content": "Hi"}])) };
     assert_eq!(template.render(&plain).unwrap(), "[1 ]");
 }
 

@@ -158,6 +158,10 @@ fn idle(row: &Row, value: String, beside: Option<String>, body: &Body, made: &Va
         || is(&["bare_calls", "dialects"]) && has(&["response_format", "json_schema"])
         // Where a call is required, other text leaves the format.
         || is(&["dialects=always", "dialects=tail"]) && body["tool_choice"] == "required"
+        // All is as sent anyway, or there is no level to change.
+        || is(&["roles", "effort"]) && has(&["plain", "for_training", "compat"])
+        || is(&["effort"]) && has(&["thinking", "reasoning_effort"])
+        || is(&["reasoning_effort"]) && has(&["effort"])
         // There is nothing of the kind.
         || is(&["hosted_tools"]) && has(&["plain", "for_training"])
         || is(&["media_marker"]) && has(&["parts"])
@@ -249,7 +253,6 @@ const WORDS: &[&str] = &[
     "there is another tool \"look_up\"",
     // What transformers refuses, too.
     "continue_final_message: the template does not show the end of the last message",
-    "roles: \"fit\" cannot go with a plain request",
     // A plain request gives the template what it does not take: a tool without a function.
     "is not JSON serializable",
 ];
@@ -265,8 +268,6 @@ const REFUSED: &[[&str; 3]] = &[
     ["grammar=own", "tool_choice=allowed", "there is no tool"],
     ["continue_final_message=reasoning", "plain=true", "does not show the end"],
     ["continue_final_message=reasoning", "for_training=true", "does not show the end"],
-    ["roles=fit", "plain=true", "roles: \"fit\" cannot go with a plain request"],
-    ["roles=fit", "for_training=true", "roles: \"fit\" cannot go with a plain request"],
     ["json_schema=schema", "response_format=json_object", "response_format: json_schema asks for another answer"],
 ];
 

@@ -23,7 +23,7 @@ import { OUT } from "./wasm.js";
  *   unknown_tools?: "call" | "content", calls_in_reasoning?: "at_end" | "off" | "always" | "llama.cpp",
  *   bare_calls?: "off" | "whole" | "anywhere", opening_again?: "marker" | "reasoning", incomplete_calls?: "keep" | "drop" | "content", nearly_json?: "mend" | "keep", prose?: boolean,
  *   json_spacing?: "template" | "free" | "compact",
- *   revealed_tools?: "inline" | "listed", roles?: "as_sent" | "fit", hosted_tools?: "refuse" | "keep" }} RequestOptions
+ *   revealed_tools?: "inline" | "listed", roles?: "fit" | "as_sent", effort?: "fit" | "as_sent", hosted_tools?: "refuse" | "keep" }} RequestOptions
  */
 
 /**

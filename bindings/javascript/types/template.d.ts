@@ -32,7 +32,8 @@ export type RequestOptions = {
     prose?: boolean;
     json_spacing?: "template" | "free" | "compact";
     revealed_tools?: "inline" | "listed";
-    roles?: "as_sent" | "fit";
+    roles?: "fit" | "as_sent";
+    effort?: "fit" | "as_sent";
     hosted_tools?: "refuse" | "keep";
 };
 export type Proof = {
@@ -103,7 +104,7 @@ export type Lint = {
  *   unknown_tools?: "call" | "content", calls_in_reasoning?: "at_end" | "off" | "always" | "llama.cpp",
  *   bare_calls?: "off" | "whole" | "anywhere", opening_again?: "marker" | "reasoning", incomplete_calls?: "keep" | "drop" | "content", nearly_json?: "mend" | "keep", prose?: boolean,
  *   json_spacing?: "template" | "free" | "compact",
- *   revealed_tools?: "inline" | "listed", roles?: "as_sent" | "fit", hosted_tools?: "refuse" | "keep" }} RequestOptions
+ *   revealed_tools?: "inline" | "listed", roles?: "fit" | "as_sent", effort?: "fit" | "as_sent", hosted_tools?: "refuse" | "keep" }} RequestOptions
  */
 /**
  * Whether what a template writes is read back: of `cases` messages, `read_back` come back; `failures` says what is wrong with others.

@@ -47,14 +47,16 @@ pub use probe::caps::ROLES;
 use probe::findings::Findings;
 pub use probe::labels::{Edge, Label, Labels, VALUES};
 pub use probe::marks::Marks;
-use request::context::{self, EFFORT};
+use request::context::{self, EFFORT, THINKS};
 pub use request::continued::{cut, whole};
+pub use request::effort::laddered;
 pub use request::messages::Messages;
 pub use request::offered::offered;
 pub use request::plain::plain;
 use request::prepare;
 pub use request::prepare::{Prepared, ReasoningIn, prepare, resolve};
-pub use request::roles::{Fit, Fitted, is_system};
+pub use request::roles::{Arranged, Fit};
+pub use request::said::{Said, is_system, lost};
 pub use request::tools::Tools;
 pub use source::texts::{SourceParts, SourceText, place};
 use source::{macros, rewrite};
@@ -130,6 +132,18 @@ impl Caps {
     }
 }
 
+/// Whose variables a template has besides those of the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Host {
+    /// Ours, and those that transformers always passes: `tools` and `documents` are `none` if there are none, unless the
+    /// template raises on that.
+    Own,
+    /// Those of llama.cpp, which leaves `tools` and `add_generation_prompt` undefined.
+    LlamaCpp,
+    /// Those that transformers always passes and the special tokens, and the source is not patched.
+    Transformers,
+}
+
 /// The input of one render.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversation {
@@ -141,9 +155,8 @@ pub struct Conversation {
     pub enable_thinking: bool,
     /// Whether the prompt ends with the opening of the assistant's turn.
     pub add_generation_prompt: bool,
-    /// Renders as transformers does: the template has only the variables `messages`, `tools` (`none` if there are none),
-    /// `add_generation_prompt`, the special tokens and `extra`, and its source is not patched.
-    pub plain: bool,
+    /// Whose variables the template has.
+    pub host: Host,
     /// Further template variables. They replace all others except `add_generation_prompt`.
     pub extra: Map<String, Value>,
     /// Unix seconds, UTC. Without it, a template that reads the date fails.
@@ -157,7 +170,8 @@ pub const NAMED_ID: [&str; 2] = ["functions.", ":"];
 #[derive(Clone)]
 pub struct Template {
     own: Arc<Source>,
-    /// The source without the patches for known faults, and with macros that do not see their callers' variables.
+    /// The source without the patches for known faults, and with macros that do not see their callers' variables; what is added to a
+    /// text that is marked as safe is escaped.
     unpatched: Option<Arc<Source>>,
     bos: String,
     eos: String,
@@ -176,13 +190,16 @@ struct Source {
     text: String,
     /// The variables that macros may read of their callers.
     callers: Vec<String>,
+    /// Whether it is rendered as Jinja2 does, without what templates rely on elsewhere.
+    is_strict: bool,
     engine: OnceLock<Engine>,
 }
 
 impl Source {
-    fn new(text: String, callers: &[&str]) -> Arc<Source> {
+    fn new(text: String, callers: &[&str], is_strict: bool) -> Arc<Source> {
         Arc::new(Source {
             text,
+            is_strict,
             callers: callers.iter().map(|&name| name.to_owned()).collect(),
             engine: OnceLock::new(),
         })
@@ -190,14 +207,25 @@ impl Source {
 
     /// The same, rendered by another engine.
     fn by(&self, engine: Engine) -> Arc<Source> {
-        Arc::new(Source { text: self.text.clone(), callers: Vec::new(), engine: engine.into() })
+        Arc::new(Source {
+            text: self.text.clone(),
+            callers: Vec::new(),
+            is_strict: self.is_strict,
+            engine: engine.into(),
+        })
     }
 
     /// Recurses as deeply as the text nests.
     fn engine(&self) -> &Engine {
         let callers = || self.callers.iter().map(String::as_str).collect::<Vec<_>>();
         let compile = || env::compile(rewrite::rewrite(&self.text, &callers())?, &self.text);
-        self.engine.get_or_init(|| stack::deep(compile).unwrap_or_else(Engine::failing))
+        self.engine.get_or_init(|| {
+            let mut engine = stack::deep(compile).unwrap_or_else(Engine::failing);
+            if self.is_strict {
+                engine.escape_added();
+            }
+            engine
+        })
     }
 }
 
@@ -231,9 +259,9 @@ impl Template {
         let whole = rewrite::normalize(source);
         let patched = rewrite::patched(&whole);
         let callers = macros::callers(&whole);
-        let differs = patched.is_some() || !callers.is_empty();
-        let unpatched = differs.then(|| Source::new(whole.clone(), &[]));
-        let own = Source::new(patched.unwrap_or_else(|| whole.clone()), &callers);
+        let differs = patched.is_some() || !callers.is_empty() || whole.contains("safe");
+        let unpatched = differs.then(|| Source::new(whole.clone(), &[], true));
+        let own = Source::new(patched.unwrap_or_else(|| whole.clone()), &callers, false);
         Ok(Template {
             ways: prepare::Ways::of(&own.text),
             own,
@@ -306,9 +334,9 @@ impl Template {
         &self.unpatched.as_ref().unwrap_or(&self.own).text
     }
 
-    /// Whether the source names `enable_thinking`.
+    /// Whether the template has a switch of thinking that is on by default.
     pub fn knows_thinking_switch(&self) -> bool {
-        self.own.text.contains("enable_thinking")
+        self.own.text.contains(THINKS) || self.has_other_switch()
     }
 
     /// The text of the token that begins a prompt.
@@ -333,15 +361,24 @@ impl Template {
     /// The same, as [`Engine::render`] has it.
     fn rendered(&self, conversation: &Conversation) -> Result<(String, Option<(usize, bool)>)> {
         let engine = self.engine(conversation);
+        let takes_none = conversation.host == Host::Own && self.takes_none();
         engine.render(|| {
             let memo = engine.memo.as_deref();
-            let context = context::conversation(conversation, &self.bos, &self.eos, self.labels.as_ref(), memo);
+            let mut context =
+                context::conversation(conversation, &self.bos, &self.eos, takes_none, self.labels.as_ref(), memo);
+            if let Ok(context) = &mut context
+                && conversation.host == Host::Own
+                && !conversation.enable_thinking
+                && self.has_other_switch()
+            {
+                context.switch_off();
+            }
             context.map_err(|error| Error::invalid(format!("the conversation: {error}")))
         })
     }
 
     fn engine(&self, conversation: &Conversation) -> &Engine {
-        self.unpatched.as_ref().filter(|_| conversation.plain).unwrap_or(&self.own).engine()
+        self.unpatched.as_ref().filter(|_| conversation.host == Host::Transformers).unwrap_or(&self.own).engine()
     }
 
     /// Renders a conversation, and returns the prompt and the generation prompt: the end of the render with it, after the

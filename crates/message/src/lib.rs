@@ -390,15 +390,27 @@ pub enum Append {
     Always,
 }
 
-/// What is done where a template raises on the messages as they were sent.
+/// What is done where a template raises on the messages as they were sent, or leaves out what they say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Roles {
     /// Nothing: the template's error is the request's.
-    #[default]
     AsSent,
-    /// The fewest changes with which the template renders them: ids of calls have the form that is demanded, instructions are one at
-    /// the front, neighbours of one role are one, and turns are put where they are demanded. No text is left out.
+    /// The fewest changes with which the prompt has all texts: ids of calls have the form that is demanded, results are in the order
+    /// of their calls, several calls of a turn are turns, instructions are one, the user's or at the front, neighbours of one role are
+    /// one, and turns are put where they are demanded.
+    #[default]
+    Fit,
+}
+
+/// What is done with a level of reasoning effort that the template does not take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Effort {
+    /// It is sent all the same.
+    AsSent,
+    /// `none` turns thinking off, and a level that is refused becomes the nearest one that is taken.
+    #[default]
     Fit,
 }
 
@@ -503,8 +515,10 @@ pub struct Request {
     pub add_generation_prompt: bool,
     /// Whether and where to continue the last message instead of starting one.
     pub continuation: Continuation,
-    /// Whether messages may be changed where the template raises on them.
+    /// Whether messages may be changed where the template raises on them, or leaves out what they say.
     pub roles: Roles,
+    /// Whether the level of reasoning effort may be changed.
+    pub effort: Effort,
     /// Whose ways count.
     pub compat: Compat,
     /// The text in the prompt for media that the template does not render.

@@ -8,9 +8,9 @@ use super::known::known_fields;
 use super::known_tools::Given;
 use super::read::{Tools, known_tools, message, plain, response_format, tool_choice, tools};
 use super::{
-    Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, GrammarStyle, IncompleteCalls, JsonSpacing,
-    Leniency, MalformedArguments, Message, NearlyJson, OpeningAgain, ReasoningFormat, Request, RevealedTools, Roles,
-    UnknownTools,
+    Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, Effort, GrammarStyle, IncompleteCalls,
+    JsonSpacing, Leniency, MalformedArguments, Message, NearlyJson, OpeningAgain, ReasoningFormat, Request,
+    RevealedTools, Roles, UnknownTools,
 };
 use chatparse_base::{Error, Result, number};
 
@@ -49,7 +49,7 @@ impl Request {
     /// `append`, `compat`, `continue_final_message`, `chat_template_kwargs`, `force_pure_content`, `media_marker`, `now` and `plain`
     /// ([`super::PlainConversation`]: the template gets `messages`, `tools`, `documents` and `chat_template_kwargs`
     /// unchanged, and no other variables), `for_training` (`plain` is true by default, and `add_generation_prompt` false),
-    /// `revealed_tools`, `roles` and `hosted_tools`. Null counts as missing. Other fields of the
+    /// `revealed_tools`, `roles`, `effort` and `hosted_tools`. Null counts as missing. Other fields of the
     /// body are ignored, unless they change what the model sees, or the name is nearly that of a field that is read.
     ///
     /// # Errors
@@ -121,7 +121,8 @@ impl Request {
         if let Some(effort) = body.text("reasoning_effort")? {
             template_kwargs.entry("reasoning_effort").or_insert_with(|| effort.into());
         }
-        let roles = choice(body, "roles", ROLES, Default::default())?;
+        let by_default = if plain.is_some() { Roles::AsSent } else { compat.choose(Roles::Fit, Roles::AsSent) };
+        let roles = choice(body, "roles", ROLES, by_default)?;
         if roles == Roles::Fit && plain.is_some() {
             return Err(Error::invalid("roles: \"fit\" cannot go with a plain request, whose messages are as sent"));
         }
@@ -130,6 +131,7 @@ impl Request {
             tools,
             plain,
             roles,
+            effort: choice(body, "effort", EFFORTS, Default::default())?,
             tool_choice,
             allowed_tools,
             revealed_tools: choice(body, "revealed_tools", REVEALED_TOOLS, Default::default())?,
@@ -224,6 +226,7 @@ pub const OPTIONS: &[&str] = &[
     "compat",
     "continue_final_message",
     "dialects",
+    "effort",
     "enable_thinking",
     "for_training",
     "force_pure_content",
@@ -266,6 +269,8 @@ fn thinks(body: &Fields) -> Result<bool> {
 const COMPAT: &[(&str, Compat)] = &[("off", Compat::Off), ("llama.cpp", Compat::LlamaCpp)];
 
 const ROLES: &[(&str, Roles)] = &[("as_sent", Roles::AsSent), ("fit", Roles::Fit)];
+
+const EFFORTS: &[(&str, Effort)] = &[("as_sent", Effort::AsSent), ("fit", Effort::Fit)];
 
 const APPEND: &[(&str, Append)] = &[("template", Append::Template), ("always", Append::Always)];
 

@@ -7,7 +7,8 @@ use crate::Caps;
 use crate::env::Engine;
 use crate::probe::trace::{Trace, Usage, Use};
 use crate::python::from_json::traced;
-use crate::request::context::{EFFORT, NOW, preserve_reasoning};
+use crate::request::context::{EFFORT, NOW, OTHER_SWITCH, preserve_reasoning};
+use crate::request::effort::{LADDER, Level};
 use chatparse_message::{REASONING, text_part};
 
 /// A traced render: its output, unless it failed, and what the template accessed.
@@ -61,8 +62,8 @@ const TOOL_NAME: &str = "/tools/0/function/name";
 /// The variables of [`EFFORT`].
 const VARIABLES: [&str; 2] = ["/reasoning_effort", "/reasoning_strength"];
 
-/// The levels of effort, from the lowest.
-pub(super) const LEVELS: [&str; 6] = ["minimal", "low", "medium", "high", "xhigh", "max"];
+/// The levels of effort that think, from the lowest.
+pub(super) const LEVELS: &[&str] = LADDER.split_at(1).1;
 
 /// All paths that trials trace.
 const WATCHED: &[&str] = &[CONTENT, CALLS, SECOND_CALL, ARGUMENT, TOOL_NAME, VARIABLES[0], VARIABLES[1]];
@@ -275,6 +276,15 @@ pub(crate) fn shows_any_arguments(engine: &Engine, caps: &Caps) -> bool {
     Trial::new(engine, exchange(&json!(BROKEN), 1, caps), with_tool(), None).shows(BROKEN)
 }
 
+/// Whether the name of a result is rendered.
+pub(crate) fn names_results(engine: &Engine, caps: &Caps) -> bool {
+    const NAME: &str = "tool_of_result";
+    let arguments = if caps.object_arguments { json!({}) } else { json!("{}") };
+    let mut messages = exchange(&arguments, 1, caps);
+    messages[2]["name"] = json!(NAME);
+    Trial::new(engine, messages, with_tool(), None).shows(NAME)
+}
+
 /// Whether a call's id is rendered, and its name is not.
 pub(crate) fn named_by_id(engine: &Engine, caps: &Caps) -> bool {
     let arguments = if caps.object_arguments { json!({}) } else { json!("{}") };
@@ -358,11 +368,40 @@ fn looks_at_effort(engine: &Engine) -> bool {
     VARIABLES.iter().any(|path| trial.read(path))
 }
 
+/// A word that is no level of effort.
+const NO_LEVEL: &str = "REASONING_EFFORT_UNKNOWN";
+
+/// What the template does with each level.
+pub(crate) fn levels(engine: &Engine) -> [Level; LADDER.len()] {
+    let unknown = at_effort(engine, NO_LEVEL).output;
+    LADDER.map(|level| match at_effort(engine, level).output {
+        None => Level::Refused,
+        // A template that prints the word shows each in its own way.
+        output if output == unknown => Level::Unknown,
+        _ => Level::Known,
+    })
+}
+
+/// Whether thinking is on by default, and [`OTHER_SWITCH`] turns it off.
+pub(crate) fn has_other_switch(engine: &Engine) -> bool {
+    let user = json!([{"role": "user", "content": "User message"}]);
+    let [on, off] =
+        [Json::Null, json!({OTHER_SWITCH: false})].map(|more| Trial::new(engine, user.clone(), more, None).output);
+    off.is_some() && on.is_some() && on != off
+}
+
+/// Whether a conversation without tools and documents renders if both are none, or would not in any case.
+pub(crate) fn takes_none(engine: &Engine) -> bool {
+    let user = json!([{"role": "user", "content": "User message"}]);
+    let renders = |more: Json| Trial::new(engine, user.clone(), more, None).succeeded();
+    renders(json!({"tools": null, "documents": null})) || !renders(Json::Null)
+}
+
 /// The levels that are rendered otherwise than a word that is no level. Of levels that are rendered alike, the highest.
 fn effort_levels(engine: &Engine) -> Vec<&'static str> {
-    let unknown = at_effort(engine, "REASONING_EFFORT_UNKNOWN").output;
+    let unknown = at_effort(engine, NO_LEVEL).output;
     let mut found: Vec<(String, &str)> = Vec::new();
-    for level in LEVELS {
+    for &level in LEVELS {
         let Some(output) = at_effort(engine, level).output.filter(|output| Some(output) != unknown.as_ref()) else {
             continue;
         };

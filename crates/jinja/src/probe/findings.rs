@@ -6,6 +6,8 @@ use serde_json::{Value, from_value};
 
 use super::caps::{self, Form, LEVELS, ROLES};
 use crate::env::Engine;
+use crate::request::context::{OTHER_SWITCH, THINKS};
+use crate::request::effort::{LADDER, Level};
 use crate::request::{media, offered};
 use crate::{Caps, NAMED_ID, ReasoningIn, Template};
 use chatparse_base::limits::TRIALS_WORK;
@@ -26,6 +28,10 @@ pub(crate) struct Findings {
     /// What the template writes for media of each role.
     media: [OnceLock<media::Shown>; ROLES.len()],
     behind_namespaces: OnceLock<String>,
+    levels: OnceLock<[Level; LADDER.len()]>,
+    other_switch: OnceLock<bool>,
+    takes_none: OnceLock<bool>,
+    names_results: OnceLock<bool>,
 }
 
 /// The place of a part of the content, where a field's name may stand.
@@ -72,6 +78,27 @@ impl Template {
         })
     }
 
+    /// What the template does with each level of effort.
+    pub(crate) fn levels(&self) -> &[Level; LADDER.len()] {
+        self.findings.levels.get_or_init(|| caps::levels(&self.trials()))
+    }
+
+    /// Whether thinking is on by default, and [`OTHER_SWITCH`] turns it off.
+    pub(crate) fn has_other_switch(&self) -> bool {
+        let names = || self.has_word(OTHER_SWITCH) && !self.has_word(THINKS);
+        *self.findings.other_switch.get_or_init(|| names() && caps::has_other_switch(&self.trials()))
+    }
+
+    /// Whether the name of a result is rendered.
+    pub(crate) fn names_results(&self) -> bool {
+        *self.findings.names_results.get_or_init(|| caps::names_results(&self.trials(), self.caps()))
+    }
+
+    /// Whether a conversation without tools and documents renders if both are none.
+    pub(crate) fn takes_none(&self) -> bool {
+        *self.findings.takes_none.get_or_init(|| caps::takes_none(&self.trials()))
+    }
+
     /// Where the template reads reasoning.
     pub fn reasoning_in(&self) -> ReasoningIn {
         *self.findings.reasoning_in.get_or_init(|| {
@@ -102,6 +129,10 @@ impl Template {
             "forms": ROLES.map(|role| self.form(role)),
             "media": ROLES.map(|role| self.media(role)),
             "behind_namespaces": self.behind_namespaces(),
+            "levels": self.levels(),
+            "other_switch": self.has_other_switch(),
+            "takes_none": self.takes_none(),
+            "names_results": self.names_results(),
         })
     }
 }
@@ -117,7 +148,7 @@ impl Findings {
         let yes = |value: &Value| value.as_bool();
         let caps = &found["caps"];
         let cap = |name: &str| yes(&caps[name]);
-        let levels = caps["reasoning_effort_levels"].as_array()?.iter();
+        let shown = caps["reasoning_effort_levels"].as_array()?.iter();
         let caps = Caps {
             string_content: cap("supports_string_content")?,
             typed_content: cap("supports_typed_content")?,
@@ -127,8 +158,8 @@ impl Findings {
             system_role: cap("supports_system_role")?,
             preserve_reasoning: cap("supports_preserve_reasoning")?,
             reasoning_effort: cap("supports_reasoning_effort")?,
-            reasoning_effort_levels: levels
-                .map(|level| LEVELS.into_iter().find(|known| level == known))
+            reasoning_effort_levels: shown
+                .map(|level| LEVELS.iter().copied().find(|known| level == known))
                 .collect::<Option<_>>()?,
             object_arguments: cap("supports_object_arguments")?,
             demanded_reasoning: field(&found["demanded_reasoning"]),
@@ -146,6 +177,10 @@ impl Findings {
             forms: from_value::<[Form; ROLES.len()]>(found["forms"].clone()).ok()?.map(OnceLock::from),
             media: from_value::<[media::Shown; ROLES.len()]>(found["media"].clone()).ok()?.map(OnceLock::from),
             behind_namespaces: found["behind_namespaces"].as_str()?.to_owned().into(),
+            levels: from_value::<[Level; LADDER.len()]>(found["levels"].clone()).ok()?.into(),
+            other_switch: yes(&found["other_switch"])?.into(),
+            takes_none: yes(&found["takes_none"])?.into(),
+            names_results: yes(&found["names_results"])?.into(),
         })
     }
 }

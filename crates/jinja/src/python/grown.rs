@@ -61,7 +61,10 @@ pub(crate) fn grow(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let [first, way, rest @ ..] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
     let adds = way.as_str() == Some("op.add");
     let grown = first.downcast_object_ref::<Grown>();
-    let known = grown.map(|grown| grown.length).or_else(|| Some(as_text(first)?.len())).filter(|known| *known >= LARGE);
+    let known = grown
+        .map(|grown| grown.length)
+        .or_else(|| Some(as_text(first)?.len()))
+        .filter(|known| *known >= LARGE && !args.iter().any(Value::is_safe));
     if let Some(known) = known {
         let terms = rest.iter().filter(|term| !adds || !term.is_none());
         let little = terms.clone().map(|term| as_text(term).map(str::len)).sum::<Option<usize>>();

@@ -7,6 +7,7 @@ use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
 use crate::budget::{self, charge, charge_items, check_text};
+use crate::builtins::filters::escaped;
 use crate::python::numbers::{arithmetic, compare, integer, remainder, signed, unsupported};
 use crate::python::printf;
 use crate::python::pyobject::{Dict, List, as_text, items, pairs};
@@ -15,29 +16,37 @@ use crate::reading;
 
 /// `a ~ b ~ c`: concatenates the texts.
 pub(crate) fn concat(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    join(args.iter())
+    join(args.iter(), false)
 }
 
-fn join<'v>(values: impl Iterator<Item = &'v Value> + Clone) -> Result<Value, Error> {
+/// The global that has texts escaped which are added to a text that is marked as safe, as Python's `Markup` does.
+pub(crate) const ESCAPES: &str = " escapes";
+
+fn join<'v>(values: impl Iterator<Item = &'v Value> + Clone, escapes: bool) -> Result<Value, Error> {
     let bytes = values.clone().filter_map(as_text).map(str::len).sum();
     check_text(bytes)?;
     let mut out = String::with_capacity(bytes);
     for value in values {
-        out.push_str(&text(value));
+        match escapes && !value.is_safe() {
+            true => out.push_str(&escaped(&text(value))?),
+            false => out.push_str(&text(value)),
+        }
         check_text(out.len())?;
     }
-    budget::text(out)
+    let joined = budget::text(out)?;
+    Ok(if escapes { Value::from_safe_string(joined.as_str().unwrap_or_default().to_owned()) } else { joined })
 }
 
 /// `a + b + c`. If one operand is a text, the others are converted to text and undefined is empty, because templates rely on
 /// both.
-pub(crate) fn add(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub(crate) fn add(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let (first, rest) = args.split_first().ok_or(ErrorKind::MissingArgument)?;
     let mut sum = first.clone();
     for (index, term) in rest.iter().enumerate() {
         if as_text(&sum).is_some() || as_text(term).is_some() {
             let terms = std::iter::once(&sum).chain(&rest[index..]);
-            return join(terms.filter(|term| !term.is_none()));
+            let escapes = args.iter().any(Value::is_safe) && state.lookup(ESCAPES).is_some();
+            return join(terms.filter(|term| !term.is_none()), escapes);
         }
         sum = add_two(&sum, term)?;
     }

@@ -7,12 +7,12 @@ use minijinja::Error;
 use minijinja::value::{Enumerator, Object, Value};
 use serde_json::{Map, Value as Json};
 
-use crate::Conversation;
 use crate::probe::labels::Labels;
 use crate::python::from_json::labelled;
 use crate::python::memo::Memo;
 use crate::python::pydict::Map as Pairs;
 use crate::python::strftime;
+use crate::{Conversation, Host};
 
 /// The variable that holds the render's clock. The space keeps templates from naming it.
 pub(crate) const NOW: &str = " now";
@@ -56,6 +56,11 @@ pub(crate) struct Variables<'c> {
 }
 
 impl Variables<'_> {
+    /// Turns thinking off under [`OTHER_SWITCH`], unless the request says something else.
+    pub(crate) fn switch_off(&mut self) {
+        self.set.insert(0, (OTHER_SWITCH, Value::from(false)));
+    }
+
     /// The context as an engine value. `watch` is told when [`ASKS`] is read.
     pub(crate) fn value(self, watch: Arc<Watch>) -> Value {
         let set = self.set.into_iter().map(|(name, value)| (Value::from(name), value));
@@ -109,27 +114,32 @@ impl Object for Root {
     }
 }
 
-/// The variables of a conversation.
+/// The variables of a conversation; `takes_none`: those that transformers always passes may be none.
 pub(crate) fn conversation<'c>(
     conversation: &'c Conversation,
     bos: &str,
     eos: &str,
+    takes_none: bool,
     labels: Option<&Labels>,
     memo: Option<&Memo>,
 ) -> Result<Variables<'c>, Error> {
     let from_json = |json: &Json| labelled(json, labels);
-    let is_plain = conversation.plain;
-    let mut set: Vec<(&str, Value)> = Vec::with_capacity(12 + conversation.extra.len());
+    let is_plain = conversation.host == Host::Transformers;
+    let passes_none = is_plain || conversation.host == Host::Own && takes_none;
+    let mut set: Vec<(&str, Value)> = Vec::with_capacity(13 + conversation.extra.len());
     if !is_plain {
         set.extend(reasoning_aliases(&conversation.extra));
-        set.push(("enable_thinking", Value::from(conversation.enable_thinking)));
+        set.push((THINKS, Value::from(conversation.enable_thinking)));
     }
     set.push(("messages", conversation.messages.value(labels)?));
     // If the tokeniser lacks the token, the variable stays undefined.
     let tokens = [("bos_token", bos), ("eos_token", eos)].into_iter().filter(|(_, text)| !is_plain || !text.is_empty());
     set.extend(tokens.map(|(name, text)| (name, Value::from(text))));
-    if is_plain || !conversation.tools.is_null() {
+    if passes_none || !conversation.tools.is_null() {
         set.push(("tools", conversation.tools.value(labels, memo)?));
+    }
+    if passes_none {
+        set.push(("documents", Value::from(())));
     }
     for (name, value) in &conversation.extra {
         set.push((name, from_json(value)?));
@@ -151,6 +161,10 @@ fn reasoning_aliases(extra: &Map<String, Json>) -> Vec<(&'static str, Value)> {
     }
     set
 }
+
+/// The switch of thinking, and its name in templates that do not have that one.
+pub(crate) const THINKS: &str = "enable_thinking";
+pub(crate) const OTHER_SWITCH: &str = "thinking";
 
 /// The names of the variable for the level of effort.
 pub(crate) const EFFORT: [&str; 2] = ["reasoning_effort", "reasoning_strength"];

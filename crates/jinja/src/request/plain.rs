@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::{Conversation, Template, system_clock};
+use crate::{Conversation, Host, Template, system_clock};
 use chatparse_base::Result;
 use chatparse_message::{PlainConversation, REASONING, Request};
 
@@ -26,7 +26,7 @@ pub fn plain(
         tools: Arc::clone(&given.tools).into(),
         enable_thinking: request.enable_thinking,
         add_generation_prompt: request.add_generation_prompt,
-        plain: true,
+        host: Host::Transformers,
         extra,
         now: request.now.or_else(system_clock),
     };

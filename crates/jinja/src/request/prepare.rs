@@ -10,7 +10,7 @@ use crate::probe::caps::{Form, UNKNOWN, reads_field};
 use crate::request::media;
 use crate::request::messages::{Messages, Shown};
 use crate::request::tools::Tools;
-use crate::{Conversation, Template, system_clock};
+use crate::{Conversation, Host, Template, system_clock};
 use chatparse_base::{Error, Result, number};
 use chatparse_message::{
     Compat, Continuation, MalformedArguments, Media, Message, REASONING, Request, THINKING, TOOL_REFERENCE, ToolChoice,
@@ -158,7 +158,7 @@ pub fn prepare(template: &Template, request: &Request, native: bool) -> Result<P
         tools: Tools::Own(request.tools.as_slice().into()),
         enable_thinking: request.enable_thinking,
         add_generation_prompt: request.add_generation_prompt && !continues,
-        plain: false,
+        host: if request.compat == Compat::LlamaCpp { Host::LlamaCpp } else { Host::Own },
         extra: request.template_kwargs.clone(),
         now: request.now.or_else(system_clock),
     };

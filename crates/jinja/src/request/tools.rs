@@ -46,6 +46,7 @@ impl Tools {
     pub(crate) fn value(&self, labels: Option<&Labels>, memo: Option<&Memo>) -> Result<Value, Error> {
         match (self, memo) {
             (Tools::Json(json), _) => labelled(json, labels),
+            (Tools::Own(tools), _) if tools.is_empty() => Ok(Value::from(())),
             (Tools::Own(tools), Some(memo)) if labels.is_none() => {
                 list_of((0..tools.len()).map(|index| known_of(tools, index, memo)))
             }

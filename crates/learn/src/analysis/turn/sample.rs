@@ -10,7 +10,7 @@ use super::super::markup::Markup;
 use super::{Glue, ValueKind};
 use chatparse_base::find::{shared, shared_end};
 use chatparse_base::limits::{PROBE_BYTES, TURN_BYTES};
-use chatparse_jinja::{Conversation, Marks, ReasoningIn, Template};
+use chatparse_jinja::{Conversation, Host, Marks, ReasoningIn, Template};
 use chatparse_message::{REASONING, text_part};
 
 /// The user's message.
@@ -139,7 +139,7 @@ pub(in crate::analysis) fn render(
     add_generation_prompt: bool,
 ) -> Option<String> {
     let conversation = Conversation {
-        plain: false,
+        host: Host::Own,
         messages: messages.into(),
         tools: Arc::clone(tools).into(),
         enable_thinking,

@@ -149,16 +149,24 @@ fn response(result: &Value, call: Option<&Value>, joins: bool) -> Value {
     json!({"name": name, "response": response})
 }
 
-/// Renders the prompt. The template accepts only one of reasoning and content beside calls. If the prompt ends with a
-/// complete turn, that turn ends as one inside a conversation, not as the last.
+/// Renders the prompt. The template accepts only one of reasoning and content beside calls: the content follows the reasoning as
+/// the model writes it, except in llama.cpp's way. If the prompt ends with a complete turn, that turn ends as one inside a
+/// conversation, not as the last.
 pub fn harmony(input: &PromptInput) -> Result<Prompt> {
+    const ANALYSIS: &str = "<|start|>assistant<|channel|>analysis<|message|>";
+    const PREAMBLE: &str = "<|end|><|start|>assistant<|channel|>commentary<|message|>";
+    let keeps = input.request.compat == Compat::Off && input.template.source().contains(ANALYSIS);
     let has_both = |message: &Message| !message.tool_calls.is_empty() && !message.reasoning_content.is_empty();
     let mut prompt = match input.request.messages.iter().any(has_both) {
         false => plain(input)?,
         true => render_changed(input, |message| {
             let calls = message.get("tool_calls").and_then(Value::as_array).is_some_and(|calls| !calls.is_empty());
             if calls && message.get("thinking").is_some() {
-                message.as_object_mut().and_then(|map| map.shift_remove("content"));
+                let said = message.as_object_mut().and_then(|map| map.shift_remove("content")).unwrap_or_default();
+                if let (true, Value::String(thinking)) = (keeps && has_text(&said), &mut message["thinking"]) {
+                    *thinking += PREAMBLE;
+                    *thinking += &text(&said);
+                }
             }
         })?,
     };
@@ -168,8 +176,7 @@ pub fn harmony(input: &PromptInput) -> Result<Prompt> {
             prompt.prompt.replace_range(at..at + LAST_WORD.len(), "<|end|>");
         }
     }
-    let opening = "<|start|>assistant<|channel|>analysis<|message|>";
-    Ok(prompt.continued(input, opening, "<|end|><|start|>assistant<|channel|>final<|message|>"))
+    Ok(prompt.continued(input, ANALYSIS, "<|end|><|start|>assistant<|channel|>final<|message|>"))
 }
 
 /// The fields of the part.
