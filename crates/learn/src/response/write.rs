@@ -87,12 +87,12 @@ impl Turn<'_> {
         let on = self.turn;
         let both = [&on.opening, &off.opening].map(|opening| Glue::from(opening.as_str()));
         let shared = if off.opening.is_empty() { both[0].clone() } else { Glue::common_start(&both) };
-        let mut opening = shared.head().trim_end();
+        // Also a part of the marker that both begin with belongs to the reasoning.
         let start = on.reasoning.as_ref().map_or("", |reasoning| reasoning.start.trim());
-        for marker in [start, end_of_thought] {
-            let at = opening.rfind(marker).filter(|_| !marker.is_empty());
-            opening = opening[..at.unwrap_or(opening.len())].trim_end();
-        }
+        let thinks = on.opening.rfind(start).filter(|_| !start.is_empty());
+        let mut opening = &shared.head()[..thinks.map_or(shared.head().len(), |at| at.min(shared.head().len()))];
+        let ends = opening.rfind(end_of_thought).filter(|_| !end_of_thought.is_empty());
+        opening = &opening[..ends.unwrap_or(opening.len())];
         let opening = opening.trim().to_owned();
         // The prompt may begin the first call or text of a turn, as glue does further on.
         let named = on.calls.iter().all(|form| form.pieces.first().is_some_and(CallPiece::is_name));
