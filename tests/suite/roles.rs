@@ -316,13 +316,13 @@ fn a_switch_of_another_name_is_turned_off() {
     let template = ChatTemplate::new(SWITCH, "", "").unwrap();
     for (more, end) in [
         (json!({}), "<think>True"),
-        (json!({"enable_thinking": false}), "True"),
         (json!({"reasoning_effort": "none"}), "True"),
-        (json!({"enable_thinking": false, "chat_template_kwargs": {"thinking": true}}), "<think>True"),
+        (json!({"reasoning_effort": "none", "chat_template_kwargs": {"thinking": true}}), "<think>True"),
         (json!({"tools": []}), "<think>True"),
-        (json!({"compat": "llama.cpp", "enable_thinking": false}), "<think>False"),
+        (json!({"compat": "llama.cpp", "reasoning_effort": "none"}), "<think>False"),
     ] {
-        let prompt = template.prompt(&request(json!([said("user", "A")]), more)).unwrap();
-        assert_eq!(prompt, format!("<user>A<assistant>{end}"));
+        let params = template.params(&request(json!([said("user", "A")]), more)).unwrap();
+        assert_eq!(params.prompt, format!("<user>A<assistant>{end}"));
+        assert!(!params.notes.iter().any(|note| note.starts_with("enable_thinking")), "{:?}", params.notes);
     }
 }

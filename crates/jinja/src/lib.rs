@@ -334,9 +334,9 @@ impl Template {
         &self.unpatched.as_ref().unwrap_or(&self.own).text
     }
 
-    /// Whether the template has a switch of thinking that is on by default.
+    /// Whether the source names `enable_thinking`.
     pub fn knows_thinking_switch(&self) -> bool {
-        self.own.text.contains(THINKS) || self.has_other_switch()
+        self.own.text.contains(THINKS)
     }
 
     /// The text of the token that begins a prompt.
@@ -364,15 +364,8 @@ impl Template {
         let takes_none = conversation.host == Host::Own && self.takes_none();
         engine.render(|| {
             let memo = engine.memo.as_deref();
-            let mut context =
+            let context =
                 context::conversation(conversation, &self.bos, &self.eos, takes_none, self.labels.as_ref(), memo);
-            if let Ok(context) = &mut context
-                && conversation.host == Host::Own
-                && !conversation.enable_thinking
-                && self.has_other_switch()
-            {
-                context.switch_off();
-            }
             context.map_err(|error| Error::invalid(format!("the conversation: {error}")))
         })
     }

@@ -56,11 +56,6 @@ pub(crate) struct Variables<'c> {
 }
 
 impl Variables<'_> {
-    /// Turns thinking off under [`OTHER_SWITCH`], unless the request says something else.
-    pub(crate) fn switch_off(&mut self) {
-        self.set.insert(0, (OTHER_SWITCH, Value::from(false)));
-    }
-
     /// The context as an engine value. `watch` is told when [`ASKS`] is read.
     pub(crate) fn value(self, watch: Arc<Watch>) -> Value {
         let set = self.set.into_iter().map(|(name, value)| (Value::from(name), value));

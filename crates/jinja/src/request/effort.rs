@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Template;
-use crate::request::context::EFFORT;
+use crate::request::context::{EFFORT, OTHER_SWITCH, THINKS};
 use chatparse_message::{Compat, Effort, Request};
 
 /// The levels that clients send, from the lowest: no thinking.
@@ -34,9 +34,13 @@ pub fn laddered<'r>(template: &Template, request: &'r Request) -> (Cow<'r, Reque
     let level = kwargs.get(EFFORT[0]).and_then(Value::as_str);
     let Some(asked) = level.and_then(|level| LADDER.iter().position(|known| *known == level)) else { return as_sent };
     let mut changed = request.clone();
-    if asked == 0 && template.knows_thinking_switch() && !kwargs.contains_key("enable_thinking") {
-        changed.enable_thinking = false;
+    let is_switched = [THINKS, OTHER_SWITCH].iter().any(|name| kwargs.contains_key(*name));
+    if asked == 0 && !is_switched && (template.knows_thinking_switch() || template.has_other_switch()) {
         changed.template_kwargs.remove(EFFORT[0]);
+        match template.has_other_switch() {
+            true => drop(changed.template_kwargs.insert(OTHER_SWITCH.to_owned(), false.into())),
+            false => changed.enable_thinking = false,
+        }
         return (Cow::Owned(changed), None);
     }
     if !template.caps().reasoning_effort {
