@@ -9,14 +9,12 @@ prompt. Skips with a word where the Python package of `transformers_prompts.py`,
 """
 import argparse
 import collections
-import datetime
 import json
-import logging
 import os
 import re
 import sys
 
-from transformers_prompts import BOS, EOS, NOW, VERSION, expected, replay, skip
+from transformers_prompts import BOS, EOS, NOW, expected, reference, replay
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
 
@@ -130,24 +128,7 @@ def main():
     ap.add_argument("--show", type=int, default=0)
     ap.add_argument("--max", type=float, help="fail where chatparse refuses or loses more, in percent, or a text without a note")
     args = ap.parse_args()
-    logging.disable(logging.CRITICAL)
-    try:
-        import transformers
-        from transformers.utils import chat_template_utils
-    except ImportError as error:
-        skip(f"without transformers: {error}")
-    if transformers.__version__ != VERSION:
-        skip(f"transformers is {transformers.__version__}, not {VERSION}")
-    files = [os.path.join(folder, name) for folder in args.templates if os.path.isdir(folder) for name in sorted(os.listdir(folder)) if name.endswith(".jinja")]
-    if not files:
-        skip("there are no templates")
-
-    class Clock(datetime.datetime):
-        @classmethod
-        def now(cls, tz=None):
-            return datetime.datetime.fromtimestamp(NOW, datetime.timezone.utc).replace(tzinfo=None)
-
-    chat_template_utils.datetime = Clock
+    files, render = reference(args.templates)
     requests, counts, templates, silent = shapes(), {}, 0, 0
     for file in files:
         with open(file, encoding="utf-8", newline="") as opened:
@@ -158,7 +139,7 @@ def main():
             continue
         templates += 1
         for name, request in requests.items():
-            theirs = expected(chat_template_utils.render_jinja_template, source, request)
+            theirs = expected(render, source, request)
             row = counts.setdefault(name, collections.Counter())
             row["refused there"] += theirs is None
             row["lost there"] += theirs is not None and bool(lost(request, theirs[0]))

@@ -205,14 +205,8 @@ def on_openai_wire(request):
     return all("function" in each for each in itertools.chain(request.get("tools", []), *(m.get("tool_calls", []) for m in messages)))
 
 
-def main():
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--bin", required=True)
-    ap.add_argument("--templates", nargs="+", required=True)
-    ap.add_argument("--only", default="")
-    ap.add_argument("--show", type=int, default=0)
-    ap.add_argument("--max", type=int, help="fail where more prompts differ, are refused or lose a text")
-    args = ap.parse_args()
+def reference(folders, only=""):
+    """The templates of these folders whose name has this text, and transformers' own render with a fixed clock; skips without them."""
     logging.disable(logging.CRITICAL)
     os.environ["TRANSFORMERS_VERBOSITY"] = "critical"
     try:
@@ -222,8 +216,8 @@ def main():
         skip(f"without transformers: {error}")
     if transformers.__version__ != VERSION:
         skip(f"transformers is {transformers.__version__}, not {VERSION}")
-    files = [os.path.join(folder, name) for folder in args.templates if os.path.isdir(folder) for name in sorted(os.listdir(folder))]
-    files = [name for name in files if name.endswith(".jinja") and args.only in name]
+    files = [os.path.join(folder, name) for folder in folders if os.path.isdir(folder) for name in sorted(os.listdir(folder))]
+    files = [name for name in files if name.endswith(".jinja") and only in name]
     if not files:
         skip("there are no templates")
 
@@ -233,12 +227,24 @@ def main():
             return datetime.datetime.fromtimestamp(NOW, datetime.timezone.utc).replace(tzinfo=None)
 
     chat_template_utils.datetime = Clock
+    return files, chat_template_utils.render_jinja_template
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--bin", required=True)
+    ap.add_argument("--templates", nargs="+", required=True)
+    ap.add_argument("--only", default="")
+    ap.add_argument("--show", type=int, default=0)
+    ap.add_argument("--max", type=int, help="fail where more prompts differ, are refused or lose a text")
+    args = ap.parse_args()
+    files, render = reference(args.templates, args.only)
     requests = conversations()
     counts, shown = collections.Counter(), 0
     for file in files:
         with open(file, encoding="utf-8", newline="") as opened:
             source = opened.read()
-        renders = {name: expected(chat_template_utils.render_jinja_template, source, request) for name, request in requests.items()}
+        renders = {name: expected(render, source, request) for name, request in requests.items()}
         renders = {name: each for name, each in renders.items() if each is not None}
         base = {"template": file, "bos": BOS, "eos": EOS}
         scenarios = [{**base, "id": name, "plain": plain, "want_segments": plain, "request": {**requests[name], "now": NOW}} for plain in (True, False) for name in renders]

@@ -148,7 +148,7 @@ impl Reader {
         if request.roles == Roles::AsSent || request.messages.is_empty() || request.plain.is_some() {
             let mut prompts = render(request)?;
             if opening && request.plain.is_none() && request.compat == Compat::Off {
-                prompts.notes = said_in_vain(&lost(request, &prompts));
+                prompts.notes = said_in_vain(lost(request, &prompts).into_iter().map(Said::place));
             }
             return Ok((prompts, Fit::default()));
         }
@@ -173,7 +173,6 @@ impl Reader {
             return Err(error.unwrap_or_else(|| Error::new(ErrorKind::Internal, "a prompt that no render made")));
         };
         prompts.notes = fitted.notes;
-        prompts.notes.extend(said_in_vain(&lost));
         // Media stand where the request has them.
         let mut places = HashMap::new();
         for (index, message) in request.messages.iter().enumerate() {
@@ -187,9 +186,8 @@ impl Reader {
         }
         let mut unseen: Vec<(usize, usize)> = places.into_values().collect();
         unseen.sort_unstable();
-        prompts
-            .notes
-            .extend(unseen.iter().map(|(at, part)| format!("messages[{at}].content[{part}]: not in the prompt")));
+        let unseen = unseen.into_iter().map(|(message, part)| format!("messages[{message}].content[{part}]"));
+        prompts.notes.extend(said_in_vain(lost.into_iter().map(Said::place).chain(unseen)));
         Ok((prompts, fitted.fit))
     }
 
@@ -246,7 +244,10 @@ impl Reader {
                 return Ok((prepared, prompt));
             }
             if !std::mem::take(&mut native) {
-                prepared.media.retain(|media| prompt.prompt.contains(&media.text));
+                // All of them are the marker by now.
+                if !prompt.prompt.contains(&request.media_marker) {
+                    prepared.media.clear();
+                }
                 return Ok((prepared, prompt));
             }
         }
@@ -393,12 +394,12 @@ impl Reader {
     }
 }
 
-/// A note for each text that is not in the prompt, up to some.
-fn said_in_vain(lost: &[Said]) -> Vec<String> {
+/// A note for each place that is not in the prompt, up to some.
+fn said_in_vain(mut places: impl Iterator<Item = String>) -> Vec<String> {
     const NAMED: usize = 8;
     let mut notes: Vec<String> =
-        lost.iter().take(NAMED).map(|said| format!("{}: not in the prompt", said.place())).collect();
-    let more = lost.len().saturating_sub(NAMED);
+        places.by_ref().take(NAMED).map(|place| format!("{place}: not in the prompt")).collect();
+    let more = places.count();
     notes.extend((more > 0).then(|| format!("messages: {more} more texts are not in the prompt")));
     notes
 }

@@ -183,11 +183,6 @@ impl Engine {
         Engine { env, memo: None, learning: Some(Arc::new(learning)), ..self.clone() }
     }
 
-    /// Escapes what is added to a text that is marked as safe.
-    pub(crate) fn escape_added(&mut self) {
-        self.env.add_global(ops::ESCAPES, Value::from(true));
-    }
-
     /// Turns on labels for blocks.
     pub(crate) fn show_labels(&mut self, labels: &Labels) {
         self.env.add_global(LABELS, Value::from(labels.text()));

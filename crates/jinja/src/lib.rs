@@ -140,7 +140,8 @@ pub enum Host {
     Own,
     /// Those of llama.cpp, which leaves `tools` and `add_generation_prompt` undefined.
     LlamaCpp,
-    /// Those that transformers always passes and the special tokens, and the source is not patched.
+    /// Those that transformers always passes and the special tokens; the source is not patched, and a text that is added to one that
+    /// is marked as safe is escaped.
     Transformers,
 }
 
@@ -170,8 +171,7 @@ pub const NAMED_ID: [&str; 2] = ["functions.", ":"];
 #[derive(Clone)]
 pub struct Template {
     own: Arc<Source>,
-    /// The source without the patches for known faults, and with macros that do not see their callers' variables; what is added to a
-    /// text that is marked as safe is escaped.
+    /// The source without the patches for known faults, and with macros that do not see their callers' variables.
     unpatched: Option<Arc<Source>>,
     bos: String,
     eos: String,
@@ -190,16 +190,13 @@ struct Source {
     text: String,
     /// The variables that macros may read of their callers.
     callers: Vec<String>,
-    /// Whether it is rendered as Jinja2 does, without what templates rely on elsewhere.
-    is_strict: bool,
     engine: OnceLock<Engine>,
 }
 
 impl Source {
-    fn new(text: String, callers: &[&str], is_strict: bool) -> Arc<Source> {
+    fn new(text: String, callers: &[&str]) -> Arc<Source> {
         Arc::new(Source {
             text,
-            is_strict,
             callers: callers.iter().map(|&name| name.to_owned()).collect(),
             engine: OnceLock::new(),
         })
@@ -207,25 +204,14 @@ impl Source {
 
     /// The same, rendered by another engine.
     fn by(&self, engine: Engine) -> Arc<Source> {
-        Arc::new(Source {
-            text: self.text.clone(),
-            callers: Vec::new(),
-            is_strict: self.is_strict,
-            engine: engine.into(),
-        })
+        Arc::new(Source { text: self.text.clone(), callers: Vec::new(), engine: engine.into() })
     }
 
     /// Recurses as deeply as the text nests.
     fn engine(&self) -> &Engine {
         let callers = || self.callers.iter().map(String::as_str).collect::<Vec<_>>();
         let compile = || env::compile(rewrite::rewrite(&self.text, &callers())?, &self.text);
-        self.engine.get_or_init(|| {
-            let mut engine = stack::deep(compile).unwrap_or_else(Engine::failing);
-            if self.is_strict {
-                engine.escape_added();
-            }
-            engine
-        })
+        self.engine.get_or_init(|| stack::deep(compile).unwrap_or_else(Engine::failing))
     }
 }
 
@@ -259,9 +245,9 @@ impl Template {
         let whole = rewrite::normalize(source);
         let patched = rewrite::patched(&whole);
         let callers = macros::callers(&whole);
-        let differs = patched.is_some() || !callers.is_empty() || whole.contains("safe");
-        let unpatched = differs.then(|| Source::new(whole.clone(), &[], true));
-        let own = Source::new(patched.unwrap_or_else(|| whole.clone()), &callers, false);
+        let differs = patched.is_some() || !callers.is_empty();
+        let unpatched = differs.then(|| Source::new(whole.clone(), &[]));
+        let own = Source::new(patched.unwrap_or_else(|| whole.clone()), &callers);
         Ok(Template {
             ways: prepare::Ways::of(&own.text),
             own,

@@ -19,7 +19,8 @@ pub(crate) fn concat(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     join(args.iter(), false)
 }
 
-/// The global that has texts escaped which are added to a text that is marked as safe, as Python's `Markup` does.
+/// The variable with which a text is escaped that is added to one that is marked as safe, as Python's `Markup` does. The space keeps
+/// templates from naming it.
 pub(crate) const ESCAPES: &str = " escapes";
 
 fn join<'v>(values: impl Iterator<Item = &'v Value> + Clone, escapes: bool) -> Result<Value, Error> {

@@ -10,6 +10,7 @@ use serde_json::{Map, Value as Json};
 use crate::probe::labels::Labels;
 use crate::python::from_json::labelled;
 use crate::python::memo::Memo;
+use crate::python::ops::ESCAPES;
 use crate::python::pydict::Map as Pairs;
 use crate::python::strftime;
 use crate::{Conversation, Host};
@@ -135,6 +136,9 @@ pub(crate) fn conversation<'c>(
     }
     if passes_none {
         set.push(("documents", Value::from(())));
+    }
+    if is_plain {
+        set.push((ESCAPES, Value::from(true)));
     }
     for (name, value) in &conversation.extra {
         set.push((name, from_json(value)?));

@@ -33,9 +33,9 @@ pub fn laddered<'r>(template: &Template, request: &'r Request) -> (Cow<'r, Reque
     let kwargs = &request.template_kwargs;
     let level = kwargs.get(EFFORT[0]).and_then(Value::as_str);
     let Some(asked) = level.and_then(|level| LADDER.iter().position(|known| *known == level)) else { return as_sent };
-    let mut changed = request.clone();
     let is_switched = [THINKS, OTHER_SWITCH].iter().any(|name| kwargs.contains_key(*name));
     if asked == 0 && !is_switched && (template.knows_thinking_switch() || template.has_other_switch()) {
+        let mut changed = request.clone();
         changed.template_kwargs.remove(EFFORT[0]);
         match template.has_other_switch() {
             true => drop(changed.template_kwargs.insert(OTHER_SWITCH.to_owned(), false.into())),
@@ -59,6 +59,7 @@ pub fn laddered<'r>(template: &Template, request: &'r Request) -> (Cow<'r, Reque
             };
             let Some(nearest) = nearest(Level::Known).or_else(|| nearest(Level::Unknown)) else { return as_sent };
             let taken = LADDER[nearest];
+            let mut changed = request.clone();
             changed.template_kwargs.insert(EFFORT[0].to_owned(), taken.into());
             let why = format!(
                 "reasoning_effort: the template refuses {level:?}; {taken:?} is the nearest level that it takes"

@@ -128,7 +128,8 @@ impl<'a> Search<'a> {
             self.at += found + piece.len();
             return;
         }
-        self.work = self.work.saturating_sub(self.prompt.len());
+        // Also an empty prompt is searched a bounded number of times.
+        self.work = self.work.saturating_sub(self.prompt.len().max(1));
         if memmem::find(earlier, piece.as_bytes()).is_none() {
             self.missing.push(said);
         }
@@ -170,12 +171,12 @@ fn piece(text: &str) -> &str {
                 from = at + 1;
             }
         }
-        &best[char_border_behind(best, best.len().saturating_sub(PIECE))..]
+        best[char_border_behind(best, best.len().saturating_sub(PIECE))..].trim_start()
     }
     let tail = &text[char_border_behind(text, text.len().saturating_sub(CHOSEN_IN))..];
     match longest(tail) {
         "" => longest(&text[..char_border_before(text, CHOSEN_IN)]),
-        run => run.trim_start(),
+        run => run,
     }
 }
 
