@@ -549,6 +549,13 @@ class Answer : public detail::Handle<chat_answer, chat_answer_free> {
   // For Template::params.
   std::string_view request() const & noexcept { return detail::view(chat_answer_request(get())); }
   std::string request() const && { return std::string(detail::view(chat_answer_request(get()))); }
+  // The client's stop text that has ended the content, or nothing.
+  std::string_view stopped() const & noexcept { return detail::view(chat_answer_stopped(get())); }
+  std::string stopped() const && { return std::string(detail::view(chat_answer_stopped(get()))); }
+  // The log probability, a JSON object, of the token that is these bytes of the output.
+  Result<void> token(std::size_t begin, std::size_t end, std::string_view entry) & {
+    return detail::run_only(chat_answer_token, get(), begin, end, entry.data(), entry.size());
+  }
   Result<Events> begin(std::uint64_t input_tokens = 0) & {
     return detail::run(events(), chat_answer_begin, get(), input_tokens);
   }

@@ -67,8 +67,9 @@ typedef struct {
  * Makes an empty answer to a request. `api` is a `chat_api`, and `request` the client's body, JSON text.
  *
  * `options` is a JSON object, or empty. Fields, all optional: `id` (of the answer; default made from `seed`), `model`
- * (default the request's), `created` (Unix seconds), `seed` (a whole number), `call_id_prefix`, and `choice` (the
- * `index` in chat completions); others are ignored. An id that the library makes for a call is the prefix and nine
+ * (default the request's), `created` (Unix seconds), `seed` (a whole number), `call_id_prefix`, `choice` (the
+ * `index` in chat completions), and `omit_request` (true: Responses repeats neither tools nor instructions of the
+ * request); others are ignored. An id that the library makes for a call is the prefix and nine
  * letters and digits, the only form that some templates (Mistral's) render. It depends on `id`, `seed`, `choice` and
  * the number of the call alone, not on a clock or chance: give each answer another `id` or `seed`.
  *
@@ -93,6 +94,23 @@ chat_str chat_answer_request(const chat_answer *answer);
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an answer that has begun.
  */
 CHAT_MUST_USE chat_status chat_answer_begin(chat_answer *answer, uint64_t input_tokens, chat_error **error);
+
+/**
+ * Takes the log probability of a token, before `chat_answer_deltas` for the feed that has its text. The token is the
+ * bytes `begin` to `end` of the output, and `entry` the JSON object that the API has in `logprobs.content`. Entries of
+ * tokens of the content are in the events and, after these, in the body of chat completions and Responses.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an entry that is not JSON.
+ */
+CHAT_MUST_USE chat_status chat_answer_token(chat_answer *answer, size_t begin, size_t end, const char *entry,
+                                            size_t entry_len, chat_error **error);
+
+/**
+ * Returns the client's stop text (`stop`, `stop_sequences`) that has ended the content, which is cut where it begins; else an
+ * empty text. Ask after `chat_answer_deltas`: the model need not write on. What follows is not in the answer, and the finish
+ * has this reason. Stop texts in reasoning and in calls are text.
+ */
+chat_str chat_answer_stopped(const chat_answer *answer);
 
 /**
  * Makes the events of the stream's current deltas, maybe none. Call it once after each feed, and after finish. Costs

@@ -1,9 +1,12 @@
 //! One answer in the shape of an API, as events or as a body.
 
+use std::ops::Range;
+
 use serde_json::Value;
 
 use super::ids::Ids;
 use super::items::{Items, Step};
+use super::logprobs::Logprobs;
 use super::wire::{AnswerOptions, Event, Finish, Reason};
 use super::{Api, called, chat, failure, messages, responses};
 use chatparse_base::{Error, Result};
@@ -30,6 +33,9 @@ use chatparse_stream::Ended;
 ///
 /// **Calls of tools in a namespace** have the tool's own name, and the namespace in a field of its own.
 ///
+/// **Stop texts of the client**, `stop` or `stop_sequences` of the request, cut the content where they begin, wherever pieces end:
+/// see [`Answer::stopped`]. In reasoning and in calls they are text.
+///
 /// An answer keeps the heads and bounds of what was sent, and for Responses the text of the open item and of a custom call.
 /// The cost of a piece is linear in its bytes.
 #[derive(Clone, Debug)]
@@ -40,6 +46,7 @@ pub struct Answer {
     chat: chat::Writer,
     responses: responses::Writer,
     messages: messages::Prefix,
+    logprobs: Logprobs,
     stage: Stage,
 }
 
@@ -63,8 +70,8 @@ impl Answer {
         let special = called::Special::of(api, &options.request);
         let items = Items::new(&options, special, prefill);
         let chat = if api == Api::ChatCompletions { chat::Writer::new(&options) } else { chat::Writer::default() };
-        let (responses, messages) = Default::default();
-        Answer { api, options, items, chat, responses, messages, stage: Stage::New }
+        let (responses, messages, logprobs) = Default::default();
+        Answer { api, options, items, chat, responses, messages, logprobs, stage: Stage::New }
     }
 
     /// The API of the answer.
@@ -87,6 +94,19 @@ impl Answer {
         })
     }
 
+    /// Takes the log probability of a token, before the deltas of its text are passed. `span`: the bytes of the output that are the
+    /// token's. `entry`: the object that the API has in `logprobs.content`. Those of the content's tokens are in the events and,
+    /// after these, in the body of chat completions and Responses.
+    pub fn token(&mut self, span: Range<usize>, entry: Value) {
+        self.logprobs.feed(span, entry);
+    }
+
+    /// The client's stop text that has ended the content. The model need not write on: what follows is not in the answer, and the
+    /// reason of the finish is [`Reason::StopSequence`].
+    pub fn stopped(&self) -> Option<&str> {
+        self.items.stops.found.as_deref()
+    }
+
     /// Returns the events for a stream's deltas; empty if they add nothing visible.
     ///
     /// # Errors
@@ -94,7 +114,8 @@ impl Answer {
     /// that do not continue the previous ones. The answer must not be used after that.
     pub fn deltas<'a>(&mut self, deltas: impl Iterator<Item = Delta<'a>>) -> Result<Vec<Event>> {
         self.at(Stage::Begun)?;
-        let steps = self.items.deltas(deltas)?;
+        let logprobs = &mut self.logprobs;
+        let steps = self.items.deltas(deltas.inspect(|delta| logprobs.read(delta)))?;
         Ok(self.steps(&steps))
     }
 
@@ -106,13 +127,13 @@ impl Answer {
     pub fn finish(&mut self, ended: &Ended, finish: &Finish) -> Result<Vec<Event>> {
         self.at(Stage::Begun)?;
         self.stage = Stage::Finished;
-        let finish = &cut(ended, finish);
+        let finish = &real(&self.items, ended, finish);
         let steps = self.items.finish(finish.is_cut());
         let mut events = self.steps(&steps);
         let (options, items, message) = (&self.options, &self.items, &ended.message);
         events.extend(match self.api {
             Api::ChatCompletions => self.chat.finish(options, items, finish),
-            Api::Responses => self.responses.finish(options, items, message, finish),
+            Api::Responses => self.responses.finish(options, items, message, &self.logprobs, finish),
             Api::Messages => messages::finish(items, finish),
         });
         Ok(events)
@@ -141,26 +162,26 @@ impl Answer {
 
     /// The answer as one body. The cost is linear in the message.
     pub fn body(&self, ended: &Ended, finish: &Finish) -> Value {
-        let finish = &cut(ended, finish);
         let mut read;
-        let items = if self.stage == Stage::New {
+        let mut items = &self.items;
+        if self.stage == Stage::New {
             read = self.items.clone();
-            read.read(ended, finish.is_cut());
-            &read
-        } else {
-            &self.items
-        };
+            read.read(ended);
+            read.finish(real(&read, ended, finish).is_cut());
+            items = &read;
+        }
+        let finish = &real(items, ended, finish);
         match self.api {
-            Api::ChatCompletions => chat::body(&self.options, items, &ended.message, finish),
-            Api::Responses => responses::body(&self.options, items, &ended.message, finish),
+            Api::ChatCompletions => chat::body(&self.options, items, &ended.message, &self.logprobs, finish),
+            Api::Responses => responses::body(&self.options, items, &ended.message, &self.logprobs, finish),
             Api::Messages => messages::body(&self.options, items, &ended.message, finish),
         }
     }
 
     fn steps(&mut self, steps: &[Step]) -> Vec<Event> {
         match self.api {
-            Api::ChatCompletions => self.chat.steps(&self.options, &self.items, steps),
-            Api::Responses => self.responses.steps(&self.items, steps),
+            Api::ChatCompletions => self.chat.steps(&self.options, &self.items, steps, &mut self.logprobs),
+            Api::Responses => self.responses.steps(&self.options, &self.items, steps, &mut self.logprobs),
             Api::Messages => messages::steps(&mut self.messages, &self.items, steps),
         }
     }
@@ -175,8 +196,12 @@ impl Answer {
     }
 }
 
-/// How an answer ended that ends inside of a call: it is cut off, whatever the host says.
-fn cut(ended: &Ended, finish: &Finish) -> Finish {
-    let reason = if ended.ends_in_call() { Reason::Length } else { finish.reason.clone() };
+/// How an answer ended, whatever the host says: by a stop text, or inside of a call, which is then cut off.
+fn real(items: &Items, ended: &Ended, finish: &Finish) -> Finish {
+    let reason = match &items.stops.found {
+        Some(stop) => Reason::StopSequence(stop.clone()),
+        None if ended.ends_in_call() => Reason::Length,
+        None => finish.reason.clone(),
+    };
     Finish { reason, usage: finish.usage }
 }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::called;
 use super::items::{Items, Part, Step};
+use super::logprobs::Logprobs;
 use super::wire::{AnswerOptions, Event, Finish, Usage};
 use chatparse_message::Message;
 use chatparse_stream::{Delta, DeltaKind, chunk_delta};
@@ -26,16 +27,17 @@ impl Writer {
     }
 
     pub fn begin(&self, options: &AnswerOptions) -> Vec<Event> {
-        vec![self.chunk(options, &json!({"role": "assistant", "content": null}), "null")]
+        vec![self.chunk(options, &json!({"role": "assistant", "content": null}), &Value::Null, "null")]
     }
 
-    /// Converts all steps to one chunk, unless they are empty.
-    pub fn steps(&self, options: &AnswerOptions, items: &Items, steps: &[Step]) -> Vec<Event> {
+    /// Converts all steps to one chunk, unless they are empty. `logprobs`: of tokens of the content.
+    pub fn steps(&self, options: &AnswerOptions, items: &Items, steps: &[Step], logprobs: &mut Logprobs) -> Vec<Event> {
         let delta = delta(items, steps);
         if delta.as_object().is_some_and(Map::is_empty) {
             return Vec::new();
         }
-        vec![self.chunk(options, &delta, "null")]
+        let sent = if delta.get("content").is_some() { logprobs.send(0) } else { Vec::new() };
+        vec![self.chunk(options, &delta, &logprobs_json(&sent), "null")]
     }
 
     pub fn finish(&self, options: &AnswerOptions, items: &Items, finish: &Finish) -> Vec<Event> {
@@ -45,7 +47,7 @@ impl Writer {
             true => reason,
             false => format!("{reason},\"incomplete_calls\":{}", json!(incomplete)),
         };
-        let mut events = vec![self.chunk(options, &json!({}), &reason)];
+        let mut events = vec![self.chunk(options, &json!({}), &Value::Null, &reason)];
         // Clients that did not request it may not accept a chunk without choices.
         let includes_usage = options.request.is_null() || options.request["stream_options"]["include_usage"] == true;
         if let Some(tokens) = finish.usage.as_ref().filter(|_| includes_usage) {
@@ -57,9 +59,9 @@ impl Writer {
     }
 
     /// `reason` is JSON, which fields of the choice may follow.
-    fn chunk(&self, options: &AnswerOptions, delta: &Value, reason: &str) -> Event {
+    fn chunk(&self, options: &AnswerOptions, delta: &Value, logprobs: &Value, reason: &str) -> Event {
         let (head, index) = (&self.head, options.choice);
-        let choice = format!("\"index\":{index},\"delta\":{delta},\"logprobs\":null,\"finish_reason\":{reason}");
+        let choice = format!("\"index\":{index},\"delta\":{delta},\"logprobs\":{logprobs},\"finish_reason\":{reason}");
         Event { name: "", data: format!("{head},\"choices\":[{{{choice}}}]}}") }
     }
 }
@@ -122,7 +124,13 @@ pub(super) fn done() -> Event {
     Event { name: "", data: DONE.to_owned() }
 }
 
-pub(super) fn body(options: &AnswerOptions, items: &Items, message: &Message, finish: &Finish) -> Value {
+pub(super) fn body(
+    options: &AnswerOptions,
+    items: &Items,
+    message: &Message,
+    logprobs: &Logprobs,
+    finish: &Finish,
+) -> Value {
     let calls = items.calls.iter().zip(&message.tool_calls).map(|(head, call)| {
         let (kind, field) = if head.tool.custom { ("custom", "input") } else { ("function", "arguments") };
         let text = if head.tool.custom { called::input(&call.arguments) } else { call.arguments.clone() };
@@ -131,18 +139,20 @@ pub(super) fn body(options: &AnswerOptions, items: &Items, message: &Message, fi
         json!({"id": head.id, "type": kind, kind: function})
     });
     let calls: Vec<Value> = calls.collect();
-    let no_content = message.content.is_empty() && !calls.is_empty();
-    let content = if no_content { Value::Null } else { message.content.as_str().into() };
+    let (reasoning, content) = items.texts(message);
+    let no_content = content.is_empty() && !calls.is_empty();
+    let content = if no_content { Value::Null } else { content.into() };
     let mut said = json!({"role": "assistant", "content": content, "refusal": null});
-    if !message.reasoning_content.is_empty() {
-        said["reasoning_content"] = message.reasoning_content.as_str().into();
+    if !reasoning.is_empty() {
+        said["reasoning_content"] = reasoning.into();
     }
     if !calls.is_empty() {
         said["tool_calls"] = calls.into();
     }
     let reason = finish_reason(items, finish);
     let mut body = head(options, "chat.completion");
-    let mut choice = json!({"index": options.choice, "message": said, "logprobs": null, "finish_reason": reason});
+    let logprobs = logprobs_json(&logprobs.of(0..1));
+    let mut choice = json!({"index": options.choice, "message": said, "logprobs": logprobs, "finish_reason": reason});
     let incomplete = items.incomplete_calls();
     if !incomplete.is_empty() {
         choice["incomplete_calls"] = json!(incomplete);
@@ -152,6 +162,10 @@ pub(super) fn body(options: &AnswerOptions, items: &Items, message: &Message, fi
         body.insert("usage".to_owned(), usage(tokens));
     }
     Value::Object(body)
+}
+
+fn logprobs_json(entries: &[Value]) -> Value {
+    if entries.is_empty() { Value::Null } else { json!({"content": entries, "refusal": null}) }
 }
 
 fn finish_reason(items: &Items, finish: &Finish) -> &'static str {

@@ -9,11 +9,11 @@ use std::ops::Range;
 
 use super::called::{self, Called, Special};
 use super::ids::Ids;
+use super::stops::Stops;
 use super::wire::AnswerOptions;
 use chatparse_base::{Error, Result};
 use chatparse_message::Message;
-use chatparse_stream::Ended;
-use chatparse_stream::{Delta, DeltaKind};
+use chatparse_stream::{Delta, DeltaKind, Ended, PartKind};
 
 /// The delta for a call's arguments that comes before the model has written any.
 const BRACE: &str = "{";
@@ -87,6 +87,7 @@ pub(super) struct Items {
     /// The beginning of the answer that the client has written, and how much of it was repeated.
     prefill: String,
     skipped: usize,
+    pub stops: Stops,
 }
 
 impl Items {
@@ -106,6 +107,7 @@ impl Items {
             content: 0,
             prefill,
             skipped: 0,
+            stops: Stops::of(&options.request),
         }
     }
 
@@ -128,10 +130,18 @@ impl Items {
     pub fn deltas<'a>(&mut self, deltas: impl Iterator<Item = Delta<'a>>) -> Result<Vec<Step<'a>>> {
         let mut steps = Vec::new();
         for delta in deltas {
+            if self.stops.found.is_some() {
+                break;
+            }
             match delta.kind {
-                DeltaKind::Reasoning => self.text(Part::Reasoning, delta.text, &mut steps),
-                DeltaKind::Content => self.text(Part::Content, delta.text, &mut steps),
+                DeltaKind::Reasoning if delta.text.is_empty() => {}
+                DeltaKind::Reasoning => {
+                    self.flush(&mut steps);
+                    self.append(Part::Reasoning, delta.text.into(), &mut steps);
+                }
+                DeltaKind::Content => self.content(delta.text, &mut steps),
                 DeltaKind::ToolName => {
+                    self.flush(&mut steps);
                     self.settle(&mut steps);
                     if delta.call != self.calls.len() {
                         return Err(out_of_order(delta.call));
@@ -171,6 +181,7 @@ impl Items {
     /// Ends the answer. `cut`: a limit cut it off.
     pub fn finish(&mut self, cut: bool) -> Vec<Step<'static>> {
         let mut steps = Vec::new();
+        self.flush(&mut steps);
         self.settle(&mut steps);
         if let Some(open) = self.open {
             let is_text = !matches!(self.items[open].part, Part::Call(_));
@@ -179,21 +190,36 @@ impl Items {
         steps
     }
 
-    /// Reads a message whose deltas were not passed.
-    pub fn read(&mut self, ended: &Ended, cut: bool) {
-        let Message { reasoning_content, content, tool_calls, .. } = &ended.message;
-        let delta = |kind, call, text| Delta { kind, call, text, span: 0..0 };
-        let texts = [(DeltaKind::Reasoning, reasoning_content), (DeltaKind::Content, content)];
-        let texts = texts.into_iter().map(|(kind, text)| delta(kind, 0, text.as_str()));
-        let calls = tool_calls.iter().zip(ended.calls()).enumerate().flat_map(|(index, (call, report))| {
-            let id = Some(delta(DeltaKind::ToolId, index, &call.id)).filter(|id| !id.text.is_empty());
-            let end = Some(delta(DeltaKind::ToolEnd, index, "")).filter(|_| report.complete);
-            [Some(delta(DeltaKind::ToolName, index, &call.name)), id, end].into_iter().flatten()
-        });
+    /// Reads an output whose deltas were not passed, up to its end.
+    pub fn read(&mut self, ended: &Ended) {
+        let message = &ended.message;
+        let mut deltas = Vec::new();
+        let mut say = |kind, call, text| deltas.push(Delta { kind, call, text, span: 0..0 });
+        for part in ended.parts() {
+            match part.kind {
+                PartKind::Reasoning => say(DeltaKind::Reasoning, 0, &message.reasoning_content[part.text.clone()]),
+                PartKind::Content => say(DeltaKind::Content, 0, &message.content[part.text.clone()]),
+                PartKind::Call => {
+                    let call = &message.tool_calls[part.call];
+                    say(DeltaKind::ToolName, part.call, &call.name);
+                    if !call.id.is_empty() {
+                        say(DeltaKind::ToolId, part.call, &call.id);
+                    }
+                    if ended.calls()[part.call].complete {
+                        say(DeltaKind::ToolEnd, part.call, "");
+                    }
+                }
+            }
+        }
         // They are in order, and there was no rollback.
-        let read = self.deltas(texts.chain(calls));
+        let read = self.deltas(deltas.into_iter());
         debug_assert!(read.is_ok());
-        self.finish(cut);
+    }
+
+    /// The reasoning and the content of a message, up to a stop text.
+    pub fn texts<'a>(&self, message: &'a Message) -> (&'a str, &'a str) {
+        let text = |text: &'a str, end| text.get(..end).unwrap_or_default();
+        (text(&message.reasoning_content, self.reasoning), text(&message.content, self.content))
     }
 
     /// The ids of the calls that have no end, once all is read.
@@ -235,8 +261,8 @@ impl Items {
         Ok(())
     }
 
-    fn text<'a>(&mut self, part: Part, mut text: &'a str, steps: &mut Vec<Step<'a>>) {
-        if part == Part::Content && self.skipped < self.prefill.len() {
+    fn content<'a>(&mut self, mut text: &'a str, steps: &mut Vec<Step<'a>>) {
+        if self.skipped < self.prefill.len() {
             let left = &self.prefill.as_bytes()[self.skipped..];
             let same = text.bytes().zip(left).take_while(|(shown, begun)| shown == *begun).count();
             // Templates trim what the client has begun.
@@ -247,6 +273,17 @@ impl Items {
             }
             self.skipped = if text.is_empty() { self.skipped + same } else { self.prefill.len() };
         }
+        let text = self.stops.push(text);
+        self.append(Part::Content, text, steps);
+    }
+
+    /// Passes what was held of the content.
+    fn flush(&mut self, steps: &mut Vec<Step>) {
+        let held = self.stops.flush();
+        self.append(Part::Content, held.into(), steps);
+    }
+
+    fn append<'a>(&mut self, part: Part, text: Cow<'a, str>, steps: &mut Vec<Step<'a>>) {
         if text.is_empty() {
             return;
         }
@@ -263,7 +300,7 @@ impl Items {
         }
         let item = self.items.len() - 1;
         self.items[item].span.end = end;
-        steps.push(Step::Text(item, text.into()));
+        steps.push(Step::Text(item, text));
     }
 
     /// Keeps the brace with the waiting call, if there is one.

@@ -36,9 +36,11 @@ mod chat;
 mod failure;
 mod ids;
 mod items;
+mod logprobs;
 mod messages;
 mod responses;
 mod shared;
+mod stops;
 mod wire;
 
 pub use answer::Answer;

@@ -134,6 +134,8 @@ pub struct AnswerOptions {
     pub call_id_prefix: String,
     /// The index of the choice, from 0, in chat completions.
     pub choice: u64,
+    /// Responses repeats neither the tools nor the instructions of the request, which are large and which few clients read.
+    pub omit_request: bool,
     /// The client's body: Responses repeats fields of it. May be null.
     pub request: Value,
 }
@@ -154,6 +156,7 @@ impl AnswerOptions {
             seed: number("seed")?,
             call_id_prefix: text("call_id_prefix")?,
             choice: number("choice")?,
+            omit_request: fields.flag("omit_request", false)?,
             request: Value::Null,
         })
     }

@@ -127,8 +127,9 @@ pub struct chat_event {
 /// Makes an empty answer to a request. `api` is a `chat_api`, and `request` the client's body, JSON text.
 ///
 /// `options` is a JSON object, or empty. Fields, all optional: `id` (of the answer; default made from `seed`), `model`
-/// (default the request's), `created` (Unix seconds), `seed` (a whole number), `call_id_prefix`, and `choice` (the
-/// `index` in chat completions); others are ignored. An id that the library makes for a call is the prefix and nine
+/// (default the request's), `created` (Unix seconds), `seed` (a whole number), `call_id_prefix`, `choice` (the
+/// `index` in chat completions), and `omit_request` (true: Responses repeats neither tools nor instructions of the
+/// request); others are ignored. An id that the library makes for a call is the prefix and nine
 /// letters and digits, the only form that some templates (Mistral's) render. It depends on `id`, `seed`, `choice` and
 /// the number of the call alone, not on a clock or chance: give each answer another `id` or `seed`.
 ///
@@ -174,6 +175,39 @@ pub extern "C" fn chat_answer_begin(
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
     guard(error, || required(answer, "answer")?.events(|answer| answer.begin(input_tokens)))
+}
+
+/// Takes the log probability of a token, before `chat_answer_deltas` for the feed that has its text. The token is the
+/// bytes `begin` to `end` of the output, and `entry` the JSON object that the API has in `logprobs.content`. Entries of
+/// tokens of the content are in the events and, after these, in the body of chat completions and Responses.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an entry that is not JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_answer_token(
+    answer: Option<&mut chat_answer>,
+    begin: usize,
+    end: usize,
+    entry: *const c_char,
+    entry_len: usize,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let answer = required(answer, "answer")?;
+        // SAFETY: the caller's text, by the contract.
+        let entry = object(unsafe { utf8(entry, entry_len, "entry") }?, "entry")?;
+        answer.0.change(|state| {
+            state.answer.token(begin..end, entry);
+            Ok(())
+        })
+    })
+}
+
+/// Returns the client's stop text (`stop`, `stop_sequences`) that has ended the content, which is cut where it begins; else an
+/// empty text. Ask after `chat_answer_deltas`: the model need not write on. What follows is not in the answer, and the finish
+/// has this reason. Stop texts in reasoning and in calls are text.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_answer_stopped(answer: Option<&chat_answer>) -> chat_str {
+    view(answer.and_then(|answer| answer.0.get().ok()).and_then(|state| state.answer.stopped()))
 }
 
 /// Makes the events of the stream's current deltas, maybe none. Call it once after each feed, and after finish. Costs

@@ -2,7 +2,7 @@
 
 use chatparse::api::{Answer, AnswerOptions, Api, Finish, Reason};
 use chatparse::message::{Message, Request};
-use chatparse::{ChatTemplate, Params, ToolCall, builtin as builtins};
+use chatparse::{ChatTemplate, Params, Stream, ToolCall, builtin as builtins};
 use serde_json::{Value, json};
 
 use crate::client::put_together;
@@ -262,12 +262,132 @@ fn an_answer_of_responses_repeats_the_request() {
 #[test]
 fn messages() {
     let body = body(Api::Messages, &builtin("json-call"), CALLS, &stop());
-    assert_eq!(body["content"][0], json!({"type": "thinking", "thinking": "Why", "signature": ""}));
+    assert_eq!(body["content"][0], json!({"type": "thinking", "thinking": "Why", "signature": "chatparse"}));
     assert_eq!(body["content"][1], json!({"type": "text", "text": "First. "}));
     assert_eq!(body["content"][2]["input"], json!({"key": "a", "n": 1}));
     assert_eq!(body["content"][3]["name"], "get_all");
     assert_eq!((&body["stop_reason"], &body["stop_sequence"]), (&json!("tool_use"), &Value::Null));
     assert_eq!((&body["usage"]["input_tokens"], &body["usage"]["cache_read_input_tokens"]), (&json!(4), &json!(1)));
+}
+
+/// The answer and its body, in pieces of so many bytes, of a client that has asked so.
+fn asked(api: Api, request: Value, output: &str, piece: usize) -> (Answer, Value) {
+    let params = builtin("json-call");
+    let mut answer = Answer::new(api, with(|options| options.request = request));
+    let (events, ended) = streamed(&mut answer, &params, output.as_bytes(), piece, &stop());
+    let body = answer.body(&ended, &stop());
+    assert_eq!(put_together(api, &events), body);
+    (answer, body)
+}
+
+#[test]
+fn a_stop_text_of_the_client_cuts_the_content_wherever_pieces_end() {
+    let thought = "<think>\nNo END.</think>\n\n";
+    let call = "<tool_call>\n{\"name\": \"get\", \"arguments\": {\"key\": \"END\"}}\n</tool_call>";
+    for (output, content, calls, stopped) in [
+        (format!("{thought}One. E ENd EN{call}"), "One. E ENd EN", 1, ""),
+        (format!("{thought}One. EEND Two."), "One. E", 0, "END"),
+        (format!("{call}{thought}Grü😀 END{call}"), "\nGrü😀 ", 1, "END"),
+        (format!("{thought}ä😀stop here"), "ä😀", 0, "stop"),
+        (format!("{thought}All of it EN"), "All of it EN", 0, ""),
+    ] {
+        for api in [Api::ChatCompletions, Api::Messages] {
+            let name = if api == Api::Messages { "stop_sequences" } else { "stop" };
+            let request = json!({name: ["END", "stop", ""], "stream_options": {"include_usage": true}});
+            let whole = {
+                let ended = builtin("json-call").parser.read(output.as_bytes(), false, false).unwrap();
+                Answer::new(api, with(|options| options.request = request.clone())).body(&ended, &stop())
+            };
+            for piece in 1..output.len() {
+                let (answer, body) = asked(api, request.clone(), &output, piece);
+                assert_eq!(answer.stopped().unwrap_or_default(), stopped, "{output}, {piece}");
+                assert_eq!(body, whole, "{output}, {piece}");
+            }
+            if api == Api::Messages {
+                let blocks = whole["content"].as_array().unwrap();
+                let texts = blocks.iter().filter_map(|block| block["text"].as_str()).collect::<String>();
+                let used = blocks.iter().filter(|block| block["type"] == "tool_use").count();
+                assert_eq!((&*texts, used), (content, calls), "{output}");
+                let reason = if stopped.is_empty() { Value::Null } else { stopped.into() };
+                assert_eq!(whole["stop_sequence"], reason, "{output}");
+            } else {
+                let message = &whole["choices"][0]["message"];
+                assert_eq!(message["content"].as_str().unwrap_or_default(), content, "{output}");
+                assert_eq!(message["tool_calls"].as_array().map_or(0, Vec::len), calls, "{output}");
+            }
+        }
+    }
+}
+
+#[test]
+fn log_probabilities_are_those_of_the_tokens_of_the_content() {
+    let tokens = [
+        "<think>",
+        "\nWhy",
+        "</think>",
+        "\n\n",
+        "First",
+        ". ",
+        "<tool_call>",
+        "\n{\"name\": \"get\", \"arguments\": {}}\n</tool_call>",
+    ];
+    for api in [Api::ChatCompletions, Api::Responses] {
+        let params = builtin("json-call");
+        let mut answer = Answer::new(api, options());
+        let mut stream = Stream::new(&params.parser);
+        let (mut events, mut at) = (answer.begin(5).unwrap(), 0);
+        for token in tokens {
+            answer.token(at..at + token.len(), json!({"token": token, "logprob": -0.5}));
+            events.extend(answer.deltas(stream.feed(token.as_bytes())).unwrap());
+            at += token.len();
+        }
+        let ended = stream.finish(false);
+        events.extend(answer.deltas(stream.deltas()).unwrap());
+        events.extend(answer.finish(&ended, &stop()).unwrap());
+        let body = answer.body(&ended, &stop());
+        assert_eq!(put_together(api, &events), body);
+        let said = match api {
+            Api::ChatCompletions => &body["choices"][0]["logprobs"]["content"],
+            _ => &body["output"][1]["content"][0]["logprobs"],
+        };
+        let said: Vec<&str> = said.as_array().unwrap().iter().map(|entry| entry["token"].as_str().unwrap()).collect();
+        assert_eq!(said, ["First", ". "], "{api:?}");
+    }
+}
+
+#[test]
+fn reasoning_is_a_summary_and_sealed_where_a_client_of_responses_asks() {
+    let output = "<think>\nWhy</think>\n\nSo.";
+    let summary = json!([{"type": "summary_text", "text": "Why"}]);
+    let content = json!([{"type": "reasoning_text", "text": "Why"}]);
+    let include = json!(["reasoning.encrypted_content"]);
+    for (request, shown, sealed) in [
+        (json!({}), ("content", &content), false),
+        (json!({"reasoning": {"summary": "auto"}}), ("summary", &summary), false),
+        (json!({"include": include}), ("content", &content), true),
+        (json!({"include": include, "reasoning": {"summary": "detailed"}}), ("summary", &summary), true),
+    ] {
+        let (_, body) = asked(Api::Responses, request, output, 3);
+        let mut item = body["output"][0].clone();
+        assert_eq!(&item[shown.0], shown.1);
+        assert_eq!(item.get("encrypted_content").is_some(), sealed);
+        // Some clients send back nothing but the seal.
+        if sealed {
+            item = json!({"type": "reasoning", "summary": [], "encrypted_content": item["encrypted_content"]});
+        }
+        let chat = Api::Responses.request(&json!({"input": [{"role": "user", "content": "Hi"}, item]})).unwrap();
+        assert_eq!(chat["messages"][1]["reasoning_content"], "Why");
+    }
+}
+
+#[test]
+fn an_answer_of_responses_need_not_repeat_the_request() {
+    let request = json!({"input": "Hi", "instructions": "Be brief.", "temperature": 0.5, "tools": [{"type": "function", "name": "f"}]});
+    let mut options = AnswerOptions::from_json(&json!({"omit_request": true})).unwrap();
+    options.request = request;
+    let ended = builtin("chatml").parser.read(b"Hello", false, false).unwrap();
+    let body = Answer::new(Api::Responses, options).body(&ended, &stop());
+    assert_eq!((&body["tools"], &body["instructions"], &body["temperature"]), (&json!([]), &Value::Null, &json!(0.5)));
 }
 
 #[test]

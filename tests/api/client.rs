@@ -21,6 +21,7 @@ fn chat(events: &[Event]) -> Value {
     let mut message = Map::new();
     let (mut calls, mut body, mut reason) = (Vec::<Value>::new(), Value::Null, Value::Null);
     let mut incomplete = Value::Null;
+    let mut logprobs = Vec::new();
     for event in chunks {
         assert_eq!(event.name, "");
         let mut chunk = data(event);
@@ -33,6 +34,10 @@ fn chat(events: &[Event]) -> Value {
         assert_eq!(reason, Value::Null, "nothing follows the finish reason but usage");
         let mut choice = chunk["choices"][0].take();
         reason = choice["finish_reason"].take();
+        if let Some(entries) = choice["logprobs"]["content"].as_array() {
+            assert!(choice["delta"]["content"].is_string(), "log probabilities come with their text");
+            logprobs.extend_from_slice(entries);
+        }
         if let Some(ids) = choice.get("incomplete_calls") {
             incomplete = ids.clone();
         }
@@ -57,6 +62,9 @@ fn chat(events: &[Event]) -> Value {
     }
     body["choices"][0]["message"] = message.into();
     body["choices"][0]["finish_reason"] = reason;
+    if !logprobs.is_empty() {
+        body["choices"][0]["logprobs"] = json!({"content": logprobs, "refusal": null});
+    }
     if !incomplete.is_null() {
         body["choices"][0]["incomplete_calls"] = incomplete;
     }
@@ -113,18 +121,19 @@ fn responses(events: &[Event]) -> Value {
                 items.push(data["item"].clone());
                 texts.push(String::new());
             }
-            "content_part.added" => {
+            "content_part.added" | "reasoning_summary_part.added" => {
                 of_open_item();
                 assert_eq!(data["part"]["text"], "");
             }
             "output_text.delta"
             | "reasoning_text.delta"
+            | "reasoning_summary_text.delta"
             | "function_call_arguments.delta"
             | "custom_tool_call_input.delta" => {
                 of_open_item();
                 texts.last_mut().unwrap().push_str(data["delta"].as_str().unwrap());
             }
-            "output_text.done" | "reasoning_text.done" => {
+            "output_text.done" | "reasoning_text.done" | "reasoning_summary_text.done" => {
                 of_open_item();
                 assert_eq!(&data["text"], texts.last().unwrap());
             }
@@ -136,7 +145,7 @@ fn responses(events: &[Event]) -> Value {
                 of_open_item();
                 assert_eq!(&data["input"], texts.last().unwrap());
             }
-            "content_part.done" => {
+            "content_part.done" | "reasoning_summary_part.done" => {
                 of_open_item();
                 assert_eq!(&data["part"]["text"], texts.last().unwrap());
             }
@@ -148,7 +157,11 @@ fn responses(events: &[Event]) -> Value {
                     "custom_tool_call" => item["input"] = json!(texts.last()),
                     "apply_patch_call" => item["operation"] = data["item"]["operation"].clone(),
                     "shell_call" => item["action"] = data["item"]["action"].clone(),
-                    _ => item["content"] = data["item"]["content"].clone(),
+                    _ => {
+                        for name in ["content", "summary", "encrypted_content"] {
+                            data["item"].get(name).inspect(|value| item[name] = Value::clone(value));
+                        }
+                    }
                 }
                 assert_eq!(item, data["item"], "an item keeps what it was added with");
                 done.push(item);
@@ -192,6 +205,7 @@ fn messages(events: &[Event]) -> Value {
                 match (data["delta"]["type"].as_str().unwrap(), block["type"].as_str().unwrap()) {
                     ("text_delta", "text") => append(block, "text", text("text")),
                     ("thinking_delta", "thinking") => append(block, "thinking", text("thinking")),
+                    ("signature_delta", "thinking") => append(block, "signature", text("signature")),
                     ("input_json_delta", "tool_use") => inputs[last].push_str(text("partial_json")),
                     other => panic!("{other:?}"),
                 }

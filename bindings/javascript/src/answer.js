@@ -15,8 +15,9 @@ import { OUT } from "./wasm.js";
 
 /**
  * Of an answer. `created` counts Unix seconds, `choice` is the `index` in chat completions, `model` the request's if it is left out. What
- * the library makes up itself, such as the ids of calls, depends on `id` and `seed` alone: give each answer another.
- * @typedef {{ id?: string, model?: string, created?: number, seed?: number, call_id_prefix?: string, choice?: number }} AnswerOptions
+ * the library makes up itself, such as the ids of calls, depends on `id` and `seed` alone: give each answer another. With `omit_request`,
+ * Responses repeats neither the tools nor the instructions of the request.
+ * @typedef {{ id?: string, model?: string, created?: number, seed?: number, call_id_prefix?: string, choice?: number, omit_request?: boolean }} AnswerOptions
  */
 
 /**
@@ -46,6 +47,21 @@ export class Answer extends Handle {
   begin(inputTokens = 0) {
     this.wasm.work("chat_answer_begin", this.pointer, BigInt(inputTokens));
     return this.#events();
+  }
+
+  /** The client's stop text (`stop`, `stop_sequences`) that has ended the content, or nothing. The model need not write on. */
+  get stopped() {
+    return this.wasm.text("chat_answer_stopped", this.pointer);
+  }
+
+  /**
+   * Takes the log probability of a token, before the deltas of its text.
+   * @param {number} begin the token's bytes of the output
+   * @param {number} end
+   * @param {object} entry what the API has in `logprobs.content`
+   */
+  token(begin, end, entry) {
+    this.wasm.work("chat_answer_token", this.pointer, begin, end, JSON.stringify(entry));
   }
 
   /** The events of what the stream's last `feed` or `finish` added, maybe none. Call it once after each. @param {Stream} stream */

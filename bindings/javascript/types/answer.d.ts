@@ -34,8 +34,9 @@ export type AnswerEnd = {
  */
 /**
  * Of an answer. `created` counts Unix seconds, `choice` is the `index` in chat completions, `model` the request's if it is left out. What
- * the library makes up itself, such as the ids of calls, depends on `id` and `seed` alone: give each answer another.
- * @typedef {{ id?: string, model?: string, created?: number, seed?: number, call_id_prefix?: string, choice?: number }} AnswerOptions
+ * the library makes up itself, such as the ids of calls, depends on `id` and `seed` alone: give each answer another. With `omit_request`,
+ * Responses repeats neither the tools nor the instructions of the request.
+ * @typedef {{ id?: string, model?: string, created?: number, seed?: number, call_id_prefix?: string, choice?: number, omit_request?: boolean }} AnswerOptions
  */
 /**
  * How an answer ended. `reason`: the model ended its turn (`stop`, the default), or a limit cut it off. `stop_sequence`: the client's text
@@ -53,6 +54,15 @@ export declare class Answer extends Handle {
     get request(): string;
     /** The first events. Only `messages` sends the length of the prompt at the start. @param {number} [inputTokens] */
     begin(inputTokens?: number): Event[];
+    /** The client's stop text (`stop`, `stop_sequences`) that has ended the content, or nothing. The model need not write on. */
+    get stopped(): string;
+    /**
+     * Takes the log probability of a token, before the deltas of its text.
+     * @param {number} begin the token's bytes of the output
+     * @param {number} end
+     * @param {object} entry what the API has in `logprobs.content`
+     */
+    token(begin: number, end: number, entry: object): void;
     /** The events of what the stream's last `feed` or `finish` added, maybe none. Call it once after each. @param {Stream} stream */
     deltas(stream: Stream): Event[];
     /**

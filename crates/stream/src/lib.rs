@@ -17,4 +17,4 @@ pub use chatparse_base::{Error, ErrorKind, Result};
 pub use delta::{Delta, DeltaKind, chunk_delta};
 pub use parser::Parser;
 pub use report::{CallOrigin, CallReport, Diagnostic, DiagnosticKind, OutputPart, PartKind, Report, Status};
-pub use stream::{Budget, Closing, Ended, Missing, OpenPart, SpecialTokens, Stream, StreamState};
+pub use stream::{Begun, Budget, Closing, Ended, Missing, OpenPart, SpecialTokens, Stream, StreamState, TextSearch};

@@ -7,6 +7,9 @@ use crate::api::items::{Items, Part, Step};
 use crate::api::wire::{AnswerOptions, Event, Finish, Reason, Usage};
 use chatparse_message::Message;
 
+/// The signature of all thinking blocks: clients drop blocks that have none.
+const SIGNATURE: &str = "chatparse";
+
 pub(in crate::api) fn begin(options: &AnswerOptions, input_tokens: u64) -> Vec<Event> {
     let usage = Usage { input: input_tokens, ..Usage::default() };
     let message = message(options, Vec::new(), (Value::Null, Value::Null), &usage);
@@ -23,7 +26,10 @@ pub(in crate::api) fn steps(sent: &mut Prefix, items: &Items, steps: &[Step]) ->
     for step in steps {
         let (index, delta) = match step {
             Step::Begin(index) => {
-                let block = block(items, *index, "");
+                let mut block = block(items, *index, "");
+                if items.items[*index].part == Part::Reasoning {
+                    block["signature"] = "".into();
+                }
                 events.push(event("content_block_start", json!({"index": index, "content_block": block})));
                 continue;
             }
@@ -32,6 +38,9 @@ pub(in crate::api) fn steps(sent: &mut Prefix, items: &Items, steps: &[Step]) ->
                 Part::Content => (index, json!({"type": "text_delta", "text": text})),
                 Part::Call(_) => (index, input(&sent.push(text))),
             },
+            Step::End(index) if items.items[*index].part == Part::Reasoning => {
+                (index, json!({"type": "signature_delta", "signature": SIGNATURE}))
+            }
             // Closes the arguments that are open; of a text, nothing is.
             Step::End(index) => (index, input(&sent.close())),
         };
@@ -76,8 +85,7 @@ fn set_incomplete(items: &Items, of: &mut Value) {
 
 fn block(items: &Items, index: usize, text: &str) -> Value {
     match items.items[index].part {
-        // The signature is for the server that gets it back; this library needs none.
-        Part::Reasoning => json!({"type": "thinking", "thinking": text, "signature": ""}),
+        Part::Reasoning => json!({"type": "thinking", "thinking": text, "signature": SIGNATURE}),
         Part::Content => json!({"type": "text", "text": text}),
         Part::Call(call) => {
             let head = &items.calls[call];

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 
 use crate::api::items::{Item, Items, Part, Step};
+use crate::api::logprobs::Logprobs;
 use crate::api::messages::object;
 use crate::api::wire::{AnswerOptions, Event, Finish, Usage};
 use chatparse_message::Message;
@@ -22,6 +23,78 @@ const REPEATED: &[(&str, &str)] = &[
     ("truncation", "\"disabled\""),
 ];
 
+/// What `encrypted_content` begins with; the reasoning follows.
+pub(super) const SEAL: &str = "chatparse:";
+
+/// How the client wants reasoning: as a summary, and sealed for the way back.
+#[derive(Clone, Copy)]
+struct Shape {
+    summary: bool,
+    seal: bool,
+}
+
+impl Shape {
+    fn of(options: &AnswerOptions) -> Shape {
+        let include = options.request["include"].as_array();
+        Shape {
+            summary: options.request["reasoning"]["summary"].is_string(),
+            seal: include.is_some_and(|names| names.contains(&"reasoning.encrypted_content".into())),
+        }
+    }
+
+    fn names(self, part: Part) -> Option<&'static TextEvents> {
+        match part {
+            Part::Content => Some(&CONTENT),
+            Part::Reasoning => Some(if self.summary { &SUMMARY } else { &REASONING }),
+            Part::Call(_) => None,
+        }
+    }
+}
+
+/// The names that the API has for a text of an item.
+struct TextEvents {
+    kind: &'static str,
+    /// The field with its place in the item.
+    index: &'static str,
+    added: &'static str,
+    delta: &'static str,
+    done: &'static str,
+    part_done: &'static str,
+}
+
+impl TextEvents {
+    fn place(&self) -> Value {
+        let mut data = json!({});
+        data[self.index] = 0.into();
+        data
+    }
+}
+
+const CONTENT: TextEvents = TextEvents {
+    kind: "output_text",
+    index: "content_index",
+    added: "response.content_part.added",
+    delta: "response.output_text.delta",
+    done: "response.output_text.done",
+    part_done: "response.content_part.done",
+};
+
+const REASONING: TextEvents = TextEvents {
+    kind: "reasoning_text",
+    delta: "response.reasoning_text.delta",
+    done: "response.reasoning_text.done",
+    ..CONTENT
+};
+
+const SUMMARY: TextEvents = TextEvents {
+    kind: "summary_text",
+    index: "summary_index",
+    added: "response.reasoning_summary_part.added",
+    delta: "response.reasoning_summary_text.delta",
+    done: "response.reasoning_summary_text.done",
+    part_done: "response.reasoning_summary_part.done",
+};
+
 /// The state between the events of a stream.
 #[derive(Clone, Debug, Default)]
 pub(in crate::api) struct Writer {
@@ -39,35 +112,52 @@ impl Writer {
         ]
     }
 
-    pub fn steps(&mut self, items: &Items, steps: &[Step]) -> Vec<Event> {
+    pub fn steps(
+        &mut self,
+        options: &AnswerOptions,
+        items: &Items,
+        steps: &[Step],
+        logprobs: &mut Logprobs,
+    ) -> Vec<Event> {
+        let shape = Shape::of(options);
         let mut events = Vec::new();
         for step in steps {
             match step {
-                Step::Begin(item) => self.open(items, *item, &mut events),
+                Step::Begin(item) => self.open(shape, items, *item, &mut events),
                 Step::Text(item, text) => {
                     self.text.push_str(text);
                     if items.client(*item).is_some() {
                         continue;
                     }
-                    let (name, data) = match items.items[*item].part {
-                        Part::Reasoning => ("response.reasoning_text.delta", json!({"content_index": 0})),
-                        Part::Content => ("response.output_text.delta", json!({"content_index": 0, "logprobs": []})),
-                        Part::Call(call) if items.calls[call].tool.custom => {
+                    let part = items.items[*item].part;
+                    let (name, mut data) = match (shape.names(part), part) {
+                        (Some(names), _) => (names.delta, names.place()),
+                        (None, Part::Call(call)) if items.calls[call].tool.custom => {
                             ("response.custom_tool_call_input.delta", json!({}))
                         }
-                        Part::Call(_) => ("response.function_call_arguments.delta", json!({})),
+                        (None, _) => ("response.function_call_arguments.delta", json!({})),
                     };
+                    if part == Part::Content {
+                        data["logprobs"] = logprobs.send(*item).into();
+                    }
                     events.push(self.of_item(name, items, *item, data, ("delta", text.as_ref().into())));
                 }
-                Step::End(item) => self.close(items, *item, &mut events),
+                Step::End(item) => self.close(shape, items, *item, logprobs, &mut events),
             }
         }
         events
     }
 
-    pub fn finish(&mut self, options: &AnswerOptions, items: &Items, message: &Message, finish: &Finish) -> Vec<Event> {
+    pub fn finish(
+        &mut self,
+        options: &AnswerOptions,
+        items: &Items,
+        message: &Message,
+        logprobs: &Logprobs,
+        finish: &Finish,
+    ) -> Vec<Event> {
         let name = if finish.is_cut() { "response.incomplete" } else { "response.completed" };
-        vec![self.event(name, json!({"response": body(options, items, message, finish)}))]
+        vec![self.event(name, json!({"response": body(options, items, message, logprobs, finish)}))]
     }
 
     pub fn fail(&mut self, options: &AnswerOptions, code: &str, message: &str) -> Vec<Event> {
@@ -76,47 +166,44 @@ impl Writer {
         vec![self.event("response.failed", json!({"response": response}))]
     }
 
-    fn open(&mut self, items: &Items, index: usize, events: &mut Vec<Event>) {
+    fn open(&mut self, shape: Shape, items: &Items, index: usize, events: &mut Vec<Event>) {
         self.text.clear();
-        let item = item_json(items, index, "in_progress", None);
+        let item = item_json(shape, items, index, "in_progress", None);
         events.push(self.event("response.output_item.added", json!({"output_index": index, "item": item})));
-        if let Some(part) = part_json(&items.items[index], "") {
-            let data = json!({"content_index": 0});
-            events.push(self.of_item("response.content_part.added", items, index, data, ("part", part)));
+        if let Some(names) = shape.names(items.items[index].part) {
+            let part = ("part", part_json(names, "", &[]));
+            events.push(self.of_item(names.added, items, index, names.place(), part));
         }
     }
 
-    fn close(&mut self, items: &Items, index: usize, events: &mut Vec<Event>) {
+    fn close(&mut self, shape: Shape, items: &Items, index: usize, logprobs: &Logprobs, events: &mut Vec<Event>) {
         let text = std::mem::take(&mut self.text);
         let item = &items.items[index];
-        match item.part {
+        let logprobs = logprobs.of(index..index + 1);
+        match (shape.names(item.part), item.part) {
+            (Some(names), part) => {
+                let mut data = names.place();
+                if part == Part::Content {
+                    data["logprobs"] = logprobs.as_slice().into();
+                }
+                events.push(self.of_item(names.done, items, index, data, ("text", text.as_str().into())));
+                let part = ("part", part_json(names, &text, &logprobs));
+                events.push(self.of_item(names.part_done, items, index, names.place(), part));
+            }
             // All of it is in the item.
-            Part::Call(_) if items.client(index).is_some() => {}
-            Part::Call(call) if items.calls[call].tool.custom => {
+            _ if items.client(index).is_some() => {}
+            (None, Part::Call(call)) if items.calls[call].tool.custom => {
                 let name = "response.custom_tool_call_input.done";
                 events.push(self.of_item(name, items, index, json!({}), ("input", text.as_str().into())));
             }
-            Part::Call(call) => {
+            (None, Part::Call(call)) => {
                 let data = json!({"name": items.calls[call].tool.name});
                 let name = "response.function_call_arguments.done";
                 events.push(self.of_item(name, items, index, data, ("arguments", text.as_str().into())));
             }
-            Part::Reasoning => {
-                let data = json!({"content_index": 0});
-                let name = "response.reasoning_text.done";
-                events.push(self.of_item(name, items, index, data, ("text", text.as_str().into())));
-            }
-            Part::Content => {
-                let data = json!({"content_index": 0, "logprobs": []});
-                let name = "response.output_text.done";
-                events.push(self.of_item(name, items, index, data, ("text", text.as_str().into())));
-            }
+            (None, _) => {}
         }
-        if let Some(part) = part_json(item, &text) {
-            let data = json!({"content_index": 0});
-            events.push(self.of_item("response.content_part.done", items, index, data, ("part", part)));
-        }
-        let item = item_json(items, index, status(item), Some(&text));
+        let item = item_json(shape, items, index, status(item), Some((&text, &logprobs)));
         events.push(self.event("response.output_item.done", json!({"output_index": index, "item": item})));
     }
 
@@ -147,9 +234,18 @@ impl Writer {
     }
 }
 
-pub(in crate::api) fn body(options: &AnswerOptions, items: &Items, message: &Message, finish: &Finish) -> Value {
-    let output = items.items.iter().enumerate();
-    let output = output.map(|(index, item)| item_json(items, index, status(item), Some(&items.text_of(item, message))));
+pub(in crate::api) fn body(
+    options: &AnswerOptions,
+    items: &Items,
+    message: &Message,
+    logprobs: &Logprobs,
+    finish: &Finish,
+) -> Value {
+    let shape = Shape::of(options);
+    let output = items.items.iter().enumerate().map(|(index, item)| {
+        let text = items.text_of(item, message);
+        item_json(shape, items, index, status(item), Some((&text, &logprobs.of(index..index + 1))))
+    });
     let status = if finish.is_cut() { "incomplete" } else { "completed" };
     let mut body = response(options, status, output.collect(), finish.usage.as_ref());
     if finish.is_cut() {
@@ -169,14 +265,14 @@ fn response(options: &AnswerOptions, status: &str, output: Vec<Value>, usage: Op
         "model": options.model,
         "previous_response_id": null,
         "store": false,
-        "tools": tools(&options.request),
+        "tools": if options.omit_request { Vec::new() } else { tools(&options.request) },
         "output": output,
         "usage": usage.map(usage_json),
     });
     for (name, other) in REPEATED {
         response[*name] = match &options.request[*name] {
-            Value::Null => serde_json::from_str(other).unwrap_or_default(),
-            value => value.clone(),
+            value if !value.is_null() && !(options.omit_request && *name == "instructions") => value.clone(),
+            _ => serde_json::from_str(other).unwrap_or_default(),
         };
     }
     response
@@ -201,19 +297,29 @@ fn status(item: &Item) -> &'static str {
     if item.whole { "completed" } else { "incomplete" }
 }
 
-/// An item with its text, or at its beginning.
-fn item_json(items: &Items, index: usize, status: &str, text: Option<&str>) -> Value {
+/// An item with its text and log probabilities, or at its beginning.
+fn item_json(shape: Shape, items: &Items, index: usize, status: &str, said: Option<(&str, &[Value])>) -> Value {
     let item = &items.items[index];
-    let content: Vec<Value> = text.and_then(|text| part_json(item, text)).into_iter().collect();
+    let names = shape.names(item.part);
+    let content: Vec<Value> =
+        said.zip(names).map(|((text, logprobs), names)| part_json(names, text, logprobs)).into_iter().collect();
     let id = items.item_id(index);
     match item.part {
-        Part::Reasoning => json!({"id": id, "type": "reasoning", "status": status, "summary": [], "content": content}),
+        Part::Reasoning => {
+            let (summary, content) = if shape.summary { (content, Vec::new()) } else { (Vec::new(), content) };
+            let mut item =
+                json!({"id": id, "type": "reasoning", "status": status, "summary": summary, "content": content});
+            if let Some((text, _)) = said.filter(|_| shape.seal) {
+                item["encrypted_content"] = format!("{SEAL}{text}").into();
+            }
+            item
+        }
         Part::Content => {
             json!({"id": id, "type": "message", "status": status, "role": "assistant", "content": content})
         }
         Part::Call(call) => {
             let head = &items.calls[call];
-            let text = text.unwrap_or_default();
+            let text = said.map_or("", |(text, _)| text);
             if let Some((kind, field)) = head.tool.client {
                 let mut item = json!({"id": id, "type": kind, "status": status, "call_id": head.id});
                 item[field] = object(text).into();
@@ -235,13 +341,14 @@ fn item_json(items: &Items, index: usize, status: &str, text: Option<&str>) -> V
     }
 }
 
-/// The object with an item's text; calls have none.
-fn part_json(item: &Item, text: &str) -> Option<Value> {
-    match item.part {
-        Part::Reasoning => Some(json!({"type": "reasoning_text", "text": text})),
-        Part::Content => Some(json!({"type": "output_text", "text": text, "annotations": [], "logprobs": []})),
-        Part::Call(_) => None,
+/// The object with an item's text.
+fn part_json(names: &TextEvents, text: &str, logprobs: &[Value]) -> Value {
+    let mut part = json!({"type": names.kind, "text": text});
+    if names.kind == CONTENT.kind {
+        part["annotations"] = json!([]);
+        part["logprobs"] = logprobs.into();
     }
+    part
 }
 
 fn usage_json(usage: &Usage) -> Value {

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::answer::SEAL;
 use crate::api::shared::{chat_body, set_effort, taken};
 use chatparse_base::{Error, Result, number};
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
@@ -282,9 +283,12 @@ impl Conversation {
     fn reasoning(&mut self, item: &Fields) -> Result<()> {
         let mut reasoning = text(item, "content", &["reasoning_text", "text"], "\n\n")?;
         if reasoning.is_empty() {
-            reasoning = text(item, "summary", &["summary_text"], "\n\n")?;
+            reasoning = match item.text("encrypted_content")?.and_then(|sealed| sealed.strip_prefix(SEAL)) {
+                Some(own) => own.to_owned(),
+                None => text(item, "summary", &["summary_text"], "\n\n")?,
+            };
         }
-        // Encrypted reasoning has no text.
+        // What others have sealed has no text.
         if reasoning.is_empty() {
             return Ok(());
         }

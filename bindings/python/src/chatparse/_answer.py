@@ -50,9 +50,19 @@ class Answer(_native.Answer):
         seed: int | None = None,
         call_id_prefix: str | None = None,
         choice: int | None = None,
+        omit_request: bool | None = None,
     ) -> Answer:
-        """`model` is the request's if it is left out, `created` counts Unix seconds, `choice` is the `index` in chat completions."""
-        options = {"id": id, "model": model, "created": created, "seed": seed, "call_id_prefix": call_id_prefix, "choice": choice}
+        """`model` is the request's if it is left out, `created` counts Unix seconds, `choice` is the `index` in chat completions. With
+        `omit_request`, Responses repeats neither the tools nor the instructions of the request."""
+        options = {
+            "id": id,
+            "model": model,
+            "created": created,
+            "seed": seed,
+            "call_id_prefix": call_id_prefix,
+            "choice": choice,
+            "omit_request": omit_request,
+        }
         return cls.of_request(api, json_text(request), _given(options))
 
     @property
@@ -63,6 +73,16 @@ class Answer(_native.Answer):
     def begin(self, input_tokens: int = 0) -> list[Event]:
         """The first events. `input_tokens` is the length of the prompt; only Messages sends it at the start."""
         return _events(self.put_begin(input_tokens))
+
+    @property
+    def stopped(self) -> str:
+        """The client's stop text (`stop`, `stop_sequences`) that has ended the content, or nothing. The model need not write on."""
+        return self.get_stopped()
+
+    def token(self, begin: int, end: int, entry: Mapping[str, Any]) -> None:
+        """Takes the log probability of a token, before the deltas of its text: the bytes `begin` to `end` of the output, and the object that
+        the API has in `logprobs.content`."""
+        self.put_token(begin, end, json.dumps(entry))
 
     def deltas(self, stream: _native.Stream) -> list[Event]:
         """The events of what the stream's last `feed` or `finish` added, maybe none. Call it once after each."""

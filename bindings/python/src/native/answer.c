@@ -31,6 +31,18 @@ static PyObject *answer_of_request(PyObject *type, PyObject *arguments) {
   return wrap(type, status, error, made);
 }
 VIEW(answer, request)
+VIEW(answer, stopped)
+
+static PyObject *answer_put_token(PyObject *self, PyObject *arguments) {
+  Py_ssize_t begin, end;
+  Text entry;
+  if (!PyArg_ParseTuple(arguments, "nnO&", &begin, &end, text_from, &entry)) return NULL;
+  chat_error *error = NULL;
+  const chat_status status = chat_answer_token(HANDLE(self), (size_t)begin, (size_t)end, entry.data, entry.len, &error);
+  text_done(&entry);
+  if (status != CHAT_STATUS_OK) return fail(status, error);
+  Py_RETURN_NONE;
+}
 
 static PyObject *answer_put_begin(PyObject *self, PyObject *arguments) {
   unsigned long long tokens;
@@ -97,6 +109,8 @@ static PyObject *answer_body_json(PyObject *self, PyObject *arguments) {
 static PyMethodDef answer_methods[] = {
   MAKES(answer, of_request),
   {"get_request", answer_request, METH_NOARGS, NULL},
+  {"get_stopped", answer_stopped, METH_NOARGS, NULL},
+  ARGUMENTS(answer, put_token),
   ARGUMENTS(answer, put_begin),
   ARGUMENTS(answer, put_deltas),
   ARGUMENTS(answer, put_finish),

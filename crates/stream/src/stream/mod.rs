@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 pub use chatparse_peg::Budget;
 pub use ended::Ended;
-pub use special::SpecialTokens;
+pub use special::{Begun, SpecialTokens, TextSearch};
 pub use state::{Closing, Missing, OpenPart, StreamState};
 
 use crate::delta::Delta;

@@ -1,7 +1,7 @@
-//! The texts of special tokens, and the search for them in ordinary text.
+//! The texts of special tokens, and the search for several texts at once.
 //!
-//! An Aho-Corasick automaton: one step for each byte, however many tokens there are. A token that contains another one is
-//! left out, because the inner one is found first; so at most one token ends at each byte, and its node has no children.
+//! An Aho-Corasick automaton: one step for each byte, however many texts there are. A text that contains another one is
+//! left out, because the inner one is found first; so at most one text ends at each byte, and its node has no children.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,15 +12,16 @@ use chatparse_base::{Error, ErrorKind, Result};
 /// The texts of a model's special tokens, by which a stream tells a token from text that spells it out: see
 /// [`crate::Stream::feed_marked`]. Immutable and cheap to clone; threads may share it.
 #[derive(Clone, Debug)]
-pub struct SpecialTokens(Arc<Automaton>);
+pub struct SpecialTokens(Arc<TextSearch>);
 
-#[derive(Debug)]
-struct Automaton {
+/// A search for several texts at once, in pieces.
+#[derive(Clone, Debug)]
+pub struct TextSearch {
     /// The root first, then by depth.
     nodes: Vec<Node>,
     /// The byte that leads to each node.
     bytes: Vec<u8>,
-    /// The first bytes of tokens.
+    /// The first bytes of the texts.
     heads: [bool; 256],
 }
 
@@ -28,16 +29,16 @@ struct Automaton {
 struct Node {
     /// Sorted by their bytes.
     children: Range<u32>,
-    /// The longest proper suffix of the text read that is a prefix of another token, but not a whole token.
+    /// The longest proper suffix of what was read that begins another text, but is no whole one.
     fallback: u32,
     depth: u32,
-    /// The length of the token that ends here, or 0.
-    token: u32,
+    /// The length of the text that ends here, or 0.
+    length: u32,
 }
 
-/// The state of a search: the part of a token that was read.
+/// The state of a search: the part of a text that was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Begun(u32);
+pub struct Begun(u32);
 
 impl SpecialTokens {
     /// Takes the text that the tokeniser writes for each special token. White space around it is ignored, because white
@@ -57,61 +58,46 @@ impl SpecialTokens {
             return Err(Error::new(ErrorKind::Limit, message));
         }
         let words = tokens.iter().filter_map(|token| token.as_ref().split_whitespace().next());
-        let mut tokens: Vec<&[u8]> = words.map(str::as_bytes).collect();
-        chatparse_base::sort::sort(&mut tokens);
-        tokens.dedup();
-        Ok(SpecialTokens(Arc::new(Automaton::new(&tokens))))
+        Ok(SpecialTokens(Arc::new(TextSearch::new(words.map(str::as_bytes).collect()))))
     }
 
     /// Reads ordinary text. Calls `found` with the end and the length of each token that the text spells out.
-    pub(super) fn follow(&self, text: &[u8], begun: Begun, mut found: impl FnMut(usize, usize)) -> Begun {
-        let Automaton { nodes, heads, .. } = &*self.0;
-        let (mut at, mut state) = (0, begun.0);
-        while at < text.len() {
-            if state == 0 {
-                let Some(next) = text[at..].iter().position(|byte| heads[usize::from(*byte)]) else { break };
-                at += next;
-            }
-            state = self.0.step(state, text[at]);
-            at += 1;
-            let node = &nodes[state as usize];
-            if node.token != 0 {
-                found(at, node.token as usize);
-                state = node.fallback;
-            }
-        }
-        Begun(state)
+    pub(super) fn follow(&self, text: &[u8], begun: Begun, found: impl FnMut(usize, usize)) -> Begun {
+        self.0.follow(text, begun, found)
     }
 
     /// The number of bytes at the end that may become a token.
     pub(super) fn length(&self, begun: Begun) -> usize {
-        self.0.nodes[begun.0 as usize].depth as usize
+        self.0.length(begun)
     }
 }
 
-impl Automaton {
-    fn new(tokens: &[&[u8]]) -> Self {
-        let mut tree = Automaton { nodes: vec![Node::default()], bytes: vec![0], heads: [false; 256] };
-        // For each node, the tokens that begin with its text.
-        let mut below = vec![(0, tokens.len())];
+impl TextSearch {
+    /// A search for these texts; none is empty. The cost is linear in their bytes.
+    pub fn new(mut texts: Vec<&[u8]>) -> Self {
+        chatparse_base::sort::sort(&mut texts);
+        texts.dedup();
+        let mut tree = TextSearch { nodes: vec![Node::default()], bytes: vec![0], heads: [false; 256] };
+        // For each node, the texts that begin with its bytes.
+        let mut below = vec![(0, texts.len())];
         let mut at = 0;
         while at < tree.nodes.len() {
             let ((mut from, to), node) = (below[at], tree.nodes[at].clone());
             let first = tree.nodes.len();
-            while node.token == 0 && from < to {
-                let rest = &tokens[from..to];
+            while node.length == 0 && from < to {
+                let rest = &texts[from..to];
                 let depth = node.depth as usize;
                 let byte = rest[0][depth];
-                let alike = rest.partition_point(|token| token[depth] == byte);
+                let alike = rest.partition_point(|text| text[depth] == byte);
                 let mut child = Node { depth: node.depth + 1, ..Node::default() };
                 if at > 0 {
                     child.fallback = tree.step(node.fallback, byte);
                 }
                 let within = &tree.nodes[child.fallback as usize];
-                if within.token != 0 {
-                    (child.token, child.fallback) = (within.token, within.fallback);
+                if within.length != 0 {
+                    (child.length, child.fallback) = (within.length, within.fallback);
                 } else if rest[0].len() == depth + 1 {
-                    child.token = child.depth;
+                    child.length = child.depth;
                 }
                 tree.nodes.push(child);
                 tree.bytes.push(byte);
@@ -121,10 +107,35 @@ impl Automaton {
             tree.nodes[at].children = first as u32..tree.nodes.len() as u32;
             at += 1;
         }
-        for token in tokens {
-            tree.heads[usize::from(token[0])] = true;
+        for text in texts {
+            tree.heads[usize::from(text[0])] = true;
         }
         tree
+    }
+
+    /// Reads a piece. Calls `found` with the end in it and the length of each text that it ends.
+    pub fn follow(&self, text: &[u8], begun: Begun, mut found: impl FnMut(usize, usize)) -> Begun {
+        let TextSearch { nodes, heads, .. } = self;
+        let (mut at, mut state) = (0, begun.0);
+        while at < text.len() {
+            if state == 0 {
+                let Some(next) = text[at..].iter().position(|byte| heads[usize::from(*byte)]) else { break };
+                at += next;
+            }
+            state = self.step(state, text[at]);
+            at += 1;
+            let node = &nodes[state as usize];
+            if node.length != 0 {
+                found(at, node.length as usize);
+                state = node.fallback;
+            }
+        }
+        Begun(state)
+    }
+
+    /// The number of bytes at the end that may become one of the texts.
+    pub fn length(&self, begun: Begun) -> usize {
+        self.nodes[begun.0 as usize].depth as usize
     }
 
     fn step(&self, mut state: u32, byte: u8) -> u32 {
