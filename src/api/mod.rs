@@ -1,21 +1,21 @@
 //! Converts requests and answers of the common server APIs: OpenAI's chat completions and Responses, and Anthropic's
 //! Messages.
 //!
-//! The library's own form is chat completions: [`Api::request`] converts a body of another API to it, and
-//! [`crate::Request::from_json`] reads it. An [`Answer`] converts a stream's deltas to events, and a finished message to a
+//! The library's own form is chat completions: [`Api::request`] converts a body of another API to it, and [`Api::read`] reads
+//! a body of any. An [`Answer`] converts a stream's deltas to events, and a finished message to a
 //! body. HTTP routes, the counting of tokens and stopping are up to the server.
 //!
 //! ```
 //! use chatparse::api::{Answer, AnswerOptions, Api, Event, Finish};
-//! use chatparse::{ChatTemplate, Request, Stream};
+//! use chatparse::{ChatTemplate, Stream};
 //!
-//! let body = serde_json::json!({"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "Hi"}]});
-//! let request = Request::from_json(&Api::Messages.request(&body)?)?;
-//! let params = ChatTemplate::builtin("chatml").expect("it is built in").params(&request)?;
+//! let template = ChatTemplate::builtin("chatml").expect("it is built in");
+//! let body = r#"{"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "Hi"}]}"#;
+//! let params = template.params(&Api::Messages.read(&template, body, "{}")?)?;
 //!
 //! let mut options = AnswerOptions::default();
 //! options.seed = 4;
-//! options.request = body;
+//! options.request = serde_json::from_str(body).expect("it was read");
 //! let mut answer = Answer::new(Api::Messages, options);
 //! let mut stream = Stream::new(&params.parser);
 //! let mut sent: String = answer.begin(12)?.iter().map(Event::sse).collect();
@@ -49,7 +49,9 @@ pub use wire::{AnswerOptions, Event, Finish, Reason, Usage};
 
 use serde_json::Value;
 
-use chatparse_base::Result;
+use crate::ChatTemplate;
+use chatparse_base::{Error, Result, number};
+use chatparse_message::Request;
 
 /// An API of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,6 +82,18 @@ impl Api {
             Api::Responses => responses::to_chat(body),
             Api::Messages => messages::to_chat(body),
         }
+    }
+
+    /// Reads a body of this API, as [`ChatTemplate::request`] reads one of chat completions.
+    ///
+    /// # Errors
+    /// As there, and as [`Api::request`].
+    pub fn read(self, template: &ChatTemplate, body: &str, options: &str) -> Result<Request> {
+        if self == Api::ChatCompletions {
+            return template.request(body, options);
+        }
+        let body = number::read(body).map_err(|error| Error::invalid(format!("the request is not JSON: {error}")))?;
+        template.request(&number::write(&self.request(&body)?), options)
     }
 
     /// The prefix of answer ids.
