@@ -270,9 +270,11 @@ fn response(options: &AnswerOptions, status: &str, output: Vec<Value>, usage: Op
         "usage": usage.map(usage_json),
     });
     for (name, other) in REPEATED {
+        let omitted = options.omit_request && *name == "instructions";
         response[*name] = match &options.request[*name] {
-            value if !value.is_null() && !(options.omit_request && *name == "instructions") => value.clone(),
-            _ => serde_json::from_str(other).unwrap_or_default(),
+            Value::Null => serde_json::from_str(other).unwrap_or_default(),
+            _ if omitted => Value::Null,
+            value => value.clone(),
         };
     }
     response
