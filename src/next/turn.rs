@@ -13,6 +13,7 @@
 //! Where the template changes what was sent, none of them helps, and the end is found by a change: a render in which the
 //! message says more is the same behind the last of the message.
 
+use chatparse_base::brackets;
 use serde_json::{Map, Value};
 
 use super::{Session, Shown};
@@ -112,8 +113,8 @@ pub(super) fn end_by_change(session: &Session, shown: &Shown, new: &Messages, ou
     let closed = session.ending_with(&shown.message)?;
     let same = shared(&closed, render).max(shared(session.rendered(), render));
     // No marker is cut in two.
-    let is_open = |open: &usize| !render[*open..same].contains(|c: char| c.is_whitespace() || matches!(c, '>' | ']'));
-    Ok(render[..same].rfind(['<', '[']).filter(is_open).unwrap_or(same))
+    let is_open = |open: &usize| !render[*open..same].contains(|c: char| c.is_whitespace() || brackets::closes(c));
+    Ok(render[..same].rfind(brackets::opens).filter(is_open).unwrap_or(same))
 }
 
 /// The message with more in one of its texts, the one that is last in a turn first.
@@ -162,7 +163,7 @@ fn written_of(behind: &str, next: usize, output: &str) -> Option<usize> {
 fn replaced(session: &Session, shown: &Shown, new: &Messages, behind: &str, output: &str) -> Option<usize> {
     known_end(session, output)?;
     let text = behind.trim_start();
-    let marker = &text[..=text.find(['>', ']'])?];
+    let marker = text.split_inclusive(brackets::closes).next().filter(|text| text.ends_with(brackets::closes))?;
     let asked = shown.render().strip_suffix(&shown.prompts.prompt.generation_prompt)?.trim_end();
     let last = new.get(new.len().checked_sub(1)?)?.text();
     let ends_message = asked.ends_with(marker) && !last.trim_end().ends_with(marker);

@@ -5,6 +5,7 @@
 //! show where the end begins; the model may write it as a token that no host prints. But the end does not depend on the
 //! message, so it is part of the common end of a message with content and one with calls, or it is the last marker.
 
+use chatparse_base::brackets;
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -240,21 +241,20 @@ fn last_marker(text: &str) -> usize {
 
 /// Where the marker begins that a text ends with.
 pub(crate) fn marker_at_end(text: &str) -> Option<usize> {
-    text.rfind(['<', '[']).filter(|&open| is_marker(&text[open..]))
+    text.rfind(brackets::opens).filter(|&open| is_marker(&text[open..]))
 }
 
 /// Whether a marker, white space or the text begins or ends at `at`.
 pub(crate) fn is_border(text: &str, at: usize) -> bool {
     let (before, after) = (text[..at].chars().next_back(), text[at..].chars().next());
     let (Some(before), Some(after)) = (before, after) else { return true };
-    matches!(before, '>' | ']') || matches!(after, '<' | '[') || before.is_whitespace() != after.is_whitespace()
+    brackets::closes(before) || brackets::opens(after) || before.is_whitespace() != after.is_whitespace()
 }
 
 /// Whether `text` is a single marker such as `<|im_end|>`.
 pub(crate) fn is_marker(text: &str) -> bool {
-    let inside = text.strip_prefix('<').and_then(|text| text.strip_suffix('>'));
-    let inside = inside.or_else(|| text.strip_prefix('[').and_then(|text| text.strip_suffix(']')));
-    inside.is_some_and(|inside| {
-        inside.len() <= MARKER && !inside.contains(|c: char| c.is_whitespace() || "\"'{}<>[]".contains(c))
-    })
+    let mut inside = text.chars();
+    let closer = inside.next().and_then(brackets::closer);
+    let is_text = |c: char| !c.is_whitespace() && !"\"'{}".contains(c) && !brackets::opens(c) && !brackets::closes(c);
+    closer.is_some() && inside.next_back() == closer && inside.as_str().len() <= MARKER && inside.all(is_text)
 }

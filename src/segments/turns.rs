@@ -4,6 +4,7 @@
 //! begins where the prompt ends that it answers: a render of the messages before it. It ends with what the template writes
 //! behind its last value, whatever follows: a render that stops there shows it, too. Neither is inside of a marker.
 
+use chatparse_base::brackets;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -324,8 +325,8 @@ impl Known<'_> {
         if text.len() == range.end || self.prompt.len() == range.end {
             return range.end;
         }
-        let is_border = |c: char| c.is_whitespace() || matches!(c, '>' | ']' | '}' | ')');
-        let marker = self.prompt[range.clone()].rfind(['<', '[']).map(|at| range.start + at);
+        let is_border = |c: char| c.is_whitespace() || brackets::closes(c) || matches!(c, '}' | ')');
+        let marker = self.prompt[range.clone()].rfind(brackets::opens).map(|at| range.start + at);
         let closed = self.prompt[range.clone()].rfind(is_border).map(|at| range.start + at);
         match marker {
             Some(marker) if closed.is_none_or(|closed| closed < marker) => marker,
@@ -404,9 +405,10 @@ impl Known<'_> {
         }
         // Where another marker follows in each case, the first is the end.
         let opens = !self.opening.trim().is_empty() && text.trim_start().starts_with(self.opening.trim());
-        let is_marker = |text: &str| text.trim_start().starts_with(['<', '[']);
+        let is_marker = |text: &str| text.trim_start().starts_with(brackets::opens);
         let marker = !opens && is_marker(text) && is_marker(rest);
-        let marker = || text.find(['>', ']']).filter(|_| marker).map(|at| at + 1);
+        let ends = |first: &&str| marker && first.ends_with(brackets::closes);
+        let marker = || text.split_inclusive(brackets::closes).next().filter(ends).map(str::len);
         self.known_end(text).map(|end| end.end).or_else(marker).unwrap_or(0)
     }
 

@@ -1,9 +1,7 @@
-"""requests.py THEIRS OURS MODEL TEMPLATES: asks llama-server and the one that is built on chatparse the same, with a small model and four
-templates, and prints each request that they answer otherwise, and how. Temperature 0, one thread: what differs is the chat layer.
-A difference is worse where the answer is what the request asks for (a call of a tool, JSON of the schema) there, and not here."""
+"""requests.py THEIRS OURS MODEL TEMPLATES LISTED: asks llama-server and the one that is built on chatparse the same, with a small model and
+four templates. Temperature 0, one thread: what differs is the chat layer. LISTED has a difference a line, and after a tab its reason; any
+other is a failure. A difference is worse where an answer that ended is what the request asks for (calls, JSON) there, and not here."""
 
-import collections
-import itertools
 import json
 import os
 import socket
@@ -234,6 +232,10 @@ def is_asked_for(body, got):
     return all(call["name"] in required and is_object(call["arguments"], required[call["name"]]) for call in got["tool_calls"])
 
 
+def is_cut(got):
+    return isinstance(got, dict) and got.get("finish") in ("length", "max_tokens", "incomplete", None)
+
+
 def difference(body, theirs, ours):
     """How two answers differ, in words that a list of differences can have; None if they do not."""
     (status, got), (our_status, our_got) = theirs, ours
@@ -241,8 +243,8 @@ def difference(body, theirs, ours):
         return f"status {status}, here {our_status}"
     if got == our_got:
         return None
-    if is_asked_for(body, got) and not is_asked_for(body, our_got):
-        return "WORSE"
+    if not is_cut(got) and is_asked_for(body, got) and not is_asked_for(body, our_got):
+        return "worse"
     if not isinstance(got, dict) or not isinstance(our_got, dict):
         return "prompt"
     names = [name for name in ("error", "reasoning_content", "content", "tool_calls", "finish") if got.get(name) != our_got.get(name)]
@@ -250,9 +252,11 @@ def difference(body, theirs, ours):
 
 
 def main():
-    program, our_program, model, folder = sys.argv[1:5]
+    program, our_program, model, folder, listed = sys.argv[1:6]
+    with open(listed, encoding="utf-8") as lines:
+        known = {line.split("\t")[0] for line in lines}
     report = os.environ.get("REPORT")
-    asked = collections.Counter()
+    asked, new, seen = 0, 0, 0
     for template in TEMPLATES:
         file = template and os.path.join(folder, template)
         servers = [Server(name, model, file) for name in (program, our_program)]
@@ -263,16 +267,21 @@ def main():
             for server in servers:
                 status, text = server.ask(path, sent)
                 answers.append((status, said(path, text) if status == 200 else None))
-            asked[template] += 1
+            asked += 1
             what = difference(body, *answers)
             if what:
-                print(f"server\t{template or 'none'}, {name}: {what}", flush=True)
+                line = f"{template or 'none'}, {name.removesuffix(', streamed')}: {what}"
+                seen += 1
+                if line not in known:
+                    new += 1
+                    print(f"not listed: {line}\n  there {answers[0]}\n  here  {answers[1]}", flush=True)
                 if report:
                     with open(report, "a", encoding="utf-8") as lines:
                         lines.write(json.dumps([template, name, what, *answers]) + "\n")
         for server in servers:
             server.stop()
-    print(f"server\t{sum(asked.values())} requests of {len(asked)} templates")
+    print(f"{asked} requests of {len(TEMPLATES)} templates: {seen} differ, {new} of them are not listed")
+    sys.exit(new > 0)
 
 
 main()

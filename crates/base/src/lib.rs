@@ -1,6 +1,7 @@
 //! What all parts of chatparse share: errors, every bound on the cost of input, sets of bytes and of characters, texts as JSON.
 #![forbid(unsafe_code)]
 
+pub mod brackets;
 pub mod bytes;
 pub mod char_class;
 pub mod chars;

@@ -1,13 +1,13 @@
 //! Finds the markers in rendered text, and the text between them.
 //!
 //! A *marker* is what chat templates write around the parts of a turn: `<think>`, `</tool_call>`, `<|im_start|>`, `[INST]`.
-//! It begins with `<` or `[` and ends at the first `>` or `]` of its kind, whatever is in between; the analysis assumes
+//! It begins with a bracket and ends at the first one that closes it, whatever is in between; the analysis assumes
 //! nothing else about markers. JSON arrays and single angle brackets are read as markers too. This is harmless, because both
 //! renders of a pair are read the same way.
 
 use std::ops::Range;
 
-use memchr::{memchr_iter, memchr2_iter};
+use chatparse_base::brackets;
 
 /// White space around markers: ASCII only, vertical tab included.
 pub(super) fn is_space(c: char) -> bool {
@@ -72,18 +72,23 @@ pub(super) struct Markup<'a> {
 
 impl<'a> Markup<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        let bytes = text.as_bytes();
-        let closers = |closer: u8| {
-            let ends = memchr_iter(closer, bytes).map(|at| at + 1);
-            ends.map(|end| (end, text.len() - trim_start(&text[end..]).len())).peekable()
-        };
-        let (mut angle, mut square) = (closers(b'>'), closers(b']'));
-        let mut markers = Vec::new();
-        for start in memchr2_iter(b'<', b'[', bytes) {
-            let closers = if bytes[start] == b'<' { &mut angle } else { &mut square };
-            while closers.next_if(|&(end, _)| end <= start).is_some() {}
-            markers.extend(closers.peek().map(|&(end, spaced)| Marker { start, end, spaced }));
+        let mut markers: Vec<Marker> = Vec::new();
+        // The nearest end of each kind, from the end of the text on.
+        let mut ends: Vec<(char, [usize; 2])> = Vec::new();
+        for (start, c) in text.char_indices().rev() {
+            if brackets::closes(c) {
+                let end = start + c.len_utf8();
+                let spaced = text.len() - trim_start(&text[end..]).len();
+                match ends.iter_mut().find(|(closer, _)| *closer == c) {
+                    Some((_, nearest)) => *nearest = [end, spaced],
+                    None => ends.push((c, [end, spaced])),
+                }
+            } else if let Some(closer) = brackets::closer(c) {
+                let nearest = ends.iter().find(|(of, _)| *of == closer);
+                markers.extend(nearest.map(|&(_, [end, spaced])| Marker { start, end, spaced }));
+            }
         }
+        markers.reverse();
         Markup { text, markers }
     }
 

@@ -4,6 +4,7 @@
 //! call's, and what is also in front of a second call is the call's. Texts of reasoning are left out of it, and the names of
 //! a JSON object's members are found by writing a call out.
 
+use chatparse_base::brackets;
 use serde_json::Value;
 
 use super::markup::{Marker, Markup, is_space, trim, trim_start};
@@ -298,15 +299,18 @@ fn tagged_arguments(members: &Members, function: &mut FunctionLayout) -> Argumen
         common => trim_start(common),
     };
     let before = &first[..first.len() - prefix.len()];
-    match trim_start(before).starts_with(['<', '[']) {
+    match trim_start(before).starts_with(brackets::opens) {
         true => function.args_separator = trim(before).into(),
         false => function.name_suffix = before.into(),
     }
     let text = members.slots.iter().find(|(kind, _)| *kind == ValueKind::Text).or(members.slots.first());
     let (open, close) = text.map_or(("", ""), |(_, slot)| (tail(&slot.open), slot.close.head()));
     let markers = whole_markers(open);
-    let at =
-        if markers.len() > 1 || open.starts_with('<') { markers.first().map_or(0, |m| m.spaced) } else { open.len() };
+    let at = if markers.len() > 1 || open.starts_with(|c| c != '[' && brackets::opens(c)) {
+        markers.first().map_or(0, |m| m.spaced)
+    } else {
+        open.len()
+    };
     ArgumentsLayout {
         name_prefix: prefix.into(),
         name_suffix: open[..at].into(),
@@ -430,5 +434,5 @@ fn through_first_marker(text: &str) -> &str {
 /// The common end of two texts, from the border of a marker or a line on.
 fn common_end<'a>(a: &'a str, b: &str) -> &'a str {
     let same = &a[a.len() - shared_end(a, b)..];
-    same.find(['<', '[', '\n']).map_or("", |at| &same[at..])
+    same.find(|c| c == '\n' || brackets::opens(c)).map_or("", |at| &same[at..])
 }

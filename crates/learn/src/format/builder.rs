@@ -491,8 +491,16 @@ impl FormatBuilder {
 
     /// The text of an argument up to a marker, and the marker. If white space is part of the marker, the marker with other
     /// white space ends the text only in front of one of `next` or of the end, because a text may contain it. If the model
-    /// leaves the marker out, one of `names` ends the text, or `end`, which in front of more text is text itself.
-    pub fn arg_text_up_to(&self, marker: &str, next: &[&str], names: &[String], end: Option<&str>) -> ExprId {
+    /// leaves the marker out, one of `names` ends the text, or `end`, which in front of more text is text itself. `behind`: what
+    /// else may follow the marker.
+    pub fn arg_text_up_to(
+        &self,
+        marker: &str,
+        next: &[&str],
+        names: &[String],
+        end: Option<&str>,
+        behind: Option<ExprId>,
+    ) -> ExprId {
         let core = marker.trim();
         let left_out = || names.iter().map(String::as_str).chain(end);
         if core.is_empty() || core.len() == marker.len() && left_out().next().is_none() {
@@ -504,7 +512,8 @@ impl FormatBuilder {
         let texts = next.iter().map(String::as_str).chain(left_out());
         let signs: Vec<_> = texts.filter_map(|text| text.trim_start().chars().next()).collect();
         let signs: Vec<_> = signs.into_iter().chain(('\t'..='\r').chain([' '])).map(|sign| (sign, sign)).collect();
-        let more = self.sequence([self.space(), self.none_of(&signs)]);
+        let ends = behind.map(|behind| self.not(behind));
+        let more = self.sequence(ends.into_iter().chain([self.space(), self.none_of(&signs)]));
         let next = next.into_iter().map(|next| self.marker(next));
         let next = self.choice(next.chain([self.sequence([self.space(), self.end()])]).collect::<Vec<_>>());
         let cores = self.spelled(vec![core.to_owned()]);

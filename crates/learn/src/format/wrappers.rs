@@ -2,6 +2,7 @@
 
 use super::FormatBuilder;
 use super::coverage;
+use chatparse_base::brackets;
 use chatparse_jinja::ROLES;
 use chatparse_peg::ExprId;
 use smol_str::SmolStr;
@@ -46,7 +47,7 @@ pub fn starts() -> impl Iterator<Item = String> {
 
 /// Whether the whole text is a marker.
 pub fn is_marker(text: &str) -> bool {
-    text.len() > 3 && text.contains(['<', '[', '|']) && text.contains(char::is_alphanumeric)
+    text.len() > 3 && text.contains(|c| c == '|' || brackets::opens(c)) && text.contains(char::is_alphanumeric)
 }
 
 /// The text that models write between calls.

@@ -4,6 +4,7 @@
 //! text waits only where a marker may begin. Nothing of a call is visible before its name is certain; from there on it is
 //! that call, because [`Machine::committed`](chatparse_peg::Machine::committed) runs these expressions.
 
+use chatparse_base::brackets;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -75,15 +76,16 @@ pub(super) fn has_wrapper(markup: &str) -> bool {
 
 /// What closes the marker at the beginning of a text: `[/NAME]` for `[NAME]`.
 fn counterpart(start: &str) -> Option<String> {
-    let marker = start.trim().split_inclusive(['>', ']']).next().filter(|text| text.ends_with(['>', ']']))?;
-    let name = marker.find(|c: char| !matches!(c, '<' | '[' | '|' | '｜')).filter(|at| *at > 0)?;
+    let marker =
+        start.trim().split_inclusive(brackets::closes).next().filter(|text| text.ends_with(brackets::closes))?;
+    let name = marker.find(|c: char| !matches!(c, '|' | '｜') && !brackets::opens(c)).filter(|at| *at > 0)?;
     Some(format!("{}/{}", &marker[..name], &marker[name..]))
 }
 
 /// The same from `[/NAME]`.
 fn opening(close: &str) -> Option<String> {
     let (before, name) = close.split_once('/')?;
-    (close.ends_with(['>', ']']) && !before.contains(char::is_alphanumeric)).then(|| format!("{before}{name}"))
+    (close.ends_with(brackets::closes) && !before.contains(char::is_alphanumeric)).then(|| format!("{before}{name}"))
 }
 
 fn openings(closes: &[String]) -> Vec<String> {
@@ -290,7 +292,7 @@ fn closing_markers(arena: &Arena) -> Vec<String> {
         }
     }
     // What stands in front of a token may be missing.
-    let tokens = texts.iter().filter_map(|text| Some(text[text.find(['<', '['])?..].to_owned()));
+    let tokens = texts.iter().filter_map(|text| Some(text[text.find(brackets::opens)?..].to_owned()));
     texts.extend(tokens.collect::<Vec<_>>());
     texts.retain(|text| is_marker(text));
     chatparse_base::sort::sort(&mut texts);

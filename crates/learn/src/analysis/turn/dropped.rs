@@ -18,12 +18,17 @@ const ANCHOR: usize = 64;
 /// Finds the markers, and adds the edges from reasoning, which are those from the prompt.
 pub(super) fn find(sampler: &Sampler, source: &str, edges: &mut Vec<Edge>) -> Option<Reasoning> {
     let named = named(source);
-    let (start, close) = in_history(sampler)
+    let is_reasoning = |(start, close): &(String, String)| {
+        let (start, close) = (trim(start), trim(close));
+        !start.is_empty() && !close.is_empty() && !replies_behind(sampler, start, close)
+    };
+    let (start, close) = around_thought(sampler)
+        .filter(is_reasoning)
+        .or_else(|| in_history(sampler))
         .or_else(|| switched(sampler, source))
         .or_else(|| cut_from_content(sampler, source))
         .or_else(|| named.first().copied().map(|(start, end)| (start.to_owned(), end.to_owned())))
-        .filter(|(start, close)| !trim(start).is_empty() && !trim(close).is_empty())
-        .filter(|(start, close)| !replies_behind(sampler, trim(start), trim(close)))?;
+        .filter(is_reasoning)?;
     reason_like_prompt(edges, &close);
     if let [(first, _), (open, end)] = named[..]
         && first == start
@@ -92,6 +97,18 @@ impl Reasoning {
         let open = if opened { Glue::default() } else { Glue::from(start) };
         Reasoning { start: trim(start).to_owned(), open, close: Glue::from(close), shown: false }
     }
+}
+
+/// The texts around a thought in the history: what a reply without one does not have.
+fn around_thought(sampler: &Sampler) -> Option<(String, String)> {
+    let behind = |thinks| sampler.behind(&Sample { thinks, speaks: true, calls: Vec::new(), checked: true });
+    let (with, without, reply) = (behind(true)?, behind(false)?, sampler.marks.mark(REPLY));
+    let (before, after) = with.split_once(&sampler.marks.mark(THOUGHT))?;
+    let (between, lead) = (after.split_once(&reply)?.0, without.split_once(&reply)?.0);
+    let [before, between, lead] = [before, between, lead].map(Glue::from);
+    let start = before.without_start(Glue::common_start([&before, &lead]).head().len());
+    let close = between.strip_suffix(&Glue::common_end([&between, &lead]))?.up_to_first_marker();
+    Some((start.head().to_owned(), close.head().trim_end().to_owned()))
 }
 
 /// The markers next to a thought in the history.

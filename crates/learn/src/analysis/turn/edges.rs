@@ -5,6 +5,7 @@ use super::calls::{Calls, Path};
 use super::glue::Glue;
 use super::parts::Token;
 use super::{Edge, Reasoning, SlotKind};
+use chatparse_base::brackets;
 
 /// Removes the end of the turn from the last glue of all paths, and returns it.
 pub(super) fn cut_end(paths: &mut [Path]) -> Option<Glue> {
@@ -33,7 +34,7 @@ fn closes_content(paths: &[Path], end: &Glue) -> Glue {
         return Glue::default();
     }
     let shared = Glue::common_start(between.into_iter().chain([end]));
-    let shared = shared.head().rfind(['>', ']']).map_or("", |at| &shared.head()[..=at]);
+    let shared = shared.head().trim_end_matches(|c| !brackets::closes(c));
     let split = end.marker_spans().into_iter().find(|span| span.start < shared.len() && shared.len() < span.end);
     let markers = Glue::from(&shared[..split.map_or(shared.len(), |span| span.start)]);
     // One token may end both a part and the turn.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use smol_str::SmolStr;
 
 use super::super::markup::{Markup, Segment};
+use chatparse_base::brackets;
 use chatparse_base::find::{shared, shared_end};
 
 /// Literal text between two parts. Some characters in it are placeholders for text that differs from call to call.
@@ -137,9 +138,10 @@ impl Glue {
         let text = self.head();
         let mut spans: Vec<Range<usize>> = Vec::new();
         let mut at = 0;
-        while let Some(start) = text[at..].find(['<', '[']).map(|start| at + start) {
-            let close = if text[start..].starts_with('<') { '>' } else { ']' };
-            let end = text[start..].find(close).map_or(text.len(), |end| start + end + 1);
+        while let Some(start) = text[at..].find(brackets::opens).map(|start| at + start) {
+            let close = text[start..].chars().next().and_then(brackets::closer);
+            let close = close.and_then(|close| Some(start + text[start..].find(close)? + close.len_utf8()));
+            let end = close.unwrap_or(text.len());
             let between = &text[at..start];
             match spans.last_mut() {
                 Some(last) if !between.is_empty() && between.chars().all(char::is_alphanumeric) => last.end = end,
@@ -238,9 +240,8 @@ impl Glue {
         let in_word = |c: char| c.is_alphanumeric() || "/_- ".contains(c);
         let closes = |glue: &&str| glue[end..].trim_start_matches(in_word).starts_with(']');
         let is_cut = |open: &(usize, char)| match open {
-            (at, '<') => !start[*at..].contains('>'),
             (at, '[') => start[at + 1..].chars().all(in_word) && all.iter().any(closes),
-            _ => false,
+            (at, open) => brackets::closer(*open).is_some_and(|close| !start[*at..].contains(close)),
         };
         let open = start.char_indices().filter(|_| goes_on).find(is_cut);
         Glue(start[..open.map_or(end, |(at, _)| at)].into())
@@ -254,7 +255,7 @@ impl Glue {
         // Markers are not split.
         let (spans, before) = (first.marker_spans(), first.0.len() - same.len());
         let splits = |at: usize| spans.iter().any(|span| span.start < before + at && before + at < span.end);
-        let border = same.char_indices().find(|&(at, c)| matches!(c, '<' | '[' | '\n') && !splits(at));
+        let border = same.char_indices().find(|&(at, c)| (brackets::opens(c) || c == '\n') && !splits(at));
         Glue(border.map_or("", |(at, _)| &same[at..]).into())
     }
 
@@ -289,8 +290,11 @@ impl Glue {
     /// The common end of both, from the border of a marker on.
     pub(super) fn shared_end(a: &Glue, b: &Glue) -> Glue {
         let end = &a.0[a.0.len() - shared_end(&a.0, &b.0)..];
-        let closes = end.find(['<', '>']).filter(|at| end[*at..].starts_with('>') && at + 1 < end.len());
-        Glue(end[closes.map_or(0, |at| at + 1)..].into())
+        // A bracket in the middle that nothing opens belongs to what differs.
+        let first =
+            end.char_indices().find(|(_, c)| !"[]".contains(*c) && (brackets::opens(*c) || brackets::closes(*c)));
+        let from = first.filter(|(_, c)| brackets::closes(*c)).map_or(0, |(at, c)| at + c.len_utf8());
+        Glue(end[if from < end.len() { from } else { 0 }..].into())
     }
 
     /// Without the white space at its end.

@@ -37,6 +37,7 @@ use serde_json::Value;
 
 use super::markup::trim;
 use calls::{Calls, Path};
+use chatparse_base::brackets;
 use chatparse_jinja::Template;
 use chatparse_peg::Spacing;
 pub use glue::{ANY, COUNTER};
@@ -295,7 +296,7 @@ impl TurnFormat {
         let mut all = self.edges.iter().filter(|edge| edge.to == SlotKind::Call).map(|edge| edge.glue.clone());
         let first = all.next().unwrap_or_default();
         let open = all.fold(first, |open, glue| Glue::shared_end(&open, &glue));
-        let wrapper = open.head().rfind(['>', ']', '[']).map_or(0, |at| at + 1);
+        let wrapper = open.head().trim_end_matches(|c| c != '[' && !brackets::closes(c)).len();
         let brace = open.head()[wrapper..].find('{').map(|at| wrapper + at);
         let mut rests = self.calls.iter().map(|form| form.close.behind_braces());
         if let (Some(brace), Some(Some(rest))) = (brace, rests.next())
@@ -381,7 +382,7 @@ impl TurnFormat {
     pub fn is_stop(&self, glue: &Glue) -> bool {
         let token = |glue: &Glue| {
             let text = glue.head().trim();
-            glue.markers().next() == Some(text) && text[1..text.len() - 1].starts_with(['|', '｜'])
+            glue.markers().next() == Some(text) && text.trim_start_matches(brackets::opens).starts_with(['|', '｜'])
         };
         let content = || self.edges.iter().filter(|edge| edge.from == SlotKind::Content && edge.to == SlotKind::End);
         token(glue) && (token(&self.end) || content().any(|edge| token(&edge.glue)))

@@ -233,7 +233,10 @@ impl<'t> Sampler<'t> {
         // A prompt may open more than the history has.
         let shared = Glue::common_start([&Glue::from(&*behind), &Glue::from(&*self.opening)]).head().len();
         // If the prompt closes the reasoning at once, no reasoning follows.
-        let contradicts = sample.thinks && Markup::new(&self.opening[shared..]).first_marker().is_some();
+        let rest = self.opening[shared..].trim();
+        let thought = self.marks.mark(THOUGHT);
+        let closes = || behind.split_once(&thought).is_some_and(|(_, after)| after.trim_start().starts_with(rest));
+        let contradicts = sample.thinks && !rest.is_empty() && (Markup::new(rest).first_marker().is_some() || closes());
         (!contradicts).then(|| behind[shared..].to_owned())
     }
 

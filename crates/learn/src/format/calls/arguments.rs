@@ -183,6 +183,7 @@ impl Arguments<'_> {
         if ends.is_empty() {
             let behind = [Some(&self.members.next), self.close].into_iter().flatten();
             ends = behind.flat_map(|behind| text::heads(&spelled.and(behind))).collect();
+            ends.extend(self.next_names(&spelled));
         }
         let end = p.and(p.any_of(&ends));
         let inner = p.sequence([end, p.not(p.sequence([close, self.after()])), p.any()]);
@@ -203,6 +204,19 @@ impl Arguments<'_> {
         p.sequence([written(p.arg_text(p.sequence([text, more]))), p.arg_close(close)])
     }
 
+    /// What another argument of the tool begins with, after the end of a text.
+    fn next_names(&self, close: &Glue) -> Vec<String> {
+        let opens = Glue::common_start(self.members.slots.iter().map(|(_, slot)| &slot.open));
+        let between = close.and(&self.members.next);
+        if self.tool.name == FormatBuilder::ANY || between.is_empty() || opens.is_blank() || !between.is_literal() {
+            return Vec::new();
+        }
+        let root = SchemaRef::from(self.p.parameters(self.tool));
+        let known = members(self.p, &root, "", true);
+        let begins = |name: &str| format!("{}{name}{}", between.head(), opens.head().trim_end());
+        known.into_iter().map(|member| begins(member.name)).collect()
+    }
+
     /// Raw text and the marker that closes it. If a model leaves that out, the next argument or the end of the call closes it.
     /// `shared`: all arguments of the tool have this marker.
     fn marked_text(&self, marker: &Glue, shared: bool) -> ExprId {
@@ -214,7 +228,9 @@ impl Arguments<'_> {
             let opens = Some(self.members.next.head().trim()).filter(|_| !names.is_empty());
             let ends = end.into_iter().flat_map(spaced);
             let others = opens.into_iter().chain(core).map(SmolStr::new).chain(ends).collect();
-            p.excluding_all(p.arg_text_up_to(marker.head(), &next, names, end), [marker.head()], others)
+            // A call without an end of its own ends with the last value.
+            let behind = self.close.is_some_and(Glue::is_blank).then_some(self.behind);
+            p.excluding_all(p.arg_text_up_to(marker.head(), &next, names, end, behind), [marker.head()], others)
         };
         if !shared {
             let next: Vec<&str> = self.next_of(marker).collect();

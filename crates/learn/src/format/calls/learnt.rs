@@ -1,5 +1,6 @@
 //! Calls as the analysis learnt them: parts in order, with glue between them.
 
+use chatparse_base::brackets;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -164,7 +165,7 @@ pub(in crate::format) const UNLISTED: &str = "unlisted-call";
 fn inner_opening(opening: &Glue) -> Option<Glue> {
     let Some(GluePiece::Text(text)) = opening.pieces().last() else { return None };
     let opening = Glue::from(text);
-    let whole = |span: &std::ops::Range<usize>| text[span.clone()].ends_with(['>', ']']);
+    let whole = |span: &std::ops::Range<usize>| text[span.clone()].ends_with(brackets::closes);
     let wrapper = opening.marker_spans().into_iter().rfind(whole)?.end;
     Some(opening.without_start(wrapper).trim_start()).filter(is_strong)
 }

@@ -1,0 +1,29 @@
+//! The brackets that markers begin and end with.
+
+/// Brackets that are neither `<>` nor `[]`, each with the one that closes it.
+const PAIRS: &str = "⟦⟧⟨⟩⟪⟫«»‹›〈〉《》「」『』【】〔〕〖〗⌈⌉⌊⌋❬❭❮❯❰❱⦃⦄◁▷◀▶";
+
+/// The bracket that closes this one; `None` if this opens none.
+pub fn closer(open: char) -> Option<char> {
+    match open {
+        '<' => Some('>'),
+        '[' => Some(']'),
+        _ if open.is_ascii() => None,
+        _ => pairs().find_map(|(left, right)| (left == open).then_some(right)),
+    }
+}
+
+/// Whether a marker may begin with this.
+pub fn opens(c: char) -> bool {
+    closer(c).is_some()
+}
+
+/// Whether a marker may end with this.
+pub fn closes(c: char) -> bool {
+    matches!(c, '>' | ']') || !c.is_ascii() && pairs().any(|(_, right)| right == c)
+}
+
+fn pairs() -> impl Iterator<Item = (char, char)> {
+    let of = |skipped| PAIRS.chars().skip(skipped).step_by(2);
+    of(0).zip(of(1))
+}
