@@ -205,11 +205,12 @@ impl Writer<'_> {
             let mark = p.choice(block.into_iter().chain([p.marker(thought.close.head().trim())]).collect::<Vec<_>>());
             p.sequence([text, p.tolerated(p.many(p.sequence([mark, text])))])
         });
-        // Text behind a marker of its own ends at another one.
-        let strong = self.marks_of(is_strong);
-        let marked_text = match strong.is_empty() || strong == stops {
+        // Text after a marker of its own ends at another one, or as the template writes calls after text.
+        let follows = |glue: &Glue| self.edges(&[SlotKind::Content], SlotKind::Call).any(|edge| edge.glue == *glue);
+        let own = self.marks_of(|glue| is_strong(glue) || follows(glue));
+        let marked_text = match own.is_empty() || own == stops {
             true => text,
-            false => self.text_up_to(strong.iter().chain(&ends).map(SmolStr::new).collect()),
+            false => self.text_up_to(own.iter().chain(&ends).map(SmolStr::new).collect()),
         };
         let (blank, marked): (Vec<&Edge>, Vec<&Edge>) =
             self.edges(self.begin(), SlotKind::Content).partition(|edge| edge.glue.is_blank());

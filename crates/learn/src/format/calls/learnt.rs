@@ -53,7 +53,7 @@ pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec
     }
     match turn.calls.iter().find_map(|form| form.pieces.first()) {
         Some(CallPiece::Name) => spec.tools().iter().flat_map(|tool| texts(&tool.name)).collect(),
-        Some(CallPiece::Arguments { .. }) => texts("{"),
+        Some(CallPiece::Arguments { quoted }) => texts(if *quoted { "\"{" } else { "{" }),
         _ => text::heads(glue),
     }
 }
