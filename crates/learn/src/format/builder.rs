@@ -9,7 +9,7 @@ use std::sync::Arc;
 use chatparse_base::find::find_to_escape;
 use chatparse_base::json_string;
 use chatparse_grammar::schema;
-use chatparse_message::{NearlyJson, OpeningAgain, Tool, UnknownTools};
+use chatparse_message::{JsonSpacing, NearlyJson, OpeningAgain, Tool, UnknownTools};
 use serde_json::Value;
 use smol_str::SmolStr;
 
@@ -32,6 +32,8 @@ pub struct FormatBuilder {
     pub raw_lines: bool,
     /// A line break between tags may be spelled out: models write a backslash and an `n` there.
     pub spelled_breaks: bool,
+    /// Grammars have no white space of JSON, not even where the template writes it.
+    pub squeezes: bool,
     /// Grammars have the names of JSON in this order.
     pub sorts_names: bool,
     /// Grammars ask for no argument that may be null.
@@ -81,7 +83,8 @@ impl FormatBuilder {
 
     /// A builder for a format of this request.
     pub fn of(spec: &FormatSpec) -> Self {
-        FormatBuilder { mends: spec.leniency.nearly_json == NearlyJson::Mend, ..FormatBuilder::default() }
+        let mends = spec.leniency.nearly_json == NearlyJson::Mend;
+        FormatBuilder { mends, squeezes: spec.json_spacing == JsonSpacing::Compact, ..FormatBuilder::default() }
     }
 
     /// A builder for a model that writes like this.
@@ -110,12 +113,11 @@ impl FormatBuilder {
         self.fixed(self.builder.space(), written, "")
     }
 
-    /// The child, which a grammar with fixed spacing has as the template writes it, or without JSON's white space.
+    /// The child, which a grammar with fixed spacing has as the template writes it, or squeezed.
     pub fn fixed(&self, child: ExprId, written: &str, compact: &str) -> ExprId {
         match self.spacing() {
             Spacing::Free => child,
-            Spacing::COMPACT => self.builder.written(child, compact),
-            Spacing::Fixed { .. } => self.builder.written(child, written),
+            Spacing::Fixed { .. } => self.builder.written(child, if self.squeezes { compact } else { written }),
         }
     }
 

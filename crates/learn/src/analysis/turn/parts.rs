@@ -164,8 +164,12 @@ impl Finder<'_> {
         if let Some(id) = id.filter(|_| named.is_none()) {
             end = end.max(self.add(Token::Id, Some(index), id));
         }
-        let from = if call.arguments.is_empty() { at + name.len() } else { from };
-        let object = || self.object(&call.object(), from, next);
+        // An empty object may belong to any call: it follows the name, unless all arguments are before it.
+        let places = match call.arguments.is_empty() {
+            true => [(at + name.len(), next), (from, at)],
+            false => [(from, next), (next, next)],
+        };
+        let object = || places.iter().find_map(|&(from, to)| self.object(&call.object(), from, to));
         let object = if self.texts.one_by_one { None } else { object() };
         if let Some((span, quoted)) = object {
             return Some(end.max(self.add(Token::Arguments { quoted }, Some(index), span)));
