@@ -81,7 +81,7 @@ impl Reader {
                     Reader::Family(Family { way: Way::Row(row), .. }) => (row.tolerances, Some(row.host)),
                     _ => (
                         learnt::Tolerances {
-                            late_thoughts: self.has_late_thoughts(analyzed),
+                            late_thoughts: self.has_late_thoughts(analyzed) || turn.has_late_thoughts(),
                             ..learnt::Tolerances::NONE
                         },
                         None,

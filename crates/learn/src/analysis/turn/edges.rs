@@ -101,9 +101,9 @@ fn split_reasoning(edges: &mut Vec<Edge>, opening: &str) -> Option<Reasoning> {
     }
     // Further markers belong to what follows.
     close = close.up_to_first_marker();
-    edges.retain(|edge| edge.to != SlotKind::Reasoning);
+    edges.retain(|edge| edge.to != SlotKind::Reasoning || edge.from == SlotKind::Content);
     if close.is_blank() {
-        edges.retain(|edge| edge.from != SlotKind::Reasoning);
+        edges.retain(|edge| edge.from != SlotKind::Reasoning && edge.to != SlotKind::Reasoning);
         return None;
     }
     for edge in edges.iter_mut().filter(|edge| edge.from == SlotKind::Reasoning) {

@@ -356,6 +356,11 @@ impl TurnFormat {
         marks.into_iter().chain([self.delimiters.user.trim()]).any(|mark| !mark.is_empty() && text.contains(mark))
     }
 
+    /// Whether the template writes reasoning after content.
+    pub fn has_late_thoughts(&self) -> bool {
+        self.edges.iter().any(|edge| edge.to == SlotKind::Reasoning)
+    }
+
     /// Whether the name is the first part of each call, next to its marker.
     pub fn calls_begin_with_names(&self) -> bool {
         self.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name))
