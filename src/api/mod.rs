@@ -34,6 +34,7 @@ mod answer;
 mod called;
 mod chat;
 mod failure;
+pub(crate) mod fields;
 mod ids;
 mod items;
 mod messages;

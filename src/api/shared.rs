@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use chatparse_base::Result;
 use chatparse_message::fields::Fields;
-use chatparse_message::{OPTIONS, known_fields};
+use chatparse_message::{ClientTool, OPTIONS, Table};
 
 /// Fields with the same meaning in chat completions, in addition to this library's options.
 const SAME: &[&str] = &[
@@ -22,10 +22,50 @@ const SAME: &[&str] = &[
     "service_tier",
 ];
 
-/// A chat-completions body with those fields of `body` that mean the same there; `own`: other fields that its API has.
-pub(super) fn chat_body(body: &Fields, own: &[&'static str]) -> Result<Map<String, Value>> {
-    known_fields(body, &[SAME, OPTIONS, own])?;
-    Ok([SAME, OPTIONS].into_iter().flat_map(|names| taken(body, names)).collect())
+/// A chat-completions body with those fields of `body` that mean the same there; and the notes that its table has for it.
+pub(super) fn chat_body(body: &Fields, table: &Table) -> Result<(Map<String, Value>, Vec<String>)> {
+    let mut notes = Vec::new();
+    table.check_body(body, &[OPTIONS], &mut notes)?;
+    for (name, ..) in table.0.iter().filter(|row| row.name == "request").flat_map(|row| &row.fields) {
+        table.check_at("request", name, body, &mut notes)?;
+    }
+    Ok(([SAME, OPTIONS].into_iter().flat_map(|names| taken(body, names)).collect(), notes))
+}
+
+/// Whether the model may call a tool by itself, and now; if not, there is a note.
+pub(super) fn is_callable(tool: &Fields, notes: &mut Vec<String>) -> Result<bool> {
+    let callers = tool.get("allowed_callers").and_then(Value::as_array).filter(|callers| !callers.is_empty());
+    let why = if callers.is_some_and(|callers| callers.iter().all(|caller| caller != "direct")) {
+        ("allowed_callers", "programs would call it, and none runs here, so it is not offered")
+    } else if tool.flag("async", false)? {
+        ("async", "calls have their results in the next request, so it is not offered")
+    } else if tool.text("type")? == Some("programmatic_tool_calling") {
+        ("type", "no programs run here, so it is not offered")
+    } else {
+        return Ok(true);
+    };
+    notes.push(format!("{}: {}", tool.path(why.0), why.1));
+    Ok(false)
+}
+
+/// The name of a tool in the form of chat completions; `None` if a server must run it.
+pub(super) fn name_of(tool: &Value) -> Option<&str> {
+    match tool.get(tool["type"].as_str()?) {
+        Some(inner) => inner["name"].as_str(),
+        None => {
+            let known = ClientTool::of(&Fields::new(tool, "tool").ok()?).ok()??;
+            tool["name"].as_str().or(Some(known.name))
+        }
+    }
+}
+
+/// What introduces tools amid a conversation.
+pub(super) const FROM_HERE_ON: &str = "From here on, there are also these tools:";
+
+/// The tool, which the model does not see until a message reveals it.
+pub(super) fn deferred(mut tool: Value) -> Value {
+    tool["defer_loading"] = true.into();
+    tool
 }
 
 /// Copies the fields with these names, if present.

@@ -153,15 +153,6 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Checks that there are no other fields than these.
-    pub fn only(&self, known: &[&[&str]]) -> Result<()> {
-        let is_known = |name: &str| known.iter().any(|names| names.contains(&name));
-        match self.map.iter().find(|(name, value)| !is_known(name) && !value.is_null()) {
-            Some((name, _)) => Err(self.refuse(name, "there is no such field, and what it says would be lost")),
-            None => Ok(()),
-        }
-    }
-
     /// An error about the field.
     pub fn refuse(&self, name: &str, why: &str) -> Error {
         Error::invalid(format!("{}: {why}", self.path(name)))
@@ -223,9 +214,9 @@ impl ToolNames {
         };
         let kind = tool["type"].as_str().unwrap_or_default();
         let function = tool.get(kind).unwrap_or(tool);
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let namespace = if namespace.is_null() { text(&function["namespace"]) } else { text(namespace) };
-        self.0.insert((namespace, text(&function["name"])))
+        let named = [&function["name"], &tool["server_label"]].into_iter().find_map(Value::as_str);
+        let namespace = namespace.as_str().or(function["namespace"].as_str()).unwrap_or_default();
+        self.add(namespace, named.unwrap_or(kind))
     }
 }
 
