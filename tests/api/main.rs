@@ -6,6 +6,7 @@ mod client;
 mod errors;
 mod ids;
 mod requests;
+mod today;
 
 use chatparse::api::{Answer, AnswerOptions, Api, Event, Finish, Reason, Usage};
 use chatparse::message::Request;

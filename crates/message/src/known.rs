@@ -27,7 +27,7 @@ pub struct Table(pub Vec<Row>);
 
 /// An object.
 pub struct Row {
-    /// Its type; or the name of the row that has it, and the field there; or that field and the type. Numbers at its end are dropped.
+    /// Its type; or the name of the row that has it, and the field there; or that field and the type, without its date.
     pub name: &'static str,
     /// Fields with their kinds, and why; `*` stands for all others. By default these are noted.
     pub fields: Vec<(&'static str, Kind, &'static str)>,
@@ -130,8 +130,12 @@ impl Table {
         let joined = |row: &&Row, first: &str, last: &str| {
             row.name.strip_prefix(first).and_then(|rest| rest.strip_prefix('.')) == Some(last)
         };
-        let kind = object.map.get("type").and_then(Value::as_str).unwrap_or_default();
-        let kind = kind.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_');
+        let mut kind = object.map.get("type").and_then(Value::as_str).unwrap_or_default();
+        while let Some((undated, number)) = kind.rsplit_once('_')
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            kind = undated;
+        }
         let mut rows = self.0.iter();
         let found = self.0.iter().find(|row| joined(row, field, kind)).or_else(|| rows.find(|row| row.name == kind));
         found.or_else(|| self.0.iter().find(|row| joined(row, parent, field)))
