@@ -58,7 +58,7 @@ pub mod peg {
 
 /// The fields of a request.
 pub mod request {
-    pub use chatparse_message::{CHAT, Kind, OPTIONS, Table};
+    pub use chatparse_message::{CHAT, Kind, OPTIONS, Row, Table};
 
     /// What is known of the fields of each API.
     pub fn tables() -> [(&'static str, &'static Table); 3] {

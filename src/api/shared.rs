@@ -59,6 +59,19 @@ pub(super) fn name_of(tool: &Value) -> Option<&str> {
     }
 }
 
+/// Adds the tools of an MCP server, which the model may call from the beginning: a server lists them before it asks the model.
+pub(super) fn server_tools(list: &Fields, server: &str, found: &mut Vec<Value>) -> Result<()> {
+    let server = list.required_text(server)?;
+    for tool in &list.items("tools")? {
+        let mut function = taken(tool, &["name", "description"]);
+        tool.required_text("name")?;
+        function.insert("namespace".to_owned(), server.into());
+        function.insert("parameters".to_owned(), tool.required("input_schema")?.clone());
+        found.push(json!({"type": "function", "function": function}));
+    }
+    Ok(())
+}
+
 /// What introduces tools amid a conversation.
 pub(super) const FROM_HERE_ON: &str = "From here on, there are also these tools:";
 

@@ -4,6 +4,7 @@
 mod answers;
 mod client;
 mod errors;
+mod fields;
 mod ids;
 mod requests;
 mod today;

@@ -254,11 +254,8 @@ fn a_client_that_wants_a_compaction_is_heard() {
     ]});
     let converted = chat(Api::Messages, &body);
     assert_eq!(converted["compaction"], json!({"type": "summarize"}));
-    let and = json!([{"type": "text", "text": "And?"}]);
-    assert_eq!(
-        converted["messages"],
-        json!([{"role": "user", "content": "They met."}, {"role": "user", "content": and}])
-    );
+    let parts = json!([{"type": "text", "text": "They met."}, {"type": "text", "text": "And?"}]);
+    assert_eq!(converted["messages"], json!([{"role": "user", "content": parts}]));
 }
 
 #[test]
@@ -296,7 +293,10 @@ fn a_failed_call_says_so() {
     assert_eq!(result(json!("TypeError: no")), "TypeError: no");
     assert_eq!(result(json!("<tool_use_error>no</tool_use_error>")), "<tool_use_error>no</tool_use_error>");
     assert_eq!(result(json!([])), "Error:");
-    assert_eq!(result(json!([{"type": "text", "text": "No"}])), json!([{"type": "text", "text": "Error: No"}]));
+    assert_eq!(
+        result(json!([{"type": "text", "text": "No"}])),
+        json!([{"type": "text", "text": "Error:"}, {"type": "text", "text": "No"}])
+    );
     let image = json!({"type": "image", "source": {"type": "url", "url": "u"}});
     assert_eq!(result(json!([image]))[0], json!({"type": "text", "text": "Error:"}));
 }

@@ -34,60 +34,41 @@ pub struct Row {
 }
 
 /// Chat completions. A line has the names of objects, and behind `=` their fields: those that are read, those of the host with a
-/// dot, those that nobody needs with a hyphen. A line with `?` or `!` has a field that is noted or refused, and why.
+/// dot, those that nobody needs with a hyphen; `!` if there are no others. A line with `?` or `!` has a field that is noted or
+/// refused, and why.
 const CHAT_TEXT: &str = "
-request = messages notes parallel_tool_calls reasoning_effort response_format thinking tool_choice tools
-request = .model .stream .stream_options .temperature .top_p .top_k .min_p .seed .presence_penalty .frequency_penalty .max_tokens
-request = .compaction .max_completion_tokens .stop .n .logprobs .top_logprobs .logit_bias .modalities .audio .prediction .verbosity
+request = messages notes parallel_tool_calls reasoning_effort response_format thinking tool_choice tools .max_completion_tokens
+request = .max_tokens .stop .n .logprobs .logit_bias .modalities .audio .prediction .verbosity .compaction
+request !reasoning is not read; use reasoning_effort or enable_thinking
+request !system is not read; the first of messages has the role system
+request !mcp_servers nothing can reach other servers here; send their tools, with the server as their namespace
 request.messages = role content reasoning_content reasoning thinking tool_calls function_call name tool_call_id refusal *
-request.messages.function_call = name arguments
-text media_marker = text -cache_control -prompt_cache_breakpoint -annotations -citations
-refusal = refusal
+text media_marker = text
 thinking = thinking -signature
-tool_reference = name tool_name -cache_control
+tool_reference = name tool_name
 image image_url input_image audio audio_url input_audio video video_url input_video file input_file = image_url input_audio file *
-image_url.image_url input_audio.input_audio = url detail data format *
-file.file = file_data filename file_id *
-tool_calls.function = id function namespace -index -extra_content
-tool_calls.function.function = name arguments namespace
-tool_calls.custom = id custom namespace -index -extra_content
-tool_calls.custom.custom = name input namespace
-function = function strict return
-function.function = name description parameters strict return input_examples
-custom = custom
-custom.custom = name description format
-function function.function custom custom.custom = namespace defer_loading -allowed_callers -eager_input_streaming -output_schema -cache_control
+image_url.image_url input_audio.input_audio file.file = url detail data format file_data filename file_id *
+tool_calls.function tool_calls.custom = function custom namespace -index -extra_content
+tool_calls.function.function tool_calls.custom.custom request.messages.function_call = name arguments input namespace
+function custom = function custom strict return
+function.function custom.custom = name description parameters format strict return input_examples
+function custom function.function custom.custom = namespace defer_loading -allowed_callers -eager_input_streaming -output_schema !
 format.grammar = grammar
 format.grammar.grammar = syntax definition
-tool_choice.function = function
-tool_choice.custom = custom
+tool_choice.function tool_choice.custom = function custom
 tool_choice.function.function tool_choice.custom.custom = name namespace
 request.tool_choice = allowed_tools
 request.tool_choice.allowed_tools = mode tools
 request.response_format = json_schema -schema
 request.response_format.json_schema = name description schema strict
-request.thinking = type -budget_tokens -display -block_binding
-function !* there is no such field, and what it says would be lost
-function.function !* there is no such field, and what it says would be lost
-custom !* there is no such field, and what it says would be lost
-custom.custom !* there is no such field, and what it says would be lost
-request !reasoning is not read; use reasoning_effort or enable_thinking
-request !system is not read; the first of messages has the role system
-request !mcp_servers nothing can reach other servers here; send their tools, with the server as their namespace
+request.thinking = -budget_tokens -display -block_binding
 ";
 
-/// What all APIs have: tools that clients run, and fields that change what a model sees in a way that is not known here.
+/// What all APIs have. The row `all` is of each nested object.
 pub const COMMON_TEXT: &str = "
+request = .model .stream .stream_options .temperature .top_p .top_k .min_p .seed .presence_penalty .frequency_penalty .top_logprobs
 request = -user -metadata -store -service_tier -safety_identifier -prompt_cache_key -prompt_cache_options -prompt_cache_retention
 request = -moderation -client_metadata
-apply_patch shell local_shell tool_search bash text_editor memory = name description parameters execution environment max_characters
-apply_patch shell local_shell tool_search bash text_editor memory = namespace defer_loading strict input_examples allowed_callers
-apply_patch shell local_shell tool_search bash text_editor memory = -cache_control -eager_input_streaming -output_schema
-apply_patch shell local_shell tool_search bash text_editor memory !* there is no such field, and what it says would be lost
-shell.environment = type
-shell.environment ?skills no model sees them; a message may list them
-namespace = name description tools -cache_control -allowed_callers
-namespace !* there is no such field, and what it says would be lost
 request !documents only plain requests show them; others have chat_template_kwargs
 request !functions is not read; use tools
 request !function_call is not read; use tool_choice
@@ -95,6 +76,12 @@ request !web_search_options nothing can search here; the host may offer a tool f
 request !chat_template the template is the host's
 request !safe_prompt is not read; the host may send what it says as a system message
 request !enable_search nothing can search here; the host may offer a tool for it
+all = -id -status -caller -cache_control -prompt_cache_breakpoint
+refusal = refusal
+apply_patch shell local_shell tool_search bash text_editor memory = name description parameters execution environment max_characters \
+namespace defer_loading strict input_examples allowed_callers -eager_input_streaming -output_schema !
+shell.environment ?skills no model sees them; a message may list them
+namespace = name description tools -allowed_callers !
 ";
 
 /// The table of chat completions.
@@ -105,15 +92,12 @@ impl Table {
     pub fn new(texts: &[&'static str]) -> Table {
         let mut rows: Vec<Row> = Vec::new();
         for line in texts.iter().flat_map(|text| text.lines()) {
-            let Some(at) = line.find(['=', '?', '!']) else { continue };
-            let (names, said) = line.split_at(at);
-            let (first, rest) = said.split_at(1);
-            let fields: Vec<_> = match first {
-                "=" => rest.split_whitespace().map(field_of).collect(),
-                _ => {
-                    let kind = if first == "?" { Kind::Noted } else { Kind::Refused };
-                    rest.split_once(' ').into_iter().map(|(name, why)| (name, kind, why)).collect()
-                }
+            let Some((names, rest)) = line.find(['=', '?', '!']).map(|at| line.split_at(at)) else { continue };
+            let fields: Vec<_> = match (rest.strip_prefix('='), rest[1..].split_once(' ')) {
+                (Some(fields), _) => fields.split_whitespace().map(field_of).collect(),
+                (None, Some((name, why))) if rest.starts_with('?') => vec![(name, Kind::Noted, why)],
+                (None, Some((name, why))) => vec![(name, Kind::Refused, why)],
+                (None, None) => Vec::new(),
             };
             for name in names.split_whitespace() {
                 match rows.iter_mut().find(|row| row.name == name) {
@@ -122,6 +106,8 @@ impl Table {
                 }
             }
         }
+        let all = rows.iter().find(|row| row.name == "all").map_or_else(Vec::new, |row| row.fields.clone());
+        rows.iter_mut().filter(|row| !["request", "all"].contains(&row.name)).for_each(|row| row.fields.extend(&all));
         Table(rows)
     }
 
@@ -185,6 +171,7 @@ fn field_of(word: &'static str) -> (&'static str, Kind, &'static str) {
         (".", name) => (name, Kind::Host, ""),
         ("-", name) => (name, Kind::Unseen, ""),
         ("*", _) => ("*", Kind::Read, ""),
+        ("!", _) => ("*", Kind::Refused, "there is no such field, and what it says would be lost"),
         _ => (word, Kind::Read, ""),
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::api::fields::MESSAGES;
-use crate::api::shared::{FROM_HERE_ON, chat_body, deferred, is_callable, name_of, set_effort, taken};
+use crate::api::shared::{FROM_HERE_ON, chat_body, deferred, is_callable, name_of, server_tools, set_effort, taken};
 use chatparse_base::{Result, number};
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
 use chatparse_message::{THINKING_TYPES, TOOL_REFERENCE, text_part};
@@ -167,31 +167,37 @@ impl Conversation {
         if config.is_none_or(|config| config.map.is_empty()) {
             said.required("content")?;
         }
+        let blocks = match said.text_or_items("content")? {
+            TextOrItems::Text(text) if ["user", "assistant", "system"].contains(&role) => {
+                self.messages.push(json!({"role": role, "content": text}));
+                return Ok(());
+            }
+            TextOrItems::Text(_) => Vec::new(),
+            TextOrItems::Items(blocks) => blocks,
+        };
         match role {
-            "user" => self.user(said),
-            "assistant" => self.assistant(said),
-            "system" => self.system(said),
+            "user" => self.user(&blocks),
+            "assistant" => self.assistant(&blocks),
+            "system" => self.system(said, &blocks),
             _ => Err(said.unknown("role", "\"user\", \"assistant\" or \"system\"")),
         }
     }
 
-    fn system(&mut self, said: &Fields) -> Result<()> {
+    fn system(&mut self, said: &Fields, blocks: &[Fields]) -> Result<()> {
         let is_change = |block: &Fields| block.map.get("type").is_some_and(|kind| kind != "text");
-        let parts: Value = match said.text_or_items("content")? {
-            TextOrItems::Items(blocks) if blocks.iter().any(is_change) => {
-                let mut parts = Vec::new();
-                for block in &blocks {
-                    match block.required_text("type")? {
-                        "tool_addition" | "tool_removal" => self.change(block, &mut parts)?,
-                        "text" => part(block, "", &mut parts)?,
-                        _ => return Err(block.unknown("type", "\"text\", \"tool_addition\" or \"tool_removal\"")),
-                    }
-                }
-                parts.into()
+        let mut parts = Vec::new();
+        if !blocks.iter().any(is_change) {
+            let text = text(said, "content")?;
+            self.messages.extend((!blocks.is_empty()).then(|| json!({"role": "system", "content": text})));
+            return Ok(());
+        }
+        for block in blocks {
+            match block.required_text("type")? {
+                "tool_addition" | "tool_removal" => self.change(block, &mut parts)?,
+                "text" => part(block, &mut parts)?,
+                _ => return Err(block.unknown("type", "\"text\", \"tool_addition\" or \"tool_removal\"")),
             }
-            TextOrItems::Items(blocks) if blocks.is_empty() => return Ok(()),
-            _ => text(said, "content")?.into(),
-        };
+        }
         self.messages.push(json!({"role": "system", "content": parts}));
         Ok(())
     }
@@ -236,21 +242,6 @@ impl Conversation {
         Ok(())
     }
 
-    /// What was said before, in short.
-    fn compacted(&mut self, block: &Fields) -> Result<()> {
-        if let Some(summary) = block.text("content")? {
-            self.messages.push(json!({"role": "user", "content": summary}));
-        }
-        let mut parts = Vec::new();
-        for change in &block.items("tool_changes")? {
-            self.change(change, &mut parts)?;
-        }
-        if !parts.is_empty() {
-            self.messages.push(json!({"role": "system", "content": parts}));
-        }
-        Ok(())
-    }
-
     fn flush(&mut self, parts: &mut Vec<Value>) {
         if !parts.is_empty() {
             self.messages.push(json!({"role": "user", "content": std::mem::take(parts)}));
@@ -258,43 +249,27 @@ impl Conversation {
     }
 
     /// Tool results become separate messages.
-    fn user(&mut self, said: &Fields) -> Result<()> {
-        let blocks = match said.text_or_items("content")? {
-            TextOrItems::Text(text) => {
-                self.messages.push(json!({"role": "user", "content": text}));
-                return Ok(());
-            }
-            TextOrItems::Items(blocks) => blocks,
-        };
+    fn user(&mut self, blocks: &[Fields]) -> Result<()> {
         let mut parts = Vec::new();
-        for block in &blocks {
+        for block in blocks {
             match block.required_text("type")? {
                 "tool_result" => {
                     self.flush(&mut parts);
                     let id = block.required_call_id("tool_use_id")?;
                     self.messages.push(json!({"role": "tool", "tool_call_id": id, "content": result(block)?}));
                 }
-                "compaction" => {
-                    self.flush(&mut parts);
-                    self.compacted(block)?;
-                }
-                _ => part(block, OF_USERS, &mut parts)?,
+                // What was said before, in short; there is none where that failed.
+                "compaction" => parts.extend(block.text("content")?.map(text_part)),
+                _ => part(block, &mut parts)?,
             }
         }
         self.flush(&mut parts);
         Ok(())
     }
 
-    fn assistant(&mut self, said: &Fields) -> Result<()> {
-        let blocks = match said.text_or_items("content")? {
-            TextOrItems::Text(text) => {
-                self.messages.push(json!({"role": "assistant", "content": text}));
-                return Ok(());
-            }
-            TextOrItems::Items(blocks) => blocks,
-        };
+    fn assistant(&mut self, blocks: &[Fields]) -> Result<()> {
         let mut turn = Turn::default();
-        for block in &blocks {
+        for block in blocks {
             let kind = block.required_text("type")?;
             match kind {
                 "text" => turn.content.push_str(block.required_text("text")?),
@@ -313,9 +288,10 @@ impl Conversation {
                     if !turn.is_empty() {
                         self.messages.push(std::mem::take(&mut turn).message());
                     }
-                    self.compacted(block)?;
+                    let summary = block.text("content")?;
+                    self.messages.extend(summary.map(|summary| json!({"role": "user", "content": summary})));
                 }
-                "mcp_tool_listing" => self.listing(block)?,
+                "mcp_tool_listing" => server_tools(block, "mcp_server_name", &mut self.found)?,
                 _ => return Err(block.unknown("type", OF_TURNS)),
             }
         }
@@ -324,23 +300,11 @@ impl Conversation {
         }
         Ok(())
     }
-
-    /// The tools of an MCP server, which the model may call from the beginning: a server lists them before it asks the model.
-    fn listing(&mut self, block: &Fields) -> Result<()> {
-        let server = block.required_text("mcp_server_name")?;
-        for tool in &block.items("tools")? {
-            let mut function = taken(tool, &["name", "description"]);
-            tool.required_text("name")?;
-            function.insert("namespace".to_owned(), server.into());
-            function.insert("parameters".to_owned(), tool.required("input_schema")?.clone());
-            self.found.push(json!({"type": "function", "function": function}));
-        }
-        Ok(())
-    }
 }
 
 /// The types of the blocks of a user, for the error.
-const OF_USERS: &str = "\"text\", \"image\", \"document\", \"search_result\" or \"tool_result\"";
+const OF_USERS: &str =
+    "\"text\", \"image\", \"document\", \"search_result\", \"tool_result\" or, in a result, \"tool_reference\"";
 
 /// The types of the blocks of a turn of the model, for the error.
 const OF_TURNS: &str = "\"text\", \"thinking\", \"redacted_thinking\", \"tool_use\", \"server_tool_use\", \"mcp_tool_use\", \
@@ -387,25 +351,20 @@ impl Turn {
 
 /// The content of the result of a call. That it failed is said where its first word does not say so.
 fn result(block: &Fields) -> Result<Value> {
-    const FAILED: &str = "Error: ";
+    const FAILED: &str = "Error:";
     let says_so = |text: &str| text.split_whitespace().next().is_some_and(|word| word.to_lowercase().contains("error"));
     let failed = block.flag("is_error", false)?;
     match block.text_or_items("content")? {
-        TextOrItems::Text(text) if failed && !says_so(text) => Ok(format!("{FAILED}{text}").into()),
+        TextOrItems::Text(text) if failed && !says_so(text) => Ok(format!("{FAILED} {text}").into()),
         TextOrItems::Text(text) => Ok(text.into()),
-        TextOrItems::Items(blocks) if blocks.is_empty() => Ok(if failed { FAILED.trim_end() } else { "" }.into()),
+        TextOrItems::Items(blocks) if blocks.is_empty() => Ok(if failed { FAILED } else { "" }.into()),
         TextOrItems::Items(blocks) => {
-            let known = "\"text\", \"image\", \"document\", \"search_result\" or \"tool_reference\"";
             let mut parts = Vec::new();
             for block in &blocks {
-                result_part(block, known, &mut parts)?;
+                result_part(block, &mut parts)?;
             }
-            if failed {
-                match &mut parts[0]["text"] {
-                    Value::String(text) if says_so(text) => {}
-                    Value::String(text) => text.insert_str(0, FAILED),
-                    _ => parts.insert(0, text_part(FAILED.trim_end())),
-                }
+            if failed && !parts[0]["text"].as_str().is_some_and(says_so) {
+                parts.insert(0, text_part(FAILED));
             }
             Ok(parts.into())
         }
@@ -419,7 +378,7 @@ fn search_result(block: &Fields) -> Result<Value> {
         "tool_search_tool_search_result" => {
             let mut parts = Vec::new();
             for reference in &found.items("tool_references")? {
-                result_part(reference, "\"tool_reference\"", &mut parts)?;
+                result_part(reference, &mut parts)?;
             }
             Ok(parts.into())
         }
@@ -442,8 +401,8 @@ fn text(said: &Fields, name: &str) -> Result<String> {
     }
 }
 
-/// Adds a block of a user's message or a tool result; `known`: the accepted types, for the error.
-fn part(block: &Fields, known: &str, parts: &mut Vec<Value>) -> Result<()> {
+/// Adds a block of a user's message or a tool result.
+fn part(block: &Fields, parts: &mut Vec<Value>) -> Result<()> {
     match block.required_text("type")? {
         "text" => parts.push(text_part(block.required_text("text")?)),
         "image" => {
@@ -455,16 +414,16 @@ fn part(block: &Fields, known: &str, parts: &mut Vec<Value>) -> Result<()> {
             let (title, source) = (block.required_text("title")?, block.required_text("source")?);
             parts.push(text_part(&[title, source, &text(block, "content")?].join("\n")));
         }
-        _ => return Err(block.unknown("type", known)),
+        _ => return Err(block.unknown("type", OF_USERS)),
     }
     Ok(())
 }
 
 /// Adds a block of a tool result, which may reveal a tool.
-fn result_part(block: &Fields, known: &str, parts: &mut Vec<Value>) -> Result<()> {
+fn result_part(block: &Fields, parts: &mut Vec<Value>) -> Result<()> {
     match block.required_text("type")? {
         TOOL_REFERENCE => parts.push(json!({"type": TOOL_REFERENCE, "name": block.required_text("tool_name")?})),
-        _ => part(block, known, parts)?,
+        _ => part(block, parts)?,
     }
     Ok(())
 }
@@ -472,24 +431,17 @@ fn result_part(block: &Fields, known: &str, parts: &mut Vec<Value>) -> Result<()
 /// Adds a document: its title and what is said of it, and then itself.
 fn document(block: &Fields, parts: &mut Vec<Value>) -> Result<()> {
     let source = block.required_object("source")?;
-    let (title, context) = (block.text("title")?, block.text("context")?);
-    let kind = source.required_text("type")?;
-    let is_file = kind == "base64";
-    let heads = [title.filter(|_| !is_file), context].into_iter().flatten().collect::<Vec<_>>().join("\n");
-    let under = |text: &str| if heads.is_empty() { text.to_owned() } else { format!("{heads}\n{text}") };
+    let (title, context, kind) = (block.text("title")?, block.text("context")?, source.required_text("type")?);
+    // A file has its title as its name.
+    let heads = [title.filter(|_| kind != "base64"), context].into_iter().flatten();
+    parts.extend(heads.map(text_part));
     match kind {
-        "text" => parts.push(text_part(&under(source.required_text("data")?))),
+        "text" => parts.push(text_part(source.required_text("data")?)),
         "content" => match source.text_or_items("content")? {
-            TextOrItems::Text(text) => parts.push(text_part(&under(text))),
-            TextOrItems::Items(blocks) => {
-                parts.extend((!heads.is_empty()).then(|| text_part(&heads)));
-                for block in &blocks {
-                    part(block, "\"text\" or \"image\"", parts)?;
-                }
-            }
+            TextOrItems::Text(text) => parts.push(text_part(text)),
+            TextOrItems::Items(blocks) => blocks.iter().try_for_each(|block| part(block, parts))?,
         },
         "base64" => {
-            parts.extend((!heads.is_empty()).then(|| text_part(&heads)));
             let mut file = Map::new();
             if let Some(title) = title {
                 file.insert("filename".to_owned(), title.into());

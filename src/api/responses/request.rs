@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::api::fields::RESPONSES;
-use crate::api::shared::{FROM_HERE_ON, chat_body, deferred, is_callable, name_of, set_effort, taken};
+use crate::api::shared::{FROM_HERE_ON, chat_body, deferred, is_callable, name_of, server_tools, set_effort, taken};
 use chatparse_base::{Error, Result, number};
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
 use chatparse_message::{ClientTool, TOOL_REFERENCE};
@@ -138,7 +138,7 @@ impl Conversation {
                 self.notes.push(format!("{}: the host makes the compaction", item.path("type")));
                 Ok(())
             }
-            "mcp_list_tools" => self.server_tools(item),
+            "mcp_list_tools" => server_tools(item, "server_label", &mut self.found),
             "mcp_approval_request" => self.server_call(item, item.required_call_id("id")?),
             "mcp_approval_response" => self.approval(item),
             "mcp_call" => self.server_answer(item),
@@ -223,19 +223,6 @@ impl Conversation {
                 }
                 _ => converted,
             });
-        }
-        Ok(())
-    }
-
-    /// The tools of an MCP server, which the model may call from the beginning: a server lists them before it asks the model.
-    fn server_tools(&mut self, item: &Fields) -> Result<()> {
-        let label = item.required_text("server_label")?;
-        for tool in &item.items("tools")? {
-            let mut function = taken(tool, &["name", "description"]);
-            tool.required_text("name")?;
-            function.insert("namespace".to_owned(), label.into());
-            function.insert("parameters".to_owned(), tool.required("input_schema")?.clone());
-            self.found.push(json!({"type": "function", "function": function}));
         }
         Ok(())
     }
@@ -383,14 +370,9 @@ fn content(item: &Fields, name: &str) -> Result<Value> {
 }
 
 fn part(part: &Fields) -> Result<Value> {
-    let not_kept = |name| match part.get(name) {
-        Some(_) => Err(part.refuse(name, "files are not kept here; send the data")),
-        None => Ok(()),
-    };
     match part.required_text("type")? {
         "input_text" | "output_text" | "text" => Ok(json!({"type": "text", "text": part.required_text("text")?})),
         "input_image" => {
-            not_kept("file_id")?;
             let mut image = json!({"url": part.required_text("image_url")?});
             if let Some(detail) = part.text("detail")? {
                 image["detail"] = detail.into();
@@ -399,8 +381,6 @@ fn part(part: &Fields) -> Result<Value> {
         }
         "input_audio" => Ok(json!({"type": "input_audio", "input_audio": Value::clone(part.required("input_audio")?)})),
         "input_file" => {
-            not_kept("file_id")?;
-            not_kept("file_url")?;
             part.required("file_data")?;
             Ok(json!({"type": "file", "file": taken(part, &["file_data", "filename"])}))
         }
