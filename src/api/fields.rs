@@ -20,10 +20,11 @@ request !conversation conversations are not kept here; send the whole conversati
 request !prompt prompts are not kept here; send instructions and input
 request.reasoning configuration_update.reasoning = effort .summary .generate_summary -context -mode
 request.text configuration_update.text = format .verbosity
-format.json_schema = name description schema strict
+format.json_schema format.json_object = schema -name -description -strict
 request.tool_choice tool_choice.function tool_choice.custom = name namespace mode tools -server_label
-function custom = name description parameters strict input_examples format namespace defer_loading async allowed_callers \
--eager_input_streaming -output_schema !
+function = parameters strict input_examples
+custom = format
+function custom = name description namespace defer_loading async allowed_callers -eager_input_streaming -output_schema !
 file_search computer computer_use_preview web_search web_search_preview mcp code_interpreter image_generation programmatic_tool_calling = .*
 format.grammar = syntax definition
 message request.input = role content phase
@@ -39,6 +40,7 @@ function_call custom_tool_call = call_id name arguments input namespace -async
 apply_patch_call shell_call local_shell_call tool_search_call = call_id id operation action arguments -environment -execution
 function_call_output custom_tool_call_output apply_patch_call_output shell_call_output local_shell_call_output tool_search_output = \
 call_id id output status tools -name -namespace -max_output_length -execution
+apply_patch_call.operation shell_call.action local_shell_call.action shell_call_output.output mcp_call.error = *
 additional_tools = role tools
 configuration_update = reasoning text
 compaction_trigger =
@@ -64,7 +66,7 @@ request.output_config request.messages.output_config = effort format -task_budge
 format.json_schema output_format.json_schema = schema
 request.thinking = -budget_tokens -display -block_binding
 request.tool_choice = name disable_parallel_tool_use
-request.tools custom = name description input_schema namespace defer_loading strict input_examples allowed_callers \
+request.tools tool_definition.definition custom = name description input_schema namespace defer_loading strict input_examples allowed_callers \
 -eager_input_streaming -output_schema !
 web_search web_fetch code_execution computer advisor mcp_toolset browser_toolset computer_toolset tool_search_tool_bm25 \
 tool_search_tool_regex = .*
@@ -75,7 +77,7 @@ document search_result = source title context content
 document search_result ?citations answers have no citations here
 source.base64 source.text source.url source.content = data media_type url content
 source.file !type files are not kept here; send the data
-thinking redacted_thinking = thinking signature -data
+thinking redacted_thinking = thinking -signature -data
 tool_use server_tool_use mcp_tool_use = id name input namespace server_name -toolset_name
 tool_result mcp_tool_result tool_search_tool_result = tool_use_id content is_error -toolset_name
 tool_search_tool_search_result tool_search_tool_result_error = tool_references error_code -error_message

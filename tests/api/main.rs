@@ -1,6 +1,7 @@
 //! Requests and answers in the shape of three APIs: what a client puts together from the events of an answer is the answer's body,
 //! and what it sends back is the conversation.
 
+mod agents;
 mod answers;
 mod client;
 mod errors;

@@ -50,8 +50,11 @@ image image_url input_image audio audio_url input_audio video video_url input_vi
 image_url.image_url input_audio.input_audio file.file = url detail data format file_data filename file_id *
 tool_calls.function tool_calls.custom = function custom namespace -index -extra_content
 tool_calls.function.function tool_calls.custom.custom request.messages.function_call = name arguments input namespace
-function custom = function custom strict return
-function.function custom.custom = name description parameters format strict return input_examples
+function = function strict return
+function.function = parameters strict return input_examples
+custom = custom
+custom.custom = format
+function.function custom.custom = name description
 function custom function.function custom.custom = namespace defer_loading -allowed_callers -eager_input_streaming -output_schema !
 format.grammar = grammar
 format.grammar.grammar = syntax definition
@@ -60,7 +63,7 @@ tool_choice.function.function tool_choice.custom.custom = name namespace
 request.tool_choice = allowed_tools
 request.tool_choice.allowed_tools = mode tools
 request.response_format = json_schema -schema
-request.response_format.json_schema = name description schema strict
+request.response_format.json_schema = schema -name -description -strict
 request.thinking = -budget_tokens -display -block_binding
 ";
 
@@ -79,7 +82,8 @@ request !enable_search nothing can search here; the host may offer a tool for it
 all = -id -status -caller -cache_control -prompt_cache_breakpoint
 refusal = refusal
 apply_patch shell local_shell tool_search bash text_editor memory = name description parameters execution environment max_characters \
-namespace defer_loading strict input_examples allowed_callers -eager_input_streaming -output_schema !
+namespace defer_loading input_examples allowed_callers -strict -eager_input_streaming -output_schema !
+shell.environment = .container_id .file_ids .memory_limit .network_policy
 shell.environment ?skills no model sees them; a message may list them
 namespace = name description tools -allowed_callers !
 ";

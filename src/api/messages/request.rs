@@ -242,6 +242,14 @@ impl Conversation {
         Ok(())
     }
 
+    /// The same as a message of its own.
+    fn changed(&mut self, block: &Fields) -> Result<()> {
+        let mut parts = Vec::new();
+        self.change(block, &mut parts)?;
+        self.messages.extend((!parts.is_empty()).then(|| json!({"role": "system", "content": parts})));
+        Ok(())
+    }
+
     fn flush(&mut self, parts: &mut Vec<Value>) {
         if !parts.is_empty() {
             self.messages.push(json!({"role": "user", "content": std::mem::take(parts)}));
@@ -257,6 +265,10 @@ impl Conversation {
                     self.flush(&mut parts);
                     let id = block.required_call_id("tool_use_id")?;
                     self.messages.push(json!({"role": "tool", "tool_call_id": id, "content": result(block)?}));
+                }
+                "tool_addition" | "tool_removal" => {
+                    self.flush(&mut parts);
+                    self.changed(block)?;
                 }
                 // What was said before, in short; there is none where that failed.
                 "compaction" => parts.extend(block.text("content")?.map(text_part)),
@@ -284,9 +296,12 @@ impl Conversation {
                     let id = block.required_call_id("tool_use_id")?;
                     self.messages.push(json!({"role": "tool", "tool_call_id": id, "content": content}));
                 }
-                "compaction" => {
+                "tool_addition" | "tool_removal" | "compaction" => {
                     if !turn.is_empty() {
                         self.messages.push(std::mem::take(&mut turn).message());
+                    }
+                    if kind != "compaction" {
+                        self.changed(block)?;
                     }
                     let summary = block.text("content")?;
                     self.messages.extend(summary.map(|summary| json!({"role": "user", "content": summary})));
