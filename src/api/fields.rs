@@ -81,7 +81,8 @@ thinking redacted_thinking = thinking -signature -data
 tool_use server_tool_use mcp_tool_use = id name input namespace server_name -toolset_name
 tool_result mcp_tool_result tool_search_tool_result = tool_use_id content is_error -toolset_name
 tool_search_tool_search_result tool_search_tool_result_error = tool_references error_code -error_message
-tool_reference mcp_tool_reference mcp_toolset_reference = tool_name name server_name
+tool_reference mcp_tool_reference = tool_name name server_name
+mcp_toolset_reference !type the tools of other servers are the host's; name each tool
 tool_addition tool_removal = tool
 tool_definition = definition
 mcp_tool_listing = mcp_server_name tools

@@ -26,7 +26,7 @@ const SAME: &[&str] = &[
 pub(super) fn chat_body(body: &Fields, table: &Table) -> Result<(Map<String, Value>, Vec<String>)> {
     let mut notes = Vec::new();
     table.check_body(body, &[OPTIONS], &mut notes)?;
-    for (name, ..) in table.0.iter().filter(|row| row.name == "request").flat_map(|row| &row.fields) {
+    for (name, ..) in &table.0[0].fields {
         table.check_at("request", name, body, &mut notes)?;
     }
     Ok(([SAME, OPTIONS].into_iter().flat_map(|names| taken(body, names)).collect(), notes))

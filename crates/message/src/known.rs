@@ -22,7 +22,7 @@ pub enum Kind {
     Refused,
 }
 
-/// The objects of an API, with their fields.
+/// The objects of an API, with their fields: the body first.
 pub struct Table(pub Vec<Row>);
 
 /// An object.
@@ -166,7 +166,7 @@ impl Table {
     /// # Errors
     /// As [`Table::check`].
     pub fn check_body(&self, body: &Fields, more: &[&[&'static str]], notes: &mut Vec<String>) -> Result<()> {
-        self.0.iter().filter(|row| row.name == "request").try_for_each(|row| row.check(body, more, notes))
+        self.0[0].check(body, more, notes)
     }
 }
 

@@ -49,7 +49,7 @@ impl Request {
     /// `append`, `compat`, `continue_final_message`, `chat_template_kwargs`, `force_pure_content`, `media_marker`, `now` and `plain`
     /// ([`super::PlainConversation`]: the template gets `messages`, `tools`, `documents` and `chat_template_kwargs`
     /// unchanged, and no other variables), `for_training` (`plain` is true by default, and `add_generation_prompt` false),
-    /// `revealed_tools`, `roles`, `effort` and `hosted_tools`. Null counts as missing. Other fields of the
+    /// `revealed_tools`, `roles`, `effort` and `hosted_tools`; and `notes`, texts for [`Request::notes`]. Null counts as missing. Other fields of the
     /// body are ignored, unless they change what the model sees, or the name is nearly that of a field that is read.
     ///
     /// # Errors

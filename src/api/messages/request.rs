@@ -16,6 +16,7 @@ pub(in crate::api) fn to_chat(body: &Value) -> Result<Value> {
     let body = Fields::new(body, "")?;
     let (mut chat, notes) = chat_body(&body, &MESSAGES)?;
     let mut conversation = Conversation { notes, ..Conversation::default() };
+    conversation.configure(&body)?;
     if body.get("system").is_some() {
         conversation.messages.push(json!({"role": "system", "content": text(&body, "system")?}));
     }
@@ -70,12 +71,14 @@ fn output(body: &Fields, effort: Option<String>, chat: &mut Map<String, Value>) 
         };
         chat.insert("enable_thinking".to_owned(), on.into());
     }
-    let config = body.object("output_config")?;
-    let first = config.as_ref().map(|config| config.text("effort")).transpose()?.flatten();
-    if let Some(effort) = effort.as_deref().or(first) {
-        set_effort(effort, chat);
+    if let Some(effort) = effort {
+        set_effort(&effort, chat);
     }
-    let format = config.as_ref().map(|config| config.object("format")).transpose()?.flatten();
+    let config = body.object("output_config")?;
+    let format = match &config {
+        Some(config) => config.object("format")?,
+        None => None,
+    };
     // The older name of the field.
     let older = body.object("output_format")?;
     if let Some(format) = format.or(older) {
@@ -158,13 +161,16 @@ struct Conversation {
 }
 
 impl Conversation {
+    /// Reads how much the model should think, in all, or from a message on; and whether anything is said of it.
+    fn configure(&mut self, of: &Fields) -> Result<bool> {
+        let Some(config) = of.object("output_config")? else { return Ok(false) };
+        self.effort = config.text("effort")?.map(str::to_owned).or(self.effort.take());
+        Ok(!config.map.is_empty())
+    }
+
     fn message(&mut self, said: &Fields) -> Result<()> {
         let role = said.required_text("role")?;
-        let config = said.object("output_config")?;
-        if let Some(effort) = config.as_ref().map(|config| config.text("effort")).transpose()?.flatten() {
-            self.effort = Some(effort.to_owned());
-        }
-        if config.is_none_or(|config| config.map.is_empty()) {
+        if !self.configure(said)? {
             said.required("content")?;
         }
         let blocks = match said.text_or_items("content")? {
@@ -223,10 +229,6 @@ impl Conversation {
             }
             "tool_reference" => tool.required_text("name")?.to_owned(),
             "mcp_tool_reference" => format!("{}.{}", tool.required_text("server_name")?, tool.required_text("name")?),
-            "mcp_toolset_reference" => {
-                self.notes.push(format!("{}: the tools of other servers are the host's", tool.path("type")));
-                return Ok(());
-            }
             _ => return Err(tool.unknown("type", "\"tool_reference\", \"mcp_tool_reference\" or \"tool_definition\"")),
         };
         self.removed.retain(|removed| *removed != name);
