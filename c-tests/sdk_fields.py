@@ -75,7 +75,7 @@ class Types:
         self.walk(root, "request")
 
     def row(self, parent, field, kind):
-        kind = re.sub(r"(_\d+)+$", "", kind or "")
+        kind = re.sub(r"(_\d+)+$", "", kind if isinstance(kind, str) else "")
         return next((name for name in (f"{field}.{kind}", kind, f"{parent}.{field}") if name in self.rows and name != ""), None)
 
     def kind(self, row, field):

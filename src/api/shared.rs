@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use chatparse_base::Result;
 use chatparse_message::fields::Fields;
-use chatparse_message::{ClientTool, OPTIONS, Table};
+use chatparse_message::{ClientTool, OPTIONS, Table, text_part};
 
 /// Fields with the same meaning in chat completions, in addition to this library's options.
 const SAME: &[&str] = &[
@@ -70,6 +70,24 @@ pub(super) fn server_tools(list: &Fields, server: &str, found: &mut Vec<Value>) 
         found.push(json!({"type": "function", "function": function}));
     }
     Ok(())
+}
+
+/// Adds parts to the last message, which is new to the model; or, where the model has spoken, a message of the user. Templates move
+/// those of the system, and forget thoughts before those of the user.
+pub(super) fn add_parts(messages: &mut Vec<Value>, parts: Vec<Value>) {
+    match messages.last_mut() {
+        _ if parts.is_empty() => {}
+        Some(last) if last["role"] == "tool" || last["role"] == "user" => {
+            let mut all = match last["content"].take() {
+                Value::Array(all) => all,
+                Value::String(text) => vec![text_part(&text)],
+                _ => Vec::new(),
+            };
+            all.extend(parts);
+            last["content"] = all.into();
+        }
+        _ => messages.push(json!({"role": "user", "content": parts})),
+    }
 }
 
 /// What introduces tools amid a conversation.

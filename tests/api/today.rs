@@ -144,7 +144,7 @@ fn tools_amid_a_conversation_leave_the_earlier_prompt_as_it_was() {
     ];
     let of = |count: usize| json!({"tools": [early], "add_generation_prompt": false, "input": items[..count]});
     for name in ["json-call", "qwen3-coder", "gpt-oss", "deepseek-v3.1"] {
-        let [before, after] = [3, 5].map(|count| params(name, Api::Responses, &of(count)));
+        let [before, after] = [2, 5].map(|count| params(name, Api::Responses, &of(count)));
         assert!(after.prompt.starts_with(&before.prompt), "{name}: {}\n{}", before.prompt, after.prompt);
         let added = &after.prompt[before.prompt.len()..];
         assert!(added.contains("Comes late.") && added.contains("there are also these tools"), "{name}: {added}");
@@ -365,4 +365,19 @@ fn what_no_model_sees_is_taken() {
     let body = json!({"max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": [listing, {"type": "text", "text": "Ho"}]}, {"role": "user", "content": "So"}]});
     let tool = &Request::from_json(&chat(Api::Messages, &body)).unwrap().tools[0];
     assert_eq!((&*tool.namespace, &*tool.name), ("crm", "look"));
+}
+
+#[test]
+fn a_commentary_beside_a_call_is_a_preamble() {
+    let commentary = json!({"role": "assistant", "phase": "commentary", "content": "I look."});
+    let reasoning =
+        json!({"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Why not."}]});
+    for between in [vec![&commentary], vec![&reasoning, &commentary], vec![&commentary, &reasoning]] {
+        let mut items = vec![json!({"role": "user", "content": "Hi"})];
+        items.extend(between.into_iter().cloned());
+        items.push(json!({"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}));
+        items.push(json!({"type": "function_call_output", "call_id": "a", "output": "4"}));
+        let prompt = params("gpt-oss", Api::Responses, &of_input(items.into())).prompt;
+        assert!(prompt.contains("<|channel|>commentary<|message|>I look.<|end|>"), "{prompt}");
+    }
 }

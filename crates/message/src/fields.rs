@@ -16,6 +16,7 @@ pub struct Fields<'a> {
 }
 
 /// The place of an object. Formatted only when an error needs it.
+#[derive(Clone, Copy)]
 enum FieldPath<'a> {
     /// The whole input, which errors call this; the name of the request is empty.
     Whole(&'static str),
@@ -44,6 +45,11 @@ impl<'a> Fields<'a> {
     /// The same with the fields of `over` in front.
     pub fn under(self, over: &'a Map<String, Value>) -> Fields<'a> {
         Fields { over: Some(over), ..self }
+    }
+
+    /// The fields of another object, which errors find in the place of this one.
+    pub fn instead(&self, other: &'a Value) -> Result<Fields<'a>> {
+        Fields::at(other, self.place)
     }
 
     fn at(value: &'a Value, place: FieldPath<'a>) -> Result<Fields<'a>> {

@@ -212,7 +212,7 @@ impl Tools {
             _ => match ClientTool::of(given)? {
                 Some(known) => {
                     let function = known.function(given)?;
-                    let tool = self.named(given, &Fields::new(&function, "tool")?, namespace)?;
+                    let tool = self.named(given, &given.instead(&function)?, namespace)?;
                     Tool { parameters: Arc::new(function["parameters"].clone()), ..tool }
                 }
                 None if keeps_hosted => {

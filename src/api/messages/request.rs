@@ -3,7 +3,9 @@
 use serde_json::{Map, Value};
 
 use crate::api::fields::MESSAGES;
-use crate::api::shared::{FROM_HERE_ON, chat_body, deferred, is_callable, name_of, server_tools, set_effort, taken};
+use crate::api::shared::{
+    FROM_HERE_ON, add_parts, chat_body, deferred, is_callable, name_of, server_tools, set_effort, taken,
+};
 use chatparse_base::{Result, number};
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
 use chatparse_message::{THINKING_TYPES, TOOL_REFERENCE, text_part};
@@ -184,27 +186,23 @@ impl Conversation {
         match role {
             "user" => self.user(&blocks),
             "assistant" => self.assistant(&blocks),
-            "system" => self.system(said, &blocks),
+            "system" => self.system(&blocks),
             _ => Err(said.unknown("role", "\"user\", \"assistant\" or \"system\"")),
         }
     }
 
-    fn system(&mut self, said: &Fields, blocks: &[Fields]) -> Result<()> {
-        let is_change = |block: &Fields| block.map.get("type").is_some_and(|kind| kind != "text");
-        let mut parts = Vec::new();
-        if !blocks.iter().any(is_change) {
-            let text = text(said, "content")?;
-            self.messages.extend((!blocks.is_empty()).then(|| json!({"role": "system", "content": text})));
-            return Ok(());
-        }
+    fn system(&mut self, blocks: &[Fields]) -> Result<()> {
+        let mut texts = Vec::new();
         for block in blocks {
             match block.required_text("type")? {
-                "tool_addition" | "tool_removal" => self.change(block, &mut parts)?,
-                "text" => part(block, &mut parts)?,
+                "text" => texts.push(block.required_text("text")?),
+                "tool_addition" | "tool_removal" => self.changed(block)?,
                 _ => return Err(block.unknown("type", "\"text\", \"tool_addition\" or \"tool_removal\"")),
             }
         }
-        self.messages.push(json!({"role": "system", "content": parts}));
+        if !texts.is_empty() {
+            self.messages.push(json!({"role": "system", "content": texts.join("\n\n")}));
+        }
         Ok(())
     }
 
@@ -244,11 +242,11 @@ impl Conversation {
         Ok(())
     }
 
-    /// The same as a message of its own.
+    /// The same, after what was said before.
     fn changed(&mut self, block: &Fields) -> Result<()> {
         let mut parts = Vec::new();
         self.change(block, &mut parts)?;
-        self.messages.extend((!parts.is_empty()).then(|| json!({"role": "system", "content": parts})));
+        add_parts(&mut self.messages, parts);
         Ok(())
     }
 

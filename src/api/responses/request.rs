@@ -3,7 +3,9 @@
 use serde_json::{Map, Value};
 
 use crate::api::fields::RESPONSES;
-use crate::api::shared::{FROM_HERE_ON, chat_body, deferred, is_callable, name_of, server_tools, set_effort, taken};
+use crate::api::shared::{
+    FROM_HERE_ON, add_parts, chat_body, deferred, is_callable, name_of, server_tools, set_effort, taken,
+};
 use chatparse_base::{Error, Result, number};
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
 use chatparse_message::{ClientTool, TOOL_REFERENCE};
@@ -192,7 +194,8 @@ impl Conversation {
             self.find(tool, !is_first, &mut shown)?;
         }
         if !is_first && shown.len() > 1 {
-            self.push(json!({"role": item.text("role")?.unwrap_or("developer"), "content": shown}));
+            self.close();
+            add_parts(&mut self.messages, shown);
         }
         Ok(())
     }
@@ -313,8 +316,10 @@ impl Conversation {
         if reasoning.is_empty() {
             return Ok(());
         }
-        // Reasoning begins a turn.
-        if self.turn.as_ref().is_some_and(|turn| turn.content.is_some() || !turn.calls.is_empty()) {
+        // Reasoning begins a turn, except between a preamble and its calls.
+        let is_preamble = |turn: &Turn| turn.phase.as_deref() == Some("commentary");
+        let is_begun = |turn: &Turn| turn.content.is_some() && !is_preamble(turn) || !turn.calls.is_empty();
+        if self.turn.as_ref().is_some_and(is_begun) {
             self.close();
         }
         self.turn().reasoning.push_str(&reasoning);

@@ -106,8 +106,9 @@ fn reveal(request: &mut Request, by_name: &HashMap<String, usize>, template_know
     let mut revealed = Vec::new();
     let mut known = HashSet::new();
     for (index, message) in request.messages.iter_mut().enumerate() {
-        // Templates look for references in results.
-        let template_knows = template_knows && message.role == "tool";
+        // Templates look for references in results that have nothing else.
+        let is_all = message.parts.iter().all(|part| part.kind == TOOL_REFERENCE);
+        let template_knows = template_knows && message.role == "tool" && is_all;
         for (part_index, part) in message.parts.iter_mut().enumerate().filter(|(_, part)| part.kind == TOOL_REFERENCE) {
             let Some(tool) = by_name.get(&part.text).map(|index| &request.tools[*index]) else {
                 let place = format!("messages[{index}].content[{part_index}]");
