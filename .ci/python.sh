@@ -5,7 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 folder=target/python
-packages=(transformers==5.24.0 jinja2==3.1.6 llguidance==1.9.1 apache-tvm-ffi==0.1.15.post2 deepseek-recipe==0.2.0 openai==3.57.0)
+packages=(transformers==5.24.0 jinja2==3.1.6 llguidance==1.9.1 apache-tvm-ffi==0.1.15.post2 deepseek-recipe==0.2.0 openai==3.57.0
+  anthropic==2.14.0)
 if [ "$(cat "$folder/complete" 2>/dev/null)" != "${packages[*]}" ]; then
   rm -rf "$folder"
   # XGrammar is wanted without PyTorch, and of TRL its templates.

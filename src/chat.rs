@@ -464,6 +464,7 @@ impl ChatTemplate {
         };
         let compiled = self.compiled(self.ways(request, &varied), &spec, request.force_pure_content)?;
         let free = compiled.constraint == Constraint::Free;
+        notes.splice(..0, request.notes.iter().cloned());
         notes.extend(note);
         notes.extend(notes::notes(&self.0.analyzed.template, request, &spec, &prompt, free));
         Ok(Params {

@@ -58,7 +58,14 @@ pub mod peg {
 
 /// The fields of a request.
 pub mod request {
-    pub use chatparse_message::{OPTIONS, THEIRS};
+    pub use chatparse_message::{CHAT, Kind, OPTIONS, Row, Table};
+
+    /// What is known of the fields of each API.
+    #[cfg(feature = "api")]
+    pub fn tables() -> [(&'static str, &'static Table); 3] {
+        use crate::api::fields::{MESSAGES, RESPONSES};
+        [("Chat completions", &CHAT), ("Responses", &RESPONSES), ("Messages", &MESSAGES)]
+    }
 }
 
 /// Templates as the engine has them.

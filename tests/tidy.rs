@@ -51,7 +51,7 @@ const IMPORTS: &[(&str, &str, &[&str])] = &[
     ("src", "api", &[]),
     ("src", "ffi", &["builtin", "segments", "chat", "next", "conversation", "report", "api"]),
     // For tests: nothing of the library is below it.
-    ("src", "internals", &["ffi"]),
+    ("src", "internals", &["api", "ffi"]),
 ];
 
 #[test]
@@ -493,15 +493,15 @@ fn families_say_why_they_stay() {
 /// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
 const LINES: &[(&str, usize)] = &[
     ("crates/base", 1_630),
-    ("crates/cli", 4_871),
+    ("crates/cli", 4_885),
     ("crates/conversation", 1_001),
     ("crates/grammar", 17_270),
     ("crates/jinja", 10_590),
     ("crates/learn", 12_890),
-    ("crates/message", 2_660),
+    ("crates/message", 2_820),
     ("crates/peg", 5_150),
     ("crates/stream", 7_160),
-    ("src", 17_240),
+    ("src", 17_600),
 ];
 
 #[test]

@@ -32,7 +32,8 @@ impl Special {
     pub fn of(api: Api, request: &Value) -> Special {
         let mut special = Special::default();
         let items = if api == Api::Responses { request["input"].as_array() } else { None };
-        let found = items.into_iter().flatten().filter(|item| item["type"] == "tool_search_output");
+        let brings = |item: &&Value| item["type"] == "tool_search_output" || item["type"] == "additional_tools";
+        let found = items.into_iter().flatten().filter(brings);
         for list in [request].into_iter().chain(found) {
             for tool in list["tools"].as_array().into_iter().flatten() {
                 if tool["type"] == "namespace" {

@@ -34,6 +34,7 @@ mod answer;
 mod called;
 mod chat;
 mod failure;
+pub(crate) mod fields;
 mod ids;
 mod items;
 mod logprobs;
@@ -70,7 +71,8 @@ impl Api {
     ///
     /// In Responses and Messages, several calls are allowed unless the body forbids them, as in these APIs. This library's
     /// options and those of samplers keep their names; the limit of tokens becomes `max_completion_tokens`. Fields that a
-    /// model does not see are dropped. The cost is linear in the body.
+    /// model does not see are dropped; `notes` names those that ask for what is not done, and `compaction` is there if the
+    /// client asks for one. The cost is linear in the body.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not supported, e.g.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use chatparse_base::Result;
 use chatparse_message::fields::Fields;
-use chatparse_message::{OPTIONS, known_fields};
+use chatparse_message::{ClientTool, OPTIONS, Table, text_part};
 
 /// Fields with the same meaning in chat completions, in addition to this library's options.
 const SAME: &[&str] = &[
@@ -22,10 +22,81 @@ const SAME: &[&str] = &[
     "service_tier",
 ];
 
-/// A chat-completions body with those fields of `body` that mean the same there; `own`: other fields that its API has.
-pub(super) fn chat_body(body: &Fields, own: &[&'static str]) -> Result<Map<String, Value>> {
-    known_fields(body, &[SAME, OPTIONS, own])?;
-    Ok([SAME, OPTIONS].into_iter().flat_map(|names| taken(body, names)).collect())
+/// A chat-completions body with those fields of `body` that mean the same there; and the notes that its table has for it.
+pub(super) fn chat_body(body: &Fields, table: &Table) -> Result<(Map<String, Value>, Vec<String>)> {
+    let mut notes = Vec::new();
+    table.check_body(body, &[OPTIONS], &mut notes)?;
+    for (name, ..) in &table.0[0].fields {
+        table.check_at("request", name, body, &mut notes)?;
+    }
+    Ok(([SAME, OPTIONS].into_iter().flat_map(|names| taken(body, names)).collect(), notes))
+}
+
+/// Whether the model may call a tool by itself, and now; if not, there is a note.
+pub(super) fn is_callable(tool: &Fields, notes: &mut Vec<String>) -> Result<bool> {
+    let callers = tool.get("allowed_callers").and_then(Value::as_array).filter(|callers| !callers.is_empty());
+    let why = if callers.is_some_and(|callers| callers.iter().all(|caller| caller != "direct")) {
+        ("allowed_callers", "programs would call it, and none runs here, so it is not offered")
+    } else if tool.flag("async", false)? {
+        ("async", "calls have their results in the next request, so it is not offered")
+    } else if tool.text("type")? == Some("programmatic_tool_calling") {
+        ("type", "no programs run here, so it is not offered")
+    } else {
+        return Ok(true);
+    };
+    notes.push(format!("{}: {}", tool.path(why.0), why.1));
+    Ok(false)
+}
+
+/// The name of a tool in the form of chat completions; `None` if a server must run it.
+pub(super) fn name_of(tool: &Value) -> Option<&str> {
+    match tool.get(tool["type"].as_str()?) {
+        Some(inner) => inner["name"].as_str(),
+        None => {
+            let known = ClientTool::of(&Fields::new(tool, "tool").ok()?).ok()??;
+            tool["name"].as_str().or(Some(known.name))
+        }
+    }
+}
+
+/// Adds the tools of an MCP server, which the model may call from the beginning: a server lists them before it asks the model.
+pub(super) fn server_tools(list: &Fields, server: &str, found: &mut Vec<Value>) -> Result<()> {
+    let server = list.required_text(server)?;
+    for tool in &list.items("tools")? {
+        let mut function = taken(tool, &["name", "description"]);
+        tool.required_text("name")?;
+        function.insert("namespace".to_owned(), server.into());
+        function.insert("parameters".to_owned(), tool.required("input_schema")?.clone());
+        found.push(json!({"type": "function", "function": function}));
+    }
+    Ok(())
+}
+
+/// Adds parts to the last message, which is new to the model; or, where the model has spoken, a message of the user. Templates move
+/// those of the system, and forget thoughts before those of the user.
+pub(super) fn add_parts(messages: &mut Vec<Value>, parts: Vec<Value>) {
+    match messages.last_mut() {
+        _ if parts.is_empty() => {}
+        Some(last) if last["role"] == "tool" || last["role"] == "user" => {
+            let mut all = match last["content"].take() {
+                Value::Array(all) => all,
+                Value::String(text) => vec![text_part(&text)],
+                _ => Vec::new(),
+            };
+            all.extend(parts);
+            last["content"] = all.into();
+        }
+        _ => messages.push(json!({"role": "user", "content": parts})),
+    }
+}
+
+/// What introduces tools amid a conversation.
+pub(super) const FROM_HERE_ON: &str = "From here on, there are also these tools:";
+
+/// The tool, which the model does not see until a message reveals it.
+pub(super) fn deferred(mut tool: Value) -> Value {
+    tool["defer_loading"] = true.into();
+    tool
 }
 
 /// Copies the fields with these names, if present.

@@ -1,11 +1,14 @@
 //! Requests and answers in the shape of three APIs: what a client puts together from the events of an answer is the answer's body,
 //! and what it sends back is the conversation.
 
+mod agents;
 mod answers;
 mod client;
 mod errors;
+mod fields;
 mod ids;
 mod requests;
+mod today;
 
 use chatparse::api::{Answer, AnswerOptions, Api, Event, Finish, Reason, Usage};
 use chatparse::message::Request;

@@ -271,8 +271,14 @@ fn errors_name_the_field() {
         (json!({"input": "Hi", "background": true}), "background: "),
         (
             json!({"input": [{"role": "user", "content": "Hi"}, {"type": "item_reference", "id": "a"}]}),
-            "input[1].type: must be \"message\", ",
+            "input[1].type: items are not kept here; send the item itself",
         ),
+        (
+            json!({"input": [{"type": "compaction", "encrypted_content": "x"}]}),
+            "input[0].type: only who has made it can read it",
+        ),
+        (json!({"input": [{"type": "program", "code": "1"}]}), "input[0].type: no programs run here; "),
+        (json!({"input": [{"type": "odd"}]}), "input[0].type: must be \"message\", "),
         (json!({"input": [{"role": "tool", "content": "Hi"}]}), "input[0].role: must be "),
         (json!({"input": [{"role": "user"}]}), "input[0].content: missing"),
         (json!({"input": [7]}), "input[0]: must be an object, not a number"),
@@ -306,10 +312,12 @@ fn errors_name_the_field() {
         (json!({"messages": [{"role": "tool", "content": ""}]}), "messages[0].role: must be "),
         (json!({"messages": [{"role": "user"}]}), "messages[0].content: missing"),
         (json!({"messages": [], "system": [{"type": "image"}]}), "system[0].type: must be \"text\""),
-        (block(json!({"type": "search_result"})), "messages[0].content[0].type: must be "),
+        (block(json!({"type": "search_result"})), "messages[0].content[0].title: missing"),
+        (block(json!({"type": "odd"})), "messages[0].content[0].type: must be "),
+        (block(json!({"type": "container_upload"})), "messages[0].content[0].type: files are not kept here"),
         (
             block(json!({"type": "image", "source": {"type": "file", "file_id": "f"}})),
-            "messages[0].content[0].source.type: must be ",
+            "messages[0].content[0].source.type: files are not kept here",
         ),
         (
             block(json!({"type": "document", "source": {"type": "url", "url": "u"}})),
@@ -322,7 +330,7 @@ fn errors_name_the_field() {
         ),
         (
             json!({"messages": [{"role": "assistant", "content": [{"type": "web_search_tool_result"}]}]}),
-            "messages[0].content[0].type: must be ",
+            "messages[0].content[0].type: is of a tool that a server runs",
         ),
         (json!({"messages": [], "tools": [{"name": "f"}]}), "tools[0].input_schema: missing"),
         (
@@ -608,9 +616,6 @@ fn a_slip_of_the_pen_is_named_in_each_api() {
     }
     let error = Api::Responses.request(&json!({"input": "Hi", "intsructions": "Be brief."})).unwrap_err();
     assert_eq!(error.message(), "intsructions: there is no such field; did you mean instructions?");
-    let error = Api::Messages
-        .request(&json!({"messages": [], "tools": [{"name": "f", "input_schema": {}, "input_examples": []}]}));
-    assert!(error.unwrap_err().message().starts_with("tools[0].input_examples: "));
 }
 
 #[test]

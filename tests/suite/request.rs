@@ -665,8 +665,8 @@ fn a_field_that_changes_what_the_model_sees_is_not_ignored() {
         let error = Request::from_json(&body).unwrap_err();
         assert!(error.message().starts_with(&format!("{place}: ")), "{error}");
     };
-    refused(json!({"functions": []}), "functions");
-    refused(json!({"documents": []}), "documents");
+    refused(json!({"functions": [{}]}), "functions");
+    refused(json!({"documents": [{}]}), "documents");
     refused(json!({"chat_template": "x"}), "chat_template");
     let tool = |more: Value| {
         let mut function = json!({"name": "f"});

@@ -42,6 +42,7 @@ pub struct Row {
 /// Fields that are no options of a turn, and why.
 pub const NO_OPTION: &[(&str, &str)] = &[
     ("append", "says what the next turn does: tests/suite/next.rs"),
+    ("notes", "is what Params::notes begins with"),
     ("messages", "all other options go with them; the form of their content is the row `parts`"),
 ];
 

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::ops::Range;
 
+use chatparse::api::Api;
 use chatparse::chat::Constraint;
 use chatparse::grammar::{Dialect, Fidelity, Grammar, Printed, Recogniser, TriggerKind};
 use chatparse::stream::SpecialTokens;
@@ -41,6 +42,7 @@ use crate::screen::Screen;
 ///   learn_only         true: use no knowledge of families of templates
 ///   response_template  a response template that the outputs are read by
 ///   plain              true: the template gets the request unchanged
+///   api                "responses" or "messages", if the request is of that API
 ///   defaults           "library": what the request does not say has the
 ///                      library's default, not llama.cpp's
 ///   faithful           true: the grammar holds what the schemas say, and
@@ -143,7 +145,13 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Val
     if scenario["faithful"] == true {
         options["grammar_style"] = "faithful".into();
     }
-    let request = Request::from_json_with(&scenario["request"], &options).map_err(|error| error.to_string())?;
+    let api = match scenario["api"].as_str() {
+        Some("responses") => Api::Responses,
+        Some("messages") => Api::Messages,
+        _ => Api::ChatCompletions,
+    };
+    let request = api.request(&scenario["request"]).and_then(|body| Request::from_json_with(&body, &options));
+    let request = request.map_err(|error| error.to_string())?;
     let params = template.params(&request).map_err(|error| error.to_string())?;
     let mut fields = Map::new();
     let mut all = params.to_json();

@@ -101,6 +101,10 @@ impl ClientTool {
             None => kind != "tool_search",
             Some(by) => by == "client",
         };
+        // A shell in a container is the server's.
+        let place = tool.object("environment")?;
+        let is_clients =
+            is_clients && place.is_none_or(|place| place.map.get("type").is_none_or(|kind| kind == "local"));
         Ok(found.filter(|_| is_clients))
     }
 
@@ -124,6 +128,9 @@ impl ClientTool {
         let (name, description) = (text("name", self.name)?, text("description", self.description)?);
         let mut function = json!({"name": name, "description": description});
         function["parameters"] = parameters;
+        for field in ["input_examples", "defer_loading"] {
+            function[field] = tool.get(field).cloned().unwrap_or_default();
+        }
         Ok(function)
     }
 }

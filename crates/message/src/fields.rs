@@ -16,6 +16,7 @@ pub struct Fields<'a> {
 }
 
 /// The place of an object. Formatted only when an error needs it.
+#[derive(Clone, Copy)]
 enum FieldPath<'a> {
     /// The whole input, which errors call this; the name of the request is empty.
     Whole(&'static str),
@@ -44,6 +45,11 @@ impl<'a> Fields<'a> {
     /// The same with the fields of `over` in front.
     pub fn under(self, over: &'a Map<String, Value>) -> Fields<'a> {
         Fields { over: Some(over), ..self }
+    }
+
+    /// The fields of another object, which errors find in the place of this one.
+    pub fn instead(&self, other: &'a Value) -> Result<Fields<'a>> {
+        Fields::at(other, self.place)
     }
 
     fn at(value: &'a Value, place: FieldPath<'a>) -> Result<Fields<'a>> {
@@ -153,15 +159,6 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Checks that there are no other fields than these.
-    pub fn only(&self, known: &[&[&str]]) -> Result<()> {
-        let is_known = |name: &str| known.iter().any(|names| names.contains(&name));
-        match self.map.iter().find(|(name, value)| !is_known(name) && !value.is_null()) {
-            Some((name, _)) => Err(self.refuse(name, "there is no such field, and what it says would be lost")),
-            None => Ok(()),
-        }
-    }
-
     /// An error about the field.
     pub fn refuse(&self, name: &str, why: &str) -> Error {
         Error::invalid(format!("{}: {why}", self.path(name)))
@@ -223,9 +220,9 @@ impl ToolNames {
         };
         let kind = tool["type"].as_str().unwrap_or_default();
         let function = tool.get(kind).unwrap_or(tool);
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let namespace = if namespace.is_null() { text(&function["namespace"]) } else { text(namespace) };
-        self.0.insert((namespace, text(&function["name"])))
+        let named = [&function["name"], &tool["server_label"]].into_iter().find_map(Value::as_str);
+        let namespace = namespace.as_str().or(function["namespace"].as_str()).unwrap_or_default();
+        self.add(namespace, named.unwrap_or(kind))
     }
 }
 

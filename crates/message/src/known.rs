@@ -1,60 +1,220 @@
-//! Which fields of a request are known: slips of the pen, and fields that change what a model sees.
+//! What is known of each field of a request. Errors, notes and the tables of docs/requests.md come from here.
 
-use super::REASONING;
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
 use super::fields::Fields;
 use chatparse_base::Result;
 
-/// Fields that change what a model sees, in a way that is not known here.
-const SEEN_BY_MODELS: &[(&str, &str)] = &[
-    ("documents", "only plain requests show them; others have chat_template_kwargs"),
-    ("functions", "is not read; use tools"),
-    ("function_call", "is not read; use tool_choice"),
-    ("reasoning", "is not read; use reasoning_effort or enable_thinking"),
-    ("web_search_options", "nothing can search here; the host may offer a tool for it"),
-    ("chat_template", "the template is the host's"),
-    ("system", "is not read; the first of messages has the role system"),
-    ("safe_prompt", "is not read; the host may send what it says as a system message"),
-    ("enable_search", "nothing can search here; the host may offer a tool for it"),
-    ("mcp_servers", "nothing can reach other servers here; send their tools, with the server as their namespace"),
-];
+/// What becomes of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The prompt, the grammar or the parser depends on it.
+    Read,
+    /// The host may read it: how to sample, what to answer.
+    Host,
+    /// Nobody needs it: for caches, billing, and the client's own use.
+    Unseen,
+    /// What it asks for is not done: a note says so.
+    Noted,
+    /// An error says what to do instead.
+    Refused,
+}
 
-/// Checks that no field of a body is a typo of one of `known`, or changes what the model sees in a way that is not
-/// known here.
-///
-/// # Errors
-/// [`crate::ErrorKind::InvalidArgument`] that names the field.
-pub fn known_fields(body: &Fields, known: &[&[&'static str]]) -> Result<()> {
-    no_slips(body, known)?;
-    let is_known = |name: &str| known.iter().any(|names| names.contains(&name));
-    match SEEN_BY_MODELS.iter().find(|(name, _)| !is_known(name) && body.get(name).is_some()) {
-        Some((name, why)) => Err(body.refuse(name, why)),
-        None => Ok(()),
+/// The objects of an API, with their fields: the body first.
+pub struct Table(pub Vec<Row>);
+
+/// An object.
+pub struct Row {
+    /// Its type; or the name of the row that has it, and the field there; or that field and the type, without its date.
+    pub name: &'static str,
+    /// Fields with their kinds, and why; `*` stands for all others. By default these are noted.
+    pub fields: Vec<(&'static str, Kind, &'static str)>,
+}
+
+/// Chat completions. A line has the names of objects, and behind `=` their fields: those that are read, those of the host with a
+/// dot, those that nobody needs with a hyphen; `!` if there are no others. A line with `?` or `!` has a field that is noted or
+/// refused, and why.
+const CHAT_TEXT: &str = "
+request = messages notes parallel_tool_calls reasoning_effort response_format thinking tool_choice tools .max_completion_tokens
+request = .max_tokens .stop .n .logprobs .logit_bias .modalities .audio .prediction .verbosity .compaction
+request !reasoning is not read; use reasoning_effort or enable_thinking
+request !system is not read; the first of messages has the role system
+request !mcp_servers nothing can reach other servers here; send their tools, with the server as their namespace
+request.messages = role content reasoning_content reasoning thinking tool_calls function_call name tool_call_id refusal *
+text media_marker = text
+thinking = thinking -signature
+tool_reference = name tool_name
+image image_url input_image audio audio_url input_audio video video_url input_video file input_file = image_url input_audio file *
+image_url.image_url input_audio.input_audio file.file = url detail data format file_data filename file_id *
+tool_calls.function tool_calls.custom = function custom namespace -index -extra_content
+tool_calls.function.function tool_calls.custom.custom request.messages.function_call = name arguments input namespace
+function = function strict return
+function.function = parameters strict return input_examples
+custom = custom
+custom.custom = format
+function.function custom.custom = name description
+function custom function.function custom.custom = namespace defer_loading -allowed_callers -eager_input_streaming -output_schema !
+format.grammar = grammar
+format.grammar.grammar = syntax definition
+tool_choice.function tool_choice.custom = function custom
+tool_choice.function.function tool_choice.custom.custom = name namespace
+request.tool_choice = allowed_tools
+request.tool_choice.allowed_tools = mode tools
+request.response_format = json_schema -schema
+request.response_format.json_schema = schema -name -description -strict
+request.thinking = -budget_tokens -display -block_binding
+";
+
+/// What all APIs have. The row `all` is of each nested object.
+pub const COMMON_TEXT: &str = "
+request = .model .stream .stream_options .temperature .top_p .top_k .min_p .seed .presence_penalty .frequency_penalty .top_logprobs
+request = -user -metadata -store -service_tier -safety_identifier -prompt_cache_key -prompt_cache_options -prompt_cache_retention
+request = -moderation -client_metadata
+request !documents only plain requests show them; others have chat_template_kwargs
+request !functions is not read; use tools
+request !function_call is not read; use tool_choice
+request !web_search_options nothing can search here; the host may offer a tool for it
+request !chat_template the template is the host's
+request !safe_prompt is not read; the host may send what it says as a system message
+request !enable_search nothing can search here; the host may offer a tool for it
+all = -id -status -caller -cache_control -prompt_cache_breakpoint
+refusal = refusal
+apply_patch shell local_shell tool_search bash text_editor memory = name description parameters execution environment max_characters \
+namespace defer_loading input_examples allowed_callers -strict -eager_input_streaming -output_schema !
+shell.environment = .container_id .file_ids .memory_limit .network_policy
+shell.environment ?skills no model sees them; a message may list them
+namespace = name description tools -allowed_callers !
+";
+
+/// The table of chat completions.
+pub static CHAT: LazyLock<Table> = LazyLock::new(|| Table::new(&[CHAT_TEXT, COMMON_TEXT]));
+
+impl Table {
+    /// The table that these texts say.
+    pub fn new(texts: &[&'static str]) -> Table {
+        let mut rows: Vec<Row> = Vec::new();
+        for line in texts.iter().flat_map(|text| text.lines()) {
+            let Some((names, rest)) = line.find(['=', '?', '!']).map(|at| line.split_at(at)) else { continue };
+            let fields: Vec<_> = match (rest.strip_prefix('='), rest[1..].split_once(' ')) {
+                (Some(fields), _) => fields.split_whitespace().map(field_of).collect(),
+                (None, Some((name, why))) if rest.starts_with('?') => vec![(name, Kind::Noted, why)],
+                (None, Some((name, why))) => vec![(name, Kind::Refused, why)],
+                (None, None) => Vec::new(),
+            };
+            for name in names.split_whitespace() {
+                match rows.iter_mut().find(|row| row.name == name) {
+                    Some(row) => row.fields.extend(&fields),
+                    None => rows.push(Row { name, fields: fields.clone() }),
+                }
+            }
+        }
+        let all = rows.iter().find(|row| row.name == "all").map_or_else(Vec::new, |row| row.fields.clone());
+        rows.iter_mut().filter(|row| !["request", "all"].contains(&row.name)).for_each(|row| row.fields.extend(&all));
+        Table(rows)
+    }
+
+    /// The row for an object at a field of a row.
+    pub fn row(&self, parent: &str, field: &str, object: &Fields) -> Option<&Row> {
+        let joined = |row: &&Row, first: &str, last: &str| {
+            row.name.strip_prefix(first).and_then(|rest| rest.strip_prefix('.')) == Some(last)
+        };
+        let mut kind = object.map.get("type").and_then(Value::as_str).unwrap_or_default();
+        while let Some((undated, number)) = kind.rsplit_once('_')
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            kind = undated;
+        }
+        let mut rows = self.0.iter();
+        let found = self.0.iter().find(|row| joined(row, field, kind)).or_else(|| rows.find(|row| row.name == kind));
+        found.or_else(|| self.0.iter().find(|row| joined(row, parent, field)))
+    }
+
+    /// Checks an object at a field of a row, and all in it.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] that names a field that is a typo, or not supported.
+    pub fn check(&self, parent: &str, field: &str, object: &Fields, notes: &mut Vec<String>) -> Result<()> {
+        let Some(row) = self.row(parent, field, object) else { return Ok(()) };
+        row.check(object, &[], notes)?;
+        for (name, ..) in row.fields.iter().filter(|(_, kind, _)| *kind == Kind::Read) {
+            self.check_at(row.name, name, object, notes)?;
+        }
+        Ok(())
+    }
+
+    /// Checks the object at a field of an object, or those of the array there.
+    ///
+    /// # Errors
+    /// As [`Table::check`].
+    pub fn check_at(&self, row: &str, name: &str, object: &Fields, notes: &mut Vec<String>) -> Result<()> {
+        match object.get(name) {
+            Some(Value::Object(_)) => self.check(row, name, &object.required_object(name)?, notes),
+            Some(Value::Array(items)) => {
+                let objects = items.iter().enumerate().filter(|(_, item)| item.is_object());
+                objects
+                    .into_iter()
+                    .try_for_each(|(at, item)| self.check(row, name, &object.item(name, at, item)?, notes))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks the fields of a body; `more`: others that are known. Those that nobody knows are for samplers.
+    ///
+    /// # Errors
+    /// As [`Table::check`].
+    pub fn check_body(&self, body: &Fields, more: &[&[&'static str]], notes: &mut Vec<String>) -> Result<()> {
+        self.0[0].check(body, more, notes)
     }
 }
 
-/// Checks that no field is a typo of one of `known`.
-///
-/// # Errors
-/// [`crate::ErrorKind::InvalidArgument`] that names both.
-pub(super) fn no_slips(fields: &Fields, known: &[&[&'static str]]) -> Result<()> {
-    let slip = |name: &String| Some((name.clone(), meant(name, known)?));
-    match fields.map.keys().find_map(slip) {
-        Some((name, meant)) => Err(fields.refuse(&name, &format!("there is no such field; did you mean {meant}?"))),
-        None => Ok(()),
+fn field_of(word: &'static str) -> (&'static str, Kind, &'static str) {
+    match word.split_at(1) {
+        (".", name) => (name, Kind::Host, ""),
+        ("-", name) => (name, Kind::Unseen, ""),
+        ("*", _) => ("*", Kind::Read, ""),
+        ("!", _) => ("*", Kind::Refused, "there is no such field, and what it says would be lost"),
+        _ => (word, Kind::Read, ""),
+    }
+}
+
+impl Row {
+    /// What becomes of a field, and why; `None` if it is not known.
+    pub fn field(&self, name: &str) -> Option<(Kind, &'static str)> {
+        self.fields.iter().find(|(known, ..)| *known == name).map(|(_, kind, why)| (*kind, *why))
+    }
+
+    fn check(&self, object: &Fields, more: &[&[&'static str]], notes: &mut Vec<String>) -> Result<()> {
+        for (name, value) in object.map {
+            let known = self.field(name);
+            if known.is_none() && name == "type" || more.iter().any(|names| names.contains(&&**name)) {
+                continue;
+            }
+            if let (None, Some(meant)) = (known, meant(name, self.fields.iter().map(|(name, ..)| *name), more)) {
+                return Err(object.refuse(name, &format!("there is no such field; did you mean {meant}?")));
+            }
+            let of_others = if self.name == "request" { Kind::Host } else { Kind::Noted };
+            let others = || self.field("*").unwrap_or((of_others, "is not known here, and no model sees it"));
+            let says_nothing = match value {
+                Value::Array(items) => items.is_empty(),
+                value => value.is_null() || *value == false || known.is_some() && *value == json!({}),
+            };
+            match known.unwrap_or_else(others) {
+                (Kind::Refused, why) if !says_nothing => return Err(object.refuse(name, why)),
+                (Kind::Noted, why) if !says_nothing => notes.push(format!("{}: {why}", object.path(name))),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 }
 
 /// The field that the unknown name `name` most likely means: it differs in case, in `-` and `_`, in the order of two
 /// neighbours, or, unless the field is short, in one letter.
-fn meant(name: &str, known: &[&[&'static str]]) -> Option<&'static str> {
+fn meant(name: &str, known: impl Iterator<Item = &'static str>, more: &[&[&'static str]]) -> Option<&'static str> {
     const LONG: usize = 6;
-    let is_named = |names: &[&str]| names.contains(&name);
-    if known.iter().any(|names| is_named(names))
-        || is_named(&REASONING)
-        || SEEN_BY_MODELS.iter().any(|(seen, _)| *seen == name)
-    {
-        return None;
-    }
     let is_near = |option: &&str| {
         let (given, known): (Vec<u8>, Vec<u8>) = (letters(name).collect(), letters(option).collect());
         let most = given.len().max(known.len());
@@ -70,7 +230,7 @@ fn meant(name: &str, known: &[&[&'static str]]) -> Option<&'static str> {
             _ => false,
         }
     };
-    known.iter().copied().flatten().copied().find(is_near)
+    known.chain(more.iter().copied().flatten().copied()).find(is_near)
 }
 
 /// In lower case, without `-` and `_`.

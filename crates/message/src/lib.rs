@@ -16,11 +16,10 @@ mod request;
 
 pub use chatparse_base::{Error, ErrorKind, Result};
 pub use client_tools::ClientTool;
-pub use known::known_fields;
+pub use known::{CHAT, COMMON_TEXT, Kind, Row, Table};
 pub use known_tools::KnownTools;
 pub use openai::{text_part, thinking_part};
-pub use read::OF_NO_MODEL;
-pub use request::{OPTIONS, THEIRS, messages_from_json};
+pub use request::{OPTIONS, THINKING_TYPES, messages_from_json};
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -484,6 +483,8 @@ pub struct Request {
     pub messages: Vec<Message>,
     /// The tools that are offered.
     pub tools: Vec<Tool>,
+    /// What the client asks for in vain, as far as its body shows: the first notes of the params.
+    pub notes: Vec<String>,
     /// Whether calls are allowed, required or forbidden.
     pub tool_choice: ToolChoice,
     /// The tools that may be called; `None`: all. The template renders all of them.

@@ -12,7 +12,7 @@ impl Message {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] naming the field.
     pub fn from_json(json: &Value) -> Result<Message> {
-        read::message(&Fields::new(json, "message")?)
+        read::message(&Fields::new(json, "message")?, &mut Vec::new())
     }
 
     /// The message as OpenAI JSON: `role` and `content` always, the other fields unless they are empty. Typed parts are an

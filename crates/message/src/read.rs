@@ -6,26 +6,13 @@ use serde_json::{Map, Value};
 
 use super::client_tools::ClientTool;
 use super::fields::{Fields, ToolNames, choice, wrong};
-use super::known::no_slips;
+use super::known::CHAT;
 use super::known_tools::Given;
 use super::{Message, Part, PlainConversation, REASONING, THINKING, TOOL_REFERENCE, Tool, ToolCall, ToolChoice, lark};
 use chatparse_base::{Error, Result, number};
 
-/// The fields of a message that are read; a template may read others.
-const MESSAGE: [&str; 9] = [
-    "role",
-    "content",
-    "reasoning_content",
-    "reasoning",
-    "tool_calls",
-    "function_call",
-    "name",
-    "tool_call_id",
-    "refusal",
-];
-
-pub(super) fn message(fields: &Fields) -> Result<Message> {
-    no_slips(fields, &[&MESSAGE])?;
+pub(super) fn message(fields: &Fields, notes: &mut Vec<String>) -> Result<Message> {
+    CHAT.check("request", "messages", fields, notes)?;
     let refusal = fields.text("refusal")?;
     let role = fields.required_text("role")?;
     // A tool may have nothing to say.
@@ -61,7 +48,8 @@ pub(super) fn message(fields: &Fields) -> Result<Message> {
 
 /// The fields of a message that are not read.
 fn further(fields: &Fields) -> Map<String, Value> {
-    let is_read = |name: &str| MESSAGE.contains(&name) || REASONING.contains(&name);
+    let row = CHAT.row("request", "messages", fields);
+    let is_read = |name: &str| row.is_some_and(|row| row.field(name).is_some());
     let given = fields.map.iter().filter(|(name, value)| !is_read(name) && !value.is_null());
     given.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
@@ -158,13 +146,8 @@ pub(super) struct Tools {
     /// Those that a server must run, as they are.
     pub hosted: Vec<Value>,
     pub names: ToolNames,
+    pub notes: Vec<String>,
 }
-
-/// Fields that say nothing to the model: for caches, billing and the client's own code.
-pub const OF_NO_MODEL: &[&str] = &["cache_control", "allowed_callers", "eager_input_streaming", "output_schema"];
-
-/// Fields that stand beside a tool's function or inside of it.
-const EITHER: [&str; 2] = ["namespace", "defer_loading"];
 
 /// Reads the tools, `given` or those of the body; `keeps_hosted`: whether there may be some that a server must run.
 pub(super) fn tools(body: &Fields, given: Option<&mut [Given]>, keeps_hosted: bool) -> Result<Tools> {
@@ -182,7 +165,7 @@ pub(super) fn tools(body: &Fields, given: Option<&mut [Given]>, keeps_hosted: bo
                 tools.offered.push(std::mem::take(tool));
             }
             Given::New(value) => {
-                let before = tools.offered.len();
+                let (before, noted) = (tools.offered.len(), tools.notes.len());
                 // The largest part is not copied.
                 let is_function = value["type"] == "function";
                 let parameters = value.pointer_mut("/function/parameters");
@@ -190,7 +173,9 @@ pub(super) fn tools(body: &Fields, given: Option<&mut [Given]>, keeps_hosted: bo
                 tools.read_any(&body.item("tools", index, value)?, keeps_hosted)?;
                 if let [tool] = &mut tools.offered[before..] {
                     tool.parameters = parameters.map_or_else(|| Arc::clone(&tool.parameters), Arc::new);
-                    *one = Given::Known(tool.clone());
+                    if tools.notes.len() == noted {
+                        *one = Given::Known(tool.clone());
+                    }
                 }
             }
         }
@@ -201,10 +186,10 @@ pub(super) fn tools(body: &Fields, given: Option<&mut [Given]>, keeps_hosted: bo
 impl Tools {
     /// Reads a tool, or a namespace of tools.
     fn read_any(&mut self, given: &Fields, keeps_hosted: bool) -> Result<()> {
+        CHAT.check("request", "tools", given, &mut self.notes)?;
         if given.text("type")? != Some("namespace") {
             return self.read(given, "", "", keeps_hosted);
         }
-        given.only(&[&["type", "name", "description", "tools"], OF_NO_MODEL])?;
         let (name, description) = (given.required_text("name")?, given.text("description")?.unwrap_or_default());
         given.items("tools")?.iter().try_for_each(|inner| self.read(inner, name, description, keeps_hosted))
     }
@@ -214,26 +199,20 @@ impl Tools {
         let kind = given.required_text("type")?;
         let mut tool = match kind {
             "custom" => {
-                given.only(&[&["type", "custom"], &EITHER, OF_NO_MODEL])?;
                 let custom = given.required_object("custom")?;
-                custom.only(&[&["name", "description", "format"], &EITHER, OF_NO_MODEL])?;
                 let tool = self.named(given, &custom, namespace)?;
                 Tool { parameters: Arc::new(custom_parameters(&custom)?), ..tool }
             }
             "function" => {
-                given.only(&[&["type", "function"], &EITHER, &MORE, OF_NO_MODEL])?;
                 let function = given.function()?;
-                function.only(&[&["name", "description", "parameters"], &EITHER, &MORE, OF_NO_MODEL])?;
                 let parameters = function.get("parameters").cloned().unwrap_or_else(|| json!({}));
                 let tool = self.named(given, &function, namespace)?;
                 Tool { parameters: Arc::new(parameters), more: more(function.map), ..tool }
             }
             _ => match ClientTool::of(given)? {
                 Some(known) => {
-                    let fields = ["type", "name", "description", "parameters", "execution", "max_characters"];
-                    given.only(&[&fields, &EITHER, OF_NO_MODEL])?;
                     let function = known.function(given)?;
-                    let tool = self.named(given, &Fields::new(&function, "tool")?, namespace)?;
+                    let tool = self.named(given, &given.instead(&function)?, namespace)?;
                     Tool { parameters: Arc::new(function["parameters"].clone()), ..tool }
                 }
                 None if keeps_hosted => {
@@ -260,12 +239,23 @@ impl Tools {
         let namespace = if own.is_empty() { inside } else { own }.to_owned();
         Ok(Tool {
             name: self.names.read(inner, &namespace)?,
-            description: inner.text_or_empty("description")?,
+            description: described(inner)?,
             namespace,
             deferred: inner.flag("defer_loading", outer.flag("defer_loading", false)?)?,
             ..Tool::default()
         })
     }
+}
+
+/// The description of a tool, with the examples of its arguments, which no template shows by themselves.
+fn described(tool: &Fields) -> Result<String> {
+    let mut text = tool.text_or_empty("description")?;
+    let examples = tool.items("input_examples")?;
+    for (index, example) in examples.iter().enumerate() {
+        text += if index == 0 { "\nExamples of its arguments:\n" } else { "\n" };
+        text += &number::write(&example.map.clone().into());
+    }
+    Ok(text.trim_start().to_owned())
 }
 
 fn more(function: &Map<String, Value>) -> Map<String, Value> {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::body::Body;
 use super::fields::{Fields, choice, wrong};
-use super::known::known_fields;
+use super::known::CHAT;
 use super::known_tools::Given;
 use super::read::{Tools, known_tools, message, plain, response_format, tool_choice, tools};
 use super::{
@@ -49,7 +49,7 @@ impl Request {
     /// `append`, `compat`, `continue_final_message`, `chat_template_kwargs`, `force_pure_content`, `media_marker`, `now` and `plain`
     /// ([`super::PlainConversation`]: the template gets `messages`, `tools`, `documents` and `chat_template_kwargs`
     /// unchanged, and no other variables), `for_training` (`plain` is true by default, and `add_generation_prompt` false),
-    /// `revealed_tools`, `roles`, `effort` and `hosted_tools`. Null counts as missing. Other fields of the
+    /// `revealed_tools`, `roles`, `effort` and `hosted_tools`; and `notes`, texts for [`Request::notes`]. Null counts as missing. Other fields of the
     /// body are ignored, unless they change what the model sees, or the name is nearly that of a field that is read.
     ///
     /// # Errors
@@ -83,21 +83,28 @@ impl Request {
         body.required("messages")?;
         let for_training = body.flag("for_training", false)?;
         let is_plain = body.flag("plain", for_training)?;
-        known_fields(body, &[OPTIONS, THEIRS, if is_plain { &["documents"] } else { &[] }])?;
+        let said = body.get("notes").and_then(Value::as_array).into_iter().flatten();
+        let mut notes: Vec<String> = said.filter_map(|note| Some(note.as_str()?.to_owned())).collect();
+        CHAT.check_body(body, &[OPTIONS, if is_plain { &["documents"] } else { &[] }], &mut notes)?;
+        for name in ["response_format", "thinking", "tool_choice"] {
+            CHAT.check_at("request", name, body, &mut notes)?;
+        }
         let now = match body.get("now") {
             None => None,
             Some(value) => Some(value.as_i64().ok_or_else(|| wrong("now", "a whole number", value))?),
         };
         let kwargs = body.object("chat_template_kwargs")?;
         let mut template_kwargs = kwargs.map_or_else(Map::new, |kwargs| kwargs.map.clone());
-        let (messages, Tools { offered: tools, hosted, .. }, plain) = if is_plain {
+        let (messages, Tools { offered: tools, hosted, notes: of_tools, .. }, plain) = if is_plain {
             let plain = plain(body)?;
             (Vec::new(), Tools { offered: known_tools(&plain.tools), ..Tools::default() }, Some(plain))
         } else {
-            let messages = body.items("messages")?.iter().map(message).collect::<Result<_>>();
+            let messages = body.items("messages")?;
+            let messages = messages.iter().map(|said| message(said, &mut notes)).collect::<Result<_>>();
             let keeps_hosted = choice(body, "hosted_tools", HOSTED_TOOLS, false)?;
             (messages?, tools(body, given, keeps_hosted)?, None)
         };
+        notes.extend(of_tools);
         let compat = choice(body, "compat", COMPAT, Default::default())?;
         let switch = thinks(body)?;
         let mut enable_thinking = body.flag("enable_thinking", switch)?;
@@ -129,6 +136,7 @@ impl Request {
         Ok(Request {
             messages,
             tools,
+            notes,
             plain,
             roles,
             effort: choice(body, "effort", EFFORTS, Default::default())?,
@@ -202,7 +210,7 @@ pub fn messages_from_json(messages: &Value) -> Result<Vec<Message>> {
     let body = Map::from_iter([("messages".to_owned(), messages.clone())]).into();
     let body = Fields::new(&body, "")?;
     body.required("messages")?;
-    body.items("messages")?.iter().map(message).collect()
+    body.items("messages")?.iter().map(|said| message(said, &mut Vec::new())).collect()
 }
 
 fn parsed(text: &str, what: &str) -> Result<Value> {
@@ -249,9 +257,8 @@ pub const OPTIONS: &[&str] = &[
     "unknown_tools",
 ];
 
-/// The fields of chat completions that are read.
-pub const THEIRS: &[&str] =
-    &["messages", "parallel_tool_calls", "reasoning_effort", "response_format", "thinking", "tool_choice", "tools"];
+/// The types of `thinking`, for the error.
+pub const THINKING_TYPES: &str = "\"enabled\", \"adaptive\", \"disabled\" or \"between_tools\"";
 
 /// Reads the switch of some vendors, `thinking`: `{"type": "enabled"}`, or a truth value.
 fn thinks(body: &Fields) -> Result<bool> {
@@ -261,8 +268,8 @@ fn thinks(body: &Fields) -> Result<bool> {
     let thinking = body.required_object("thinking")?;
     match thinking.required_text("type")? {
         "enabled" | "adaptive" => Ok(true),
-        "disabled" => Ok(false),
-        _ => Err(thinking.unknown("type", "\"enabled\", \"adaptive\" or \"disabled\"")),
+        "disabled" | "between_tools" => Ok(false),
+        _ => Err(thinking.unknown("type", THINKING_TYPES)),
     }
 }
 
@@ -326,6 +333,7 @@ mod tests {
     use regex::Regex;
 
     use super::*;
+    use crate::known::Kind;
 
     #[test]
     fn the_options_are_what_is_read() {
@@ -343,7 +351,9 @@ mod tests {
         let source = [include_str!("request.rs"), include_str!("read.rs")].concat();
         for name in named.captures_iter(&source).map(|found| found.extract::<1>().1[0]) {
             assert!(
-                ["plain", "documents"].contains(&name) || OPTIONS.contains(&name) || THEIRS.contains(&name),
+                ["plain", "documents"].contains(&name)
+                    || OPTIONS.contains(&name)
+                    || CHAT.0[0].field(name).is_some_and(|(kind, _)| kind == Kind::Read),
                 "{name} is no option"
             );
         }

@@ -3,21 +3,13 @@
 use serde_json::{Map, Value};
 
 use super::answer::SEAL;
-use crate::api::shared::{chat_body, set_effort, taken};
+use crate::api::fields::RESPONSES;
+use crate::api::shared::{
+    FROM_HERE_ON, add_parts, chat_body, deferred, is_callable, name_of, server_tools, set_effort, taken,
+};
 use chatparse_base::{Error, Result, number};
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
-use chatparse_message::{ClientTool, OF_NO_MODEL, TOOL_REFERENCE};
-
-/// Features that need a server which stores answers, or runs tools by itself.
-const REFUSED: &[(&str, &str)] = &[
-    ("previous_response_id", "answers are not kept here; send the whole conversation as input"),
-    ("conversation", "conversations are not kept here; send the whole conversation as input"),
-    ("prompt", "prompts are not kept here; send instructions and input"),
-];
-
-/// The fields of a body that are read here.
-const OWN: &[&str] =
-    &["input", "instructions", "max_output_tokens", "parallel_tool_calls", "reasoning", "text", "tool_choice", "tools"];
+use chatparse_message::{ClientTool, TOOL_REFERENCE};
 
 /// Converts a body to chat completions.
 ///
@@ -25,34 +17,24 @@ const OWN: &[&str] =
 /// [`crate::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not supported.
 pub(in crate::api) fn to_chat(body: &Value) -> Result<Value> {
     let body = Fields::new(body, "")?;
-    for (name, why) in REFUSED {
-        if body.get(name).is_some() {
-            return Err(body.refuse(name, why));
-        }
-    }
-    if body.flag("background", false)? {
-        return Err(body.refuse("background", "answers are not kept here; it must be false"));
-    }
-    let mut chat = chat_body(&body, OWN)?;
-    let (messages, found) = messages(&body)?;
-    chat.insert("messages".to_owned(), messages);
+    let (mut chat, notes) = chat_body(&body, &RESPONSES)?;
+    let Conversation { messages, found, effort, format, compaction, mut notes, .. } = conversation(&body, notes)?;
+    chat.insert("messages".to_owned(), messages.into());
     if let Some(limit) = body.number("max_output_tokens")? {
         chat.insert("max_completion_tokens".to_owned(), limit.into());
     }
-    if let Some(reasoning) = body.object("reasoning")?
-        && let Some(effort) = reasoning.text("effort")?
-    {
-        set_effort(effort, &mut chat);
+    if let Some(item) = compaction {
+        chat.insert("compaction".to_owned(), item);
     }
-    if let Some(text) = body.object("text")?
-        && let Some(format) = text.object("format")?
-    {
-        chat.insert("response_format".to_owned(), response_format(&format)?);
+    if let Some(effort) = effort {
+        set_effort(&effort, &mut chat);
+    }
+    if let Some(format) = format {
+        chat.insert("response_format".to_owned(), format);
     }
     let mut names = ToolNames::default();
-    let given = body.items("tools")?;
-    let mut tools = given.iter().map(|given| tool(given, "", &mut names)).collect::<Result<Vec<_>>>()?;
-    // A search may find tools that the request does not list.
+    let mut tools = tools(&body, "", &mut names, &mut notes)?;
+    // Items may bring tools that the request does not list.
     tools.extend(found.into_iter().filter(|tool| names.read_found(tool)));
     if !tools.is_empty() {
         chat.insert("tools".to_owned(), tools.into());
@@ -61,13 +43,16 @@ pub(in crate::api) fn to_chat(body: &Value) -> Result<Value> {
     if let Some(choice) = body.get("tool_choice") {
         chat.insert("tool_choice".to_owned(), tool_choice(&body, choice)?);
     }
+    if !notes.is_empty() {
+        chat.insert("notes".to_owned(), notes.into());
+    }
     Ok(Value::Object(chat))
 }
 
-/// The messages, and the tools that searches have found.
-fn messages(body: &Fields) -> Result<(Value, Vec<Value>)> {
+fn conversation(body: &Fields, notes: Vec<String>) -> Result<Conversation> {
     body.required("input")?;
-    let mut conversation = Conversation::default();
+    let mut conversation = Conversation { notes, ..Conversation::default() };
+    conversation.configure(body)?;
     if let Some(instructions) = body.text("instructions")? {
         conversation.messages.push(json!({"role": "system", "content": instructions}));
     }
@@ -80,7 +65,7 @@ fn messages(body: &Fields) -> Result<(Value, Vec<Value>)> {
         }
     }
     conversation.close();
-    Ok((conversation.messages.into(), conversation.found))
+    Ok(conversation)
 }
 
 /// The messages so far. The items of one turn of the model become one message.
@@ -89,18 +74,41 @@ struct Conversation {
     messages: Vec<Value>,
     /// The current turn of the model.
     turn: Option<Turn>,
-    /// The tools that searches have found, each in a list of its own if it has a namespace, and those of MCP servers.
+    /// The tools that items bring, each in a list of its own if it has a namespace.
     found: Vec<Value>,
+    /// How much the model should think, and the form of its answer: the last that was said.
+    effort: Option<String>,
+    format: Option<Value>,
+    /// The item that asks for a compaction.
+    compaction: Option<Value>,
+    notes: Vec<String>,
 }
 
 #[derive(Default)]
 struct Turn {
     reasoning: String,
     content: Option<String>,
+    /// The channel of the content, where a format has some.
+    phase: Option<String>,
     calls: Vec<Value>,
 }
 
 impl Conversation {
+    /// Reads the options of a body, or those from an item on.
+    fn configure(&mut self, of: &Fields) -> Result<()> {
+        if let Some(reasoning) = of.object("reasoning")?
+            && let Some(effort) = reasoning.text("effort")?
+        {
+            self.effort = Some(effort.to_owned());
+        }
+        if let Some(text) = of.object("text")?
+            && let Some(format) = text.object("format")?
+        {
+            self.format = Some(response_format(&format)?);
+        }
+        Ok(())
+    }
+
     fn item(&mut self, item: &Fields) -> Result<()> {
         match item.text("type")?.unwrap_or("message") {
             "message" => self.message(item),
@@ -126,7 +134,14 @@ impl Conversation {
                 self.push(json!({"role": "tool", "tool_call_id": id, "content": content}));
                 Ok(())
             }
-            "mcp_list_tools" => self.server_tools(item),
+            "additional_tools" => self.additional_tools(item),
+            "configuration_update" => self.configure(item),
+            "compaction_trigger" => {
+                self.compaction = Some(item.map.clone().into());
+                self.notes.push(format!("{}: the host makes the compaction", item.path("type")));
+                Ok(())
+            }
+            "mcp_list_tools" => server_tools(item, "server_label", &mut self.found),
             "mcp_approval_request" => self.server_call(item, item.required_call_id("id")?),
             "mcp_approval_response" => self.approval(item),
             "mcp_call" => self.server_answer(item),
@@ -155,7 +170,7 @@ impl Conversation {
         let content: Value = if item.get("tools").is_some() {
             let mut references = Vec::new();
             for found in &item.items("tools")? {
-                self.find(found, &mut references)?;
+                self.find(found, true, &mut references)?;
             }
             references.into()
         } else {
@@ -170,38 +185,48 @@ impl Conversation {
         Ok(())
     }
 
-    /// A tool that a search has found, or several of a namespace.
-    fn find(&mut self, found: &Fields, references: &mut Vec<Value>) -> Result<()> {
-        let mut reference = |tool: &Fields, namespace: Option<&str>| {
-            let name = tool.required_text("name")?;
-            let full = namespace.map_or_else(|| name.to_owned(), |namespace| format!("{namespace}.{name}"));
-            references.push(json!({"type": TOOL_REFERENCE, "name": full}));
-            Ok::<_, Error>(())
-        };
-        if found.required_text("type")? == "namespace" {
-            let namespace = found.required_text("name")?;
-            for tool in &found.items("tools")? {
-                reference(tool, Some(namespace))?;
-                let mut alone = Value::Object(taken(found, &["type", "name", "description"]));
-                alone["tools"] = json!([deferred(self::tool(tool, "", &mut ToolNames::default())?)]);
-                self.found.push(alone);
-            }
-            return Ok(());
+    /// Tools from here on. Before anybody has spoken, they are as those of the body; later, the item shows them, so that the
+    /// earlier prompt stays.
+    fn additional_tools(&mut self, item: &Fields) -> Result<()> {
+        let is_told = |message: &Value| message["role"] == "system" || message["role"] == "developer";
+        let is_first = self.turn.is_none() && self.messages.iter().all(is_told);
+        let mut shown = vec![json!({"type": "text", "text": FROM_HERE_ON})];
+        for tool in &item.items("tools")? {
+            self.find(tool, !is_first, &mut shown)?;
         }
-        reference(found, found.text("namespace")?)?;
-        self.found.push(deferred(tool(found, "", &mut ToolNames::default())?));
+        if !is_first && shown.len() > 1 {
+            self.close();
+            add_parts(&mut self.messages, shown);
+        }
         Ok(())
     }
 
-    /// The tools of an MCP server, which the model may call from the beginning: a server lists them before it asks the model.
-    fn server_tools(&mut self, item: &Fields) -> Result<()> {
-        let label = item.required_text("server_label")?;
-        for tool in &item.items("tools")? {
-            let mut function = taken(tool, &["name", "description"]);
-            tool.required_text("name")?;
-            function.insert("namespace".to_owned(), label.into());
-            function.insert("parameters".to_owned(), tool.required("input_schema")?.clone());
-            self.found.push(json!({"type": "function", "function": function}));
+    /// A tool that an item brings, or several of a namespace. `defers`: a reference reveals it.
+    fn find(&mut self, found: &Fields, defers: bool, references: &mut Vec<Value>) -> Result<()> {
+        let kind = found.required_text("type")?;
+        let (namespace, inner) = match kind {
+            "namespace" => (Some(found.required_text("name")?), found.items("tools")?),
+            _ => (found.text("namespace")?, Vec::new()),
+        };
+        for tool in if kind == "namespace" { &inner[..] } else { std::slice::from_ref(found) } {
+            if !is_callable(tool, &mut self.notes)? {
+                continue;
+            }
+            let converted = self::tool(tool, "", &mut ToolNames::default(), &mut self.notes)?;
+            let name = name_of(&converted).map(str::to_owned);
+            let converted = if defers && name.is_some() { deferred(converted) } else { converted };
+            if let Some(name) = name {
+                let full = namespace.map_or_else(|| name.clone(), |namespace| format!("{namespace}.{name}"));
+                references.push(json!({"type": TOOL_REFERENCE, "name": full}));
+            }
+            self.found.push(match kind {
+                "namespace" => {
+                    let mut alone = Value::Object(taken(found, &["type", "name", "description"]));
+                    alone["tools"] = json!([converted]);
+                    alone
+                }
+                _ => converted,
+            });
         }
         Ok(())
     }
@@ -251,7 +276,10 @@ impl Conversation {
                 if self.turn.as_ref().is_some_and(|turn| turn.content.is_some() && turn.calls.is_empty()) {
                     self.close();
                 }
-                self.turn().content.get_or_insert_default().push_str(&text);
+                let phase = item.text("phase")?.map(str::to_owned);
+                let turn = self.turn();
+                turn.content.get_or_insert_default().push_str(&text);
+                turn.phase = phase;
             }
             "user" => {
                 let content = content(item, "content")?;
@@ -288,12 +316,16 @@ impl Conversation {
                 None => text(item, "summary", &["summary_text"], "\n\n")?,
             };
         }
-        // What others have sealed has no text.
         if reasoning.is_empty() {
+            if item.get("encrypted_content").is_some() {
+                self.notes.push(format!("{}: only who has sealed it can read it", item.path("encrypted_content")));
+            }
             return Ok(());
         }
-        // Reasoning begins a turn.
-        if self.turn.as_ref().is_some_and(|turn| turn.content.is_some() || !turn.calls.is_empty()) {
+        // Reasoning begins a turn, except between a preamble and its calls.
+        let is_preamble = |turn: &Turn| turn.phase.as_deref() == Some("commentary");
+        let is_begun = |turn: &Turn| turn.content.is_some() && !is_preamble(turn) || !turn.calls.is_empty();
+        if self.turn.as_ref().is_some_and(is_begun) {
             self.close();
         }
         self.turn().reasoning.push_str(&reasoning);
@@ -310,7 +342,7 @@ impl Conversation {
     }
 
     fn close(&mut self) {
-        let Some(Turn { reasoning, content, calls }) = self.turn.take() else { return };
+        let Some(Turn { reasoning, content, phase, calls }) = self.turn.take() else { return };
         let mut message = Map::new();
         message.insert("role".to_owned(), "assistant".into());
         message.insert("content".to_owned(), content.unwrap_or_default().into());
@@ -319,6 +351,8 @@ impl Conversation {
         }
         if !calls.is_empty() {
             message.insert("tool_calls".to_owned(), calls.into());
+        } else if let Some(phase) = phase {
+            message.insert("phase".to_owned(), phase.into());
         }
         self.messages.push(Value::Object(message));
     }
@@ -347,14 +381,9 @@ fn content(item: &Fields, name: &str) -> Result<Value> {
 }
 
 fn part(part: &Fields) -> Result<Value> {
-    let not_kept = |name| match part.get(name) {
-        Some(_) => Err(part.refuse(name, "files are not kept here; send the data")),
-        None => Ok(()),
-    };
     match part.required_text("type")? {
         "input_text" | "output_text" | "text" => Ok(json!({"type": "text", "text": part.required_text("text")?})),
         "input_image" => {
-            not_kept("file_id")?;
             let mut image = json!({"url": part.required_text("image_url")?});
             if let Some(detail) = part.text("detail")? {
                 image["detail"] = detail.into();
@@ -363,8 +392,6 @@ fn part(part: &Fields) -> Result<Value> {
         }
         "input_audio" => Ok(json!({"type": "input_audio", "input_audio": Value::clone(part.required("input_audio")?)})),
         "input_file" => {
-            not_kept("file_id")?;
-            not_kept("file_url")?;
             part.required("file_data")?;
             Ok(json!({"type": "file", "file": taken(part, &["file_data", "filename"])}))
         }
@@ -387,31 +414,37 @@ fn set_namespace(item: &Fields, function: &mut Value) -> Result<()> {
     Ok(())
 }
 
-/// The tool, which the model does not see until a message reveals it.
-fn deferred(mut tool: Value) -> Value {
-    tool["defer_loading"] = true.into();
-    tool
+/// Fields of tools that stay as they are.
+const KEPT: &[&str] = &["name", "description", "namespace", "defer_loading", "input_examples"];
+
+/// The tools at a field `tools`, with a namespace that may be empty.
+fn tools(list: &Fields, inside: &str, names: &mut ToolNames, notes: &mut Vec<String>) -> Result<Vec<Value>> {
+    let mut tools = Vec::new();
+    for given in &list.items("tools")? {
+        if is_callable(given, notes)? {
+            tools.push(tool(given, inside, names, notes)?);
+        }
+    }
+    Ok(tools)
 }
 
-/// Fields of tools that stay as they are.
-const KEPT: &[&str] = &["name", "description", "namespace", "defer_loading"];
-
 /// A tool, listed in a namespace or, if that is empty, in none.
-fn tool(tool: &Fields, inside: &str, names: &mut ToolNames) -> Result<Value> {
+fn tool(tool: &Fields, inside: &str, names: &mut ToolNames, notes: &mut Vec<String>) -> Result<Value> {
     match tool.required_text("type")? {
         "function" => {}
         "custom" => return custom_tool(tool, inside, names),
         "namespace" => {
             let mut list = Value::Object(taken(tool, &["type", "name", "description"]));
             let inside = tool.required_text("name")?;
-            let tools = tool.items("tools")?;
-            list["tools"] = tools.iter().map(|given| self::tool(given, inside, names)).collect::<Result<_>>()?;
+            list["tools"] = tools(tool, inside, names, notes)?.into();
             return Ok(list);
         }
         // The request that is read of the body knows the tools of clients, and whether servers may run others.
-        _ => return Ok(Value::Object(tool.map.clone())),
+        kind => {
+            names.add(inside, tool.text("name")?.unwrap_or(kind));
+            return Ok(Value::Object(tool.map.clone()));
+        }
     }
-    tool.only(&[&["type", "parameters", "strict"], KEPT, OF_NO_MODEL])?;
     names.read(tool, tool.text("namespace")?.unwrap_or(inside))?;
     let function = taken(tool, &[KEPT, &["parameters", "strict"]].concat());
     Ok(json!({"type": "function", "function": function}))
@@ -419,7 +452,6 @@ fn tool(tool: &Fields, inside: &str, names: &mut ToolNames) -> Result<Value> {
 
 /// In chat completions, its grammar is one object deeper.
 fn custom_tool(tool: &Fields, inside: &str, names: &mut ToolNames) -> Result<Value> {
-    tool.only(&[&["type", "format"], KEPT, OF_NO_MODEL])?;
     names.read(tool, tool.text("namespace")?.unwrap_or(inside))?;
     let mut custom = taken(tool, KEPT);
     if let Some(format) = tool.object("format")? {

@@ -7,7 +7,7 @@ use chatparse::api::Api;
 use chatparse::message::number;
 use serde_json::Value;
 
-use super::said::{Field, Head, Place, Said, What};
+use super::said::{Field, Head, Place, SUMMARY, Said, What};
 use super::{At, Findings};
 
 /// One choice of an answer.
@@ -266,13 +266,19 @@ impl<'a> Stream<'a> {
                 found.add("role", at, "no role is said");
             }
             let (mut turn, mut calls) = (std::mem::take(&mut of.turn), BTreeMap::new());
+            let mut thought = None;
             for (place, said) in &of.texts {
                 let (text, fault) = said.joined();
                 if let Some((kind, how)) = fault.filter(|_| self.is_streamed) {
                     found.add(kind, At { call: of.call(*place), ..at }, how);
                 }
                 match place.field {
-                    Field::Reasoning => turn.reasoning.push_str(&text),
+                    // A summary says again what is there.
+                    Field::Reasoning if place.part >= SUMMARY && thought == Some(place.index) => {}
+                    Field::Reasoning => {
+                        thought = Some(place.index).filter(|_| !text.is_empty());
+                        turn.reasoning.push_str(&text);
+                    }
                     Field::Content => turn.content.push_str(&text),
                     Field::Call => drop(calls.insert(place.index, text)),
                     Field::Other => {}

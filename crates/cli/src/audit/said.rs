@@ -372,7 +372,7 @@ impl List {
 }
 
 /// Summaries are numbered behind the parts of the reasoning itself.
-const SUMMARY: u64 = 1 << 32;
+pub const SUMMARY: u64 = 1 << 32;
 
 /// The field of an item of Responses, its head, and its texts by their part.
 fn item_of(item: &Value) -> (Field, Head, Vec<(u64, &Value)>) {

@@ -194,6 +194,52 @@ fn lines_have_one_of_several_forms() {
 }
 
 #[test]
+fn what_answers_of_today_have_is_no_fault() {
+    let space =
+        json!({"type": "namespace", "name": "crm", "description": "", "tools": [{"type": "custom", "name": "apply"}]});
+    let asked = json!({"reasoning": {"effort": "low", "summary": "auto"}, "include": ["reasoning.encrypted_content"], "input": [
+        {"type": "additional_tools", "role": "developer", "tools": [space]},
+        {"role": "user", "content": "Hi"}, {"role": "assistant", "phase": "final_answer", "content": "Ho"},
+        {"role": "user", "content": "Apply it."}, {"type": "compaction_trigger"},
+    ]});
+    let part = |kind: &str, text: &str| json!({"type": kind, "text": text});
+    let item = |name: &str| {
+        json!([
+            {"type": "reasoning", "id": "rs_1", "summary": [part("summary_text", "I look.")], "content": [part("reasoning_text", "I look.")], "encrypted_content": "x"},
+            {"type": "message", "id": "msg_1", "role": "assistant", "phase": "commentary", "content": [part("output_text", "So.")]},
+            {"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": name, "namespace": "crm", "input": "abc"},
+        ])
+    };
+    let output = "<think>\nI look.\n</think>\n\nSo.\n<tool_call>\n{\"name\": \"crm.apply\", \"arguments\": {\"input\": \"abc\"}}\n</tool_call>";
+    let answered = |name: &str| {
+        json!({"request": asked, "output": output,
+            "response": {"object": "response", "id": "resp_1", "status": "completed", "output": item(name)}})
+    };
+    let delta = |delta: Value| json!({"type": "content_block_delta", "index": 0, "delta": delta});
+    let stream = json!([
+        {"type": "message_start", "message": {"id": "msg_1", "type": "message", "role": "assistant", "content": []}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": "", "signature": ""}},
+        delta(json!({"type": "thinking_delta", "thinking": "I look."})),
+        delta(json!({"type": "signature_delta", "signature": "ours"})),
+        {"type": "content_block_stop", "index": 0},
+        {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "So."}},
+        {"type": "content_block_stop", "index": 1},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": null}, "usage": {"output_tokens": 3}},
+        {"type": "message_stop"},
+    ]);
+    let whole = json!({"type": "message", "id": "msg_1", "role": "assistant", "stop_reason": "end_turn", "content": [
+        {"type": "thinking", "thinking": "I look.", "signature": "ours"}, {"type": "text", "text": "So."},
+    ]});
+    let said = json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}], "thinking": {"type": "adaptive"}});
+    let streamed = json!({"request": said, "events": stream, "response": whole});
+    let found = audited("json-call", &[answered("apply"), streamed, answered("other")]);
+    let kinds = |line: u64| found.get(&line).into_iter().flatten().map(|(kind, _)| &**kind).collect::<Vec<_>>();
+    assert_eq!([kinds(1), kinds(2)], [vec![""; 0], vec![]], "{found:?}");
+    assert!(kinds(3).contains(&"unknown-tool"), "{found:?}");
+}
+
+#[test]
 fn findings_name_what_is_there() {
     let said = json!([{"role": "user", "content": "Rain?"}]);
     let chat = |more: Value| {

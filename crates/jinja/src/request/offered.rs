@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::probe::caps::reads_field;
 use crate::{Caps, Template};
 use chatparse_base::{Error, Result, number};
-use chatparse_message::{Request, RevealedTools, TOOL_REFERENCE, Tool};
+use chatparse_message::{Request, RevealedTools, TOOL_REFERENCE, Tool, ToolChoice};
 
 /// What stands between a namespace and a name where the template says nothing of it.
 const BETWEEN: &str = ".";
@@ -55,7 +55,9 @@ pub fn offered<'r>(template: &Template, request: &'r Request) -> Result<Cow<'r, 
     let revealed = reveal(&mut request, &by_name, template.ways.knows_deferred)?;
     let names: HashSet<&str> = revealed.iter().map(|tool| &*tool.name).collect();
     let is_known = |tool: &Tool| !tool.deferred || names.contains(&*tool.name);
-    if let Some([tool]) = request.allowed_tools.as_deref().filter(|allowed| !allowed.iter().all(is_known)) {
+    if let (ToolChoice::Required, Some([tool])) = (request.tool_choice, request.allowed_tools.as_deref())
+        && !is_known(tool)
+    {
         let why = format!("tool_choice: the tool {:?} is deferred, and no message reveals it", tool.name);
         return Err(Error::invalid(why));
     }
@@ -104,6 +106,9 @@ fn reveal(request: &mut Request, by_name: &HashMap<String, usize>, template_know
     let mut revealed = Vec::new();
     let mut known = HashSet::new();
     for (index, message) in request.messages.iter_mut().enumerate() {
+        // Templates look for references in results that have nothing else.
+        let is_all = message.parts.iter().all(|part| part.kind == TOOL_REFERENCE);
+        let template_knows = template_knows && message.role == "tool" && is_all;
         for (part_index, part) in message.parts.iter_mut().enumerate().filter(|(_, part)| part.kind == TOOL_REFERENCE) {
             let Some(tool) = by_name.get(&part.text).map(|index| &request.tools[*index]) else {
                 let place = format!("messages[{index}].content[{part_index}]");
