@@ -181,6 +181,12 @@ impl ChatTemplate {
         self.0.analyzed.ends()
     }
 
+    /// The name that the model has for a tool.
+    #[cfg(feature = "next")]
+    pub(crate) fn joined_name(&self, namespace: &str, name: &str) -> String {
+        self.0.analyzed.template.joined_name(namespace, name)
+    }
+
     /// The template's text as its author wrote it.
     #[cfg(feature = "lint")]
     pub(crate) fn written(&self) -> &str {

@@ -36,6 +36,14 @@ impl Messages {
         }
     }
 
+    /// Those of a request.
+    pub fn of(request: &Request) -> Messages {
+        match &request.plain {
+            None => Messages::Read(request.messages.clone()),
+            Some(given) => Messages::Plain(given.messages.as_array().cloned().unwrap_or_default()),
+        }
+    }
+
     /// Reads messages in the form of a request.
     ///
     /// # Errors
@@ -87,6 +95,23 @@ impl Messages {
         }
     }
 
+    /// How many messages a request has.
+    pub fn count(request: &Request) -> usize {
+        match &request.plain {
+            None => request.messages.len(),
+            Some(given) => given.messages.as_array().map_or(0, Vec::len),
+        }
+    }
+
+    /// Whether both have an equal message of this number.
+    pub fn is_same(&self, other: &Messages, index: usize) -> bool {
+        match (self, other) {
+            (Messages::Read(own), Messages::Read(other)) => own.get(index) == other.get(index),
+            (Messages::Plain(own), Messages::Plain(other)) => own.get(index) == other.get(index),
+            _ => false,
+        }
+    }
+
     pub fn role(&self, index: usize) -> &str {
         match self {
             Messages::Read(messages) => &messages[index].role,
@@ -99,6 +124,14 @@ impl Messages {
         match self {
             Messages::Read(messages) => Messages::Read(messages.iter().take(count).cloned().collect()),
             Messages::Plain(messages) => Messages::Plain(messages.iter().take(count).cloned().collect()),
+        }
+    }
+
+    /// Those from this number on.
+    pub fn after(self, count: usize) -> Messages {
+        match self {
+            Messages::Read(messages) => Messages::Read(messages.into_iter().skip(count).collect()),
+            Messages::Plain(messages) => Messages::Plain(messages.into_iter().skip(count).collect()),
         }
     }
 
@@ -119,6 +152,25 @@ impl Messages {
                 all.extend(others.iter().cloned());
             }
             _ => {}
+        }
+    }
+
+    /// Gives the results of calls, up to the next answer, other ids: pairs of the new one, which may be empty for none, and the old one.
+    pub fn rename(&mut self, ids: &[(String, String)]) {
+        let named = |old: &str| ids.iter().find(|(new, known)| !new.is_empty() && known == old).map(|(new, _)| new);
+        for index in 0..self.len() {
+            match self {
+                _ if self.role(index) == "assistant" => break,
+                Messages::Read(all) => {
+                    let id = &mut all[index].tool_call_id;
+                    *id = named(id).unwrap_or(id).clone();
+                }
+                Messages::Plain(all) => {
+                    if let Some(new) = all[index]["tool_call_id"].as_str().and_then(named) {
+                        all[index]["tool_call_id"] = new.clone().into();
+                    }
+                }
+            }
         }
     }
 

@@ -101,9 +101,11 @@ pub enum chat_reason {
     /// The template does not render the turn as the model wrote it: it leaves a part out, or the library cannot tell
     /// that the two are equivalent.
     Output = 5,
+    /// The request does not go on from the earlier prompt and output: see `chat_params_follow`.
+    Request = 6,
 }
 
-same_names!(Reason => chat_reason: Reasoning, Opening, Moved, Changed, Output);
+same_names!(Reason => chat_reason: Reasoning, Opening, Moved, Changed, Output, Request);
 
 /// Where and why the template changes the earlier prompt and output.
 #[repr(C)]

@@ -4,8 +4,12 @@
 mod answers;
 mod client;
 mod errors;
+mod follow;
 mod ids;
 mod requests;
+#[path = "../each_template/written.rs"]
+#[allow(dead_code, reason = "the properties of each template use the rest")]
+mod written;
 
 use chatparse::api::{Answer, AnswerOptions, Api, Event, Finish, Reason, Usage};
 use chatparse::message::Request;

@@ -55,6 +55,30 @@ fn each_field_of_a_request_is_in_the_table() {
     assert!(gone.is_empty(), "no fields: {gone:?}");
 }
 
+/// A body of new messages changes a request as if its fields had been in the body of all.
+#[test]
+fn each_field_may_come_with_a_turn() {
+    for row in rows().iter().filter(|row| !["plain", "for_training", "compat"].contains(&row.name)) {
+        for choice in &row.choices {
+            let mut before = base();
+            (row.setup)(&mut before);
+            let mut after = before.clone();
+            (choice.set)(&mut after);
+            let is_new = |(name, value): &(&String, &Value)| *name == "messages" || before[name.as_str()] != **value;
+            let new: Value = after
+                .as_object()
+                .unwrap()
+                .iter()
+                .filter(is_new)
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect();
+            // What is refused cannot be changed.
+            let Ok(before) = Request::from_json(&before) else { continue };
+            assert_eq!(before.renewed(&new).ok(), Request::from_json(&after).ok(), "{} {}", row.name, choice.name);
+        }
+    }
+}
+
 /// A request with these values.
 fn body(rows: &[Row], setups: &[usize], set: &[(usize, usize)]) -> Body {
     let mut body = base();

@@ -72,13 +72,21 @@ pub fn offered<'r>(template: &Template, request: &'r Request) -> Result<Cow<'r, 
     Ok(Cow::Owned(request))
 }
 
+impl Template {
+    /// The name that the model reads and writes for a tool.
+    pub fn joined_name(&self, namespace: &str, name: &str) -> String {
+        match namespace {
+            "" => name.to_owned(),
+            _ => [namespace, self.behind_namespaces(), name].concat(),
+        }
+    }
+}
+
 /// Joins all names, and returns the index of the tool by the names that a message may reveal it by: the joined one, and those
 /// of the request.
 fn join_names(template: &Template, request: &mut Request) -> Result<HashMap<String, usize>> {
     let join = |namespace: &mut String, name: &mut String| {
-        if !namespace.is_empty() {
-            *name = [&*std::mem::take(namespace), template.behind_namespaces(), name].concat();
-        }
+        *name = template.joined_name(&std::mem::take(namespace), name);
     };
     let mut by_name = HashMap::new();
     for (index, tool) in request.tools.iter().enumerate() {
