@@ -103,15 +103,6 @@ impl Messages {
         }
     }
 
-    /// Whether both have an equal message of this number.
-    pub fn is_same(&self, other: &Messages, index: usize) -> bool {
-        match (self, other) {
-            (Messages::Read(own), Messages::Read(other)) => own.get(index) == other.get(index),
-            (Messages::Plain(own), Messages::Plain(other)) => own.get(index) == other.get(index),
-            _ => false,
-        }
-    }
-
     pub fn role(&self, index: usize) -> &str {
         match self {
             Messages::Read(messages) => &messages[index].role,
@@ -152,25 +143,6 @@ impl Messages {
                 all.extend(others.iter().cloned());
             }
             _ => {}
-        }
-    }
-
-    /// Gives the results of calls, up to the next answer, other ids: pairs of the new one, which may be empty for none, and the old one.
-    pub fn rename(&mut self, ids: &[(String, String)]) {
-        let named = |old: &str| ids.iter().find(|(new, known)| !new.is_empty() && known == old).map(|(new, _)| new);
-        for index in 0..self.len() {
-            match self {
-                _ if self.role(index) == "assistant" => break,
-                Messages::Read(all) => {
-                    let id = &mut all[index].tool_call_id;
-                    *id = named(id).unwrap_or(id).clone();
-                }
-                Messages::Plain(all) => {
-                    if let Some(new) = all[index]["tool_call_id"].as_str().and_then(named) {
-                        all[index]["tool_call_id"] = new.clone().into();
-                    }
-                }
-            }
         }
     }
 

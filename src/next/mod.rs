@@ -267,7 +267,7 @@ impl Session {
         &self.request
     }
 
-    #[cfg(feature = "conversation")]
+    #[cfg(any(feature = "conversation", feature = "capi"))]
     pub(crate) fn template(&self) -> &ChatTemplate {
         &self.template
     }

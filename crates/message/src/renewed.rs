@@ -2,69 +2,61 @@
 
 use serde_json::Value;
 
-use super::Request;
 use super::fields::{Fields, wrong};
 use super::read::tool_choice;
+use super::{Request, THEIRS};
 use chatparse_base::Result;
 
-/// Takes each field of `new` that the body has under this name.
-macro_rules! take {
-    ($next:ident, $new:ident, $fields:ident: $($name:literal $(| $other:literal)? $($field:ident).+),*) => {
-        $(if $fields.get($name)$(.or($fields.get($other)))?.is_some() {
-            $next.$($field).+ = $new.$($field).+;
-        })*
-    };
-}
+/// The options of this library that may change with a turn.
+const OPTIONS: &[&str] =
+    &["chat_template_kwargs", "continue_final_message", "enable_thinking", "grammar", "hosted_tools", "json_schema"];
 
 impl Request {
     /// The request of the next turn, with the new messages alone: fields of the body replace this request's, and so does each
     /// variable of `chat_template_kwargs`. A `tool_choice` may name a tool of either.
     ///
     /// # Errors
-    /// As [`Request::from_json`]; and for `compat` and `for_training`, and where one of the two is plain and the other is not.
+    /// As [`Request::from_json`]; and for an option that says how requests are read, or outputs: it stays for all turns.
     pub fn renewed(&self, body: &Value) -> Result<Request> {
         let mut given = body.clone();
         let Some(map) = given.as_object_mut() else {
             return Err(wrong("messages", "an array, or an object that has messages", body));
         };
-        let (is_plain, body) = (self.plain.is_some(), Fields::new(body, "")?);
         map.remove("tool_choice");
-        let is_other = map.entry("plain").or_insert(is_plain.into()) != &is_plain;
-        let other = ["compat", "for_training"].into_iter().find(|name| body.get(name).is_some());
-        if let Some(name) = other.or(is_other.then_some("plain")) {
-            return Err(body.refuse(name, "stays for all turns"));
-        }
+        map.insert("plain".to_owned(), self.plain.is_some().into());
         let new = Request::from_json(&given)?;
+        let fields = Fields::new(body, "")?;
+        let has = |name: &str| fields.get(name).is_some();
+        let may = |name: &&str| OPTIONS.contains(name) || THEIRS.contains(name);
+        if let Some(stays) = super::OPTIONS.iter().find(|name| has(name) && !may(name)) {
+            return Err(fields.refuse(stays, "stays for all turns"));
+        }
         let mut next = Request { messages: new.messages, ..self.clone() };
-        take!(next, new, body:
-            "tools" tools, "tools" hosted_tools, "parallel_tool_calls" parallel_tool_calls, "prose" prose,
-            "json_schema" | "response_format" json_schema, "json_spacing" json_spacing, "grammar" grammar,
-            "grammar_style" grammar_style, "reasoning_format" reasoning_format, "roles" roles, "effort" effort,
-            "malformed_arguments" malformed_arguments, "dialects" leniency.dialects,
-            "unknown_tools" leniency.unknown_tools, "calls_in_reasoning" leniency.calls_in_reasoning,
-            "bare_calls" leniency.bare_calls, "opening_again" leniency.opening_again,
-            "incomplete_calls" leniency.incomplete_calls, "nearly_json" leniency.nearly_json,
-            "thinking" | "enable_thinking" enable_thinking, "append" append,
-            "add_generation_prompt" add_generation_prompt, "continue_final_message" continuation, "now" now,
-            "media_marker" media_marker, "revealed_tools" revealed_tools, "force_pure_content" force_pure_content
-        );
         next.template_kwargs.extend(new.template_kwargs);
         if let (Some(plain), Some(new)) = (&mut next.plain, new.plain) {
             plain.messages = new.messages;
-            take!(plain, new, body: "tools" tools, "documents" documents);
-            let thinks = next.template_kwargs.get("enable_thinking").and_then(Value::as_bool);
-            next.enable_thinking = thinks.unwrap_or(next.enable_thinking);
-        }
-        match body.get("tool_choice") {
-            Some(_) => (next.tool_choice, next.allowed_tools) = tool_choice(&body, &next.tools)?,
-            None => {
-                let same = |tool: &super::Tool| {
-                    let mut all = next.tools.iter();
-                    all.find(|other| (&other.namespace, &other.name) == (&tool.namespace, &tool.name)).cloned()
-                };
-                let allowed = next.allowed_tools.take();
-                next.allowed_tools = allowed.map(|allowed| allowed.iter().filter_map(same).collect());
+            if has("tools") {
+                plain.tools = new.tools;
             }
+        }
+        if has("tools") {
+            (next.tools, next.hosted_tools) = (new.tools, new.hosted_tools);
+        }
+        if has("parallel_tool_calls") {
+            next.parallel_tool_calls = new.parallel_tool_calls;
+        }
+        if has("response_format") || has("json_schema") {
+            next.json_schema = new.json_schema;
+        }
+        if has("thinking") || has("enable_thinking") || self.plain.is_some() && has("chat_template_kwargs") {
+            next.enable_thinking = new.enable_thinking;
+        }
+        if has("grammar") {
+            next.grammar = new.grammar;
+        }
+        next.continuation = new.continuation;
+        if has("tool_choice") {
+            (next.tool_choice, next.allowed_tools) = tool_choice(&fields, &next.tools)?;
         }
         Ok(next)
     }
