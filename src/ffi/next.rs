@@ -100,9 +100,10 @@ pub unsafe extern "C" fn chat_params_follow(
 ) -> chat_status {
     filled(params, "params", out, error, |params| {
         // SAFETY: the caller's texts, by the contract.
-        let output = unsafe { bytes(output, output_len, "output")? };
-        let [request, options] =
-            unsafe { [utf8(request, request_len, "request")?, utf8(options, options_len, "options")?] };
+        let (output, [request, options]) = unsafe {
+            let texts = [utf8(request, request_len, "request")?, utf8(options, options_len, "options")?];
+            (bytes(output, output_len, "output")?, texts)
+        };
         let request = params.session.template().request(request, options)?;
         let next = params.session.follow(output, request)?;
         first.map(|first| first.write(next.first.unwrap_or(usize::MAX)));

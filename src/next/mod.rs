@@ -143,7 +143,7 @@ impl Session {
     /// [`crate::ErrorKind::InvalidArgument`] with the name of the field if `messages` are invalid; otherwise as
     /// [`ChatTemplate::params`].
     pub fn next(&self, output: &[u8], messages: &Value) -> Result<Next> {
-        self.next_of(Output { bytes: output, marks: None }, &self.new(messages)?)
+        self.next_of(Output { bytes: output, marks: None }, &self.coming(messages)?)
     }
 
     /// [`Session::next`] where it is known which bytes of the output came from special tokens: see [`Stream::feed_marked`]. A marker
@@ -158,7 +158,7 @@ impl Session {
         spans: &[Range<usize>],
         messages: &Value,
     ) -> Result<Next> {
-        self.next_of(Output { bytes: output, marks: Some((tokens, spans)) }, &self.new(messages)?)
+        self.next_of(Output { bytes: output, marks: Some((tokens, spans)) }, &self.coming(messages)?)
     }
 
     fn next_of(&self, output: Output, new: &New) -> Result<Next> {
@@ -246,7 +246,7 @@ impl Session {
     }
 
     /// Reads the messages of the next turn, or a body that has them.
-    fn new(&self, messages: &Value) -> Result<New> {
+    fn coming(&self, messages: &Value) -> Result<New> {
         match messages {
             Value::Object(_) => Ok(New::of(self.request.renewed(messages)?)),
             _ => {

@@ -141,7 +141,7 @@ impl Session {
     /// The session's result for the output that the template writes for `message`; `alone` is the conversation that ends
     /// with it.
     fn grown(&self, message: Message, new: &Value, alone: &str) -> Result<Next> {
-        let shown = self.shown_as(message, &self.new(new)?)?;
+        let shown = self.shown_as(message, &self.coming(new)?)?;
         let (Some(alone), Some(turn)) = (self.behind_rendered(alone), self.behind_rendered(shown.render())) else {
             return self.rewritten(shown, "");
         };

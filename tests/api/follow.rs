@@ -7,7 +7,7 @@ use chatparse::{ChatTemplate, Message, Next, Session, builtin};
 use serde_json::{Map, Value, json};
 
 use crate::written::turn_of;
-use crate::{APIS, Answer, options};
+use crate::{APIS, Answer, options, with};
 
 const SCHEMA: &str = r#"{"type": "object", "properties": {"key": {"type": "string"}, "n": {"type": "integer"}}}"#;
 
@@ -153,13 +153,13 @@ fn what_is_new_in_a_body_is_found() {
         let same = session.next(output.as_bytes(), &new).unwrap();
         assert_eq!((next.append(), next.kept, &next.rewrite), (same.append(), same.kept, &same.rewrite), "{of}");
         // A second turn goes on from there.
-        let second = next.session.params.parser.read(b"", false, false).map(|_| "Fine.").unwrap();
-        goes_on(api, &mut body, &answered(api, &next.session, second));
+        goes_on(api, &mut body, &answered(api, &next.session, "Fine."));
         push(api, &mut body, json!({"role": "user", "content": "More."}));
-        let ended = next.session.params.parser.read(second.as_bytes(), false, false).unwrap();
-        let third = next.session.follow(second.as_bytes(), read(api, &body)).unwrap();
         let first = read(api, &body).messages.len() - 1;
-        assert_eq!(third.first, Some(first), "{of}: {ended:?} {:?}", third.session.params.notes);
+        let third = next.session.follow(b"Fine.", read(api, &body)).unwrap();
+        assert_eq!(third.first, Some(first), "{of}: {:?}", third.session.params.notes);
+        // What was sent first goes on with both.
+        assert_eq!(session.follow(output.as_bytes(), read(api, &body)).unwrap().first, Some(3), "{of}");
     });
 }
 
@@ -294,26 +294,91 @@ fn a_body_that_does_not_go_on_says_where_and_is_rendered() {
         let all = |body: &mut Value| *body = begin(api);
         differs("messages[2]", Some(2), &all);
         let answer = |body: &mut Value| {
-            for name in ["name"] {
-                at_each(&mut body[list(api)], name, &|map| drop(map.insert(name.into(), "other".into())));
-            }
+            at_each(&mut body[list(api)], "name", &|map| drop(map.insert("name".into(), "other".into())));
         };
         differs("messages[2].tool_calls", Some(2), &answer);
         differs("tools[0]", None, &say("A tool.", "Another tool."));
     });
 }
 
+/// Agents load tools as they need them: the definition comes with the message that reveals it.
+#[test]
+fn tools_that_a_search_has_found_come_with_the_body() {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let function = |name: &str| json!({"name": name, "description": "A tool.", "parameters": schema});
+    let mut tried = 0;
+    for name in builtin::names() {
+        let template = ChatTemplate::builtin(name).unwrap();
+        let search = json!({"type": "function", "function": {"name": "tool_search", "description": "Finds.", "parameters": schema}});
+        let call = ("tool_search".to_owned(), json!({"key": "a"}));
+        let Some((_, output)) = turn_of(&template, &json!({"tools": [search]}), &[""], &[call]) else { continue };
+        for api in APIS {
+            let mut body = begin(api);
+            body["tools"] = match api {
+                Api::ChatCompletions => json!([search]),
+                Api::Responses => {
+                    json!([{"type": "tool_search", "execution": "client", "description": "Finds.", "parameters": schema}])
+                }
+                _ => json!([{"name": "tool_search", "description": "Finds.", "input_schema": schema}]),
+            };
+            let session = template.session(read(api, &body)).unwrap();
+            let ended = session.params.parser.read(output.as_bytes(), false, false).unwrap();
+            let answer =
+                Answer::new(api, with(|options| options.request = body.clone())).body(&ended, &Finish::default());
+            match api {
+                Api::ChatCompletions => {
+                    let message = answer["choices"][0]["message"].clone();
+                    let id = message["tool_calls"][0]["id"].clone();
+                    push(api, &mut body, message);
+                    let found = json!([{"type": "tool_reference", "name": "late"}]);
+                    push(api, &mut body, json!({"role": "tool", "tool_call_id": id, "content": found}));
+                    let late = json!({"type": "function", "defer_loading": true, "function": function("late")});
+                    body["tools"].as_array_mut().unwrap().push(late);
+                }
+                Api::Responses => {
+                    let items = answer["output"].as_array().unwrap();
+                    items.iter().for_each(|item| push(api, &mut body, item.clone()));
+                    let mut late = function("late");
+                    (late["type"], late["defer_loading"]) = ("function".into(), true.into());
+                    let id = &items.last().unwrap()["call_id"];
+                    let found =
+                        json!({"type": "tool_search_output", "call_id": id, "execution": "client", "tools": [late]});
+                    push(api, &mut body, found);
+                }
+                _ => {
+                    push(api, &mut body, json!({"role": "assistant", "content": answer["content"]}));
+                    let id = &answer["content"].as_array().unwrap().last().unwrap()["id"];
+                    let found = json!([{"type": "tool_reference", "tool_name": "late"}]);
+                    let result = json!({"type": "tool_result", "tool_use_id": id, "content": found});
+                    push(api, &mut body, json!({"role": "user", "content": [result]}));
+                    let late = json!({"name": "late", "input_schema": schema, "defer_loading": true});
+                    body["tools"].as_array_mut().unwrap().push(late);
+                }
+            }
+            let next = session.follow(output.as_bytes(), read(api, &body)).unwrap();
+            let of = format!("{name} {api:?}: {:?} {:?}", next.session.params.notes, next.rewrite);
+            assert_eq!(next.first, Some(3), "{of}");
+            assert!(next.append().contains("late"), "{of}");
+            let plain =
+                session.next(output.as_bytes(), &json!([{"role": "tool", "tool_call_id": "1", "content": "none"}]));
+            assert_eq!(next.kept, plain.unwrap().kept, "{of}");
+            tried += 1;
+        }
+    }
+    assert!(tried > 60, "{tried}");
+}
+
 #[test]
 fn options_that_the_prompt_does_not_show_may_differ() {
     let template = ChatTemplate::builtin("gpt-oss").unwrap();
     let (session, output, body) = called(Api::ChatCompletions, &template).unwrap();
-    let with = |name: &str, value: Value| {
+    let asked = |name: &str, value: Value| {
         let mut body = body.clone();
         body[name] = value;
         session.follow(output.as_bytes(), read(Api::ChatCompletions, &body)).unwrap()
     };
-    assert_eq!(with("tool_choice", "required".into()).first, Some(3));
-    assert_eq!(with("reasoning_effort", "high".into()).first, Some(3));
+    assert_eq!(asked("tool_choice", "required".into()).first, Some(3));
+    assert_eq!(asked("reasoning_effort", "high".into()).first, Some(3));
     let mut later = read(Api::ChatCompletions, &body);
     later.now = Some(1_887_400_000);
     assert_eq!(session.follow(output.as_bytes(), later).unwrap().first, Some(3));

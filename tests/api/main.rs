@@ -6,6 +6,7 @@ mod client;
 mod errors;
 mod follow;
 mod ids;
+mod namespaces;
 mod requests;
 #[path = "../each_template/written.rs"]
 #[allow(dead_code, reason = "the properties of each template use the rest")]
