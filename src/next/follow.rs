@@ -94,7 +94,9 @@ impl Session {
             json!([self.template.joined_name(&call.namespace, &call.name), arguments(&call.arguments)])
         });
         let made: Value = made.collect();
-        let texts = message.parts.iter().map(|part| (&*part.kind, &*part.text));
+        // Media has a place in the text.
+        let texts =
+            message.parts.iter().map(|part| (&*part.kind, part.source.as_ref().map_or(&*part.text, |_| "\u{fffc}")));
         let text = [&*message.content, &join_parts(texts)].concat();
         let media = message
             .parts

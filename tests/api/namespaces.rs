@@ -111,6 +111,21 @@ fn other_templates_join_a_namespace_and_a_name() {
     }
 }
 
+#[test]
+fn calls_of_many_namespaces_are_held() {
+    let template = ChatTemplate::builtin("gpt-oss").unwrap();
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+    let tool = json!({"type": "function", "function": {"name": "send", "parameters": schema}});
+    let spaced = |index: usize| json!({"type": "namespace", "name": format!("mcp__server_{index}__of_a_client"), "tools": [tool]});
+    let tools: Value = (0..100).map(spaced).collect();
+    let body = json!({"messages": [{"role": "user", "content": "Q"}], "tools": tools});
+    let params = template.params(&Request::from_json(&body).unwrap()).unwrap();
+    let held = |output: &str| params.matcher().unwrap().feed(output.as_bytes()).unwrap() < output.len();
+    assert!(!held("<|channel|>commentary to=mcp__server_42__of_a_client.send <|constrain|>json<|message|>{\"n\": 1}"));
+    assert!(held("<|channel|>commentary to=mcp__server_42__of_a_client.nope <|constrain|>json<|message|>{\"n\": 1}"));
+    assert!(held(" to=mcp__server_420__of_a_client.send<|channel|>commentary json<|message|>{\"n\": 1}"));
+}
+
 /// The ids of its calls have a namespace, as Harmony's recipients do.
 #[test]
 fn a_template_may_write_a_namespace_of_its_own_elsewhere() {

@@ -110,7 +110,8 @@ fn line(name: &str, body: &Rule, out: &mut String) {
 
 fn behind_patterns(triggers: &[Trigger]) -> Option<String> {
     let found = triggers.iter().map(found).collect::<Option<Vec<Expr>>>()?;
-    let room = StateBudget::new(limits::AUTOMATON_STATES, limits::AUTOMATON_STEPS);
+    // Namespaces may be many.
+    let room = StateBudget::new(limits::AUTOMATON_STATES, limits::AUTOMATON_STEPS).wider(8);
     let pattern = Pattern { expr: Expr::Choice(found), ahead: Vec::new(), pinned: false };
     let free = automaton(&pattern, &room)?.complement().minimal(&room);
     let mut builder = Builder::new();
@@ -118,6 +119,9 @@ fn behind_patterns(triggers: &[Trigger]) -> Option<String> {
     builder.add_rule("root", body);
     Some(builder.build().ok()?.text)
 }
+
+/// The maximum number of characters that look aheads of a trigger exclude.
+const EXCLUDED: usize = 200;
 
 /// What is in a text once the trigger is certain. A look ahead that excludes texts ends it where none of them goes on.
 fn found(trigger: &Trigger) -> Option<Expr> {
@@ -137,6 +141,9 @@ fn found(trigger: &Trigger) -> Option<Expr> {
             text => excluded.push(vec![text]),
         }
         ahead = behind;
+    }
+    if excluded.iter().map(Vec::len).sum::<usize>() > EXCLUDED {
+        return None;
     }
     let mut ways = Vec::new();
     for text in &excluded {
