@@ -30,6 +30,7 @@ static void handles(void) {
   BAD(chat_params_from_template(NULL, TEXT("{}"), &params, &error));
   BAD(chat_params_from_template_with(NULL, TEXT("{}"), TEXT("{}"), &params, &error));
   BAD(chat_params_continue(NULL, TEXT(""), TEXT("[]"), 0, &params, &error));
+  BAD(chat_params_follow(NULL, TEXT(""), TEXT("{}"), TEXT("{}"), &count, &params, &error));
   BAD(chat_params_for_prompt(NULL, TEXT(""), TEXT("{}"), &params, &error));
   CHECK(chat_stream_pending(NULL).len == 0);
   CHECK(chat_params_kept(NULL) == 0 && chat_params_append(NULL).len == 0 && chat_params_rendered(NULL).len == 0);

@@ -239,6 +239,26 @@ static void next_turn(void) {
   chat_params_free(params);
 }
 
+// A server gets the whole conversation each turn, and the client has written it in its own way.
+static void followed(void) {
+#define ANSWERED(said) "{\"messages\": [{\"role\": \"user\", \"content\": " said "}, {\"role\": \"assistant\", \"content\": \"Hi, you\"}, "
+  chat_params *params = builtin_params("chatml", HI_REQUEST), *next = NULL;
+  size_t first = 0;
+  OK(chat_params_follow(
+      params, TEXT("Hi, you"), TEXT(ANSWERED("[{\"type\": \"text\", \"text\": \"Hi\"}]") "{\"role\": \"user\", \"content\": \"Go on.\"}]}"),
+      TEXT("{\"now\": 7}"), &first, &next, &error));
+  CHECK(first == 2 && chat_params_rewrite(next).reason == CHAT_REASON_NONE);
+  CHECK(chat_params_kept(next) == chat_params_prompt(params).len + 7 && contains(chat_params_append(next), "Go on."));
+  chat_params_free(next);
+  OK(chat_params_follow(
+      params, TEXT("Hi, you"), TEXT(ANSWERED("\"Ho\"") "{\"role\": \"user\", \"content\": \"Go on.\"}]}"), TEXT("{}"), &first, &next, &error));
+  CHECK(first == SIZE_MAX && chat_params_rewrite(next).reason == CHAT_REASON_REQUEST && chat_params_rewrite(next).message == 0);
+  CHECK(contains(chat_params_prompt(next), "Ho") && chat_params_kept(next) < chat_params_prompt(params).len);
+  chat_params_free(next);
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "messages", chat_params_follow(params, TEXT(""), TEXT("{}"), TEXT("{}"), &first, &next, &error));
+  chat_params_free(params);
+}
+
 // A template that drops reasoning says so, and where.
 static void rewritten(void) {
   static const char source[] =
@@ -295,6 +315,7 @@ static void own_prompt(void) {
 int main(void) {
   own_prompt();
   next_turn();
+  followed();
   rewritten();
   options_and_media();
   every_builtin(TOOL_REQUEST(", \"reasoning_format\": \"auto\""));

@@ -729,6 +729,34 @@ CHAT_MUST_USE chat_status chat_params_json(const chat_params *params, chat_str *
 /** Frees the params. Streams, messages, grammars and parsers that were made with them stay valid. */
 void chat_params_free(chat_params *params);
 
+/**
+ * Makes the params of the next turn from a whole request, such as servers get each turn. The library finds the new
+ * messages, and continues `params` and `output` with them as `chat_params_continue` does.
+ *
+ * `request` is a body as for `chat_params_from_template`; `chat_answer_request` makes it of a body of another API.
+ * `options` is an object of the host's options, as for `chat_params_from_template_with`. The request goes on if it
+ * begins with the messages that were sent, then has the output as the assistant's message, and the template writes the
+ * same earlier prompt with its tools and options. What counts is what messages say: a client may move `cache_control`,
+ * write a text as parts (one a line) or parts as a text, leave out null and empty fields, write arguments as other
+ * text of the same JSON, and have other ids for calls and their results. In the assistant's messages it may trim the
+ * texts and leave the reasoning out: what was sent stays, and `notes` in `chat_params_json` say so. The template's
+ * clock stays that of the first request.
+ *
+ * If the request goes on, `*first` is the index of its first new message. Otherwise `*first` is `SIZE_MAX`, and the new
+ * params are those of the request alone, as `chat_params_from_template_with` makes them: `chat_params_kept` is how many
+ * bytes of the earlier prompt and output the new prompt begins with, also with `append: always`; the reason of
+ * `chat_params_rewrite` is `CHAT_REASON_REQUEST`, its message the first that differs (`SIZE_MAX` for an option or a
+ * tool); and `notes` name the field. `first` may be null.
+ *
+ * The new params hold the whole prompt, and keep no pointer to the texts; `params` can be continued with another output.
+ * The caller frees them with `chat_params_free`. The cost is linear in both conversations, as that of a render.
+ *
+ * Errors: as `chat_params_from_template_with`.
+ */
+CHAT_MUST_USE chat_status chat_params_follow(const chat_params *params, const char *output, size_t output_len,
+                                             const char *request, size_t request_len, const char *options,
+                                             size_t options_len, size_t *first, chat_params **out, chat_error **error);
+
 /* == Messages ====================================================================================================== */
 
 /* Calls, parts and diagnostics are numbered from 0, in the order of the output. */
@@ -1145,6 +1173,8 @@ CHAT_ENUM(chat_reason) {
   CHAT_REASON_CHANGED = 4,   /**< There is other text. */
   CHAT_REASON_OUTPUT = 5,    /**< The template does not render the turn as the model wrote it: it leaves a part out, or
                                   the library cannot tell that the two are equivalent. */
+  CHAT_REASON_REQUEST = 6,   /**< The request does not go on from the earlier prompt and output: see
+                                  `chat_params_follow`. */
 };
 
 /** Where and why the template changes the earlier prompt and output. */
@@ -1163,7 +1193,11 @@ typedef struct {
  * `output` is what the model wrote after that prompt, any bytes, with or without the text of the end-of-turn token. It
  * stays as written, even if the template would render the parsed message with other white space or another order of
  * keys. If it was cut off, the library closes what is open as the template does. `messages` is the JSON text of an
- * array of new messages: results of tools, or the user's. Calls without an id get the ids of the results, in order.
+ * array of new messages: results of tools, or the user's; or of an object with them in `messages`. Its other fields
+ * replace those of the request from this turn on: `tools`, e.g. with those that a `tool_reference` reveals,
+ * `tool_choice`, `parallel_tool_calls`, `response_format`, `json_schema`, `grammar`, `reasoning_effort`,
+ * `enable_thinking`, `hosted_tools`, `continue_final_message` (for this turn alone), and each variable of
+ * `chat_template_kwargs`; other options stay for all turns. Calls without an id get the ids of the results, in order.
  *
  * Some templates change earlier turns once other messages follow, e.g. drop their reasoning. This is not an error:
  * `chat_params_rewrite` has the reason and `chat_params_kept` how many bytes stay. Remove the tokens after them, and

@@ -334,6 +334,12 @@ class Params : public detail::Handle<chat_params, chat_params_free> {
     return detail::object<Params>(
         chat_params_continue, get(), output.data(), output.size(), messages.data(), messages.size(), flags);
   }
+  // The same for a whole request (chat_params_follow). `first`: the index of its first new message.
+  Result<Params> follow(
+      std::string_view output, std::string_view request, std::string_view options = "{}", std::size_t *first = nullptr) const {
+    return detail::object<Params>(
+        chat_params_follow, get(), output.data(), output.size(), request.data(), request.size(), options.data(), options.size(), first);
+  }
   std::size_t kept() const noexcept { return chat_params_kept(get()); }
   std::string_view append() const & noexcept { return detail::view(chat_params_append(get())); }
   std::string append() const && { return std::string(detail::view(chat_params_append(get()))); }

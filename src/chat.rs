@@ -181,6 +181,12 @@ impl ChatTemplate {
         self.0.analyzed.ends()
     }
 
+    /// The name that the model has for a tool.
+    #[cfg(feature = "next")]
+    pub(crate) fn joined_name(&self, namespace: &str, name: &str) -> String {
+        self.0.analyzed.template.joined_name(namespace, name)
+    }
+
     /// The template's text as its author wrote it.
     #[cfg(feature = "lint")]
     pub(crate) fn written(&self) -> &str {
@@ -532,22 +538,14 @@ impl Params {
     /// The grammar in another dialect, for the output only: it begins at the first byte behind
     /// [`Params::generation_prompt`], and a lazy grammar includes the free text in front of a trigger. [`Dialect::Gbnf`] is
     /// the exception: it is the same as [`Params::grammar`], for an engine that uses the triggers and the prompt. The report
-    /// lists what the dialect cannot express; departures from the schemas are in the grammar's own report.
+    /// lists what the dialect cannot express; departures from the schemas are in the grammar's own report. Printed by the first call, and
+    /// remembered with the tools.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] with the reason if [`Dialect::StructuralTagOld`] cannot express the format,
     /// [`crate::ErrorKind::Limit`].
     pub fn grammar_as(&self, dialect: Dialect) -> Result<Printed> {
-        let grammar = self.grammar();
-        match &self.constraint {
-            Constraint::Lazy(triggers) if dialect == Dialect::StructuralTagOld => {
-                grammar::print_old_tag(self.parser.format(), triggers)
-            }
-            Constraint::Lazy(triggers) => grammar.print_output(dialect, Start::AtTrigger(triggers)),
-            Constraint::Free | Constraint::Strict(_) => {
-                grammar.print_output(dialect, Start::AfterPrefix(self.parser.prefill()))
-            }
-        }
+        self.compiled.grammar_as(dialect).clone()
     }
 
     /// What the output is held to, as a machine that is fed the output from its first byte on: which bytes may come next, and which

@@ -122,7 +122,7 @@ impl Turns for Sent {
     }
 
     fn next(&self, output: &[u8], tokens: &SpecialTokens, spans: &[Range<usize>], messages: &Value) -> Result<Step> {
-        let answered = Messages::roles(self.session.request()).len();
+        let answered = Messages::count(self.session.request());
         let next = self.session.next_marked(output, tokens, spans, messages)?;
         let changed = next.rewrite.as_ref().map(|rewrite| Changed {
             at: rewrite.at,
@@ -130,8 +130,10 @@ impl Turns for Sent {
             reason: rewrite.reason.name(),
             words: rewrite.reason.words(),
         });
-        let stays = self.options.append == Append::Always;
-        let (request, options) = (Arc::clone(next.session.request()), Arc::clone(&self.options));
+        let request = Arc::clone(next.session.request());
+        let mut options = Request::clone(&request);
+        Messages::take(&mut options);
+        let (stays, options) = (options.append == Append::Always, Arc::new(options));
         let turns = Arc::new(Sent { session: next.session, request, options, answered: Some(answered) });
         Ok(Step { turns, kept: next.kept, stays, changed, message: next.message })
     }

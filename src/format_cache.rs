@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use chatparse_base::json::bytes;
 use chatparse_base::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES, CACHED_PARTS_BYTES};
 use chatparse_base::{ErrorKind, Result};
-use chatparse_grammar::{Fidelity, Grammar};
+use chatparse_grammar::{self as grammar, Dialect, Fidelity, Grammar, Printed, Start};
 use chatparse_learn::format::late::{Parts, Source, Want};
 use chatparse_learn::format::{Constraint, Format, FormatSpec, Tag};
 use chatparse_message::{Compat, GrammarStyle, Tool};
@@ -29,6 +29,8 @@ pub(crate) struct CompiledFormat {
     unheld: Option<&'static str>,
     style: GrammarStyle,
     grammar: OnceLock<Arc<Grammar>>,
+    /// The grammar in each of [`Dialect::ALL`], or why it cannot be.
+    printed: [OnceLock<Result<Printed>>; Dialect::ALL.len()],
 }
 
 const NO_CALLS: &str = "the template writes no calls, so no grammar can ask for one";
@@ -94,7 +96,8 @@ impl CompiledFormat {
             _ => error,
         })?;
         let parser = parser.ending(if spec.compat == Compat::Off { ends } else { Vec::new() });
-        Ok(CompiledFormat { format, parser, unheld, style: spec.grammar_style, grammar: OnceLock::new() })
+        let (grammar, printed) = Default::default();
+        Ok(CompiledFormat { format, parser, unheld, style: spec.grammar_style, grammar, printed })
     }
 
     /// The grammar of the format; empty if nothing constrains the output. Built by the first call.
@@ -111,9 +114,24 @@ impl CompiledFormat {
         })
     }
 
+    /// See [`crate::Params::grammar_as`]. Printed by the first call.
+    pub fn grammar_as(&self, dialect: Dialect) -> &Result<Printed> {
+        self.printed[dialect as usize].get_or_init(|| match &self.format.constraint {
+            Constraint::Lazy(triggers) if dialect == Dialect::StructuralTagOld => {
+                grammar::print_old_tag(self.parser.format(), triggers)
+            }
+            Constraint::Lazy(triggers) => self.grammar().print_output(dialect, Start::AtTrigger(triggers)),
+            Constraint::Free | Constraint::Strict(_) => {
+                self.grammar().print_output(dialect, Start::AfterPrefix(self.parser.prefill()))
+            }
+        })
+    }
+
     /// Approximate memory use in bytes of what was built on first use so far.
     fn late_bytes(&self) -> usize {
-        self.grammar.get().map_or(0, |grammar| grammar.text.len()) + self.parser.late_bytes()
+        let printed = self.printed.iter().filter_map(|one| Some(one.get()?.as_ref().ok()?.text.len()));
+        let printed: usize = printed.sum();
+        self.grammar.get().map_or(0, |grammar| grammar.text.len()) + printed + self.parser.late_bytes()
     }
 }
 

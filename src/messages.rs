@@ -36,6 +36,14 @@ impl Messages {
         }
     }
 
+    /// Those of a request.
+    pub fn of(request: &Request) -> Messages {
+        match &request.plain {
+            None => Messages::Read(request.messages.clone()),
+            Some(given) => Messages::Plain(given.messages.as_array().cloned().unwrap_or_default()),
+        }
+    }
+
     /// Reads messages in the form of a request.
     ///
     /// # Errors
@@ -87,6 +95,14 @@ impl Messages {
         }
     }
 
+    /// How many messages a request has.
+    pub fn count(request: &Request) -> usize {
+        match &request.plain {
+            None => request.messages.len(),
+            Some(given) => given.messages.as_array().map_or(0, Vec::len),
+        }
+    }
+
     pub fn role(&self, index: usize) -> &str {
         match self {
             Messages::Read(messages) => &messages[index].role,
@@ -99,6 +115,14 @@ impl Messages {
         match self {
             Messages::Read(messages) => Messages::Read(messages.iter().take(count).cloned().collect()),
             Messages::Plain(messages) => Messages::Plain(messages.iter().take(count).cloned().collect()),
+        }
+    }
+
+    /// Those from this number on.
+    pub fn after(self, count: usize) -> Messages {
+        match self {
+            Messages::Read(messages) => Messages::Read(messages.into_iter().skip(count).collect()),
+            Messages::Plain(messages) => Messages::Plain(messages.into_iter().skip(count).collect()),
         }
     }
 

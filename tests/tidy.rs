@@ -492,16 +492,16 @@ fn families_say_why_they_stay() {
 
 /// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
 const LINES: &[(&str, usize)] = &[
-    ("crates/base", 1_630),
+    ("crates/base", 1_660),
     ("crates/cli", 4_885),
     ("crates/conversation", 1_001),
-    ("crates/grammar", 17_270),
+    ("crates/grammar", 17_200),
     ("crates/jinja", 10_590),
-    ("crates/learn", 12_890),
-    ("crates/message", 2_820),
+    ("crates/learn", 12_990),
+    ("crates/message", 2_890),
     ("crates/peg", 5_150),
-    ("crates/stream", 7_160),
-    ("src", 17_600),
+    ("crates/stream", 7_180),
+    ("src", 18_280),
 ];
 
 #[test]

@@ -65,7 +65,7 @@ impl Special {
         };
         if !called.namespace.is_empty() {
             self.spaced.push(called);
-        } else if called.custom || called.client.is_some() {
+        } else {
             self.named.insert(called.name.clone(), called);
         }
     }
@@ -77,6 +77,8 @@ impl Special {
             behind.is_some_and(|between| !between.is_empty() && !between.contains(char::is_alphanumeric))
         };
         let known = self.named.get(name).or_else(|| self.spaced.iter().find(is_of));
+        // The namespace may be the one that the template writes before all names.
+        let known = known.or_else(|| self.spaced.iter().find(|tool| tool.name == name));
         known.cloned().unwrap_or_else(|| Called { name: name.to_owned(), ..Called::default() })
     }
 }

@@ -21,7 +21,11 @@ use chatparse_base::{Error, number};
 /// `output` is what the model wrote after that prompt, any bytes, with or without the text of the end-of-turn token. It
 /// stays as written, even if the template would render the parsed message with other white space or another order of
 /// keys. If it was cut off, the library closes what is open as the template does. `messages` is the JSON text of an
-/// array of new messages: results of tools, or the user's. Calls without an id get the ids of the results, in order.
+/// array of new messages: results of tools, or the user's; or of an object with them in `messages`. Its other fields
+/// replace those of the request from this turn on: `tools`, e.g. with those that a `tool_reference` reveals,
+/// `tool_choice`, `parallel_tool_calls`, `response_format`, `json_schema`, `grammar`, `reasoning_effort`,
+/// `enable_thinking`, `hosted_tools`, `continue_final_message` (for this turn alone), and each variable of
+/// `chat_template_kwargs`; other options stay for all turns. Calls without an id get the ids of the results, in order.
 ///
 /// Some templates change earlier turns once other messages follow, e.g. drop their reasoning. This is not an error:
 /// `chat_params_rewrite` has the reason and `chat_params_kept` how many bytes stay. Remove the tokens after them, and
@@ -55,11 +59,64 @@ pub unsafe extern "C" fn chat_params_continue(
         if flags != 0 {
             return Err(Error::invalid(format!("flags: {flags:#x} is unknown")));
         }
-        let Next { session, kept, rewrite, .. } = params.session.next(output, &messages)?;
-        let mut params = chat_params::new(session);
-        params.next = Some(Continued { kept, rewrite });
-        Ok(give(params))
+        Ok(of_next(params.session.next(output, &messages)?))
     })
+}
+
+/// Makes the params of the next turn from a whole request, such as servers get each turn. The library finds the new
+/// messages, and continues `params` and `output` with them as `chat_params_continue` does.
+///
+/// `request` is a body as for `chat_params_from_template`; `chat_answer_request` makes it of a body of another API.
+/// `options` is an object of the host's options, as for `chat_params_from_template_with`. The request goes on if it
+/// begins with the messages that were sent, then has the output as the assistant's message, and the template writes the
+/// same earlier prompt with its tools and options. What counts is what messages say: a client may move `cache_control`,
+/// write a text as parts (one a line) or parts as a text, leave out null and empty fields, write arguments as other
+/// text of the same JSON, and have other ids for calls and their results. In the assistant's messages it may trim the
+/// texts and leave the reasoning out: what was sent stays, and `notes` in `chat_params_json` say so. The template's
+/// clock stays that of the first request.
+///
+/// If the request goes on, `*first` is the index of its first new message. Otherwise `*first` is `SIZE_MAX`, and the new
+/// params are those of the request alone, as `chat_params_from_template_with` makes them: `chat_params_kept` is how many
+/// bytes of the earlier prompt and output the new prompt begins with, also with `append: always`; the reason of
+/// `chat_params_rewrite` is `CHAT_REASON_REQUEST`, its message the first that differs (`SIZE_MAX` for an option or a
+/// tool); and `notes` name the field. `first` may be null.
+///
+/// The new params hold the whole prompt, and keep no pointer to the texts; `params` can be continued with another output.
+/// The caller frees them with `chat_params_free`. The cost is linear in both conversations, as that of a render.
+///
+/// Errors: as `chat_params_from_template_with`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_params_follow(
+    params: Option<&chat_params>,
+    output: *const c_char,
+    output_len: usize,
+    request: *const c_char,
+    request_len: usize,
+    options: *const c_char,
+    options_len: usize,
+    first: Option<&mut MaybeUninit<usize>>,
+    out: Option<&mut MaybeUninit<*mut chat_params>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    filled(params, "params", out, error, |params| {
+        // SAFETY: the caller's texts, by the contract.
+        let (output, [request, options]) = unsafe {
+            let texts = [utf8(request, request_len, "request")?, utf8(options, options_len, "options")?];
+            (bytes(output, output_len, "output")?, texts)
+        };
+        let request = params.session.template().request(request, options)?;
+        let next = params.session.follow(output, request)?;
+        first.map(|first| first.write(next.first.unwrap_or(usize::MAX)));
+        Ok(of_next(next))
+    })
+}
+
+/// The params of a next turn.
+fn of_next(next: Next) -> *mut chat_params {
+    let Next { session, kept, rewrite, .. } = next;
+    let mut params = chat_params::new(session);
+    params.next = Some(Continued { kept, rewrite });
+    give(params)
 }
 
 /// Returns how many bytes of the earlier prompt and output the new prompt begins with: all of them if there is no
@@ -101,9 +158,11 @@ pub enum chat_reason {
     /// The template does not render the turn as the model wrote it: it leaves a part out, or the library cannot tell
     /// that the two are equivalent.
     Output = 5,
+    /// The request does not go on from the earlier prompt and output: see `chat_params_follow`.
+    Request = 6,
 }
 
-same_names!(Reason => chat_reason: Reasoning, Opening, Moved, Changed, Output);
+same_names!(Reason => chat_reason: Reasoning, Opening, Moved, Changed, Output, Request);
 
 /// Where and why the template changes the earlier prompt and output.
 #[repr(C)]

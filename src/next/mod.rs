@@ -13,8 +13,10 @@
 //! - `turn` finds the end of the turn in the render. The output stays as it was written.
 //! - `rewrite` finds the reason if that is impossible, and the message concerned. [`Append::Always`] appends all the same: what is
 //!   behind the turn is told by a render in which the turn says something else.
+//! - `follow` finds the new messages of a whole request.
 //! - `preserve` finds out with small conversations whether a template keeps prefixes in general.
 
+mod follow;
 mod preserve;
 mod rewrite;
 mod turn;
@@ -84,6 +86,8 @@ pub struct Next {
     pub rewrite: Option<Rewrite>,
     /// The parsed output: the message that was rendered.
     pub message: Message,
+    /// The index of the first new message; `None` where a request does not go on from what was sent: see [`Session::follow`].
+    pub first: Option<usize>,
 }
 
 impl Next {
@@ -121,7 +125,8 @@ impl ChatTemplate {
 impl Session {
     /// Computes what to append behind `output` in order to continue with `messages`. `output`: the bytes that the model
     /// wrote behind the prompt, with or without the text of the token that ended them. `messages`: an array as in a request,
-    /// such as results of tools, or the user's next message. The output stays as it was written, if the template renders the
+    /// such as results of tools, or the user's next message; or an object that has it in `messages`, and fields of a request that
+    /// change with this turn, e.g. `tools`: see [`Request::renewed`]. The output stays as it was written, if the template renders the
     /// same message in its place. It may have been cut off: open parts are closed as the template closes them, including
     /// arguments of a call.
     ///
@@ -138,7 +143,7 @@ impl Session {
     /// [`crate::ErrorKind::InvalidArgument`] with the name of the field if `messages` are invalid; otherwise as
     /// [`ChatTemplate::params`].
     pub fn next(&self, output: &[u8], messages: &Value) -> Result<Next> {
-        self.next_of(Output { bytes: output, marks: None }, messages)
+        self.next_of(Output { bytes: output, marks: None }, &self.coming(messages)?)
     }
 
     /// [`Session::next`] where it is known which bytes of the output came from special tokens: see [`Stream::feed_marked`]. A marker
@@ -153,11 +158,10 @@ impl Session {
         spans: &[Range<usize>],
         messages: &Value,
     ) -> Result<Next> {
-        self.next_of(Output { bytes: output, marks: Some((tokens, spans)) }, messages)
+        self.next_of(Output { bytes: output, marks: Some((tokens, spans)) }, &self.coming(messages)?)
     }
 
-    fn next_of(&self, output: Output, messages: &Value) -> Result<Next> {
-        let new = &Messages::read(&self.request, messages)?;
+    fn next_of(&self, output: Output, new: &New) -> Result<Next> {
         // A model that was stopped inside of a character has written half of it.
         let text = match std::str::from_utf8(output.bytes) {
             Ok(text) => text,
@@ -166,7 +170,7 @@ impl Session {
                 return self.otherwise(shown, new, &String::from_utf8_lossy(output.bytes), error.valid_up_to());
             }
         };
-        let stays = self.request.append == Append::Always;
+        let stays = new.request.append == Append::Always;
         // No message has a token that ended its output.
         let known = turn::known_end(self, text);
         let cut = known.filter(|at| stays || output.is_token(*at)).unwrap_or(text.len());
@@ -200,7 +204,7 @@ impl Session {
     }
 
     /// Renders the parsed output and the new messages. `close`: completes arguments that were cut off.
-    fn shown(&self, output: Output, new: &Messages, close: bool) -> Result<Shown> {
+    fn shown(&self, output: Output, new: &New, close: bool) -> Result<Shown> {
         let ended = output.read(&self.params.parser)?;
         let is_whole = ended.status == Status::Complete;
         let has_calls = !ended.message.tool_calls.is_empty() && ended.calls().iter().all(|call| call.complete);
@@ -216,31 +220,45 @@ impl Session {
     }
 
     /// The same for a parsed message.
-    fn shown_as(&self, message: Message, new: &Messages) -> Result<Shown> {
+    fn shown_as(&self, message: Message, new: &New) -> Result<Shown> {
         let request = self.with_turn(&message, new);
         let prompts = self.template.prompts(&request)?;
         let base = self.rendered().len();
         Ok(Shown { message, is_whole: true, has_calls: false, closed: false, request, prompts, base })
     }
 
-    /// Renders the conversation that ends with this message.
-    fn ending_with(&self, message: &Message) -> Result<String> {
-        let mut request = self.with_turn(message, &self.messages().first(0));
-        request.add_generation_prompt = false;
+    /// Renders the conversation that ends with this message, with the options of a request.
+    fn ending_with(&self, message: &Message, options: &Request) -> Result<String> {
+        let mut new = New::of(options.clone());
+        new.messages = new.messages.first(0);
+        let mut request = self.with_turn(message, &new);
+        (request.add_generation_prompt, request.continuation) = (false, Continuation::None);
         Ok(self.template.prompts(&request)?.prompt.prompt)
     }
 
     /// The request with the assistant's message and new ones.
-    fn with_turn(&self, message: &Message, new: &Messages) -> Request {
-        let mut request = Request::clone(&self.request);
-        let mut all = Messages::take(&mut request);
-        all.extend(message, new, self.template.caps());
+    fn with_turn(&self, message: &Message, new: &New) -> Request {
+        let mut request = new.request.clone();
+        let mut all = self.messages();
+        all.extend(message, &new.messages, self.template.caps());
         all.put(&mut request);
         request
     }
 
+    /// Reads the messages of the next turn, or a body that has them.
+    fn coming(&self, messages: &Value) -> Result<New> {
+        match messages {
+            Value::Object(_) => Ok(New::of(self.request.renewed(messages)?)),
+            _ => {
+                let mut request = Request::clone(&self.request);
+                Messages::read(&request, messages)?.put(&mut request);
+                Ok(New::of(request))
+            }
+        }
+    }
+
     fn messages(&self) -> Messages {
-        Messages::take(&mut Request::clone(&self.request))
+        Messages::of(&self.request)
     }
 
     /// The request with all messages so far.
@@ -249,7 +267,7 @@ impl Session {
         &self.request
     }
 
-    #[cfg(feature = "conversation")]
+    #[cfg(any(feature = "conversation", feature = "capi"))]
     pub(crate) fn template(&self) -> &ChatTemplate {
         &self.template
     }
@@ -265,13 +283,13 @@ impl Session {
             turns.push(Turn { rendered: shown.base..end, sent: sent..kept });
         }
         let prompt = [&self.params.prompt, output, behind].concat();
-        let message = shown.message.clone();
-        Ok(Next { session: self.with(shown, prompt, turns)?, kept, rewrite: None, message })
+        let (message, first) = (shown.message.clone(), Some(Messages::count(&self.request) + 1));
+        Ok(Next { session: self.with(shown, prompt, turns)?, kept, rewrite: None, message, first })
     }
 
     /// Where the template changes what was sent; the output is text up to `valid`.
-    fn otherwise(&self, shown: Shown, new: &Messages, output: &str, valid: usize) -> Result<Next> {
-        match self.request.append {
+    fn otherwise(&self, shown: Shown, new: &New, output: &str, valid: usize) -> Result<Next> {
+        match new.request.append {
             Append::Always => self.appended_anyway(shown, new, output, valid),
             _ => self.rewritten(shown, &output[..valid]),
         }
@@ -286,7 +304,7 @@ impl Session {
     }
 
     /// Keeps what was sent, and appends what the template writes behind the turn.
-    fn appended_anyway(&self, shown: Shown, new: &Messages, output: &str, valid: usize) -> Result<Next> {
+    fn appended_anyway(&self, shown: Shown, new: &New, output: &str, valid: usize) -> Result<Next> {
         let (rewrite, from, at) = rewrite::find(self, &shown, &output[..valid]);
         let end = turn::end_by_change(self, &shown, new, output)?;
         let sent = self.params.prompt.len();
@@ -309,8 +327,8 @@ impl Session {
         kept: usize,
         turns: Vec<Turn>,
     ) -> Result<Next> {
-        let message = shown.message.clone();
-        Ok(Next { session: self.with(shown, prompt, turns)?, kept, rewrite: Some(rewrite), message })
+        let (message, first) = (shown.message.clone(), Some(Messages::count(&self.request) + 1));
+        Ok(Next { session: self.with(shown, prompt, turns)?, kept, rewrite: Some(rewrite), message, first })
     }
 
     fn with(&self, shown: Shown, prompt: String, turns: Vec<Turn>) -> Result<Session> {
@@ -318,7 +336,31 @@ impl Session {
         let mut params = self.template.params_of(&request, prompts)?;
         let rendered = std::mem::replace(&mut params.prompt, prompt);
         let rendered = (rendered != params.prompt).then_some(rendered);
-        Ok(Session { params, template: self.template.clone(), request: Arc::new(request), rendered, turns })
+        Ok(Session { rendered, turns, ..self.template.session_of(params, request) })
+    }
+}
+
+/// What comes behind an output.
+struct New {
+    messages: Messages,
+    /// The tools and options of the next turn, without messages.
+    request: Request,
+    /// The ids of the output's calls, as the client has them; empty if they are not known.
+    ids: Vec<String>,
+}
+
+impl New {
+    /// The messages of a request, and its options.
+    fn of(mut request: Request) -> New {
+        New { messages: Messages::take(&mut request), request, ids: Vec::new() }
+    }
+
+    /// Gives calls without an id those that the client has, or that results refer to.
+    fn name_calls(&self, message: &mut Message) {
+        for (call, id) in message.tool_calls.iter_mut().zip(&self.ids).filter(|(call, _)| call.id.is_empty()) {
+            call.id.clone_from(id);
+        }
+        self.messages.name_calls(message);
     }
 }
 

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::{Next, Rewrite, Session};
 use crate::chat::ChatTemplate;
-use crate::messages::Messages;
 use crate::proof::{Thinking, asked};
 use chatparse_base::Result;
 use chatparse_base::find::shared;
@@ -102,7 +101,7 @@ fn found(template: &ChatTemplate, kind: Kind, thinking: Thinking) -> Result<Pres
     for (index, step) in steps.iter().enumerate() {
         let (message, new) = said(*step, index, thinking);
         let thought = message.reasoning_content.clone();
-        let alone = session.ending_with(&message)?;
+        let alone = session.ending_with(&message, &session.request)?;
         if !alone.contains(&thought) {
             return Ok(Preserved::Omitted("reasoning"));
         }
@@ -142,7 +141,7 @@ impl Session {
     /// The session's result for the output that the template writes for `message`; `alone` is the conversation that ends
     /// with it.
     fn grown(&self, message: Message, new: &Value, alone: &str) -> Result<Next> {
-        let shown = self.shown_as(message, &Messages::read(&self.request, new)?)?;
+        let shown = self.shown_as(message, &self.coming(new)?)?;
         let (Some(alone), Some(turn)) = (self.behind_rendered(alone), self.behind_rendered(shown.render())) else {
             return self.rewritten(shown, "");
         };

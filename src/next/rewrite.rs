@@ -40,6 +40,8 @@ pub enum Reason {
     /// The turn begins as it was sent, but the template renders the output differently: it leaves out a part of the message,
     /// or writes it in a form that cannot be matched with the output.
     Output,
+    /// The request does not go on from what was sent: see [`super::Session::follow`].
+    Request,
 }
 
 impl Reason {
@@ -51,6 +53,7 @@ impl Reason {
             Reason::Moved => "moved",
             Reason::Changed => "changed",
             Reason::Output => "output",
+            Reason::Request => "request",
         }
     }
 
@@ -64,6 +67,7 @@ impl Reason {
             Reason::Moved => "the template puts something in front of what was sent",
             Reason::Changed => "the template writes other text there",
             Reason::Output => "the template does not write the turn as the model did",
+            Reason::Request => "the request does not go on from what was sent",
         }
     }
 }

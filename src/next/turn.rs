@@ -16,8 +16,7 @@
 use chatparse_base::brackets;
 use serde_json::{Map, Value};
 
-use super::{Session, Shown};
-use crate::messages::Messages;
+use super::{New, Session, Shown};
 use crate::proof::{is_border, is_marker, marker_at_end, shown as said};
 use chatparse_base::find::{shared, shared_end};
 use chatparse_base::{Result, number};
@@ -66,7 +65,7 @@ fn read_back(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
         (false, _) if !shown.has_calls => return None,
         (_, marker) => marker.max(1),
     };
-    let alone = session.ending_with(&shown.message).ok()?;
+    let alone = session.ending_with(&shown.message, &shown.request).ok()?;
     let turn = shown.behind(shown.base);
     let reach = shared(alone.get(shown.base..)?, turn);
     let ends = (1..=reach).rev().filter(|&at| turn.is_char_boundary(at) && is_border(turn, at));
@@ -85,7 +84,7 @@ fn read_back(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
 
 /// The end of the turn in a render that may change what was sent. If the message is not in the render, that is where the new
 /// messages begin.
-pub(super) fn end_by_change(session: &Session, shown: &Shown, new: &Messages, output: &str) -> Result<usize> {
+pub(super) fn end_by_change(session: &Session, shown: &Shown, new: &New, output: &str) -> Result<usize> {
     let render = shown.render();
     for message in longer(&shown.message) {
         // A template may refuse what the message says for the trial.
@@ -94,7 +93,7 @@ pub(super) fn end_by_change(session: &Session, shown: &Shown, new: &Messages, ou
         let alike = shared_end(render, other);
         if alike < render.len().max(other.len()) {
             let behind = render.len() - alike;
-            let next = new.get(0).map(|first| first.text()).filter(|text| !text.trim().is_empty());
+            let next = new.messages.get(0).map(|first| first.text()).filter(|text| !text.trim().is_empty());
             let next = next.and_then(|text| render[behind..].find(text.trim()));
             let next = next.unwrap_or(render.len() - behind);
             // The render may have no token there that ended the output.
@@ -110,7 +109,7 @@ pub(super) fn end_by_change(session: &Session, shown: &Shown, new: &Messages, ou
             return Ok(from + replaced.unwrap_or_else(|| spaces_of(rest, output)));
         }
     }
-    let closed = session.ending_with(&shown.message)?;
+    let closed = session.ending_with(&shown.message, &shown.request)?;
     let same = shared(&closed, render).max(shared(session.rendered(), render));
     // No marker is cut in two.
     let is_open = |open: &usize| !render[*open..same].contains(|c: char| c.is_whitespace() || brackets::closes(c));
@@ -160,12 +159,12 @@ fn written_of(behind: &str, next: usize, output: &str) -> Option<usize> {
 
 /// The length of the marker that the template writes behind an earlier turn, where the output has another token that ended it. Such a
 /// marker is known to end the model's turns, or ends the new messages, too: it does not open them.
-fn replaced(session: &Session, shown: &Shown, new: &Messages, behind: &str, output: &str) -> Option<usize> {
+fn replaced(session: &Session, shown: &Shown, new: &New, behind: &str, output: &str) -> Option<usize> {
     known_end(session, output)?;
     let text = behind.trim_start();
     let marker = text.split_inclusive(brackets::closes).next().filter(|text| text.ends_with(brackets::closes))?;
     let asked = shown.render().strip_suffix(&shown.prompts.prompt.generation_prompt)?.trim_end();
-    let last = new.get(new.len().checked_sub(1)?)?.text();
+    let last = new.messages.get(new.messages.len().checked_sub(1)?)?.text();
     let ends_message = asked.ends_with(marker) && !last.trim_end().ends_with(marker);
     let ends_turn = marker == session.params.end_of_turn().trim();
     (ends_turn || is_marker(marker) && ends_message).then(|| {

@@ -6,9 +6,14 @@ mod answers;
 mod client;
 mod errors;
 mod fields;
+mod follow;
 mod ids;
+mod namespaces;
 mod requests;
 mod today;
+#[path = "../each_template/written.rs"]
+#[allow(dead_code, reason = "the properties of each template use the rest")]
+mod written;
 
 use chatparse::api::{Answer, AnswerOptions, Api, Event, Finish, Reason, Usage};
 use chatparse::message::Request;

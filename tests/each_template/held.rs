@@ -1,8 +1,8 @@
 //! What a request is told of its grammar: one that asks for something, or why there is none.
 
 use chatparse::chat::Constraint;
-use chatparse::grammar::Recogniser;
-use chatparse::{ChatTemplate, Request, builtin};
+use chatparse::grammar::{Dialect, Recogniser, TriggerKind};
+use chatparse::{ChatTemplate, Params, Request, builtin};
 use serde_json::{Value, json};
 
 use crate::written::all;
@@ -77,4 +77,44 @@ fn a_grammar_asks_for_something_or_the_report_says_why_there_is_none() {
         }
     }
     assert!(wrong.is_empty(), "{}\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// What the grammar refuses behind its trigger is refused from the output's first byte on, too: by the matcher, and in other dialects.
+#[test]
+fn a_call_of_another_tool_is_held_from_the_first_byte_on() {
+    let mut tried = 0;
+    for loaded in all() {
+        let Some(written) = loaded.written.as_ref().filter(|written| written.params.constraint.is_lazy()) else {
+            continue;
+        };
+        let (params, output) = (&written.params, &written.output);
+        let Some(at) = output.find("get_weather") else { continue };
+        let other = output.replacen("get_weather", "get_nothing", 1);
+        let triggers = params.constraint.triggers();
+        let from = match triggers.iter().any(|trigger| trigger.kind == TriggerKind::Pattern) {
+            // That the grammar begins with the call makes sure of it.
+            true => (0..at)
+                .filter(|from| output.is_char_boundary(*from))
+                .find(|from| reaches(params, &output[*from..], at - from)),
+            false => triggers.iter().filter_map(|trigger| other.find(&trigger.value)).min(),
+        };
+        let Some(from) = from.filter(|from| *from < at && reaches(params, &output[*from..], at - from)) else {
+            continue;
+        };
+        if reaches(params, &other[from..], at - from) {
+            continue;
+        }
+        tried += 1;
+        let taken = params.matcher().unwrap().feed(other.as_bytes()).unwrap();
+        assert!(taken < at + "get_nothing".len(), "{}: {taken} of {other:?}", loaded.name);
+        let portable = params.grammar_as(Dialect::PortableGbnf).unwrap().text;
+        assert!(!Recogniser::new(&portable).unwrap().accepts(&other), "{}: {other:?}", loaded.name);
+    }
+    assert!(all().is_empty() || tried > 40, "{tried}");
+}
+
+/// Whether the grammar allows a text up to the end of the name that stands there.
+fn reaches(params: &Params, text: &str, name: usize) -> bool {
+    let recogniser = Recogniser::new(&params.grammar().text).expect("it is a grammar");
+    recogniser.reach(text).is_ok_and(|reach| reach >= name + "get_weather".len())
 }

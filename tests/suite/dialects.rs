@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use chatparse::chat::Constraint;
-use chatparse::grammar::{Dialect, FidelityKind, Recogniser, TriggerKind, from_json_schema};
+use chatparse::grammar::{Dialect, FidelityKind, Grammar, Recogniser, Start, Trigger, TriggerKind, from_json_schema};
 use chatparse::internals::grammar::Walk;
 use chatparse::internals::grammar::{Builder, Rule};
 use chatparse::{ChatTemplate, ErrorKind, Params, Request, builtin};
@@ -183,24 +183,83 @@ fn a_grammar_grows_as_its_tools_do() {
     assert!(run > 100 && wrong.is_empty(), "{run} run: {}", wrong.join("\n"));
 }
 
+/// A grammar of two calls, and a text that is free.
+fn called() -> Grammar {
+    let mut builder = Builder::new();
+    builder.add_rule(
+        "root",
+        Rule::sequence([Rule::literal(" to="), Rule::choice([Rule::literal("get!"), Rule::literal("put!")]).group()]),
+    );
+    builder.build().unwrap()
+}
+
 #[test]
-fn triggers_that_are_patterns_are_reported() {
-    let patterned = builtin::names().filter_map(|name| {
-        let params = params(&ChatTemplate::builtin(name).unwrap(), json!({}));
-        let lazy = params.constraint.is_lazy();
-        let triggers = params.constraint.triggers();
-        (lazy && triggers.iter().any(|trigger| trigger.kind == TriggerKind::Pattern)).then_some((name, params))
-    });
-    for (name, params) in patterned {
-        for dialect in [Dialect::PortableGbnf, Dialect::Lark, Dialect::StructuralTag] {
-            let printed = params.grammar_as(dialect).unwrap();
-            assert_eq!(printed.report[0].kind, FidelityKind::Widened, "{name}");
-            assert!(
-                printed.report[0].message.contains("the beginning of the grammar replaces it"),
-                "{name}: {printed:?}"
-            );
-        }
+fn a_trigger_that_is_a_pattern_holds_what_follows_it() {
+    let grammar = called();
+    let triggers =
+        [Trigger::pattern(r"^\s+to$"), Trigger::pattern(r"<s>(\s+to=(?!me)(?!my)[^!]*!)"), Trigger::word("=put")];
+    let portable = grammar.print_output(Dialect::PortableGbnf, Start::AtTrigger(&triggers)).unwrap();
+    assert!(portable.report.is_empty());
+    let portable = Recogniser::new(&portable.text).unwrap();
+    let matcher = grammar.matcher(Start::AtTrigger(&triggers)).unwrap();
+    for (text, allowed) in [
+        ("", true),
+        ("Well.", true),
+        ("We go to=nobody", true),
+        (" t", true),
+        (" to=get!", true),
+        ("  to", false),
+        (" to=gone!", false),
+        ("Well.<s>", true),
+        ("Well.<s> to=put!", true),
+        ("<s> to=get! and on", false),
+        ("<s> to=m", true),
+        ("<s> to=me", true),
+        ("<s> to=my own", true),
+        ("<s> to=mx!", false),
+        ("<s> to=nope!", false),
+        // The grammar may begin behind some of the space.
+        ("<s>\n to=get!", true),
+        ("a=put!", false),
+        ("a to=put!", true),
+    ] {
+        assert_eq!(portable.accepts(text), allowed, "{text:?}");
+        let mut matcher = matcher.clone();
+        let taken = matcher.feed(text.as_bytes()).unwrap();
+        assert_eq!(taken == text.len() && matcher.may_end(), allowed, "{text:?}: {taken}");
     }
+}
+
+#[test]
+fn a_pattern_that_cannot_be_followed_is_reported() {
+    for pattern in [r"(?<=x) to", r"(\w)\1", "(?!a+) to"] {
+        let triggers = [Trigger::pattern(pattern)];
+        for dialect in [Dialect::PortableGbnf, Dialect::Lark, Dialect::StructuralTag] {
+            let printed = called().print_output(dialect, Start::AtTrigger(&triggers)).unwrap();
+            assert_eq!(printed.report[0].kind, FidelityKind::Widened, "{pattern}");
+        }
+        let mut matcher = called().matcher(Start::AtTrigger(&triggers)).unwrap();
+        assert_eq!(matcher.feed(b"x to=nope!").unwrap(), 10);
+    }
+}
+
+#[test]
+fn a_grammar_is_printed_once_for_the_same_tools() {
+    let template = ChatTemplate::builtin("gpt-oss").unwrap();
+    let tools: Vec<Value> = (0..40)
+        .map(|index| {
+            json!({"type": "function", "function": {"name": format!("tool_{index}"),
+        "parameters": {"type": "object", "properties": {"a": {"type": "string"}}}}})
+        })
+        .collect();
+    let lark = || {
+        let params = params(&template, json!({"tools": tools}));
+        let begun = std::time::Instant::now();
+        (params.grammar_as(Dialect::Lark).unwrap(), begun.elapsed())
+    };
+    let ((first, made), (again, found)) = (lark(), lark());
+    assert_eq!(first, again);
+    assert!(found * 10 < made, "{found:?}, {made:?}");
 }
 
 #[test]

@@ -334,3 +334,60 @@ fn whether_prompts_only_grow() {
         assert!(!matches!(preserved, Preserved::Refused(_)), "{name}: {preserved:?}");
     }
 }
+
+/// A tool whose definition comes with the messages that reveal it, or an option of the next turn.
+#[test]
+fn a_turn_may_bring_tools_and_options() {
+    let tool = |name: &str, deferred: bool| {
+        let parameters = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
+        json!({"type": "function", "defer_loading": deferred, "function": {"name": name, "parameters": parameters}})
+    };
+    let result = |part: Value| json!([{"role": "tool", "tool_call_id": "1", "content": [part]}]);
+    let reference = || json!({"type": "tool_reference", "name": "late"});
+    let mut tried = 0;
+    for name in builtin::names() {
+        let template = ChatTemplate::builtin(name).unwrap();
+        let body = json!({"messages": [{"role": "user", "content": "Q"}], "tools": [tool("find", false)]});
+        if !template.caps().tool_calls {
+            continue;
+        }
+        let session = template.session(Request::from_json(&body).unwrap()).unwrap();
+        let Ok(next) = session.next(b"", &result(json!({"type": "text", "text": "r"}))) else { continue };
+        let unknown = session.next(b"", &result(reference())).unwrap_err();
+        assert!(unknown.to_string().contains("there is no tool \"late\""), "{name}: {unknown}");
+        let new = json!({"messages": result(reference()), "tools": [tool("find", false), tool("late", true)]});
+        let later = session.next(b"", &new).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!((later.kept, &later.rewrite), (next.kept, &next.rewrite), "{name}");
+        let grammar = &later.session.params.grammar().text;
+        assert!(later.append().contains("late") && (grammar.is_empty() || grammar.contains("late")), "{name}");
+        let listed = json!({"messages": result(reference()), "tools": [tool("find", false), tool("late", false)]});
+        let listed = session.next(b"", &listed).unwrap();
+        assert!(listed.rewrite.is_some() || !session.params.prompt.contains("find"), "{name}");
+        // All that the turn has not stays, and stays for the turns after it.
+        let chosen = json!({"messages": user(), "tool_choice": {"type": "function", "function": {"name": "find"}}});
+        let chosen = session.next(b"", &chosen).unwrap().session;
+        let again = chosen.next(b"", &user()).unwrap().session;
+        assert_eq!(chosen.params.grammar().text, again.params.grammar().text, "{name}");
+        let none = session.next(b"", &json!({"messages": user(), "tool_choice": "none"})).unwrap().session;
+        assert!(none.params.grammar().text.is_empty() || !none.params.grammar().text.contains("find"), "{name}");
+        tried += 1;
+    }
+    assert!(tried > 30, "{tried}");
+}
+
+#[test]
+fn a_turn_has_a_body_or_a_list() {
+    let session = session(&template("", "", ""));
+    let error = |new: Value| session.next(b"", &new).unwrap_err().to_string();
+    assert!(error(json!("Hi")).contains("messages"));
+    assert!(error(json!({"tools": []})).contains("messages: missing"));
+    assert!(error(json!({"messages": user(), "tool_choise": "none"})).contains("did you mean tool_choice?"));
+    assert!(error(json!({"messages": user(), "compat": "llama.cpp"})).contains("compat: stays"));
+    assert!(error(json!({"messages": user(), "plain": true})).contains("plain: stays"));
+    let begun =
+        json!({"messages": [user()[0], {"role": "assistant", "content": "We"}], "continue_final_message": true});
+    let begun = session.next(b"Hi", &begun).unwrap().session;
+    assert!(begun.params.prompt.ends_with("assistant\nWe"), "{}", begun.params.prompt);
+    let done = begun.next(b"ll.", &user()).unwrap();
+    assert_eq!((&*done.message.content, done.append()), ("Well.", TO_USER));
+}

@@ -57,6 +57,42 @@ fn each_field_of_a_request_is_in_the_table() {
     assert!(gone.is_empty(), "no fields: {gone:?}");
 }
 
+/// A body of new messages changes a request as if its fields had been in the body of all.
+#[test]
+fn each_field_may_come_with_a_turn() {
+    let mut stay = 0;
+    for row in rows() {
+        for choice in &row.choices {
+            let mut before = base();
+            (row.setup)(&mut before);
+            let mut after = before.clone();
+            (choice.set)(&mut after);
+            let is_new = |(name, value): &(&String, &Value)| *name == "messages" || before[name.as_str()] != **value;
+            let new: Value = after
+                .as_object()
+                .unwrap()
+                .iter()
+                .filter(is_new)
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect();
+            // What is refused cannot be changed.
+            let Ok(before) = Request::from_json(&before) else { continue };
+            let of = format!("{} {}", row.name, choice.name);
+            match before.renewed(&new) {
+                Ok(renewed) => assert_eq!(Ok(renewed), Request::from_json(&after), "{of}"),
+                Err(error) => {
+                    let stays =
+                        row.fields.iter().any(|name| error.to_string() == format!("{name}: stays for all turns"));
+                    assert!(stays || Request::from_json(&after).is_err(), "{of}: {error}");
+                    stay += usize::from(stays);
+                }
+            }
+        }
+    }
+    // How outputs are read, and what a conversation is.
+    assert!(stay > 20, "{stay}");
+}
+
 /// A request with these values.
 fn body(rows: &[Row], setups: &[usize], set: &[(usize, usize)]) -> Body {
     let mut body = base();

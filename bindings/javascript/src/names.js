@@ -60,11 +60,11 @@ export const TEXT_ORIGINS = { 1: "template", 2: "message", 3: "tool", 4: "kwarg"
 
 /**
  * Why a template writes anew what was sent.
- * @typedef {"reasoning" | "opening" | "moved" | "changed" | "output" | "unknown"} RewriteReason
+ * @typedef {"reasoning" | "opening" | "moved" | "changed" | "output" | "request" | "unknown"} RewriteReason
  */
 
 /** @type {Record<number, RewriteReason>} */
-export const REWRITE_REASONS = { 1: "reasoning", 2: "opening", 3: "moved", 4: "changed", 5: "output" };
+export const REWRITE_REASONS = { 1: "reasoning", 2: "opening", 3: "moved", 4: "changed", 5: "output", 6: "request" };
 
 /**
  * What a part of an output became.

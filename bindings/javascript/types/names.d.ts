@@ -39,10 +39,10 @@ export type TextOrigin = "template" | "message" | "tool" | "kwarg" | "unknown";
  */
 /** @type {Record<number, TextOrigin>} */
 export declare const TEXT_ORIGINS: Record<number, TextOrigin>;
-export type RewriteReason = "reasoning" | "opening" | "moved" | "changed" | "output" | "unknown";
+export type RewriteReason = "reasoning" | "opening" | "moved" | "changed" | "output" | "request" | "unknown";
 /**
  * Why a template writes anew what was sent.
- * @typedef {"reasoning" | "opening" | "moved" | "changed" | "output" | "unknown"} RewriteReason
+ * @typedef {"reasoning" | "opening" | "moved" | "changed" | "output" | "request" | "unknown"} RewriteReason
  */
 /** @type {Record<number, RewriteReason>} */
 export declare const REWRITE_REASONS: Record<number, RewriteReason>;

@@ -133,6 +133,21 @@ def test_next_turn(params):
         params.next(output, [7])
 
 
+def test_a_body_that_goes_on():
+    params = Template.builtin("chatml").params(HI)
+    said = [{"role": "user", "content": [{"type": "text", "text": "Hi", "cache_control": {}}]}, {"role": "assistant", "content": "Hello"}]
+    new = [{"role": "user", "content": "Bye"}]
+    following, first = params.follow("Hello", {"messages": said + new}, {"now": 0})
+    assert first == 2 and following.rewrite is None
+    assert following.append == params.next("Hello", new).append == params.next("Hello", {"messages": new}).append
+    other, first = params.follow("Hello", {"messages": new + said})
+    assert first is None and other.prompt == Template.builtin("chatml").params({"messages": new + said}).prompt
+    assert (other.rewrite.reason, other.rewrite.message) == (RewriteReason.REQUEST, 0)
+    assert any(note.startswith("messages[0].content: ") for note in other.to_dict()["notes"])
+    with pytest.raises(chatparse.Error):
+        params.follow("Hello", {"messages": 7})
+
+
 def test_a_turn_that_is_written_anew():
     source = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}[{{ messages | length }}][assistant]"
     following = Template(source).params(HI).next("Hello", [{"role": "user", "content": "Bye"}])

@@ -115,6 +115,12 @@ impl Table {
         Table(rows)
     }
 
+    /// Whether no model sees a field of this name, whatever object has it.
+    pub fn is_unseen(&self, name: &str) -> bool {
+        let all = self.0.iter().find(|row| row.name == "all");
+        all.and_then(|row| row.field(name)).is_some_and(|(kind, _)| kind == Kind::Unseen)
+    }
+
     /// The row for an object at a field of a row.
     pub fn row(&self, parent: &str, field: &str, object: &Fields) -> Option<&Row> {
         let joined = |row: &&Row, first: &str, last: &str| {

@@ -12,6 +12,7 @@ mod known_tools;
 mod lark;
 mod openai;
 mod read;
+mod renewed;
 mod request;
 
 pub use chatparse_base::{Error, ErrorKind, Result};

@@ -231,10 +231,18 @@ class Params(_native.Params):
         """All of the params as plain values: prompt, grammar and triggers, stops, preserved tokens."""
         return _loaded(self.json())
 
-    def next(self, output: Text, messages: Sequence[Mapping[str, Any]] | str | bytes) -> Params:
+    def next(self, output: Text, messages: Sequence[Mapping[str, Any]] | Mapping[str, Any] | str | bytes) -> Params:
         """The next turn: goes on behind an output with new messages, so that nothing that was sent is written anew. `append` of the new
-        params is what to send behind what stands."""
-        return Params.follow(self, output, json_text(messages))
+        params is what to send behind what stands. `messages`: a list, or a body with `messages` and what else is new, e.g. `tools`."""
+        return Params.continued(self, output, json_text(messages))
+
+    def follow(
+        self, output: Text, body: Mapping[str, Any] | str | bytes, options: Mapping[str, Any] | str | bytes | None = None
+    ) -> tuple[Params, int | None]:
+        """The next turn from a whole body, such as servers get each turn, and the index of its first new message. Where the body does
+        not go on from what was sent, there is none, the params are the body's alone, `rewrite` has the reason REQUEST, and the `notes` of
+        `to_dict` name what differs."""
+        return Params.followed(self, output, json_text(body), json_text(options or {}))
 
     @property
     def kept(self) -> int:

@@ -209,6 +209,8 @@ class RewriteReason(_Named):
     """Other text stands there."""
     OUTPUT = 5
     """The template does not write the turn as the model did."""
+    REQUEST = 6
+    """The request of `follow` does not go on from what was sent."""
 
     @classmethod
     def _missing_(cls, value: object) -> RewriteReason:

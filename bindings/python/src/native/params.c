@@ -44,7 +44,7 @@ static PyObject *params_given(PyObject *type, PyObject *arguments) {
   return wrap(type, status, error, made);
 }
 
-static PyObject *params_follow(PyObject *type, PyObject *arguments) {
+static PyObject *params_continued(PyObject *type, PyObject *arguments) {
   PyObject *before;
   Text output, messages;
   if (!PyArg_ParseTuple(arguments, "O!O&O&", params_type, &before, text_from, &output, text_from, &messages)) return NULL;
@@ -56,6 +56,27 @@ static PyObject *params_follow(PyObject *type, PyObject *arguments) {
   text_done(&output);
   text_done(&messages);
   return wrap(type, status, error, made);
+}
+
+static PyObject *params_followed(PyObject *type, PyObject *arguments) {
+  PyObject *before;
+  Text output, request, options;
+  if (!PyArg_ParseTuple(
+        arguments, "O!O&O&O&", params_type, &before, text_from, &output, text_from, &request, text_from, &options))
+    return NULL;
+  chat_params *made = NULL;
+  chat_error *error = NULL;
+  size_t first = SIZE_MAX;
+  chat_status status;
+  UNLOCKED(chat_params_follow(
+    HANDLE(before), output.data, output.len, request.data, request.len, options.data, options.len, &first, &made, &error));
+  text_done(&output);
+  text_done(&request);
+  text_done(&options);
+  PyObject *params = wrap(type, status, error, made);
+  if (!params) return NULL;
+  if (first == SIZE_MAX) return Py_BuildValue("(NO)", params, Py_None);
+  return Py_BuildValue("(Nn)", params, (Py_ssize_t)first);
 }
 
 static PyObject *params_one_media(PyObject *self, size_t index) {
@@ -120,7 +141,8 @@ static PyObject *params_warm(PyObject *self, PyObject *none) {
 static PyMethodDef params_methods[] = {
   MAKES(params, render),
   MAKES(params, given),
-  MAKES(params, follow),
+  MAKES(params, continued),
+  MAKES(params, followed),
   {"json", params_json, METH_NOARGS, "json()\n--\n\nAll of it as JSON text."},
   {"warm", params_warm, METH_NOARGS,
    "warm()\n--\n\nBuilds what streams otherwise build when an output first needs it: some milliseconds, while the model reads the prompt."},

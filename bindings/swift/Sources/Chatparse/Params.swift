@@ -249,5 +249,7 @@ public struct Rewrite: Sendable, Hashable {
     case changed
     /// The template does not write the turn as the model did.
     case output
+    /// The request does not go on from what was sent.
+    case request
   }
 }

@@ -42,15 +42,15 @@ struct Way {
 pub(crate) struct Source {
     /// A grammar in GBNF; without a text, any output is allowed.
     pub text: String,
-    /// A lazy one begins at one of these words.
-    pub words: Option<Vec<String>>,
+    /// The text in front of a lazy one, in GBNF; see `print::behind`.
+    pub free: Option<String>,
     /// The costs of its steps, once they are needed.
     costs: OnceLock<Vec<u32>>,
 }
 
 impl Source {
-    pub fn new(text: &str, words: Option<Vec<String>>) -> Source {
-        Source { text: text.to_owned(), words, costs: OnceLock::new() }
+    pub fn new(text: &str, free: Option<String>) -> Source {
+        Source { text: text.to_owned(), free, costs: OnceLock::new() }
     }
 }
 

@@ -1,11 +1,17 @@
 //! Works what other engines do not know into a grammar's tree, the end of the prompt and the triggers, and prints it.
 
-use super::{Dialect, Printed, Start, behind_prefix, behind_words, heads, lark, portable, tag, widened};
+use smol_str::SmolStr;
+
+use super::{Dialect, Printed, Start, behind, behind_prefix, lark, portable, tag, widened};
 use crate::formats::automaton::Automaton;
-use crate::rules::builder::Fidelity;
+use crate::formats::states::States;
+use crate::regular::{Expr, Pattern, Spelling, StateBudget, automaton, of_automaton};
+use crate::rules::builder::Builder;
+use crate::rules::rule::Rule;
 use crate::text::gbnf;
 use crate::text::tree::Tree;
 use crate::{Trigger, TriggerKind};
+use chatparse_base::chars::Chars;
 use chatparse_base::{Error, ErrorKind, Result, limits, stack};
 use chatparse_peg::Arena;
 
@@ -19,13 +25,19 @@ fn print_tree(text: &str, dialect: Dialect, begins: Start) -> Result<Printed> {
     let tree = gbnf::tree(text)?;
     printed.text = match begins {
         Start::AfterPrefix(prefix) => print_rest(&behind_prefix(tree, prefix)?, dialect)?,
-        Start::AtTrigger(triggers) => {
-            let words = words(&tree, triggers, &mut printed.report);
-            match dialect {
-                Dialect::StructuralTag => bounded(tag::of(tag::behind_words(tree, &words)), dialect)?,
-                _ => print_rest(&behind_words(tree, &words)?, dialect)?,
+        Start::AtTrigger(triggers) => match words(triggers) {
+            Some(words) if dialect == Dialect::StructuralTag => {
+                bounded(tag::of(tag::behind_words(tree, &words)), dialect)?
             }
-        }
+            _ => {
+                let free = free(triggers)?;
+                if free.is_empty() {
+                    let why = "a trigger is a pattern that grammars cannot follow; calls begin nowhere";
+                    printed.report.push(widened(why.to_owned()));
+                }
+                print_rest(&behind(tree, &free)?, dialect)?
+            }
+        },
     };
     Ok(printed)
 }
@@ -50,11 +62,6 @@ fn bounded(text: String, dialect: Dialect) -> Result<String> {
     Ok(text)
 }
 
-/// The words that begin a lazy grammar.
-pub(super) fn words_of(text: &str, triggers: &[Trigger]) -> Result<Vec<String>> {
-    Ok(words(&gbnf::tree(text)?, triggers, &mut Vec::new()))
-}
-
 /// Prints [`Dialect::StructuralTagOld`] for a lazy format: the texts around its calls, and the schemas of their arguments.
 ///
 /// # Errors
@@ -64,40 +71,92 @@ pub fn print_old_tag(format: &Arena, triggers: &[Trigger]) -> Result<Printed> {
     Ok(Printed { text: bounded(printed.text, Dialect::StructuralTagOld)?, ..printed })
 }
 
-/// The words that must not occur in the text in front of the grammar.
-fn words(tree: &Tree, triggers: &[Trigger], report: &mut Vec<Fidelity>) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let (patterns, plain): (Vec<&Trigger>, _) = triggers.iter().partition(|it| it.kind == TriggerKind::Pattern);
-    words.extend(plain.into_iter().map(|word| word.value.clone()));
-    if let Some(first) = patterns.first() {
-        let message = match heads::heads(tree) {
-            Some(mut heads) => {
-                // If a pattern begins with a literal text, the grammar begins with that text.
-                let texts: Vec<&str> = patterns.iter().map(|pattern| text_of(&pattern.value)).collect();
-                if texts.iter().any(|text| !text.is_empty() && heads.iter().any(|head| head.starts_with(text))) {
-                    heads.retain(|head| texts.iter().any(|text| head.starts_with(text)));
-                }
-                words.extend(heads);
-                "is a pattern; the beginning of the grammar replaces it"
-            }
-            None => {
-                "is a pattern, and the grammar does not begin with words that could replace it; calls begin nowhere"
-            }
-        };
-        report.push(widened(format!("the trigger {:?} {message}", first.value)));
-    }
+/// The triggers, if all are words: none is in the text in front of another one.
+fn words(triggers: &[Trigger]) -> Option<Vec<String>> {
+    let word = |trigger: &Trigger| (trigger.kind == TriggerKind::Word).then(|| trigger.value.clone());
+    let mut words = triggers.iter().map(word).collect::<Option<Vec<String>>>()?;
     words.retain(|word| !word.is_empty());
-    let mut words = heads::shortest(words);
+    chatparse_base::sort::sort(&mut words);
+    words.dedup_by(|word, before| word.starts_with(&**before));
     // Text without a word has none that contains it.
     let automaton = Automaton::new(&words, &[]);
     words.retain(|word| !automaton.finds(word.chars().skip(1)));
-    words
+    Some(words)
 }
 
-/// The literal text at the beginning of a pattern.
-fn text_of(pattern: &str) -> &str {
-    let plain = |c: char| c.is_alphanumeric() || " <>=_-/:'\"".contains(c);
-    let end = pattern.find(|c| !plain(c)).unwrap_or(pattern.len());
-    // A quantifier would apply to the last character.
-    if pattern[end..].starts_with(['*', '+', '?', '{']) { "" } else { &pattern[..end] }
+/// The text in front of a lazy grammar, in GBNF: any in which no trigger is found. Empty where none is, or where a pattern cannot be followed.
+pub(super) fn free(triggers: &[Trigger]) -> Result<String> {
+    let Some(words) = words(triggers) else { return Ok(behind_patterns(triggers).unwrap_or_default()) };
+    if words.is_empty() {
+        return Ok(String::new());
+    }
+    let mut text = "root ::= u\n".to_owned();
+    let rest = SmolStr::new_static("r");
+    let states = States::new(&Automaton::new(&words, &[]), &SmolStr::new_static("u"), false);
+    let add_rest = |body| {
+        line(&rest, &body, &mut text);
+        rest.clone()
+    };
+    let rules = states.rules(add_rest, &mut |name| name);
+    rules.into_iter().for_each(|(name, body)| line(&name, &body, &mut text));
+    Ok(text)
+}
+
+fn line(name: &str, body: &Rule, out: &mut String) {
+    out.extend([name, " ::= "]);
+    body.write(out);
+    out.push('\n');
+}
+
+fn behind_patterns(triggers: &[Trigger]) -> Option<String> {
+    let found = triggers.iter().map(found).collect::<Option<Vec<Expr>>>()?;
+    // Namespaces may be many.
+    let room = StateBudget::new(limits::AUTOMATON_STATES, limits::AUTOMATON_STEPS).wider(8);
+    let pattern = Pattern { expr: Expr::Choice(found), ahead: Vec::new(), pinned: false };
+    let free = automaton(&pattern, &room)?.complement().minimal(&room);
+    let mut builder = Builder::new();
+    let body = of_automaton(&mut builder, "u", &free, Spelling::Plain);
+    builder.add_rule("root", body);
+    Some(builder.build().ok()?.text)
+}
+
+/// The maximum number of characters that look aheads of a trigger exclude.
+const EXCLUDED: usize = 200;
+
+/// What is in a text once the trigger is certain. A look ahead that excludes texts ends it where none of them goes on.
+fn found(trigger: &Trigger) -> Option<Expr> {
+    let one = |c: char| Expr::One(Chars::one(c));
+    if trigger.kind == TriggerKind::Word {
+        return Some(Expr::Sequence(trigger.value.chars().map(one).collect()));
+    }
+    // The output so far ends there.
+    let pattern = trigger.value.trim_end_matches('$');
+    let (before, mut ahead) = pattern.split_at(pattern.find("(?!").unwrap_or(pattern.len()));
+    // It may be in groups.
+    let before = (0..=2).find_map(|open| Pattern::parse(&[before, &")".repeat(open)].concat()).ok())?;
+    let mut excluded: Vec<Vec<Expr>> = Vec::new();
+    while let Some((text, behind)) = ahead.strip_prefix("(?!").and_then(|rest| rest.split_once(')')) {
+        match Pattern::parse(text).ok()?.expr {
+            Expr::Sequence(text) => excluded.push(text),
+            text => excluded.push(vec![text]),
+        }
+        ahead = behind;
+    }
+    if excluded.iter().map(Vec::len).sum::<usize>() > EXCLUDED {
+        return None;
+    }
+    let mut ways = Vec::new();
+    for text in &excluded {
+        for at in 0..text.len() {
+            let next = excluded.iter().filter(|other| other.starts_with(&text[..at]));
+            let next = next.map(|other| match other.get(at) {
+                Some(Expr::One(chars)) => Some(chars.clone()),
+                _ => None,
+            });
+            let next = next.collect::<Option<Vec<Chars>>>()?.iter().fold(Chars::default(), |all, one| all.or(one));
+            ways.push(Expr::Sequence(text[..at].iter().cloned().chain([Expr::One(next.negated())]).collect()));
+        }
+    }
+    let ways = if ways.is_empty() { Expr::nothing() } else { Expr::Choice(ways) };
+    Some(Expr::Sequence(vec![before.expr, ways]))
 }

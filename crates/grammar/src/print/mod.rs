@@ -7,8 +7,6 @@
 #[cfg(feature = "dialects")]
 mod engines;
 #[cfg(feature = "dialects")]
-mod heads;
-#[cfg(feature = "dialects")]
 mod lark;
 #[cfg(feature = "dialects")]
 mod lexer;
@@ -23,14 +21,9 @@ mod terminals;
 
 pub use engines::print_old_tag;
 
-use smol_str::SmolStr;
-
 use crate::Trigger;
-use crate::formats::automaton::Automaton;
-use crate::formats::states::States;
 use crate::matcher::{Matcher, Source};
 use crate::rules::builder::{Fidelity, FidelityKind, Grammar};
-use crate::rules::rule::Rule;
 use crate::text::gbnf;
 use crate::text::tree::{Node, Tree};
 use chatparse_base::chars::Chars;
@@ -138,11 +131,11 @@ impl Grammar {
     pub fn matcher(&self, begins: Start) -> Result<Matcher> {
         // The tree nests as deep as the grammar's groups do.
         stack::deep(|| {
-            let words = match begins {
-                Start::AtTrigger(triggers) => Some(engines::words_of(&self.text, triggers)?),
+            let free = match begins {
+                Start::AtTrigger(triggers) => Some(engines::free(triggers)?),
                 Start::AfterPrefix(_) => None,
             };
-            let source = Source::new(&self.text, words);
+            let source = Source::new(&self.text, free);
             let mut matcher = Matcher::of(&tree_of(&source)?, source)?;
             if let Start::AfterPrefix(text) = begins {
                 go_behind(&mut matcher, text)?;
@@ -169,41 +162,25 @@ fn behind_prefix(tree: Tree, prefix: &str) -> Result<Tree> {
     matcher.rest(&tree)
 }
 
-/// The tree of a source, with the free text in front of its words.
+/// The tree of a source, with the free text in front of it.
 fn tree_of(source: &Source) -> Result<Tree> {
     let (_, tree) = gbnf::both(if source.text.is_empty() { "root ::= .*" } else { &source.text })?;
-    match &source.words {
-        Some(words) => behind_words(tree, words),
+    match &source.free {
+        Some(free) => behind(tree, free),
         None => Ok(tree),
     }
 }
 
-/// Free text, and then the grammar or nothing. The free text has none of `words`: the grammar begins
-/// with one of them. Without words, it begins nowhere.
-fn behind_words(mut tree: Tree, words: &[String]) -> Result<Tree> {
-    if words.is_empty() {
+/// The text that a grammar says, and then the other grammar or nothing. Without a text, that begins nowhere.
+fn behind(mut tree: Tree, free: &str) -> Result<Tree> {
+    if free.is_empty() {
         tree.root = tree.add("root", Node::Class(Chars::all()).repeat(0, None));
         return Ok(tree);
     }
-    let (start, rest) = (SmolStr::new_static("u"), SmolStr::new_static("r"));
-    let mut text = "root ::= u\n".to_owned();
-    let add_rest = |body| {
-        line(&rest, &body, &mut text);
-        rest.clone()
-    };
-    let states = States::new(&Automaton::new(words, &[]), &start, false);
-    let rules = states.rules(add_rest, &mut |name| name);
-    rules.into_iter().for_each(|(name, body)| line(&name, &body, &mut text));
-    let free = tree.append(gbnf::tree(&text)?);
+    let free = tree.append(gbnf::tree(free)?);
     let whole = Node::sequence([Node::Rule(free), Node::Rule(tree.root).optional()]);
     tree.root = tree.add("root", whole);
     Ok(tree)
-}
-
-fn line(name: &str, body: &Rule, out: &mut String) {
-    out.extend([name, " ::= "]);
-    body.write(out);
-    out.push('\n');
 }
 
 impl Matcher {
@@ -243,7 +220,7 @@ mod engines {
     use chatparse_base::{Error, Result};
     use chatparse_peg::Arena;
 
-    pub(super) fn words_of(_: &str, _: &[Trigger]) -> Result<Vec<String>> {
+    pub(super) fn free(_: &[Trigger]) -> Result<String> {
         Err(Error::invalid("a lazy grammar has no matcher: the library was built without its part `dialects`"))
     }
 

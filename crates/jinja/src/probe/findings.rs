@@ -27,7 +27,7 @@ pub(crate) struct Findings {
     forms: [OnceLock<Form>; ROLES.len()],
     /// What the template writes for media of each role.
     media: [OnceLock<media::Shown>; ROLES.len()],
-    behind_namespaces: OnceLock<String>,
+    namespaces: OnceLock<[String; 2]>,
     levels: OnceLock<[Level; LADDER.len()]>,
     other_switch: OnceLock<bool>,
     takes_none: OnceLock<bool>,
@@ -69,12 +69,12 @@ impl Template {
         Some(found.get_or_init(|| media::shown(&self.trials(), self.source(), role, self.caps())))
     }
 
-    /// What the template writes between the namespace of a tool and its name.
-    pub(crate) fn behind_namespaces(&self) -> &str {
-        self.findings.behind_namespaces.get_or_init(|| {
+    /// The namespace in which the template writes the names of calls, or nothing, and what it writes between another one and a name.
+    pub(crate) fn namespaces(&self) -> &[String; 2] {
+        self.findings.namespaces.get_or_init(|| {
             let trials = self.trials();
             let prompt = |message: &Value| caps::prompt_with(&trials, message);
-            offered::behind_namespaces(self.source(), self.caps(), prompt)
+            offered::namespaces(self.source(), self.caps(), prompt)
         })
     }
 
@@ -128,7 +128,7 @@ impl Template {
             "reasoning_in": reasoning_in,
             "forms": ROLES.map(|role| self.form(role)),
             "media": ROLES.map(|role| self.media(role)),
-            "behind_namespaces": self.behind_namespaces(),
+            "namespaces": self.namespaces(),
             "levels": self.levels(),
             "other_switch": self.has_other_switch(),
             "takes_none": self.takes_none(),
@@ -176,7 +176,7 @@ impl Findings {
             reasoning_in: reasoning_in.into(),
             forms: from_value::<[Form; ROLES.len()]>(found["forms"].clone()).ok()?.map(OnceLock::from),
             media: from_value::<[media::Shown; ROLES.len()]>(found["media"].clone()).ok()?.map(OnceLock::from),
-            behind_namespaces: found["behind_namespaces"].as_str()?.to_owned().into(),
+            namespaces: from_value::<[String; 2]>(found["namespaces"].clone()).ok()?.into(),
             levels: from_value::<[Level; LADDER.len()]>(found["levels"].clone()).ok()?.into(),
             other_switch: yes(&found["other_switch"])?.into(),
             takes_none: yes(&found["takes_none"])?.into(),

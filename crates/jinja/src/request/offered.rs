@@ -16,22 +16,25 @@ const BETWEEN: &str = ".";
 /// The namespace and the name of the tool in the trial call.
 const TRIED: [&str; 2] = ["NAMESPACE_MARKER", "NAME_MARKER"];
 
-/// Finds out what the template writes between the namespace and the name of a call. `prompt` renders a conversation that
-/// ends with an assistant message.
-pub(crate) fn behind_namespaces(source: &str, caps: &Caps, prompt: impl Fn(&Value) -> Option<String>) -> String {
-    let found = || {
-        let [namespace, name] = TRIED;
-        let arguments = if caps.object_arguments { json!({}) } else { json!("{}") };
-        let function = json!({"name": name, "namespace": namespace, "arguments": arguments});
-        let call = json!({"id": "call00001", "type": "function", "namespace": namespace, "function": function});
-        let mut message = json!({"role": "assistant", "content": "", "tool_calls": [call]});
-        caps.complete(&mut message);
-        let prompt = prompt(&message)?;
-        let (_, behind) = prompt.split_once(namespace)?;
-        Some(behind.split_once(name)?.0.to_owned()).filter(|between| !between.is_empty() && !between.contains('\n'))
-    };
-    let knows = reads_field(source, "namespace");
-    found().filter(|_| knows).unwrap_or_else(|| BETWEEN.to_owned())
+/// Finds out in which namespace the template writes the names of calls, if in one, and what it writes between another and a name. `prompt`
+/// renders a conversation that ends with an assistant message.
+pub(crate) fn namespaces(source: &str, caps: &Caps, prompt: impl Fn(&Value) -> Option<String>) -> [String; 2] {
+    let [namespace, name] = TRIED;
+    let arguments = if caps.object_arguments { json!({}) } else { json!("{}") };
+    let function = json!({"name": name, "namespace": namespace, "arguments": arguments});
+    let call = json!({"id": "call00001", "type": "function", "namespace": namespace, "function": function});
+    let mut message = json!({"role": "assistant", "content": "", "tool_calls": [call]});
+    caps.complete(&mut message);
+    let prompt = prompt(&message).unwrap_or_default();
+    let before = prompt.split_once(name).map_or("", |(before, _)| before);
+    let between = before.split_once(namespace).map(|(_, between)| between);
+    let between =
+        between.filter(|between| !between.is_empty() && !between.contains('\n') && reads_field(source, "namespace"));
+    let own = before.strip_suffix(BETWEEN).filter(|_| between.is_none()).map_or("", |before| {
+        let is_other = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-');
+        before.rsplit(is_other).next().unwrap_or_default()
+    });
+    [own.to_owned(), between.unwrap_or(BETWEEN).to_owned()]
 }
 
 /// The request with the names that the model reads and writes, and the tools that it knows by now: in `tools` those that the
@@ -74,13 +77,22 @@ pub fn offered<'r>(template: &Template, request: &'r Request) -> Result<Cow<'r, 
     Ok(Cow::Owned(request))
 }
 
+impl Template {
+    /// The name that the model reads and writes for a tool.
+    pub fn joined_name(&self, namespace: &str, name: &str) -> String {
+        match self.namespaces() {
+            _ if namespace.is_empty() => name.to_owned(),
+            [own, _] if own == namespace => name.to_owned(),
+            [_, between] => [namespace, between, name].concat(),
+        }
+    }
+}
+
 /// Joins all names, and returns the index of the tool by the names that a message may reveal it by: the joined one, and those
 /// of the request.
 fn join_names(template: &Template, request: &mut Request) -> Result<HashMap<String, usize>> {
     let join = |namespace: &mut String, name: &mut String| {
-        if !namespace.is_empty() {
-            *name = [&*std::mem::take(namespace), template.behind_namespaces(), name].concat();
-        }
+        *name = template.joined_name(&std::mem::take(namespace), name);
     };
     let mut by_name = HashMap::new();
     for (index, tool) in request.tools.iter().enumerate() {

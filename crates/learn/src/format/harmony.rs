@@ -1,5 +1,7 @@
 //! The format of GPT-OSS ("harmony") and its dialects: a turn is a list of messages, each on a channel.
 
+use std::collections::BTreeSet;
+
 use super::builder::FormatBuilder;
 use super::coverage;
 use super::late::{Late, Want};
@@ -43,7 +45,7 @@ pub(crate) fn build(spec: &FormatSpec, want: Want, dialect: Dialect) -> Format {
     ];
     Format {
         output: Harmony { p: &p, spec, dialect }.output(),
-        constraint: spec.constraint(spec.response_object().is_some(), triggers(dialect)),
+        constraint: spec.constraint(spec.response_object().is_some(), triggers(spec, dialect)),
         preserved_tokens: [CHANNEL, CONSTRAIN, MESSAGE, START, END].map(str::to_owned).into(),
         thinking: Some(Thinking::new(&format!("{CHANNEL}analysis{MESSAGE}"), [END])),
         delimiters: Delimiter::list(turns),
@@ -53,12 +55,22 @@ pub(crate) fn build(spec: &FormatSpec, want: Want, dialect: Dialect) -> Format {
 }
 
 /// A recipient in the header of the first message of the turn or of a later one, before or after the channel.
-fn triggers(dialect: Dialect) -> [Trigger; 4] {
+fn triggers(spec: &FormatSpec, dialect: Dialect) -> [Trigger; 4] {
+    let spaces = spec.tools().iter().filter_map(|tool| tool.name.split_once('.'));
+    let spaces: BTreeSet<&str> = spaces.map(|(namespace, _)| namespace).chain(["functions"]).collect();
+    let spaces: Vec<String> = spaces.into_iter().map(quoted).collect();
+    let spaces = if spaces.len() > 1 { format!("(?:{})", spaces.join("|")) } else { spaces.concat() };
     let gap = if dialect == Dialect::LlmJp { r"\s*" } else { "" };
     let channel = format!(r"<\|channel\|>{gap}(?:commentary|analysis)\s+to");
     let later = format!(r"<\|start\|>{gap}assistant");
-    [r"^\s+to$".to_owned(), format!("^{channel}=functions$"), format!(r"{later}(\s+to)"), format!("{later}({channel})")]
+    [r"^\s+to$".to_owned(), format!("^{channel}={spaces}$"), format!(r"{later}(\s+to)"), format!("{later}({channel})")]
         .map(Trigger::pattern)
+}
+
+/// A pattern of this text.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || c == '_';
+    text.chars().flat_map(|c| (!plain(c)).then_some('\\').into_iter().chain([c])).collect()
 }
 
 struct Harmony<'a> {
@@ -385,7 +397,11 @@ impl Harmony<'_> {
         let p = self.p;
         let more = p.one_of(&[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.')]);
         let to = |before: &str| p.sequence([p.marker(before), p.tool_name(&tool.name), p.not(more)]);
-        let bare = (tool.name != FormatBuilder::ANY).then(|| p.tolerated(to(" to=")));
+        // A name with a namespace is a recipient.
+        let bare = (tool.name != FormatBuilder::ANY).then(|| match tool.name.contains('.') {
+            true => to(" to="),
+            false => p.tolerated(to(" to=")),
+        });
         let to = p.choice([to(" to=functions.")].into_iter().chain(bare));
         let channel = self.work_channel();
         let recipient = p.choice([p.sequence([to, channel]), p.sequence([channel, to])]);
