@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 /// Which modules of its crate each module may name, where a crate has several rooms. Data flows down the list; nothing calls back up.
 /// Between crates the manifests say it.
 const IMPORTS: &[(&str, &str, &[&str])] = &[
+    ("crates/base/src", "brackets", &[]),
     ("crates/base/src", "bytes", &[]),
     ("crates/base/src", "char_class", &[]),
     ("crates/base/src", "chars", &["bytes"]),
