@@ -51,7 +51,21 @@ def as_text(value):
     return value if isinstance(value, str) else json.dumps(value)
 
 
+def published_tags(reasoning, text, calls):
+    """Qwen3-Coder does not reason."""
+    text = f"{text}\n" if text and calls else text
+    return text + tagged("", "", calls).removeprefix("</think>\n\n")
+
+
+def published_pairs(reasoning, text, calls):
+    """GLM-4.6 begins each part on a line of its own."""
+    text = f"\n{text}" if text else ""
+    calls = "".join("\n" + pairs("", "", [call]).removeprefix("<think></think>\n") for call in calls)
+    return f"\n<think>{reasoning}</think>{text}{calls}"
+
+
 TEMPLATES = {"qwen3-coder": tagged, "tag-arguments": pairs, "gpt-oss": harmony}
+PUBLISHED = {"Qwen3-Coder": published_tags, "GLM-4.6": published_pairs, "openai-gpt-oss-120b": harmony}
 
 
 class Agent:
@@ -60,6 +74,7 @@ class Agent:
     version = api = ""
     variants = [""]
     environment = {}
+    resumes = True
 
     def __init__(self, folder, home, url, variant=""):
         self.modules, self.home, self.url, self.variant = os.path.join(folder, "node_modules"), home, url, variant
@@ -84,7 +99,7 @@ class Agent:
 
 class Codex(Agent):
     name, version, api, package = "Codex", "0.171.0", "Responses", "@openai/codex"
-    variants = ["unknown model", "gpt-5.5", "gpt-5.6"]
+    variants = ["unknown model", "gpt-5.5", "gpt-5.6-sol", "gpt-6.2-astra"]
     environment = {"KEY": "-"}
 
     def set_up(self):
@@ -109,12 +124,30 @@ env_key = "KEY"
         return command + (["resume", "--last"] if again else []) + [prompt], ""
 
     def image(self, prompt):
-        return self.ask(prompt, False)[0] + ["-i", self.path("pixel.png")], ""
+        return self.ask(prompt, False)[0] + ["--image", self.path("pixel.png")], ""
+
+    def look(self):
+        if self.writes_programs():
+            return self.runs(f"image(await tools.view_image({{path: '{self.path('pixel.png')}'}}))")
+        return "view_image", {"path": self.path("pixel.png")}
+
+    def patch(self):
+        patch = "*** Begin Patch\n*** Add File: patched.txt\n+PATCHED\n*** End Patch\n"
+        return self.runs(f"text(await tools.apply_patch({json.dumps(patch)}))") if self.writes_programs() else ("apply_patch", {"input": patch})
+
+    def writes_programs(self):
+        """The tools of newer models are called by programs."""
+        return self.variant.startswith(("gpt-5.6", "gpt-6"))
+
+    def runs(self, program):
+        return "functions.exec", {"input": program}
 
     def schema(self, prompt):
         return self.ask(prompt, False)[0] + ["--output-schema", self.file("schema.json", SCHEMA)], ""
 
     def shell(self, command):
+        if self.writes_programs():
+            return self.runs(f"text((await tools.exec_command({{cmd: {json.dumps(command)}}})).output)")
         return "exec_command", {"cmd": command}
 
     def write(self, name, text):
@@ -150,7 +183,16 @@ class ClaudeCode(Agent):
     def read(self, name):
         return "Read", {"file_path": self.path(name)}
 
-    search = "ToolSearch", {"query": "select:WebFetch", "max_results": 3}
+    def look(self):
+        return self.read("pixel.png")
+
+    found = "CronList"
+
+    def search(self):
+        return "ToolSearch", {"query": f"select:{self.found}", "max_results": 3}
+
+    def use(self):
+        return self.found, {}
 
 
 class OpenCode(Agent):
@@ -179,6 +221,9 @@ class OpenCode(Agent):
     def image(self, prompt):
         return self.ask(prompt, False)[0] + ["--file", self.path("pixel.png")], prompt
 
+    def look(self):
+        return self.read("pixel.png")
+
     def shell(self, command):
         return "bash", {"command": command}
 
@@ -199,7 +244,7 @@ class QwenCode(Agent):
 
     def set_up(self):
         self.file(".qwen/settings.json", {"memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False},
-            "general": {"disableAutoUpdate": True, "enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False},
+            "model": {"generationConfig": {"modalities": {"image": True}}}, "general": {"disableAutoUpdate": True, "enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False},
             "telemetry": {"enabled": False}})
         self.environment = {"OPENAI_API_KEY": "-", "OPENAI_BASE_URL": f"{self.url}/v1", "ANTHROPIC_API_KEY": "-", "ANTHROPIC_BASE_URL": self.url}
 
@@ -214,6 +259,9 @@ class QwenCode(Agent):
         return self.ask(prompt, False)[0] + ["--json-schema", json.dumps(SCHEMA)], ""
 
     answer = "structured_output"
+
+    def look(self):
+        return self.read("pixel.png")
 
     def shell(self, command):
         return "run_shell_command", {"command": command, "is_background": False}
@@ -245,6 +293,9 @@ class Pi(Agent):
 
     def image(self, prompt):
         return self.ask("", False)[0][:-1] + ["@" + self.path("pixel.png"), prompt], ""
+
+    def look(self):
+        return self.read("pixel.png")
 
     def shell(self, command):
         return "bash", {"command": command}
@@ -293,11 +344,9 @@ class Cline(Agent):
             "providers": {"openai-compatible": provider}})
 
     def ask(self, prompt, again):
-        command = [self.program("@cline/cli-linux-x64/bin/cline"), "--provider", "openai-compatible", "--model", "m", "--json"]
-        if again:
-            sessions = os.path.join(self.home, ".cline/data/sessions")
-            command += ["--id", max(os.listdir(sessions), key=lambda name: os.path.getmtime(os.path.join(sessions, name)))]
-        return command + [prompt], ""
+        return [self.program("@cline/cli-linux-x64/bin/cline"), "--provider", "openai-compatible", "--model", "m", "--json", prompt], ""
+
+    resumes = False  # It resumes on a terminal only.
 
     def shell(self, command):
         return "run_commands", {"commands": [command]}
@@ -309,6 +358,7 @@ class Cline(Agent):
         return "read_files", {"files": [{"path": self.path(name)}]}
 
 
+REASONS = [f"Reason-{number}" for number in range(1, 6)]
 AGENTS = [Codex, ClaudeCode, OpenCode, QwenCode, Pi, Continue, Cline]
 
 # What says how a request is answered, or whose it is: no text for the model.
@@ -365,6 +415,10 @@ def script_of(line):
     return scripts
 
 
+def last_of(log):
+    return read(log)[-1]["body"]
+
+
 class Report:
     """What the requests of a run became."""
 
@@ -372,6 +426,7 @@ class Report:
         self.requests = len(lines)
         self.errors = [line["read"]["error"] for line in lines if "error" in line["read"]]
         self.lost, self.noted, self.steps, self.goes_on, self.kept, self.breaks = [], 0, 0, 0, 0, []
+        self.turns, self.turns_go_on = 0, 0
         lines = [line for line in lines if "prompt" in line["read"]]
         for at, line in enumerate(lines):
             self.judge(line, lines[:at], reasons)
@@ -390,9 +445,13 @@ class Report:
         told = sum("not in the prompt" in note or "dropped" in note for note in notes)
         self.noted += min(told, len(missing))
         self.lost += missing[told:]
-        if self.last_is_result(body):
+        going = [old for old in before if prompt.startswith(old["read"]["prompt"] + old["read"]["output"])]
+        if not self.last_is_result(body):
+            is_turn = '"role": "assistant"' in json.dumps(body)
+            self.turns += is_turn
+            self.turns_go_on += is_turn and bool(going)
+        else:
             self.steps += 1
-            going = [old for old in before if prompt.startswith(old["read"]["prompt"] + old["read"]["output"])]
             self.goes_on += bool(going)
             written = [reason for reason in reasons if any(reason in old["read"]["output"] for old in before)]
             self.kept += all(reason in bare for reason in written)
@@ -437,8 +496,9 @@ def try_one(options, kind, variant, template, what):
     shutil.rmtree(home, ignore_errors=True)
     os.makedirs(os.path.join(home, "work"))
     log = os.path.join(home, "log")
-    process, url = start(options.server, template, log)
-    agent, write = kind(options.folder, home, url, variant), TEMPLATES[template]
+    path = os.path.join(options.published, f"{template}.jinja") if template in PUBLISHED else template
+    process, url = start(options.server, path, log)
+    agent, write = kind(options.folder, home, url, variant), (TEMPLATES | PUBLISHED)[template]
     with open(agent.path("pixel.png"), "wb") as file:
         file.write(base64.b64decode(PIXEL))
     wrong = []
@@ -461,26 +521,39 @@ def try_one(options, kind, variant, template, what):
                 ("Reason-2", "Two at once.", [agent.write("second.txt", "SECOND"), agent.read("made.txt")]), ("Reason-3", "FINAL-1", [])]
             expect("FINAL-1" in ask(steps, lambda prompt: agent.ask(prompt, False)), "no final text")
             expect(os.path.exists(agent.path("second.txt")), "no file written")
+            if not agent.resumes:
+                return Report(read(log), REASONS), wrong
             steps = [("Reason-4", "Again.", [agent.shell("cat second.txt")]), ("Reason-5", "FINAL-2", [])]
             expect("FINAL-2" in ask(steps, lambda prompt: agent.ask(prompt, True)), "no final text after resuming")
-        elif what == "image":
-            expect("FINAL-1" in ask([("Reason-1", "FINAL-1", [])], agent.image), "no final text")
-            expect(any(PIXEL[:40] in json.dumps(line["body"]) for line in read(log)), "no image")
         elif what == "schema":
             answer = {"city": "Oslo"}
             name = getattr(agent, "answer", None)
             steps = [("Reason-1", "", [(name, answer)]), ("Reason-2", "Done.", [])] if name else [("Reason-1", json.dumps(answer), [])]
             expect("Oslo" in ask(steps, agent.schema), "no answer")
-        else:
-            steps = [("Reason-1", "", [agent.search]), ("Reason-2", "FINAL-1", [])]
+        elif what == "image":
+            expect("FINAL-1" in ask([("Reason-1", "FINAL-1", [])], agent.image), "no final text")
+            expect("base64" in json.dumps(last_of(log)), "no image")
+        elif what == "look":
+            steps = [("Reason-1", "", [agent.look()]), ("Reason-2", "FINAL-1", [])]
             expect("FINAL-1" in ask(steps, lambda prompt: agent.ask(prompt, False)), "no final text")
+            expect("base64" in json.dumps(last_of(log)), "no image")
+        elif what == "patch":
+            steps = [("Reason-1", "", [agent.patch()]), ("Reason-2", "FINAL-1", [])]
+            expect("FINAL-1" in ask(steps, lambda prompt: agent.ask(prompt, False)), "no final text")
+            expect(os.path.exists(agent.path("patched.txt")), "no patch")
+        else:
+            steps = [("Reason-1", "", [agent.search()]), ("Reason-2", "", [agent.use()]), ("Reason-3", "FINAL-1", [])]
+            expect("FINAL-1" in ask(steps, lambda prompt: agent.ask(prompt, False)), "no final text")
+            found = [tool["description"] for tool in last_of(log)["tools"] if tool["name"] == agent.found]
+            shows = [len(found) == 1 and is_shown(found[0], line["read"]["prompt"]) for line in read(log)]
+            expect(shows == [False, True, True], f"the found tool is shown: {shows}")
     finally:
         process.kill()
         process.wait()
         process.stdout.close()
     lines = read(log)
     expect(lines, "no request")
-    return Report(lines, [f"Reason-{number}" for number in range(1, 6)]), wrong
+    return Report(lines, REASONS), wrong
 
 
 def shut_in():
@@ -503,25 +576,28 @@ def main():
     parser.add_argument("server")
     parser.add_argument("folder")
     parser.add_argument("--only", default="", help="a pattern of agent, variant, template and kind of run")
+    parser.add_argument("--published", default="", help="a folder with published templates, which are tried, too")
     parser.add_argument("--show", type=int, default=0, help="how many of the lost texts and breaks of each run are shown")
     parser.add_argument("--max-lost", type=int, default=0)
     parser.add_argument("--max-breaks", type=int, default=0)
     parser.add_argument("--max-failed", type=int, default=0)
     options = parser.parse_args()
+    templates = [*TEMPLATES, *(PUBLISHED if options.published else [])]
     options.server, options.folder = os.path.abspath(options.server), os.path.abspath(options.folder)
     shut_in()
     failed = lost = breaks = runs = 0
-    print("agent | template | run | requests | refused | tool steps: go on, with reasoning | texts lost, noted | ends")
+    print("agent | template | run | requests | refused | tool steps: go on, with reasoning | turns: go on | texts lost, noted | ends")
     for kind in AGENTS:
         for variant in kind.variants:
-            whats = ["loop"] + [what for what in ("image", "schema", "search") if hasattr(kind, what)]
-            for what in whats:
-                for template in TEMPLATES if what == "loop" else list(TEMPLATES)[:1] + list(TEMPLATES)[2:]:
+            for what in ["loop"] + [what for what in ("image", "look", "patch", "schema", "search") if hasattr(kind, what)]:
+                if (what, variant) == ("patch", "unknown model"):
+                    continue
+                for template in templates:
                     name = f"{kind.name} {kind.version} {variant} | {template} | {what}"
                     if not re.search(options.only, name):
                         continue
                     report, wrong = try_one(options, kind, variant, template, what)
-                    print(f"{name} | {report.requests} | {len(report.errors)} | {report.steps}: {report.goes_on}, {report.kept}",
+                    print(f"{name} | {report.requests} | {len(report.errors)} | {report.steps}: {report.goes_on}, {report.kept} | {report.turns}: {report.turns_go_on}",
                         f"| {len(report.lost)}, {report.noted} | {'; '.join(wrong) or 'yes'}", flush=True)
                     for error in sorted(set(report.errors)):
                         print(f"    refused: {error}")
