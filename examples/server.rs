@@ -24,6 +24,8 @@ fn write(request: &Request) -> Vec<Vec<u8>> {
     let script = |message: &Message| {
         let parts = message.parts.iter().map(|part| part.text.as_str());
         let text: String = [message.content.as_str()].into_iter().chain(parts).collect();
+        // Some clients break special tokens with a joiner.
+        let text = text.replace('\u{200d}', "");
         text.split_once("Type: ").filter(|_| message.role == "user").map(|(_, script)| script.to_owned())
     };
     let asked = request.messages.iter().rposition(|message| script(message).is_some());

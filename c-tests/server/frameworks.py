@@ -3,7 +3,6 @@ API that they speak, whole and streamed: two calls at once, an image in a result
 
 import asyncio
 import base64
-import json
 import os
 import sys
 import unittest
@@ -63,7 +62,7 @@ class Loops:
         report = self.server.report()
         self.server.stop()
         self.assertEqual((report.errors, report.lost, report.lost_of_tools), ([], [], []))
-        self.assertGreaterEqual(report.steps, 4)
+        self.assertGreaterEqual(report.steps, 2)
         self.assertGreaterEqual(report.turns, 1)
         if self.reasons:
             self.assertEqual((report.breaks, report.unreasoned), ([], 0))
@@ -89,25 +88,26 @@ class PydanticAI(Loops):
         @agent.tool_plain
         def photo(city: str) -> list:
             """A photo of a city."""
-            return [f"This is {city}", pydantic_ai.BinaryContent(base64.b64decode(PIXEL), "image/png")]
+            return [f"This is {city}", pydantic_ai.BinaryContent(data=base64.b64decode(PIXEL), media_type="image/png")]
 
         done = agent.run_sync(self.typed(STEPS))
         self.assertEqual(done.output, Place(city="Oslo"))
         thoughts = [part.content for message in done.all_messages() for part in message.parts if part.part_kind == "thinking"]
         self.assertEqual(thoughts, ["Reason-1", "Reason-2", "Reason-3"])
 
-        async def again():
-            async with agent.run_stream(self.typed(STEPS), message_history=done.all_messages()) as streamed:
-                return await streamed.get_output()
+        async def events(context, stream):
+            async for _ in stream:
+                pass
 
-        self.assertEqual(asyncio.run(again()), Place(city="Oslo"))
+        streamed = agent.run_sync(self.typed(STEPS), message_history=done.all_messages(), event_stream_handler=events)
+        self.assertEqual(streamed.output, Place(city="Oslo"))
 
 
 class PydanticAIResponses(PydanticAI):
     settings = {"openai_reasoning_summary": "auto", "openai_store": False}
 
     def model(self):
-        return pydantic_ai.models.openai.OpenAIResponsesModel("m", provider=pydantic_ai.providers.openai.OpenAIProvider(self.v1, "-"))
+        return pydantic_ai.models.openai.OpenAIResponsesModel("gpt-5", provider=pydantic_ai.providers.openai.OpenAIProvider(self.v1, "-"))
 
 
 class PydanticAIMessages(PydanticAI):
@@ -120,9 +120,10 @@ class PydanticAIMessages(PydanticAI):
 
 class OpenAIAgents(Loops):
     settings = {}
+    media = False  # Chat completions of this framework lose images in results.
 
     def model(self, client):
-        return agents.OpenAIChatCompletionsModel("m", client)
+        return agents.OpenAIChatCompletionsModel("m", client, should_replay_reasoning_content=lambda context: True)
 
     def test_a_loop(self):
         @agents.function_tool
@@ -147,6 +148,7 @@ class OpenAIAgents(Loops):
 
 
 class OpenAIAgentsResponses(OpenAIAgents):
+    media = True
     settings = {"store": False, "response_include": ["reasoning.encrypted_content"],
         "reasoning": openai.types.shared.Reasoning(effort="medium", summary="auto")}
 
@@ -155,6 +157,8 @@ class OpenAIAgentsResponses(OpenAIAgents):
 
 
 class LangChain(Loops):
+    reasons = False  # Chat completions of this framework do not know reasoning.
+
     def model(self):
         return langchain_openai.ChatOpenAI(model="m", base_url=self.v1, api_key="-", max_retries=0)
 
@@ -188,12 +192,16 @@ class LangChain(Loops):
 
 
 class LangChainResponses(LangChain):
+    reasons = True
+
     def model(self):
         return langchain_openai.ChatOpenAI(model="m", base_url=self.v1, api_key="-", max_retries=0, use_responses_api=True, store=False,
             reasoning={"summary": "auto"}, include=["reasoning.encrypted_content"], output_version="responses/v1")
 
 
 class LangChainMessages(LangChain):
+    reasons = True
+
     def model(self):
         return langchain_anthropic.ChatAnthropic(model="claude-sonnet-4-5", base_url=self.server.url, api_key="-", max_retries=0, max_tokens=4096)
 
@@ -208,4 +216,4 @@ for kind in (PydanticAI, PydanticAIResponses, PydanticAIMessages, OpenAIAgents, 
         globals()[name] = type(name, (kind, unittest.TestCase), {"template": template})
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], "--quiet", *sys.argv[2:]])
+    unittest.main(argv=[sys.argv[0], "--quiet", *sys.argv[2:]], warnings="ignore")

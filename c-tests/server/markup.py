@@ -48,7 +48,9 @@ def as_text(value):
 
 def published_tags(reasoning, text, calls):
     """Qwen3-Coder does not reason."""
-    text = f"{text}\n" if text and calls else text
+    text = f"{text}\n\n" if text and calls else text
+    # As Jinja prints them.
+    calls = [(name, {key: value if isinstance(value, (list, dict)) else str(value) for key, value in arguments.items()}) for name, arguments in calls]
     return text + tagged("", "", calls).removeprefix("</think>\n\n")
 
 

@@ -127,7 +127,10 @@ class Report:
 
     def look_back(self, line, before):
         body, prompt = line["body"], line["read"]["prompt"]
-        expected = [old["read"]["prompt"] + old["read"]["output"] for old in before]
+        # Agents ask for titles between, without tools.
+        is_earlier = lambda old: bool(old.get("tools")) == bool(body.get("tools")) and len(conversation(old)) < len(conversation(body))
+        last = [old for old in before if is_earlier(old["body"])][-1:]
+        expected = [old["read"]["prompt"] + old["read"]["output"] for old in last]
         goes_on = any(prompt.startswith(text) for text in expected)
         if ends_with_result(body):
             self.steps += 1
@@ -137,7 +140,7 @@ class Report:
             written = {reason for reason in reasons if any(reason in old["read"]["output"] for old in before)}
             self.unreasoned += any(reason not in bare for reason in written)
             if not goes_on and expected:
-                self.breaks.append(max(self.difference(text, prompt) for text in expected))
+                self.breaks.append(self.difference(expected[0], prompt))
         elif any(item.get("role") == "assistant" for item in conversation(body)):
             self.turns += 1
             self.turns_go_on += goes_on
