@@ -1,7 +1,7 @@
 """The example server as coding agents see it: coding_agents.py SERVER FOLDER. FOLDER has what coding_agents.sh installs.
 
 Each agent runs with a home of its own and dummy keys, in a network namespace that has nothing but the loopback device: nothing can leave the
-machine. Its prompt says, behind "Type: ", what the model writes: a call of a shell, two calls at once (a file is written, one is read), and a text;
+machine. Its prompt says, after "Type: ", what the model writes: a call of a shell, two calls at once (a file is written, one is read), and a text;
 then a second process resumes the session with a new turn. The log of the server shows what each request became."""
 
 import argparse
@@ -201,8 +201,8 @@ class QwenCode(Agent):
 
     def set_up(self):
         self.file(".qwen/settings.json", {"memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False},
-            "model": {"generationConfig": {"modalities": {"image": True}}}, "general": {"disableAutoUpdate": True, "enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False},
-            "telemetry": {"enabled": False}})
+            "model": {"generationConfig": {"modalities": {"image": True}}}, "general": {"disableAutoUpdate": True, "enableAutoUpdate": False},
+            "privacy": {"usageStatisticsEnabled": False}, "telemetry": {"enabled": False}})
         self.environment = {"OPENAI_API_KEY": "-", "OPENAI_BASE_URL": f"{self.url}/v1", "ANTHROPIC_API_KEY": "-", "ANTHROPIC_BASE_URL": self.url}
 
     def ask(self, prompt, again):
@@ -422,7 +422,8 @@ def main():
     options.server, options.folder = os.path.abspath(options.server), os.path.abspath(options.folder)
     shut_in()
     failed = lost = breaks = runs = 0
-    print("agent | template | run | requests | refused | tool steps: go on, with reasoning | turns: go on | media | texts lost, noted, of tools | ends")
+    print("agent | template | run | requests | refused | tool steps: go on, with reasoning | turns: go on | media",
+        "| texts lost, noted, of tools | ends")
     for kind in AGENTS:
         for variant in kind.variants:
             for what in ["loop"] + [what for what in ("image", "look", "patch", "schema", "search") if hasattr(kind, what)]:

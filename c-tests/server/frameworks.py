@@ -8,8 +8,8 @@ import sys
 import unittest
 
 # Nothing but the server is asked.
-os.environ |= {"OPENAI_AGENTS_DISABLE_TRACING": "1", "LANGSMITH_TRACING": "false", "LANGCHAIN_TRACING_V2": "false", "LOGFIRE_SEND_TO_LOGFIRE": "false",
-    "HTTP_PROXY": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
+os.environ |= {"OPENAI_AGENTS_DISABLE_TRACING": "1", "LANGSMITH_TRACING": "false", "LANGCHAIN_TRACING_V2": "false",
+    "LOGFIRE_SEND_TO_LOGFIRE": "false", "HTTP_PROXY": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
 
 import agents
 import langchain_anthropic
@@ -210,7 +210,8 @@ def photo(city: str) -> str:
     """A photo of a city."""
 
 
-for kind in (PydanticAI, PydanticAIResponses, PydanticAIMessages, OpenAIAgents, OpenAIAgentsResponses, LangChain, LangChainResponses, LangChainMessages):
+KINDS = (PydanticAI, PydanticAIResponses, PydanticAIMessages, OpenAIAgents, OpenAIAgentsResponses, LangChain, LangChainResponses, LangChainMessages)
+for kind in KINDS:
     for template in TEMPLATES:
         name = f"{kind.__name__} on {template}"
         globals()[name] = type(name, (kind, unittest.TestCase), {"template": template})

@@ -45,7 +45,8 @@ def descriptions(value, path):
 
 
 def is_shown(text, prompt):
-    forms = (text, text.strip(), json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
+    """Whether the prompt has the text, trimmed as templates do, or as JSON has it."""
+    forms = [form for part in (text, text.strip()) for form in (part, json.dumps(part)[1:-1], json.dumps(part, ensure_ascii=False)[1:-1])]
     return any(form in prompt for form in forms)
 
 

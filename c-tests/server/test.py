@@ -1,6 +1,6 @@
-"""The example server as the clients of OpenAI and Anthropic see it: test.py SERVER [OTHER], where the other one is that in C++. Each answer is valid by the client's own models,
-the three APIs, streamed or not, say the same, and what they sent is in the prompts. A request says itself what the model is to write, behind
-"Type: ", in the markup of its template."""
+"""The example server as the clients of OpenAI and Anthropic see it: test.py SERVER [OTHER], where the other one is that in C++. Each answer is
+valid by the client's own models, the three APIs, streamed or not, say the same, and what they sent is in the prompts. A request says itself what the
+model is to write, after "Type: ", in the markup of its template."""
 
 import json
 import sys
@@ -489,7 +489,8 @@ class Answers:
         user = [{"role": "user", "content": self.call("crm.look", {"a": 1})}]
         call = chat.chat.completions.create(model="m", messages=user, tools=[function]).choices[0].message.tool_calls[0].function
         self.assertEqual((call.name, call.model_extra["namespace"]), ("look", "crm"))
-        tools = [{"type": "namespace", "name": "crm", "description": "Customers.", "tools": [{"type": "function", "name": "look", "parameters": EMPTY}]}]
+        inner = [{"type": "function", "name": "look", "parameters": EMPTY}]
+        tools = [{"type": "namespace", "name": "crm", "description": "Customers.", "tools": inner}]
         body = responses.responses.create(model="m", input=user, tools=tools)
         item = body.output[-1]
         self.assertEqual((item.name, item.namespace), ("look", "crm"))
