@@ -5,13 +5,15 @@
 //!     curl localhost:8080/v1/chat/completions -d '{"messages": [{"role": "user", "content": "Type: Hi"}]}'
 //!
 //! The model writes what the user's last message says after "Type: ": a step for each time that it is asked, with `///` between them.
+//! A third argument is the file to which the server appends each body as a line of JSON, with the prompt, the notes and the output, or the error.
 use std::error::Error;
+use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use chatparse::api::{Answer, AnswerOptions, Api, Event, Finish, Reason, Usage, http_status};
-use chatparse::{ChatTemplate, Params, Request, Stream};
+use chatparse::{ChatTemplate, Message, Params, Request, Stream};
 use serde_json::{Value, json};
 
 /// The host's own options, which no client can override.
@@ -19,11 +21,16 @@ const OPTIONS: &str = r#"{"hosted_tools": "keep", "now": NOW}"#;
 
 /// Stands for a model: the tokens that it writes, of at most four bytes. A real one samples under `params.grammar()`.
 fn write(request: &Request) -> Vec<Vec<u8>> {
-    let typed = |text: &str| text.split_once("Type: ").map(|(_, script)| script.to_owned());
-    let asked =
-        request.messages.iter().rposition(|message| message.role == "user" && typed(&message.content).is_some());
+    let script = |message: &Message| {
+        let parts = message.parts.iter().map(|part| part.text.as_str());
+        let text: String = [message.content.as_str()].into_iter().chain(parts).collect();
+        // Some clients break special tokens with a joiner.
+        let text = text.replace('\u{200d}', "");
+        text.split_once("Type: ").filter(|_| message.role == "user").map(|(_, script)| script.to_owned())
+    };
+    let asked = request.messages.iter().rposition(|message| script(message).is_some());
     let steps = asked.map(|at| request.messages[at..].iter().filter(|message| message.role == "assistant").count());
-    let script = asked.and_then(|at| typed(&request.messages[at].content)).unwrap_or_else(|| "Hello.".to_owned());
+    let script = asked.and_then(|at| script(&request.messages[at])).unwrap_or_else(|| "Hello.".to_owned());
     let step = script.split("///").nth(steps.unwrap_or(0)).unwrap_or("Done.");
     step.as_bytes().chunks(4).map(<[u8]>::to_vec).collect()
 }
@@ -108,7 +115,7 @@ fn answer(params: &Params, request: &Request, asked: &Asked, send: Send) -> Resu
 }
 
 /// Reads a request from the connection, and writes the response.
-fn serve(template: &ChatTemplate, connection: &TcpStream) -> Result<(), Box<dyn Error>> {
+fn serve(template: &ChatTemplate, connection: &TcpStream, log: Option<&File>) -> Result<(), Box<dyn Error>> {
     let mut input = BufReader::new(connection);
     let mut first = String::new();
     input.read_line(&mut first)?;
@@ -136,13 +143,21 @@ fn serve(template: &ChatTemplate, connection: &TcpStream) -> Result<(), Box<dyn 
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
     let read = api.read(template, &text, &OPTIONS.replace("NOW", &now.to_string()));
     let asked = Asked::new(api, serde_json::from_str(&text).unwrap_or_default());
+    let record = |read: Value| {
+        let line = json!({"route": route, "body": asked.body, "read": read});
+        log.map_or(Ok(()), |mut log| log.write_all(format!("{line}\n").as_bytes()))
+    };
     let (request, params) = match read.and_then(|request| Ok((template.params(&request)?, request))) {
         Ok((params, request)) => (request, params),
         Err(error) => {
             let status = http_status(&error);
+            record(json!({"status": status, "error": error.message()}))?;
             return respond(connection, status, &api.error_body(status, error.message()));
         }
     };
+    let output = String::from_utf8(write(&request).concat())?;
+    let media = params.media.len();
+    record(json!({"prompt": params.prompt, "media": media, "notes": params.notes, "output": output}))?;
     if asked.body["stream"] != true {
         let body = answer(&params, &request, &asked, &mut |_| Ok(()))?;
         return respond(connection, 200, &body);
@@ -170,13 +185,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     eprintln!("{} of {} messages are read back", proof.read_back, proof.cases);
 
     let port = std::env::args().nth(2).unwrap_or_else(|| "8080".to_owned());
+    let log =
+        std::env::args().nth(3).map(|path| OpenOptions::new().create(true).append(true).open(path)).transpose()?;
     let listener = TcpListener::bind(format!("127.0.0.1:{port}"))?;
     println!("{}", listener.local_addr()?.port());
     std::thread::scope(|threads| {
         for connection in listener.incoming().flatten() {
-            let template = &template;
+            let (template, log) = (&template, log.as_ref());
             threads.spawn(move || {
-                if let Err(error) = serve(template, &connection) {
+                if let Err(error) = serve(template, &connection, log) {
                     eprintln!("{error}");
                 }
             });
@@ -217,7 +234,7 @@ fn answers_each_api() {
     });
     let template = ChatTemplate::builtin("json-call").unwrap();
     for connection in listener.incoming().take(7) {
-        serve(&template, &connection.unwrap()).unwrap();
+        serve(&template, &connection.unwrap(), None).unwrap();
     }
     let [call, events, cut, choices, mixed, error, missing] = client.join().unwrap();
     assert!(call.starts_with("HTTP/1.1 200") && call.contains(r#""name":"weather""#), "{call}");
