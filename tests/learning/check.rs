@@ -29,8 +29,6 @@ pub struct Shape {
     pub barred: &'static [Kind],
     /// Whether values are written as in Python, where grammars want JSON.
     pub python: bool,
-    /// What is around reasoning behind content, which is content when it is read.
-    pub thought_behind: Option<[&'static str; 2]>,
     /// The variable `enable_thinking`.
     pub enable_thinking: bool,
 }
@@ -48,7 +46,6 @@ impl Shape {
             lost: &[],
             barred: &[],
             python: false,
-            thought_behind: None,
             enable_thinking: true,
         }
     }
@@ -115,15 +112,7 @@ impl Shape {
             json!({"name": name, "arguments": arguments, "id": id})
         };
         let calls: Vec<Value> = said.calls.iter().enumerate().map(call).collect();
-        let (mut reasoning, mut content) = (said.reasoning, said.content.trim().to_owned());
-        if let Some([open, close]) = self.thought_behind
-            && !content.is_empty()
-            && !reasoning.is_empty()
-        {
-            content += &[open, reasoning, close].concat();
-            reasoning = "";
-        }
-        json!({"reasoning": reasoning.trim(), "content": content, "calls": calls})
+        json!({"reasoning": said.reasoning.trim(), "content": said.content.trim(), "calls": calls})
     }
 
     /// All that is wrong with how the turns are read.

@@ -4,8 +4,10 @@
 mod check;
 mod messages;
 
+use chatparse::{ChatTemplate, Request, Status};
 use check::Shape;
 use messages::Kind;
+use serde_json::json;
 
 /// One test for each shape: everything that it can express comes back.
 macro_rules! whole {
@@ -88,8 +90,13 @@ whole! {
     counted_calls: new("</turn>\n");
     // Texts with signs of markup are written with escapes that nothing tells.
     escaped_texts: new("</turn>\n", lost: &ESCAPED);
-    // Reasoning behind content is read as a part of it.
-    thought_behind: that_thinks("</turn>\n", thought_behind: Some(["<because>", "</because>"]));
+    thought_behind: that_thinks("</turn>\n");
+    bracketed_thought: that_thinks("«over»");
+    worded_thought: that_thinks("</turn>\n");
+    key_lines: new("</turn>\n");
+    endless_calls: new("</turn>\n");
+    tight_json: new("</turn>\n");
+    headed_parts: that_thinks("</turn>\n");
     always_wrapped: that_thinks("<|end|>");
     // Nothing but the indentation tells where an array or object ends.
     block_yaml: new("</turn>\n", lost: &ARRAYS);
@@ -135,5 +142,27 @@ fn switched_thought_when_it_is_off() {
     for learn_only in [true, false] {
         assert_none(shape.misread(learn_only));
         assert_none(shape.refused(learn_only));
+    }
+}
+
+#[test]
+fn thoughts_that_the_prompt_closes_whatever_their_marks() {
+    for (source, thought) in [
+        (include_str!("templates/bracketed_thought.jinja"), "⟪mull⟫Hm.⟪/mull⟫"),
+        (include_str!("templates/worded_thought.jinja"), "NOW MULLING\nHm.\nDONE MULLING\n"),
+    ] {
+        let template = ChatTemplate::new(source, "", "").unwrap();
+        for (enable_thinking, output, reasoning) in
+            [(false, "So.".to_owned(), ""), (true, format!("{thought}So."), "Hm.")]
+        {
+            let body = json!({"messages": [{"role": "user", "content": "Hi"}], "enable_thinking": enable_thinking});
+            let params = template.params(&Request::from_json(&body).unwrap()).unwrap();
+            let (message, status) = params.parser.parse(output.as_bytes(), false, false).unwrap();
+            assert_eq!(
+                (&*message.reasoning_content, &*message.content, status),
+                (reasoning, "So.", Status::Complete),
+                "{source}"
+            );
+        }
     }
 }

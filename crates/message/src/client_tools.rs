@@ -1,6 +1,6 @@
 //! Tools that the APIs know by their type alone, and that the client runs: a model calls them as functions with a known schema.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::fields::Fields;
 use chatparse_base::Result;
@@ -118,6 +118,18 @@ impl ClientTool {
         };
         let tool = CLIENT_TOOLS.iter().find(|tool| tool.item.is_some_and(|(item, _)| item == call))?;
         Some((tool, is_output))
+    }
+
+    /// The arguments of a call in the order in which the model writes them: that of the schema. Clients send them in another.
+    pub fn in_order(&self, arguments: &Map<String, Value>) -> Map<String, Value> {
+        let schema: Value = serde_json::from_str(self.parameters).unwrap_or_default();
+        let listed = schema["properties"].as_object().into_iter().flat_map(Map::keys);
+        let listed = listed.filter_map(|name| arguments.get_key_value(name));
+        let mut ordered: Map<String, Value> = listed.map(|(name, value)| (name.clone(), value.clone())).collect();
+        for (name, value) in arguments {
+            ordered.entry(name).or_insert_with(|| value.clone());
+        }
+        ordered
     }
 
     /// The tool as a function of a request.

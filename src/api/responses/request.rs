@@ -158,7 +158,7 @@ impl Conversation {
 
     fn client_call(&mut self, tool: &ClientTool, item: &Fields) -> Result<()> {
         let (_, field) = tool.item.unwrap_or_default();
-        let arguments = item.required_object(field)?.map.clone();
+        let arguments = tool.in_order(item.required_object(field)?.map);
         let function = json!({"name": tool.name, "arguments": number::write(&arguments.into())});
         let id = call_id(item)?;
         self.turn().calls.push(json!({"type": "function", "id": id, "function": function}));

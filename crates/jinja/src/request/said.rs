@@ -130,7 +130,9 @@ impl<'a> Search<'a> {
         }
         // Also an empty prompt is searched a bounded number of times.
         self.work = self.work.saturating_sub(self.prompt.len().max(1));
-        if memmem::find(earlier, piece.as_bytes()).is_none() {
+        // What a user asks for, a call often has in its arguments.
+        let is_call = matches!(said, Said::Call(..));
+        if is_call || memmem::find(earlier, piece.as_bytes()).is_none() {
             self.missing.push(said);
         }
     }

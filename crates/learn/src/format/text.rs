@@ -202,8 +202,10 @@ impl Writer<'_> {
         let text = late.map_or(text, |thought| {
             let again = self.reasoning_again(thought);
             let block = again.map(|again| p.sequence([again, self.thought_and_close(thought, Some(again))]));
-            let mark = p.choice(block.into_iter().chain([p.marker(thought.close.head().trim())]).collect::<Vec<_>>());
-            p.sequence([text, p.tolerated(p.many(p.sequence([mark, text])))])
+            let close = p.tolerated(p.marker(thought.close.head().trim()));
+            let more = p.many(p.sequence([p.choice(block.into_iter().chain([close]).collect::<Vec<_>>()), text]));
+            // As the template writes it, or as models do that have learnt it elsewhere.
+            p.sequence([text, if self.turn.has_late_thoughts() { more } else { p.tolerated(more) }])
         });
         // Text after a marker of its own ends at another one, or as the template writes calls after text.
         let follows = |glue: &Glue| self.edges(&[SlotKind::Content], SlotKind::Call).any(|edge| edge.glue == *glue);

@@ -276,7 +276,8 @@ impl Arguments<'_> {
             p.sequence([glue(p, before, Some(self.tool), ""), p.choice(names.collect::<Vec<_>>())])
         });
         let another = p.sequence([next, p.choice(ways.collect::<Vec<_>>())]);
-        let end = self.close.map(|close| p.sequence([glue(p, close, Some(self.tool), ""), self.behind]));
+        let wrapper = p.optional(glue(p, self.wrapper_close, Some(self.tool), ""));
+        let end = self.close.map(|close| p.sequence([glue(p, close, Some(self.tool), ""), wrapper, self.behind]));
         p.rule(name, p.choice([another].into_iter().chain(end).collect::<Vec<_>>()))
     }
 }
