@@ -427,7 +427,11 @@ impl<'a> Writer<'a> {
             // Once the name of a call was shown, it is no text.
             let no_call = self.tolerances.allowed_calls && !excluded;
             let no_call = no_call.then(|| p.not(self.announced_call()));
-            let text = no_call.into_iter().chain([glue(p, &edge.glue, None, ""), self.last_text(marks)]);
+            // What closes all calls is read by now.
+            let closed = |end: &Edge| edge.glue.strip_prefix(&end.glue).filter(|_| !end.glue.is_blank());
+            let open = self.edges(&[SlotKind::Call], SlotKind::End).find_map(closed);
+            let open = glue(p, open.as_ref().unwrap_or(&edge.glue), None, "");
+            let text = no_call.into_iter().chain([open, self.last_text(marks)]);
             let text = p.optional(p.sequence(text.collect::<Vec<_>>()));
             rest.push(if only_calls { p.tolerated(text) } else { text });
         }

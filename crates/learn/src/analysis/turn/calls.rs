@@ -129,8 +129,7 @@ impl Calls {
 
     /// Learns the glue around values. A kind may have several forms, which differ in their openings.
     fn learn_values(&mut self, paths: &[Path], encoding: Encoding) -> Option<()> {
-        let mut next: Option<Glue> = None;
-        let (mut lone, mut behind) = (Vec::new(), BTreeSet::new());
+        let (mut lone, mut behind, mut known) = (Vec::new(), BTreeSet::new(), Vec::new());
         // By opening: the glue behind such values in front of keys, of the turn's end or another part, and of other calls.
         let mut seen: BTreeMap<(ValueKind, &Glue), [BTreeSet<Glue>; 3]> = BTreeMap::new();
         let mut encodings = BTreeMap::new();
@@ -163,16 +162,21 @@ impl Calls {
                 continue;
             }
             slot.close = Glue::common_start(keys.iter().chain(&others));
-            behind.extend(others.iter().filter_map(|other| other.strip_prefix(&slot.close)));
-            for key in &keys {
-                let separator = key.strip_prefix(&slot.close)?;
-                if next.get_or_insert_with(|| separator.clone()) != &separator {
-                    return None;
-                }
+            known.push((kind, slot, keys, others));
+        }
+        // What ends a call may begin like the separator, which then is what all values can have.
+        let separator = |(_, slot, keys, _): &(_, Slot, BTreeSet<Glue>, _)| keys.first()?.strip_prefix(&slot.close);
+        let separators = known.iter().filter_map(separator);
+        self.next = separators.max_by_key(|separator| separator.chars().count()).unwrap_or_default();
+        for (kind, mut slot, keys, others) in known {
+            slot.close = keys.first()?.strip_suffix(&self.next)?;
+            let same = |key: &Glue| key.strip_suffix(&self.next).as_ref() == Some(&slot.close);
+            if !keys.iter().all(same) || !others.iter().all(|other| other.strip_prefix(&slot.close).is_some()) {
+                return None;
             }
+            behind.extend(others.iter().filter_map(|other| other.strip_prefix(&slot.close)));
             self.slots.push((kind, slot));
         }
-        self.next = next.unwrap_or_default();
         // A form that was seen in one place only gets the separator of the others.
         for (kind, slot, by_key, followed) in lone {
             let next = by_key.then(|| followed.strip_suffix(&self.next));
