@@ -230,6 +230,9 @@ impl<'t> Sampler<'t> {
     /// elsewhere, or writes it differently because of the marks.
     pub fn turn(&self, sample: &Sample) -> Option<String> {
         let behind = self.behind(sample)?;
+        if let Some(turn) = behind.strip_prefix(&*self.opening) {
+            return Some(turn.to_owned());
+        }
         // A prompt may open more than the history has.
         let shared = Glue::common_start([&Glue::from(&*behind), &Glue::from(&*self.opening)]).head().len();
         // If the prompt closes the reasoning at once, no reasoning follows.
