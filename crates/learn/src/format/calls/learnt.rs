@@ -604,7 +604,10 @@ impl Call<'_> {
                 *self.objects.borrow_mut().entry(self.tool.name.clone()).or_insert_with(|| p.json_args(self.tool))
             }
             CallPiece::Members(members) => {
-                self.members(members, &members.in_front(), form.unwrap_or(&CallForm::default()))
+                let before_name =
+                    || CallForm { pieces: [piece].into_iter().chain(next).cloned().collect(), close: Glue::default() };
+                let form = form.cloned().unwrap_or_else(before_name);
+                self.members(members, &members.in_front(), &form)
             }
         }
     }
@@ -612,9 +615,14 @@ impl Call<'_> {
     /// Arguments one by one. `first`: the glue in front of them.
     fn members(&self, members: &Members, first: &Glue, form: &CallForm) -> ExprId {
         let p = self.p;
-        let ends = form.pieces.last().is_some_and(|last| matches!(last, CallPiece::Members(_)));
         let own_close = form.close.strip_suffix(self.wrapper_close).unwrap_or_default();
-        let close = Some(&own_close).filter(|_| ends);
+        let at = form.pieces.iter().position(|piece| piece.members().is_some());
+        let (close, wrapper_close, behind) = match at.and_then(|at| form.pieces.get(at + 1)) {
+            None if at.is_some() => (Some(&own_close), self.wrapper_close, self.behind),
+            // The name follows, or the id.
+            Some(CallPiece::Glue(next)) => (Some(next), &Glue::default(), p.empty()),
+            _ => (None, self.wrapper_close, self.behind),
+        };
         let each = members.in_front_of_each();
         let opens = |tool| match (glue(p, &members.next, Some(tool), ""), members.name_close()) {
             _ if !each => vec![p.empty()],
@@ -623,7 +631,6 @@ impl Call<'_> {
             (next, Some(_)) => vec![next, p.tolerated(p.empty()), p.tolerated(glue(p, self.open, None, ""))],
         };
         let any_tool = Tool::new(FormatBuilder::ANY, "", Value::Null);
-        let (wrapper_close, behind) = (self.wrapper_close, self.behind);
         let writer = |tool| Arguments { p, tool, members, opens: opens(tool), close, wrapper_close, behind };
         let any = || writer(&any_tool).any();
         let writer = writer(self.tool);
