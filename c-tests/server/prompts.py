@@ -105,7 +105,7 @@ class Report:
         self.noted = 0
         self.steps = self.steps_go_on = 0  # requests that end with results
         self.turns = self.turns_go_on = 0  # requests with a new turn of the user
-        self.unreasoned = 0  # steps without the reasoning that the model wrote since the user's last turn
+        self.unreasoned = 0  # steps without the reasoning that the model wrote in the last one
         self.breaks = []
         self.media = [0, 0]  # sent, and in prompts
         lines = [line for line in lines if "prompt" in line["read"]]
@@ -136,9 +136,8 @@ class Report:
         if ends_with_result(body):
             self.steps += 1
             self.steps_go_on += goes_on
-            bare, script = self.without_scripts(line), self.scripts(body)[-1:]
-            reasons = {reason for text in script for reason in re.findall(r"Reason-\d+", text)}
-            written = {reason for reason in reasons if any(reason in old["read"]["output"] for old in before)}
+            bare = self.without_scripts(line)
+            written = {reason for old in last for reason in re.findall(r"Reason-\d+", old["read"]["output"])}
             self.unreasoned += any(reason not in bare for reason in written)
             if not goes_on and expected:
                 self.breaks.append(self.difference(expected[0], prompt))
