@@ -427,8 +427,9 @@ impl<'a> Writer<'a> {
             // Once the name of a call was shown, it is no text.
             let no_call = self.tolerances.allowed_calls && !excluded;
             let no_call = no_call.then(|| p.not(self.announced_call()));
-            // What closes all calls is read by now.
-            let closed = |end: &Edge| edge.glue.strip_prefix(&end.glue).filter(|_| !end.glue.is_blank());
+            // What closes all calls is read by now. Text without a marker of its own tells a quotation of calls.
+            let closed =
+                |end: &Edge| edge.glue.strip_prefix(&end.glue).filter(|rest| !end.glue.is_blank() && is_strong(rest));
             let open = self.edges(&[SlotKind::Call], SlotKind::End).find_map(closed);
             let open = glue(p, open.as_ref().unwrap_or(&edge.glue), None, "");
             let text = no_call.into_iter().chain([open, self.last_text(marks)]);

@@ -164,14 +164,14 @@ impl Calls {
             slot.close = Glue::common_start(keys.iter().chain(&others));
             known.push((kind, slot, keys, others));
         }
-        // What ends a call may begin like the separator, which then is what all values can have.
+        // What ends calls may begin with the separator, which then seems to be a part of the value's end.
         let separator = |(_, slot, keys, _): &(_, Slot, BTreeSet<Glue>, _)| keys.first()?.strip_prefix(&slot.close);
         let separators = known.iter().filter_map(separator);
         self.next = separators.max_by_key(|separator| separator.chars().count()).unwrap_or_default();
         for (kind, mut slot, keys, others) in known {
-            slot.close = keys.first()?.strip_suffix(&self.next)?;
-            let same = |key: &Glue| key.strip_suffix(&self.next).as_ref() == Some(&slot.close);
-            if !keys.iter().all(same) || !others.iter().all(|other| other.strip_prefix(&slot.close).is_some()) {
+            let is_all = keys.iter().all(|key| *key == slot.close);
+            slot.close = keys.first()?.strip_suffix(&self.next).filter(|close| is_all || *close == slot.close)?;
+            if !keys.iter().all(|key| key.strip_suffix(&self.next).as_ref() == Some(&slot.close)) {
                 return None;
             }
             behind.extend(others.iter().filter_map(|other| other.strip_prefix(&slot.close)));

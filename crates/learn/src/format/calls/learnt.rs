@@ -636,8 +636,9 @@ impl Call<'_> {
         let writer = writer(self.tool);
         let known = writer.known();
         // The end of the call may look like the name of an argument. Without an end, an argument of any name would match too
-        // much.
-        let no = close.filter(|close| !close.is_blank());
+        // much, and so it would before the name, where that follows.
+        let is_last = at.is_some_and(|at| at + 1 == form.pieces.len());
+        let no = close.filter(|close| is_last && !close.is_blank());
         // Where a tag repeats a name, a dialect has the names that are known: the text of another tag would be lost.
         let repeats = p.dialect.is_some() && members.slots.iter().any(|(_, slot)| !slot.close.is_literal());
         let any = (!repeats && (no.is_some() || self.tool.name == FormatBuilder::ANY))
