@@ -35,7 +35,7 @@ def harmony(reasoning, text, calls):
     if calls and text:
         messages.append(f"<|start|>assistant<|channel|>commentary<|message|>{text}<|end|>")
     for name, arguments in calls:
-        name = f"functions.{name}"
+        name = name if name.startswith("functions.") else f"functions.{name}"
         messages.append(f"<|start|>assistant to={name}<|channel|>commentary json<|message|>{json.dumps(arguments)}<|call|>")
     if not calls:
         messages.append(f"<|start|>assistant<|channel|>final<|message|>{text}")

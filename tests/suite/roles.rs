@@ -203,7 +203,19 @@ fn result_of(name: &str) -> Value {
 #[test]
 fn what_a_template_leaves_out_has_another_place() {
     let template = ChatTemplate::new(FORGETFUL, "", "").unwrap();
-    let rows: [(Value, &str, &[&str]); 5] = [
+    let rows: [(Value, &str, &[&str]); 6] = [
+        (
+            // A text that others have as well proves nothing.
+            json!([
+                said("user", "asks a, asks b"),
+                two_calls(""),
+                result_of("a"),
+                result_of("b"),
+                said("user", "asks b")
+            ]),
+            "<user>asks a, asks b<call>a {\"word\":\"asks a\"}<a>\"\\\"found\\\" a\"<call>b {\"word\":\"asks b\"}<b>\"\\\"found\\\" b\"<user>asks b<assistant>",
+            &["messages[1] (assistant): call 1 is a turn of its own in the prompt"],
+        ),
         (
             json!([said("system", "Be brief"), said("developer", "Be kind"), said("user", "Hello")]),
             "<system>Be brief\n\nBe kind<user>Hello<assistant>",

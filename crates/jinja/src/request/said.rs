@@ -82,7 +82,12 @@ pub fn lost(
             search.look(Said::Content(index), piece(text));
         }
         for (call_index, call) in message.tool_calls.iter().enumerate() {
-            search.look(Said::Call(index, call_index), argument_piece(&call.arguments));
+            let said = Said::Call(index, call_index);
+            match call_index == 0 || template.caps().parallel_tool_calls {
+                true => search.look(said, argument_piece(&call.arguments)),
+                // Its text elsewhere proves nothing.
+                false => search.missing.push(said),
+            }
         }
     }
     search.end_thought(prompt.len());
@@ -130,9 +135,7 @@ impl<'a> Search<'a> {
         }
         // Also an empty prompt is searched a bounded number of times.
         self.work = self.work.saturating_sub(self.prompt.len().max(1));
-        // What a user asks for, a call often has in its arguments.
-        let is_call = matches!(said, Said::Call(..));
-        if is_call || memmem::find(earlier, piece.as_bytes()).is_none() {
+        if memmem::find(earlier, piece.as_bytes()).is_none() {
             self.missing.push(said);
         }
     }
