@@ -105,6 +105,7 @@ static void handles(void) {
   BAD(chat_schema_allows_string(TEXT("{}"), NULL, &error));
   BAD(chat_answer_new(CHAT_API_RESPONSES, TEXT("{}"), TEXT(""), NULL, &error));
   BAD(chat_answer_begin(NULL, 0, &error));
+  BAD(chat_answer_token(NULL, 0, 1, TEXT("{}"), &error));
   BAD(chat_answer_deltas(NULL, NULL, &error));
   BAD(chat_answer_finish(NULL, NULL, TEXT(""), &error));
   BAD(chat_answer_fail(NULL, 500, TEXT("x"), &error));
@@ -114,6 +115,7 @@ static void handles(void) {
   BAD(chat_answer_body(NULL, NULL, TEXT(""), &text, &error));
   OK(chat_answer_new(CHAT_API_RESPONSES, TEXT("{\"input\": \"Hi\"}"), NULL, 0, &answer, &error));
   OK(chat_answer_begin(answer, 0, &error));
+  BAD(chat_answer_token(answer, 0, 1, TEXT("no JSON"), &error));
   BAD(chat_answer_deltas(answer, NULL, &error));
   BAD(chat_answer_finish(answer, NULL, NULL, 0, &error));
   BAD(chat_answer_fail(answer, 500, NULL, 1, &error));
@@ -164,7 +166,7 @@ static void fields(void) {
   CHECK(chat_stream_delta_count(NULL) == 0 && chat_stream_work(NULL) == 0);
   CHECK(chat_message_outcome(NULL) == CHAT_OUTCOME_NONE);
   CHECK(chat_stream_outcome(NULL) == CHAT_OUTCOME_NONE);
-  CHECK(is(chat_answer_request(NULL), "") && chat_answer_event_count(NULL) == 0);
+  CHECK(is(chat_answer_request(NULL), "") && is(chat_answer_stopped(NULL), "") && chat_answer_event_count(NULL) == 0);
   CHECK(chat_error_status(NULL) == CHAT_STATUS_INVALID_ARGUMENT && chat_error_http_status(NULL) == 400);
   CHECK(is(chat_error_body(NULL, CHAT_API_MESSAGES), ""));
 }
