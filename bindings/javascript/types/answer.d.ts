@@ -12,6 +12,7 @@ export type AnswerOptions = {
     seed?: number;
     call_id_prefix?: string;
     choice?: number;
+    omit_request?: boolean;
 };
 export type AnswerEnd = {
     reason?: "stop" | "length";
