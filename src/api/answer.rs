@@ -114,8 +114,7 @@ impl Answer {
     /// that do not continue the previous ones. The answer must not be used after that.
     pub fn deltas<'a>(&mut self, deltas: impl Iterator<Item = Delta<'a>>) -> Result<Vec<Event>> {
         self.at(Stage::Begun)?;
-        let logprobs = &mut self.logprobs;
-        let steps = self.items.deltas(deltas.inspect(|delta| logprobs.read(delta)))?;
+        let steps = self.items.deltas(deltas.inspect(|delta| self.logprobs.read(delta)))?;
         Ok(self.steps(&steps))
     }
 

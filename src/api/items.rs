@@ -202,9 +202,7 @@ impl Items {
                 PartKind::Call => {
                     let call = &message.tool_calls[part.call];
                     say(DeltaKind::ToolName, part.call, &call.name);
-                    if !call.id.is_empty() {
-                        say(DeltaKind::ToolId, part.call, &call.id);
-                    }
+                    say(DeltaKind::ToolId, part.call, &call.id);
                     if ended.calls()[part.call].complete {
                         say(DeltaKind::ToolEnd, part.call, "");
                     }

@@ -11,8 +11,9 @@ use chatparse_stream::{Begun, TextSearch};
 pub(super) struct Stops {
     search: Option<TextSearch>,
     begun: Begun,
-    /// The end of the content, which may begin a stop text.
+    /// The end of the content, which from `passed` on may begin a stop text.
     held: String,
+    passed: usize,
     /// The stop text that ended the content.
     pub found: Option<String>,
 }
@@ -27,27 +28,34 @@ impl Stops {
         Stops { search: (!texts.is_empty()).then(|| TextSearch::new(texts)), ..Stops::default() }
     }
 
-    /// Adds to the content, and returns what no stop text can take back. The cost is linear in `text` and in what it held.
+    /// Adds to the content, and returns what no stop text can take back. The cost of all pieces is linear in their bytes.
     pub fn push<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
         let Some(search) = &self.search else { return text.into() };
         let mut stop = None;
         self.begun = search.follow(text.as_bytes(), self.begun, |end, length| {
             stop.get_or_insert((end, length));
         });
-        let mut all = std::mem::take(&mut self.held) + text;
+        self.held.push_str(text);
+        let mut ready = self.held.len() - search.length(self.begun);
         if let Some((end, length)) = stop {
-            let end = all.len() - text.len() + end;
-            self.found = Some(all[end - length..end].to_owned());
-            all.truncate(end - length);
-        } else {
-            self.held = all.split_off(all.len() - search.length(self.begun));
+            let end = self.held.len() - text.len() + end;
+            ready = end - length;
+            self.found = Some(self.held[ready..end].to_owned());
+            self.held.truncate(ready);
         }
-        all.into()
+        let shown = self.held[self.passed..ready].to_owned();
+        self.passed = ready;
+        if self.passed > self.held.len() / 2 {
+            self.held.drain(..self.passed);
+            self.passed = 0;
+        }
+        shown.into()
     }
 
     /// Ends the content, or interrupts it: what was held is content.
     pub fn flush(&mut self) -> String {
         self.begun = Begun::default();
+        self.held.drain(..std::mem::take(&mut self.passed));
         std::mem::take(&mut self.held)
     }
 }

@@ -26,10 +26,7 @@ pub(in crate::api) fn steps(sent: &mut Prefix, items: &Items, steps: &[Step]) ->
     for step in steps {
         let (index, delta) = match step {
             Step::Begin(index) => {
-                let mut block = block(items, *index, "");
-                if items.items[*index].part == Part::Reasoning {
-                    block["signature"] = "".into();
-                }
+                let block = block(items, *index, "");
                 events.push(event("content_block_start", json!({"index": index, "content_block": block})));
                 continue;
             }
@@ -85,7 +82,9 @@ fn set_incomplete(items: &Items, of: &mut Value) {
 
 fn block(items: &Items, index: usize, text: &str) -> Value {
     match items.items[index].part {
-        Part::Reasoning => json!({"type": "thinking", "thinking": text, "signature": SIGNATURE}),
+        Part::Reasoning => {
+            json!({"type": "thinking", "thinking": text, "signature": if text.is_empty() { "" } else { SIGNATURE }})
+        }
         Part::Content => json!({"type": "text", "text": text}),
         Part::Call(call) => {
             let head = &items.calls[call];

@@ -165,12 +165,13 @@ impl Finder<'_> {
             end = end.max(self.add(Token::Id, Some(index), id));
         }
         // An empty object may belong to any call: it follows the name, unless all arguments are before it.
-        let places = match call.arguments.is_empty() {
-            true => [(at + name.len(), next), (from, at)],
-            false => [(from, next), (next, next)],
+        let object = match call.arguments.is_empty() {
+            _ if self.texts.one_by_one => None,
+            true => {
+                self.object(&call.object(), at + name.len(), next).or_else(|| self.object(&call.object(), from, at))
+            }
+            false => self.object(&call.object(), from, next),
         };
-        let object = || places.iter().find_map(|&(from, to)| self.object(&call.object(), from, to));
-        let object = if self.texts.one_by_one { None } else { object() };
         if let Some((span, quoted)) = object {
             return Some(end.max(self.add(Token::Arguments { quoted }, Some(index), span)));
         }
