@@ -91,7 +91,7 @@ fn row(template: &ChatTemplate, tools: usize, round: usize) -> [f64; 5] {
     let request = template.request(&body(tools, "a", ""), "{}").expect("a request");
     let prompt = timed(|| drop(template.prompt(&request).expect("a prompt")));
     let mut request = template.request(&body(tools, &format!("c{round}"), ""), "{}").expect("a request");
-    request.leniency.dialects = Dialects::Always;
+    request.output.leniency.dialects = Dialects::Always;
     let parser = template.params(&request).expect("the template takes it").parser;
     parser.warm();
     let mut stream = Stream::new(&parser);

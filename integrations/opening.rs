@@ -26,7 +26,7 @@ pub fn prompt(template: &ChatTemplate, request: &Request, opening: Opening) -> R
     let reasoning = opening == Opening::Reasoning;
     let (mut markers, mut first) = (None, String::new());
     for thinking in if opening == Opening::Response { [false, true] } else { [true, false] } {
-        request.enable_thinking = thinking;
+        request.output.enable_thinking = thinking;
         let prompt = template.prompt(&request)?;
         let params = template.parser_for(&prompt, &request)?;
         if thinks(&params) == reasoning {

@@ -11,20 +11,21 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use crate::format_cache::{CompiledFormat, FormatCache};
+use crate::prompts::Prompts;
 use crate::proof::{self, Choice, ProbeSet, Proof, RoundTrip};
-use crate::reader::{AnalyzedTemplate, Prompts, Reader};
+use crate::reader::{AnalyzedTemplate, Maker, Reader};
 #[cfg(feature = "segments")]
 use crate::segments::{self, Segments};
-use crate::variables::{Variables, Varied};
+use crate::variables::Variables;
 use chatparse_base::limits;
 use chatparse_base::{Error, Result};
-use chatparse_grammar::{self as grammar, Dialect, Grammar, Matcher, Printed, Start};
+use chatparse_grammar::{Dialect, Grammar, Matcher, Printed, Start};
 #[doc(inline)]
 pub use chatparse_jinja::Caps;
 use chatparse_jinja::{Template, laddered, offered};
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_learn::analysis::{Evidence, Layout, evidence};
-use chatparse_learn::format::{Format, FormatSpec, Prompt};
+use chatparse_learn::format::{FormatSpec, Writing};
 use chatparse_learn::response::{self, Engine, ExportedTemplate};
 use chatparse_message::{Continuation, KnownTools, Media, Request, ToolChoice};
 use chatparse_stream::{Ended, Parser};
@@ -56,7 +57,9 @@ pub struct ChatTemplate(Arc<Shared>);
 struct Shared {
     analyzed: Arc<AnalyzedTemplate>,
     /// The candidates for its reader.
-    candidates: Vec<Reader>,
+    candidates: Vec<Arc<Reader>>,
+    /// Renders the prompts of requests whose output is content alone.
+    plain: Arc<Reader>,
     /// Whether the candidates are tested before one is chosen.
     prove: bool,
     /// Those of the model's vocabulary; empty where unknown.
@@ -95,9 +98,7 @@ pub struct Params {
     /// request that have no effect: a place or field, a colon, and a sentence.
     pub notes: Vec<String>,
     compiled: Arc<CompiledFormat>,
-    template: ChatTemplate,
-    varied: Option<Arc<Varied>>,
-    enable_thinking: bool,
+    writing: Arc<Writing>,
 }
 
 /// A second try of a call.
@@ -152,9 +153,11 @@ impl ChatTemplate {
     }
 
     fn analyzed(analyzed: AnalyzedTemplate, prove: bool, special_tokens: Vec<String>) -> Self {
+        let analyzed = Arc::new(analyzed);
         ChatTemplate(Arc::new(Shared {
             candidates: analyzed.candidates(),
-            analyzed: Arc::new(analyzed),
+            plain: Arc::new(Reader::new(&analyzed, Maker::Learning)),
+            analyzed,
             prove,
             special_tokens,
             choice: OnceLock::new(),
@@ -221,23 +224,23 @@ impl ChatTemplate {
         self.0.analyzed.template.caps()
     }
 
-    /// What was learnt of the template, by llama.cpp's names. The first call takes some thirty renders.
+    /// How the template's model writes turns, by llama.cpp's names. The first call takes some thirty renders.
     #[doc(hidden)]
     pub fn layout(&self) -> &Layout {
-        self.0.analyzed.layout()
+        self.used().layout()
     }
 
     /// For each part of the learnt turn, two renders that show it. Each call renders them.
     #[doc(hidden)]
     pub fn evidence(&self) -> Vec<Evidence> {
-        evidence(&self.0.analyzed.template.probing(), self.turn(true))
+        evidence(&self.0.analyzed.template.probing(), self.0.analyzed.turn(true))
     }
 
-    /// How the template writes an assistant's turn with thinking on or off: without the parts that could not be learnt.
+    /// How the template's model writes an assistant's turn with thinking on or off: without the parts that could not be learnt.
     /// The first call takes some thirty renders.
     #[doc(hidden)]
     pub fn turn(&self, thinking: bool) -> &TurnFormat {
-        self.0.analyzed.turn(thinking)
+        &self.used().writing(thinking).turn
     }
 
     /// The name of the reader of the model's output: `turn` for a learnt format, `response-template`, or that of a template family. If there are several candidates, the first call tests them on messages that the
@@ -248,15 +251,15 @@ impl ChatTemplate {
         self.used().name()
     }
 
-    fn used(&self) -> Reader {
-        self.choice().reader
+    fn used(&self) -> &Arc<Reader> {
+        &self.choice().reader
     }
 
     /// The reader, and the results of the candidates.
     pub fn choice(&self) -> &Choice {
         self.0.choice.get_or_init(|| {
             let candidates = if self.0.prove { &self.0.candidates[..] } else { &self.0.candidates[..1] };
-            let choice = proof::choose(&self.0.analyzed, candidates);
+            let choice = proof::choose(candidates);
             log::info!("template: outputs are read by {}", choice.reader.name());
             choice
         })
@@ -267,21 +270,21 @@ impl ChatTemplate {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if it cannot be read.
     pub fn response_proof(&self) -> Option<Result<Proof>> {
-        let analyzed = &self.0.analyzed;
-        let fault = analyzed.response_fault.clone().map(Err);
-        fault.or_else(|| Some(Ok(proof::prove(analyzed, analyzed.by_response()?))))
+        let fault = self.0.analyzed.response_fault.clone().map(Err);
+        let by_response = self.0.candidates.iter().find(|reader| reader.is_response());
+        fault.or_else(|| Some(Ok(proof::prove(by_response?))))
     }
 
     /// The messages that the template renders, and its reader.
-    pub(crate) fn probes(&self) -> (ProbeSet<'_>, RoundTrip) {
-        (ProbeSet::new(&self.0.analyzed, self.used()), RoundTrip::new(self.used()))
+    pub(crate) fn probes(&self) -> (ProbeSet, RoundTrip) {
+        (ProbeSet::new(self.used()), RoundTrip::new(self.used()))
     }
 
     /// Tests how well [`ChatTemplate::reader`] reads the messages that the template renders. The first call takes some sixty
     /// renders.
     pub fn proof(&self) -> &Proof {
         self.0.proof.get_or_init(|| {
-            let proof = proof::prove(&self.0.analyzed, self.used());
+            let proof = proof::prove(self.used());
             if proof.read_back < proof.cases || proof.cases == 0 {
                 log::warn!("template: {} of {} test messages are read back", proof.read_back, proof.cases);
             }
@@ -302,8 +305,7 @@ impl ChatTemplate {
     /// # Errors
     /// As [`ChatTemplate::response_template`].
     pub fn response_template_for(&self, engine: Engine) -> Result<ExportedTemplate> {
-        let turn = |thinking| self.used().turn(&self.0.analyzed, self.turn(thinking));
-        response::write(&turn(true), &turn(false), self.ends(), engine)
+        response::write(self.turn(true), self.turn(false), self.ends(), engine)
     }
 
     /// The prompt alone, for callers that do not parse. It needs no analysis, unless a message is continued, or the template
@@ -315,9 +317,8 @@ impl ChatTemplate {
         let request = &*self.laddered(request).0;
         let own =
             self.0.candidates.iter().all(|reader| reader.is_learnt()) && request.continuation == Continuation::None;
-        let varied = if own { None } else { self.varied(request) };
-        let (analyzed, reader) = if own { (&self.0.analyzed, Reader::Turn) } else { self.ways(request, &varied) };
-        Ok(reader.fitted(analyzed, request, false)?.0.prompt.prompt)
+        let reader = if own { Arc::clone(&self.0.candidates[0]) } else { self.reader_for(request) };
+        Ok(reader.fitted(request, false)?.0.prompt)
     }
 
     /// The prompt of a request with the origin of each of its bytes: the template, or a message and its field, a tool or a
@@ -336,10 +337,9 @@ impl ChatTemplate {
     #[cfg(feature = "segments")]
     pub(crate) fn segments_with(&self, request: &Request, turns: bool) -> Result<Segments> {
         let request = &*self.laddered(request).0;
-        let varied = self.varied(request);
-        let (analyzed, reader) = self.ways(request, &varied);
-        let request = &*reader.asked(analyzed, &analyzed.template, request)?;
-        segments::segments(analyzed, reader, request, turns)
+        let reader = self.reader_for(request);
+        let request = &*reader.asked(reader.template(), request)?;
+        segments::segments(&reader, request, turns)
     }
 
     /// [`ChatTemplate::segments`] of each request, in their order, on at most this many threads; 0: on as many as the machine runs
@@ -387,9 +387,8 @@ impl ChatTemplate {
     /// As [`ChatTemplate::params`], but those of renders.
     pub fn parser_for(&self, prompt: &str, request: &Request) -> Result<Params> {
         let laddered = self.laddered(request).0;
-        let varied = self.varied(&laddered);
-        let (analyzed, reader) = self.ways(&laddered, &varied);
-        self.params_of(request, reader.given(analyzed, prompt))
+        let prompts = self.reader_for(&laddered).given(prompt);
+        self.params_of(request, prompts)
     }
 
     /// A second try of a call that is not valid: what to tell the model, and params whose grammar has this one call alone, of its tool, or of any
@@ -417,7 +416,7 @@ impl ChatTemplate {
         let name = &ended.message.tool_calls[call].name;
         let offered = request.allowed_tools.as_ref().unwrap_or(&request.tools);
         let mut again = request.clone();
-        (again.tool_choice, again.parallel_tool_calls) = (ToolChoice::Required, false);
+        (again.output.tool_choice, again.output.parallel_tool_calls) = (ToolChoice::Required, false);
         if let Some(tool) = offered.iter().find(|tool| tool.name == *name) {
             again.allowed_tools = Some(vec![tool.clone()]);
         }
@@ -432,43 +431,36 @@ impl ChatTemplate {
     /// The prompt of the request, in parts.
     pub(crate) fn prompts(&self, request: &Request) -> Result<Prompts> {
         let request = &*self.laddered(request).0;
-        let varied = self.varied(request);
-        let (analyzed, reader) = self.ways(request, &varied);
-        Ok(reader.fitted(analyzed, request, true)?.0)
+        Ok(self.reader_for(request).fitted(request, true)?.0)
     }
 
-    /// What is learnt under the request's variables, if that is something else.
-    fn varied(&self, request: &Request) -> Option<Arc<Varied>> {
-        if request.force_pure_content || request.template_kwargs.is_empty() {
-            return None;
+    /// The reader of a request's output: of what is learnt under the request's variables, if that is something else. No choice is
+    /// necessary if all output is content.
+    fn reader_for(&self, request: &Request) -> Arc<Reader> {
+        if request.force_pure_content {
+            return Arc::clone(&self.0.plain);
         }
-        self.0.variables.under(&self.0.analyzed, self.used(), &request.template_kwargs)
-    }
-
-    /// What was learnt for a request, and its reader. None is necessary if all output is content.
-    fn ways<'a>(&'a self, request: &Request, varied: &'a Option<Arc<Varied>>) -> (&'a Arc<AnalyzedTemplate>, Reader) {
-        match varied {
-            Some(varied) => (&varied.analyzed, varied.reader),
-            None if request.force_pure_content => (&self.0.analyzed, Reader::Turn),
-            None => (&self.0.analyzed, self.used()),
-        }
+        let varied = match request.template_kwargs.is_empty() {
+            true => None,
+            false => self.0.variables.under(self.used(), &request.template_kwargs),
+        };
+        varied.unwrap_or_else(|| Arc::clone(self.used()))
     }
 
     /// Completes the prompt of a request to its [`Params`].
     pub(crate) fn params_of(&self, request: &Request, prompts: Prompts) -> Result<Params> {
         let (request, note) = self.laddered(request);
         let request = &*offered(&self.0.analyzed.template, &request)?;
-        let varied = self.varied(request);
-        let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, begun, media, mut notes } = prompts;
-        let spec = FormatSpec {
-            source: self.source(),
-            opening: &opening,
-            prefill: &generation_prompt,
-            begun,
-            variables: varied.as_ref().map_or("", |varied| &varied.values),
-            ..FormatSpec::of(request)
+        let Prompts { prompt, opening, media, mut notes } = prompts;
+        let spec = FormatSpec::of(request, &opening);
+        let reader = self.reader_for(request);
+        let thinking = request.output.enable_thinking;
+        let writing = reader.writing_after(&opening.text, thinking);
+        let ends = || reader.all_ends(thinking);
+        let compiled = match request.force_pure_content {
+            true => Arc::new(CompiledFormat::pure_content(&spec, ends())?),
+            false => self.0.formats.get_or_make(writing, &spec, ends)?,
         };
-        let compiled = self.compiled(self.ways(request, &varied), &spec, request.force_pure_content)?;
         let free = compiled.constraint == Constraint::Free;
         notes.splice(..0, request.notes.iter().cloned());
         notes.extend(note);
@@ -484,48 +476,18 @@ impl ChatTemplate {
             thinking: compiled.thinking.clone(),
             delimiters: compiled.delimiters.clone(),
             parser: compiled.parser.clone(),
-            generation_prompt,
+            writing: Arc::clone(reader.writing(thinking)),
+            generation_prompt: opening.prefill,
             compiled,
-            template: self.clone(),
-            varied,
-            enable_thinking: request.enable_thinking,
         })
-    }
-
-    /// The compiled format for `spec`: cached for equal specs.
-    fn compiled(
-        &self,
-        (analyzed, reader): (&Arc<AnalyzedTemplate>, Reader),
-        spec: &FormatSpec,
-        pure_content: bool,
-    ) -> Result<Arc<CompiledFormat>> {
-        let make = || {
-            if let Some(schema) = spec.response_schema() {
-                grammar::from_json_schema_as(schema, spec.grammar_style)?;
-            }
-            let (mut format, parts) = if pure_content {
-                let front = spec.begun_content().map(|text| spec.prefill.strip_suffix(text).unwrap_or_default());
-                (Format::content_only(front.unwrap_or(spec.front())), None)
-            } else {
-                reader.late_format(analyzed, spec)
-            };
-            format.ends = analyzed.all_ends(spec.enable_thinking);
-            Ok((format, parts))
-        };
-        if pure_content {
-            return CompiledFormat::new(make()?, spec, Vec::new()).map(Arc::new);
-        }
-        self.0.formats.get_or_make(spec, make)
     }
 }
 
 impl Params {
     /// What the template writes to end the assistant's turn, without outer white space; empty if nothing does, or if it is
-    /// unknown. If it is no token that ends the output for the engine anyway, it is a stop, too. The first call may learn how
-    /// the template writes turns.
+    /// unknown. If it is no token that ends the output for the engine anyway, it is a stop, too.
     pub fn end_of_turn(&self) -> &str {
-        let analyzed = self.varied.as_ref().map_or(&self.template.0.analyzed, |varied| &varied.analyzed);
-        analyzed.turn(self.enable_thinking).end.head().trim()
+        self.writing.turn.end.head().trim()
     }
 
     /// The grammar that constrains the output, as GBNF, with a report on where it departs from the schemas. The text is

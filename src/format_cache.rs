@@ -1,20 +1,17 @@
 //! Caches the compiled formats of a template by all that they depend on, because agents send the same tools again and again.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use serde_json::{Map, Value};
-
 use chatparse_base::json::bytes;
 use chatparse_base::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES, CACHED_PARTS_BYTES};
 use chatparse_base::{ErrorKind, Result};
 use chatparse_grammar::{self as grammar, Dialect, Fidelity, Grammar, Printed, Start};
 use chatparse_learn::format::late::{Parts, Source, Want};
-use chatparse_learn::format::{Constraint, Format, FormatSpec, Tag};
+use chatparse_learn::format::{Constraint, Format, FormatSpec, Resolved, Tag, Writing, lower};
 use chatparse_message::{Compat, GrammarStyle, Tool};
 use chatparse_peg::{self as peg, Expr, Program};
 use chatparse_stream::Parser;
@@ -59,7 +56,7 @@ impl CompiledFormat {
         let held = match &mut format.constraint {
             // llama.cpp has no grammar for the schema of a response in some families.
             constraint @ (Constraint::Free | Constraint::Lazy(_))
-                if structured && (spec.grammar_style == GrammarStyle::Faithful || spec.call_or_response()) =>
+                if structured && (spec.options.grammar_style == GrammarStyle::Faithful || spec.call_or_response()) =>
             {
                 *constraint = Constraint::Strict(constraint.triggers().to_vec());
                 true
@@ -87,17 +84,30 @@ impl CompiledFormat {
         let closers = ends.iter().chain(thoughts).cloned().collect();
         let keys = format.call_keys.take();
         let parser = match parts {
-            Some(parts) => Parser::with_parts(output, parts, spec.prefill, tools, keys, spec.leniency, closers),
-            None => Parser::with_tools(output, spec.prefill, tools, keys, spec.leniency, closers),
+            Some(parts) => {
+                Parser::with_parts(output, parts, &spec.opening.prefill, tools, keys, spec.options.leniency, closers)
+            }
+            None => Parser::with_tools(output, &spec.opening.prefill, tools, keys, spec.options.leniency, closers),
         };
         // A format grows with its tools.
         let parser = parser.map_err(|error| match error.kind() {
             ErrorKind::Limit if !spec.tools().is_empty() => error.within("tools"),
             _ => error,
         })?;
-        let parser = parser.ending(if spec.compat == Compat::Off { ends } else { Vec::new() });
+        let parser = parser.ending(if spec.options.compat == Compat::Off { ends } else { Vec::new() });
         let (grammar, printed) = Default::default();
-        Ok(CompiledFormat { format, parser, unheld, style: spec.grammar_style, grammar, printed })
+        Ok(CompiledFormat { format, parser, unheld, style: spec.options.grammar_style, grammar, printed })
+    }
+
+    /// The format of a request whose output is content alone.
+    pub fn pure_content(spec: &FormatSpec, ends: Vec<String>) -> Result<CompiledFormat> {
+        if let Some(schema) = spec.response_schema() {
+            grammar::from_json_schema_as(schema, spec.options.grammar_style)?;
+        }
+        let opening = spec.opening;
+        let front = opening.begun_content().map(|text| opening.prefill.strip_suffix(text).unwrap_or_default());
+        let format = Format { ends, ..Format::content_only(front.unwrap_or(opening.front())) };
+        CompiledFormat::new((format, None), spec, Vec::new())
     }
 
     /// The grammar of the format; empty if nothing constrains the output. Built by the first call.
@@ -135,7 +145,7 @@ impl CompiledFormat {
     }
 }
 
-/// An entry of those that are kept, which becomes the one that was used last.
+/// Moves the matching entry to the front.
 fn used<T>(kept: &mut VecDeque<T>, is_wanted: impl Fn(&T) -> bool) -> Option<&T> {
     let found = kept.iter().position(is_wanted).and_then(|at| kept.remove(at))?;
     kept.push_front(found);
@@ -159,23 +169,21 @@ struct PartCache {
 }
 
 struct CachedPart {
-    key: CacheKey<'static>,
+    key: PartKey,
     /// `None`: it depends on the other tools.
     part: Option<Arc<Program>>,
-    /// The memory use of the key.
-    key_bytes: usize,
 }
 
 impl PartCache {
-    /// The part of this number, for what has these options.
-    fn part(&self, options: &CacheKey, source: &dyn Source, number: u32) -> Option<Arc<Program>> {
+    /// The part of this number, of formats like this one.
+    fn part(&self, format: &Arc<Resolved>, source: &dyn Source, number: u32) -> Option<Arc<Program>> {
         let (tool, call) = source.tool(number);
-        let key = options.with_part(tool, call);
+        let key = PartKey::new(format, tool, call);
         let alone = self.get(&key).unwrap_or_else(|| {
             self.compiled.fetch_add(1, Ordering::Relaxed);
             let compiled = |beside| peg::compile_part(&source.alone(number, beside)).ok();
             let alone = compiled(false).filter(|alone| compiled(true).as_ref() == Some(alone)).map(Arc::new);
-            self.keep(CachedPart::new(key, alone.clone()));
+            self.keep(CachedPart { key, part: alone.clone() });
             alone
         });
         alone.or_else(|| peg::compile_part(&source.build(Want::Part(number))).ok().map(Arc::new))
@@ -185,7 +193,7 @@ impl PartCache {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn get(&self, key: &CacheKey) -> Option<Option<Arc<Program>>> {
+    fn get(&self, key: &PartKey) -> Option<Option<Arc<Program>>> {
         used(&mut self.locked(), |one| one.key == *key).map(|found| found.part.clone())
     }
 
@@ -206,28 +214,24 @@ impl PartCache {
 }
 
 impl CachedPart {
-    fn new(key: CacheKey<'static>, part: Option<Arc<Program>>) -> CachedPart {
-        CachedPart { key_bytes: key.bytes(), key, part }
-    }
-
     fn bytes(&self) -> usize {
         let part = self.part.as_ref().map_or(0, |part| part.bytes() + part.late_bytes());
-        size_of::<CachedPart>() + self.key_bytes + part
+        size_of::<CachedPart>() + key_bytes(&self.key.format, std::slice::from_ref(&self.key.tool)) + part
     }
 }
 
 struct Cached {
-    key: CacheKey<'static>,
+    key: Arc<Resolved>,
     format: Arc<CompiledFormat>,
     /// Its memory use when it was added.
     bytes: usize,
 }
 
 impl Cached {
-    fn new(key: CacheKey<'static>, format: Arc<CompiledFormat>, spec: &FormatSpec) -> Cached {
+    fn new(key: Arc<Resolved>, format: Arc<CompiledFormat>) -> Cached {
         // The parser has tools of its own, which share their parameters with the key's.
-        let of_parser = spec.tools().iter().map(without_parameters).sum::<usize>();
-        let bytes = key.bytes() + bytes(spec.json_schema) + of_parser + format.parser.bytes();
+        let of_parser = key.spec().tools().iter().map(without_parameters).sum::<usize>();
+        let bytes = key_bytes(&key, &key.tools) + of_parser + format.parser.bytes();
         Cached { key, format, bytes }
     }
 
@@ -237,34 +241,43 @@ impl Cached {
 }
 
 impl FormatCache {
-    /// Returns the cached format for `spec`, or compiles the one that `make` returns.
+    /// Returns the cached format for `spec`, or compiles it. `ends`: the texts that an output may end with.
     pub fn get_or_make(
         &self,
+        writing: &Arc<Writing>,
         spec: &FormatSpec,
-        make: impl FnOnce() -> Result<(Format, Option<Parts>)>,
+        ends: impl FnOnce() -> Vec<String>,
     ) -> Result<Arc<CompiledFormat>> {
-        let compile = |made| CompiledFormat::new(made, spec, spec.tools().to_vec()).map(Arc::new);
+        let known = |one: &Cached| one.key.serves(writing, spec) && one.key.tools == spec.offered;
+        if let Some(found) = used(&mut self.cached(), known) {
+            return Ok(Arc::clone(&found.format));
+        }
+        if let Some(schema) = spec.response_schema() {
+            grammar::from_json_schema_as(schema, spec.options.grammar_style)?;
+        }
+        let key = Arc::new(Resolved::new(writing, spec));
+        let mut format = lower(writing, spec, Want::Late);
+        format.ends = ends();
         // A prefilled message hardly occurs twice.
-        if spec.begun.is_some() {
-            return compile(make()?);
+        let keeps = spec.opening.begun.is_none();
+        let parts = format.parts.map(|(count, widest)| {
+            let mut parts = Parts::new(count, widest, Arc::clone(&key) as Arc<dyn Source>);
+            if keeps {
+                // Weak, because a cached format owns this closure, and the cache the format.
+                let (shared, source) = (Arc::downgrade(&self.parts), Arc::clone(&key));
+                let without_tools = Arc::new(Resolved { tools: Vec::new(), ..Resolved::clone(&key) });
+                let alone = Arc::clone(&parts.compile);
+                parts.compile = Arc::new(move |number| match shared.upgrade() {
+                    Some(shared) => shared.part(&without_tools, &*source, number),
+                    None => alone(number),
+                });
+            }
+            parts
+        });
+        let format = Arc::new(CompiledFormat::new((format, parts), spec, spec.tools().to_vec())?);
+        if keeps {
+            self.keep(Cached::new(key, Arc::clone(&format)));
         }
-        let key = CacheKey::of(spec);
-        if let Some(format) = self.get(&key) {
-            return Ok(format);
-        }
-        let (format, mut parts) = make()?;
-        if let Some(parts) = &mut parts {
-            // The cached format holds this, and the cache the format.
-            let (shared, source) = (Arc::downgrade(&self.parts), Arc::clone(&parts.source));
-            let (options, alone) =
-                (CacheKey::of(&FormatSpec { offered: &[], ..*spec }).kept(), Arc::clone(&parts.compile));
-            parts.compile = Arc::new(move |number| match shared.upgrade() {
-                Some(shared) => shared.part(&options, &*source, number),
-                None => alone(number),
-            });
-        }
-        let format = compile((format, parts))?;
-        self.keep(Cached::new(key.kept(), Arc::clone(&format), spec));
         Ok(format)
     }
 
@@ -276,10 +289,6 @@ impl FormatCache {
 
     fn cached(&self) -> MutexGuard<'_, VecDeque<Cached>> {
         self.formats.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn get(&self, key: &CacheKey) -> Option<Arc<CompiledFormat>> {
-        used(&mut self.cached(), |one| one.key == *key).map(|found| Arc::clone(&found.format))
     }
 
     /// Adds an entry, unless it is too large, and drops the least recently used ones as needed.
@@ -309,66 +318,34 @@ impl fmt::Debug for FormatCache {
     }
 }
 
-/// All that a format depends on: the tools, and the rest of a [`FormatSpec`] as bytes. JSON is compared as it is written, because grammars
-/// depend on the order of members and the sign of zero.
-struct CacheKey<'t> {
-    options: Vec<u8>,
-    tools: Cow<'t, [Tool]>,
+/// What a part of a tool's calls is kept by: parts have no descriptions.
+struct PartKey {
+    /// The format's, without its tools.
+    format: Arc<Resolved>,
+    tool: Tool,
+    call: u32,
 }
 
-impl<'t> CacheKey<'t> {
-    /// Names each field, so that a new one cannot be forgotten.
-    fn of(spec: &FormatSpec<'t>) -> CacheKey<'t> {
-        let FormatSpec {
-            // A cache belongs to one template.
-            source: _,
-            opening,
-            prefill,
-            // A begun message is not kept.
-            begun: _,
-            offered,
-            tool_choice,
-            parallel_tool_calls,
-            prose,
-            json_spacing,
-            reasoning_format,
-            enable_thinking,
-            json_schema,
-            leniency,
-            grammar_style,
-            compat,
-            variables,
-        } = *spec;
-        let mut options = vec![tool_choice as u8, reasoning_format as u8];
-        options.extend([parallel_tool_calls, prose, enable_thinking].map(u8::from));
-        options.extend([grammar_style as u8, json_spacing as u8, compat as u8]);
-        serde_json::to_writer(&mut options, &leniency).expect("it can be written");
-        let schema = if json_schema.is_null() { String::new() } else { json_schema.to_string() };
-        for text in [opening, prefill, variables, &schema] {
-            options.extend(text.len().to_le_bytes());
-            options.extend(text.as_bytes());
-        }
-        CacheKey { options, tools: offered.into() }
-    }
-
-    fn kept(self) -> CacheKey<'static> {
-        CacheKey { options: self.options, tools: self.tools.into_owned().into() }
-    }
-
-    /// The key of a tool's part, if this is the one of its format without tools. Parts have no descriptions.
-    fn with_part(&self, tool: &Tool, call: u32) -> CacheKey<'static> {
-        let mut options = self.options.clone();
-        options.extend(call.to_le_bytes());
+impl PartKey {
+    fn new(format: &Arc<Resolved>, tool: &Tool, call: u32) -> PartKey {
         let mut own = Tool::default();
         (own.name, own.parameters) = (tool.name.clone(), Arc::clone(&tool.parameters));
-        CacheKey { options, tools: vec![own].into() }
+        PartKey { format: Arc::clone(format), tool: own, call }
     }
+}
 
-    /// Approximate memory use in bytes, with the parameters that the key holds.
-    fn bytes(&self) -> usize {
-        let tools = self.tools.iter().map(|tool| without_parameters(tool) + bytes(&tool.parameters));
-        self.options.len() + tools.sum::<usize>()
+impl PartialEq for PartKey {
+    fn eq(&self, other: &PartKey) -> bool {
+        let same = || self.format.serves(&other.format.writing, &other.format.spec());
+        self.call == other.call && self.tool == other.tool && (Arc::ptr_eq(&self.format, &other.format) || same())
     }
+}
+
+/// Approximate memory use of a key in bytes, with the parameters of the tools.
+fn key_bytes(format: &Resolved, tools: &[Tool]) -> usize {
+    let opening = format.opening.text.len() + format.opening.prefill.len();
+    let tools = tools.iter().map(|tool| without_parameters(tool) + bytes(&tool.parameters));
+    size_of::<Resolved>() + opening + bytes(&format.options.json_schema) + tools.sum::<usize>()
 }
 
 /// Approximate memory use of a tool in bytes, but for its parameters.
@@ -376,84 +353,34 @@ fn without_parameters(tool: &Tool) -> usize {
     size_of::<Tool>() + tool.name.len() + tool.description.len()
 }
 
-impl PartialEq<CacheKey<'_>> for CacheKey<'_> {
-    fn eq(&self, other: &CacheKey) -> bool {
-        let tools = || self.tools.iter().zip(&*other.tools);
-        self.options == other.options && self.tools.len() == other.tools.len() && tools().all(|(a, b)| same_tool(a, b))
-    }
-}
-
-/// Tools of a list that is sent again have the same parameters in memory, if the template read the request.
-fn same_tool(a: &Tool, b: &Tool) -> bool {
-    (&a.name, &a.description, &a.namespace, a.deferred) == (&b.name, &b.description, &b.namespace, b.deferred)
-        && (Arc::ptr_eq(&a.parameters, &b.parameters) || same_json(&a.parameters, &b.parameters))
-        && same_members(&a.more, &b.more)
-}
-
-fn same_json(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Number(a), Value::Number(b)) => a.to_string() == b.to_string(),
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_json(a, b)),
-        (Value::Object(a), Value::Object(b)) => same_members(a, b),
-        _ => a == b,
-    }
-}
-
-fn same_members(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
-    let same = |((name, a), (other, b)): ((&String, &Value), (&String, &Value))| name == other && same_json(a, b);
-    a.len() == b.len() && a.iter().zip(b).all(same)
-}
-
 #[cfg(test)]
 mod tests {
 
     use super::*;
-    use chatparse_learn::format::Begun;
-    use chatparse_message::{Dialects, Leniency, ReasoningFormat, ToolChoice};
+    use chatparse_learn::format::Opening;
+    use chatparse_message::{Dialects, JsonSpacing, OutputOptions, ReasoningFormat, ToolChoice, Written};
 
-    fn spec<'a>(tools: &'a [Tool], schema: &'a Value) -> FormatSpec<'a> {
-        FormatSpec {
-            source: "",
-            opening: "<|assistant|>",
-            prefill: "<|assistant|>",
-            begun: None,
-            offered: tools,
-            tool_choice: ToolChoice::Auto,
-            parallel_tool_calls: false,
-            prose: false,
-            json_spacing: Default::default(),
-            reasoning_format: ReasoningFormat::Auto,
-            enable_thinking: true,
-            json_schema: schema,
-            leniency: Leniency::default(),
-            grammar_style: GrammarStyle::default(),
-            compat: Compat::default(),
-            variables: "",
-        }
+    /// Makes a format of content for these tools.
+    fn make(cache: &FormatCache, tools: &[Tool], options: &OutputOptions, opening: &Opening) -> Arc<CompiledFormat> {
+        let spec = FormatSpec { options, opening, offered: tools };
+        cache.get_or_make(&Arc::default(), &spec, Vec::new).unwrap()
+    }
+
+    fn make_for(cache: &FormatCache, tools: &[Tool]) -> Arc<CompiledFormat> {
+        make(cache, tools, &OutputOptions::default(), &Opening::of("<|assistant|>"))
     }
 
     fn described(name: &str, description: &str, parameters: &str) -> Tool {
         Tool::new(name, description, serde_json::from_str(parameters).unwrap())
     }
 
-    fn lenient(dialects: Dialects) -> Leniency {
-        let mut leniency = Leniency::default();
-        leniency.dialects = dialects;
-        leniency
-    }
-
     fn tool(name: &str, parameters: &str) -> Tool {
         described(name, "", parameters)
-    }
-
-    fn format() -> Result<(Format, Option<Parts>)> {
-        Ok((Format::content_only("<|assistant|>"), None))
     }
 
     #[test]
     fn only_equal_specs_share_a_format() {
         let cache = FormatCache::default();
-        let (null, schema) = (Value::Null, json!({"type": "object"}));
         let tools = [tool("a", r#"{"x": 1, "y": 0.0}"#)];
         let others = [
             [tool("b", r#"{"x": 1, "y": 0.0}"#)],
@@ -462,43 +389,44 @@ mod tests {
             [tool("a", r#"{"x": 1.0, "y": 0.0}"#)],
             [described("a", "d", r#"{"x": 1, "y": 0.0}"#)],
         ];
-        let first = spec(&tools, &null);
-        let found = cache.get_or_make(&first, format).unwrap();
-        let again = tools.clone();
-        assert!(Arc::ptr_eq(&found, &cache.get_or_make(&spec(&again, &null), format).unwrap()));
-        let different = [
-            FormatSpec { opening: "", prefill: "", ..first },
-            FormatSpec { opening: "", ..first },
-            FormatSpec {
-                prefill: "<|assistant|>Yes",
-                begun: Some(Begun { reasoning: None, content: Some(13) }),
-                ..first
-            },
-            FormatSpec { offered: &[], ..first },
-            FormatSpec { grammar_style: GrammarStyle::LlamaCpp, ..first },
-            FormatSpec { tool_choice: ToolChoice::Required, ..first },
-            FormatSpec { parallel_tool_calls: true, ..first },
-            FormatSpec { prose: true, ..first },
-            FormatSpec { json_spacing: chatparse_message::JsonSpacing::Compact, ..first },
-            FormatSpec { reasoning_format: ReasoningFormat::None, ..first },
-            FormatSpec { enable_thinking: false, ..first },
-            FormatSpec { json_schema: &schema, ..first },
-            FormatSpec { compat: Compat::LlamaCpp, ..first },
-            FormatSpec { variables: "{}", ..first },
-            FormatSpec { leniency: lenient(Dialects::Off), ..first },
+        let found = make_for(&cache, &tools);
+        assert!(Arc::ptr_eq(&found, &make_for(&cache, &tools.clone())));
+        let changes: [fn(&mut OutputOptions); 10] = [
+            |options| options.grammar_style = GrammarStyle::LlamaCpp,
+            |options| options.tool_choice = ToolChoice::Required,
+            |options| options.parallel_tool_calls = false,
+            |options| options.prose = true,
+            |options| options.json_spacing = JsonSpacing::Compact,
+            |options| options.reasoning_format = ReasoningFormat::None,
+            |options| options.enable_thinking = false,
+            |options| options.json_schema = Written(json!({"type": "object"})),
+            |options| options.compat = Compat::LlamaCpp,
+            |options| options.leniency.dialects = Dialects::Off,
         ];
-        for spec in different.into_iter().chain(others.iter().map(|tools| FormatSpec { offered: tools, ..first })) {
-            assert!(!Arc::ptr_eq(&found, &cache.get_or_make(&spec, format).unwrap()), "{spec:?}");
-            assert!(Arc::ptr_eq(&found, &cache.get_or_make(&first, format).unwrap()));
+        // Each use keeps the first one in the cache.
+        let differs = |other: Arc<CompiledFormat>| {
+            assert!(!Arc::ptr_eq(&found, &other));
+            assert!(Arc::ptr_eq(&found, &make_for(&cache, &tools)));
+        };
+        let opening = Opening::of("<|assistant|>");
+        for change in changes {
+            let mut options = OutputOptions::default();
+            change(&mut options);
+            differs(make(&cache, &tools, &options, &opening));
+        }
+        for opening in [Opening::default(), Opening { text: String::new(), ..opening }] {
+            differs(make(&cache, &tools, &OutputOptions::default(), &opening));
+        }
+        for offered in others.iter().map(|tools| &tools[..]).chain([&[][..]]) {
+            differs(make_for(&cache, offered));
         }
     }
 
     #[test]
     fn those_go_that_were_not_used_for_the_longest_time() {
         let cache = FormatCache::default();
-        let null = Value::Null;
         let sets: Vec<[Tool; 1]> = (0..=CACHED_FORMATS).map(|index| [tool(&index.to_string(), "{}")]).collect();
-        let make = |tools| cache.get_or_make(&spec(tools, &null), format).unwrap();
+        let make = |tools: &[Tool]| make_for(&cache, tools);
         let first = make(&sets[0]);
         let second = make(&sets[1]);
         assert!(Arc::ptr_eq(&first, &make(&sets[0])));
@@ -511,11 +439,10 @@ mod tests {
     #[test]
     fn ten_thousand_lists_of_tools_take_no_more_than_the_bound() {
         let cache = FormatCache::default();
-        let null = Value::Null;
         for list in 0..10_000_usize {
             let bytes = if list % 500 < 20 { CACHED_FORMATS_BYTES / 30 } else { list % 1_000 };
             let tools = [described(&list.to_string(), &"d".repeat(bytes), "{}")];
-            cache.get_or_make(&spec(&tools, &null), format).unwrap();
+            make_for(&cache, &tools);
             let cached = cache.cached();
             let held: usize = cached.iter().map(Cached::bytes).sum();
             assert!(held <= CACHED_FORMATS_BYTES && cached.len() <= CACHED_FORMATS, "{held} bytes");
@@ -525,9 +452,8 @@ mod tests {
     #[test]
     fn as_many_go_as_need_be_for_one_that_is_large_and_none_for_one_that_is_too_large() {
         let cache = FormatCache::default();
-        let null = Value::Null;
         let large = |name: &str, bytes: usize| [described(name, &"d".repeat(bytes), "{}")];
-        let make = |tools: &[Tool]| cache.get_or_make(&spec(tools, &null), format).unwrap();
+        let make = |tools: &[Tool]| make_for(&cache, tools);
         // A description is kept twice: with the tool, and in the key.
         let thirds = ["a", "b", "c"].map(|name| large(name, CACHED_FORMATS_BYTES / 6 - 10_000));
         let [first, second, third] = thirds.each_ref().map(|tools| make(tools));
@@ -544,9 +470,9 @@ mod tests {
     #[test]
     fn what_is_made_later_counts() {
         let cache = FormatCache::default();
-        let (null, tools) = (Value::Null, [tool("a", "{}")]);
-        let spec = FormatSpec { leniency: lenient(Dialects::Always), ..spec(&tools, &null) };
-        let made = cache.get_or_make(&spec, format).unwrap();
+        let mut options = OutputOptions::default();
+        options.leniency.dialects = Dialects::Always;
+        let made = make(&cache, &[tool("a", "{}")], &options, &Opening::of("<|assistant|>"));
         let bytes = || cache.cached()[0].bytes();
         let at_first = bytes();
         let text = "x".repeat(1_000);
@@ -562,8 +488,10 @@ mod tests {
     fn parts_take_no_more_than_their_bound() {
         let parts = PartCache::default();
         for at in 0..1_000_usize {
-            let key = CacheKey { options: at.to_le_bytes().repeat(at % 7_000 + 2_000), tools: Cow::default() };
-            parts.keep(CachedPart::new(key, Some(Arc::default())));
+            let opening = Opening::of(&"x".repeat(at % 7_000 + 2_000));
+            let spec = FormatSpec { options: &OutputOptions::default(), opening: &opening, offered: &[] };
+            let format = Arc::new(Resolved::new(&Arc::default(), &spec));
+            parts.keep(CachedPart { key: PartKey::new(&format, &tool("a", "{}"), 0), part: Some(Arc::default()) });
             assert!(parts.bytes() <= CACHED_PARTS_BYTES);
         }
         assert!(parts.locked().len() > 100);

@@ -115,6 +115,7 @@ pub mod message;
 mod messages;
 #[cfg(feature = "next")]
 pub mod next;
+mod prompts;
 pub mod proof;
 mod reader;
 mod report;

@@ -299,7 +299,7 @@ fn outcome(
     let (asked, case) = (probes.asked(thinking), probes.case(probe, thinking));
     let asked = asked.as_ref().as_ref().map_err(Clone::clone)?;
     let case = case.as_ref().as_ref().map_err(Clone::clone)?;
-    let (prompt, rendered) = (&asked.prompts.prompt.prompt, &case.rendered);
+    let (prompt, rendered) = (&asked.prompts.prompt, &case.rendered);
     if case.no_output {
         return Ok(Outcome::Omitted(case.omitted.unwrap_or_default()));
     }

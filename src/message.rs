@@ -3,8 +3,9 @@
 #[doc(inline)]
 pub use chatparse_message::{
     Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, Effort, GrammarStyle, IncompleteCalls,
-    JsonSpacing, Leniency, MalformedArguments, Media, Message, NearlyJson, OpeningAgain, Part, PlainConversation,
-    ReasoningFormat, Request, RevealedTools, Roles, Tool, ToolCall, ToolChoice, UnknownTools,
+    JsonSpacing, Leniency, MalformedArguments, Media, Message, NearlyJson, OpeningAgain, OutputOptions, Part,
+    PlainConversation, ReasoningFormat, Request, RevealedTools, Roles, Tool, ToolCall, ToolChoice, UnknownTools,
+    Written,
 };
 #[doc(inline)]
 pub use chatparse_stream::{

@@ -9,67 +9,50 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 
-use crate::reader::{AnalyzedTemplate, Reader};
+use crate::reader::Reader;
 use chatparse_base::limits::{VARIABLE_BYTES, VARIABLES, VARIED};
 use chatparse_jinja::Template;
-
-/// A template under values of its variables.
-#[derive(Debug)]
-pub(crate) struct Varied {
-    pub analyzed: Arc<AnalyzedTemplate>,
-    pub reader: Reader,
-    /// The values, as JSON.
-    pub values: String,
-}
 
 /// By values, what is learnt under them, the most recently used first; `None`: they do not matter.
 /// Threads may share it.
 #[derive(Default)]
-pub(crate) struct Variables(Mutex<VecDeque<(String, Option<Arc<Varied>>)>>);
+pub(crate) struct Variables(Mutex<VecDeque<(String, Option<Arc<Reader>>)>>);
 
 impl Variables {
     /// What is learnt under these variables of a request; `None` if it is what is learnt without them.
-    pub fn under(
-        &self,
-        analyzed: &AnalyzedTemplate,
-        reader: Reader,
-        given: &Map<String, Value>,
-    ) -> Option<Arc<Varied>> {
+    pub fn under(&self, usual: &Reader, given: &Map<String, Value>) -> Option<Arc<Reader>> {
         let is_plain = |value: &Value| match value {
             Value::String(text) => text.len() <= VARIABLE_BYTES,
             value => !value.is_array() && !value.is_object(),
         };
-        let read = given.iter().filter(|(name, value)| analyzed.template.reads(name) && is_plain(value));
+        let read = given.iter().filter(|(name, value)| usual.template().reads(name) && is_plain(value));
         let read: Map<String, Value> =
             read.take(VARIABLES + 1).map(|(name, value)| (name.clone(), value.clone())).collect();
-        if read.is_empty() || read.len() > VARIABLES || !reader.learns() {
+        if read.is_empty() || read.len() > VARIABLES || !usual.learns() {
             return None;
         }
-        let alike = read.iter().map(|(name, value)| (name.clone(), alike(&analyzed.template, value))).collect();
-        self.learnt(analyzed, reader, alike)?;
-        self.learnt(analyzed, reader, read)
+        let alike = read.iter().map(|(name, value)| (name.clone(), alike(usual.template(), value))).collect();
+        self.learnt(usual, alike)?;
+        self.learnt(usual, read)
     }
 
-    fn learnt(&self, usual: &AnalyzedTemplate, reader: Reader, read: Map<String, Value>) -> Option<Arc<Varied>> {
+    fn learnt(&self, usual: &Reader, read: Map<String, Value>) -> Option<Arc<Reader>> {
         let values = Value::from(read.clone()).to_string();
         if let Some(known) = self.get(&values) {
             return known;
         }
-        let analyzed = usual.under(read);
+        let analyzed = Arc::new(usual.analyzed.under(read));
         let differs = [true, false].into_iter().any(|thinking| {
-            let (turn, usual) = (analyzed.turn(thinking), usual.turn(thinking));
+            let (turn, usual) = (analyzed.turn(thinking), usual.analyzed.turn(thinking));
             turn != usual && (!turn.edges.is_empty() || usual.edges.is_empty())
         });
         // What is known of a family is of the calls that it is known to write.
-        let is_left = analyzed.candidates().iter().any(|candidate| candidate.name() == reader.name());
-        let reader = if is_left { reader } else { Reader::Turn };
-        let varied = Varied { analyzed: Arc::new(analyzed), reader, values: values.clone() };
-        let varied = differs.then(|| Arc::new(varied));
+        let varied = if differs { analyzed.reader_named(usual.name()) } else { None };
         self.keep(values, varied.clone());
         varied
     }
 
-    fn get(&self, key: &str) -> Option<Option<Arc<Varied>>> {
+    fn get(&self, key: &str) -> Option<Option<Arc<Reader>>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = known.iter().position(|(values, _)| values == key)?;
         let found = known.remove(at)?;
@@ -78,7 +61,7 @@ impl Variables {
         Some(varied)
     }
 
-    fn keep(&self, key: String, varied: Option<Arc<Varied>>) {
+    fn keep(&self, key: String, varied: Option<Arc<Reader>>) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|(values, _)| *values != key);
         known.push_front((key, varied));

@@ -40,12 +40,13 @@ const IMPORTS: &[(&str, &str, &[&str])] = &[
     ("src", "format_cache", &[]),
     ("src", "messages", &[]),
     ("src", "reader", &["messages"]),
+    ("src", "prompts", &["messages", "reader"]),
     ("src", "learnt", &["reader"]),
     ("src", "variables", &["reader"]),
-    ("src", "segments", &["messages", "reader"]),
-    ("src", "proof", &["reader"]),
-    ("src", "chat", &["builtin", "format_cache", "reader", "variables", "segments", "proof"]),
-    ("src", "next", &["messages", "reader", "proof", "chat"]),
+    ("src", "segments", &["messages", "reader", "prompts"]),
+    ("src", "proof", &["reader", "prompts"]),
+    ("src", "chat", &["builtin", "format_cache", "reader", "prompts", "variables", "segments", "proof"]),
+    ("src", "next", &["messages", "reader", "prompts", "proof", "chat"]),
     ("src", "conversation", &["messages", "segments", "chat", "next"]),
     ("src", "lint", &["segments", "proof", "chat", "next"]),
     ("src", "report", &["chat", "lint"]),
@@ -485,7 +486,7 @@ fn families_say_why_they_stay() {
     let families = library_files().into_iter().filter(|file| file.path.starts_with("crates/learn/src/format/model/"));
     let silent: Vec<_> = families
         .filter(|file| !file.text.contains("Not learnt, because "))
-        .filter(|file| !["mod.rs", "row.rs", "rows.rs", "hosts.rs"].iter().any(|row| file.path.ends_with(row)))
+        .filter(|file| !["mod.rs", "rows.rs", "hosts.rs"].iter().any(|row| file.path.ends_with(row)))
         .map(|file| file.path)
         .collect();
     assert!(silent.is_empty(), "what do the renders of these families hide? {silent:?}");
@@ -493,16 +494,16 @@ fn families_say_why_they_stay() {
 
 /// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
 const LINES: &[(&str, usize)] = &[
-    ("crates/base", 1_660),
+    ("crates/base", 1_710),
     ("crates/cli", 4_885),
     ("crates/conversation", 1_001),
     ("crates/grammar", 17_200),
     ("crates/jinja", 10_590),
     ("crates/learn", 13_000),
-    ("crates/message", 2_900),
+    ("crates/message", 2_930),
     ("crates/peg", 5_150),
     ("crates/stream", 7_180),
-    ("src", 18_280),
+    ("src", 18_040),
 ];
 
 #[test]

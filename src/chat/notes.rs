@@ -15,19 +15,19 @@ pub fn notes(template: &Template, request: &Request, spec: &FormatSpec, prompt: 
     }
     let is_plain = request.plain.is_some();
     let (tools, pure) = (!request.tools.is_empty(), request.force_pure_content);
-    note(!request.enable_thinking && !is_plain && !template.knows_thinking_switch(), "enable_thinking", unread);
+    note(!request.output.enable_thinking && !is_plain && !template.knows_thinking_switch(), "enable_thinking", unread);
     note(pure && tools, "tools", "force_pure_content reads all output as content");
     note(spec.call_required() && spec.tools().is_empty(), "tool_choice", "there is no tool to call");
-    let unanswered = spec.json_schema.is_object() && spec.call_or_response() && spec.call_required() && !pure;
+    let unanswered = spec.options.json_schema.is_object() && spec.call_or_response() && spec.call_required() && !pure;
     note(unanswered, "response_format", "a call is required, so no answer follows it");
     note(!request.grammar.is_empty(), "grammar", "is no part of the params; the host gives it to its sampler");
     let asks = spec.call_required() || spec.response_schema().is_some();
-    let idle = request.prose && !(asks && spec.is_faithful());
+    let idle = request.output.prose && !(asks && spec.is_faithful());
     note(idle, "prose", "the grammar allows content before calls anyway");
-    let spaced = request.json_spacing != JsonSpacing::Template;
+    let spaced = request.output.json_spacing != JsonSpacing::Template;
     let styled = spaced && !spec.is_faithful();
     note(styled, "json_spacing", "grammars in llama.cpp's style have its white space");
-    let goes_on = spaced && !styled && spec.goes_on();
+    let goes_on = spaced && !styled && spec.opening.goes_on();
     note(goes_on, "json_spacing", "an answer that goes on may have any white space");
     note(spaced && !styled && !goes_on && free, "json_spacing", "there is no grammar");
     let as_given = "a plain request shows the messages as they are";

@@ -107,11 +107,11 @@ impl ChatTemplate {
         let off = stored.silent_turn.as_ref().map_or_else(|| Ok(on.clone()), turn)?;
         let mut analyzed = AnalyzedTemplate::learnt(template, stored.ends, stored.learn_only, [off, on]);
         if let Some(StoredResponse { turn: of, late_thoughts, given }) = &stored.response {
-            analyzed.response = Some(Response::new(turn(of)?, *late_thoughts, *given));
+            analyzed.response = Some(Response { turn: turn(of)?, late_thoughts: *late_thoughts, given: *given });
         }
         analyzed.response_fault = stored.response_fault.map(Error::invalid);
         let template = ChatTemplate::analyzed(analyzed, stored.prove, stored.special_tokens);
-        let reader = |name: &str| template.0.candidates.iter().find(|reader| reader.name() == name).copied();
+        let reader = |name: &str| template.0.candidates.iter().find(|reader| reader.name() == name).cloned();
         let unknown = || wrong("its reader is not one of this library");
         let tried = stored.tried.iter().map(|(name, cases, read_back)| {
             Ok(Tried { reader: reader(name).ok_or_else(unknown)?.name(), cases: *cases, read_back: *read_back })

@@ -41,7 +41,7 @@ pub fn findings(facts: &Facts, probes: &mut ProbeSet) -> Vec<Finding> {
     if let Some(skeleton) = facts.skeleton {
         let asked = Thinking::ALL.map(|thinking| probes.asked(thinking));
         let openings = asked.iter().filter_map(|asked| asked.as_ref().as_ref().ok());
-        let openings: Vec<String> = openings.map(|asked| asked.prompts.opening.clone()).collect();
+        let openings: Vec<String> = openings.map(|asked| asked.prompts.opening.text.clone()).collect();
         pairs::pairs(facts, skeleton, &openings, &mut all);
         for skeleton in [Some(skeleton), facts.bare].into_iter().flatten() {
             let mut found = Vec::new();

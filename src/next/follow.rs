@@ -134,7 +134,7 @@ impl Session {
             (options.add_generation_prompt, options.continuation) = (false, Continuation::None);
             options
         });
-        let shown = |options: &Request| self.template.prompts(options).map(|prompts| prompts.prompt.prompt).ok();
+        let shown = |options: &Request| self.template.prompts(options).map(|prompts| prompts.prompt).ok();
         let [own, other] = &options;
         if own == other || shown(own) == shown(other) {
             return None;
@@ -142,7 +142,7 @@ impl Session {
         let tool = own.tools.iter().zip(&other.tools).take_while(|(own, other)| own == other).count();
         let field = match other_key(&own.template_kwargs, &other.template_kwargs) {
             Some(name) => format!("chat_template_kwargs.{name}"),
-            None if own.enable_thinking != other.enable_thinking => "enable_thinking".to_owned(),
+            None if own.output.enable_thinking != other.output.enable_thinking => "enable_thinking".to_owned(),
             None if own.tools != other.tools => format!("tools[{tool}]"),
             None => "options".to_owned(),
         };

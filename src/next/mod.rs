@@ -28,7 +28,7 @@ use serde_json::Value;
 
 use crate::chat::{ChatTemplate, Params};
 use crate::messages::Messages;
-use crate::reader::Prompts;
+use crate::prompts::Prompts;
 use chatparse_base::Result;
 use chatparse_jinja::system_clock;
 use chatparse_message::{Append, Continuation, Message, Request};
@@ -233,7 +233,7 @@ impl Session {
         new.messages = new.messages.first(0);
         let mut request = self.with_turn(message, &new);
         (request.add_generation_prompt, request.continuation) = (false, Continuation::None);
-        Ok(self.template.prompts(&request)?.prompt.prompt)
+        Ok(self.template.prompts(&request)?.prompt)
     }
 
     /// The request with the assistant's message and new ones.
@@ -409,7 +409,7 @@ struct Shown {
 
 impl Shown {
     fn render(&self) -> &str {
-        &self.prompts.prompt.prompt
+        &self.prompts.prompt
     }
 
     fn behind(&self, at: usize) -> &str {

@@ -37,7 +37,7 @@ pub(super) fn end(session: &Session, shown: &Shown, output: &str, cut: usize) ->
     let end = same.or_else(|| spaced(turn, said)).or_else(|| read_back(session, shown, said))?;
     let end = if ending.is_empty() { end } else { end + spaced(&turn[end..], ending)? };
     // The opening of the next turn never belongs to the output.
-    (turn.len() - end >= shown.prompts.prompt.generation_prompt.len()).then_some(shown.base + end)
+    (turn.len() - end >= shown.prompts.opening.prefill.len()).then_some(shown.base + end)
 }
 
 /// The end of the output in a text that is equal apart from white space.
@@ -163,7 +163,7 @@ fn replaced(session: &Session, shown: &Shown, new: &New, behind: &str, output: &
     known_end(session, output)?;
     let text = behind.trim_start();
     let marker = text.split_inclusive(brackets::closes).next().filter(|text| text.ends_with(brackets::closes))?;
-    let asked = shown.render().strip_suffix(&shown.prompts.prompt.generation_prompt)?.trim_end();
+    let asked = shown.render().strip_suffix(&shown.prompts.opening.prefill)?.trim_end();
     let last = new.messages.get(new.messages.len().checked_sub(1)?)?.text();
     let ends_message = asked.ends_with(marker) && !last.trim_end().ends_with(marker);
     let ends_turn = marker == session.params.end_of_turn().trim();

@@ -7,17 +7,19 @@
 //! A family whose templates render histories otherwise than the model writes says so. Then their renders prove nothing, and it
 //! is chosen.
 
+use std::sync::Arc;
+
 use super::Proof;
 use super::messages::Thinking;
 use super::reading::RoundTrip;
 use super::turns::ProbeSet;
-use crate::reader::{AnalyzedTemplate, Reader};
+use crate::reader::Reader;
 
 /// A template's reader, and the results of the candidates.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Choice {
-    pub(crate) reader: Reader,
+    pub(crate) reader: Arc<Reader>,
     /// All candidates in order, with what they had read when the choice was made; empty if there was only one.
     pub tried: Vec<Tried>,
 }
@@ -36,7 +38,7 @@ pub struct Tried {
 
 /// A candidate and its results.
 struct Candidate {
-    reader: Reader,
+    reader: Arc<Reader>,
     reading: RoundTrip,
     /// The index of the messages rendered with its prompts.
     probes: usize,
@@ -89,24 +91,25 @@ impl Candidate {
 }
 
 /// Chooses the candidate that reads best, with as few renders as possible.
-pub(crate) fn choose(analyzed: &AnalyzedTemplate, readers: &[Reader]) -> Choice {
+pub(crate) fn choose(readers: &[Arc<Reader>]) -> Choice {
     if let [only] = readers {
-        return Choice { reader: *only, tried: Vec::new() };
+        return Choice { reader: Arc::clone(only), tried: Vec::new() };
     }
     if let Some(known) = readers.iter().find(|reader| reader.history_misleads()) {
-        return Choice { reader: *known, tried: Vec::new() };
+        return Choice { reader: Arc::clone(known), tried: Vec::new() };
     }
     // Learnt readers share the template's own prompts.
     let mut exams: Vec<ProbeSet> = Vec::new();
     let mut shared = None;
     let mut candidates: Vec<Candidate> = Vec::new();
-    for &reader in readers {
+    for reader in readers {
         let probes = shared.filter(|_| reader.is_learnt()).unwrap_or_else(|| {
-            exams.push(ProbeSet::new(analyzed, reader));
+            exams.push(ProbeSet::new(reader));
             exams.len() - 1
         });
         shared = shared.or(reader.is_learnt().then_some(probes));
-        candidates.push(Candidate { reader, reading: RoundTrip::new(reader), probes, proof: Proof::default() });
+        let (reader, reading) = (Arc::clone(reader), RoundTrip::new(reader));
+        candidates.push(Candidate { reader, reading, probes, proof: Proof::default() });
     }
     let mut open: Vec<usize> = (0..candidates.len()).collect();
     for round in ROUNDS {
@@ -135,5 +138,5 @@ pub(crate) fn choose(analyzed: &AnalyzedTemplate, readers: &[Reader]) -> Choice 
         cases: proof.cases,
         read_back: proof.read_back,
     });
-    Choice { reader: readers[open[0]], tried: tried.collect() }
+    Choice { reader: Arc::clone(&readers[open[0]]), tried: tried.collect() }
 }

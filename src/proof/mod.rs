@@ -18,6 +18,8 @@ mod messages;
 mod reading;
 mod turns;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 pub(crate) use choice::choose;
@@ -28,7 +30,7 @@ pub(crate) use messages::asked;
 pub(crate) use reading::{RoundTrip, Verdict, shown, with_ids};
 pub(crate) use turns::{ProbeSet, is_border, is_marker, marker_at_end};
 
-use crate::reader::{AnalyzedTemplate, Reader};
+use crate::reader::Reader;
 use chatparse_message::Message;
 use chatparse_stream::Status;
 use reading::Read;
@@ -188,8 +190,8 @@ impl Proof {
 }
 
 /// Tests a reader with all messages.
-pub(crate) fn prove(analyzed: &AnalyzedTemplate, reader: Reader) -> Proof {
-    let mut probes = ProbeSet::new(analyzed, reader);
+pub(crate) fn prove(reader: &Arc<Reader>) -> Proof {
+    let mut probes = ProbeSet::new(reader);
     let mut reading = RoundTrip::new(reader);
     let mut proof = Proof { reader: reader.name(), ..Proof::default() };
     for probe in 0..probes.probes().len() {

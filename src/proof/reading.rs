@@ -1,13 +1,15 @@
 //! Parses rendered messages with one reader, and compares.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::messages::{THOUGHT_WORD, Thinking, WORD};
 use super::turns::{Case, ProbeSet, RenderedProbe, Turn};
 use crate::reader::Reader;
 use chatparse_base::Result;
-use chatparse_learn::format::FormatSpec;
 use chatparse_learn::format::late::Want;
+use chatparse_learn::format::{FormatSpec, Opening, lower};
 use chatparse_message::Message;
 use chatparse_stream::Ended;
 use chatparse_stream::Parser;
@@ -15,7 +17,7 @@ use chatparse_stream::Status;
 
 /// A reader, and its parsers for the messages of one template.
 pub(crate) struct RoundTrip {
-    reader: Reader,
+    reader: Arc<Reader>,
     /// By thinking, and by the opening of the turn.
     parsers: Vec<(Thinking, String, Result<Parser>)>,
 }
@@ -48,8 +50,8 @@ impl Read {
 }
 
 impl RoundTrip {
-    pub fn new(reader: Reader) -> Self {
-        RoundTrip { reader, parsers: Vec::new() }
+    pub fn new(reader: &Arc<Reader>) -> Self {
+        RoundTrip { reader: Arc::clone(reader), parsers: Vec::new() }
     }
 
     /// Parses the message's turn up to each position where its end may begin, and returns the best result.
@@ -57,7 +59,7 @@ impl RoundTrip {
         let (asked, case) = (probes.asked(thinking), probes.case(probe, thinking));
         let (asked, case) =
             (asked.as_ref().as_ref().map_err(Clone::clone)?, case.as_ref().as_ref().map_err(Clone::clone)?);
-        let parser = self.parser(probes, asked, thinking, &turn.opening)?;
+        let parser = self.parser(asked, thinking, &turn.opening)?;
         let mut best: Option<Read> = None;
         for &end in &turn.ends {
             let text = &turn.text[..end];
@@ -79,24 +81,19 @@ impl RoundTrip {
         Ok(read)
     }
 
-    fn parser(
-        &mut self,
-        probes: &ProbeSet,
-        asked: &RenderedProbe,
-        thinking: Thinking,
-        opening: &str,
-    ) -> Result<Parser> {
+    fn parser(&mut self, asked: &RenderedProbe, thinking: Thinking, opening: &str) -> Result<Parser> {
         let known = self.parsers.iter().find(|(mode, known, _)| (*mode, known.as_str()) == (thinking, opening));
         if let Some((_, _, parser)) = known {
             return parser.clone();
         }
-        let own = &asked.prompts;
-        let prefill = if opening == own.opening { &own.prompt.generation_prompt } else { opening };
-        let source = probes.analyzed.template.source();
-        let spec = FormatSpec { source, opening, prefill, ..FormatSpec::of(&asked.request) };
-        let format = self.reader.format(probes.analyzed, &spec, Want::Whole);
+        let own = &asked.prompts.opening;
+        let prefill = if opening == own.text { &own.prefill } else { opening };
+        let begins = Opening { text: opening.to_owned(), prefill: prefill.to_owned(), begun: None };
+        let spec = FormatSpec::of(&asked.request, &begins);
+        let writing = self.reader.writing_after(opening, spec.options.enable_thinking);
+        let format = lower(writing, &spec, Want::Whole);
         let (tools, keys) = (spec.tools().to_vec(), format.call_keys);
-        let parser = Parser::with_tools(format.output, prefill, tools, keys, spec.leniency, Vec::new());
+        let parser = Parser::with_tools(format.output, prefill, tools, keys, spec.options.leniency, Vec::new());
         self.parsers.push((thinking, opening.to_owned(), parser.clone()));
         parser
     }

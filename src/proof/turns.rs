@@ -7,11 +7,13 @@
 
 use chatparse_base::brackets;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::messages::{self, Probe, THOUGHT_WORD, Thinking, WORD};
-use crate::reader::{AnalyzedTemplate, Prompts, Reader};
+use crate::prompts::Prompts;
+use crate::reader::Reader;
 use chatparse_base::find::{shared, shared_end};
 use chatparse_base::limits::PROBE_BYTES;
 use chatparse_base::{Error, ErrorKind, Result};
@@ -25,11 +27,10 @@ const END: usize = 200;
 const ENDS: usize = 16;
 
 /// All messages of a template, rendered on demand, for all readers with the same prompts.
-pub(crate) struct ProbeSet<'t> {
-    pub analyzed: &'t AnalyzedTemplate,
+pub(crate) struct ProbeSet {
     template: Template,
     /// The reader that makes the prompts.
-    reader: Reader,
+    reader: Arc<Reader>,
     probes: Vec<Probe>,
     asked: [Option<Rc<Result<RenderedProbe>>>; 3],
     /// By probe, and by [`Thinking::ALL`].
@@ -68,11 +69,12 @@ pub(crate) struct Turn {
     pub ends: Vec<usize>,
 }
 
-impl<'t> ProbeSet<'t> {
-    pub fn new(analyzed: &'t AnalyzedTemplate, reader: Reader) -> Self {
-        let probes = messages::renderable(&analyzed.template);
+impl ProbeSet {
+    pub fn new(reader: &Arc<Reader>) -> Self {
+        let probes = messages::renderable(reader.template());
         let cases = probes.iter().map(|_| Default::default()).collect();
-        ProbeSet { analyzed, template: analyzed.template.probing(), reader, probes, asked: Default::default(), cases }
+        let (template, reader) = (reader.template().probing(), Arc::clone(reader));
+        ProbeSet { template, reader, probes, asked: Default::default(), cases }
     }
 
     pub fn probes(&self) -> &[Probe] {
@@ -81,20 +83,18 @@ impl<'t> ProbeSet<'t> {
 
     /// The request that the message answers, with this thinking.
     pub fn asked(&mut self, thinking: Thinking) -> Rc<Result<RenderedProbe>> {
-        let (analyzed, template, reader) = (self.analyzed, &self.template, self.reader);
+        let (template, reader) = (&self.template, &self.reader);
         let asked = self.asked[thinking as usize].get_or_insert_with(|| {
             let request = messages::asked(thinking);
-            Rc::new(
-                reader.prompts(analyzed, template, &request, true).map(|prompts| RenderedProbe { request, prompts }),
-            )
+            Rc::new(reader.prompts(template, &request, true).map(|prompts| RenderedProbe { request, prompts }))
         });
         Rc::clone(asked)
     }
 
     /// Renders the conversation that ends with `message`.
     pub fn render(&self, request: &Request, message: &Message) -> Result<String> {
-        let prompts = self.reader.prompts(self.analyzed, &self.template, &messages::with(request, message), false)?;
-        Ok(prompts.prompt.prompt)
+        let prompts = self.reader.prompts(&self.template, &messages::with(request, message), false)?;
+        Ok(prompts.prompt)
     }
 
     /// The message with this thinking, rendered.
@@ -103,7 +103,7 @@ impl<'t> ProbeSet<'t> {
             return Rc::clone(case);
         }
         let case = Rc::new(match &*self.asked(thinking) {
-            Ok(asked) => self.new_case(asked, self.probes[probe].message(&self.analyzed.template, thinking)),
+            Ok(asked) => self.new_case(asked, self.probes[probe].message(self.reader.template(), thinking)),
             Err(error) => Err(error.clone()),
         });
         self.cases[probe][thinking as usize].insert(case).clone()
@@ -115,11 +115,11 @@ impl<'t> ProbeSet<'t> {
             let message = format!("the template writes {} bytes for one short message", rendered.len());
             return Err(Error::new(ErrorKind::Limit, message));
         }
-        let begin = begin(&rendered, &asked.prompts.prompt.prompt);
+        let begin = begin(&rendered, &asked.prompts.prompt);
         // Parts that the template leaves out cannot be read back.
         let mut expected = whole.clone();
         let mut omitted = None;
-        let prompt = &asked.prompts.prompt.prompt;
+        let prompt = &asked.prompts.prompt;
         let turn = &rendered[begin.unwrap_or_else(|| shared_markup(prompt, &rendered))..];
         for (part, text, word) in
             [("reasoning", &mut expected.reasoning_content, THOUGHT_WORD), ("content", &mut expected.content, WORD)]
@@ -142,7 +142,7 @@ impl<'t> ProbeSet<'t> {
     pub fn turn(&mut self, probe: usize, thinking: Thinking) -> Option<Turn> {
         let (asked, case) = (self.asked(thinking), self.case(probe, thinking));
         let (Ok(asked), Ok(case)) = (&*asked, &*case) else { return None };
-        Some(self.turn_from(probe, thinking, case.begin?, asked.prompts.opening.clone()))
+        Some(self.turn_from(probe, thinking, case.begin?, asked.prompts.opening.text.clone()))
     }
 
     /// If no turn begins where the prompt ends, with any thinking: the turn behind the common beginning of it and the
@@ -158,7 +158,7 @@ impl<'t> ProbeSet<'t> {
         if case.no_output {
             return None;
         }
-        let (prompt, opening) = (&asked.prompts.prompt.prompt, &asked.prompts.opening);
+        let (prompt, opening) = (&asked.prompts.prompt, &asked.prompts.opening.text);
         let before = prompt.strip_suffix(opening.as_str())?;
         let turn = case.rendered.strip_prefix(before)?;
         let common = shared_markup(opening, turn);
@@ -183,7 +183,7 @@ impl<'t> ProbeSet<'t> {
         let shared = beside.map(|beside| shared_end(&text, beside));
         // A template may open the next turn, as each prompt does.
         let asked = self.asked(thinking);
-        let opened = asked.as_ref().as_ref().map_or(0, |asked| shared_end(&text, &asked.prompts.prompt.prompt));
+        let opened = asked.as_ref().as_ref().map_or(0, |asked| shared_end(&text, &asked.prompts.prompt));
         let end = match shared {
             // The end of calls must be read with the calls.
             Some(shared) if calls > 0 => shared,

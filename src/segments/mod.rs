@@ -21,7 +21,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::messages::Messages;
-use crate::reader::{AnalyzedTemplate, Reader};
+use crate::reader::Reader;
 pub(crate) use batch::in_threads;
 use chatparse_base::Result;
 use chatparse_jinja::{Fit, Labels, Template, is_system};
@@ -167,35 +167,29 @@ impl Segment {
 /// The prompt of `request`, and the origin of each byte. Takes two renders, a third one if
 /// a value has outer white space, two to four of parts for turns, and up to some eighty if the template inspects values. Turns
 /// are found if they are asked for.
-pub(crate) fn segments(
-    analyzed: &AnalyzedTemplate,
-    reader: Reader,
-    request: &Request,
-    turns: bool,
-) -> Result<Segments> {
-    let (prompts, fit) = reader.fitted(analyzed, request, false)?;
-    let asked = Asked { analyzed, reader, fit: fit.without_ids() };
-    Ok(asked.labelled(&fit.with_ids(&analyzed.template, request, &mut Vec::new()), prompts.prompt.prompt, turns))
+pub(crate) fn segments(reader: &Reader, request: &Request, turns: bool) -> Result<Segments> {
+    let (prompts, fit) = reader.fitted(request, false)?;
+    let asked = Asked { reader, fit: fit.without_ids() };
+    Ok(asked.labelled(&fit.with_ids(reader.template(), request, &mut Vec::new()), prompts.prompt, turns))
 }
 
 /// A template that is asked whose text its prompts are.
 struct Asked<'a> {
-    analyzed: &'a AnalyzedTemplate,
-    reader: Reader,
+    reader: &'a Reader,
     /// How messages are changed. Ids are changed by now.
     fit: Fit,
 }
 
 impl Asked<'_> {
     fn render(&self, template: &Template, request: &Request) -> Result<String> {
-        let fitted = self.fit.apply(&self.analyzed.template, request).request;
-        let prompts = self.reader.prompts(self.analyzed, template, &fitted, false)?;
-        Ok(prompts.prompt.prompt)
+        let fitted = self.fit.apply(self.reader.template(), request).request;
+        let prompts = self.reader.prompts(template, &fitted, false)?;
+        Ok(prompts.prompt)
     }
 
     /// The segments of a prompt as labels show them.
     fn labelled(&self, request: &Request, prompt: String, turns: bool) -> Segments {
-        let template = &self.analyzed.template;
+        let template = self.reader.template();
         let texts = [template.source(), template.bos(), template.eos(), &prompt];
         // Values of the request that are not in the prompt may contain such letters; then a label is damaged or superfluous.
         let Some(labels) = Labels::unused_in(&texts) else {
@@ -245,10 +239,10 @@ impl Asked<'_> {
         messages: &[usize],
         find: impl FnOnce(turns::Known) -> T,
     ) -> T {
-        let turn = self.analyzed.turn(request.enable_thinking);
-        let prefills = [true, false].map(|thinking| prefill(self.analyzed.turn(thinking)));
+        let turn = &self.reader.writing(request.output.enable_thinking).turn;
+        let prefills = [true, false].map(|thinking| prefill(&self.reader.writing(thinking).turn));
         let stops = turn.stops.iter().map(|stop| stop.trim());
-        let told = self.analyzed.ends().iter().map(String::as_str);
+        let told = self.reader.analyzed.ends().iter().map(String::as_str);
         let ends: Vec<&str> = [turn.end.head().trim()].into_iter().chain(told).chain(stops).collect();
         find(turns::Known {
             prompt,

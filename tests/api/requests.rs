@@ -165,7 +165,7 @@ fn tools_and_choices_of_responses() {
     let expected = json!({"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [named]}});
     assert_eq!(body(allowed)["tool_choice"], expected);
     let request = Request::from_json(&chat).unwrap();
-    assert_eq!((request.tools[0].name.as_str(), request.tool_choice), ("f", ToolChoice::Required));
+    assert_eq!((request.tools[0].name.as_str(), request.output.tool_choice), ("f", ToolChoice::Required));
 }
 
 #[test]

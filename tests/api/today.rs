@@ -201,7 +201,7 @@ fn a_removed_tool_is_shown_and_cannot_be_called() {
     assert_eq!(again["tool_choice"], "required");
     let none = ["first", "second", "bash"].map(|name| change("tool_removal", name));
     let request = Request::from_json(&chat(Api::Messages, &body(none.to_vec(), any))).unwrap();
-    assert_eq!(request.tool_choice, ToolChoice::None);
+    assert_eq!(request.output.tool_choice, ToolChoice::None);
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn one(
         return told("the deltas", &(shown, reasoned));
     }
     // Some families' models are not held to a schema.
-    if !request.json_schema.is_null() && !params.grammar().text.is_empty() {
+    if !request.output.json_schema.is_null() && !params.grammar().text.is_empty() {
         let grammar = Recogniser::new(&params.grammar().text).unwrap();
         let begun = params.parser.prefill();
         if !grammar.prefix(&format!("{begun}{rest}")) || grammar.prefix(&format!("{begun}x{rest}")) {

@@ -80,6 +80,6 @@ fn foreign(tools: &Value) -> Parser {
     let template = ChatTemplate::builtin("chatml").expect("it is built in");
     let body = json!({"messages": [{"role": "user", "content": "Go."}], "tools": tools});
     let mut request = Request::from_json(&body).expect("it is a request");
-    request.leniency.dialects = Dialects::Always;
+    request.output.leniency.dialects = Dialects::Always;
     template.params(&request).expect("it renders").parser
 }

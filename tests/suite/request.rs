@@ -98,12 +98,12 @@ fn an_empty_template_is_refused() {
 #[test]
 fn a_bare_request_has_defaults() {
     let request = Request::from_json(&json!({"messages": [], "unknown": 1, "grammar": null})).unwrap();
-    assert_eq!(request.tool_choice, ToolChoice::Auto);
-    assert_eq!(request.reasoning_format, ReasoningFormat::Auto);
+    assert_eq!(request.output.tool_choice, ToolChoice::Auto);
+    assert_eq!(request.output.reasoning_format, ReasoningFormat::Auto);
     assert_eq!(request.continuation, Continuation::None);
     assert_eq!(request.malformed_arguments, MalformedArguments::Keep);
-    assert!(request.parallel_tool_calls && request.enable_thinking && request.add_generation_prompt);
-    assert!(!request.force_pure_content && request.json_schema.is_null() && request.grammar.is_empty());
+    assert!(request.output.parallel_tool_calls && request.output.enable_thinking && request.add_generation_prompt);
+    assert!(!request.force_pure_content && request.output.json_schema.is_null() && request.grammar.is_empty());
     assert!(request.tools.is_empty() && request.template_kwargs.is_empty() && request.now.is_none());
 }
 
@@ -171,13 +171,13 @@ fn every_option_is_read() {
     assert_eq!(request.messages[2].tool_call_id, "1");
     assert_eq!(*request.tools[0].parameters, json!({}));
     assert_eq!(request.tools[1].to_json()["function"]["parameters"].to_string(), r#"{"z":1,"a":2}"#);
-    assert_eq!(request.tool_choice, ToolChoice::Required);
-    assert_eq!(request.reasoning_format, ReasoningFormat::DeepSeekLegacy);
+    assert_eq!(request.output.tool_choice, ToolChoice::Required);
+    assert_eq!(request.output.reasoning_format, ReasoningFormat::DeepSeekLegacy);
     assert_eq!(request.malformed_arguments, MalformedArguments::Error);
     assert_eq!(request.continuation, Continuation::Reasoning);
-    assert_eq!((request.json_schema, request.now), (json!(12), Some(7)));
-    assert!(request.parallel_tool_calls && request.force_pure_content);
-    assert!(!request.enable_thinking && !request.add_generation_prompt);
+    assert_eq!((request.output.json_schema.0, request.now), (json!(12), Some(7)));
+    assert!(request.output.parallel_tool_calls && request.force_pure_content);
+    assert!(!request.output.enable_thinking && !request.add_generation_prompt);
 }
 
 #[test]
@@ -553,7 +553,7 @@ fn compat_says_what_others_mean() {
         let mut body = json!({"messages": [], "compat": "llama.cpp"});
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let request = Request::from_json(&body).unwrap();
-        (request.reasoning_format, request.parallel_tool_calls, request.grammar_style)
+        (request.output.reasoning_format, request.output.parallel_tool_calls, request.output.grammar_style)
     };
     assert_eq!(read(json!({})), (ReasoningFormat::None, false, GrammarStyle::LlamaCpp));
     let said = json!({"reasoning_format": "auto", "parallel_tool_calls": true, "grammar_style": "faithful"});
@@ -678,7 +678,9 @@ fn a_field_that_changes_what_the_model_sees_is_not_ignored() {
     let mut body = json!({"messages": []});
     body["tools"] = ignored["tools"].clone();
     Request::from_json(&body).unwrap();
-    assert!(!Request::from_json(&json!({"messages": [], "thinking": {"type": "disabled"}})).unwrap().enable_thinking);
+    assert!(
+        !Request::from_json(&json!({"messages": [], "thinking": {"type": "disabled"}})).unwrap().output.enable_thinking
+    );
 }
 
 #[test]

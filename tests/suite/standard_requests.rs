@@ -32,7 +32,7 @@ fn params(source: &str, messages: Value) -> Params {
 #[test]
 fn a_tool_is_chosen_by_its_name() {
     let named = request(json!({"tool_choice": {"type": "function", "function": {"name": "g"}}})).unwrap();
-    assert_eq!(named.tool_choice, ToolChoice::Required);
+    assert_eq!(named.output.tool_choice, ToolChoice::Required);
     let template = ChatTemplate::builtin("json-call").unwrap();
     let params = template.params(&named).unwrap();
     // The template shows all of them.
@@ -45,7 +45,7 @@ fn a_tool_is_chosen_by_its_name() {
         {"type": "function", "function": {"name": "f"}}, {"type": "function", "function": {"name": "h"}}]}});
     let allowed = request(json!({"tool_choice": allowed})).unwrap();
     let names: Vec<&str> = allowed.allowed_tools.iter().flatten().map(|tool| tool.name.as_str()).collect();
-    assert_eq!((allowed.tool_choice, names), (ToolChoice::Auto, vec!["f", "h"]));
+    assert_eq!((allowed.output.tool_choice, names), (ToolChoice::Auto, vec!["f", "h"]));
 
     let unknown = error(json!({"tool_choice": {"type": "function", "function": {"name": "z"}}}));
     assert_eq!(unknown, "tool_choice.function.name: there is no tool \"z\"");
@@ -55,7 +55,7 @@ fn a_tool_is_chosen_by_its_name() {
 
 #[test]
 fn an_answer_has_the_format_that_is_asked_for() {
-    let schema = |format: Value| request(json!({"response_format": format})).unwrap().json_schema;
+    let schema = |format: Value| request(json!({"response_format": format})).unwrap().output.json_schema.0;
     assert_eq!(schema(json!({"type": "text"})), Value::Null);
     assert_eq!(schema(json!({"type": "json_object"})), json!({"type": "object"}));
     let named =
@@ -209,7 +209,7 @@ fn other_fields_of_messages() {
 fn options_count_before_the_body() {
     let body = json!({"messages": [], "enable_thinking": true, "now": 1});
     let request = Request::from_json_with(&body, &json!({"enable_thinking": false, "dialects": "off"})).unwrap();
-    assert_eq!((request.enable_thinking, request.now), (false, Some(1)));
+    assert_eq!((request.output.enable_thinking, request.now), (false, Some(1)));
     let unknown = Request::from_json_with(&body, &json!({"dialect": "off"})).unwrap_err();
     assert!(
         unknown.message().starts_with("options.dialect: there is no such option; there are add_generation"),

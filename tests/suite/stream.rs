@@ -52,7 +52,7 @@ fn settling(name: &str) -> &'static [Params; 2] {
         let template = ChatTemplate::builtin(name).unwrap();
         [IncompleteCalls::Drop, IncompleteCalls::Content].map(|choice| {
             let mut request = Request::from_text(REQUEST).unwrap();
-            request.leniency.incomplete_calls = choice;
+            request.output.leniency.incomplete_calls = choice;
             template.params(&request).unwrap()
         })
     };

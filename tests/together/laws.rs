@@ -22,10 +22,10 @@ pub fn broken(template: &ChatTemplate, outputs: &Outputs, body: &Body, request: 
         Err(error) => return vec![format!("refused: {error}")],
     };
     let mut wrong = Vec::new();
-    let kept = request.leniency.incomplete_calls == IncompleteCalls::Keep;
+    let kept = request.output.leniency.incomplete_calls == IncompleteCalls::Keep;
     wrong.extend(outputs.all.iter().filter_map(|output| pieces(&params, output, cut, kept).err()));
     let asked = Asked::of(request);
-    if request.compat == Compat::LlamaCpp {
+    if request.output.compat == Compat::LlamaCpp {
         return wrong;
     }
     if !asked.calls {
@@ -56,11 +56,11 @@ struct Asked {
 
 impl Asked {
     fn of(request: &Request) -> Asked {
-        let schema = request.json_schema.is_object() && !request.force_pure_content;
+        let schema = request.output.json_schema.is_object() && !request.force_pure_content;
         let tools = request.allowed_tools.as_ref().unwrap_or(&request.tools);
-        let calls = !tools.is_empty() && request.tool_choice != ToolChoice::None && !request.force_pure_content;
-        let required = calls && request.tool_choice == ToolChoice::Required;
-        Asked { calls, required, schema: schema && !required, parallel: request.parallel_tool_calls }
+        let calls = !tools.is_empty() && request.output.tool_choice != ToolChoice::None && !request.force_pure_content;
+        let required = calls && request.output.tool_choice == ToolChoice::Required;
+        Asked { calls, required, schema: schema && !required, parallel: request.output.parallel_tool_calls }
     }
 }
 
@@ -205,19 +205,19 @@ fn answer(params: &Params, outputs: &Outputs, request: &Request) -> Result<(), S
         let told = !grammar.report.is_empty();
         return if told { Ok(()) } else { Err("the answer has a schema, and no grammar".into()) };
     }
-    if request.grammar_style != GrammarStyle::Faithful {
+    if request.output.grammar_style != GrammarStyle::Faithful {
         return Ok(());
     }
     let recogniser = Recogniser::new(&grammar.text).expect("it is a grammar");
     let prefill = params.parser.prefill();
     let compact = ANSWER.replace(": ", ":").replace(", ", ",");
-    let whole = if request.json_spacing == JsonSpacing::Compact { &compact } else { ANSWER };
+    let whole = if request.output.json_spacing == JsonSpacing::Compact { &compact } else { ANSWER };
     let begun = prefill.ends_with(BEGUN_ANSWER);
     let rest = if begun { &ANSWER[BEGUN_ANSWER.len()..] } else { whole };
     let read = if begun { ANSWER } else { whole };
     // What closes an answer may have to follow.
     let allows = |output: &str| recogniser.prefix(&format!("{prefill}{output}"));
-    if !request.enable_thinking || !outputs.thinks(params) || begun {
+    if !request.output.enable_thinking || !outputs.thinks(params) || begun {
         let reasons = prefill.trim_end().ends_with(super::table::THOUGHT);
         if !allows(rest) && !reasons {
             return Err(format!("the grammar does not allow the answer {rest:?} behind {prefill:?}"));
@@ -251,7 +251,7 @@ fn answer(params: &Params, outputs: &Outputs, request: &Request) -> Result<(), S
         };
     };
     let ended = read(output);
-    let (message, separate) = (&ended.message, request.reasoning_format != ReasoningFormat::None);
+    let (message, separate) = (&ended.message, request.output.reasoning_format != ReasoningFormat::None);
     let thought = if separate { &message.reasoning_content } else { &message.content };
     let content = message.content.trim();
     let right = thought.contains("I know.") && if separate { content == whole } else { content.ends_with(whole) };

@@ -15,6 +15,7 @@ mod read;
 mod renewed;
 mod request;
 
+pub use chatparse_base::json::Written;
 pub use chatparse_base::{Error, ErrorKind, Result};
 pub use client_tools::ClientTool;
 pub use known::{CHAT, COMMON_TEXT, Kind, Row, Table};
@@ -24,6 +25,8 @@ pub use request::{OPTIONS, THINKING_TYPES, messages_from_json};
 
 use std::borrow::Cow;
 use std::sync::Arc;
+
+use chatparse_base::json;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -163,7 +166,7 @@ impl ToolCall {
 }
 
 /// A tool that the model may call.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Tool {
     /// The function's name.
@@ -181,6 +184,16 @@ pub struct Tool {
     /// Whether the model sees it only once a message reveals it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deferred: bool,
+}
+
+/// Tools whose JSON is written alike are equal. Those of a list that is sent again often have the same parameters in memory.
+impl PartialEq for Tool {
+    fn eq(&self, other: &Tool) -> bool {
+        let Tool { name, description, parameters, more, namespace, deferred } = self;
+        (name, description, namespace, deferred) == (&other.name, &other.description, &other.namespace, &other.deferred)
+            && (Arc::ptr_eq(parameters, &other.parameters) || json::same(parameters, &other.parameters))
+            && json::same_members(more, &other.more)
+    }
 }
 
 impl Tool {
@@ -203,7 +216,7 @@ pub enum RevealedTools {
 }
 
 /// Whether the model may, must or must not call tools.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ToolChoice {
     /// Calls are allowed.
@@ -216,7 +229,7 @@ pub enum ToolChoice {
 }
 
 /// How the model's reasoning is returned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ReasoningFormat {
     /// Leave it in the content.
@@ -246,7 +259,7 @@ pub enum Continuation {
 }
 
 /// Whose ways count where the library's own differ on purpose, and what options mean that a request does not have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Compat {
     /// The library's. A continued message is rendered with the conversation, as transformers does it.
@@ -281,7 +294,7 @@ pub enum MalformedArguments {
 }
 
 /// Which outputs are searched for tool calls in dialects other than the template's format. Only if calls are allowed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Dialects {
@@ -298,7 +311,7 @@ pub enum Dialects {
 }
 
 /// How calls of tools that are not offered are read, if the format marks calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum UnknownTools {
@@ -310,7 +323,7 @@ pub enum UnknownTools {
 }
 
 /// How calls inside reasoning are read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CallsInReasoning {
@@ -328,7 +341,7 @@ pub enum CallsInReasoning {
 
 /// When a JSON object that looks like a call, but has no marker, is read as one. Does not apply to templates whose own calls
 /// are such objects.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum BareCalls {
@@ -342,7 +355,7 @@ pub enum BareCalls {
 }
 
 /// How arguments are read that are nearly JSON.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum NearlyJson {
@@ -354,7 +367,7 @@ pub enum NearlyJson {
 }
 
 /// How a second opening of the reasoning is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OpeningAgain {
@@ -366,7 +379,7 @@ pub enum OpeningAgain {
 }
 
 /// What becomes of a call that is not complete when the output has ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum IncompleteCalls {
@@ -415,7 +428,7 @@ pub enum Effort {
 }
 
 /// How output is read that deviates from the template's format.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Leniency {
     /// Calls in other dialects.
@@ -476,6 +489,33 @@ pub struct PlainConversation {
     pub documents: Arc<Value>,
 }
 
+/// How outputs are read and constrained: all that a format depends on besides the template, the tools and the prompt's end.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct OutputOptions {
+    /// Whether calls are allowed, required or forbidden.
+    pub tool_choice: ToolChoice,
+    /// Whether the grammar lets a message have more than one call. The parser reads any number of them.
+    pub parallel_tool_calls: bool,
+    /// Whether the grammar allows content before a required call, and a code block around a structured response. Otherwise either
+    /// begins the message, or follows its reasoning.
+    pub prose: bool,
+    /// The white space in the JSON of the grammar.
+    pub json_spacing: JsonSpacing,
+    /// How reasoning is returned.
+    pub reasoning_format: ReasoningFormat,
+    /// The template variable `enable_thinking`.
+    pub enable_thinking: bool,
+    /// The schema of a structured response; `Null` if there is none. Where calls are allowed, one may stand in its place.
+    pub json_schema: Written,
+    /// How output is read that deviates from the template's format.
+    pub leniency: Leniency,
+    /// How schemas are turned into grammar rules.
+    pub grammar_style: GrammarStyle,
+    /// Whose ways count.
+    pub compat: Compat,
+}
+
 /// A chat-completions request: of which a template makes a prompt and a parser.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -486,31 +526,16 @@ pub struct Request {
     pub tools: Vec<Tool>,
     /// What the client asks for in vain, as far as its body shows: the first notes of the params.
     pub notes: Vec<String>,
-    /// Whether calls are allowed, required or forbidden.
-    pub tool_choice: ToolChoice,
+    /// How outputs are read and constrained.
+    pub output: OutputOptions,
     /// The tools that may be called; `None`: all. The template renders all of them.
     pub allowed_tools: Option<Vec<Tool>>,
     /// Where deferred tools are shown once they are revealed.
     pub revealed_tools: RevealedTools,
     /// The tools that a server must run, as in the request. Templates do not see them.
     pub hosted_tools: Vec<Value>,
-    /// Whether the grammar lets a message have more than one call. The parser reads any number of them.
-    pub parallel_tool_calls: bool,
-    /// The white space in the JSON of the grammar.
-    pub json_spacing: JsonSpacing,
-    /// Whether the grammar allows content before a required call, and a code block around a structured response. Otherwise either
-    /// begins the message, or follows its reasoning.
-    pub prose: bool,
-    /// How reasoning is returned.
-    pub reasoning_format: ReasoningFormat,
     /// What to do with arguments in the history that are not a JSON object.
     pub malformed_arguments: MalformedArguments,
-    /// How output is read that deviates from the template's format.
-    pub leniency: Leniency,
-    /// The template variable `enable_thinking`.
-    pub enable_thinking: bool,
-    /// The schema of a structured response; `Null` if there is none. Where calls are allowed, one may stand in its place.
-    pub json_schema: Value,
     /// The caller's GBNF; empty for none. Cannot be combined with tools.
     pub grammar: String,
     /// Whether the prompt ends with the opening of the assistant's turn.
@@ -521,16 +546,12 @@ pub struct Request {
     pub roles: Roles,
     /// Whether the level of reasoning effort may be changed.
     pub effort: Effort,
-    /// Whose ways count.
-    pub compat: Compat,
     /// The text in the prompt for media that the template does not render.
     pub media_marker: String,
     /// Whether the next turn may change what was sent.
     pub append: Append,
     /// Extra template variables, which replace the computed ones.
     pub template_kwargs: Map<String, Value>,
-    /// How schemas are turned into grammar rules.
-    pub grammar_style: GrammarStyle,
     /// A conversation for the template that replaces `messages`, as with transformers. `tools` is then for the parser only.
     pub plain: Option<PlainConversation>,
     /// Skip the analysis, and read all output as content.

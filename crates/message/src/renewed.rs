@@ -42,20 +42,20 @@ impl Request {
             (next.tools, next.hosted_tools) = (new.tools, new.hosted_tools);
         }
         if has("parallel_tool_calls") {
-            next.parallel_tool_calls = new.parallel_tool_calls;
+            next.output.parallel_tool_calls = new.output.parallel_tool_calls;
         }
         if has("response_format") || has("json_schema") {
-            next.json_schema = new.json_schema;
+            next.output.json_schema = new.output.json_schema;
         }
         if has("thinking") || has("enable_thinking") || self.plain.is_some() && has("chat_template_kwargs") {
-            next.enable_thinking = new.enable_thinking;
+            next.output.enable_thinking = new.output.enable_thinking;
         }
         if has("grammar") {
             next.grammar = new.grammar;
         }
         next.continuation = new.continuation;
         if has("tool_choice") {
-            (next.tool_choice, next.allowed_tools) = tool_choice(&fields, &next.tools)?;
+            (next.output.tool_choice, next.allowed_tools) = tool_choice(&fields, &next.tools)?;
         }
         Ok(next)
     }

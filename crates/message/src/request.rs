@@ -9,10 +9,17 @@ use super::known_tools::Given;
 use super::read::{Tools, known_tools, message, plain, response_format, tool_choice, tools};
 use super::{
     Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, Effort, GrammarStyle, IncompleteCalls,
-    JsonSpacing, Leniency, MalformedArguments, Message, NearlyJson, OpeningAgain, ReasoningFormat, Request,
-    RevealedTools, Roles, UnknownTools,
+    JsonSpacing, Leniency, MalformedArguments, Message, NearlyJson, OpeningAgain, OutputOptions, ReasoningFormat,
+    Request, RevealedTools, Roles, UnknownTools, Written,
 };
 use chatparse_base::{Error, Result, number};
+
+impl Default for OutputOptions {
+    /// Those of a request that says nothing.
+    fn default() -> OutputOptions {
+        Request::new(Vec::new()).output
+    }
+}
 
 impl Request {
     /// A request of these messages, with all else as in [`Request::from_json`] where nothing is said.
@@ -133,17 +140,8 @@ impl Request {
         if roles == Roles::Fit && plain.is_some() {
             return Err(Error::invalid("roles: \"fit\" cannot go with a plain request, whose messages are as sent"));
         }
-        Ok(Request {
-            messages,
-            tools,
-            notes,
-            plain,
-            roles,
-            effort: choice(body, "effort", EFFORTS, Default::default())?,
+        let output = OutputOptions {
             tool_choice,
-            allowed_tools,
-            revealed_tools: choice(body, "revealed_tools", REVEALED_TOOLS, Default::default())?,
-            hosted_tools: hosted,
             parallel_tool_calls: body.flag("parallel_tool_calls", compat.choose(true, false))?,
             prose: body.flag("prose", false)?,
             json_spacing: choice(body, "json_spacing", JSON_SPACINGS, Default::default())?,
@@ -151,7 +149,6 @@ impl Request {
                 let default = compat.choose(ReasoningFormat::Auto, ReasoningFormat::None);
                 choice(body, "reasoning_format", REASONING_FORMATS, default)?
             },
-            malformed_arguments: choice(body, "malformed_arguments", MALFORMED_ARGUMENTS, Default::default())?,
             leniency: Leniency {
                 dialects: choice(body, "dialects", DIALECTS, Default::default())?,
                 unknown_tools: choice(body, "unknown_tools", UNKNOWN_TOOLS, Default::default())?,
@@ -177,7 +174,27 @@ impl Request {
                 )?,
             },
             enable_thinking,
-            json_schema,
+            json_schema: Written(json_schema),
+            compat,
+            grammar_style: choice(
+                body,
+                "grammar_style",
+                GRAMMAR_STYLES,
+                compat.choose(GrammarStyle::Faithful, GrammarStyle::LlamaCpp),
+            )?,
+        };
+        Ok(Request {
+            messages,
+            tools,
+            notes,
+            plain,
+            roles,
+            effort: choice(body, "effort", EFFORTS, Default::default())?,
+            output,
+            allowed_tools,
+            revealed_tools: choice(body, "revealed_tools", REVEALED_TOOLS, Default::default())?,
+            hosted_tools: hosted,
+            malformed_arguments: choice(body, "malformed_arguments", MALFORMED_ARGUMENTS, Default::default())?,
             grammar: body.text_or_empty("grammar")?,
             add_generation_prompt: body.flag("add_generation_prompt", !for_training)?,
             continuation: match body.get("continue_final_message") {
@@ -186,16 +203,9 @@ impl Request {
                 Some(Value::String(part)) if part == "content" => Continuation::Content,
                 _ => Continuation::None,
             },
-            compat,
             media_marker: body.text("media_marker")?.unwrap_or("<__media__>").to_owned(),
             append: choice(body, "append", APPEND, Default::default())?,
             template_kwargs,
-            grammar_style: choice(
-                body,
-                "grammar_style",
-                GRAMMAR_STYLES,
-                compat.choose(GrammarStyle::Faithful, GrammarStyle::LlamaCpp),
-            )?,
             force_pure_content: body.flag("force_pure_content", false)?,
             now,
         })

@@ -16,11 +16,8 @@ pub fn calls(facts: &Facts, probes: &mut ProbeSet, all: &mut Vec<Finding>) {
         return;
     }
     if cases.iter().all(|case| matches!(case.outcome, Outcome::Omitted("calls") | Outcome::Refused(_))) {
-        let prompt = probes
-            .asked(Thinking::On)
-            .as_ref()
-            .as_ref()
-            .map_or(String::new(), |asked| asked.prompts.prompt.prompt.clone());
+        let prompt =
+            probes.asked(Thinking::On).as_ref().as_ref().map_or(String::new(), |asked| asked.prompts.prompt.clone());
         let turn = probes.case(calls.first().copied().unwrap_or(0), Thinking::On);
         let turn = turn.as_ref().as_ref().map_or(String::new(), |case| case.rendered.clone());
         let end =

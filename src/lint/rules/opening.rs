@@ -7,14 +7,14 @@ use crate::lint::marker::is_near;
 pub fn thought(facts: &Facts, probes: &mut ProbeSet, all: &mut Vec<Finding>) {
     let (asked, case) = (probes.asked(Thinking::On), probes.case(0, Thinking::On));
     let (Ok(asked), Ok(case)) = (&*asked, &*case) else { return };
-    let opening = &asked.prompts.opening;
+    let opening = &asked.prompts.opening.text;
     let Some(last) = markers(opening).pop().filter(|last| opening[last.bytes.end..].trim().is_empty()) else { return };
     let closers: Vec<String> = closing(&last.kind).into_iter().filter(|closing| facts.has(closing)).collect();
     let shows = case.omitted != Some("reasoning");
     let opens_all = [Thinking::On, Thinking::Off].map(|thinking| probes.asked(thinking));
-    let forced = opens_all
-        .iter()
-        .all(|asked| asked.as_ref().as_ref().is_ok_and(|asked| asked.prompts.opening.trim_end().ends_with(&last.kind)));
+    let forced = opens_all.iter().all(|asked| {
+        asked.as_ref().as_ref().is_ok_and(|asked| asked.prompts.opening.text.trim_end().ends_with(&last.kind))
+    });
     if shows || closers.is_empty() || case.rendered.contains(&last.kind) || !forced && case.begin.is_some() {
         return;
     }
@@ -39,7 +39,7 @@ pub fn other_opening(facts: &Facts, probes: &mut ProbeSet, all: &mut Vec<Finding
     for thinking in Thinking::ALL {
         let (asked, case) = (probes.asked(thinking), probes.case(0, thinking));
         let (Ok(asked), Ok(case)) = (&*asked, &*case) else { continue };
-        let (prompt, rendered) = (&asked.prompts.prompt.prompt, &case.rendered);
+        let (prompt, rendered) = (&asked.prompts.prompt, &case.rendered);
         let shared = prompt.bytes().zip(rendered.bytes()).take_while(|(a, b)| a == b).count();
         let from = (0..=shared)
             .rev()

@@ -112,13 +112,13 @@ impl<'a> Asked<'a> {
 
     /// The tool of a call that the content has: as it begins, or from one of its first markers on.
     fn call_in(&self, content: &str) -> Option<String> {
-        let asks = !self.request.tools.is_empty() && self.request.tool_choice != ToolChoice::None;
-        if !asks || !self.request.json_schema.is_null() || !content.contains(['<', '[', '{', '|', '>']) {
+        let asks = !self.request.tools.is_empty() && self.request.output.tool_choice != ToolChoice::None;
+        if !asks || !self.request.output.json_schema.is_null() || !content.contains(['<', '[', '{', '|', '>']) {
             return None;
         }
         let mut request = self.request.clone();
-        request.tool_choice = ToolChoice::Auto;
-        request.leniency.dialects = Dialects::Always;
+        request.output.tool_choice = ToolChoice::Auto;
+        request.output.leniency.dialects = Dialects::Always;
         let params = self.template.parser_for(&self.params.prompt, &request).ok()?;
         let mut starts: Vec<usize> =
             self.marks.iter().flat_map(|(_, mark)| content.match_indices(mark)).map(|(at, _)| at).collect();
@@ -229,7 +229,7 @@ impl Check<'_> {
         } else if let Some((of_thought, mark)) = self.shown(content, &own_content) {
             if !of_thought {
                 self.add("shown-markup", None, format!("the content has {mark:?}"));
-            } else if self.asked.request.reasoning_format != ReasoningFormat::None {
+            } else if self.asked.request.output.reasoning_format != ReasoningFormat::None {
                 self.add("shown-reasoning", None, format!("the content has {mark:?}"));
             }
         }
@@ -335,7 +335,7 @@ impl Check<'_> {
         }
         let is_whole = words(self.asked.api).0[..2].contains(&&*turn.finish);
         let has_calls = !turn.calls.is_empty() || turn.others > 0;
-        match request.tool_choice {
+        match request.output.tool_choice {
             ToolChoice::None if !turn.calls.is_empty() => {
                 self.add("tool-choice", None, "there are calls, though the request forbids them");
             }
@@ -350,16 +350,16 @@ impl Check<'_> {
         if let Some((head, _)) = turn.calls.iter().find(|(head, _)| !is_allowed(head)) {
             self.add("tool-choice", None, format!("{:?} is called, but the request allows others only", head.name));
         }
-        if !request.parallel_tool_calls && turn.calls.len() > 1 {
+        if !request.output.parallel_tool_calls && turn.calls.len() > 1 {
             self.add(
                 "parallel-calls",
                 None,
                 format!("there are {} calls, and the request allows one", turn.calls.len()),
             );
         }
-        if !request.json_schema.is_null() && is_whole && !has_calls {
+        if !request.output.json_schema.is_null() && is_whole && !has_calls {
             let value = number::read::<Value>(turn.content.trim());
-            let wrong = value.map(|value| valid::check(&request.json_schema, &value).into_iter().next());
+            let wrong = value.map(|value| valid::check(&request.output.json_schema, &value).into_iter().next());
             match wrong {
                 Err(error) => self.add("response-format", None, format!("the content is not JSON: {error}")),
                 Ok(Some(wrong)) => self.add("response-format", None, format!("{:?} {}", wrong.pointer, wrong.message)),

@@ -27,7 +27,7 @@ pub(crate) enum Level {
 /// The request with a level of effort that the template takes, and a note if that is another one.
 pub fn laddered<'r>(template: &Template, request: &'r Request) -> (Cow<'r, Request>, Option<String>) {
     let as_sent = (Cow::Borrowed(request), None);
-    if request.effort == Effort::AsSent || request.compat == Compat::LlamaCpp || request.plain.is_some() {
+    if request.effort == Effort::AsSent || request.output.compat == Compat::LlamaCpp || request.plain.is_some() {
         return as_sent;
     }
     let kwargs = &request.template_kwargs;
@@ -39,7 +39,7 @@ pub fn laddered<'r>(template: &Template, request: &'r Request) -> (Cow<'r, Reque
         changed.template_kwargs.remove(EFFORT[0]);
         match template.has_other_switch() {
             true => drop(changed.template_kwargs.insert(OTHER_SWITCH.to_owned(), false.into())),
-            false => changed.enable_thinking = false,
+            false => changed.output.enable_thinking = false,
         }
         return (Cow::Owned(changed), None);
     }

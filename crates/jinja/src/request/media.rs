@@ -89,7 +89,7 @@ pub(crate) fn placed(
     let mut message = message.clone();
     let is_text = |part: &Part| part.kind == "text";
     let (first, last) = (message.parts.iter().position(is_text), message.parts.iter().rposition(is_text));
-    let is_ours = request.compat == Compat::Off;
+    let is_ours = request.output.compat == Compat::Off;
     let shown = template.media(if is_ours { template.role(&message.role) } else { "user" }).filter(|_| native);
     for (part_index, part) in message.parts.iter_mut().enumerate() {
         let Some(source) = part.source.take() else { continue };

@@ -58,7 +58,7 @@ pub fn offered<'r>(template: &Template, request: &'r Request) -> Result<Cow<'r, 
     let revealed = reveal(&mut request, &by_name, template.ways.knows_deferred)?;
     let names: HashSet<&str> = revealed.iter().map(|tool| &*tool.name).collect();
     let is_known = |tool: &Tool| !tool.deferred || names.contains(&*tool.name);
-    if let (ToolChoice::Required, Some([tool])) = (request.tool_choice, request.allowed_tools.as_deref())
+    if let (ToolChoice::Required, Some([tool])) = (request.output.tool_choice, request.allowed_tools.as_deref())
         && !is_known(tool)
     {
         let why = format!("tool_choice: the tool {:?} is deferred, and no message reveals it", tool.name);

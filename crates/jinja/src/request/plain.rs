@@ -24,7 +24,7 @@ pub fn plain(
     let conversation = Conversation {
         messages: with_reasoning(&given.messages).into(),
         tools: Arc::clone(&given.tools).into(),
-        enable_thinking: request.enable_thinking,
+        enable_thinking: request.output.enable_thinking,
         add_generation_prompt: request.add_generation_prompt,
         host: Host::Transformers,
         extra,

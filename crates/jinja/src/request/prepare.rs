@@ -123,7 +123,7 @@ impl Template {
 /// object and the request refuses such.
 pub fn prepare(template: &Template, request: &Request, native: bool) -> Result<Prepared> {
     let callable = request.allowed_tools.as_ref().unwrap_or(&request.tools);
-    if !callable.is_empty() && request.tool_choice != ToolChoice::None && !request.grammar.is_empty() {
+    if !callable.is_empty() && request.output.tool_choice != ToolChoice::None && !request.grammar.is_empty() {
         return Err(Error::invalid("grammar: cannot go with tools"));
     }
     let caps = template.caps();
@@ -135,14 +135,14 @@ pub fn prepare(template: &Template, request: &Request, native: bool) -> Result<P
     let last = last.map(Message::with_reasoning_apart);
     let mut media = Vec::new();
     let mut placed = |index: usize, message: &Message| {
-        if let Some(texts) = texts(message, template, request.compat) {
+        if let Some(texts) = texts(message, template, request.output.compat) {
             return Shown::Texts(texts);
         }
         if message.parts.iter().all(|part| part.source.is_none()) {
-            return Shown::Json(message_json(message, template, request.compat));
+            return Shown::Json(message_json(message, template, request.output.compat));
         }
         let placed = media::placed(message, index, template, request, native, &mut media);
-        Shown::Json(message_json(&placed, template, request.compat))
+        Shown::Json(message_json(&placed, template, request.output.compat))
     };
     let mut messages: Vec<Shown> = shown.iter().enumerate().map(|(index, message)| placed(index, message)).collect();
     for (index, message) in messages.iter_mut().enumerate() {
@@ -156,9 +156,9 @@ pub fn prepare(template: &Template, request: &Request, native: bool) -> Result<P
     let conversation = Conversation {
         messages: Messages::new(messages),
         tools: Tools::Own(request.tools.as_slice().into()),
-        enable_thinking: request.enable_thinking,
+        enable_thinking: request.output.enable_thinking,
         add_generation_prompt: request.add_generation_prompt && !continues,
-        host: if request.compat == Compat::LlamaCpp { Host::LlamaCpp } else { Host::Own },
+        host: if request.output.compat == Compat::LlamaCpp { Host::LlamaCpp } else { Host::Own },
         extra: request.template_kwargs.clone(),
         now: request.now.or_else(system_clock),
     };
@@ -308,7 +308,7 @@ fn as_parts(content: &Value) -> Vec<Value> {
 
 /// Converts the arguments of each call to the form that the template takes: text, or the value in the text.
 fn fit_arguments(message: &mut Value, index: usize, template: &Template, request: &Request) -> Result<()> {
-    let is_ours = request.compat == Compat::Off;
+    let is_ours = request.output.compat == Compat::Off;
     let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
     for (call_index, call) in calls.into_iter().flatten().enumerate() {
         let arguments = &mut call["function"]["arguments"];

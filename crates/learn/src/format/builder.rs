@@ -83,8 +83,8 @@ impl FormatBuilder {
 
     /// A builder for a format of this request.
     pub fn of(spec: &FormatSpec) -> Self {
-        let mends = spec.leniency.nearly_json == NearlyJson::Mend;
-        FormatBuilder { mends, squeezes: spec.json_spacing == JsonSpacing::Compact, ..FormatBuilder::default() }
+        let mends = spec.options.leniency.nearly_json == NearlyJson::Mend;
+        FormatBuilder { mends, squeezes: spec.options.json_spacing == JsonSpacing::Compact, ..FormatBuilder::default() }
     }
 
     /// A builder for a model that writes like this.
@@ -248,7 +248,7 @@ impl FormatBuilder {
 
     /// The opening of the reasoning again: some models repeat it although the prompt has it.
     pub fn reopened(&self, spec: &FormatSpec, start: &str) -> ExprId {
-        match spec.leniency.opening_again {
+        match spec.options.leniency.opening_again {
             OpeningAgain::Marker => self.tolerated(self.optional(self.marker(start.trim_ascii()))),
             _ => self.empty(),
         }
@@ -682,7 +682,7 @@ impl FormatBuilder {
     /// Calls of tools that are not offered, unless these are to be content.
     pub fn unknown_tool(&self, spec: &FormatSpec, call: &dyn Fn(&Tool) -> ExprId) -> Option<ExprId> {
         let tools = spec.tools();
-        if spec.leniency.unknown_tools == UnknownTools::Content {
+        if spec.options.leniency.unknown_tools == UnknownTools::Content {
             return None;
         }
         let escaped = tools.iter().filter_map(|tool| escaped(&tool.name));

@@ -14,7 +14,7 @@ use chatparse_peg::{Arena, ExprId, Notation, Spacing};
 
 /// The model family that writes the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dialect {
+pub enum Dialect {
     /// No spaces. The model sometimes writes two headers, or calls a tool that it was not given.
     GptOss,
     /// A space after every special token.
@@ -83,7 +83,7 @@ impl Harmony<'_> {
     fn output(&self) -> Arena {
         let (p, spec) = (self.p, self.spec);
         // A space, or none, as in the prompt, which has the first one. The model writes more of them.
-        let shown = spec.opening.rsplit_once(START).is_some_and(|(_, role)| role.starts_with(' '));
+        let shown = spec.opening.text.rsplit_once(START).is_some_and(|(_, role)| role.starts_with(' '));
         let space = if shown { p.choice([p.marker(" "), p.tolerated(p.empty())]) } else { p.empty() };
         let start = self.start("start", p.sequence([p.marker(START), space, p.tolerated(self.spaces())]));
         let next = match self.dialect {
@@ -100,7 +100,8 @@ impl Harmony<'_> {
         let response = spec.response_object().map(|schema| {
             let value = p.content(p.schema(p.json(), "response-format-schema", schema.clone(), Notation::Json));
             // As in learnt formats, what opens an answer may be missing.
-            let header = Some(self.final_header()).into_iter().chain((spec.compat == Compat::Off).then(|| p.empty()));
+            let header =
+                Some(self.final_header()).into_iter().chain((spec.options.compat == Compat::Off).then(|| p.empty()));
             self.ended(p.rule("response-format", p.sequence([p.choice(header), value])), &[END])
         });
         let must = response.is_some() || spec.call_required() && !spec.tools().is_empty();
@@ -127,7 +128,7 @@ impl Harmony<'_> {
             Dialect::GptOss => rest,
             Dialect::LlmJp => p.choice([p.sequence([start, first, self.messages(next, first, last, must)]), rest]),
         };
-        let root = match spec.begun {
+        let root = match spec.opening.begun {
             None => rest,
             Some(begun) => self.continued(begun, rest, must),
         };
@@ -216,9 +217,12 @@ impl Harmony<'_> {
     fn continued(&self, begun: Begun, rest: ExprId, must: bool) -> ExprId {
         let (p, spec) = (self.p, self.spec);
         let tag = if spec.extract_reasoning() { Tag::Reasoning } else { Tag::Content };
-        let mut steps = vec![p.literal(spec.front())];
+        let mut steps = vec![p.literal(spec.opening.front())];
         if let (Some((from, to)), Some(content)) = (begun.reasoning, begun.content) {
-            steps.extend([p.tag(tag, p.literal(&spec.prefill[from..to])), p.literal(&spec.prefill[to..content])]);
+            steps.extend([
+                p.tag(tag, p.literal(&spec.opening.prefill[from..to])),
+                p.literal(&spec.opening.prefill[to..content]),
+            ]);
         }
         let rest = if must { rest } else { p.choice([rest, p.end()]) };
         match (begun.content, spec.response_object()) {
@@ -318,7 +322,7 @@ impl Harmony<'_> {
 
     /// What ends reasoning besides its own end: any other message, or any but a call, which waits for the end of the output.
     fn behind_reasoning(&self) -> &'static [&'static str] {
-        match self.spec.leniency.calls_in_reasoning {
+        match self.spec.options.leniency.calls_in_reasoning {
             CallsInReasoning::LlamaCpp => &[START],
             _ => &[
                 "<|start|>assistant<|channel|>final",

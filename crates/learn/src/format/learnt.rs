@@ -13,61 +13,16 @@ use super::glue::{any_space, begins_token, behind_json, glue, is_strong, split_s
 use super::late::{Late, Want};
 use super::thought::Thought;
 use super::wrappers::is_marker;
-use super::{Begun, Constraint, Delimiter, Format, FormatSpec, Thinking};
+use super::{Begun, Constraint, Delimiter, Format, FormatSpec, Thinking, Tolerances, Writing};
 use crate::analysis::turn::{CallPiece, Edge, Glue, SlotKind, TurnFormat};
 use crate::analysis::{Layout, ToolFormat};
 use chatparse_grammar::Trigger;
 use chatparse_message::{Compat, OpeningAgain};
 use chatparse_peg::ExprId;
 
-/// How a model deviates from what its template writes, where not all models do.
-#[derive(Clone, Copy, Debug)]
-pub struct Tolerances {
-    /// llama.cpp reads calls in reasoning at once. They count from the name of an offered tool on, because reasoning may also
-    /// mention their markers.
-    pub calls_in_reasoning: bool,
-    /// Other spellings of texts in markers: the template's, and the model's.
-    pub spellings: &'static [(&'static str, &'static str)],
-    /// A grammar constrains from this text on, where that is not the learnt marker of calls. Calls without it are not of the family.
-    pub calls_from: &'static str,
-    /// A call may begin with the marker of its own where the markers around all calls are expected.
-    pub bare_calls: bool,
-    /// Names are written with XML entities.
-    pub entities: bool,
-    /// Only calls of offered tools, as many as the request allows, are calls. From the first other one on, all is text, as in
-    /// llama.cpp.
-    pub allowed_calls: bool,
-    /// A grammar allows further calls whatever the request says, as llama.cpp's does.
-    pub further_calls: bool,
-    /// The model writes the end of the turn as plain text, which does not stop the generation.
-    pub spelled_end: bool,
-    /// Reasoning may also stand behind content.
-    pub late_thoughts: bool,
-    /// Reasoning that is not separated is content without its markers, as in llama.cpp.
-    pub bare_thoughts: bool,
-    /// llama.cpp's grammar has no code block around a structured response.
-    pub bare_response: bool,
-}
-
-impl Tolerances {
-    /// The model writes what its template writes.
-    pub const NONE: Self = Tolerances {
-        calls_in_reasoning: false,
-        spellings: &[],
-        calls_from: "",
-        bare_calls: false,
-        entities: false,
-        allowed_calls: false,
-        further_calls: false,
-        spelled_end: false,
-        late_thoughts: false,
-        bare_thoughts: false,
-        bare_response: false,
-    };
-}
-
-/// The format of a template that writes turns like this, for one request. `layout` is the view of the turn with thinking on.
-pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &FormatSpec, want: Want) -> Format {
+/// The format of turns that are written like this, for one request.
+pub fn build(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
+    let Writing { turn, layout, tolerances, .. } = writing;
     let mut p = FormatBuilder::writing(tolerances.spellings, tolerances.entities, spec);
     p.raw_lines = turn.raw_lines;
     p.faithful = spec.is_faithful();
@@ -77,13 +32,13 @@ pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &
     p.set_spacing(spec.spacing(turn.spacing));
     p.late = Late::of(turn, spec.tools(), want);
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
-    let opening = spec.front();
+    let opening = spec.opening.front();
     let mut thought = Thought::of(turn, layout, opening);
-    if let (Some(Begun { content: None, .. }), Some(thought)) = (spec.begun, &mut thought) {
+    if let (Some(Begun { content: None, .. }), Some(thought)) = (spec.opening.begun, &mut thought) {
         thought.open = Glue::default();
     }
     let thought = thought.as_ref();
-    let writer = Writer { opening, callable, thought, tolerances, ..Writer::new(&p, turn, layout, spec) };
+    let writer = Writer { opening, callable, thought, tolerances: *tolerances, ..Writer::new(&p, turn, layout, spec) };
     let root = writer.output();
     let constraint = writer.constraint();
     Format {
@@ -172,15 +127,15 @@ impl<'a> Writer<'a> {
         let before = self.thought.map(|thought| thought.before_message(self.opening, self.reads_thoughts()));
         let before = before.unwrap_or(self.opening);
         let opened = &self.opening[before.len()..];
-        let mut steps = match spec.begun {
+        let mut steps = match spec.opening.begun {
             Some(begun) => self.begun(begun),
             None => {
                 let thought = self.thought_in_content(opened).unwrap_or_else(|| self.reasoning());
                 vec![p.sequence([p.literal(before), self.opening_again(opened)]), thought]
             }
         };
-        let begun = spec.begun_content();
-        let fenced = if spec.is_faithful() { spec.prose } else { !self.tolerances.bare_response };
+        let begun = spec.opening.begun_content();
+        let fenced = if spec.is_faithful() { spec.options.prose } else { !self.tolerances.bare_response };
         let response = spec.response_schema().map(|schema| {
             let wrapped = self.edges(self.begin(), SlotKind::Content);
             let wrapped = wrapped.filter(|edge| !edge.glue.is_blank() && begun.is_none());
@@ -193,8 +148,9 @@ impl<'a> Writer<'a> {
         });
         // An engine may hold the model to the schema from the first byte on, also where the prompt has opened reasoning.
         let thinks = self.thought.is_some_and(|thought| thought.open.is_empty());
-        let thoughtless =
-            response.filter(|_| thinks && spec.begun.is_none() && spec.compat == Compat::Off).map(|all| {
+        let thoughtless = response
+            .filter(|_| thinks && spec.opening.begun.is_none() && spec.options.compat == Compat::Off)
+            .map(|all| {
                 let all = p.sequence([p.literal(opened), all, self.end(), p.end()]);
                 p.sequence([p.and(all), all])
             });
@@ -239,7 +195,7 @@ impl<'a> Writer<'a> {
     fn opening_again(&self, opened: &str) -> ExprId {
         let (p, opening) = (self.p, Glue::from(self.opening));
         let last = opening.marker_spans().pop().map_or("", |last| opening.head()[last.start..].trim());
-        let again = self.spec.leniency.opening_again == OpeningAgain::Marker;
+        let again = self.spec.options.leniency.opening_again == OpeningAgain::Marker;
         match again && opened.is_empty() && is_marker(last) {
             true => p.tolerated(p.optional(p.marker(last))),
             false => p.empty(),
@@ -249,7 +205,7 @@ impl<'a> Writer<'a> {
     /// A message that the prompt has begun: the template's text in front of it, its reasoning, and its content so far, which the
     /// content's own step reads.
     fn begun(&self, begun: Begun) -> Vec<ExprId> {
-        let (p, prefill) = (self.p, self.spec.prefill);
+        let (p, prefill) = (self.p, &*self.spec.opening.prefill);
         let Some((from, to)) = begun.reasoning else { return vec![p.literal(self.opening)] };
         let reads = self.reads_thoughts() && self.thought.is_some();
         // Reasoning that is not separated has its marker, and what is none to the template is all content.
@@ -594,7 +550,7 @@ impl<'a> Writer<'a> {
             return Constraint::Lazy(words.collect());
         }
         // What the prompt has opened no sampler sees.
-        if self.spec.begun_content().is_some_and(|text| text.contains(marker)) {
+        if self.spec.opening.begun_content().is_some_and(|text| text.contains(marker)) {
             return Constraint::Strict(Vec::new());
         }
         // The marker may depend on what is called.

@@ -15,146 +15,93 @@ mod builder;
 pub mod calls;
 mod coverage;
 mod glue;
-mod harmony;
+pub mod harmony;
+pub mod host;
 pub mod late;
 pub mod learnt;
+mod lower;
 pub mod model;
+pub mod opening;
 pub mod prompt;
 mod reasoning;
 mod tag;
 mod text;
 pub mod thought;
 pub mod wrappers;
+mod writing;
 
 use serde_json::Value;
 
 pub use builder::FormatBuilder;
 pub use calls::described as described_calls;
-pub use model::Way;
+pub use lower::{Resolved, lower};
 pub use model::{Family, family_of};
+pub use opening::{Begun, Opening};
 pub use prompt::{Prompt, PromptInput};
 pub use tag::Tag;
+pub use writing::{Tolerances, Writing};
 
 use crate::analysis::{Layout, ReasoningLayout, ReasoningMode};
 use chatparse_grammar::Trigger;
-use chatparse_message::{
-    Compat, Continuation, GrammarStyle, JsonSpacing, Leniency, Message, ReasoningFormat, Request, Tool, ToolChoice,
-};
+use chatparse_message::{Compat, GrammarStyle, JsonSpacing, OutputOptions, ReasoningFormat, Request, Tool, ToolChoice};
 use chatparse_peg::{Arena, Spacing};
 
-/// Everything that a format may depend on, so that equal specs give equal formats.
+/// What a [`Writing`] is lowered for: with it, everything that a format depends on. Equal specs give equal formats.
 #[derive(Clone, Copy, Debug)]
 pub struct FormatSpec<'a> {
-    /// The template's text.
-    pub source: &'a str,
-    /// The end of the prompt that opens the assistant's turn, as rendered.
-    pub opening: &'a str,
-    /// `opening` and the text so far of a continued message: the parser reads it before the output.
-    pub prefill: &'a str,
-    /// What the prefill has of a message that the model continues; `None` if it begins one.
-    pub begun: Option<Begun>,
+    /// How outputs are read and constrained.
+    pub options: &'a OutputOptions,
+    /// Where the prompt leaves the message.
+    pub opening: &'a Opening,
     /// The tools that the request offers, even if calls are not allowed: see [`FormatSpec::tools`].
     pub offered: &'a [Tool],
-    /// Whether calls are allowed, required or forbidden.
-    pub tool_choice: ToolChoice,
-    /// Whether more than one call is allowed.
-    pub parallel_tool_calls: bool,
-    /// Whether content may stand in front of a required call.
-    pub prose: bool,
-    /// The white space in the JSON of a grammar.
-    pub json_spacing: JsonSpacing,
-    /// How reasoning is returned.
-    pub reasoning_format: ReasoningFormat,
-    /// The template variable `enable_thinking`.
-    pub enable_thinking: bool,
-    /// The schema of a structured response; `Null` if there is none.
-    pub json_schema: &'a Value,
-    /// How output is treated that deviates from the format.
-    pub leniency: Leniency,
-    /// How schemas are turned into grammar rules.
-    pub grammar_style: GrammarStyle,
-    /// Whose ways count: in llama.cpp's, no tool is called beside a structured response.
-    pub compat: Compat,
-    /// The values of variables that the turn was learnt under, as JSON; empty for none.
-    pub variables: &'a str,
 }
 
 impl<'a> FormatSpec<'a> {
-    /// The spec of a request without a template, with an empty prompt.
-    pub fn of(request: &'a Request) -> Self {
-        FormatSpec {
-            source: "",
-            opening: "",
-            prefill: "",
-            begun: None,
-            offered: request.allowed_tools.as_deref().unwrap_or(&request.tools),
-            tool_choice: request.tool_choice,
-            parallel_tool_calls: request.parallel_tool_calls,
-            prose: request.prose,
-            json_spacing: request.json_spacing,
-            reasoning_format: request.reasoning_format,
-            enable_thinking: request.enable_thinking,
-            json_schema: &request.json_schema,
-            leniency: request.leniency,
-            grammar_style: request.grammar_style,
-            compat: request.compat,
-            variables: "",
-        }
-    }
-
-    /// The template's text in front of the message.
-    pub fn front(&self) -> &'a str {
-        self.begun.map_or(self.opening, |begun| &self.prefill[..begun.front()])
-    }
-
-    /// What the prefill has of the content that the model continues.
-    pub fn begun_content(&self) -> Option<&'a str> {
-        self.begun?.content.map(|at| &self.prefill[at..])
+    /// The spec of a request whose prompt ends so.
+    pub fn of(request: &'a Request, opening: &'a Opening) -> Self {
+        let offered = request.allowed_tools.as_deref().unwrap_or(&request.tools);
+        FormatSpec { options: &request.output, opening, offered }
     }
 
     /// The tools that may be called; empty if calls are not allowed.
     pub fn tools(&self) -> &'a [Tool] {
-        if self.tool_choice == ToolChoice::None { &[] } else { self.offered }
+        if self.options.tool_choice == ToolChoice::None { &[] } else { self.offered }
     }
 
     /// Whether at least one call is required.
     pub fn call_required(&self) -> bool {
-        self.tool_choice == ToolChoice::Required
+        self.options.tool_choice == ToolChoice::Required
     }
 
     /// Whether the grammar has only what is asked for and what the parser reads. llama.cpp's grammars have more.
     pub fn is_faithful(&self) -> bool {
-        self.grammar_style == GrammarStyle::Faithful
+        self.options.grammar_style == GrammarStyle::Faithful
     }
 
     /// Whether a grammar has no content in front of calls.
     pub fn calls_only(&self) -> bool {
-        self.call_required() && !self.prose && self.is_faithful()
+        self.call_required() && !self.options.prose && self.is_faithful()
     }
 
     /// The white space in the JSON of a grammar, where the template writes JSON like this.
     pub fn spacing(&self, learnt: Spacing) -> Spacing {
-        match self.json_spacing {
-            _ if !self.is_faithful() || self.goes_on() => Spacing::Free,
+        match self.options.json_spacing {
+            _ if !self.is_faithful() || self.opening.goes_on() => Spacing::Free,
             JsonSpacing::Template if self.response_object().is_none() => learnt,
             JsonSpacing::Compact => Spacing::COMPACT,
             _ => Spacing::Free,
         }
     }
 
-    /// Whether the model goes on with content, which may have any white space.
-    pub fn goes_on(&self) -> bool {
-        self.begun_content().is_some_and(|text| !text.trim().is_empty())
-    }
-
     /// Whether more than one call is allowed.
     pub fn parallel(&self) -> bool {
-        self.parallel_tool_calls
+        self.options.parallel_tool_calls
     }
 
     /// Whether reasoning is separated from content.
     pub fn extract_reasoning(&self) -> bool {
-        self.reasoning_format != ReasoningFormat::None
+        self.options.reasoning_format != ReasoningFormat::None
     }
 
     /// The schema of a structured response, if it is a non-empty object.
@@ -165,17 +112,12 @@ impl<'a> FormatSpec<'a> {
     /// Like [`FormatSpec::response_schema`], but includes `{}` (any JSON). Where a call is required, there is no response.
     pub fn response_object(&self) -> Option<&'a Value> {
         let calls_only = self.call_or_response() && self.call_required();
-        Some(self.json_schema).filter(|schema| schema.is_object() && !calls_only)
+        Some(&*self.options.json_schema).filter(|schema| schema.is_object() && !calls_only)
     }
 
     /// Whether a call may stand in place of a structured response.
     pub fn call_or_response(&self) -> bool {
-        self.compat == Compat::Off && !self.tools().is_empty()
-    }
-
-    /// A constraint from `word` on, or from the beginning where the response is JSON.
-    fn word_or_json(&self, word: &str) -> Constraint {
-        self.constraint(self.response_object().is_some(), [Trigger::word(word)])
+        self.options.compat == Compat::Off && !self.tools().is_empty()
     }
 
     /// The constraint of a format with these triggers. `structured`: the response has a schema.
@@ -189,48 +131,6 @@ impl<'a> FormatSpec<'a> {
             Constraint::Free
         }
     }
-}
-
-/// Where the prefill has the texts of a message that the model continues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Begun {
-    /// Its reasoning, if it is there: from, to.
-    pub reasoning: Option<(usize, usize)>,
-    /// Its content, up to the end; `None` if the model continues the reasoning.
-    pub content: Option<usize>,
-}
-
-impl Begun {
-    /// Finds the texts of `message`, whose `part` the model continues, in front of the prefill's end. A text that the template
-    /// changes is part of the template's: the message has only what follows.
-    pub fn find(prefill: &str, message: &Message, part: Continuation) -> Begun {
-        let thought = message.reasoning_content.trim();
-        if part == Continuation::Reasoning {
-            let from = before(prefill, &message.reasoning_content).unwrap_or(prefill.len());
-            return Begun { reasoning: Some((from, prefill.len())), content: None };
-        }
-        let texts = message.parts.iter().rev().take_while(|part| part.kind == "text").map(|part| &*part.text);
-        let texts: Vec<&str> = if message.parts.is_empty() { vec![&message.content] } else { texts.collect() };
-        let mut from = prefill.len();
-        for text in texts {
-            let rest = &prefill[..from];
-            let Some(at) = before(rest, text).or_else(|| before(rest.trim_end(), text)) else { break };
-            from = at;
-        }
-        let reasoning = prefill[..from].rfind(thought).filter(|_| !thought.is_empty());
-        Begun { reasoning: reasoning.map(|at| (at, at + thought.len())), content: Some(from) }
-    }
-
-    fn front(&self) -> usize {
-        self.reasoning.map(|(from, _)| from).or(self.content).unwrap_or_default()
-    }
-}
-
-/// Where a text begins that ends here, with or without the white space around it.
-fn before(rest: &str, text: &str) -> Option<usize> {
-    let ways = [text, text.trim_end(), text.trim_start(), text.trim()];
-    let at = |text: &str| rest.strip_suffix(text).map(str::len);
-    if text.trim().is_empty() { Some(rest.len()) } else { ways.into_iter().find_map(at) }
 }
 
 /// The description of an output, and what a host needs with it.

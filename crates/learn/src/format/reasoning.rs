@@ -43,7 +43,7 @@ impl Writer<'_> {
 
     /// Reasoning behind calls.
     pub(super) fn late_reasoning(&self) -> Option<ExprId> {
-        let separates = self.spec.extract_reasoning() && self.spec.compat == Compat::Off;
+        let separates = self.spec.extract_reasoning() && self.spec.options.compat == Compat::Off;
         let thought = self.thought.filter(|_| separates)?;
         let again = self.reasoning_again(thought)?;
         Some(self.p.sequence([self.p.space(), again, self.thought_and_close(thought, None)]))
@@ -54,7 +54,7 @@ impl Writer<'_> {
     pub(super) fn thought_in_content(&self, opened: &str) -> Option<ExprId> {
         let (p, spec) = (self.p, self.spec);
         let alone = spec.response_schema().is_some() || self.callable && spec.calls_only();
-        let thought = self.thought.filter(|_| alone && !self.reads_thoughts() && spec.compat == Compat::Off)?;
+        let thought = self.thought.filter(|_| alone && !self.reads_thoughts() && spec.options.compat == Compat::Off)?;
         let marks = self.marks_of_calls();
         let text = p.until_marker(p.spelled(heads(&thought.close)).into_iter().chain(marks.iter().cloned()));
         let call = (!marks.is_empty()).then(|| p.tolerated(p.and(p.any_of(marks))));
@@ -132,7 +132,7 @@ impl Writer<'_> {
     /// Whether a call ends the reasoning with the models that may write it so. Otherwise it waits for the end. Reasoning that is
     /// not separated is content, where calls count at once.
     fn reads_calls_at_once(&self) -> bool {
-        self.spec.leniency.calls_in_reasoning == CallsInReasoning::LlamaCpp || !self.spec.extract_reasoning()
+        self.spec.options.leniency.calls_in_reasoning == CallsInReasoning::LlamaCpp || !self.spec.extract_reasoning()
     }
 
     /// Text of the reasoning, or of the content if it is not separated.

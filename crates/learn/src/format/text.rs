@@ -65,7 +65,7 @@ impl Writer<'_> {
         at_once.extend(self.callable.then(|| calls::unannounced_heads(self.turn)).into_iter().flatten());
         let at_once = (!at_once.is_empty()).then(|| p.tolerated(p.and(p.any_of(&at_once))));
         let marks = self.marks_of_calls();
-        let freely = self.spec.compat == Compat::Off;
+        let freely = self.spec.options.compat == Compat::Off;
         let (opens, cut) = self.opening_at_end();
         let behind_thoughts = |calls: ExprId| self.may_close_thoughts().then_some(calls);
         // `all`: the stops and the marks of bare calls, with each white space in front.
@@ -124,14 +124,14 @@ impl Writer<'_> {
 
     /// Whether an empty thought, or what closes one, is no text in front of calls.
     fn may_close_thoughts(&self) -> bool {
-        self.spec.compat == Compat::Off && self.spec.extract_reasoning()
+        self.spec.options.compat == Compat::Off && self.spec.extract_reasoning()
     }
 
     /// What opens calls, where the output ends behind or inside of it: the markers that it begins with, and all of it. Such an output
     /// was cut off.
     fn opening_at_end(&self) -> (Vec<SmolStr>, ExprId) {
         let p = self.p;
-        let read = self.callable && self.spec.compat == Compat::Off;
+        let read = self.callable && self.spec.options.compat == Compat::Off;
         let glues = if read { self.before_first_call() } else { &[] };
         let opens = glues.iter().filter(|glue| is_strong(glue) && glue.is_literal());
         let opens = opens.filter_map(|glue| {
@@ -153,7 +153,7 @@ impl Writer<'_> {
 
     pub(super) fn content(&self) -> ExprId {
         let p = self.p;
-        let begun = self.spec.begun_content().is_some();
+        let begun = self.spec.opening.begun_content().is_some();
         if self.thought.is_some() && !self.reads_thoughts() && !begun {
             // The marker of content is none of the content's, whatever reasoning is in front.
             let end = self.thought.map_or("", |thought| thought.close.head().trim());
@@ -187,9 +187,9 @@ impl Writer<'_> {
                 let named = glues
                     .filter(|open| open.head().trim_start().starts_with('{'))
                     .map(|open| p.sequence([glue(p, &open.trim_start(), None, ""), self.named_call()]));
-                let named = named.filter(|_| self.callable && self.spec.begun_content().is_none());
+                let named = named.filter(|_| self.callable && self.spec.opening.begun_content().is_none());
                 // Or such a list, which begins with what is not offered.
-                let front = p.is_defined(UNLISTED_FRONT) && self.spec.begun_content().is_none();
+                let front = p.is_defined(UNLISTED_FRONT) && self.spec.opening.begun_content().is_none();
                 let front = front.then(|| self.before_first_call()).into_iter().flatten();
                 let front =
                     front.map(|open| p.sequence([glue(p, &open.trim_start(), None, ""), p.reference(UNLISTED_FRONT)]));

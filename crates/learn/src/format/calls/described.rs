@@ -4,14 +4,14 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::builder::FormatBuilder;
-use super::super::{FormatSpec, learnt};
+use super::super::{FormatSpec, Opening, learnt};
 use crate::analysis::turn::{
     CallForm, CallPiece, Edge, Encoding, Members, Nested, Slot, SlotKind, TurnFormat, ValueKind,
 };
 use crate::analysis::{ArgumentsLayout, CallIdLayout, CallIdPosition, FunctionLayout, ToolFormat, ToolsLayout};
 use chatparse_base::json_string::quoted;
 use chatparse_base::{Error, Result};
-use chatparse_message::{Request, Tool, UnknownTools};
+use chatparse_message::{OutputOptions, Request, Tool, UnknownTools};
 use chatparse_peg::{Builder, ExprId};
 
 /// The groups of [`crate::analysis::Layout::to_json`] that are about calls.
@@ -38,7 +38,8 @@ const ID: char = '\u{3}';
 pub fn described(builder: &mut Builder, request: &Request, layout: &str) -> Result<ExprId> {
     let wrong = |error: serde_json::Error| Error::invalid(format!("layout: {error}"));
     let layout: Value = serde_json::from_str(layout).map_err(wrong)?;
-    let spec = FormatSpec::of(request);
+    let opening = Opening::default();
+    let spec = FormatSpec::of(request, &opening);
     let turn = match layout.pointer("/tools/format").is_some_and(|format| format == "pythonic") {
         true => pythonic("[", "]"),
         false => serde_json::from_value::<Described>(layout).map_err(wrong)?.turn(),
@@ -67,16 +68,14 @@ pub(in crate::format) fn pythonic(open: &str, close: &str) -> TurnFormat {
 
 /// The calls of a message in a turn like this, of these tools; `unknown`: also of tools that are not offered.
 pub fn section(p: &FormatBuilder, turn: &TurnFormat, tools: &[Tool], unknown: bool) -> ExprId {
-    let request = Request::new(Vec::new());
-    let mut spec = FormatSpec { offered: tools, parallel_tool_calls: true, ..FormatSpec::of(&request) };
-    spec.leniency.unknown_tools = if unknown { UnknownTools::Call } else { UnknownTools::Content };
-    learnt::calls(p, turn, &spec)
+    let mut options = OutputOptions::default();
+    options.leniency.unknown_tools = if unknown { UnknownTools::Call } else { UnknownTools::Content };
+    learnt::calls(p, turn, &FormatSpec { options: &options, opening: &Opening::default(), offered: tools })
 }
 
 /// A call in one of these forms, of one of these tools; `unknown`: also of tools that are not offered.
 pub fn call(p: &FormatBuilder, calls: Vec<CallForm>, tools: &[Tool], unknown: bool) -> ExprId {
-    let request = Request::new(Vec::new());
-    let spec = FormatSpec { offered: tools, ..FormatSpec::of(&request) };
+    let spec = FormatSpec { options: &OutputOptions::default(), opening: &Opening::default(), offered: tools };
     super::learnt::any(p, &TurnFormat { calls, ..TurnFormat::default() }, &spec, unknown)
 }
 

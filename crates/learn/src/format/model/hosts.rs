@@ -1,157 +1,116 @@
-//! What llama.cpp tells hosts that no render shows: a row for each family whose output is read as learnt, and what the rows of the
-//! others refer to.
+//! What llama.cpp tells hosts that no render shows: a row for each family whose output is read as learnt, and what the rows of
+//! the others refer to.
 
-use super::row::{Host, LEARNT, Row, row};
-use super::{Family, has_all, prompts};
-use crate::format::Constraint;
-use crate::format::learnt::Tolerances;
-use chatparse_grammar::Trigger;
+use super::{Family, family, prompts};
+use crate::format::host::{Constrains, Host, Structured};
+use crate::format::writing::Tolerances;
 
-pub(super) const FUNCTIONARY_3_2: Family = row(
-    "functionary-v3.2",
-    |source| has_all(source, &[">>>all", ">>>${recipient}"]),
-    Row {
-        host: Host {
-            constraint: Some(|spec| spec.constraint(false, [Trigger::pattern(">>>(?!all)")])),
-            tokens: Some(">>>all"),
-            delimiters: Some(&[]),
-            ..Host::LEARNT
-        },
-        ..LEARNT
+pub(super) const FUNCTIONARY_3_2: Family = Family {
+    host: Host {
+        constraint: Some(Constrains::Pattern(">>>(?!all)", Structured::Never)),
+        tokens: Some(">>>all"),
+        delimiters: Some(&[]),
+        ..Host::LEARNT
     },
-);
+    ..family("functionary-v3.2", &[">>>all", ">>>${recipient}"])
+};
 
-pub(super) const GIGACHAT_3: Family = row(
-    "gigachat-3",
-    |source| has_all(source, &["<|role_sep|>", "<|message_sep|>"]) && !source.contains("<|function_call|>"),
-    Row {
-        host: Host {
-            constraint: Some(|spec| {
-                spec.constraint(false, [Trigger::word("<|message_sep|>\n\nfunction call<|role_sep|>\n")])
-            }),
-            tokens: Some("<|message_sep|>\n\n <|role_sep|>\n"),
-            delimiters: Some(&[]),
-            ..Host::LEARNT
-        },
-        ..LEARNT
+pub(super) const GIGACHAT_3: Family = Family {
+    host: Host {
+        constraint: Some(Constrains::Word("<|message_sep|>\n\nfunction call<|role_sep|>\n", Structured::Never)),
+        tokens: Some("<|message_sep|>\n\n <|role_sep|>\n"),
+        delimiters: Some(&[]),
+        ..Host::LEARNT
     },
-);
+    lacks: &["<|function_call|>"],
+    ..family("gigachat-3", &["<|role_sep|>", "<|message_sep|>"])
+};
 
-pub(super) const MINIMAX_M3: Family = row(
-    "minimax-m3",
-    |source| has_all(source, &["]<]minimax[>[", "<tool_call>", "<invoke name="]),
-    Row {
-        host: Host {
-            name: Some("peg-minimax-m3"),
-            constraint: Some(|spec| spec.word_or_json("]<]minimax[>[<tool_call>")),
-            tokens: Some("]<]minimax[>[ <tool_call> </tool_call> <mm:think> </mm:think>"),
-            thinking: Some(Some(("<mm:think>", &["</mm:think>"]))),
-            delimiters: Some(&[
-                ("assistant", "]~b]ai"),
-                ("user", "]~b]user"),
-                ("tool", "]~b]tool"),
-                ("system", "]~b]developer"),
-                ("system", "]~b]system"),
-            ]),
-            ..Host::LEARNT
-        },
-        ..LEARNT
+pub(super) const MINIMAX_M3: Family = Family {
+    host: Host {
+        name: Some("peg-minimax-m3"),
+        constraint: Some(Constrains::Word("]<]minimax[>[<tool_call>", Structured::Any)),
+        tokens: Some("]<]minimax[>[ <tool_call> </tool_call> <mm:think> </mm:think>"),
+        thinking: Some(Some(("<mm:think>", &["</mm:think>"]))),
+        delimiters: Some(&[
+            ("assistant", "]~b]ai"),
+            ("user", "]~b]user"),
+            ("tool", "]~b]tool"),
+            ("system", "]~b]developer"),
+            ("system", "]~b]system"),
+        ]),
+        ..Host::LEARNT
     },
-);
+    ..family("minimax-m3", &["]<]minimax[>[", "<tool_call>", "<invoke name="])
+};
 
-pub(super) const MINICPM_5: Family = row(
-    "minicpm5",
-    |source| has_all(source, &["Tool usage guidelines:", "<function name=\"", "<param name=\""]),
-    Row {
-        tolerances: Tolerances { bare_response: true, ..Tolerances::NONE },
-        host: Host {
-            constraint: Some(|spec| spec.constraint(spec.response_schema().is_some(), [Trigger::word("<function")])),
-            tokens: Some("<function <param </function> </param> <think> </think>"),
-            thinking: Some(Some(("<think>", &["</think>"]))),
-            delimiters: Some(IM_START),
-            ..Host::LEARNT
-        },
-        ..LEARNT
+pub(super) const MINICPM_5: Family = Family {
+    tolerances: Tolerances { bare_response: true, ..Tolerances::NONE },
+    host: Host {
+        constraint: Some(Constrains::Word("<function", Structured::Fields)),
+        tokens: Some("<function <param </function> </param> <think> </think>"),
+        thinking: Some(Some(("<think>", &["</think>"]))),
+        delimiters: Some(IM_START),
+        ..Host::LEARNT
     },
-);
+    ..family("minicpm5", &["Tool usage guidelines:", "<function name=\"", "<param name=\""])
+};
 
-pub(super) const SOLAR_OPEN: Family = row(
+pub(super) const SOLAR_OPEN: Family = Family {
     // llama.cpp knows no reasoning of this template, whose assistant's messages begin with it.
-    "solar-open",
-    |source| has_all(source, &["<|begin|>assistant", "<|think|>", "<|tool_call:begin|>"]),
-    Row {
-        host: Host {
-            tokens: Some(
-                "<|calls|> <|content|> <|end|> <|tool_calls|> <|tool_call:begin|> call00001<|tool_call:name|> \
+    host: Host {
+        tokens: Some(
+            "<|calls|> <|content|> <|end|> <|tool_calls|> <|tool_call:begin|> call00001<|tool_call:name|> \
          <|tool_call:args|> <|tool_call:end|>",
-            ),
-            thinking: Some(None),
-            delimiters: Some(&[("assistant", "<|begin|>assistant"), ("user", "<|begin|>user<|content|>")]),
-            ..Host::LEARNT
-        },
-        ..LEARNT
+        ),
+        thinking: Some(None),
+        delimiters: Some(&[("assistant", "<|begin|>assistant"), ("user", "<|begin|>user<|content|>")]),
+        ..Host::LEARNT
     },
-);
+    ..family("solar-open", &["<|begin|>assistant", "<|think|>", "<|tool_call:begin|>"])
+};
 
-pub(super) const K2_HORIZON: Family = row(
-    "k2-horizon",
-    |source| has_all(source, &["<ifm|tool_calls>", "<|ifm|im_start|>"]),
-    Row {
-        tolerances: Tolerances { calls_from: "<ifm|tool_calls>", bare_response: true, ..Tolerances::NONE },
-        host: Host {
-            tokens: Some(
-                "<ifm|think> </ifm|think> <ifm|tool_calls> </ifm|tool_calls> <ifm|tool_call> </ifm|tool_call> \
+pub(super) const K2_HORIZON: Family = Family {
+    tolerances: Tolerances { calls_from: "<ifm|tool_calls>", bare_response: true, ..Tolerances::NONE },
+    host: Host {
+        tokens: Some(
+            "<ifm|think> </ifm|think> <ifm|tool_calls> </ifm|tool_calls> <ifm|tool_call> </ifm|tool_call> \
          <ifm|arg_key> </ifm|arg_key> <ifm|arg_value> </ifm|arg_value> <ifm|arg_type> </ifm|arg_type>",
-            ),
-            delimiters: Some(&[
-                ("assistant", "<|ifm|im_start|>assistant"),
-                ("user", "<|ifm|im_start|>user"),
-                ("tool", "<|ifm|im_start|>tool"),
-                ("system", "<|ifm|im_start|>system"),
-            ]),
-            ..Host::LEARNT
-        },
-        ..LEARNT
+        ),
+        delimiters: Some(&[
+            ("assistant", "<|ifm|im_start|>assistant"),
+            ("user", "<|ifm|im_start|>user"),
+            ("tool", "<|ifm|im_start|>tool"),
+            ("system", "<|ifm|im_start|>system"),
+        ]),
+        ..Host::LEARNT
     },
-);
+    ..family("k2-horizon", &["<ifm|tool_calls>", "<|ifm|im_start|>"])
+};
 
-pub(super) const DEEPSEEK_R1_DISTILL: Family = row(
-    "deepseek-r1-distill",
-    // llama.cpp takes what an empty content behind calls renders for the end of a call.
-    |source| {
-        has_all(
-            source,
-            &[
-                "'<｜tool▁calls▁end｜><｜end▁of▁sentence｜>'",
-                "['arguments'] | tojson",
-                "tool['type'] + '<｜tool▁sep｜>'",
-            ],
-        )
-    },
-    Row {
-        host: Host {
-            tokens: Some(
-                "<think> </think> <｜tool▁calls▁begin｜> <｜tool▁call▁begin｜> function<｜tool▁sep｜> ```json \
+pub(super) const DEEPSEEK_R1_DISTILL: Family = Family {
+    host: Host {
+        tokens: Some(
+            "<think> </think> <｜tool▁calls▁begin｜> <｜tool▁call▁begin｜> function<｜tool▁sep｜> ```json \
                 ```<｜tool▁call▁end｜><｜tool▁calls▁end｜> <｜end▁of▁sentence｜>",
-            ),
-            ..Host::LEARNT
-        },
-        ..LEARNT
+        ),
+        ..Host::LEARNT
     },
-);
+    ..family(
+        "deepseek-r1-distill", // llama.cpp takes what an empty content behind calls renders for the end of a call.
+        &["'<｜tool▁calls▁end｜><｜end▁of▁sentence｜>'", "['arguments'] | tojson", "tool['type'] + '<｜tool▁sep｜>'"],
+    )
+};
 
 pub(super) const TRANSLATE_GEMMA: Family = Family {
     // The template renders no message in any form that requests have.
     prompt: Some(prompts::translate_gemma),
-    ..row(
-        "translate-gemma",
-        |source| has_all(source, &["[source_lang_code]", "[target_lang_code]"]),
-        Row { host: Host { constraint: Some(|_| Constraint::Free), ..Host::LEARNT }, ..LEARNT },
-    )
+    host: Host { constraint: Some(Constrains::Never), ..Host::LEARNT },
+    ..family("translate-gemma", &["[source_lang_code]", "[target_lang_code]"])
 };
 
 pub(super) const MINISTRAL_3_HOST: Host = Host {
-    constraint: Some(|spec| spec.constraint(spec.response_schema().is_some(), [Trigger::word("[TOOL_CALLS]")])),
+    constraint: Some(Constrains::Word("[TOOL_CALLS]", Structured::Fields)),
     tokens: Some("[THINK] [/THINK] [TOOL_CALLS] [ARGS]"),
     thinking: Some(Some(("[THINK]", &["[/THINK]"]))),
     delimiters: Some(&[]),
@@ -160,14 +119,10 @@ pub(super) const MINISTRAL_3_HOST: Host = Host {
 
 pub(super) const MUSE_GLIMMER_HOST: Host = Host {
     // A recipient that is neither the model itself nor the user.
-    constraint: Some(|spec| {
-        spec.constraint(
-            spec.response_object().is_some(),
-            [Trigger::pattern(
-                r"(?:^|<\|start\|>assistant)( to=(?!self<\|message\|>)(?!user<\|message\|>)[^<]*?<\|message\|>)",
-            )],
-        )
-    }),
+    constraint: Some(Constrains::Pattern(
+        r"(?:^|<\|start\|>assistant)( to=(?!self<\|message\|>)(?!user<\|message\|>)[^<]*?<\|message\|>)",
+        Structured::Any,
+    )),
     tokens: Some(
         "<|start|> <|message|> <|eom|> <|eot|> <atem:function_calls> <atem:invoke <atem:parameter \
          </atem:parameter> </atem:invoke> </atem:function_calls>",
@@ -183,7 +138,7 @@ pub(super) const MUSE_GLIMMER_HOST: Host = Host {
 };
 
 pub(super) const KIMI_K2_HOST: Host = Host {
-    constraint: Some(|spec| spec.constraint(false, [Trigger::word("<|tool_call_begin|>")])),
+    constraint: Some(Constrains::Word("<|tool_call_begin|>", Structured::Never)),
     tokens: Some(
         "<|tool_calls_section_begin|> <|tool_calls_section_end|> <|tool_call_begin|> \
          <|tool_call_argument_begin|> <|tool_call_end|> <think> </think>",
@@ -195,7 +150,7 @@ pub(super) const KIMI_K2_HOST: Host = Host {
 };
 
 pub(super) const KIMI_K3_HOST: Host = Host {
-    constraint: Some(|spec| spec.constraint(false, [Trigger::word("<|open|>tools<|sep|>")])),
+    constraint: Some(Constrains::Word("<|open|>tools<|sep|>", Structured::Never)),
     // Names of tags are not preserved as tokens, because that would split them in prose.
     tokens: Some("<|open|> <|close|> <|sep|> <|end_of_msg|>"),
     thinking: Some(Some(("<|open|>think<|sep|>", &["<|close|>think<|sep|>"]))),
@@ -210,7 +165,7 @@ pub(super) const KIMI_K3_HOST: Host = Host {
 };
 
 pub(super) const LING_3_HOST: Host = Host {
-    constraint: Some(|spec| spec.constraint(spec.response_schema().is_some(), [Trigger::word("<tool_call>")])),
+    constraint: Some(Constrains::Word("<tool_call>", Structured::Fields)),
     tokens: Some(
         "<think> </think> <tool_call> </tool_call> <arg_key> </arg_key> <arg_value> </arg_value> \
          <|role_end|>",
@@ -227,7 +182,7 @@ pub(super) const LING_3_HOST: Host = Host {
 };
 
 pub(super) const COHERE_2_MOE_HOST: Host = Host {
-    constraint: Some(|spec| spec.constraint(spec.response_schema().is_some(), [Trigger::word("<|START_ACTION|>")])),
+    constraint: Some(Constrains::Word("<|START_ACTION|>", Structured::Fields)),
     tokens: Some(
         "<|START_OF_TURN_TOKEN|> <|CHATBOT_TOKEN|> <|USER_TOKEN|> <|SYSTEM_TOKEN|> <|END_OF_TURN_TOKEN|> \
          <|START_THINKING|> <|END_THINKING|> <|START_TEXT|> <|END_TEXT|> <|START_ACTION|> <|END_ACTION|> \
@@ -246,7 +201,7 @@ pub(super) const COHERE_2_MOE_HOST: Host = Host {
 
 pub(super) const GEMMA_4_HOST: Host = Host {
     name: Some("peg-gemma4"),
-    constraint: Some(|spec| spec.word_or_json("<|tool_call>")),
+    constraint: Some(Constrains::Word("<|tool_call>", Structured::Any)),
     tokens: Some("<|channel> <channel|> <|tool_call> <tool_call|> <|turn>"),
     thinking: Some(Some(("<|channel>thought", &["<channel|>"]))),
     delimiters: Some(&[("user", "<|turn>user"), ("assistant", "<|turn>model")]),
@@ -275,7 +230,7 @@ pub(super) const NEMOTRON_NANO_2_HOST: Host = Host {
 };
 
 pub(super) const LFM_2_5_HOST: Host = Host {
-    constraint: Some(|spec| spec.word_or_json("<|tool_call_start|>")),
+    constraint: Some(Constrains::Word("<|tool_call_start|>", Structured::Any)),
     tokens: Some("<|tool_call_start|> <|tool_call_end|> <think> </think>"),
     thinking: Some(Some(("<think>", &["</think>"]))),
     delimiters: Some(&[]),

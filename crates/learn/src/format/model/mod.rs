@@ -1,18 +1,17 @@
-//! The families of templates of whose models renders do not show enough, and their table. All but one are rows, which
-//! add to the learnt turn.
+//! The families of templates of whose models renders do not show enough: a table of rows, which add to the learnt turn.
 
-mod gpt_oss;
 mod hosts;
 mod prompts;
-mod row;
 mod rows;
 
-use super::late::Want;
+use super::harmony::Dialect;
+use super::host::Host;
 use super::prompt::{Prompt, PromptInput};
-use super::{Format, FormatSpec};
+use super::writing::{Tolerances, Writing};
+use crate::analysis::Layout;
+use crate::analysis::turn::TurnFormat;
 use chatparse_base::Result;
 use hosts::*;
-pub use row::Row;
 use rows::*;
 
 /// A family of templates.
@@ -21,38 +20,53 @@ use rows::*;
 pub struct Family {
     /// A stable name in lower case.
     pub name: &'static str,
-    /// Whether a template's source is of this family.
-    pub detect: fn(&str) -> bool,
+    /// The sources of its templates contain all of these texts.
+    pub has: &'static [&'static str],
+    /// The sources of its templates contain none of these texts.
+    pub lacks: &'static [&'static str],
     /// The prompt of a request; `None`: as the template renders it, and messages are continued as learnt.
     pub prompt: Option<fn(&PromptInput) -> Result<Prompt>>,
-    /// The format of the output.
-    pub way: Way,
+    /// How the model deviates from what the template writes.
+    pub tolerances: Tolerances,
+    /// Adds what no render shows to the learnt turn.
+    pub patch: fn(&mut TurnFormat),
+    /// What hosts are told otherwise than learnt.
+    pub host: Host,
+    /// The turn is a list of messages on channels.
+    pub harmony: Option<Dialect>,
     /// Its templates render histories otherwise than the model writes, so that their renders prove nothing.
     pub history_misleads: bool,
 }
 
-/// Where a family's format comes from.
-#[derive(Clone, Copy, Debug)]
-#[allow(clippy::large_enum_variant, reason = "the table is constant, and all of its rows but one are large")]
-pub enum Way {
-    /// The learnt turn and what a row adds to it.
-    Row(Row),
-    /// A parser of its own.
-    Parser(fn(&FormatSpec, Want) -> Format),
+impl Family {
+    /// How the family's models write, of whose turns the template shows these.
+    pub fn writing(&self, mut turn: TurnFormat, layout: Layout) -> Writing {
+        let Family { patch, tolerances, host, harmony, .. } = *self;
+        patch(&mut turn);
+        Writing { turn, layout, tolerances, host, harmony }
+    }
 }
 
-const GPT_OSS: Family = Family {
-    name: "gpt-oss",
-    detect: gpt_oss::detect,
-    prompt: Some(prompts::harmony),
-    way: Way::Parser(gpt_oss::build),
-    history_misleads: false,
-};
+/// A family whose models write what the templates of these texts show.
+const fn family(name: &'static str, has: &'static [&'static str]) -> Family {
+    Family {
+        name,
+        has,
+        lacks: &[],
+        prompt: None,
+        tolerances: Tolerances::NONE,
+        patch: |_| {},
+        host: Host::LEARNT,
+        harmony: None,
+        history_misleads: false,
+    }
+}
 
 /// Every family, in the order in which they are tried: the first that detects a template gets it, if it reads what the template
 /// writes.
 pub const FAMILIES: &[Family] = &[
     MINISTRAL_3,
+    LLM_JP,
     GPT_OSS,
     MUSE_GLIMMER,
     FUNCTIONARY_3_2,
@@ -80,10 +94,6 @@ pub const FAMILIES: &[Family] = &[
 
 /// The family of a template, if it has one.
 pub fn family_of(source: &str) -> Option<&'static Family> {
-    FAMILIES.iter().find(|family| (family.detect)(source))
-}
-
-/// Whether `source` contains all of `marks`.
-fn has_all(source: &str, marks: &[&str]) -> bool {
-    marks.iter().all(|mark| source.contains(mark))
+    let contains = |text: &&str| source.contains(text);
+    FAMILIES.iter().find(|family| family.has.iter().all(contains) && !family.lacks.iter().any(contains))
 }

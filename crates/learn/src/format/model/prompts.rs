@@ -25,8 +25,8 @@ pub fn deepseek_v4(input: &PromptInput) -> Result<Prompt> {
     let mut messages = Value::clone(&conversation.messages);
     order_results(messages.as_array_mut().map_or(&mut [], Vec::as_mut_slice));
     conversation.messages = messages.into();
-    if input.request.json_schema.is_object() {
-        conversation.extra.insert("response_format".to_owned(), input.request.json_schema.clone());
+    if input.request.output.json_schema.is_object() {
+        conversation.extra.insert("response_format".to_owned(), input.request.output.json_schema.0.clone());
     }
     let prompt = render(input, &conversation)?;
     let reasons = input.prepared.continued.as_ref().is_some_and(|message| !message.reasoning_content.is_empty());
@@ -69,7 +69,7 @@ pub fn gemma_4(input: &PromptInput) -> Result<Prompt> {
     let conversation = &input.prepared.conversation;
     let mut prompt = match &*conversation.messages {
         Value::Array(messages) if !input.template.source().contains("{#- OpenAI Chat Completions:") => {
-            let joins = input.request.compat == Compat::Off;
+            let joins = input.request.output.compat == Compat::Off;
             let messages = Value::Array(fold_results(messages, joins)).into();
             render(input, &Conversation { messages, ..conversation.clone() })?
         }
@@ -155,7 +155,7 @@ fn response(result: &Value, call: Option<&Value>, joins: bool) -> Value {
 pub fn harmony(input: &PromptInput) -> Result<Prompt> {
     const ANALYSIS: &str = "<|start|>assistant<|channel|>analysis<|message|>";
     const PREAMBLE: &str = "<|end|><|start|>assistant<|channel|>commentary<|message|>";
-    let keeps = input.request.compat == Compat::Off && input.template.source().contains(ANALYSIS);
+    let keeps = input.request.output.compat == Compat::Off && input.template.source().contains(ANALYSIS);
     let has_both = |message: &Message| !message.tool_calls.is_empty() && !message.reasoning_content.is_empty();
     let mut prompt = match input.request.messages.iter().any(has_both) {
         false => plain(input)?,

@@ -1,0 +1,73 @@
+//! Makes the format of a request from how the model writes.
+
+use std::sync::Arc;
+
+use super::late::{Source, Want};
+use super::writing::Writing;
+use super::{Format, FormatSpec, Opening, harmony, learnt};
+use chatparse_message::{OutputOptions, Tool};
+use chatparse_peg::Arena;
+
+/// The format of the output of a model that writes like this, for one request.
+pub fn lower(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
+    let mut format = match writing.harmony {
+        Some(dialect) => harmony::build(spec, want, dialect),
+        None => learnt::build(writing, spec, want),
+    };
+    writing.host.tell(spec, &mut format);
+    format
+}
+
+/// A request's writing, options, opening and tools: all that its format is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    /// How the model writes.
+    pub writing: Arc<Writing>,
+    /// How outputs are read and constrained.
+    pub options: OutputOptions,
+    /// Where the prompt leaves the message.
+    pub opening: Opening,
+    /// The tools that are offered.
+    pub tools: Vec<Tool>,
+}
+
+impl Resolved {
+    /// Copies what `spec` refers to.
+    pub fn new(writing: &Arc<Writing>, spec: &FormatSpec) -> Resolved {
+        let FormatSpec { options, opening, offered } = *spec;
+        let (writing, options, opening) = (Arc::clone(writing), options.clone(), opening.clone());
+        Resolved { writing, options, opening, tools: offered.to_vec() }
+    }
+
+    /// What the writing is lowered for.
+    pub fn spec(&self) -> FormatSpec<'_> {
+        FormatSpec { options: &self.options, opening: &self.opening, offered: &self.tools }
+    }
+
+    /// Whether its format is also that of `spec`, whatever the tools.
+    pub fn serves(&self, writing: &Arc<Writing>, spec: &FormatSpec) -> bool {
+        let same_writing = Arc::ptr_eq(&self.writing, writing) || self.writing == *writing;
+        same_writing && self.options == *spec.options && self.opening == *spec.opening
+    }
+}
+
+impl Source for Resolved {
+    fn build(&self, want: Want) -> Arena {
+        lower(&self.writing, &self.spec(), want).output
+    }
+
+    fn tool(&self, part: u32) -> (&Tool, u32) {
+        let tools = self.spec().tools();
+        (&tools[part as usize % tools.len()], part / tools.len() as u32)
+    }
+
+    fn alone(&self, part: u32, beside: bool) -> Arena {
+        let (tool, call) = self.tool(part);
+        // The other tool's name begins with none of this one's.
+        let other = Tool::new(if tool.name.starts_with('a') { "b" } else { "a" }, "", json!({}));
+        let both = [tool.clone(), other];
+        let offered = if beside { &both[..] } else { &both[..1] };
+        let spec = FormatSpec { offered, ..self.spec() };
+        lower(&self.writing, &spec, Want::Part(call * offered.len() as u32)).output
+    }
+}

@@ -1,0 +1,82 @@
+//! How a model writes an assistant's turn, as plain data: the one description that formats are made of.
+
+use super::harmony::Dialect;
+use super::host::Host;
+use crate::analysis::turn::TurnFormat;
+use crate::analysis::{Around, Layout};
+
+/// How a model writes an assistant's turn, with thinking on or off. Made of what was learnt of a template, with a family's row
+/// or without, or of a response template; `lower` alone reads it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Writing {
+    /// The parts of a turn, and the text between them.
+    pub turn: TurnFormat,
+    /// The turn with thinking on, by llama.cpp's names.
+    pub layout: Layout,
+    /// How the model deviates from the turn.
+    pub tolerances: Tolerances,
+    /// What hosts are told otherwise than the turn says.
+    pub host: Host,
+    /// The turn is a list of messages on channels, in this dialect.
+    pub harmony: Option<Dialect>,
+}
+
+impl Writing {
+    /// As a template writes turns.
+    pub fn learnt(turn: TurnFormat, layout: Layout) -> Writing {
+        let tolerances = Tolerances { late_thoughts: turn.has_late_thoughts(), ..Tolerances::default() };
+        Writing { turn, layout, tolerances, ..Writing::default() }
+    }
+
+    /// What is around the reasoning of a message that is continued, where a family says it.
+    pub fn around(&self) -> Option<Around> {
+        let none = (self.host.thinking == Some(None)).then(Around::default);
+        self.host.continued.map(|[opening, start, end]| Around::new(opening, start, end)).or(none)
+    }
+}
+
+/// How a model deviates from what its template writes, where not all models do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tolerances {
+    /// llama.cpp reads calls in reasoning at once. They count from the name of an offered tool on, because reasoning may also
+    /// mention their markers.
+    pub calls_in_reasoning: bool,
+    /// Other spellings of texts in markers: the template's, and the model's.
+    pub spellings: &'static [(&'static str, &'static str)],
+    /// A grammar constrains from this text on, where that is not the learnt marker of calls. Calls without it are not of the family.
+    pub calls_from: &'static str,
+    /// A call may begin with the marker of its own where the markers around all calls are expected.
+    pub bare_calls: bool,
+    /// Names are written with XML entities.
+    pub entities: bool,
+    /// Only calls of offered tools, as many as the request allows, are calls. From the first other one on, all is text, as in
+    /// llama.cpp.
+    pub allowed_calls: bool,
+    /// A grammar allows further calls whatever the request says, as llama.cpp's does.
+    pub further_calls: bool,
+    /// The model writes the end of the turn as plain text, which does not stop the generation.
+    pub spelled_end: bool,
+    /// Reasoning may also stand behind content.
+    pub late_thoughts: bool,
+    /// Reasoning that is not separated is content without its markers, as in llama.cpp.
+    pub bare_thoughts: bool,
+    /// llama.cpp's grammar has no code block around a structured response.
+    pub bare_response: bool,
+}
+
+impl Tolerances {
+    /// The model writes what its template writes.
+    pub const NONE: Self = Tolerances {
+        calls_in_reasoning: false,
+        spellings: &[],
+        calls_from: "",
+        bare_calls: false,
+        entities: false,
+        allowed_calls: false,
+        further_calls: false,
+        spelled_end: false,
+        late_thoughts: false,
+        bare_thoughts: false,
+        bare_response: false,
+    };
+}

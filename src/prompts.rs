@@ -1,0 +1,271 @@
+//! The prompt of a request: rendered, with changed messages where the template demands it, and with where it leaves the message.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::messages::Messages;
+use crate::reader::Reader;
+use chatparse_base::find::shared;
+use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_jinja::{Arranged, Fit, Prepared, Said, Template, cut, lost, offered, plain, prepare, resolve, whole};
+use chatparse_learn::format::{Begun, Opening, Prompt, PromptInput, prompt, thought};
+use chatparse_message::{Compat, Continuation, Media, Message, Request, Roles};
+
+/// The prompt of a request and its parts.
+#[derive(Debug, Default)]
+pub(crate) struct Prompts {
+    pub prompt: String,
+    /// Where it leaves the message.
+    pub opening: Opening,
+    /// The media in the prompt, in order.
+    pub media: Vec<Media>,
+    /// What was changed of the messages.
+    pub notes: Vec<String>,
+}
+
+impl Prompts {
+    fn of(prompt: Prompt) -> Prompts {
+        let text = prompt.generation_prompt.clone();
+        let opening = Opening { text, prefill: prompt.generation_prompt, begun: None };
+        Prompts { prompt: prompt.prompt, opening, ..Prompts::default() }
+    }
+}
+
+impl Reader {
+    /// The prompt of a request, with changed messages where the template demands it and the request allows it. `opening`: also compute
+    /// the opening of the assistant's turn.
+    pub(crate) fn fitted(&self, request: &Request, opening: bool) -> Result<(Prompts, Fit)> {
+        let template = self.template();
+        let render = |request: &Request| self.prompts(template, request, opening);
+        let lost = |request: &Request, prompts: &Prompts| {
+            let marked = |marked: &Request| Some(self.prompts(template, marked, false).ok()?.prompt);
+            lost(template, request, &prompts.prompt, marked)
+        };
+        if request.roles == Roles::AsSent || request.messages.is_empty() || request.plain.is_some() {
+            let mut prompts = render(request)?;
+            if opening && request.plain.is_none() && request.output.compat == Compat::Off {
+                prompts.notes = said_in_vain(lost(request, &prompts).into_iter().map(Said::place));
+            }
+            return Ok((prompts, Fit::default()));
+        }
+        let mut error = None;
+        let found = Arranged::find(template, request, |request| {
+            // Only what the template says may change with the messages.
+            if error.as_ref().is_some_and(|error: &Error| error.kind() != ErrorKind::Template) {
+                return None;
+            }
+            match render(request) {
+                Ok(prompts) => {
+                    let lost = lost(request, &prompts);
+                    Some((prompts, lost))
+                }
+                Err(found) => {
+                    error.get_or_insert(found);
+                    None
+                }
+            }
+        });
+        let Some(Arranged { made: mut prompts, fitted, lost }) = found else {
+            return Err(error.unwrap_or_else(|| Error::new(ErrorKind::Internal, "a prompt that no render made")));
+        };
+        prompts.notes = fitted.notes;
+        // Media stand where the request has them.
+        let mut places = HashMap::new();
+        for (index, message) in request.messages.iter().enumerate() {
+            let sources = message.parts.iter().enumerate().filter_map(|(part, it)| Some((part, it.source.as_ref()?)));
+            places.extend(sources.map(|(part, source)| (Arc::as_ptr(source), (index, part))));
+        }
+        for media in &mut prompts.media {
+            if let Some(place) = places.remove(&Arc::as_ptr(&media.source)) {
+                (media.message, media.part) = place;
+            }
+        }
+        let mut unseen: Vec<(usize, usize)> = places.into_values().collect();
+        unseen.sort_unstable();
+        let unseen = unseen.into_iter().map(|(message, part)| format!("messages[{message}].content[{part}]"));
+        prompts.notes.extend(said_in_vain(lost.into_iter().map(Said::place).chain(unseen)));
+        Ok((prompts, fitted.fit))
+    }
+
+    /// The prompt of a request as it was sent. `template` renders it: the learnt template, or a variant of it for probes.
+    pub(crate) fn prompts(&self, template: &Template, request: &Request, opening: bool) -> Result<Prompts> {
+        let request = &*self.asked(template, request)?;
+        if request.continuation != Continuation::None
+            && (request.output.compat == Compat::Off || request.plain.is_some())
+        {
+            match self.whole(template, request, opening) {
+                // What the template does not show of a message follows the generation prompt.
+                Err(_) if request.plain.is_none() => {}
+                whole => return whole,
+            }
+        }
+        if request.plain.is_some() {
+            let (prompt, media) = self.render(template, request, opening)?;
+            return Ok(Prompts { media, ..self.begun(false, prompt, Continuation::None, None) });
+        }
+        let (prepared, prompt) = self.prepared(template, request, opening)?;
+        if self.own_prompt().is_some() {
+            let prompts = self.begun(false, prompt, prepared.continuation, prepared.continued.as_ref());
+            return Ok(Prompts { media: prepared.media, ..prompts });
+        }
+        if request.force_pure_content {
+            return Ok(Prompts { media: prepared.media, ..Prompts::of(prompt) });
+        }
+        let opening = prompt.generation_prompt.clone();
+        let prompt = prompt.continued_with(&prepared, |message, in_content| {
+            let content = in_content.then(|| message.text());
+            self.around().continued(&opening, &message.reasoning_content, content.as_deref())
+        });
+        let mut prompts = self.begun(false, prompt, prepared.continuation, prepared.continued.as_ref());
+        (prompts.opening.text, prompts.media) = (opening, prepared.media);
+        Ok(prompts)
+    }
+
+    /// A request as the template takes it, and its prompt. Where that has not all media, they are the host's marker.
+    fn prepared(&self, template: &Template, request: &Request, opening: bool) -> Result<(Prepared, Prompt)> {
+        let mut native = true;
+        loop {
+            let mut prepared = prepare(template, request, native)?;
+            // A continued message follows the opening.
+            let opening = opening || prepared.continued.is_some();
+            let input = PromptInput { template, prepared: &prepared, request, opening };
+            let prompt = self.own_prompt().unwrap_or(prompt::plain)(&input)?;
+            if prepared.is_shown(&prompt.prompt) || request.output.compat != Compat::Off {
+                return Ok((prepared, prompt));
+            }
+            if !std::mem::take(&mut native) {
+                // All of them are the marker by now.
+                if !prompt.prompt.contains(&request.media_marker) {
+                    prepared.media.clear();
+                }
+                return Ok((prepared, prompt));
+            }
+        }
+    }
+
+    fn render(&self, template: &Template, request: &Request, opening: bool) -> Result<(Prompt, Vec<Media>)> {
+        if let Some(given) = &request.plain {
+            let (prompt, generation_prompt) = plain(template, request, given, opening)?;
+            return Ok((Prompt { prompt, generation_prompt }, Vec::new()));
+        }
+        let (prepared, prompt) = self.prepared(template, request, opening)?;
+        Ok((prompt, prepared.media))
+    }
+
+    /// A prompt that somebody else has rendered: its end shows the opening of the assistant's turn, and what that has of a
+    /// message.
+    pub(crate) fn given(&self, prompt: &str) -> Prompts {
+        let turns = [true, false].map(|thinking| &self.writing(thinking).turn);
+        let openings = || turns.iter().map(|turn| &*turn.opening).filter(|opening| !opening.is_empty());
+        let longest =
+            |fits: &dyn Fn(&str) -> bool| openings().filter(|opening| fits(opening)).max_by_key(|it| it.len());
+        let (mut opening, mut begun) = (longest(&|opening| prompt.ends_with(opening)).unwrap_or_default(), None);
+        let heads = openings().map(str::trim).chain(turns.iter().map(|turn| turn.delimiters.assistant.trim()));
+        let places = heads.filter(|head| !head.is_empty()).filter_map(|head| Some((prompt.rfind(head)?, head)));
+        let last = places.max_by_key(|(at, head)| (*at, std::cmp::Reverse(head.len())));
+        if let Some((mut at, head)) = last.filter(|_| opening.is_empty()) {
+            // Each part of a message may begin so.
+            while let Some(earlier) = prompt[..at].rfind(head) {
+                if turns[0].goes_past_message(head, &prompt[earlier + head.len()..at]) {
+                    break;
+                }
+                at = earlier;
+            }
+            let tail = &prompt[at..];
+            let known = longest(&|opening| tail.starts_with(opening)).unwrap_or(head);
+            let turn = turns.into_iter().find(|turn| turn.opening == known).unwrap_or(turns[0]);
+            if !turn.goes_past_message(head, &tail[head.len()..]) {
+                (opening, begun) = (tail, thought::begun(turn, self.layout(), tail, known));
+            }
+        }
+        let prefill = opening.to_owned();
+        let opening = Opening { text: prefill.clone(), prefill, begun };
+        Prompts { prompt: prompt.to_owned(), opening, ..Prompts::default() }
+    }
+
+    /// The prompt that ends where the template ends the text of the last message; an error if it does not show it.
+    fn whole(&self, template: &Template, request: &Request, opening: bool) -> Result<Prompts> {
+        let (prompt, media) = self.render(template, &whole(request)?, false)?;
+        let unseen = "continue_final_message: the template does not show the end of the last message";
+        let prompt = cut(prompt.prompt).ok_or_else(|| Error::invalid(unseen))?;
+        if !opening {
+            return Ok(Prompts { prompt, media, ..Prompts::default() });
+        }
+        let mut earlier = request.clone();
+        (earlier.continuation, earlier.add_generation_prompt) = (Continuation::None, true);
+        let mut messages = Messages::take(&mut earlier);
+        let last = messages.pop().unwrap_or_default();
+        messages.put(&mut earlier);
+        // If the earlier turns cannot be rendered alone, the beginning of this one is unknown.
+        let begins = self.render(template, &earlier, true).map_or(prompt.len(), |(opened, _)| {
+            let earlier = opened.prompt.strip_suffix(&*opened.generation_prompt);
+            shared(earlier.unwrap_or(&opened.prompt), &prompt)
+        });
+        let generation_prompt = prompt[begins..].to_owned();
+        let in_thought = resolve(request.continuation, Some(&last.with_reasoning_apart())) == Continuation::Reasoning;
+        let part = if in_thought && request.plain.is_none() { Continuation::Reasoning } else { request.continuation };
+        let prompt = Prompt { prompt, generation_prompt };
+        Ok(Prompts { media, ..self.begun(!request.force_pure_content, prompt, part, Some(&last)) })
+    }
+
+    /// A prompt that may have begun a message. `splits`: its content may begin with reasoning.
+    fn begun(&self, splits: bool, prompt: Prompt, part: Continuation, message: Option<&Message>) -> Prompts {
+        let mut prompts = Prompts::of(prompt);
+        if let Some(message) = message.filter(|_| part != Continuation::None) {
+            let apart = if splits { self.thought_apart(message, part) } else { None };
+            let (message, part) = apart.as_ref().map_or((message, part), |(message, part)| (message, *part));
+            prompts.opening.begun = Some(Begun::find(&prompts.opening.prefill, message, part));
+        }
+        prompts
+    }
+
+    /// The request as the template gets it: with the tools that the model knows by now, and with the reasoning of a message
+    /// that is continued apart from its content, where the template shows it so.
+    pub(crate) fn asked<'r>(&self, template: &Template, request: &'r Request) -> Result<Cow<'r, Request>> {
+        let request = offered(template, request)?;
+        let splits = request.output.compat == Compat::Off && !request.force_pure_content;
+        let last = request.messages.last().filter(|_| splits);
+        let apart = last.and_then(|last| self.thought_apart(last, request.continuation));
+        let Some((mut apart, part)) = apart else { return Ok(request) };
+        let prompt_of = |last: &Message| {
+            let mut split = Request::clone(&request);
+            (*split.messages.last_mut()?, split.continuation) = (last.clone(), part);
+            Some((self.whole(template, &split, false).ok()?.prompt, split))
+        };
+        let shown = prompt_of(&apart);
+        let thought = std::mem::take(&mut apart.reasoning_content);
+        let shown = shown.filter(|(prompt, _)| {
+            thought.is_empty() || prompt_of(&apart).is_none_or(|(without, _)| without != *prompt)
+        });
+        Ok(shown.map_or(request.clone(), |(_, split)| Cow::Owned(split)))
+    }
+
+    /// The message with the reasoning apart that its content begins with, between the template's markers, and the part that goes
+    /// on: reasoning that is not closed, unless the request says the content.
+    fn thought_apart(&self, message: &Message, part: Continuation) -> Option<(Message, Continuation)> {
+        let text = message.parts.first().map_or(&message.content, |part| &part.text).trim_start();
+        let continues = matches!(part, Continuation::Auto | Continuation::Content) && message.role == "assistant";
+        if !continues || text.is_empty() || !message.reasoning_content.is_empty() {
+            return None;
+        }
+        let (thought, content) = thought::split(&self.writing(true).turn, self.layout(), text)?;
+        let mut apart = message.clone();
+        apart.reasoning_content = thought.to_owned();
+        *apart.parts.first_mut().map_or(&mut apart.content, |part| &mut part.text) =
+            content.unwrap_or_default().to_owned();
+        match content {
+            Some(_) => Some((apart, Continuation::Content)),
+            None => Some((apart, Continuation::Reasoning)).filter(|_| part == Continuation::Auto),
+        }
+    }
+}
+/// A note for each place that is not in the prompt, up to some.
+fn said_in_vain(mut places: impl Iterator<Item = String>) -> Vec<String> {
+    const NAMED: usize = 8;
+    let mut notes: Vec<String> =
+        places.by_ref().take(NAMED).map(|place| format!("{place}: not in the prompt")).collect();
+    let more = places.count();
+    notes.extend((more > 0).then(|| format!("messages: {more} more texts are not in the prompt")));
+    notes
+}
