@@ -3,6 +3,7 @@
 //! A [`Reader`] makes a [`Writing`]: of what was learnt, of that and a family's row, or of a response template. [`crate::proof`]
 //! decides which of a template's candidates is used, by what they read back.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -16,7 +17,6 @@ use chatparse_learn::format::{Family, Prompt, PromptInput, Tolerances, Writing, 
 use chatparse_learn::response::ResponseTemplate;
 
 /// A way to read the output of a template's model. It makes its writings on first use; threads may share it.
-#[derive(Debug)]
 pub(crate) struct Reader {
     pub analyzed: Arc<AnalyzedTemplate>,
     maker: Maker,
@@ -34,6 +34,12 @@ pub(crate) enum Maker {
     Learning,
     /// What the response template says.
     Response,
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 impl Reader {
@@ -89,23 +95,21 @@ impl Reader {
     /// How the model writes turns with thinking on or off.
     pub fn writing(&self, thinking: bool) -> &Arc<Writing> {
         let analyzed = &self.analyzed;
-        self.writings[usize::from(analyzed.thinks(thinking))].get_or_init(|| {
-            let learnt = || (analyzed.turn(thinking).clone(), analyzed.layout().clone());
-            Arc::new(match (self.maker, &analyzed.response) {
+        let thinks = analyzed.thinks(thinking);
+        self.writings[usize::from(thinks)].get_or_init(|| {
+            let mut writing = match (self.maker, &analyzed.response) {
                 (Maker::Response, Some(Response { turn, late_thoughts, .. })) => {
-                    let mut writing = Writing::learnt(turn.clone(), Layout::of(turn));
+                    let mut writing = Writing::learnt(turn.clone());
                     writing.tolerances.late_thoughts |= late_thoughts;
                     writing
                 }
-                (Maker::Family(family), _) => {
-                    let (turn, layout) = learnt();
-                    family.writing(turn, layout)
-                }
-                _ => {
-                    let (turn, layout) = learnt();
-                    Writing::learnt(turn, layout)
-                }
-            })
+                (Maker::Family(family), _) => family.writing(analyzed.turn(thinks).clone()),
+                _ => Writing::learnt(analyzed.turn(thinks).clone()),
+            };
+            if !thinks {
+                writing.layout = Arc::clone(&self.writing(true).layout);
+            }
+            Arc::new(writing)
         })
     }
 
@@ -158,7 +162,6 @@ pub(crate) struct AnalyzedTemplate {
     pub response: Option<Response>,
     /// Why the response template of a file cannot be read.
     pub response_fault: Option<Error>,
-    layout: OnceLock<Layout>,
     /// With thinking off, and on. A template without that switch has both as with thinking on.
     turns: [OnceLock<TurnFormat>; 2],
 }
@@ -183,7 +186,6 @@ impl AnalyzedTemplate {
             learn_only,
             response: None,
             response_fault: None,
-            layout: OnceLock::new(),
             turns: Default::default(),
         }
     }
@@ -221,11 +223,6 @@ impl AnalyzedTemplate {
     /// Whether only what the template shows is used.
     pub fn learn_only(&self) -> bool {
         self.learn_only
-    }
-
-    /// How turns are written, by llama.cpp's names.
-    pub fn layout(&self) -> &Layout {
-        self.layout.get_or_init(|| Layout::of(self.turn(true)))
     }
 
     /// Whether the model thinks where the request says so, or not: a template without that switch has one way only.

@@ -1,5 +1,7 @@
 //! How a model writes an assistant's turn, as plain data: the one description that formats are made of.
 
+use std::sync::Arc;
+
 use super::harmony::Dialect;
 use super::host::Host;
 use crate::analysis::turn::TurnFormat;
@@ -12,7 +14,7 @@ pub struct Writing {
     /// The parts of a turn, and the text between them.
     pub turn: TurnFormat,
     /// The turn with thinking on, by llama.cpp's names.
-    pub layout: Layout,
+    pub layout: Arc<Layout>,
     /// How the model deviates from the turn.
     pub tolerances: Tolerances,
     /// What hosts are told otherwise than the turn says.
@@ -23,9 +25,9 @@ pub struct Writing {
 
 impl Writing {
     /// As a template writes turns.
-    pub fn learnt(turn: TurnFormat, layout: Layout) -> Writing {
+    pub fn learnt(turn: TurnFormat) -> Writing {
         let tolerances = Tolerances { late_thoughts: turn.has_late_thoughts(), ..Tolerances::default() };
-        Writing { turn, layout, tolerances, ..Writing::default() }
+        Writing { layout: Layout::of(&turn).into(), turn, tolerances, ..Writing::default() }
     }
 
     /// What is around the reasoning of a message that is continued, where a family says it.

@@ -40,10 +40,10 @@ pub struct Family {
 
 impl Family {
     /// How the family's models write, of whose turns the template shows these.
-    pub fn writing(&self, mut turn: TurnFormat, layout: Layout) -> Writing {
+    pub fn writing(&self, mut turn: TurnFormat) -> Writing {
         let Family { patch, tolerances, host, harmony, .. } = *self;
         patch(&mut turn);
-        Writing { turn, layout, tolerances, host, harmony }
+        Writing { layout: Layout::of(&turn).into(), turn, tolerances, host, harmony }
     }
 }
 
