@@ -1,15 +1,16 @@
 //! Descriptions of what a model may write, as expressions with tags.
 //!
 //! ```text
-//! FormatSpec (request, prompt's end) ──┐
-//! TurnFormat (learnt) ──▶ learnt ──────┼─▶ Format { output: Arena with Tags, constraint, stops, ... } ──▶ parser, grammar
-//! template's source ─▶ model (family) ─┘
+//! learning ───────────┐
+//! a family's row ─────┼─▶ Writing ──┐
+//! a response template ┘             ├─▶ lower ──▶ Format { output: Arena with Tags, constraint, stops, ... } ──▶ parser, grammar
+//! OutputOptions, Opening, tools ────┘
 //! ```
 //!
-//! [`learnt`] builds the format from what was learnt of a template ([`crate::analysis::turn::TurnFormat`]); [`model`] has what
-//! is known of families of templates. Both use `FormatBuilder` and share the ways to write calls (`calls`). The
-//! parser and the grammar are made from the same description. A format depends only on its [`FormatSpec`] and the template,
-//! so that equal ones are built once. `output` defines the effect of each tag on the message.
+//! A [`Writing`] says how the model writes; [`lower()`] alone reads it, by [`learnt`] or `harmony`, which use `FormatBuilder`
+//! and share the ways to write calls (`calls`). [`model`] has the families. The parser and the grammar are made from the
+//! same description. A format depends only on its writing and its [`FormatSpec`], so that equal ones are built once. `output` defines
+//! the effect of each tag on the message.
 
 mod builder;
 pub mod calls;

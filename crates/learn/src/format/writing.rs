@@ -8,7 +8,7 @@ use crate::analysis::turn::TurnFormat;
 use crate::analysis::{Around, Layout};
 
 /// How a model writes an assistant's turn, with thinking on or off. Made of what was learnt of a template, with a family's row
-/// or without, or of a response template; `lower` alone reads it.
+/// or without, or of a response template; [`lower`](super::lower()) alone reads it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Writing {
     /// The parts of a turn, and the text between them.
