@@ -3,12 +3,11 @@
 //! A dialect is a stored turn (`dialects.json`): most are learnt of the built-in templates, which a test writes; those of no template follow
 //! them. Only JSON without a marker is an expression of its own: what may be nested in front of a call's name has a bound there.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use crate::output::is_of_name;
-use chatparse_learn::analysis::turn::{Glue, Reasoning, SlotKind, TurnFormat};
+use chatparse_learn::analysis::turn::{Reasoning, TurnFormat};
 use chatparse_learn::format::FormatBuilder;
 use chatparse_learn::format::calls::described::section;
 use chatparse_learn::format::late::{Late, Want};
@@ -19,7 +18,7 @@ use serde_json::Value;
 
 /// A dialect of calls. Wrappers around them count in all of them.
 struct Dialect {
-    name: Cow<'static, str>,
+    name: String,
     /// The group of rows that it belongs to.
     rows: Rows,
     /// The texts that its calls may begin with.
@@ -45,46 +44,44 @@ static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
         let forms = dialect.turn.iter().flat_map(|turn| &turn.calls);
         !forms.flat_map(|form| &form.pieces).any(|piece| piece.members().is_some())
     });
-    let bare = |name, rows| {
-        let (name, starts) = (Cow::Borrowed(name), vec!["{".to_owned()]);
-        Dialect { name, rows, starts, named: None, turn: None }
-    };
+    let bare =
+        |name, rows| Dialect { name: str::to_owned(name), rows, starts: vec!["{".to_owned()], named: None, turn: None };
     rows.extend([bare("bare-json", Rows::Bare), bare(IN_TAGS, Rows::Held)]);
     debug_assert!(rows.len() <= Seen::ROWS, "a bit for each row");
     rows
 });
 
 impl Dialect {
-    /// A row of the table: a turn, its name, and the texts that calls begin with, where these are not its markers.
+    /// A row of the table: a turn, its name, and the texts that its calls begin with.
     fn from_stored(row: &Value) -> Option<Dialect> {
         let turn = TurnFormat::from_stored(row)?;
-        let told = row["starts"].as_array().map(|starts| starts.iter().filter_map(Value::as_str));
-        let starts = told.map(|starts| starts.map(str::to_owned).collect());
+        let starts = row["starts"].as_array()?.iter().filter_map(Value::as_str).map(str::to_owned);
         Some(Dialect {
-            name: Cow::Owned(row["name"].as_str()?.to_owned()),
+            name: row["name"].as_str()?.to_owned(),
             rows: Rows::Marked,
-            starts: starts.unwrap_or_else(|| starts_of(&turn)),
+            starts: starts.collect(),
             named: Named::of(&turn),
             turn: Some(turn),
         })
     }
 
     /// The texts that calls of these tools may begin with; without `whole`, what stands in front of the name is enough.
-    fn starts<'a>(&'a self, tools: &'a [Tool], whole: bool) -> impl Iterator<Item = Cow<'a, str>> {
-        let named = self.named.iter().flat_map(move |Named { before, behind }| {
-            let begins = move |before: &'a String| {
-                let marked = (!whole && !before.is_empty()).then_some(Cow::Borrowed(&**before));
-                let tools = if marked.is_some() { &[] } else { tools };
-                marked.into_iter().chain(tools.iter().map(move |tool| format!("{before}{}{behind}", tool.name).into()))
-            };
-            before.iter().flat_map(begins)
-        });
-        self.starts.iter().map(|start| Cow::Borrowed(&**start)).chain(named)
+    fn starts(&self, tools: &[Tool], whole: bool) -> Vec<String> {
+        let mut starts = self.starts.clone();
+        if let Some(Named { before, behind }) = &self.named {
+            for before in before {
+                match whole || before.is_empty() {
+                    true => starts.extend(tools.iter().map(|tool| format!("{before}{}{behind}", tool.name))),
+                    false => starts.push(before.clone()),
+                }
+            }
+        }
+        starts
     }
 
     /// Where such calls begin.
     fn begins(&self, p: &FormatBuilder, tools: &[Tool]) -> ExprId {
-        let starts = p.any_of(self.starts.iter().map(|start| &**start));
+        let starts = p.any_of(&self.starts);
         let Some(Named { before, behind }) = &self.named else { return starts };
         let names = p.shared("offered names", || p.one_of_tools(tools, |name| p.marker(name)));
         let befores = before.iter().map(|before| p.marker(&**before));
@@ -128,36 +125,6 @@ impl Named {
 
 /// Maximum length in bytes of a name that is searched for in front of its marker.
 const NAME_BYTES: usize = 256;
-
-/// The texts that such calls begin with: each marker in front of a name, as a model may leave out those before it, and what
-/// closes the reasoning.
-fn starts_of(turn: &TurnFormat) -> Vec<String> {
-    if Named::of(turn).is_some() {
-        return Vec::new();
-    }
-    let glues = turn.edges.iter().filter(|edge| edge.to == SlotKind::Call).map(|edge| &edge.glue);
-    let mut starts: Vec<String> = glues.flat_map(markers).chain(turn.reasoning.iter().flat_map(marks_of)).collect();
-    starts.retain(|start| is_marker(start) && !wrappers::THOUGHT.contains(&&**start));
-    chatparse_base::sort::sort(&mut starts);
-    starts.dedup();
-    starts
-}
-
-/// The markers in a text. A word in front of the first one belongs to it, and one behind the last and behind one that stands there
-/// several times: without that it says nothing.
-fn markers(glue: &Glue) -> Vec<String> {
-    let (text, spans) = (glue.head(), glue.marker_spans());
-    let first = spans.first().map_or(0, |first| first.start);
-    let ends = spans.iter().skip(1).map(|span| span.start).chain([text.len()]);
-    let marks = spans.iter().zip(ends).filter_map(|(span, end)| {
-        let again = spans.iter().filter(|other| text[(*other).clone()] == text[span.clone()]).count() > 1;
-        let word = text[span.end..end].starts_with(char::is_alphanumeric);
-        let end = if word && (again || end == text.len()) { end } else { span.end };
-        let start = if span.start == first { 0 } else { span.start };
-        (word || !again).then(|| text[start..end].trim().to_owned())
-    });
-    marks.collect()
-}
 
 /// What opens and closes reasoning.
 fn marks_of(reasoning: &Reasoning) -> Vec<String> {
@@ -216,7 +183,7 @@ fn table(rows: Rows) -> impl Iterator<Item = (usize, &'static Dialect)> {
 }
 
 /// The texts that the calls of a group begin with; without `whole`, what stands in front of a tool's name is enough.
-pub(super) fn starts(rows: Rows, tools: &[Tool], whole: bool) -> impl Iterator<Item = Cow<'_, str>> {
+pub(super) fn starts(rows: Rows, tools: &[Tool], whole: bool) -> impl Iterator<Item = String> {
     table(rows).flat_map(move |(_, dialect)| dialect.starts(tools, whole))
 }
 
