@@ -1,7 +1,7 @@
 //! What the analysis learns from small templates, one for each way to write a turn.
 
 use chatparse::ChatTemplate;
-use chatparse::internals::analysis::{Layout, ReasoningMode, ToolFormat, ToolsLayout, analyze};
+use chatparse::internals::analysis::{Layout, ReasoningMode, ToolFormat, analyze};
 use chatparse::internals::template::Template;
 
 fn learn(source: &str) -> Layout {
@@ -165,10 +165,11 @@ fn json_with_the_name_as_key() {
 }
 
 #[test]
-fn broken_json_is_no_format() {
+fn json_with_a_mistake_is_json() {
     let calls =
         each_call("{{- '<a>{\"name\": \"' ~ f.name ~ '\", \"arguments\" ' ~ f.arguments | tojson ~ '}</a>' -}}");
-    assert_eq!(learn(&tool_turns(&calls)).tools, ToolsLayout::default());
+    let layout = learn(&tool_turns(&calls));
+    assert_eq!((layout.tools.format, layout.calls_marker()), (ToolFormat::JsonNative, "<a>"));
 }
 
 // Tagged tool calls --------------------------------------------------------------------------------------------------

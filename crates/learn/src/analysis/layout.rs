@@ -6,7 +6,7 @@
 
 use chatparse_base::brackets;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::markup::{Marker, Markup, is_space, trim, trim_start};
 use super::turn::{CallForm, CallPiece, Edge, Glue, GluePiece, Members, SlotKind, TurnFormat, ValueKind};
@@ -79,10 +79,6 @@ pub struct ToolsLayout {
     /// Opens each call, e.g. `<tool_call>\n`.
     pub per_call_start: String,
 }
-
-/// The words of the call that is written out.
-const NAME: &str = "FF_name_FF";
-const ARGUMENT: &str = "AA_argument_AA";
 
 impl Layout {
     /// The layout of a template that writes turns like this.
@@ -164,7 +160,7 @@ impl<'t> View<'t> {
     fn opening(&self, to: SlotKind) -> String {
         let froms = [SlotKind::Prompt, SlotKind::Reasoning, SlotKind::Content].into_iter();
         let edge = froms.filter_map(|from| self.edge(from, to)).next();
-        let text = edge.map_or_else(String::new, |edge| filled(&edge.glue));
+        let text = edge.map_or_else(String::new, |edge| texts(&edge.glue));
         let close = self.turn.reasoning.as_ref().map_or("", |reasoning| trim(reasoning.close.head()));
         let behind = if close.is_empty() { None } else { text.rfind(close).map(|at| at + close.len()) };
         trim_start(&text[behind.unwrap_or(0)..]).to_owned()
@@ -184,19 +180,30 @@ impl<'t> View<'t> {
     /// What begins calls. `marks`: markers so far, to which those of calls come.
     fn calls(&self, form: &CallForm, marks: &mut Vec<String>) -> ToolsLayout {
         let first = self.opening(SlotKind::Call);
-        let (call, end) = (written(form), self.glue(SlotKind::Call, SlotKind::End));
-        let text = [&*first, &call, end].concat();
-        if !stands_in_json(&text, NAME) {
-            let as_one = form.pieces.iter().any(|piece| matches!(piece, CallPiece::Arguments { .. }));
-            let format = if as_one { ToolFormat::TagWithJson } else { ToolFormat::TagWithTagged };
-            return ToolsLayout { format, ..self.tagged(form, &first, marks) };
+        // A call without its values.
+        let mut text = first.clone();
+        let mut is_json = false;
+        for piece in &form.pieces {
+            let pieces = match piece {
+                CallPiece::Glue(glue) => glue.pieces().collect(),
+                CallPiece::Name => vec![GluePiece::Name],
+                _ => Vec::new(),
+            };
+            for piece in pieces {
+                match piece {
+                    GluePiece::Text(more) => text.push_str(more),
+                    GluePiece::Name => is_json |= text.strip_suffix('"').is_some_and(awaits_string),
+                    _ => {}
+                }
+            }
         }
-        // Calls of another notation than JSON have no names here.
-        let json = text.find('{').zip(text.rfind('}')).and_then(|(open, close)| text.get(open..=close));
-        match json.is_some_and(|json| serde_json::from_str::<Map<String, Value>>(json).is_ok()) {
-            true => self.json(&text, marks),
-            false => ToolsLayout::default(),
+        if is_json {
+            text.extend([&*texts(&form.close), self.glue(SlotKind::Call, SlotKind::End)]);
+            return self.json(&text, marks);
         }
+        let as_one = form.pieces.iter().any(|piece| matches!(piece, CallPiece::Arguments { .. }));
+        let format = if as_one { ToolFormat::TagWithJson } else { ToolFormat::TagWithTagged };
+        ToolsLayout { format, ..self.tagged(form, &first, marks) }
     }
 
     /// What begins calls that are JSON throughout. `text`: one call, from the section's opening to its end.
@@ -278,41 +285,15 @@ fn tail(glue: &Glue) -> &str {
     }
 }
 
-/// The glue around the call that is written out.
-fn filled(glue: &Glue) -> String {
-    let piece = |piece: GluePiece| match piece {
-        GluePiece::Text(text) => text.to_owned(),
-        GluePiece::Key => ARGUMENT.to_owned(),
-        GluePiece::Counter => "0".to_owned(),
-        GluePiece::Name | GluePiece::Word | GluePiece::Any => String::new(),
-    };
-    glue.pieces().map(piece).collect()
+/// The texts of glue, without what differs from call to call.
+fn texts(glue: &Glue) -> String {
+    let text = |piece| if let GluePiece::Text(text) = piece { text } else { "" };
+    glue.pieces().map(text).collect()
 }
 
-/// A call with [`NAME`] and one argument.
-fn written(form: &CallForm) -> String {
-    let arguments = json!({ARGUMENT: 1}).to_string();
-    let pieces = form.pieces.iter().map(|piece| match piece {
-        CallPiece::Glue(glue) => filled(glue),
-        CallPiece::Name => NAME.to_owned(),
-        CallPiece::Id => "0".to_owned(),
-        CallPiece::NamedId { before, behind } => format!("{}{NAME}{}", filled(before), filled(behind)),
-        CallPiece::Arguments { quoted: false } => arguments.clone(),
-        CallPiece::Arguments { quoted: true } => Value::from(&*arguments).to_string(),
-        CallPiece::Members(members) => {
-            let slot = members.slots.iter().find(|(kind, _)| *kind == ValueKind::Integer);
-            let (open, close) =
-                slot.map_or_else(Default::default, |(_, slot)| (filled(&slot.open), filled(&slot.close)));
-            [&*filled(&members.first), ARGUMENT, &open, "1", &close].concat()
-        }
-    });
-    pieces.chain([filled(&form.close)]).collect()
-}
-
-/// Whether `word` is a quoted string in `text`, directly after `{` or `:`.
-fn stands_in_json(text: &str, word: &str) -> bool {
-    let quoted = format!("\"{word}\"");
-    text.match_indices(&quoted).any(|(at, _)| text[..at].trim_end_matches(is_space).ends_with(['{', ':']))
+/// Whether a value or the name of a member comes next in JSON.
+fn awaits_string(text: &str) -> bool {
+    text.trim_end_matches(is_space).ends_with(['{', ':'])
 }
 
 /// The markers of a text that do not overlap.
