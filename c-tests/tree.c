@@ -170,10 +170,10 @@ static void values(void) {
   "{\"messages\": [], \"tool_choice\": \"required\", \"tools\": [{\"type\": \"function\", \"function\":" \
   " {\"name\": \"f\", \"parameters\": {\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"integer\"}}}}}]}"
 
-// Calls in a layout that no template shows.
-static void calls_are(const char *layout, const char *output) {
+// Calls in a turn that no template shows.
+static void calls_are(const char *turn, const char *output) {
   begin();
-  chat_parser *parser = built(SEQUENCE(chat_expr_calls(b, TEXT(TOOLS), layout, strlen(layout)), chat_expr_end(b)));
+  chat_parser *parser = built(SEQUENCE(chat_expr_calls(b, TEXT(TOOLS), turn, strlen(turn)), chat_expr_end(b)));
   chat_message *message = NULL;
   OK(chat_parser_parse(parser, output, strlen(output), 0, &message, &error));
   CHECK(chat_message_outcome(message) == CHAT_OUTCOME_COMPLETE && chat_message_tool_call_count(message) == 1);
@@ -183,12 +183,12 @@ static void calls_are(const char *layout, const char *output) {
 }
 
 static void calls(void) {
-  calls_are("{\"tools\": {\"format\": \"json_native\", \"section_start\": \"<c>\", \"section_end\": \"</c>\"}}",
+  calls_are("{\"edges\": [[\"Prompt\", \"<c>{\\\"name\\\": \\\"\", \"Call\"], [\"Call\", \"</c>\", \"End\"]],"
+            " \"calls\": [[\"Name\", [\"\\\", \\\"arguments\\\": \"], \"Arguments\", [\"}\"]]]}",
             "<c>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</c>");
-  calls_are("{\"tools\": {\"format\": \"tag_with_tagged\"}, \"function\": {\"name_prefix\": \"<f=\", \"name_suffix\": \">\","
-            " \"close\": \"</f>\"}, \"arguments\": {\"name_prefix\": \"<p=\", \"name_suffix\": \">\", \"value_suffix\": \"</p>\"}}",
+  calls_are("{\"edges\": [[\"Prompt\", \"<f=\", \"Call\"]], \"calls\": [[\"Name\", {\"first\": \"><p=\", \"next\": \"<p=\", \"slots\":"
+            " [[\"Text Integer\", \"\", \">\", \"</p>\", \"Raw\"]]}, [\"</f>\"]]]}",
             "<f=f><p=a>1</p></f>");
-  calls_are("{\"tools\": {\"format\": \"pythonic\"}}", "[f(a=1)]");
 }
 
 static void grammars(void) {
@@ -248,8 +248,8 @@ static void deferred_errors(void) {
   WRONG("chat_expr_excluding", "none", chat_expr_excluding(b, good, NULL, 0));
   WRONG("chat_expr_excluding", "empty", chat_expr_excluding(b, good, empty, 1));
   WRONG("chat_expr_calls", "messages", chat_expr_calls(b, TEXT("{}"), TEXT("{}")));
-  WRONG("chat_expr_calls", "format: missing", chat_expr_calls(b, TEXT(TOOLS), TEXT("{}")));
-  WRONG("chat_expr_calls", "section", chat_expr_calls(b, TEXT(TOOLS), TEXT("{\"tools\": {\"section\": \"\"}}")));
+  WRONG("chat_expr_calls", "calls: missing", chat_expr_calls(b, TEXT(TOOLS), TEXT("{}")));
+  WRONG("chat_expr_calls", "cannot be read", chat_expr_calls(b, TEXT(TOOLS), TEXT("{\"calls\": [[\"Nam\", [\"\"]]]}")));
 }
 
 int main(void) {

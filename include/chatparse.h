@@ -442,8 +442,8 @@ CHAT_MUST_USE chat_status chat_template_proof(const chat_template *template_, si
  * `argument: string`, and for what is between two of them, such as `content → call`. Parts that the library could not
  * learn are missing. The parser uses it if `chat_template_reader` is `turn`.
  *
- * `CHAT_REPORT_LAYOUT` has groups of fields: `reasoning`, `content`, `tools`, `function`, `arguments`, `call_id` and
- * more, those that `chat_expr_calls` takes. It is another view of the turn; the parser does not use it.
+ * `CHAT_REPORT_LAYOUT` has `reasoning` and `tools`, objects, and `user_start`, `assistant_start`, `preserved_tokens` and
+ * `additional_stops`: what llama.cpp tells hosts of the turn; and `turn`: how it is written, as `chat_expr_calls` takes it.
  *
  * `CHAT_REPORT_PROOF` has the result of `chat_template_proof` in full:
  *

@@ -261,8 +261,8 @@ class ExprBuilder : public detail::Handle<chat_expr_builder, chat_expr_builder_f
     return chat_expr_json(get(), name.data(), name.size(), text.data(), text.size());
   }
   chat_expr value(chat_value_kind kind) noexcept { return chat_expr_value(get(), kind); }
-  chat_expr calls(std::string_view request, std::string_view layout) noexcept {
-    return chat_expr_calls(get(), request.data(), request.size(), layout.data(), layout.size());
+  chat_expr calls(std::string_view request, std::string_view turn) noexcept {
+    return chat_expr_calls(get(), request.data(), request.size(), turn.data(), turn.size());
   }
   chat_expr schema(chat_expr child, std::string_view name, std::string_view text, bool raw = false) noexcept {
     return chat_expr_schema(get(), child, name.data(), name.size(), text.data(), text.size(), raw);

@@ -15,7 +15,7 @@ pub enum ReportKind {
     Caps,
     /// What was learnt of an assistant's turn, for people.
     Turn,
-    /// The same by llama.cpp's names.
+    /// What llama.cpp tells hosts of it, and how it is written, as `described_calls` takes it.
     Layout,
     /// How well the library reads what the template writes.
     Proof,
@@ -34,7 +34,11 @@ impl ChatTemplate {
         match kind {
             ReportKind::Caps => self.caps().to_json(),
             ReportKind::Turn => self.turn(true).to_json(),
-            ReportKind::Layout => self.layout().to_json(),
+            ReportKind::Layout => {
+                let mut layout = self.layout().to_json();
+                layout["turn"] = self.turn(true).to_stored();
+                layout
+            }
             ReportKind::Proof => self.proof().to_json(),
             #[cfg(feature = "lint")]
             ReportKind::Lint => lint(self).to_json(),

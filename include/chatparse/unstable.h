@@ -294,31 +294,24 @@ chat_expr chat_expr_value(chat_expr_builder *builder, uint32_t kind);
  * empty. Without tools, or with `tool_choice` `none`, it matches empty text. The rule of a call is `tool-call`, a
  * trigger of lazy grammars.
  *
- * `layout` is a JSON object of four objects, as `CHAT_REPORT_LAYOUT` of `chat_template_report` has them; all fields but `tools.format` are optional. Texts are markers, empty by
- * default.
+ * `turn` is a JSON object: how the calls are written, as the field `turn` of `CHAT_REPORT_LAYOUT` of
+ * `chat_template_report` has it. Of its fields only `calls` must be there.
  *
- * - `tools.format` (required): `json_native`: `<tool_call>{"name": "f", "arguments": {"x": 1}}</tool_call>`.
- *   `tag_with_json`: `<function=f>{"x": 1}</function>`. `tag_with_tagged`:
- *   `<function=f><parameter=x>1</parameter></function>`. `pythonic`: `[f(x=1, s='text'), g()]`;
- * - `tools`, markers: `section_start` and `section_end` around all calls, `per_call_start` and `per_call_end` around
- *   each; `turn_end`: an array of the texts after the calls;
- * - `tools`, booleans (default false): `side_by_side`: only white space between calls; `array_wrapped`: calls are
- *   elements of a JSON array; `name_is_key`: `{"f": {"x": 1}}`; `openai_wrapper`: also accept OpenAI's object around
- *   each call;
- * - `tools`, keys of the JSON: `name_field` (default `name`), `args_field` (`arguments`), `function_field`
- *   (`function`), `id_field` and `gen_id_field` (none); `field_order`: an array of these keys in their order;
- * - `function`: `name_prefix` (`<function=`), `name_suffix` (`>`), `args_separator` (between name and arguments),
- *   `close` (`</function>`);
- * - `arguments`: `start` and `end` around all, `name_prefix` (`<parameter=`), `name_suffix` (`>`), `value_prefix`,
- *   `value_suffix` (`</parameter>`), `separator`; `loose_whitespace` (boolean, default false): white space between
- *   tags is free;
- * - `call_id`: `position`: `none` (default), `before_name`, `between_name_and_arguments` or `after_arguments`;
- *   `prefix`, `suffix`.
+ * - `calls`: the ways to write a call, each an array of its pieces: `"Name"`, `"Id"`, `"Arguments"` (a JSON object),
+ *   `"QuotedArguments"` (the same as a JSON string), an array with the text between two of them, or an object for
+ *   arguments one by one; last an array with the text behind the call;
+ * - such an object has `first` and `next`, the texts in front of the name of the first argument and of each other one,
+ *   and `slots`: arrays of the kinds of values that are written so (`Text`, `Integer`, `Number`, `Boolean`, `Null`,
+ *   `Array`, `Object`, with a space between), the text in front of the name, the text between name and value, the text
+ *   behind the value, and how it is written: `Raw`, `Quoted` or `Python`;
+ * - `edges`: the texts around calls, each an array of a place, a text, and the place behind it: `["Prompt", "<calls>",
+ *   "Call"]`, `["Call", ", ", "Call"]`, `["Call", "</calls>", "End"]`.
  *
- * E.g. `{"tools": {"format": "json_native", "section_start": "<tool_call>", "section_end": "</tool_call>"}}`.
+ * E.g. `{"edges": [["Prompt", "<tool_call>{\"name\": \"", "Call"], ["Call", "</tool_call>", "End"]],
+ * "calls": [["Name", ["\", \"arguments\": "], "Arguments", ["}"]]]}`.
  */
-chat_expr chat_expr_calls(chat_expr_builder *builder, const char *request, size_t request_len, const char *layout,
-                          size_t layout_len);
+chat_expr chat_expr_calls(chat_expr_builder *builder, const char *request, size_t request_len, const char *turn,
+                          size_t turn_len);
 
 /**
  * Uses `child` to parse, and `schema` (JSON text) to generate the grammar rule `name`. Set `raw` if strings are

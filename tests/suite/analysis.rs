@@ -1,9 +1,7 @@
 //! What the analysis learns from small templates, one for each way to write a turn.
 
 use chatparse::ChatTemplate;
-use chatparse::internals::analysis::{
-    CallIdPosition, ContentMode, Layout, ReasoningMode, ToolFormat, ToolsLayout, analyze,
-};
+use chatparse::internals::analysis::{Layout, ReasoningMode, ToolFormat, analyze};
 use chatparse::internals::template::Template;
 
 fn learn(source: &str) -> Layout {
@@ -120,15 +118,19 @@ fn content_between_markers() {
     let text = "{%- if m.content -%}{{- '<say>' ~ m.content ~ '</say>' -}}{%- endif -%}\
                 {%- if m.tool_calls -%}{{- '<calls>' ~ m.tool_calls | tojson ~ '</calls>' -}}{%- endif -%}";
     let layout = learn(&turns(text, ""));
-    assert_eq!(layout.content.mode, ContentMode::AlwaysWrapped);
-    assert_eq!((&*layout.content.start, &*layout.content.end), ("<say>", "</say>"));
+    assert_eq!(layout.preserved_tokens[..2], ["<say>", "</say>"]);
     assert_eq!(layout.assistant_start, "<|assistant|><say>");
 }
 
 // Tool calls in JSON -------------------------------------------------------------------------------------------------
 
-fn frame(tools: &ToolsLayout) -> [&str; 4] {
-    [&tools.section_start, &tools.per_call_start, &tools.per_call_end, &tools.section_end]
+/// What begins the calls of a message, each call, and all markers.
+fn frame(layout: &Layout) -> (&str, &str, &[String]) {
+    (&layout.tools.section_start, &layout.tools.per_call_start, &layout.preserved_tokens)
+}
+
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
 #[test]
@@ -138,9 +140,7 @@ fn json_call_by_call() {
     );
     let layout = learn(&tool_turns(&calls));
     assert_eq!(layout.tools.format, ToolFormat::JsonNative);
-    assert_eq!(frame(&layout.tools), ["", "<tool_call>\n", "</tool_call>", ""]);
-    assert_eq!(layout.tools.field_order, ["name", "arguments"]);
-    assert!(!layout.tools.array_wrapped && !layout.tools.name_is_key);
+    assert_eq!(frame(&layout), ("", "<tool_call>\n", &*owned(&["<tool_call>", "</tool_call>"])));
 }
 
 #[test]
@@ -151,46 +151,25 @@ fn json_array_with_ids() {
              {%- if not loop.last -%}{{- ', ' -}}{%- endif -%}",
         )
         + "{{- ']</calls>' -}}";
-    let tools = learn(&tool_turns(&calls)).tools;
-    assert!(tools.array_wrapped);
-    assert_eq!(tools.section_start, "[TOOL_CALLS] ");
-    assert_eq!([&tools.id_field, &tools.name_field, &tools.args_field], ["id", "tool", "input"]);
-    assert_eq!(tools.field_order, ["id", "tool", "input"]);
-}
-
-#[test]
-fn json_with_an_id_of_the_templates_own() {
-    let calls = each_call(
-        "{{- '<a>{\"call_id\": ' ~ loop.index0 ~ ', \"name\": \"' ~ f.name ~ '\", \"parameters\": ' ~ f.arguments | tojson ~ '}</a>' -}}",
-    );
-    let tools = learn(&tool_turns(&calls)).tools;
-    assert_eq!([&tools.gen_id_field, &tools.args_field], ["call_id", "parameters"]);
-    assert_eq!(tools.field_order, ["call_id", "name", "parameters"]);
+    let layout = learn(&tool_turns(&calls));
+    assert_eq!(layout.tools.format, ToolFormat::JsonNative);
+    assert_eq!(frame(&layout), ("[TOOL_CALLS] ", "", &*owned(&["[TOOL_CALLS]", "</calls>"])));
 }
 
 #[test]
 fn json_with_the_name_as_key() {
     let calls = each_call("{{- '<a>{\"' ~ f.name ~ '\": ' ~ f.arguments | tojson ~ '}</a>' -}}");
-    let tools = learn(&tool_turns(&calls)).tools;
-    assert!(tools.name_is_key);
-    assert_eq!([&*tools.name_field, &*tools.args_field], ["", ""]);
-    assert!(tools.field_order.is_empty());
+    let layout = learn(&tool_turns(&calls));
+    assert_eq!(layout.tools.format, ToolFormat::JsonNative);
+    assert_eq!(frame(&layout), ("", "<a>", &*owned(&["<a>", "</a>"])));
 }
 
 #[test]
-fn json_in_a_wrapper() {
-    let calls = each_call(
-        "{{- '<a>{\"fn\": {\"name\": \"' ~ f.name ~ '\"}, \"arguments\": ' ~ f.arguments | tojson ~ '}</a>' -}}",
-    );
-    let tools = learn(&tool_turns(&calls)).tools;
-    assert_eq!([&*tools.function_field, &*tools.name_field, &*tools.args_field], ["fn", "fn.name", "arguments"]);
-}
-
-#[test]
-fn broken_json_is_no_format() {
+fn json_with_a_mistake_is_json() {
     let calls =
         each_call("{{- '<a>{\"name\": \"' ~ f.name ~ '\", \"arguments\" ' ~ f.arguments | tojson ~ '}</a>' -}}");
-    assert_eq!(learn(&tool_turns(&calls)).tools, ToolsLayout::default());
+    let layout = learn(&tool_turns(&calls));
+    assert_eq!((layout.tools.format, layout.calls_marker()), (ToolFormat::JsonNative, "<a>"));
 }
 
 // Tagged tool calls --------------------------------------------------------------------------------------------------
@@ -202,9 +181,8 @@ fn tags_with_json_arguments() {
         + "{{- '</calls>' -}}";
     let layout = learn(&tool_turns(&calls).replace("'<|end|>\\n'", "''"));
     assert_eq!(layout.tools.format, ToolFormat::TagWithJson);
-    assert_eq!(frame(&layout.tools), ["<calls>", "<call>", "</call>", "</calls>"]);
-    assert_eq!([&*layout.function.name_prefix, &*layout.function.name_suffix], ["<fn>", "</fn><args>"]);
-    assert_eq!(layout.function.close, "</args>");
+    let markers = owned(&["<calls>", "</calls>", "<call>", "</call>", "<fn>", "</args>", "</fn><args>"]);
+    assert_eq!(frame(&layout), ("<calls>", "<call>", &*markers));
 }
 
 #[test]
@@ -214,18 +192,9 @@ fn tags_all_the_way() {
         ["{{- '<tool_call>\\n<function=' ~ f.name ~ '>\\n' -}}", &argument, "{{- '</function>\\n</tool_call>' -}}"];
     let layout = learn(&tool_turns(&each_call(&body.concat())).replace("'<|end|>\\n'", "''"));
     assert_eq!(layout.tools.format, ToolFormat::TagWithTagged);
-    assert_eq!(frame(&layout.tools), ["", "<tool_call>\n", "</tool_call>", ""]);
-    let function = &layout.function;
-    assert_eq!(
-        [&*function.name_prefix, &*function.name_suffix, &*function.close],
-        ["<function=", ">\n", "</function>\n"]
-    );
-    let arguments = &layout.arguments;
-    assert_eq!([&*arguments.name_prefix, &*arguments.name_suffix], ["<parameter=", ">\n"]);
-    assert_eq!(
-        [&*arguments.value_prefix, &*arguments.value_suffix, &*arguments.separator],
-        ["", "\n</parameter>\n", ""]
-    );
+    let markers =
+        owned(&["<tool_call>", "</tool_call>", "<function=", "</function>", ">", "<parameter=", "</parameter>"]);
+    assert_eq!(frame(&layout), ("", "<tool_call>\n", &*markers));
 }
 
 #[test]
@@ -233,11 +202,8 @@ fn tags_for_keys_and_values() {
     let argument = each_argument("{{- '<key>' ~ k ~ '</key>\\n<value>' ~ v ~ '</value>' -}}");
     let body = ["{{- '<call>' ~ f.name ~ '<sep>\\n' -}}", &argument, "{{- '</call>' -}}"];
     let layout = learn(&tool_turns(&each_call(&body.concat())).replace("'<|end|>\\n'", "''"));
-    assert_eq!(frame(&layout.tools), ["", "<call>", "</call>", ""]);
-    assert_eq!(layout.function.args_separator, "<sep>");
-    let arguments = &layout.arguments;
-    assert_eq!([&*arguments.name_prefix, &*arguments.name_suffix], ["<key>", "</key>\n"]);
-    assert_eq!([&*arguments.value_prefix, &*arguments.value_suffix], ["<value>", "</value>"]);
+    let markers = owned(&["<call>", "</call>", "<sep>", "<key>", "</key>", "<value>", "</value>"]);
+    assert_eq!(frame(&layout), ("", "<call>", &*markers));
 }
 
 #[test]
@@ -246,70 +212,26 @@ fn arguments_with_a_separator() {
         each_argument("{{- '<p=' ~ k ~ '>' ~ v ~ '</p>' -}}{%- if not loop.last -%}{{- ', ' -}}{%- endif -%}");
     let body = ["{{- '<calls><fn=' ~ f.name ~ '>' -}}", &argument, "{{- '</fn></calls>' -}}"];
     let layout = learn(&tool_turns(&each_call(&body.concat())).replace("'<|end|>\\n'", "''"));
-    assert_eq!(layout.arguments.separator, ",");
-    assert_eq!(layout.arguments.value_suffix, "</p>");
+    assert!([",", "</p>", "<p="].iter().all(|mark| layout.preserved_tokens.iter().any(|token| token == mark)));
 }
 
-fn call_id(body: &str) -> (CallIdPosition, String, String) {
+#[test]
+fn the_texts_around_ids_are_markers_and_no_id_is() {
     // Without the tools in front, the name stands in the call alone.
-    let text = ["{{- m.content or '' -}}{%- if m.tool_calls -%}", &each_call(body), "{%- endif -%}"].concat();
-    let call_id = learn(&turns(&text, "")).call_id;
-    (call_id.position, call_id.prefix, call_id.suffix)
-}
-
-#[test]
-fn ids_of_calls() {
+    let markers = |body: &str| {
+        let text = ["{{- m.content or '' -}}{%- if m.tool_calls -%}", &each_call(body), "{%- endif -%}"].concat();
+        learn(&turns(&text, "")).preserved_tokens
+    };
     assert_eq!(
-        call_id("{{- '[CALL]' ~ f.name ~ '[ID]' ~ c.id ~ '[ARGS]' ~ f.arguments | tojson -}}"),
-        (CallIdPosition::BetweenNameAndArguments, "[ID]".into(), "[ARGS]".into()),
+        markers("{{- '[CALL]' ~ f.name ~ '[ID]' ~ c.id ~ '[ARGS]' ~ f.arguments | tojson -}}"),
+        ["[CALL]", "[ID]", "[ARGS]"]
     );
     assert_eq!(
-        call_id("{{- '[CALL]' ~ f.name ~ '[ARGS]' ~ f.arguments | tojson ~ '[ID]' ~ c.id ~ '[DONE]' -}}"),
-        (CallIdPosition::AfterArguments, "[ID]".into(), "[DONE]".into()),
+        markers("{{- '[CALL]' ~ f.name ~ '[ARGS]' ~ f.arguments | tojson ~ '[ID]' ~ c.id ~ '[DONE]' -}}"),
+        ["[CALL]", "[DONE]", "[ARGS]", "[ID]"]
     );
-    assert_eq!(
-        call_id("{{- '[CALL]' ~ f.name ~ '[ARGS]' ~ f.arguments | tojson -}}"),
-        (CallIdPosition::None, "".into(), "".into()),
-    );
-}
-
-#[test]
-fn an_id_in_the_prefix_of_the_name() {
     let call = "{{- '<call>' ~ c.id ~ '<name>' ~ f.name ~ '<args>' ~ f.arguments | tojson ~ '</call>' -}}";
-    let calls = ["{{- '<calls>' -}}", &*each_call(call), "{{- '</calls>' -}}"].concat();
-    let layout = learn(&tool_turns(&calls));
-    assert_eq!(layout.function.name_prefix, "call00001<name>");
-    assert_eq!((layout.call_id.position, &*layout.call_id.example), (CallIdPosition::None, "call00001"));
-}
-
-// The end of calls -----------------------------------------------------------------------------------------------------
-
-#[test]
-fn calls_side_by_side() {
-    let json = "{{- '{\"name\": \"' ~ f.name ~ '\", \"arguments\": ' ~ f.arguments | tojson ~ '}' -}}";
-    let tag = "{{- '<fn=' ~ f.name ~ '>' -}}".to_owned()
-        + &each_argument("{{- '<p=' ~ k ~ '>' ~ v ~ '</p>' -}}")
-        + "{{- '</fn>' -}}";
-    for (call, separator, expected) in
-        [(json, "\\n", true), (json, ", ", false), (&*tag, "", true), (&*tag, "\\n", true), (&*tag, ", ", false)]
-    {
-        let next = ["{%- if not loop.last -%}{{- '", separator, "' -}}{%- endif -%}"].concat();
-        let calls = ["{{- '<calls>' -}}", &*each_call(&[call, &*next].concat()), "{{- '</calls>' -}}"].concat();
-        let layout = learn(&tool_turns(&calls));
-        assert_eq!(layout.tools.side_by_side, expected, "{call} with {separator:?}");
-    }
-}
-
-#[test]
-fn the_end_of_a_turn_of_calls() {
-    let calls =
-        each_call("{{- '<a>{\"name\": \"' ~ f.name ~ '\", \"arguments\": ' ~ f.arguments | tojson ~ '}</a>' -}}");
-    assert_eq!(learn(&tool_turns(&calls)).tools.turn_end, ["<|end|>"]);
-    let ended = |next: &str| learn(&tool_turns(&calls).replace("'<|end|>\\n'", next)).tools.turn_end;
-    assert_eq!(ended("''"), [""; 0]);
-    assert_eq!(ended("'<|end|>\\n<|assistant|>' ~ ('' if enable_thinking else '<no>')"), ["<|end|>"]);
-    assert_eq!(ended("'<|end|>Write a list.<x>'"), ["<|end|>"]);
-    assert_eq!(ended("'<x>' * 5000"), ["<x>"; 8]);
+    assert_eq!(markers(call), ["<call>", "</call>", "<name>", "<args>"]);
 }
 
 // Turns, work-arounds, evidence, hostile templates ---------------------------------------------------------------------
@@ -326,7 +248,6 @@ fn an_instruction_names_the_markers() {
     let named =
         "{# Write your thoughts between <think></think> and write your response between <response></response> #}";
     let layout = learn(&(named.to_owned() + &turns(CONTENT, "")));
-    assert_eq!(layout.content.mode, ContentMode::WrappedWithReasoning);
     assert_eq!(layout.preserved_tokens, ["<think>", "</think>", "<response>", "</response>"]);
     // Other blocks are not for thoughts.
     let named = "{# Write calls between <tool_call></tool_call> #}";
@@ -380,9 +301,8 @@ fn each_part_of_a_turn_has_evidence() {
 fn a_layout_as_json_groups_its_fields() {
     let json = Layout::default().to_json();
     assert_eq!(json["tools"]["format"], "none");
-    assert_eq!(json["tools"]["name_field"], "name");
     assert_eq!(json["user_start"], "");
-    assert_eq!(Layout::default().fields().len(), 42);
+    assert_eq!(Layout::default().fields().len(), 10);
 }
 
 #[test]

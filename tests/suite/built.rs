@@ -1,4 +1,4 @@
-//! Formats that are put together by hand: what they show as a tree, their grammars, and calls in a described layout.
+//! Formats that are put together by hand: what they show as a tree, their grammars, and calls in a described turn.
 
 use chatparse::expr::described_calls;
 use chatparse::expr::{Arena, Builder, Notation, Outcome, Region, SchemaRef};
@@ -15,56 +15,68 @@ fn request(more: &str) -> Request {
     Request::from_json(&body).unwrap()
 }
 
-fn parser(request: &Request, layout: &str) -> chatparse::Result<Parser> {
+fn parser(request: &Request, turn: &str) -> chatparse::Result<Parser> {
     let mut p = Builder::new();
-    let calls = described_calls(&mut p, request, layout)?;
+    let calls = described_calls(&mut p, request, turn)?;
     let all = p.sequence([p.until("["), calls, p.end()]);
     Parser::new(p.finish(all), "")
 }
 
 #[test]
-fn described_layouts_read_calls() {
-    let calls = |layout: &str, output: &str| -> Vec<String> {
-        let (message, _) = parser(&request("required"), layout).unwrap().parse(output.as_bytes(), false, true).unwrap();
+fn described_turns_read_calls() {
+    let calls = |turn: &str, output: &str| -> Vec<String> {
+        let (message, _) = parser(&request("required"), turn).unwrap().parse(output.as_bytes(), false, true).unwrap();
         message.tool_calls.iter().map(|call| format!("{} {} {}", call.id, call.name, call.arguments)).collect()
     };
-    let json = r#"{"tools": {"format": "json_native", "section_start": "[c]", "array_wrapped": true, "name_field": "fn",
-        "args_field": "in", "id_field": "id", "field_order": ["id", "fn", "in"]}, "content": {"mode": "unused"}}"#;
+    let json = r#"{"edges": [["Prompt", "[c][{", "Call"], ["Call", ", {", "Call"], ["Call", "]", "End"]], "calls": [
+        [["\"id\": \""], "Id", ["\", \"fn\": \""], "Name", ["\", \"in\": "], "Arguments", ["}"]],
+        [["\"fn\": \""], "Name", ["\", \"in\": "], "Arguments", ["}"]]], "content": {"mode": "unused"}}"#;
     let output = r#"[c][{"id": "1", "fn": "f", "in": {"a": 1}}, {"fn": "f", "in": {}}]"#;
     assert_eq!(calls(json, output), [r#"1 f {"a": 1}"#, " f {}"]);
-    let tagged = r#"{"tools": {"format": "tag_with_tagged", "section_start": "[", "section_end": "]", "side_by_side": true},
-        "function": {"name_prefix": "<", "name_suffix": ">", "close": "</>"},
-        "arguments": {"name_prefix": "(", "name_suffix": "=", "value_suffix": ")"}}"#;
+    let tagged = r#"{"edges": [["Prompt", "[<", "Call"], ["Call", "<", "Call"], ["Call", "]", "End"]], "calls": [
+        ["Name", {"first": ">(", "next": "(", "slots": [["Text Integer", "", "=", ")", "Raw"]]}, ["</>"]], ["Name", ["></>"]]]}"#;
     assert_eq!(calls(tagged, "[<f>(b=x)(a=1)</><f></>]"), [r#" f {"b":"x","a":1}"#, " f {}"]);
-    let with_json = r#"{"tools": {"format": "tag_with_json"}, "function": {"name_prefix": "[", "name_suffix": "]"},
-        "arguments": {"end": "[/]"}}"#;
+    let with_json = r#"{"edges": [["Prompt", "[", "Call"]], "calls": [["Name", ["]"], "Arguments", ["[/]"]]]}"#;
     assert_eq!(calls(with_json, r#"[f]{"a": 1}[/]"#), [r#" f {"a": 1}"#]);
-    assert_eq!(
-        calls(r#"{"tools": {"format": "pythonic"}}"#, "[f(a=1), f(b='x')]"),
-        [r#" f {"a":1}"#, r#" f {"b":"x"}"#]
-    );
+    let python = r#"{"edges": [["Prompt", "[", "Call"], ["Call", ", ", "Call"], ["Call", "]", "End"]], "calls": [
+        ["Name", {"first": "(", "next": ", ", "slots": [["Text Integer", "", "=", "", "Quoted"]]}, [")"]]]}"#;
+    assert_eq!(calls(python, "[f(a=1), f(b='x')]"), [r#" f {"a":1}"#, r#" f {"b":"x"}"#]);
+}
+
+#[test]
+fn what_a_template_was_learnt_to_write_describes_calls() {
+    let template = chatparse::ChatTemplate::builtin("json-call").unwrap();
+    let turn = template.report(chatparse::ReportKind::Layout)["turn"].to_string();
+    let calls = r#"[<tool_call>
+{"name": "f", "arguments": {"a": 1}}
+</tool_call>"#;
+    let mut p = Builder::new();
+    let described = described_calls(&mut p, &request("required"), &turn).unwrap();
+    let parser = Parser::new(p.finish(p.sequence([p.literal("["), described, p.end()])), "").unwrap();
+    let (message, _) = parser.parse(calls.as_bytes(), false, true).unwrap();
+    assert_eq!((&*message.tool_calls[0].name, &*message.tool_calls[0].arguments), ("f", r#"{"a": 1}"#));
 }
 
 #[test]
 fn calls_that_nobody_may_make_are_nothing() {
-    let parser = parser(&request("none"), r#"{"tools": {"format": "json_native", "section_start": "["}}"#).unwrap();
+    let turn = r#"{"edges": [["Prompt", "[{\"name\": \"", "Call"]], "calls": [["Name", ["\", \"arguments\": "], "Arguments", ["}"]]]}"#;
+    let parser = parser(&request("none"), turn).unwrap();
     assert!(parser.parse(b"text", false, true).is_ok());
     assert!(parser.parse(br#"[{"name": "f", "arguments": {}}"#, false, true).is_err());
 }
 
 #[test]
-fn layouts_of_another_shape_are_refused() {
-    for (layout, says) in [
-        ("{", "layout: EOF"),
-        ("{}", "layout.tools.format: missing"),
-        (r#"{"tools": {"format": "none"}}"#, "layout.tools.format: missing, or none"),
-        (r#"{"tools": {"format": "yaml"}}"#, "unknown variant `yaml`"),
-        (r#"{"tools": {"format": "json_native", "start": ""}}"#, "unknown field `start`"),
-        (r#"{"tools": {"format": "json_native", "field_order": "a"}}"#, "invalid type"),
+fn turns_of_another_shape_are_refused() {
+    for (turn, says) in [
+        ("{", "turn: EOF"),
+        ("{}", "turn.calls: missing"),
+        (r#"{"calls": []}"#, "turn.calls: missing"),
+        (r#"{"calls": [["Nam", [""]]]}"#, "the turn cannot be read"),
+        (r#"{"calls": [["Name", [""]]], "edges": [["Front", "", "Call"]]}"#, "the turn cannot be read"),
     ] {
-        let error = parser(&request("auto"), layout).unwrap_err();
+        let error = parser(&request("auto"), turn).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-        assert!(error.message().contains(says), "{layout}: {error}");
+        assert!(error.message().contains(says), "{turn}: {error}");
     }
 }
 

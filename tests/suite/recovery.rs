@@ -1,10 +1,12 @@
 //! Calls in other ways of writing them, in every way to cut the output: where they are read, and where they are not.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use crate::support::{check_streaming, parse};
 use chatparse::internals::analysis::turn;
+use chatparse::internals::format::wrappers::{THOUGHT, is_marker};
 use chatparse::internals::template::Template;
 use chatparse::message::{Diagnostic, DiagnosticKind};
 use chatparse::stream::Ended;
@@ -841,14 +843,50 @@ fn dialect_of(name: &str) -> Option<Value> {
         turn.spacing = Default::default();
         let mut row = turn.to_stored();
         row["name"] = json!(name);
+        row["starts"] = json!(starts_of(&turn));
         row
     })
+}
+
+/// The texts that such calls begin with: each marker in front of a name, as a model may leave out those before it, and what
+/// opens and closes reasoning.
+fn starts_of(turn: &turn::TurnFormat) -> Vec<String> {
+    if turn.marker_behind_names().is_some() {
+        return Vec::new();
+    }
+    let glues = turn.edges.iter().filter(|edge| edge.to == turn::SlotKind::Call).map(|edge| &edge.glue);
+    let thoughts =
+        turn.reasoning.iter().flat_map(|thought| [&*thought.start, thought.open.head(), thought.close.head()]);
+    let starts = glues.flat_map(markers).chain(thoughts.map(|text| text.trim().to_owned()));
+    let starts: BTreeSet<String> = starts.filter(|start| is_marker(start) && !THOUGHT.contains(&&**start)).collect();
+    starts.into_iter().collect()
+}
+
+/// The markers in a text. A word in front of the first one belongs to it, and one behind the last and behind one that stands there
+/// several times: without that it says nothing.
+fn markers(glue: &turn::Glue) -> Vec<String> {
+    let (text, spans) = (glue.head(), glue.marker_spans());
+    let first = spans.first().map_or(0, |first| first.start);
+    let ends = spans.iter().skip(1).map(|span| span.start).chain([text.len()]);
+    let marks = spans.iter().zip(ends).filter_map(|(span, end)| {
+        let again = spans.iter().filter(|other| text[(*other).clone()] == text[span.clone()]).count() > 1;
+        let word = text[span.end..end].starts_with(char::is_alphanumeric);
+        let end = if word && (again || end == text.len()) { end } else { span.end };
+        let start = if span.start == first { 0 } else { span.start };
+        (word || !again).then(|| text[start..end].trim().to_owned())
+    });
+    marks.collect()
 }
 
 #[test]
 fn the_table_of_dialects_is_what_the_built_in_templates_write() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/stream/src/fallback/dialects.json");
-    let rows: Vec<String> = builtin::names().filter_map(dialect_of).map(|row| row.to_string()).collect();
+    let learnt = builtin::names().filter_map(dialect_of).map(|row| row.to_string());
+    // Rows of no template are written by hand, behind the others.
+    let known: Vec<Value> = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let is_learnt = |row: &&Value| row["name"].as_str().is_some_and(|name| builtin::find(name).is_some());
+    let by_hand = known.iter().filter(|row| !is_learnt(row)).map(Value::to_string);
+    let rows: Vec<String> = learnt.chain(by_hand).collect();
     let text = format!("[\n{}\n]\n", rows.join(",\n"));
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
         fs::write(&path, &text).unwrap();

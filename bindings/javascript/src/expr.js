@@ -128,10 +128,10 @@ export class Expr {
   /**
    * The calls of a message, with their markers and tags.
    * @param {ChatRequest} request of which `tools`, `tool_choice` and `parallel_tool_calls` count
-   * @param {object | string} layout as `Template.layout` has it; only `tools.format` must be there
+   * @param {object | string} turn how they are written, as `Template.layout.turn` has it; only `calls` must be there
    */
-  static calls(request, layout) {
-    return new Expr("chat_expr_calls", json(request), json(layout));
+  static calls(request, turn) {
+    return new Expr("chat_expr_calls", json(request), json(turn));
   }
 
   /** The rule of that name, which may stand around the reference or anywhere else in the format. @param {string} name */

@@ -27,7 +27,10 @@ test("a format of one's own parses, streams and constrains", needsModule, () => 
   assert.deepEqual(chat.parser(parser.text).parse(OUTPUT).toJSON(), parser.parse(OUTPUT).toJSON());
 });
 
-const LAYOUT = { tools: { format: "json_native", section_start: "<", section_end: ">" } };
+const TURN = {
+  edges: [["Prompt", '<{"name": "', "Call"], ["Call", ">", "End"]],
+  calls: [["Name", ['", "arguments": '], "Arguments", ["}"]]],
+};
 /** An expression, a text that it matches, and one that it does not. */
 const CASES = /** @type {[string, Like, string, string?][]} */ ([
   ["literal", 'a"\\é日😀', 'a"\\é日😀', "a"],
@@ -51,7 +54,7 @@ const CASES = /** @type {[string, Like, string, string?][]} */ ([
   ["gbnf", Expr.charClass("[0-9]").repeat(1).withGbnf("[0-9]+"), "42", "x"],
   ["excluding", Expr.until("b").then("b").excluding("b"), "ab", "ac"],
   ["label", Expr.until().label("content"), "a"],
-  ["calls", Expr.calls(REQUEST, LAYOUT), '<{"name": "weather", "arguments": {"city": "Oslo"}}>', "<{}>"],
+  ["calls", Expr.calls(REQUEST, TURN), '<{"name": "weather", "arguments": {"city": "Oslo"}}>', "<{}>"],
 ]);
 for (const [name, expr, good, bad] of CASES) {
   test(`expression: ${name}`, needsModule, () => {

@@ -86,7 +86,8 @@ def test_the_example_of_the_docstring():
         (Expr.char_class("[0-9]").repeat(1).with_gbnf("[0-9]+"), "42", "x"),
         ((Expr.until("b") + "b").excluding("b"), "ab", "ac"),
         (Expr.until().label("content"), "a", None),
-        (Expr.calls(REQUEST, json.dumps({"tools": {"format": "json_native", "section_start": "<", "section_end": ">"}}).encode()),
+        (Expr.calls(REQUEST, json.dumps({"edges": [["Prompt", '<{"name": "', "Call"], ["Call", ">", "End"]],
+                                         "calls": [["Name", ['", "arguments": '], "Arguments", ["}"]]]}).encode()),
          '<{"name": "weather", "arguments": {"city": "Oslo"}}>', "<{}>"),
     ],
 )

@@ -63,9 +63,6 @@ pub const RESPONSE_PATTERN_BYTES: usize = 8 << 10;
 /// Maximum number of ways in which such an expression may be written out, or of such texts. Known ones have up to five.
 pub const RESPONSE_WAYS: usize = 32;
 
-/// Maximum number of pieces in a layout's end of a turn. Templates have up to five.
-pub const TURN_END_PIECES: usize = 8;
-
 /// Maximum number of texts at which a template cuts content that are tried as the end of reasoning. Templates have one.
 pub const REASONING_ENDS: usize = 4;
 

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::{self, Write};
 
 use chatparse::learnt::{Evidence, Layout};
-use chatparse::{ChatTemplate, Request, builtin};
+use chatparse::{ChatTemplate, ReportKind, Request, builtin};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Outcome};
@@ -120,7 +120,7 @@ fn to_json(template: &ChatTemplate) -> Value {
         "reader": template.reader(),
         "tried": tried.collect::<Vec<_>>(),
         "proof": template.proof().to_json(),
-        "layout": template.layout().to_json(),
+        "layout": template.report(ReportKind::Layout),
         "turn": template.turn(true).to_json(),
         "evidence": evidence,
     })

@@ -10,6 +10,7 @@
 #include "chat.h"
 #include "peg-parser.h"
 
+#include <algorithm>
 #include <cctype>
 #include <functional>
 #include <map>
@@ -57,8 +58,30 @@ constexpr size_t COMMON_CHAT_MAX_PERMUTE = 6;
 class common_chat_peg_builder : public common_peg_parser_builder {
     common_peg_parser whole(const char * name, const common_peg_parser & p) { return atomic(tag(name, p)); }
 
-    // What chat_expr_calls() makes of a layout.
-    common_peg_parser calls(const common_json & tools, bool parallel, bool force, const common_json & layout) {
+    static std::string quoted(const std::string & text) { return chatparse_llama::dump_safe(common_json(text)); }
+
+    // A form of a call for chat_expr_calls(): its text, with signs for its parts. `members`: arguments one by one, in place of their sign.
+    static std::string form(const std::string & text, const std::string & members = "\"Arguments\"") {
+        std::string pieces;
+        size_t from = 0;
+        for (size_t at; (at = text.find_first_of("\1\2\3", from)) != std::string::npos; from = at + 1) {
+            if (at > from) {
+                pieces += "[" + quoted(text.substr(from, at - from)) + "],";
+            }
+            pieces += (text[at] == '\1' ? "\"Name\"" : text[at] == '\2' ? members : "\"Id\"") + ",";
+        }
+        return "[" + pieces + "[" + quoted(text.substr(from)) + "]]";
+    }
+
+    // Arguments one by one: the text in front of the first and of each other, around a value, and how that is written.
+    static std::string members(const std::string & first, const std::string & next, const std::string & open, const std::string & close, const char * how) {
+        return "{\"first\":" + quoted(first) + ",\"next\":" + quoted(next) +
+            ",\"slots\":[[\"Text Integer Number Boolean Null Array Object\",\"\"," + quoted(open) + "," + quoted(close) + ",\"" + how + "\"]]}";
+    }
+
+    // What chat_expr_calls() makes of calls in these forms: the text in front of the first, between two, and behind the last.
+    common_peg_parser calls(const common_json & tools, bool parallel, bool force, const std::string & open, const std::string & between,
+                            const std::string & close, const std::vector<std::string> & forms) {
         auto known = common_json::array();
         if (tools.is_array()) {
             for (const auto & tool : tools) {
@@ -73,7 +96,12 @@ class common_chat_peg_builder : public common_peg_parser_builder {
         request["tool_choice"] = force ? "required" : "auto";
         request["parallel_tool_calls"] = parallel;
         const std::string asked = request.dump();
-        const std::string written = layout.dump();
+        std::string written = "{\"edges\":[[\"Prompt\"," + quoted(open) + ",\"Call\"],[\"Call\"," + quoted(between) +
+            ",\"Call\"],[\"Call\"," + quoted(close) + ",\"End\"]],\"calls\":[";
+        for (size_t i = 0; i < forms.size(); i++) {
+            written += (i > 0 ? "," : "") + forms[i];
+        }
+        written += "]}";
         return wrap(chat_expr_calls(handle(), asked.data(), asked.size(), written.data(), written.size()));
     }
 
@@ -180,22 +208,57 @@ class common_chat_peg_builder : public common_peg_parser_builder {
                                           const std::string & gen_call_id_key = "",
                                           const std::vector<std::string> & parameters_order = {},
                                           bool accept_openai_wrapper = false) {
-        const std::string args_default = function_is_key ? "" : "arguments";
-        auto layout = common_json::object();
-        layout["tools"] = common_json::object({
-            { "format", "json_native" },
-            { "section_start", section_start },
-            { "section_end", section_end },
-            { "array_wrapped", array_wrapped },
-            { "name_is_key", function_is_key },
-            { "openai_wrapper", accept_openai_wrapper },
-            { "name_field", name_key.empty() ? "name" : name_key },
-            { "args_field", args_key.empty() ? args_default : args_key },
-            { "id_field", call_id_key },
-            { "gen_id_field", gen_call_id_key },
-            { "field_order", parameters_order },
-        });
-        return calls(tools, parallel_tool_calls, force_tool_calls, layout);
+        const std::string name = name_key.empty() ? "name" : name_key;
+        const std::string args = args_key.empty() ? "arguments" : args_key;
+        const auto holder_of = [](const std::string & key) { return key.find('.') == std::string::npos ? "" : key.substr(0, key.find('.')); };
+        const auto key_of = [](const std::string & key) { return key.substr(key.find('.') + 1); };
+        const auto member = [&](const std::string & key) {
+            return quoted(key_of(key)) + ": " + (key == args ? "\2" : key == name ? "\"\1\"" : "\"\3\"");
+        };
+        const auto listed = [&](const std::vector<std::string> & keys) {
+            std::string all;
+            for (const auto & key : keys) {
+                all += (all.empty() ? "" : ", ") + member(key);
+            }
+            return all;
+        };
+        const std::string holder = holder_of(name).empty() ? holder_of(args) : holder_of(name);
+        std::vector<std::string> ids;
+        for (const auto & id : { call_id_key, gen_call_id_key }) {
+            if (!id.empty() && (holder.empty() || id.find('.') == std::string::npos)) {
+                ids.push_back(id);
+            }
+        }
+        std::vector<std::string> forms;
+        // A model may leave out ids.
+        for (size_t set = size_t{ 1 } << ids.size(); set-- > 0;) {
+            std::vector<std::string> keys;
+            for (size_t i = 0; i < ids.size(); i++) {
+                if (set >> i & 1) {
+                    keys.push_back(ids[i]);
+                }
+            }
+            std::string text;
+            if (function_is_key) {
+                keys.push_back(args);
+                text = args_key.empty() ? "\"\1\": \2}" : "\"\1\": {" + listed(keys) + "}}";
+            } else if (!holder.empty()) {
+                text = listed(keys) + (keys.empty() ? "" : ", ") + quoted(holder) + ": {" + listed({ name, args }) + "}}";
+            } else {
+                keys.insert(keys.begin(), { name, args });
+                std::stable_sort(keys.begin(), keys.end(), [&](const std::string & a, const std::string & b) {
+                    const auto & order = parameters_order;
+                    return std::find(order.begin(), order.end(), a) < std::find(order.begin(), order.end(), b);
+                });
+                text = listed(keys) + "}";
+            }
+            forms.push_back(form(text));
+            if (accept_openai_wrapper) {
+                forms.push_back(form("\"type\": \"function\", " + text));
+            }
+        }
+        return calls(tools, parallel_tool_calls, force_tool_calls, section_start + (array_wrapped ? "[{" : "{"), ", {",
+                     (array_wrapped ? "]" : "") + section_end, forms);
     }
 
     // Calls with name and arguments in tags of their own, e.g. <function=f><param=x>1</param></function>.
@@ -207,24 +270,13 @@ class common_chat_peg_builder : public common_peg_parser_builder {
             const auto found = markers.find(name);
             return found == markers.end() ? std::string(otherwise) : found->second;
         };
-        auto layout = common_json::object();
-        layout["tools"] = common_json::object({
-            { "format", "tag_with_tagged" },
-            { "section_start", marker("tool_call_start_marker", "<tool_call>") },
-            { "section_end", marker("tool_call_end_marker", "</tool_call>") },
-            { "side_by_side", true },
-        });
-        layout["function"] = common_json::object({
-            { "name_prefix", marker("function_opener", "<function=") },
-            { "name_suffix", marker("function_name_suffix", ">") },
-            { "close", marker("function_closer", "</function>") },
-        });
-        layout["arguments"] = common_json::object({
-            { "name_prefix", marker("parameter_key_prefix", "<param=") },
-            { "name_suffix", marker("parameter_key_suffix", ">") },
-            { "value_suffix", marker("parameter_closer", "</param>") },
-        });
-        return calls(tools, parallel_tool_calls, force_tool_calls, layout);
+        const std::string opener = marker("function_opener", "<function=");
+        const std::string suffix = marker("function_name_suffix", ">");
+        const std::string closer = marker("function_closer", "</function>");
+        const std::string key    = marker("parameter_key_prefix", "<param=");
+        const std::string each   = members(suffix + key, key, marker("parameter_key_suffix", ">"), marker("parameter_closer", "</param>"), "Raw");
+        return calls(tools, parallel_tool_calls, force_tool_calls, marker("tool_call_start_marker", "<tool_call>") + opener, opener,
+                     marker("tool_call_end_marker", "</tool_call>"), { form("\1\2" + closer, each), form("\1" + suffix + closer) });
     }
 
     // Python's literals, and JSON's true, false and null.
@@ -232,9 +284,7 @@ class common_chat_peg_builder : public common_peg_parser_builder {
 
     // Calls as a Python list: [f(x=1, s='text'), g()]. JSON's literals are taken, too, whatever `allow_json_literals` says.
     common_peg_parser python_style_tool_calls(const common_json & tools, bool parallel_tool_calls, bool /* allow_json_literals */ = true) {
-        auto layout = common_json::object();
-        layout["tools"] = common_json::object({ { "format", "pythonic" } });
-        return calls(tools, parallel_tool_calls, true, layout);
+        return calls(tools, parallel_tool_calls, true, "[", ", ", "]", { form("\1\2)", members("(", ", ", "=", "", "Quoted")), form("\1()") });
     }
 };
 

@@ -100,10 +100,10 @@ class Expr:
         return Expr("value", numbers=(kind,))
 
     @staticmethod
-    def calls(request: Json, layout: Json) -> Expr:
-        """The calls of a message, with their markers and tags, as `layout` says: what `Template.layout` has; only `tools.format` must be
-        there. Of the request `tools`, `tool_choice` and `parallel_tool_calls` count."""
-        return Expr("calls", texts=(_json(request), _json(layout)))
+    def calls(request: Json, turn: Json) -> Expr:
+        """The calls of a message, with their markers and tags, written as `turn` says, which is what `Template.layout` has as `turn`;
+        only `calls` must be there. Of the request `tools`, `tool_choice` and `parallel_tool_calls` count."""
+        return Expr("calls", texts=(_json(request), _json(turn)))
 
     @staticmethod
     def reference(name: str) -> Expr:

@@ -1,27 +1,25 @@
-//! [`Layout`]: what llama.cpp's analysis learns about how a template writes an assistant's turn. Plain data: the passes fill
-//! it, the format stage and tools read it.
+//! [`Layout`]: what llama.cpp's stand-in tells hosts of a turn: its markers, and the shape of its calls, in llama.cpp's words. Formats ask
+//! it where a grammar begins.
 //!
-//! Markers are kept as the template writes them, with the white space that matters for reading a prompt's end; readers trim
-//! it where the model may vary it. An empty string stands for a missing marker.
+//! Glue on an edge is one text. The layout divides it: the glue in front of the first call is the section's opening and the
+//! call's, and what is also in front of a second call is the call's. Texts of reasoning are left out of it.
 
-use serde::{Deserialize, Serialize};
+use chatparse_base::brackets;
+use serde::Serialize;
 use serde_json::Value;
 
-/// How a template writes reasoning, content, tool calls and turns.
+use super::markup::{Marker, Markup, is_space, trim, trim_start};
+use super::turn::{CallForm, CallPiece, Edge, Glue, GluePiece, Members, SlotKind, TurnFormat, ValueKind};
+use chatparse_base::find::shared_end;
+
+/// How a template writes reasoning, calls and turns. Markers have the white space that the template writes around them; an empty string stands for
+/// a missing one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Layout {
     /// The text around reasoning, and when it is rendered.
     pub reasoning: ReasoningLayout,
-    /// The text around the content.
-    pub content: ContentLayout,
-    /// The text around tool calls.
+    /// What begins calls.
     pub tools: ToolsLayout,
-    /// The text around the name of a called function; tagged formats only.
-    pub function: FunctionLayout,
-    /// The text around the arguments of a call; tagged formats only.
-    pub arguments: ArgumentsLayout,
-    /// The position of a call's id; tagged formats only.
-    pub call_id: CallIdLayout,
     /// The opening of a user's turn, e.g. `<|im_start|>user`.
     pub user_start: String,
     /// The opening of an assistant's turn, e.g. `<|im_start|>assistant`.
@@ -56,32 +54,8 @@ pub struct ReasoningLayout {
     pub end: String,
 }
 
-/// Whether a template puts markers around content.
+/// How much of a call is JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ContentMode {
-    /// No markers.
-    #[default]
-    Plain,
-    /// Content is always between markers: `<response>answer</response>`.
-    AlwaysWrapped,
-    /// Content is between markers if reasoning precedes it.
-    WrappedWithReasoning,
-}
-
-/// The text around the content.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct ContentLayout {
-    /// Whether there are markers, and when.
-    pub mode: ContentMode,
-    /// The opening, e.g. `<response>`.
-    pub start: String,
-    /// The end, e.g. `</response>`.
-    pub end: String,
-}
-
-/// The family of a template's tool calls: how much of a call is JSON.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolFormat {
     /// The template does not render tool calls, or they could not be read.
@@ -95,141 +69,50 @@ pub enum ToolFormat {
     TagWithTagged,
 }
 
-/// The text around tool calls: the markers around all calls of a message (the section) and around each call and, for
-/// [`ToolFormat::JsonNative`], the names of the JSON object's fields. A nested field is written with a dot: `function.name`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
+/// What begins all calls of a message (the section), and each call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ToolsLayout {
     /// The family.
     pub format: ToolFormat,
     /// Opens the calls of a message, e.g. `<|tool_calls_begin|>`.
     pub section_start: String,
-    /// Closes them, e.g. `<|tool_calls_end|>`.
-    pub section_end: String,
     /// Opens each call, e.g. `<tool_call>\n`.
     pub per_call_start: String,
-    /// Closes each call, e.g. `</tool_call>`.
-    pub per_call_end: String,
-    /// Calls of one section are separated by white space only.
-    pub side_by_side: bool,
-    /// The pieces that end a turn behind calls, e.g. `["<|im_end|>"]`. The model may write them as text.
-    pub turn_end: Vec<String>,
-    /// The function's name is a key, as in `{"get_weather": {"city": "Oslo"}}`.
-    pub name_is_key: bool,
-    /// Calls are elements of an array, as in `[TOOL_CALLS][{...}, {...}]`.
-    pub array_wrapped: bool,
-    /// The model may also write OpenAI's wrapper, `{"type": "function", "function": {...}}`.
-    pub openai_wrapper: bool,
-    /// The object that holds name and arguments if they are nested; `function` if none was seen.
-    pub function_field: String,
-    /// The field of the function's name, e.g. `name` or `function.name`; empty if the name is a key.
-    pub name_field: String,
-    /// The field of the arguments, e.g. `arguments` or `parameters`; empty if the name is a key.
-    pub args_field: String,
-    /// The field of the call's id, e.g. `id`; empty if there is none.
-    pub id_field: String,
-    /// The field of an id that the template generates, e.g. `tool_call_id` counting from 0; empty if there is none.
-    pub gen_id_field: String,
-    /// The fields above in the order of the template, e.g. `["name", "arguments", "id"]`.
-    pub field_order: Vec<String>,
-}
-
-impl Default for ToolsLayout {
-    fn default() -> Self {
-        ToolsLayout {
-            format: ToolFormat::None,
-            section_start: String::new(),
-            section_end: String::new(),
-            per_call_start: String::new(),
-            per_call_end: String::new(),
-            side_by_side: false,
-            turn_end: Vec::new(),
-            name_is_key: false,
-            array_wrapped: false,
-            openai_wrapper: false,
-            function_field: "function".into(),
-            name_field: "name".into(),
-            args_field: "arguments".into(),
-            id_field: String::new(),
-            gen_id_field: String::new(),
-            field_order: Vec::new(),
-        }
-    }
-}
-
-/// The text around the name of a called function. The examples are for `<function=f><parameter=x>1</parameter></function>`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct FunctionLayout {
-    /// Before the name, e.g. `<function=`.
-    pub name_prefix: String,
-    /// After the name, e.g. `>\n`.
-    pub name_suffix: String,
-    /// A separate marker between name and first argument, e.g. `<tool_sep>`.
-    pub args_separator: String,
-    /// After the last argument and before the end of the call, e.g. `</function>`.
-    pub close: String,
-}
-
-/// The text around the arguments of a call. The examples are for `<parameter=x>1</parameter>`.
-///
-/// `start` and `end` are for layouts that are written by hand. The analysis leaves them empty: it puts the opening of all
-/// arguments into [`FunctionLayout::name_suffix`] or [`FunctionLayout::args_separator`], and their end into
-/// [`FunctionLayout::close`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ArgumentsLayout {
-    /// Opens all arguments, e.g. `<args>`.
-    pub start: String,
-    /// Closes all arguments, e.g. `</args>`.
-    pub end: String,
-    /// Before an argument's name, e.g. `<parameter=`.
-    pub name_prefix: String,
-    /// After the name, e.g. `>\n`.
-    pub name_suffix: String,
-    /// Between that and the value, e.g. `<arg_value>`.
-    pub value_prefix: String,
-    /// After the value, e.g. `\n</parameter>\n`.
-    pub value_suffix: String,
-    /// Between two arguments, besides white space, e.g. `,`.
-    pub separator: String,
-    /// The model may add or omit white space between argument tags.
-    pub loose_whitespace: bool,
-}
-
-/// The position of a call's id in a tagged format.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CallIdPosition {
-    /// Calls have no id.
-    #[default]
-    None,
-    /// `[CALL_ID]id[CALL]name{...}`.
-    BeforeName,
-    /// `[CALL]name[CALL_ID]id[ARGS]{...}`.
-    BetweenNameAndArguments,
-    /// `[CALL]name{...}[CALL_ID]id`.
-    AfterArguments,
-}
-
-/// The position of a call's id and its markers; tagged formats only (a JSON call has [`ToolsLayout::id_field`]).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CallIdLayout {
-    /// The position.
-    pub position: CallIdPosition,
-    /// The marker before it, e.g. `[CALL_ID]`.
-    pub prefix: String,
-    /// The marker after it, e.g. `[ARGS]`.
-    pub suffix: String,
-    /// The id of a probe, if it is a part of [`FunctionLayout::name_prefix`], e.g. the `call00001` of `call00001<name>`. The
-    /// model writes another id there.
-    pub example: String,
 }
 
 impl Layout {
-    /// Every field by its dotted name, in a fixed order, as an inspector prints them. Modes are their names, markers are
-    /// strings, switches are booleans.
+    /// The layout of a template that writes turns like this.
+    pub fn of(turn: &TurnFormat) -> Layout {
+        let view = View { turn };
+        let reasoning = view.reasoning();
+        let mut marks = vec![reasoning.start.clone(), reasoning.end.clone()];
+        marks.extend(view.around_content());
+        let tools = turn.calls.first().map(|form| view.calls(form, &mut marks)).unwrap_or_default();
+        let mut preserved_tokens: Vec<String> = Vec::new();
+        for mark in marks.iter().map(|mark| trim(mark)) {
+            if !mark.is_empty() && !preserved_tokens.iter().any(|token| token == mark) {
+                preserved_tokens.push(mark.into());
+            }
+        }
+        Layout {
+            reasoning,
+            tools,
+            user_start: turn.delimiters.user.clone(),
+            assistant_start: turn.delimiters.assistant.clone(),
+            preserved_tokens,
+            additional_stops: turn.stops.clone(),
+        }
+    }
+
+    /// The beginning of the first call; empty if calls have no marker.
+    pub fn calls_marker(&self) -> &str {
+        match &*self.tools.section_start {
+            "" => &self.tools.per_call_start,
+            section => section,
+        }
+    }
+
+    /// Every field by its dotted name, as an inspector prints them.
     pub fn fields(&self) -> Vec<(String, Value)> {
         let Value::Object(groups) = self.to_json() else { return Vec::new() };
         let dotted = |(group, value): (String, Value)| match value {
@@ -245,4 +128,193 @@ impl Layout {
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
+}
+
+struct View<'t> {
+    turn: &'t TurnFormat,
+}
+
+impl<'t> View<'t> {
+    /// The first edge between two places.
+    fn edge(&self, from: SlotKind, to: SlotKind) -> Option<&'t Edge> {
+        self.turn.edges.iter().find(|edge| edge.from == from && edge.to == to)
+    }
+
+    /// The glue of that edge as text; empty if there is none.
+    fn glue(&self, from: SlotKind, to: SlotKind) -> &'t str {
+        self.edge(from, to).map_or("", |edge| edge.glue.head())
+    }
+
+    fn reasoning(&self) -> ReasoningLayout {
+        let Some(reasoning) = &self.turn.reasoning else { return ReasoningLayout::default() };
+        let with_content = self.edge(SlotKind::Reasoning, SlotKind::Content).is_some();
+        let calls_only = !with_content && self.edge(SlotKind::Reasoning, SlotKind::Call).is_some();
+        ReasoningLayout {
+            mode: if calls_only { ReasoningMode::ToolsOnly } else { ReasoningMode::TagBased },
+            start: if reasoning.open.is_blank() { &*reasoning.start } else { trim_start(reasoning.open.head()) }.into(),
+            end: reasoning.close.head().into(),
+        }
+    }
+
+    /// What opens a part behind the prompt, without a closed or an empty reasoning.
+    fn opening(&self, to: SlotKind) -> String {
+        let froms = [SlotKind::Prompt, SlotKind::Reasoning, SlotKind::Content].into_iter();
+        let edge = froms.filter_map(|from| self.edge(from, to)).next();
+        let text = edge.map_or_else(String::new, |edge| texts(&edge.glue));
+        let close = self.turn.reasoning.as_ref().map_or("", |reasoning| trim(reasoning.close.head()));
+        let behind = if close.is_empty() { None } else { text.rfind(close).map(|at| at + close.len()) };
+        trim_start(&text[behind.unwrap_or(0)..]).to_owned()
+    }
+
+    /// What opens content, at once or behind reasoning, and what ends it.
+    fn around_content(&self) -> [String; 2] {
+        let edges = |from, to| self.turn.edges.iter().filter(move |edge| edge.from == from && edge.to == to);
+        let marked = |from, to| edges(from, to).map(|edge| edge.glue.head()).find(|text| !text.trim().is_empty());
+        let start = match self.opening(SlotKind::Content) {
+            start if start.is_empty() => marked(SlotKind::Reasoning, SlotKind::Content).unwrap_or_default().to_owned(),
+            start => start,
+        };
+        [start, marked(SlotKind::Content, SlotKind::End).unwrap_or_default().to_owned()]
+    }
+
+    /// What begins calls. `marks`: markers so far, to which those of calls come.
+    fn calls(&self, form: &CallForm, marks: &mut Vec<String>) -> ToolsLayout {
+        let first = self.opening(SlotKind::Call);
+        // A call without its values.
+        let mut text = first.clone();
+        let mut is_json = false;
+        for piece in &form.pieces {
+            let pieces = match piece {
+                CallPiece::Glue(glue) => glue.pieces().collect(),
+                CallPiece::Name => vec![GluePiece::Name],
+                _ => Vec::new(),
+            };
+            for piece in pieces {
+                match piece {
+                    GluePiece::Text(more) => text.push_str(more),
+                    GluePiece::Name => is_json |= text.strip_suffix('"').is_some_and(awaits_string),
+                    _ => {}
+                }
+            }
+        }
+        if is_json {
+            text.extend([&*texts(&form.close), self.glue(SlotKind::Call, SlotKind::End)]);
+            return self.json(&text, marks);
+        }
+        let as_one = form.pieces.iter().any(|piece| matches!(piece, CallPiece::Arguments { .. }));
+        let format = if as_one { ToolFormat::TagWithJson } else { ToolFormat::TagWithTagged };
+        ToolsLayout { format, ..self.tagged(form, &first, marks) }
+    }
+
+    /// What begins calls that are JSON throughout. `text`: one call, from the section's opening to its end.
+    fn json(&self, text: &str, marks: &mut Vec<String>) -> ToolsLayout {
+        let (before, rest) = text.split_at(text.find('{').unwrap_or_default());
+        let after = rest.rfind('}').map_or("", |at| &rest[at + 1..]);
+        let array = before.trim_end_matches(is_space).strip_suffix('[').zip(trim_start(after).strip_prefix(']'));
+        let (start, end) = array.unwrap_or((before, after));
+        marks.extend([start, through_first_marker(end)].map(str::to_owned));
+        let next = self.glue(SlotKind::Call, SlotKind::Call);
+        let repeated = !start.is_empty() && next.contains(trim(start));
+        let [section_start, per_call_start] = if repeated { ["", start] } else { [start, ""] }.map(str::to_owned);
+        ToolsLayout { format: ToolFormat::JsonNative, section_start, per_call_start }
+    }
+
+    /// What begins tagged calls: the markers of the section, of each call, and of the name.
+    fn tagged(&self, form: &CallForm, first: &str, marks: &mut Vec<String>) -> ToolsLayout {
+        let own = match self.edge(SlotKind::Call, SlotKind::Call) {
+            Some(next) => trim_start(common_end(first, next.glue.head())),
+            None => {
+                let markers = whole_markers(first);
+                let section = markers.len() >= 2;
+                &first[if section { markers[0].spaced } else { 0 }..]
+            }
+        };
+        let section_start = first.strip_suffix(own).unwrap_or_default();
+        let (per_call_start, before_name) = match whole_markers(own).first() {
+            Some(marker) => own.split_at(marker.spaced),
+            None if section_start.is_empty() => (own, ""),
+            None => ("", own),
+        };
+        let close = form.close.head();
+        let (inner, outer) = match (whole_markers(close).last(), per_call_start.is_empty()) {
+            (Some(marker), false) => close.split_at(marker.start),
+            _ => (close, ""),
+        };
+        let section_end = through_first_marker(self.glue(SlotKind::Call, SlotKind::End));
+        marks.extend([section_start, section_end, per_call_start, outer, before_name, inner].map(str::to_owned));
+        let mut between = String::new();
+        for piece in &form.pieces {
+            match piece {
+                CallPiece::Glue(glue) => between.push_str(glue.head()),
+                CallPiece::Members(members) => marks.extend(around_arguments(members).map(str::to_owned)),
+                _ => marks.push(std::mem::take(&mut between)),
+            }
+        }
+        ToolsLayout {
+            section_start: section_start.into(),
+            per_call_start: per_call_start.into(),
+            ..ToolsLayout::default()
+        }
+    }
+}
+
+/// The texts in front of arguments that are written one by one, and around each.
+fn around_arguments(members: &Members) -> [&str; 6] {
+    let (first, next) = (members.first.head(), members.next.head());
+    let prefix = match common_end(first, next) {
+        "" => Markup::new(first).since_last_marker().unwrap_or(first),
+        common => trim_start(common),
+    };
+    let text = members.slots.iter().find(|(kind, _)| *kind == ValueKind::Text).or(members.slots.first());
+    let (open, close) = text.map_or(("", ""), |(_, slot)| (tail(&slot.open), slot.close.head()));
+    let markers = whole_markers(open);
+    let at = if markers.len() > 1 || open.starts_with(|c| c != '[' && brackets::opens(c)) {
+        markers.first().map_or(0, |m| m.spaced)
+    } else {
+        open.len()
+    };
+    let separator = next.strip_suffix(prefix).unwrap_or_default();
+    [&first[..first.len() - prefix.len()], prefix, &open[..at], separator, &open[at..], close]
+}
+
+/// The text behind the last placeholder.
+fn tail(glue: &Glue) -> &str {
+    match glue.pieces().last() {
+        Some(GluePiece::Text(text)) => text,
+        _ => "",
+    }
+}
+
+/// The texts of glue, without what differs from call to call.
+fn texts(glue: &Glue) -> String {
+    let text = |piece| if let GluePiece::Text(text) = piece { text } else { "" };
+    glue.pieces().map(text).collect()
+}
+
+/// Whether a value or the name of a member comes next in JSON.
+fn awaits_string(text: &str) -> bool {
+    text.trim_end_matches(is_space).ends_with(['{', ':'])
+}
+
+/// The markers of a text that do not overlap.
+fn whole_markers(text: &str) -> Vec<Marker> {
+    let mut end = 0;
+    let mut markers = Markup::new(text).markers_from(0).to_vec();
+    markers.retain(|marker| {
+        let apart = marker.start >= end;
+        end = if apart { marker.end } else { end };
+        apart
+    });
+    markers
+}
+
+/// The text up to the end of its first marker; all of it if it has none.
+fn through_first_marker(text: &str) -> &str {
+    Markup::new(text).markers_from(0).first().map_or(text, |marker| &text[..marker.end])
+}
+
+/// The common end of two texts, from the border of a marker or a line on.
+fn common_end<'a>(a: &'a str, b: &str) -> &'a str {
+    let same = &a[a.len() - shared_end(a, b)..];
+    same.find(|c| c == '\n' || brackets::opens(c)).map_or("", |at| &same[at..])
 }

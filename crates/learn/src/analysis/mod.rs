@@ -28,8 +28,8 @@
 //!
 //! # Views
 //!
-//! **A layout** ([`Layout`]) has llama.cpp's names for the same: three shapes of calls and their markers. It is computed from
-//! the turn (`view`), because hosts know its fields. [`evidence`] has, for each part of a turn, two renders that show it.
+//! **A layout** ([`Layout`]) has what llama.cpp tells hosts of the same: markers, and how much of a call is JSON. It is computed from
+//! the turn. [`evidence`] has, for each part of a turn, two renders that show it.
 //!
 //! # Assumptions
 //!
@@ -43,11 +43,7 @@ mod evidence;
 mod layout;
 mod markup;
 pub mod turn;
-mod view;
 
 pub use around::Around;
 pub use evidence::{Comparison, Evidence, evidence};
-pub use layout::{
-    ArgumentsLayout, CallIdLayout, CallIdPosition, ContentLayout, ContentMode, FunctionLayout, Layout, ReasoningLayout,
-    ReasoningMode, ToolFormat, ToolsLayout,
-};
+pub use layout::{Layout, ReasoningLayout, ReasoningMode, ToolFormat, ToolsLayout};

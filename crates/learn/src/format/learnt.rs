@@ -529,8 +529,10 @@ impl<'a> Writer<'a> {
 
     /// Whether a marker identifies calls. Only then can calls of tools that are not offered be read.
     fn is_marked(&self) -> bool {
-        let between = self.edges(&[SlotKind::Call], SlotKind::Call).map(|edge| &edge.glue);
-        !self.tolerances.allowed_calls && self.before_first_call().iter().chain(between).all(is_strong)
+        let mut between = self.edges(&[SlotKind::Call], SlotKind::Call).map(|edge| &edge.glue);
+        // A dialect is known by its marker.
+        let marks = |glue: &Glue| is_strong(glue) || self.p.dialect.is_some() && !glue.is_blank();
+        !self.tolerances.allowed_calls && self.before_first_call().iter().all(marks) && between.all(is_strong)
     }
 
     fn constraint(&self) -> Constraint {

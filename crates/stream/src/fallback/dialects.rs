@@ -1,16 +1,15 @@
 //! The dialects in which models write calls instead of their template's format, with the texts that such calls begin with.
 //!
-//! Most are what the built-in templates write, as it was learnt of them (`dialects.json`, which a test writes). A few are in no
-//! template, or are written in more ways than a turn can say.
+//! A dialect is a stored turn (`dialects.json`): most are learnt of the built-in templates, which a test writes; those of no template follow
+//! them. Only JSON without a marker is an expression of its own: what may be nested in front of a call's name has a bound there.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use crate::output::is_of_name;
-use chatparse_learn::analysis::turn::{COUNTER, CallForm, CallPiece, Glue, Reasoning, SlotKind, TurnFormat};
+use chatparse_learn::analysis::turn::{Reasoning, TurnFormat};
 use chatparse_learn::format::FormatBuilder;
-use chatparse_learn::format::calls::described::{ARGUMENTS, NAME, call, form, section};
+use chatparse_learn::format::calls::described::section;
 use chatparse_learn::format::late::{Late, Want};
 use chatparse_learn::format::wrappers::{self, is_marker};
 use chatparse_message::Tool;
@@ -19,13 +18,14 @@ use serde_json::Value;
 
 /// A dialect of calls. Wrappers around them count in all of them.
 struct Dialect {
-    name: Cow<'static, str>,
+    name: String,
     /// The group of rows that it belongs to.
     rows: Rows,
     /// The texts that its calls may begin with.
-    starts: Vec<Cow<'static, str>>,
+    starts: Vec<String>,
     named: Option<Named>,
-    calls: Calls,
+    /// How its calls are written. A line break is any white space, or none. `None`: as JSON without a marker.
+    turn: Option<TurnFormat>,
 }
 
 /// What stands around the name that a call begins with, where only the text behind it is a marker.
@@ -35,78 +35,53 @@ struct Named {
     behind: String,
 }
 
-/// How the calls of a dialect are written.
-enum Calls {
-    /// As a template writes them. A line break is any white space, or none.
-    Learnt(Box<TurnFormat>),
-    /// In this form.
-    Form(fn() -> CallForm),
-    /// In more ways than forms can say: the members of JSON are in any order, and what may be nested in front of the name has
-    /// a bound; the parts of Harmony's header are in any order, and any may be missing.
-    Built(fn(&Calling) -> ExprId),
-}
-
 /// The table. The index of a row is part of its tag.
 static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
-    let row = |name, rows, starts: &[&'static str], calls| Dialect {
-        name: Cow::Borrowed(name),
-        rows,
-        starts: starts.iter().copied().map(Cow::Borrowed).collect(),
-        named: None,
-        calls,
-    };
-    let marked = |name, starts: &[&'static str], calls| row(name, Rows::Marked, starts, calls);
-    let mut rows = vec![
-        marked(IN_TAGS, &[TOOL_CALL[0]], Calls::Built(json_in_tags)),
-        marked("deepseek-r1-function", &["function<"], Calls::Form(|| in_block("function<", ">", ""))),
-        marked("deepseek-r1-list", &["function\n```json", "function ```json"], Calls::Built(deepseek_r1_list)),
-        marked("deepseek-r1-tags", &[TOOL_CALL[0]], Calls::Form(|| in_block("<tool_call>\nfunction</think>", "", ""))),
-        marked(
-            "deepseek-r1-unbarred",
-            &["<tool▁calls▁begin>", "<tool▁call▁begin>"],
-            Calls::Form(|| in_block("<tool▁call▁begin>\nfunction<tool▁sep>", "", "\n<tool▁call▁end>")),
-        ),
-        marked("harmony", &["<|channel|>", "<|start|>assistant", "to=functions."], Calls::Built(harmony)),
-        row("bare-json", Rows::Bare, &["{"], Calls::Built(bare_json)),
-        row(IN_TAGS, Rows::Held, &["{"], Calls::Built(bare_json)),
-    ];
-    let learnt: Vec<Value> = serde_json::from_str(include_str!("dialects.json")).unwrap_or_default();
-    let turn = |row: &Value| Some((row["name"].as_str()?.to_owned(), TurnFormat::from_stored(row)?));
-    let mut learnt: Vec<(String, TurnFormat)> = learnt.iter().filter_map(turn).collect();
+    let rows: Vec<Value> = serde_json::from_str(include_str!("dialects.json")).unwrap_or_default();
+    let mut rows: Vec<Dialect> = rows.iter().filter_map(Dialect::from_stored).collect();
     // Who writes arguments one by one may write them as one object, but not the other way round.
-    chatparse_base::sort::by_key(&mut learnt, |(_, turn)| {
-        !turn.calls.iter().flat_map(|form| &form.pieces).any(|piece| piece.members().is_some())
+    chatparse_base::sort::by_key(&mut rows, |dialect| {
+        let forms = dialect.turn.iter().flat_map(|turn| &turn.calls);
+        !forms.flat_map(|form| &form.pieces).any(|piece| piece.members().is_some())
     });
-    rows.extend(learnt.into_iter().map(|(name, turn)| Dialect {
-        name: Cow::Owned(name),
-        rows: Rows::Marked,
-        starts: starts_of(&turn).into_iter().map(Cow::Owned).collect(),
-        named: Named::of(&turn),
-        calls: Calls::Learnt(Box::new(turn)),
-    }));
-    // Any other name would be one with a prefix.
-    rows.push(marked("kimi-k2-unprefixed", &["<|tool_call_begin|>"], Calls::Form(kimi_k2_unprefixed)));
+    let bare =
+        |name, rows| Dialect { name: str::to_owned(name), rows, starts: vec!["{".to_owned()], named: None, turn: None };
+    rows.extend([bare("bare-json", Rows::Bare), bare(IN_TAGS, Rows::Held)]);
     debug_assert!(rows.len() <= Seen::ROWS, "a bit for each row");
     rows
 });
 
 impl Dialect {
+    /// A row of the table: a turn, its name, and the texts that its calls begin with.
+    fn from_stored(row: &Value) -> Option<Dialect> {
+        let turn = TurnFormat::from_stored(row)?;
+        let starts = row["starts"].as_array()?.iter().filter_map(Value::as_str).map(str::to_owned);
+        Some(Dialect {
+            name: row["name"].as_str()?.to_owned(),
+            rows: Rows::Marked,
+            starts: starts.collect(),
+            named: Named::of(&turn),
+            turn: Some(turn),
+        })
+    }
+
     /// The texts that calls of these tools may begin with; without `whole`, what stands in front of the name is enough.
-    fn starts<'a>(&'a self, tools: &'a [Tool], whole: bool) -> impl Iterator<Item = Cow<'a, str>> {
-        let named = self.named.iter().flat_map(move |Named { before, behind }| {
-            let begins = move |before: &'a String| {
-                let marked = (!whole && !before.is_empty()).then_some(Cow::Borrowed(&**before));
-                let tools = if marked.is_some() { &[] } else { tools };
-                marked.into_iter().chain(tools.iter().map(move |tool| format!("{before}{}{behind}", tool.name).into()))
-            };
-            before.iter().flat_map(begins)
-        });
-        self.starts.iter().map(|start| Cow::Borrowed(&**start)).chain(named)
+    fn starts(&self, tools: &[Tool], whole: bool) -> Vec<String> {
+        let mut starts = self.starts.clone();
+        if let Some(Named { before, behind }) = &self.named {
+            for before in before {
+                match whole || before.is_empty() {
+                    true => starts.extend(tools.iter().map(|tool| format!("{before}{}{behind}", tool.name))),
+                    false => starts.push(before.clone()),
+                }
+            }
+        }
+        starts
     }
 
     /// Where such calls begin.
     fn begins(&self, p: &FormatBuilder, tools: &[Tool]) -> ExprId {
-        let starts = p.any_of(self.starts.iter().map(|start| &**start));
+        let starts = p.any_of(&self.starts);
         let Some(Named { before, behind }) = &self.named else { return starts };
         let names = p.shared("offered names", || p.one_of_tools(tools, |name| p.marker(name)));
         let befores = before.iter().map(|before| p.marker(&**before));
@@ -117,22 +92,12 @@ impl Dialect {
 
     /// Its calls, as far as they are wanted. `first`: the number of its first part.
     fn calls(&self, p: &mut FormatBuilder, offer: Offer, first: u32, want: Want) -> ExprId {
-        let of = |turn: &TurnFormat| Late::of(turn, offer.tools, want).numbered_from(first);
-        match &self.calls {
-            Calls::Learnt(turn) => {
-                p.late = of(turn);
-                // No thought is left open in front of a call.
-                let marks = p.any_of(turn.reasoning.iter().flat_map(marks_of));
-                let front = p.repeat(p.sequence([marks, p.space()]), 0, Some(wrappers::MARKS));
-                p.sequence([front, section(p, turn, offer.tools, offer.unknown)])
-            }
-            Calls::Form(form) => {
-                let turn = TurnFormat { calls: vec![form()], ..TurnFormat::default() };
-                p.late = of(&turn);
-                call(p, turn.calls, offer.tools, offer.unknown)
-            }
-            Calls::Built(call) => call(&Calling { p, offer }),
-        }
+        let Some(turn) = &self.turn else { return bare_json(p, offer) };
+        p.late = Late::of(turn, offer.tools, want).numbered_from(first);
+        // No thought is left open in front of a call.
+        let marks = p.any_of(turn.reasoning.iter().flat_map(marks_of));
+        let front = p.repeat(p.sequence([marks, p.space()]), 0, Some(wrappers::MARKS));
+        p.sequence([front, section(p, turn, offer.tools, offer.unknown)])
     }
 }
 
@@ -161,36 +126,6 @@ impl Named {
 /// Maximum length in bytes of a name that is searched for in front of its marker.
 const NAME_BYTES: usize = 256;
 
-/// The texts that such calls begin with: each marker in front of a name, as a model may leave out those before it, and what
-/// closes the reasoning.
-fn starts_of(turn: &TurnFormat) -> Vec<String> {
-    if Named::of(turn).is_some() {
-        return Vec::new();
-    }
-    let glues = turn.edges.iter().filter(|edge| edge.to == SlotKind::Call).map(|edge| &edge.glue);
-    let mut starts: Vec<String> = glues.flat_map(markers).chain(turn.reasoning.iter().flat_map(marks_of)).collect();
-    starts.retain(|start| is_marker(start) && !wrappers::THOUGHT.contains(&&**start));
-    chatparse_base::sort::sort(&mut starts);
-    starts.dedup();
-    starts
-}
-
-/// The markers in a text. A word in front of the first one belongs to it, and one behind the last and behind one that stands there
-/// several times: without that it says nothing.
-fn markers(glue: &Glue) -> Vec<String> {
-    let (text, spans) = (glue.head(), glue.marker_spans());
-    let first = spans.first().map_or(0, |first| first.start);
-    let ends = spans.iter().skip(1).map(|span| span.start).chain([text.len()]);
-    let marks = spans.iter().zip(ends).filter_map(|(span, end)| {
-        let again = spans.iter().filter(|other| text[(*other).clone()] == text[span.clone()]).count() > 1;
-        let word = text[span.end..end].starts_with(char::is_alphanumeric);
-        let end = if word && (again || end == text.len()) { end } else { span.end };
-        let start = if span.start == first { 0 } else { span.start };
-        (word || !again).then(|| text[start..end].trim().to_owned())
-    });
-    marks.collect()
-}
-
 /// What opens and closes reasoning.
 fn marks_of(reasoning: &Reasoning) -> Vec<String> {
     let texts = [&*reasoning.start, reasoning.open.head(), reasoning.close.head()].map(|text| text.trim().to_owned());
@@ -203,8 +138,6 @@ const IN_TAGS: &str = "json-in-tags";
 
 /// Maximum nesting of arguments in front of the name of their call.
 const SHALLOW: usize = 16;
-
-const TOOL_CALL: [&str; 2] = ["<tool_call>", "</tool_call>"];
 
 /// The name of the row with this index.
 pub(crate) fn name(index: u16) -> Option<&'static str> {
@@ -250,7 +183,7 @@ fn table(rows: Rows) -> impl Iterator<Item = (usize, &'static Dialect)> {
 }
 
 /// The texts that the calls of a group begin with; without `whole`, what stands in front of a tool's name is enough.
-pub(super) fn starts(rows: Rows, tools: &[Tool], whole: bool) -> impl Iterator<Item = Cow<'_, str>> {
+pub(super) fn starts(rows: Rows, tools: &[Tool], whole: bool) -> impl Iterator<Item = String> {
     table(rows).flat_map(move |(_, dialect)| dialect.starts(tools, whole))
 }
 
@@ -355,138 +288,58 @@ pub(super) struct Offer<'a> {
     pub unknown: bool,
 }
 
-/// What the calls of a row are built with.
-struct Calling<'a> {
-    p: &'a FormatBuilder,
-    offer: Offer<'a>,
+/// `{"name": "f", "arguments": {...}}` of an offered tool, without a marker: the fields in either order, and `parameters`, or the keys of
+/// the format, for these.
+fn bare_json(p: &FormatBuilder, offer: Offer) -> ExprId {
+    let comma = || p.sequence([p.space(), p.marker(","), p.space()]);
+    let kind = p.optional(match p.mends {
+        true => p.members_in_front(""),
+        false => p.sequence([p.json_member("type", p.marker("\"function\"")), comma()]),
+    });
+    let [between, behind] = match p.mends {
+        true => [p.optional(p.other_members("")), p.members_behind("")],
+        false => [p.empty(); 2],
+    };
+    let inner = p.sequence([p.json_member("function", p.marker("{")), p.space()]);
+    let inner = if p.mends { p.optional(inner) } else { p.empty() };
+    let open = p.sequence([p.space(), p.tool_open(p.marker("{")), p.space(), kind, inner]);
+    let own = offer.keys.map(|[name, arguments]| [&**name, &**arguments]);
+    // The quotation mark behind the name may be missing, and one may stand behind the arguments.
+    let quote = p.choice([p.marker("\""), p.and(p.literal(", \""))]);
+    let name = p.sequence([p.marker("\""), p.listed_tool_name(offer.tools), quote]);
+    let names = ["name"].into_iter().chain(own.map(|[name, _]| name).filter(|name| *name != "name"));
+    let name = p.choice(names.map(|key| p.json_member(key, name)));
+    let keys = ["arguments", "parameters"].into_iter();
+    let keys = keys.chain(own.map(|[_, key]| key).filter(|key| !matches!(*key, "arguments" | "parameters")));
+    let key = p.choice(keys.map(|key| p.marker(format!("\"{key}\""))));
+    let behind_text = p.optional(p.literal("\""));
+    let arguments = [key, p.space(), p.marker(":"), p.space(), p.any_json_args(), behind_text, p.space()];
+    let arguments = p.sequence(arguments);
+    let brace = p.marker("}");
+    let close = p.tool_close(brace);
+    // An id behind the call in the object around it is the call's.
+    let nested = || p.tolerated(p.tool_close(p.sequence([brace, p.outer_end()])));
+    let close = if p.mends { p.choice([nested(), close]) } else { close };
+    let name_first = p.sequence([p.atomic(p.sequence([open, name, comma(), between])), arguments, behind, close]);
+    let shallow = p.sequence([key, p.space(), p.marker(":"), p.space(), p.tool_args(shallow_object(p)), p.space()]);
+    let name_last = p.atomic(p.sequence([open, shallow, p.marker(","), p.space(), name, behind, p.space(), close]));
+    p.choice([name_first, name_last])
 }
 
-impl Calling<'_> {
-    /// Any of the names.
-    fn name(&self) -> ExprId {
-        if self.offer.unknown { self.p.any_tool_name() } else { self.known_name() }
-    }
-
-    fn known_name(&self) -> ExprId {
-        self.p.listed_tool_name(self.offer.tools)
-    }
-
-    /// `{"name": "f", "arguments": {...}}` after `before`: the fields in either order, and `parameters`, or the keys of the format,
-    /// for these. The last brace is optional in front of `after`.
-    fn object(&self, before: ExprId, name: ExprId, after: &str) -> ExprId {
-        let p = self.p;
-        let comma = || p.sequence([p.space(), p.marker(","), p.space()]);
-        let kind = p.optional(match p.mends {
-            true => p.members_in_front(""),
-            false => p.sequence([p.json_member("type", p.marker("\"function\"")), comma()]),
-        });
-        let [between, behind] = match p.mends {
-            true => [p.optional(p.other_members("")), p.members_behind("")],
-            false => [p.empty(); 2],
-        };
-        let inner = p.sequence([p.json_member("function", p.marker("{")), p.space()]);
-        let inner = if p.mends { p.optional(inner) } else { p.empty() };
-        let open = p.sequence([before, p.space(), p.tool_open(p.marker("{")), p.space(), kind, inner]);
-        let own = self.offer.keys.map(|[name, arguments]| [&**name, &**arguments]);
-        // The quotation mark behind the name may be missing, and one may stand behind the arguments.
-        let quote = p.choice([p.marker("\""), p.and(p.literal(", \""))]);
-        let name = p.sequence([p.marker("\""), name, quote]);
-        let names = ["name"].into_iter().chain(own.map(|[name, _]| name).filter(|name| *name != "name"));
-        let name = p.choice(names.map(|key| p.json_member(key, name)));
-        let keys = ["arguments", "parameters"].into_iter();
-        let keys = keys.chain(own.map(|[_, key]| key).filter(|key| !matches!(*key, "arguments" | "parameters")));
-        let key = p.choice(keys.map(|key| p.marker(format!("\"{key}\""))));
-        let behind_text = p.optional(p.literal("\""));
-        let arguments = [key, p.space(), p.marker(":"), p.space(), p.any_json_args(), behind_text, p.space()];
-        let arguments = p.sequence(arguments);
-        let brace = p.marker("}");
-        let close = p.tool_close(if after.is_empty() { brace } else { p.choice([brace, p.and(p.marker(after))]) });
-        // An id behind the call in the object around it is the call's.
-        let nested = || p.tolerated(p.tool_close(p.sequence([brace, p.outer_end()])));
-        let close = if p.mends { p.choice([nested(), close]) } else { close };
-        let name_first = p.sequence([p.atomic(p.sequence([open, name, comma(), between])), arguments, behind, close]);
-        let shallow =
-            p.sequence([key, p.space(), p.marker(":"), p.space(), p.tool_args(self.shallow_object()), p.space()]);
-        let name_last = p.atomic(p.sequence([open, shallow, p.marker(","), p.space(), name, behind, p.space(), close]));
-        p.choice([name_first, name_last])
-    }
-
-    /// Arguments in front of their name. Without a name the object is text, and each object nested in it is tried again as a
-    /// call; so the cost grows with the nesting, which is bounded.
-    fn shallow_object(&self) -> ExprId {
-        let p = self.p;
-        let container = |open: &str, close: &str, item: ExprId| {
-            let next = p.sequence([p.space(), p.marker(","), p.space(), item]);
-            let items = p.sequence([item, p.many(next), p.space()]);
-            p.sequence([p.marker(open), p.space(), p.optional(items), p.marker(close)])
-        };
-        let words = ["true", "false", "null"].map(|word| p.marker(word));
-        let plain = p.choice([p.json_string(), p.json_number()].into_iter().chain(words));
-        let member = |value| p.sequence([p.json_string(), p.space(), p.marker(":"), p.space(), value]);
-        let value = (1..SHALLOW).fold(plain, |inner, depth| {
-            let containers = [container("{", "}", member(inner)), container("[", "]", inner), plain];
-            p.rule(format!("shallow-{depth}"), p.choice(containers))
-        });
-        container("{", "}", member(value))
-    }
-
-    /// The opening of a JSON code block.
-    fn block_start(&self) -> ExprId {
-        self.p.sequence([self.p.space(), self.p.marker("```json"), self.p.space()])
-    }
-
-    /// An optional marker, with white space in front of it.
-    fn maybe(&self, marker: &str) -> ExprId {
-        self.p.optional(self.p.sequence([self.p.space(), self.p.marker(marker)]))
-    }
-}
-
-/// `<tool_call>{"name": "f", "arguments": {"x": 1}}</tool_call>`, the dialect of Hermes and Qwen.
-fn json_in_tags(calling: &Calling) -> ExprId {
-    let p = calling.p;
-    p.sequence([calling.object(p.marker(TOOL_CALL[0]), calling.name(), TOOL_CALL[1]), calling.maybe(TOOL_CALL[1])])
-}
-
-/// `<|tool_call_begin|>f:0<|tool_call_argument_begin|>{"x": 1}<|tool_call_end|>`.
-fn kimi_k2_unprefixed() -> CallForm {
-    let begin = "<|tool_call_begin|>\n";
-    let mut call = form(&format!("{begin}{NAME}\n<|tool_call_argument_begin|>\n{ARGUMENTS}\n<|tool_call_end|>"));
-    let behind = &*format!(":{COUNTER}");
-    call.pieces[1] = CallPiece::NamedId { before: "".into(), behind: behind.into() };
-    call
-}
-
-/// A call with its arguments in a JSON code block.
-fn in_block(before_name: &str, behind_name: &str, end: &str) -> CallForm {
-    form(&format!("{before_name}{NAME}{behind_name}\n```json\n{ARGUMENTS}\n```{end}"))
-}
-
-/// `function` and a JSON code block: `{"tools": [{"name": "f", "arguments": {"x": 1}}]}`.
-fn deepseek_r1_list(calling: &Calling) -> ExprId {
-    let p = calling.p;
-    let list = p.json_member("tools", p.marker("["));
-    let start = [p.marker("function"), calling.block_start(), p.marker("{"), p.space(), list];
-    let more = p.sequence([p.space(), calling.object(p.marker(","), calling.name(), "")]);
-    let end = [p.space(), p.marker("]"), p.space(), p.marker("}"), calling.maybe("```")];
-    p.sequence([calling.object(p.sequence(start), calling.name(), ""), p.many(more), p.sequence(end)])
-}
-
-/// `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"x": 1}<|call|>`: the recipient may be before or
-/// behind the channel, and the header may lack parts or have errors that models make.
-fn harmony(calling: &Calling) -> ExprId {
-    let p = calling.p;
-    let one_of = |words: &[&'static str]| p.any_of(words.iter().copied());
-    let word = p.sequence([one_of(&["analysis", "commentary", "final"]), p.many(p.marker("?"))]);
-    let channel = p.optional(p.sequence([p.marker("<|channel|>"), word]));
-    let kind = p.optional(p.sequence([p.optional(p.marker("<|constrain|>")), one_of(&["json", "code"])]));
-    let to = [p.optional(p.marker("<|start|>assistant")), channel, p.space(), p.marker("to=functions.")];
-    let after = [channel, p.space(), kind, p.marker("<|message|>")];
-    let close = p.choice([p.marker("<|call|>"), p.marker("<|end|>"), p.and(p.marker("<|start|>")), p.end()]);
-    let head = p.sequence([p.tool_open(p.sequence(to)), calling.name(), p.sequence(after), p.space()]);
-    p.sequence([p.atomic(head), p.any_json_args(), p.space(), p.tool_close(close)])
-}
-
-/// `{"name": "f", "arguments": {"x": 1}}` without a marker, for offered tools only.
-fn bare_json(calling: &Calling) -> ExprId {
-    calling.object(calling.p.empty(), calling.known_name(), "")
+/// Arguments in front of their name. Without a name the object is text, and each object nested in it is tried again as a
+/// call; so the cost grows with the nesting, which is bounded.
+fn shallow_object(p: &FormatBuilder) -> ExprId {
+    let container = |open: &str, close: &str, item: ExprId| {
+        let next = p.sequence([p.space(), p.marker(","), p.space(), item]);
+        let items = p.sequence([item, p.many(next), p.space()]);
+        p.sequence([p.marker(open), p.space(), p.optional(items), p.marker(close)])
+    };
+    let words = ["true", "false", "null"].map(|word| p.marker(word));
+    let plain = p.choice([p.json_string(), p.json_number()].into_iter().chain(words));
+    let member = |value| p.sequence([p.json_string(), p.space(), p.marker(":"), p.space(), value]);
+    let value = (1..SHALLOW).fold(plain, |inner, depth| {
+        let containers = [container("{", "}", member(inner)), container("[", "]", inner), plain];
+        p.rule(format!("shallow-{depth}"), p.choice(containers))
+    });
+    container("{", "}", member(value))
 }

@@ -5,7 +5,6 @@
 //! that call, because [`Machine::committed`](chatparse_peg::Machine::committed) runs these expressions.
 
 use chatparse_base::brackets;
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::FallbackConfig;
@@ -58,7 +57,7 @@ impl Scope {
 fn starts(config: &FallbackConfig, scope: Scope, whole: bool) -> Vec<String> {
     let FallbackConfig { format, leniency, .. } = config;
     let (dialects, bare) = (leniency.dialects != Dialects::Off, counts_bare(*leniency, scope));
-    let of = |rows| dialects::starts(rows, &config.tools, whole).map(Cow::into_owned);
+    let of = |rows| dialects::starts(rows, &config.tools, whole);
     let marked = dialects.then(|| of(Rows::Marked)).into_iter().flatten();
     let bare = (dialects && bare).then(|| of(Rows::Bare)).into_iter().flatten();
     own_starts(format).chain(marked).chain(bare).collect()
