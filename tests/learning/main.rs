@@ -166,3 +166,16 @@ fn thoughts_that_the_prompt_closes_whatever_their_marks() {
         }
     }
 }
+
+#[test]
+fn a_thought_that_only_prompts_open_is_closed_by_the_mirrored_mark() {
+    let source = include_str!("templates/unshown_thought.jinja");
+    for [left, right] in [["⟪", "⟫"], ["<", ">"], ["<|", "|>"], ["[", "]"]] {
+        let here = |text: &str| text.replace('⟪', left).replace('⟫', right);
+        let shape = Shape::new(here(source).leak(), "");
+        let [thought, close] = ["Hm.\n⟪/mull⟫\n", "⟪/mull⟫"].map(here);
+        for learn_only in [true, false] {
+            assert_none(shape.unshown(&thought, &close, &here("⟪use⟫plan|{\"title\": \"Tea\"}⟪/use⟫"), learn_only));
+        }
+    }
+}
