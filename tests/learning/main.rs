@@ -179,3 +179,23 @@ fn a_thought_that_only_prompts_open_is_closed_by_the_mirrored_mark() {
         }
     }
 }
+
+#[test]
+fn turns_that_a_last_message_does_not_show() {
+    const LAST_TAKEN: &str = include_str!("templates/last_taken.jinja");
+    const TEXT_AT_END: &str = include_str!("templates/text_at_end.jinja");
+    const SWITCH: &str = include_str!("templates/switch_beside_question.jinja");
+    for (source, front, call) in [
+        (LAST_TAKEN, "Hm.</mull>", "<use>plan|{\"title\": \"Tea\"}</use>"),
+        (TEXT_AT_END, "Hm.</mull>", "<use>plan|{\"title\": \"Tea\"}</use>"),
+        (SWITCH, "", "[use]plan|{\"title\": \"Tea\"}[/use]"),
+    ] {
+        let shape = Shape::new(source, "");
+        for learn_only in [true, false] {
+            assert_none(shape.refuses(&format!("{front}{call}"), learn_only));
+        }
+        let template = ChatTemplate::new(source, "", "").unwrap();
+        let proof = template.proof();
+        assert!(proof.is_whole() && proof.with_calls > 10 && proof.recovered == 0, "{source}\n{:?}", proof.failures);
+    }
+}

@@ -73,6 +73,8 @@ pub struct TurnFormat {
     pub sorts_names: bool,
     /// Whether an argument that is null is left out.
     pub leaves_out_null: bool,
+    /// Whether calls are shown only in front of a further message: the template takes a last one for the beginning of an answer.
+    pub hides_last_calls: bool,
 }
 
 /// What opens messages, e.g. `<|im_start|>user`; empty where unknown.
@@ -404,6 +406,7 @@ pub fn learn(template: &Template, thinking: bool) -> TurnFormat {
     }
     turn.stops.extend(closing_tag(&sampler.opening, &turn.end));
     turn.opening = sampler.opening.clone();
+    turn.hides_last_calls = sampler.further.is_some();
     turn.delimiters = delimiters::learn(&sampler, &turn);
     turn
 }
