@@ -468,6 +468,15 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
             *last = last.up_to(at);
         }
     }
+    // The token ends a turn whatever white space follows it.
+    let eos = Glue::from(sampler.template.eos());
+    let mut lasts: Vec<&mut Glue> = paths.iter_mut().filter_map(|path| path.glue.last_mut()).collect();
+    if !eos.is_blank() && lasts.iter().all(|last| last.trim_end().strip_suffix(&eos).is_some()) {
+        let spaces = |last: &Glue| last.chars().count() - last.trim_end().chars().count();
+        if lasts.iter().any(|last| spaces(last) != spaces(lasts[0])) {
+            lasts.iter_mut().for_each(|last| **last = last.trim_end());
+        }
+    }
     let end = edges::cut_end(&mut paths)?;
     let spacing = paths.iter().flat_map(|path| &path.parts).find_map(|part| part.spacing).unwrap_or_default();
     // What a template does not write itself has the white space of who calls.
