@@ -6,7 +6,9 @@ use chatparse_jinja::{Caps, Template};
 use chatparse_message::{MalformedArguments, Message, Request, ToolCall};
 
 /// The user's message in all of them.
-const QUESTION: &str = "Well, what is it?";
+pub(super) const QUESTION: &str = "Well, what is it?";
+/// What the user says behind them, if anything.
+pub(super) const FURTHER: &str = "Good, and what else?";
 /// Part of each content, and the value of an argument in the simplest call.
 pub(super) const WORD: &str = "Quince";
 /// Part of each thought.
@@ -177,10 +179,11 @@ pub(crate) fn asked(thinking: Thinking) -> Request {
     request.expect("the request has the right shape")
 }
 
-/// The conversation that ends with the message.
-pub(super) fn with(request: &Request, message: &Message) -> Request {
+/// The conversation that ends with the message, or with a further one of the user's.
+pub(super) fn with(request: &Request, message: &Message, goes_on: bool) -> Request {
     let mut request = request.clone();
     request.messages.push(message.clone());
+    request.messages.extend(goes_on.then(|| Message::new("user", FURTHER)));
     request.malformed_arguments = MalformedArguments::Error;
     request.add_generation_prompt = false;
     request

@@ -91,10 +91,15 @@ impl ProbeSet {
         Rc::clone(asked)
     }
 
-    /// Renders the conversation that ends with `message`.
+    /// Renders the conversation that ends with `message`, up to what follows it where the template needs that.
     pub fn render(&self, request: &Request, message: &Message) -> Result<String> {
-        let prompts = self.reader.prompts(&self.template, &messages::with(request, message), false)?;
-        Ok(prompts.prompt)
+        let turn = &self.reader.writing(true).turn;
+        let request = messages::with(request, message, turn.hides_last_calls);
+        let mut text = self.reader.prompts(&self.template, &request, false)?.prompt;
+        let further = text.rfind(messages::FURTHER).filter(|_| turn.hides_last_calls);
+        let end = further.and_then(|further| text[..further].rfind(&*turn.delimiters.user));
+        text.truncate(end.unwrap_or(text.len()));
+        Ok(text)
     }
 
     /// The message with this thinking, rendered.
@@ -159,13 +164,15 @@ impl ProbeSet {
             return None;
         }
         let (prompt, opening) = (&asked.prompts.prompt, &asked.prompts.opening.text);
-        let before = prompt.strip_suffix(opening.as_str())?;
-        let turn = case.rendered.strip_prefix(before)?;
-        let common = shared_markup(opening, turn);
+        let at = behind(&case.rendered, prompt.strip_suffix(opening.as_str())?)?;
+        // A switch for this answer alone is in the prompt's opening, and in no turn.
+        let learnt = &self.reader.writing(thinking != Thinking::Off).turn;
+        let opening = Some(&learnt.opening).filter(|learnt| opening.ends_with(&**learnt)).unwrap_or(opening);
+        let common = shared_markup(opening, &case.rendered[at..]);
         if common == 0 {
             return None;
         }
-        let turn = self.turn_from(probe, thinking, before.len() + common, opening[..common].to_owned());
+        let turn = self.turn_from(probe, thinking, at + common, opening[..common].to_owned());
         Some((thinking, turn))
     }
 
@@ -213,11 +220,18 @@ fn shows(turn: &str, call: &ToolCall) -> bool {
 /// Where the turn begins in a render, if the render begins with the prompt, but for white space that both end with.
 fn begin(rendered: &str, prompt: &str) -> Option<usize> {
     let (before, white_space) = prompt.split_at(prompt.trim_end().len());
-    let behind = rendered.strip_prefix(before)?;
-    if behind.starts_with(white_space) {
-        return Some(prompt.len());
+    let at = behind(rendered, before)?;
+    match rendered[at..].starts_with(white_space) {
+        true => Some(at + white_space.len()),
+        false => rendered[at..].ends_with(white_space).then_some(at),
     }
-    behind.ends_with(white_space).then_some(before.len())
+}
+
+/// Where a render goes on behind `before`, the beginning of a prompt. What precedes the question may differ: a template may list
+/// tools in front of a last question alone.
+fn behind(rendered: &str, before: &str) -> Option<usize> {
+    let [from, to] = [before, rendered].map(|text| text.rfind(messages::QUESTION).unwrap_or(0));
+    rendered[to..].starts_with(&before[from..]).then(|| to + before.len() - from)
 }
 
 /// The length of the common beginning of two texts, without splitting markers.

@@ -160,6 +160,32 @@ impl Shape {
         wrong
     }
 
+    /// What is wrong with how a thought that `source` never shows is read and allowed, in front of an answer and of a call.
+    pub fn unshown(&self, thought: &str, close: &str, call: &str, learn_only: bool) -> Vec<String> {
+        let template = self.template(learn_only);
+        let [auto, required] = ["auto", "required"].map(|choice| self.params(&template, choice));
+        let mut wrong = Vec::new();
+        let ends = auto.thinking.as_ref().map(|thinking| thinking.ends.clone());
+        if ends.as_deref() != Some(&[close.to_owned()]) {
+            wrong.push(format!("{:?} is not closed by {close:?}", auto.thinking));
+        }
+        let called = json!([{"name": "plan", "arguments": {"title": "Tea"}, "id": ""}]);
+        for (rest, content, calls) in [("So.", "So.", json!([])), (call, "", called)] {
+            let output = format!("{thought}{rest}");
+            let expected = json!({"reasoning": "Hm.", "content": content, "calls": calls});
+            for size in [1, output.len()] {
+                let (message, status) = read(&auto, output.as_bytes(), size);
+                if message != expected || status != Status::Complete {
+                    wrong.push(format!("{output:?}\n  is read as {message}, {status:?}"));
+                }
+            }
+        }
+        if !recogniser(&required).accepts(&format!("{}{thought}{call}", required.generation_prompt)) {
+            wrong.push(format!("the grammar refuses {thought:?} and {call:?}"));
+        }
+        wrong
+    }
+
     /// What is made of calls with arguments that nobody can learn to read: anything but the text as it is.
     pub fn invented(&self, learn_only: bool) -> Vec<String> {
         let template = self.template(learn_only);

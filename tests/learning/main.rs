@@ -166,3 +166,36 @@ fn thoughts_that_the_prompt_closes_whatever_their_marks() {
         }
     }
 }
+
+#[test]
+fn a_thought_that_only_prompts_open_is_closed_by_the_mirrored_mark() {
+    let source = include_str!("templates/unshown_thought.jinja");
+    for [left, right] in [["⟪", "⟫"], ["<", ">"], ["<|", "|>"], ["[", "]"]] {
+        let here = |text: &str| text.replace('⟪', left).replace('⟫', right);
+        let shape = Shape::new(here(source).leak(), "");
+        let [thought, close] = ["Hm.\n⟪/mull⟫\n", "⟪/mull⟫"].map(here);
+        for learn_only in [true, false] {
+            assert_none(shape.unshown(&thought, &close, &here("⟪use⟫plan|{\"title\": \"Tea\"}⟪/use⟫"), learn_only));
+        }
+    }
+}
+
+#[test]
+fn turns_that_a_last_message_does_not_show() {
+    const LAST_TAKEN: &str = include_str!("templates/last_taken.jinja");
+    const TEXT_AT_END: &str = include_str!("templates/text_at_end.jinja");
+    const SWITCH: &str = include_str!("templates/switch_beside_question.jinja");
+    for (source, front, call) in [
+        (LAST_TAKEN, "Hm.</mull>", "<use>plan|{\"title\": \"Tea\"}</use>"),
+        (TEXT_AT_END, "Hm.</mull>", "<use>plan|{\"title\": \"Tea\"}</use>"),
+        (SWITCH, "", "[use]plan|{\"title\": \"Tea\"}[/use]"),
+    ] {
+        let shape = Shape::new(source, "");
+        for learn_only in [true, false] {
+            assert_none(shape.refuses(&format!("{front}{call}"), learn_only));
+        }
+        let template = ChatTemplate::new(source, "", "").unwrap();
+        let proof = template.proof();
+        assert!(proof.is_whole() && proof.with_calls > 10 && proof.recovered == 0, "{source}\n{:?}", proof.failures);
+    }
+}

@@ -23,6 +23,14 @@ pub fn closes(c: char) -> bool {
     matches!(c, '>' | ']') || !c.is_ascii() && pairs().any(|(_, right)| right == c)
 }
 
+/// The marker with a slash in front of its words, which closes what this one opens; `None` if this is not one marker of words.
+pub fn mirrored(marker: &str) -> Option<String> {
+    let closer = closer(marker.chars().next()?)?;
+    let words = marker.find(char::is_alphanumeric).filter(|words| !marker[..*words].contains('/'))?;
+    let is_one = marker.find(closer) == Some(marker.trim_end_matches(closer).len());
+    is_one.then(|| format!("{}/{}", &marker[..words], &marker[words..]))
+}
+
 fn pairs() -> impl Iterator<Item = (char, char)> {
     let of = |skipped| PAIRS.chars().skip(skipped).step_by(2);
     of(0).zip(of(1))

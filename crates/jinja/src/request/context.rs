@@ -143,7 +143,7 @@ pub(crate) fn conversation<'c>(
     for (name, value) in &conversation.extra {
         set.push((name, from_json(value)?));
     }
-    if is_plain || conversation.add_generation_prompt {
+    if conversation.host != Host::LlamaCpp || conversation.add_generation_prompt {
         set.push((ASKS, Value::from(conversation.add_generation_prompt)));
     }
     Ok(Variables { set, now: conversation.now, has_dates: !is_plain })

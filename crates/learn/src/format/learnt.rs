@@ -139,12 +139,12 @@ impl<'a> Writer<'a> {
         let response = spec.response_schema().map(|schema| {
             let wrapped = self.edges(self.begin(), SlotKind::Content);
             let wrapped = wrapped.filter(|edge| !edge.glue.is_blank() && begun.is_none());
-            let open = wrapped.map(|edge| glue(p, &edge.glue, None, "")).chain([p.empty()]);
-            p.sequence([
-                p.choice(open.collect::<Vec<_>>()),
-                p.response(schema, fenced),
-                self.close(&[SlotKind::Content]),
-            ])
+            let (all, close) = (p.response(schema, fenced), self.close(&[SlotKind::Content]));
+            let opened = wrapped.map(|edge| p.sequence([glue(p, &edge.glue, None, ""), all, close]));
+            let mut ways: Vec<ExprId> = opened.collect();
+            // What nothing has opened need not be closed.
+            ways.push(p.sequence([all, if ways.is_empty() { close } else { p.optional(close) }]));
+            p.choice(ways)
         });
         // An engine may hold the model to the schema from the first byte on, also where the prompt has opened reasoning.
         let thinks = self.thought.is_some_and(|thought| thought.open.is_empty());
@@ -468,7 +468,7 @@ impl<'a> Writer<'a> {
         let before = if from == [SlotKind::Call] { self.wrapper_close.clone() } else { Glue::default() };
         let glues: Vec<Glue> = self.edges(from, SlotKind::End).map(|edge| before.and(&edge.glue)).collect();
         let must = glues.iter().all(|glue| !glue.is_blank() && !self.turn.is_stop(glue));
-        let ends: Vec<&Glue> = glues.iter().filter(|glue| !glue.is_blank()).collect();
+        let ends: Vec<(Glue, Glue)> = glues.iter().filter(|glue| !glue.is_blank()).map(|glue| self.apart(glue)).collect();
         if ends.is_empty() {
             return p.empty();
         }
@@ -479,7 +479,11 @@ impl<'a> Writer<'a> {
             false => glue(p, end, None, ""),
         };
         let left_out = if must { p.tolerated(p.empty()) } else { p.empty() };
-        let ends = ends.into_iter().map(|end| {
+        let ends = ends.iter().map(|(end, token)| {
+            if !token.is_blank() {
+                let token = p.optional(p.sequence([p.space(), glue(p, token, None, ""), p.markup_ends()]));
+                return p.sequence([if end.is_blank() { p.empty() } else { close(end) }, token]);
+            }
             // Of a list, its bracket may be missing.
             let list = split_space(end).1.without_start(1);
             let list = (is_json && end.head().trim_start().starts_with(']') && is_strong(&list)).then(|| close(&list));
@@ -490,6 +494,18 @@ impl<'a> Writer<'a> {
             if ends_turn { p.tolerated(end_of_turn) } else { end_of_turn }
         });
         p.choice(ends.chain([left_out]).collect::<Vec<_>>())
+    }
+
+    /// What closes a part, and what ends the turn with it, if turns end otherwise behind other parts. What nothing opens is closed by
+    /// nothing: what follows a bare content ends its turn.
+    fn apart(&self, end: &Glue) -> (Glue, Glue) {
+        let opens = |edge: &Edge| !edge.glue.is_blank();
+        let bare = !self.turn.is_stop(end)
+            && !self.edges(&[SlotKind::Prompt, SlotKind::Reasoning], SlotKind::Content).all(opens);
+        let behind = self.edges(&[SlotKind::Content], SlotKind::End);
+        let marks = behind.map(|edge| edge.glue.first_marker().filter(|_| bare)).collect::<Option<Vec<_>>>();
+        let at = marks.unwrap_or_default().into_iter().find_map(|mark| end.head().find(mark));
+        at.map_or_else(|| (end.clone(), Glue::default()), |at| (end.up_to(at), end.without_start(at)))
     }
 
     /// The markers around all calls, without any between them.

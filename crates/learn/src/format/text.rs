@@ -160,7 +160,7 @@ impl Writer<'_> {
             let marked = self.edges(&[SlotKind::Prompt, SlotKind::Reasoning], SlotKind::Content).map(|edge| &edge.glue);
             let marked: Vec<&Glue> = marked.filter(|glue| is_strong(glue) && !glue.head().contains(end)).collect();
             // As in llama.cpp, one that begins a message of its own is.
-            let opening = self.turn.opening.trim();
+            let opening = self.opening.trim();
             let apart = !opening.is_empty() && marked.iter().any(|glue| glue.head().contains(opening));
             if marked.is_empty() || apart {
                 return self.text(Vec::new());

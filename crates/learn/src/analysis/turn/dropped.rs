@@ -1,19 +1,19 @@
 //! Finds reasoning that turns of the history do not show behind the prompt: because the prompt has closed it, because the
-//! template drops it, or because it never writes any. Four places show its markers:
+//! template drops it, or because it never writes any. Five places show its markers:
 //!
 //! - *the history*, if only the prompt rules reasoning out;
 //! - *the prompt with thinking off and on*: one opens the reasoning, or the other writes an empty one;
 //! - *a content with the end of reasoning in it*: a template that drops old reasoning drops what is in front of that end;
+//! - *a marker that only the prompt ends with*: its mirror image closes the reasoning;
 //! - *an instruction to the model* that names them as an empty block, `<think></think>`.
 
 use super::super::diff::Diff;
-use super::super::markup::{Markup, Segment, after_last, is_space, trim};
-use super::sample::{REPLY, Sample, SampleCall, Sampler, THOUGHT};
+use super::super::markup::{Markup, Segment, is_space, trim};
+use super::sample::{QUESTION, REPLY, Sample, SampleCall, Sampler, THOUGHT};
 use super::{Edge, Glue, Reasoning, SlotKind, TurnFormat};
+use chatparse_base::brackets::mirrored;
+use chatparse_base::find::shared;
 use chatparse_base::limits::REASONING_ENDS;
-
-/// Bytes at the end of one prompt that must occur in the other to count as the same place.
-const ANCHOR: usize = 64;
 
 /// Finds the markers, and adds the edges from reasoning, which are those from the prompt.
 pub(super) fn find(sampler: &Sampler, source: &str, edges: &mut Vec<Edge>) -> Option<Reasoning> {
@@ -27,6 +27,7 @@ pub(super) fn find(sampler: &Sampler, source: &str, edges: &mut Vec<Edge>) -> Op
         .or_else(|| in_history(sampler))
         .or_else(|| switched(sampler, source))
         .or_else(|| cut_from_content(sampler, source))
+        .or_else(|| opened(sampler))
         .or_else(|| named.first().copied().map(|(start, end)| (start.to_owned(), end.to_owned())))
         .filter(is_reasoning)?;
     reason_like_prompt(edges, &close);
@@ -36,7 +37,12 @@ pub(super) fn find(sampler: &Sampler, source: &str, edges: &mut Vec<Edge>) -> Op
         edges.push(Edge { from: SlotKind::Reasoning, glue: Glue::from(open), to: SlotKind::Content });
         edges.push(Edge { from: SlotKind::Content, glue: Glue::from(end), to: SlotKind::End });
     }
-    Some(Reasoning::behind(&sampler.opening, &start, &close))
+    Some(Reasoning::behind(behind_question(&sampler.prompt), &start, &close))
+}
+
+/// What a prompt has behind the question.
+fn behind_question(prompt: &str) -> &str {
+    prompt.rsplit_once(QUESTION).map_or(prompt, |(_, behind)| behind)
 }
 
 /// Adds the edges from reasoning: those from the prompt.
@@ -132,12 +138,13 @@ fn switched(sampler: &Sampler, source: &str) -> Option<(String, String)> {
     }
     let other = sampler.switched_prompt()?;
     let (off, on) = if sampler.thinking { (&other, &sampler.prompt) } else { (&sampler.prompt, &other) };
+    // The switch may also change what precedes the question, e.g. a line of the system message.
+    let (off, on) = (behind_question(off), behind_question(on));
     let Diff { left, right, .. } = Diff::between(off, on);
     let pair = |start: &str, end: &str| Some((start.to_owned(), end.to_owned()));
     match (trim(left), trim(right)) {
-        ("", "") => None,
         ("", added) => {
-            let end = named_end(added).filter(|_| trim(on).ends_with(added))?;
+            let end = mirrored(added).filter(|_| !added.is_empty() && trim(on).ends_with(added))?;
             pair(right, &end)
         }
         (added, "") if !trim(off).ends_with(added) => None,
@@ -145,13 +152,21 @@ fn switched(sampler: &Sampler, source: &str) -> Option<(String, String)> {
             Some((start, end)) => pair(start, end),
             None => pair(marker_before_last(off, added)?, left),
         },
-        // The switch changes more than the end of the prompt, e.g. a line of the system message.
+        // Both begin otherwise, and end with an opening and with its end.
         _ => {
-            let added = addition(on, off).into_iter().chain(addition(off, on));
-            let (start, end) = added.filter_map(empty_block).next()?;
-            pair(start, end)
+            let start = Markup::new(trim(on)).since_last_marker()?;
+            let end = mirrored(start).filter(|end| trim(off).ends_with(end))?;
+            pair(start, &end)
         }
     }
+}
+
+/// A marker that the prompt adds to what begins the history's turns, and its mirror image.
+fn opened(sampler: &Sampler) -> Option<(String, String)> {
+    let turn = sampler.behind(&Sample { speaks: true, ..Sample::default() })?;
+    let (head, start) = sampler.opening.split_at(shared(&turn, &sampler.opening));
+    let end = mirrored(trim(start)).filter(|_| !trim(head).is_empty())?;
+    Some((trim(start).to_owned(), end))
 }
 
 /// A content that is cut behind the end of reasoning. The source names the text at which it cuts.
@@ -174,17 +189,10 @@ fn cut_from_content(sampler: &Sampler, source: &str) -> Option<(String, String)>
     })
 }
 
-/// The end of a block that begins with the tag `start`.
-fn named_end(start: &str) -> Option<String> {
-    let name = start.strip_prefix(['<', '['])?;
-    let is_tag = Markup::new(start).first_marker() == Some(start);
-    is_tag.then(|| format!("{}/{name}", &start[..1]))
-}
-
 /// The beginning of a block that ends with the tag `end`.
 fn named_start(end: &str) -> Option<String> {
-    let name = end.strip_prefix("</").or_else(|| end.strip_prefix("[/"))?;
-    Some(format!("{}{name}", &end[..1]))
+    let start = end.replacen('/', "", 1);
+    (mirrored(&start)? == end).then_some(start)
 }
 
 /// The two markers, if `text` consists of nothing else.
@@ -201,13 +209,6 @@ fn marker_before_last<'a>(text: &'a str, last: &str) -> Option<&'a str> {
         [.., Segment::Marker(start), end] if end.as_str() == last => Some(start),
         _ => None,
     }
-}
-
-/// The text that `longer` adds after the end of `base`.
-fn addition<'a>(base: &str, longer: &'a str) -> Option<&'a str> {
-    let from = base.len().saturating_sub(ANCHOR);
-    let anchor = (from..=base.len()).find_map(|at| base.get(at..))?;
-    after_last(longer, anchor)
 }
 
 /// The segments of `text` that are not white space.

@@ -73,6 +73,8 @@ pub struct TurnFormat {
     pub sorts_names: bool,
     /// Whether an argument that is null is left out.
     pub leaves_out_null: bool,
+    /// Whether calls are shown only in front of a further message: the template takes a last one for the beginning of an answer.
+    pub hides_last_calls: bool,
 }
 
 /// What opens messages, e.g. `<|im_start|>user`; empty where unknown.
@@ -404,6 +406,7 @@ pub fn learn(template: &Template, thinking: bool) -> TurnFormat {
     }
     turn.stops.extend(closing_tag(&sampler.opening, &turn.end));
     turn.opening = sampler.opening.clone();
+    turn.hides_last_calls = sampler.further.is_some();
     turn.delimiters = delimiters::learn(&sampler, &turn);
     turn
 }
@@ -463,6 +466,15 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
         let shown = at(opens).filter(|at| !last.up_to(*at).is_blank());
         if let Some(at) = at(next).or(shown) {
             *last = last.up_to(at);
+        }
+    }
+    // The token ends a turn whatever white space follows it.
+    let eos = Glue::from(sampler.template.eos());
+    let mut lasts: Vec<&mut Glue> = paths.iter_mut().filter_map(|path| path.glue.last_mut()).collect();
+    if !eos.is_blank() && lasts.iter().all(|last| last.trim_end().strip_suffix(&eos).is_some()) {
+        let spaces = |last: &Glue| last.chars().count() - last.trim_end().chars().count();
+        if lasts.iter().any(|last| spaces(last) != spaces(lasts[0])) {
+            lasts.iter_mut().for_each(|last| **last = last.trim_end());
         }
     }
     let end = edges::cut_end(&mut paths)?;

@@ -15,6 +15,8 @@ use chatparse_message::{REASONING, text_part};
 
 /// The user's message.
 pub(in crate::analysis) const QUESTION: &str = "Vexing jumbles, gladly solved";
+/// The user's message behind a turn, if there is one.
+const FURTHER: &str = "Wry jackdaws, what about them";
 /// The assistant's reasoning.
 pub(in crate::analysis) const THOUGHT: &str = "Quorzle the vimp";
 /// The assistant's content.
@@ -161,6 +163,10 @@ pub(in crate::analysis) struct Sampler<'t> {
     bare: String,
     pub prompt: String,
     pub opening: String,
+    /// What the template writes behind any conversation that asks for no answer.
+    tail: String,
+    /// What opens a further question behind the turn, if a turn shows its calls only in front of one.
+    pub further: Option<String>,
     /// `None` if the template shows no reasoning.
     reasoning: Option<ReasoningIn>,
     writes_calls: bool,
@@ -181,6 +187,8 @@ impl<'t> Sampler<'t> {
             bare: String::new(),
             prompt: String::new(),
             opening: String::new(),
+            tail: String::new(),
+            further: None,
             reasoning: None,
             writes_calls: template.source().contains("tool_calls"),
             is_plain: OnceCell::new(),
@@ -188,14 +196,8 @@ impl<'t> Sampler<'t> {
         };
         sampler.bare = sampler.render(Vec::new(), false)?;
         sampler.prompt = sampler.render(Vec::new(), true)?;
-        // What ends a conversation that asks for no answer is in front of none.
-        let eos = template.eos();
-        let open = sampler.bare.trim_end().strip_suffix(eos).filter(|open| !eos.is_empty() && open.contains(QUESTION));
-        if let Some(open) =
-            open.filter(|open| !sampler.prompt.starts_with(&*sampler.bare) && sampler.prompt.starts_with(open))
-        {
-            sampler.bare = open.to_owned();
-        }
+        sampler.tail = sampler.ends_unasked().unwrap_or_default();
+        sampler.bare.truncate(sampler.bare.len() - sampler.tail.len());
         // The opening follows the question. If the prompt is not an addition to it, the opening is unknown.
         sampler.opening = sampler.prompt.strip_prefix(&*sampler.bare).unwrap_or_default().to_owned();
         sampler.reasoning = Some(template.reasoning_in());
@@ -203,7 +205,47 @@ impl<'t> Sampler<'t> {
             sampler.seen.take();
             sampler.reasoning = None;
         }
+        sampler.further = sampler.opens_further();
+        if sampler.further.is_some() {
+            sampler.seen.take();
+        }
+        // A switch for this answer alone is none of the turn's.
+        let turn = sampler.behind(&Sample { speaks: true, ..Sample::default() });
+        let reply = sampler.marks.mark(REPLY);
+        let head = turn.as_deref().and_then(|turn| turn.split_once(&*reply)).map_or("", |(head, _)| head);
+        let at = sampler.opening.rfind(head).filter(|_| !head.trim().is_empty());
+        if let Some(at) = at.filter(|at| !sampler.opening[..*at].trim().is_empty()) {
+            sampler.opening.drain(..at);
+        }
         Some(sampler)
+    }
+
+    /// What ends a conversation that asks for no answer, and neither prompts nor messages of the history.
+    fn ends_unasked(&self) -> Option<String> {
+        let [bare, prompt] = [&self.bare, &self.prompt].map(|text| Glue::from(&**text));
+        let tail = &self.bare[Glue::common_start([&bare, &prompt]).head().len()..];
+        if tail.trim().is_empty() || tail.contains(QUESTION) {
+            return None;
+        }
+        let speaks = Sample { speaks: true, ..Sample::default() };
+        let reply = self.render(vec![self.message(&speaks, false)], false)?;
+        let in_history = self.history(REPLY)?.contains(&format!("{REPLY}{tail}"));
+        (reply.ends_with(tail) && !in_history).then(|| tail.to_owned())
+    }
+
+    /// What opens a further question, if turns show their calls only in front of one.
+    fn opens_further(&self) -> Option<String> {
+        let (speaks, reply) = (Sample { speaks: true, ..Sample::default() }, self.marks.mark(REPLY));
+        let calls = Sample { calls: vec![SampleCall::default()], ..Sample::default() };
+        let has_calls = |sampler: &Self| sampler.behind(&calls).is_some_and(|turn| turn.contains(SampleCall::name(0)));
+        if !self.writes_calls || has_calls(self) {
+            return None;
+        }
+        let followed =
+            |opens: &str| Sampler { further: Some(opens.to_owned()), seen: RefCell::default(), ..self.clone() };
+        let [last, turn] = [self.behind(&speaks)?, followed("").behind(&speaks)?];
+        let opens = turn.split_once(&*reply)?.1.strip_prefix(last.split_once(&*reply)?.1)?;
+        has_calls(&followed(opens)).then(|| opens.to_owned())
     }
 
     fn shows_reasoning(&self) -> bool {
@@ -330,9 +372,17 @@ impl<'t> Sampler<'t> {
     }
 
     fn render(&self, answer: Vec<Value>, add_generation_prompt: bool) -> Option<String> {
-        let question = json!({"role": "user", "content": self.template.caps().content(QUESTION)});
-        let messages = [question].into_iter().chain(answer).collect::<Value>();
-        render(self.template, messages, &self.tools, self.thinking, add_generation_prompt)
+        let user = |text: &str| json!({"role": "user", "content": self.template.caps().content(text)});
+        let further = self.further.as_ref().filter(|_| answer.len() == 1);
+        let messages = [user(QUESTION)].into_iter().chain(answer).chain(further.map(|_| user(FURTHER)));
+        let mut text = render(self.template, messages.collect(), &self.tools, self.thinking, add_generation_prompt)?;
+        if let Some(opens) = further {
+            text.truncate(text.rfind(FURTHER)?);
+            text.truncate(text.strip_suffix(&**opens)?.len());
+        } else if !add_generation_prompt && text.ends_with(&*self.tail) {
+            text.truncate(text.len() - self.tail.len());
+        }
+        Some(text)
     }
 
     fn message(&self, sample: &Sample, marked: bool) -> Value {

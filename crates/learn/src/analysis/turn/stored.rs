@@ -93,6 +93,7 @@ impl TurnFormat {
             spacing,
             sorts_names,
             leaves_out_null,
+            hides_last_calls,
         } = self;
         let mut turn = Map::new();
         let mut put = |name: &str, value: Value, is_usual: bool| {
@@ -118,6 +119,7 @@ impl TurnFormat {
         put("raw_lines", true.into(), !raw_lines);
         put("sorts_names", true.into(), !sorts_names);
         put("leaves_out_null", true.into(), !leaves_out_null);
+        put("hides_last_calls", true.into(), !hides_last_calls);
         if let Spacing::Fixed { comma, colon } = spacing {
             put("spacing", json!([comma, colon]), false);
         }
@@ -150,6 +152,7 @@ impl TurnFormat {
             raw_lines: value["raw_lines"] == true,
             sorts_names: value["sorts_names"] == true,
             leaves_out_null: value["leaves_out_null"] == true,
+            hides_last_calls: value["hides_last_calls"] == true,
             spacing: fixed
                 .map_or(Some(Spacing::Free), |fixed| fixed.map(|(comma, colon)| Spacing::Fixed { comma, colon }))?,
         })
