@@ -315,8 +315,13 @@ impl Call<'_> {
         }
         let bare: Vec<CallForm> = self.turn.calls.iter().filter_map(CallForm::without_id).collect();
         let bare = bare.iter().map(CallForm::at_name).map(|(head, tail)| p.tolerated(self.group(head, &[tail])));
-        let all = groups.iter().map(|(head, tails)| self.group(head, tails)).chain(bare);
-        p.choice(all.collect::<Vec<_>>())
+        let lacks = |tails: &[Tail]| tails.iter().all(|tail| self.lacks_arguments(tail));
+        let others = !groups.iter().all(|(_, tails)| lacks(tails));
+        let all = groups.iter().map(|(head, tails)| {
+            let group = self.group(head, tails);
+            if others && lacks(tails) { p.tolerated(group) } else { group }
+        });
+        p.choice(all.chain(bare).collect::<Vec<_>>())
     }
 
     /// Nothing of a call is visible before its name is certain: the text up to it and the glue behind it are one group.
@@ -375,7 +380,11 @@ impl Call<'_> {
         let markup = if shared.is_blank() { p.empty() } else { p.markup_ends() };
         let taken = if shared.is_blank() { Glue::default() } else { shared };
         let ways = || {
-            let ways = tails.iter().map(|tail| self.tail(tail, &taken));
+            let all_lack = tails.iter().all(|tail| self.lacks_arguments(tail));
+            let ways = tails.iter().map(|tail| match self.tail(tail, &taken) {
+                call if !all_lack && self.lacks_arguments(tail) => p.tolerated(call),
+                call => call,
+            });
             Some(p.choice(ways.chain(ending).collect::<Vec<_>>()))
         };
         let call = p.sequence([head, markup].into_iter().chain(p.late(ways)));
@@ -444,11 +453,14 @@ impl Call<'_> {
         let first = first.strip_prefix(taken).unwrap_or_default();
         let end = tail.may_lack_arguments().then(|| p.tool_close(text::behind_json(p, &close, Some(self.tool))));
         let without = end.map(|end| p.tolerated(p.atomic(p.sequence([p.space(), end]))));
-        let call = p.choice(without.into_iter().chain([self.arguments_and_end(tail, &first, close)]));
-        // Where arguments are required, a call without any is none that is asked for.
-        let lacks = !tail.form.pieces.iter().any(CallPiece::holds_arguments)
-            && members(p, &p.parameters(self.tool).into(), "", true).iter().any(|member| member.required);
-        if lacks { p.tolerated(call) } else { call }
+        p.choice(without.into_iter().chain([self.arguments_and_end(tail, &first, close)]))
+    }
+
+    /// Whether the tool requires arguments, and the form has none: a call like this is none that is asked for.
+    fn lacks_arguments(&self, tail: &Tail) -> bool {
+        let p = self.p;
+        !tail.form.pieces.iter().any(CallPiece::holds_arguments)
+            && members(p, &p.parameters(self.tool).into(), "", true).iter().any(|member| member.required)
     }
 
     fn arguments_and_end(&self, tail: &Tail, first: &Glue, close: Glue) -> ExprId {
