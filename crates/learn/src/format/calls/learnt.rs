@@ -400,7 +400,7 @@ impl Call<'_> {
         };
         let firsts: Vec<Glue> = tails.iter().map(first).collect();
         if firsts.iter().any(Glue::is_blank) {
-            return p.name_ends();
+            return p.choice([p.name_ends()].into_iter().chain(self.call_ends()));
         }
         let members = tails.iter().flat_map(|tail| tail.pieces).find_map(CallPiece::members);
         let object = members.map(|_| p.tolerated(p.literal("{")));
@@ -413,6 +413,16 @@ impl Call<'_> {
             p.with_spelled_breaks(first.map_or(&tail.first, |members| &members.first).literal()?)
         });
         p.and(p.choice([written].into_iter().chain(spelled).collect::<Vec<_>>()))
+    }
+
+    /// Looks ahead to what follows a call, where the name is the last part of one with arguments.
+    fn call_ends(&self) -> Option<ExprId> {
+        let p = self.p;
+        let mut forms = self.turn.calls.iter().filter_map(|form| form.pieces.split_last());
+        let is_last = forms.any(|(last, before)| last.is_name() && before.iter().any(CallPiece::holds_arguments));
+        let edges = self.turn.edges.iter().filter(|edge| edge.from == SlotKind::Call && !edge.glue.is_blank());
+        let ends = edges.map(|edge| glue(p, &edge.glue, None, "")).chain([p.end()]);
+        is_last.then(|| p.and(p.sequence([p.space(), p.choice(ends.collect::<Vec<_>>())])))
     }
 
     /// The end of the markers around all calls, which ends a call that has no end of its own.
