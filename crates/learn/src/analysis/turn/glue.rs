@@ -68,7 +68,7 @@ impl Glue {
     }
 
     /// The tool's name, repeated.
-    pub(super) fn name() -> Glue {
+    pub fn name() -> Glue {
         Glue(NAME.encode_utf8(&mut [0; 4]).into())
     }
 

@@ -639,10 +639,16 @@ impl Call<'_> {
         let p = self.p;
         let own_close = form.close.strip_suffix(self.wrapper_close).unwrap_or_default();
         let at = form.pieces.iter().position(|piece| piece.members().is_some());
-        let (close, wrapper_close, behind) = match at.and_then(|at| form.pieces.get(at + 1)) {
-            None if at.is_some() => (Some(&own_close), self.wrapper_close, self.behind),
+        let rest = at.map(|at| &form.pieces[at + 1..]);
+        let own_close = match rest {
+            Some([CallPiece::Glue(next), CallPiece::Name]) => next.and(&Glue::name()).and(&own_close),
+            Some([CallPiece::Glue(next), ..]) => next.clone(),
+            _ => own_close,
+        };
+        let (close, wrapper_close, behind) = match rest {
+            Some([]) => (Some(&own_close), self.wrapper_close, self.behind),
             // The name follows, or the id.
-            Some(CallPiece::Glue(next)) => (Some(next), &Glue::default(), p.empty()),
+            Some([CallPiece::Glue(_), ..]) => (Some(&own_close), &Glue::default(), p.empty()),
             _ => (None, self.wrapper_close, self.behind),
         };
         let each = members.in_front_of_each();
