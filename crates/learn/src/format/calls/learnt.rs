@@ -339,7 +339,8 @@ impl Call<'_> {
         if head.first() == Some(&CallPiece::Name) {
             parts.push(p.tolerated(p.space()));
         }
-        let pieces = || head.iter().enumerate().map(|(at, piece)| self.piece(piece, head.get(at + 1), None));
+        let form = CallForm { pieces: head.to_vec(), close: whole.clone() };
+        let pieces = || head.iter().enumerate().map(|(at, piece)| self.piece(piece, head.get(at + 1), &form));
         match head {
             // An id between quotes may be a number.
             [CallPiece::Id, CallPiece::Glue(behind), ..] if quoted_id(self.turn, self.open).is_some() => {
@@ -506,7 +507,7 @@ impl Call<'_> {
             _ => (None, pieces),
         };
         parts.extend(
-            pieces.iter().enumerate().map(|(at, piece)| self.piece(piece, pieces.get(at + 1), Some(tail.form))),
+            pieces.iter().enumerate().map(|(at, piece)| self.piece(piece, pieces.get(at + 1), tail.form)),
         );
         let is_json = matches!(pieces.last(), Some(CallPiece::Arguments { .. }));
         let is_brace = |close: &Glue| {
@@ -593,7 +594,7 @@ impl Call<'_> {
     }
 
     /// One piece; `next` is the one behind it.
-    fn piece(&self, piece: &CallPiece, next: Option<&CallPiece>, form: Option<&CallForm>) -> ExprId {
+    fn piece(&self, piece: &CallPiece, next: Option<&CallPiece>, form: &CallForm) -> ExprId {
         let p = self.p;
         match piece {
             CallPiece::Glue(between) => glue(p, between, Some(self.tool), ""),
@@ -604,11 +605,10 @@ impl Call<'_> {
                 p.sequence([p.tool_name(&self.tool.name), p.tolerated(p.optional(again))])
             }
             CallPiece::Id => {
-                let close = form.map(|form| &form.close);
                 let ends = match next {
                     Some(CallPiece::Glue(next)) => text::heads(next),
                     Some(CallPiece::Members(members)) => text::heads(&members.first),
-                    _ => close.map(text::heads).unwrap_or_default(),
+                    _ => text::heads(&form.close),
                 };
                 p.tool_id(match ends.first() {
                     None => p.other_name(),
@@ -625,12 +625,7 @@ impl Call<'_> {
             CallPiece::Arguments { .. } => {
                 *self.objects.borrow_mut().entry(self.tool.name.clone()).or_insert_with(|| p.json_args(self.tool))
             }
-            CallPiece::Members(members) => {
-                let before_name =
-                    || CallForm { pieces: [piece].into_iter().chain(next).cloned().collect(), close: Glue::default() };
-                let form = form.cloned().unwrap_or_else(before_name);
-                self.members(members, &members.in_front(), &form)
-            }
+            CallPiece::Members(members) => self.members(members, &members.in_front(), form),
         }
     }
 
@@ -640,8 +635,10 @@ impl Call<'_> {
         let own_close = form.close.strip_suffix(self.wrapper_close).unwrap_or_default();
         let at = form.pieces.iter().position(|piece| piece.members().is_some());
         let rest = at.map(|at| &form.pieces[at + 1..]);
+        let is_any = self.tool.name == FormatBuilder::ANY;
+        let name = if is_any { Glue::name() } else { Glue::from(&*self.tool.name) };
         let own_close = match rest {
-            Some([CallPiece::Glue(next), CallPiece::Name]) => next.and(&Glue::name()).and(&own_close),
+            Some([CallPiece::Glue(next), CallPiece::Name]) => next.and(&name).and(&own_close),
             Some([CallPiece::Glue(next), ..]) => next.clone(),
             _ => own_close,
         };
