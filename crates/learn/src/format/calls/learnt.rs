@@ -506,9 +506,7 @@ impl Call<'_> {
             Some((pieces, [CallPiece::Glue(key), CallPiece::Id])) if is_member(key) => (Some(key), pieces),
             _ => (None, pieces),
         };
-        parts.extend(
-            pieces.iter().enumerate().map(|(at, piece)| self.piece(piece, pieces.get(at + 1), tail.form)),
-        );
+        parts.extend(pieces.iter().enumerate().map(|(at, piece)| self.piece(piece, pieces.get(at + 1), tail.form)));
         let is_json = matches!(pieces.last(), Some(CallPiece::Arguments { .. }));
         let is_brace = |close: &Glue| {
             let rest = close.head().trim_start().strip_prefix('}').filter(|_| p.mends && is_json);
