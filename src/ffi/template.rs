@@ -275,7 +275,9 @@ fn kind_of(report: u32) -> Result<ReportKind> {
 /// - `cases`, `read_back`: as `chat_template_proof`; `with_calls`: the cases with tool calls;
 /// - `recovered`: those that are read back although they break the reader's format; grammars do not cover them, and
 ///   streams show them late;
-/// - `alike`: those read back as another message that the template renders to the same text;
+/// - `grammar_cases`: the messages of calls alone that the grammar of required calls was asked about; `grammar_right`:
+///   those that it takes, without a beginning that is no answer; `grammar_fault`: what it does with the first other one;
+/// - `alike`: messages that do not count, because another one comes back that the template renders to the same text;
 /// - `no_turn`, `omitted`, `refused`: messages that do not count, because the turn does not begin where the prompt
 ///   ends, because the template leaves out a part of them, or because it raises an error; `refusal`: the first of these
 ///   errors, or empty;

@@ -20,7 +20,7 @@ mod turns;
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub(crate) use choice::choose;
 pub use choice::{Choice, Tried};
@@ -31,7 +31,7 @@ pub(crate) use reading::{RoundTrip, Verdict, shown, with_ids};
 pub(crate) use turns::{ProbeSet, is_border, is_marker, marker_at_end};
 
 use crate::reader::Reader;
-use chatparse_message::Message;
+use chatparse_message::{Message, Request};
 use chatparse_stream::Status;
 use reading::Read;
 use turns::{Case, Turn};
@@ -51,7 +51,14 @@ pub struct Proof {
     /// The number of those whose turn is not in the reader's format: calls in other dialects are read too, but later, and
     /// grammars do not cover them.
     pub recovered: usize,
-    /// The number of those that come back as another message with the same render.
+    /// The number of messages of calls alone, among those that are read in the format, that the grammar of required calls was asked
+    /// about.
+    pub grammar_cases: usize,
+    /// The number of them that it takes, without any beginning that is no answer.
+    pub grammar_right: usize,
+    /// What it does with the first of the others: `refuses` or `takes`, and a text.
+    pub grammar_fault: String,
+    /// The number of messages that do not count because another one with the same render, names and keys comes back.
     pub alike: usize,
     /// The number of messages that do not count because their turn does not begin where the prompt ends.
     pub no_turn: usize,
@@ -116,6 +123,9 @@ impl Proof {
             "with_calls": self.with_calls,
             "read_back": self.read_back,
             "recovered": self.recovered,
+            "grammar_cases": self.grammar_cases,
+            "grammar_right": self.grammar_right,
+            "grammar_fault": self.grammar_fault,
             "alike": self.alike,
             "no_turn": self.no_turn,
             "omitted": self.omitted,
@@ -152,17 +162,18 @@ impl Proof {
     }
 
     fn count(&mut self, probes: &mut ProbeSet, reading: &mut RoundTrip, probe: usize, thinking: Thinking, turn: &Turn) {
+        let read = reading.read(probes, probe, thinking, turn);
+        let is_alike = matches!(&read, Ok(read) if read.verdict == Verdict::Alike);
+        self.alike += usize::from(is_alike);
+        let case = probes.case(probe, thinking);
+        let (Ok(case), false) = (&*case, is_alike) else { return };
         self.cases += 1;
         self.with_calls += usize::from(probes.probes()[probe].calls() > 0);
-        let case = probes.case(probe, thinking);
-        let Ok(case) = &*case else { return };
-        let read = reading.read(probes, probe, thinking, turn);
         let (mut loses_calls, mut misreads_calls) = (true, false);
         let (turn, got, why) = match read {
-            Ok(read) if read.verdict != Verdict::Other => {
+            Ok(read) if read.verdict == Verdict::Same => {
                 self.read_back += 1;
                 self.recovered += usize::from(read.got.status != Status::Complete);
-                self.alike += usize::from(read.verdict == Verdict::Alike);
                 return;
             }
             Ok(read) => {
@@ -187,6 +198,32 @@ impl Proof {
             misreads_calls,
         });
     }
+
+    /// Asks the grammar of required calls about a message of calls alone.
+    fn ask_grammar(&mut self, probes: &mut ProbeSet, reading: &mut RoundTrip, probe: usize, thinking: Thinking) {
+        let (asked, case) = (probes.asked(thinking), probes.case(probe, thinking));
+        let (Ok(asked), Ok(case), Some(turn)) = (&*asked, &*case, probes.turn(probe, thinking)) else { return };
+        if case.expected.tool_calls.is_empty() || !case.expected.content.is_empty() || !in_order(&asked.request, case) {
+            return;
+        }
+        let Some(fault) = reading.grammar_fault(asked, thinking, &turn, &case.expected) else { return };
+        self.grammar_cases += 1;
+        self.grammar_right += usize::from(fault.is_empty());
+        if self.grammar_fault.is_empty() {
+            self.grammar_fault = fault;
+        }
+    }
+}
+
+/// Whether all arguments are in the order of the tools' schemas: a grammar has no others of JSON.
+fn in_order(request: &Request, case: &Case) -> bool {
+    case.expected.tool_calls.iter().all(|call| {
+        let tool = request.tools.iter().find(|tool| tool.name == call.name);
+        let properties = tool.and_then(|tool| tool.parameters.get("properties")).and_then(Value::as_object);
+        let arguments: Map<String, Value> = serde_json::from_str(&call.arguments).unwrap_or_default();
+        let places = arguments.keys().filter_map(|key| properties?.keys().position(|known| known == key));
+        places.is_sorted()
+    })
 }
 
 /// Tests a reader with all messages.
@@ -196,7 +233,11 @@ pub(crate) fn prove(reader: &Arc<Reader>) -> Proof {
     let mut proof = Proof { reader: reader.name(), ..Proof::default() };
     for probe in 0..probes.probes().len() {
         for thinking in Thinking::ALL {
+            let before = proof.read_back - proof.recovered;
             proof.ask(&mut probes, &mut reading, probe, thinking);
+            if proof.read_back - proof.recovered > before {
+                proof.ask_grammar(&mut probes, &mut reading, probe, thinking);
+            }
         }
         proof.ask_behind_common(&mut probes, &mut reading, probe);
     }

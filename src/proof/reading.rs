@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::messages::{THOUGHT_WORD, Thinking, WORD};
 use super::turns::{Case, ProbeSet, RenderedProbe, Turn};
@@ -10,7 +10,7 @@ use crate::reader::Reader;
 use chatparse_base::Result;
 use chatparse_learn::format::late::Want;
 use chatparse_learn::format::{FormatSpec, Opening, lower};
-use chatparse_message::Message;
+use chatparse_message::{Message, OutputOptions, ToolCall, ToolChoice};
 use chatparse_stream::Ended;
 use chatparse_stream::Parser;
 use chatparse_stream::Status;
@@ -18,9 +18,12 @@ use chatparse_stream::Status;
 /// A reader, and its parsers for the messages of one template.
 pub(crate) struct RoundTrip {
     reader: Arc<Reader>,
-    /// By thinking, and by the opening of the turn.
-    parsers: Vec<(Thinking, String, Result<Parser>)>,
+    /// By thinking, by the opening of the turn, and by whether a call is required.
+    parsers: Vec<(Thinking, String, ToolChoice, Result<Parser>)>,
 }
+
+/// The maximum number of beginnings of a turn that are read where its grammar takes them as whole.
+const BEGINNINGS: usize = 32;
 
 /// The result for one message.
 pub(crate) struct Read {
@@ -59,7 +62,7 @@ impl RoundTrip {
         let (asked, case) = (probes.asked(thinking), probes.case(probe, thinking));
         let (asked, case) =
             (asked.as_ref().as_ref().map_err(Clone::clone)?, case.as_ref().as_ref().map_err(Clone::clone)?);
-        let parser = self.parser(asked, thinking, &turn.opening)?;
+        let parser = self.parser(asked, thinking, &turn.opening, ToolChoice::Auto)?;
         let mut best: Option<Read> = None;
         for &end in &turn.ends {
             let text = &turn.text[..end];
@@ -81,20 +84,61 @@ impl RoundTrip {
         Ok(read)
     }
 
-    fn parser(&mut self, asked: &RenderedProbe, thinking: Thinking, opening: &str) -> Result<Parser> {
-        let known = self.parsers.iter().find(|(mode, known, _)| (*mode, known.as_str()) == (thinking, opening));
-        if let Some((_, _, parser)) = known {
+    /// What is wrong with the grammar of required calls at this turn of calls alone: it does not take the message, or takes a
+    /// beginning that is no answer; empty if nothing is. `None` if nothing constrains such calls.
+    pub fn grammar_fault(
+        &mut self,
+        asked: &RenderedProbe,
+        thinking: Thinking,
+        turn: &Turn,
+        expected: &Message,
+    ) -> Option<String> {
+        let parser = self.parser(asked, thinking, &turn.opening, ToolChoice::Required).ok()?;
+        let mut matcher = parser.matcher().ok()?;
+        let mut read = 0;
+        for at in 0..=turn.text.len() {
+            if matcher.may_end() && read < BEGINNINGS {
+                let ended = parser.read(&turn.text.as_bytes()[..at], false, false).ok()?;
+                if same(&ended.message, expected) {
+                    return Some(String::new());
+                }
+                let answers = ended.calls().iter().all(|call| call.complete && call.known && call.valid);
+                if !answers || ended.status != Status::Complete {
+                    return Some(format!("takes {}", &turn.text[..at]));
+                }
+                read += 1;
+            }
+            let next = turn.text.as_bytes().get(at..=at).unwrap_or_default();
+            if matcher.feed(next).ok()? == 0 {
+                break;
+            }
+        }
+        Some(format!("refuses {}", turn.text))
+    }
+
+    fn parser(
+        &mut self,
+        asked: &RenderedProbe,
+        thinking: Thinking,
+        opening: &str,
+        tool_choice: ToolChoice,
+    ) -> Result<Parser> {
+        let key = (thinking, opening, tool_choice);
+        let known = self.parsers.iter().find(|(mode, known, choice, _)| (*mode, known.as_str(), *choice) == key);
+        if let Some((.., parser)) = known {
             return parser.clone();
         }
         let own = &asked.prompts.opening;
         let prefill = if opening == own.text { &own.prefill } else { opening };
         let begins = Opening { text: opening.to_owned(), prefill: prefill.to_owned(), begun: None };
-        let spec = FormatSpec::of(&asked.request, &begins);
-        let writing = self.reader.writing_after(opening, spec.options.enable_thinking);
+        let mut options = OutputOptions::clone(&asked.request.output);
+        options.tool_choice = tool_choice;
+        let spec = FormatSpec { options: &options, ..FormatSpec::of(&asked.request, &begins) };
+        let writing = self.reader.writing_after(opening, options.enable_thinking);
         let format = lower(writing, &spec, Want::Whole);
         let (tools, keys) = (spec.tools().to_vec(), format.call_keys);
-        let parser = Parser::with_tools(format.output, prefill, tools, keys, spec.options.leniency, Vec::new());
-        self.parsers.push((thinking, opening.to_owned(), parser.clone()));
+        let parser = Parser::with_tools(format.output, prefill, tools, keys, options.leniency, Vec::new());
+        self.parsers.push((thinking, opening.to_owned(), tool_choice, parser.clone()));
         parser
     }
 }
@@ -103,16 +147,27 @@ impl RoundTrip {
 /// the tools' schemas, in characters of texts, or in which text is the reasoning.
 fn alike(probes: &ProbeSet, asked: &RenderedProbe, case: &Case, got: &Ended) -> bool {
     let (expected, message) = (&case.expected, &got.message);
-    let names = |message: &Message| message.tool_calls.iter().map(|call| call.name.clone()).collect::<Vec<_>>();
     let texts = |message: &Message| [&message.content, &message.reasoning_content].map(|text| text.trim().to_owned());
     let kinds =
         |texts: [String; 2]| texts.map(|text| (text.is_empty(), [WORD, THOUGHT_WORD].map(|word| text.contains(word))));
     let [content, reasoning] = texts(expected);
     let moved = texts(message) == [reasoning, content];
-    names(message) == names(expected)
+    named(message) == named(expected)
         && (moved || kinds(texts(message)) == kinds(texts(expected)))
         && got.calls().iter().all(|call| call.complete && call.known && call.valid)
         && probes.render(&asked.request, &with_ids(message, &case.whole)).is_ok_and(|again| again == case.rendered)
+}
+
+/// The names of its calls, and the keys of their arguments, except of those that are null: a template may leave them out.
+fn named(message: &Message) -> Vec<(String, Vec<String>)> {
+    let keys = |call: &ToolCall| {
+        let arguments: Map<String, Value> = serde_json::from_str(&call.arguments).unwrap_or_default();
+        let mut keys: Vec<String> =
+            arguments.into_iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| key).collect();
+        chatparse_base::sort::sort(&mut keys);
+        keys
+    };
+    message.tool_calls.iter().map(|call| (call.name.clone(), keys(call))).collect()
 }
 
 /// The message with the ids of another one, for ids that a host would generate.

@@ -35,6 +35,9 @@ fn built_in_templates_are_whole() {
         assert!(failures.is_empty(), "{name}: {failures:#?}");
         assert_eq!(proof.is_whole(), !excepted, "{name}");
         assert_eq!(proof.read_back + proof.failures.len(), proof.cases);
+        // Engines stop behind a call of GPT-OSS, so its grammar has no further ones.
+        let is_right = proof.grammar_right == proof.grammar_cases || template.reader() == "gpt-oss";
+        assert!(is_right && (proof.grammar_cases > 10) == (proof.with_calls > 10), "{name}: {proof:?}");
         assert_eq!(proof.reader, template.reader());
         // Its source looks like GPT-OSS's, which cannot read its calls.
         let known = template.reader() != "turn" || name == "harmony-xml";
@@ -103,13 +106,89 @@ fn what_does_not_come_back_is_told() {
     assert_eq!(json["read_back"], proof.read_back);
 }
 
+/// Calls between these texts, with this in front of each argument, and with the name in front of all or behind them.
+fn one_by_one(section: [&str; 2], call: [&str; 2], argument: &str, name_first: bool) -> String {
+    let name = "{{- c.function.name -}}";
+    let value = "(v if v is string else v | tojson)";
+    let argument = argument.replace('K', "' ~ k ~ '").replace('V', &format!("' ~ {value} ~ '"));
+    let arguments =
+        format!("{{%- for k, v in c.function.arguments | items -%}}{{{{- '{argument}' -}}}}{{%- endfor -%}}");
+    let inside = if name_first { [name, &arguments] } else { [&*arguments, name] };
+    let [open, close, first, last] =
+        [section[0], section[1], call[0], call[1]].map(|text| format!("{{{{- '{text}' -}}}}"));
+    let [inner, outer] = inside;
+    format!(
+        "{{{{- m.content -}}}}{{%- if m.tool_calls -%}}{open}{{%- for c in m.tool_calls -%}}{first}{inner}\
+         {{{{- '{between}' -}}}}{outer}{last}{{%- endfor -%}}{close}{{%- endif -%}}",
+        between = if name_first { "\\n" } else { " => " },
+    )
+}
+
+/// Whether a grammar of required calls takes each text, which has `weather` with a city.
+fn takes(template: &ChatTemplate, texts: &[&str]) -> Vec<bool> {
+    let request = Request::from_text(
+        r#"{"messages": [{"role": "user", "content": "Hi"}], "tool_choice": "required", "tools": [{"type": "function", "function":
+           {"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+           "required": ["city"]}}}]}"#,
+    )
+    .unwrap();
+    let params = template.params(&request).unwrap();
+    let of = |text: &&str| {
+        let mut matcher = params.matcher().unwrap();
+        matcher.feed(text.as_bytes()).is_ok_and(|taken| taken == text.len()) && matcher.may_end()
+    };
+    texts.iter().map(of).collect()
+}
+
+#[test]
+fn a_grammar_takes_what_is_read_and_no_part_of_it() {
+    let tags = "<K>V</K>";
+    let none = [""; 2];
+    let rows = [
+        // A token closes the section; engines do not stop there.
+        (
+            one_by_one(["<|calls|>", "<|/calls|>"], ["<", "</use>"], tags, true),
+            "<|calls|><weather\n<city>Oslo</city></use><|/calls|>",
+            "",
+        ),
+        // Text in lines, where the name closes the call.
+        (one_by_one(none, ["<c>", "</c>"], "K: V\\n", false), "<c>city: a < b\n => weather</c>", "<c> => weather</c>"),
+        // The name is the last of the output.
+        (one_by_one(none, none, tags, false), "<city>Oslo</city> => weather", " => weather"),
+        (one_by_one(["«", "»"], none, tags, false), "«<city>Oslo</city> => weather»", "« => weather»"),
+    ];
+    for (said, whole, lacking) in rows {
+        let template = template(&said);
+        let proof = template.proof();
+        assert!(proof.is_whole() && proof.grammar_cases > 30, "{said}: {proof:#?}");
+        assert_eq!((proof.grammar_right, &*proof.grammar_fault), (proof.grammar_cases, ""), "{said}");
+        assert_eq!(takes(&template, &[whole, lacking]), [true, false], "{said}");
+        let parts: Vec<&str> = whole.char_indices().map(|(at, _)| &whole[..at]).collect();
+        let closed = parts.iter().filter(|part| !part.ends_with("</city>"));
+        assert!(!takes(&template, &closed.copied().collect::<Vec<_>>()).contains(&true), "{said}");
+    }
+}
+
+#[test]
+fn what_the_grammar_refuses_is_told() {
+    // Quotes within texts are not escaped: they are read, but no grammar has them.
+    let said = "{{- m.content -}}{%- for c in m.tool_calls or [] -%}{{- '[' ~ c.function.name ~ '(' -}}\
+                {%- for k, v in c.function.arguments | items -%}{{- k ~ '=' ~ ('\"' ~ v ~ '\"' if v is string else v) -}}\
+                {%- if not loop.last -%}{{- ', ' -}}{%- endif -%}{%- endfor -%}{{- ')]' -}}{%- endfor -%}";
+    let template = template(said);
+    let proof = template.proof();
+    assert!(proof.grammar_right < proof.grammar_cases && proof.grammar_right > 0, "{proof:#?}");
+    assert!(proof.grammar_fault.starts_with("refuses [note(text=\"\"double\""), "{}", proof.grammar_fault);
+    assert_eq!(proof.to_json()["grammar_right"], proof.grammar_right);
+}
+
 #[test]
 fn what_is_written_alike_is_no_failure() {
     let written = "{%- set written = namespace(all={}) -%}{%- for k, v in c.function.arguments | items -%}\
                    {%- if v is not none -%}{%- set written.all = dict(written.all, **{k: v}) -%}{%- endif -%}{%- endfor -%}";
     let said = calls("written.all | tojson").replace("or [] -%}", &format!("or [] -%}}{written}"));
     let proof = template(&said).proof().clone();
-    assert!(proof.is_whole() && proof.alike > 0, "{proof:#?}");
+    assert!(proof.is_whole() && proof.alike > 0 && proof.read_back + proof.alike > proof.cases, "{proof:#?}");
     // What was a call is no call any more: nobody means that.
     let unread = "{{- m.content -}}{%- for c in m.tool_calls or [] -%}{{- ' ~called~' -}}{%- endfor -%}";
     let mut options = TemplateOptions::default();

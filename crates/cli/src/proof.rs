@@ -6,7 +6,7 @@ use chatparse::ChatTemplate;
 use chatparse::proof::{Choice, Proof};
 
 use crate::screen::{Paint, Screen};
-use crate::text::wrapped;
+use crate::text::{escaped, wrapped};
 
 /// Width of the margin for names.
 pub const MARGIN: usize = 13;
@@ -25,6 +25,12 @@ pub fn show(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
     let paint = if proof.is_whole() { Paint::Plain } else { Paint::Red };
     line(screen, "read back", paint, &format!("{} of {}", proof.read_back, proof.cases))?;
     notes(proof, screen)?;
+    if proof.grammar_cases > 0 {
+        let is_right = proof.grammar_right == proof.grammar_cases;
+        let fault = if is_right { String::new() } else { format!("; it {}", escaped(&proof.grammar_fault)) };
+        let text = format!("{} of {}{fault}", proof.grammar_right, proof.grammar_cases);
+        line(screen, "grammar", if is_right { Paint::Plain } else { Paint::Red }, &text)?;
+    }
     // Candidates without results are not listed.
     let asked = tried.iter().filter(|tried| tried.cases > 0);
     let used = template.reader();
@@ -44,7 +50,7 @@ pub fn show(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
 fn notes(proof: &Proof, screen: &mut Screen) -> io::Result<()> {
     let notes = [
         (proof.recovered, "of them outside the reader's format: streaming and grammars do not know these"),
-        (proof.alike, "of them as another message that the template writes alike"),
+        (proof.alike, "not counted: another message comes back, which the template writes alike"),
         (proof.no_turn, "not counted: they do not begin where the prompt ends"),
         (proof.omitted, "not counted: the template leaves out their text"),
         (proof.refused, "not counted: the template refuses them"),

@@ -128,6 +128,8 @@ pub enum Notation {
     Unfollowed,
     /// The same of an object's member, which may be missing although the schema requires it.
     PerhapsLeftOut,
+    /// The same of a text that may have what the template writes an undeclared argument with.
+    PerhapsMore,
     /// All, as JSON in a JSON string, with its quotes. llama.cpp's grammars have what the child reads.
     Escaped,
 }

@@ -306,7 +306,8 @@ impl<'a> Lowering<'a> {
     /// Whether the child stands for the value, with less than the schema says.
     fn is_unfollowed(&self, value: &Annotated) -> bool {
         let llama = self.rules.style != GrammarStyle::Faithful;
-        matches!(value.notation, Notation::Parts | Notation::Unfollowed | Notation::PerhapsLeftOut)
+        let more = matches!(value.notation, Notation::PerhapsLeftOut | Notation::PerhapsMore);
+        more || matches!(value.notation, Notation::Parts | Notation::Unfollowed)
             || llama && value.notation == Notation::Escaped
     }
 
@@ -318,9 +319,13 @@ impl<'a> Lowering<'a> {
             kind: FidelityKind::Widened,
             message: message.to_owned(),
         };
-        if value.notation == Notation::PerhapsLeftOut {
-            self.rules.note(note("", "may be missing, as the template leaves out null"));
-            return;
+        let message = match value.notation {
+            Notation::PerhapsLeftOut => "may be missing, as the template leaves out null",
+            Notation::PerhapsMore => "its text may have what the template writes an undeclared argument with",
+            _ => "",
+        };
+        if !message.is_empty() {
+            return self.rules.note(note("", message));
         }
         let Value::Object(keywords) = value.schema.get() else { return };
         let all = value.notation != Notation::Parts;
@@ -335,7 +340,7 @@ impl<'a> Lowering<'a> {
     fn is_child(&self, value: &Annotated) -> bool {
         match value.notation {
             Notation::Json | Notation::Others(_) | Notation::Escaped => false,
-            Notation::Parts | Notation::Unfollowed | Notation::PerhapsLeftOut => false,
+            Notation::Parts | Notation::Unfollowed | Notation::PerhapsLeftOut | Notation::PerhapsMore => false,
             Notation::JsonOrChild => may_be_string(&value.schema),
             Notation::Text | Notation::Quoted(_) | Notation::Printed => self.rules.style != GrammarStyle::Faithful,
         }

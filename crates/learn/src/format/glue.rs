@@ -192,7 +192,7 @@ pub(super) fn no_closer(p: &FormatBuilder, opens: &Glue, close: &Glue) -> ExprId
 
 /// White space that a template writes in several ways: the longest that matches.
 pub(super) fn any_space(p: &FormatBuilder, ways: &[&str]) -> ExprId {
-    let longest = ways.first().copied().unwrap_or_default();
+    let longest = ways.iter().max_by_key(|space| space.len()).copied().unwrap_or_default();
     if longest.is_empty() {
         return p.empty();
     }

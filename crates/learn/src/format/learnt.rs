@@ -467,8 +467,12 @@ impl<'a> Writer<'a> {
         let p = self.p;
         let before = if from == [SlotKind::Call] { self.wrapper_close.clone() } else { Glue::default() };
         let glues: Vec<Glue> = self.edges(from, SlotKind::End).map(|edge| before.and(&edge.glue)).collect();
-        let must = glues.iter().all(|glue| !glue.is_blank() && !self.turn.is_stop(glue));
-        let ends: Vec<(Glue, Glue)> = glues.iter().filter(|glue| !glue.is_blank()).map(|glue| self.apart(glue)).collect();
+        // Engines stop at a token that ends the turn, but not at one that closes a section.
+        let in_section = self.has_section();
+        let closes_section = in_section && from == [SlotKind::Call];
+        let must = glues.iter().all(|glue| !glue.is_blank() && (closes_section || !self.turn.is_stop(glue)));
+        let ends: Vec<(Glue, Glue)> =
+            glues.iter().filter(|glue| !glue.is_blank()).map(|glue| self.apart(glue)).collect();
         if ends.is_empty() {
             return p.empty();
         }
@@ -489,8 +493,8 @@ impl<'a> Writer<'a> {
             let list = (is_json && end.head().trim_start().starts_with(']') && is_strong(&list)).then(|| close(&list));
             let closes = [close(end)].into_iter().chain(list.map(|list| p.tolerated(list)));
             let end_of_turn = p.sequence([p.choice(closes), p.markup_ends()]);
-            // Where no section is open, a token ends the turn. Grammars leave it out.
-            let ends_turn = self.turn.is_stop(end) && !self.has_section();
+            // Where no section is open, grammars leave out the token.
+            let ends_turn = self.turn.is_stop(end) && !in_section;
             if ends_turn { p.tolerated(end_of_turn) } else { end_of_turn }
         });
         p.choice(ends.chain([left_out]).collect::<Vec<_>>())

@@ -266,11 +266,16 @@ impl Calls {
         let one = |path: &&Path| {
             let values = path.parts.iter().filter(|part| matches!(part.token, Token::Value(_)));
             let texts = path.parts.iter().filter(|part| part.token == Token::Content || part.token == Token::Reasoning);
-            let last = path.parts.last().is_some_and(|last| last.token == Token::Value(ValueKind::Text));
-            last && values.count() == 1 && texts.count() == 0 && path.calls().count() == 1
+            values.count() == 1 && texts.count() == 0 && path.calls().count() == 1
         };
-        let path = paths.iter().find(one)?;
-        Some(self.behind_value(path, path.parts.len() - 1)?.and(end))
+        let is_text = |part: &Found| part.token == Token::Value(ValueKind::Text);
+        let mut found = paths.iter().filter(one).filter_map(|path| Some((path, path.parts.iter().position(is_text)?)));
+        let (path, at) = found.next()?;
+        let mut behind = self.behind_value(path, at)?;
+        for (part, glue) in path.parts.iter().zip(&path.glue[1..]).skip(at + 1) {
+            behind = (part.token == Token::Name).then(|| behind.and(&Glue::name()).and(glue))?;
+        }
+        Some(behind.and(end))
     }
 
     /// Adds a notation for arrays and objects that were not seen as JSON.

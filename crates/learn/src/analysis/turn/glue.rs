@@ -67,6 +67,11 @@ impl Glue {
         Some(Glue(glue.into()))
     }
 
+    /// The tool's name, repeated.
+    pub fn name() -> Glue {
+        Glue(NAME.encode_utf8(&mut [0; 4]).into())
+    }
+
     /// Its pieces, in order.
     pub fn pieces(&self) -> impl Iterator<Item = GluePiece<'_>> {
         self.0.split_inclusive(SIGNS).flat_map(|piece| {

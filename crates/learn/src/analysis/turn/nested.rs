@@ -178,8 +178,7 @@ fn shown(sampler: &Sampler, behind: &Glue, value: &Value, named: bool) -> Option
     let (key, _) = Words::default().argument(kind);
     let call = SampleCall { arguments: vec![(key, value.clone())] };
     let turn = sampler.turn(&Sample { calls: vec![call], ..Sample::default() })?;
-    let mut at = turn.find(SampleCall::name(0))?;
-    at += turn[at..].find(key)? + key.len();
+    let mut at = turn.find(key)? + key.len();
     let mut find = |text: &str| {
         let start = at + turn[at..].find(text)?;
         let gap = at..start;

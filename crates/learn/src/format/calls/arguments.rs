@@ -180,9 +180,12 @@ impl Arguments<'_> {
         if is_strong(&spelled) {
             return p.sequence([written(p.arg_text(p.until_marker(ends))), p.arg_close(close)]);
         }
+        // Without an end of its own, the text goes on over what no argument of the tool begins with.
+        let lines = ends.is_empty() && text::heads(&spelled.and(&self.members.next)).is_empty();
         if ends.is_empty() {
             let behind = [Some(&self.members.next), self.close].into_iter().flatten();
-            ends = behind.flat_map(|behind| text::heads(&spelled.and(behind))).collect();
+            let behind = behind.map(|glue| if known { glue.with_names(&self.tool.name, "") } else { glue.clone() });
+            ends = behind.flat_map(|behind| text::heads(&spelled.and(&behind))).collect();
             ends.extend(self.next_names(&spelled));
         }
         let end = p.and(p.any_of(&ends));
@@ -201,7 +204,12 @@ impl Arguments<'_> {
             let other = p.tolerated(p.sequence([p.not(p.any_of(&ends)), begun(&quotes)]));
             text = p.optional(p.choice([begun(&others), other]));
         }
-        p.sequence([written(p.arg_text(p.sequence([text, more]))), p.arg_close(close)])
+        let text = written(p.arg_text(p.sequence([text, more])));
+        let text = match lines && known && schema::allows_any_string(member.schema.get()) {
+            true => p.argument(text, &*member.rule, member.schema.clone(), Notation::PerhapsMore),
+            false => text,
+        };
+        p.sequence([text, p.arg_close(close)])
     }
 
     /// What another argument of the tool begins with, after the end of a text.

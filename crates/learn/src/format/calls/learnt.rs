@@ -315,8 +315,13 @@ impl Call<'_> {
         }
         let bare: Vec<CallForm> = self.turn.calls.iter().filter_map(CallForm::without_id).collect();
         let bare = bare.iter().map(CallForm::at_name).map(|(head, tail)| p.tolerated(self.group(head, &[tail])));
-        let all = groups.iter().map(|(head, tails)| self.group(head, tails)).chain(bare);
-        p.choice(all.collect::<Vec<_>>())
+        let lacks = |tails: &[Tail]| tails.iter().all(|tail| self.lacks_arguments(tail));
+        let others = !groups.iter().all(|(_, tails)| lacks(tails));
+        let all = groups.iter().map(|(head, tails)| {
+            let group = self.group(head, tails);
+            if others && lacks(tails) { p.tolerated(group) } else { group }
+        });
+        p.choice(all.chain(bare).collect::<Vec<_>>())
     }
 
     /// Nothing of a call is visible before its name is certain: the text up to it and the glue behind it are one group.
@@ -334,7 +339,8 @@ impl Call<'_> {
         if head.first() == Some(&CallPiece::Name) {
             parts.push(p.tolerated(p.space()));
         }
-        let pieces = || head.iter().enumerate().map(|(at, piece)| self.piece(piece, head.get(at + 1), None));
+        let form = CallForm { pieces: head.to_vec(), close: whole.clone() };
+        let pieces = || head.iter().enumerate().map(|(at, piece)| self.piece(piece, head.get(at + 1), &form));
         match head {
             // An id between quotes may be a number.
             [CallPiece::Id, CallPiece::Glue(behind), ..] if quoted_id(self.turn, self.open).is_some() => {
@@ -375,7 +381,11 @@ impl Call<'_> {
         let markup = if shared.is_blank() { p.empty() } else { p.markup_ends() };
         let taken = if shared.is_blank() { Glue::default() } else { shared };
         let ways = || {
-            let ways = tails.iter().map(|tail| self.tail(tail, &taken));
+            let all_lack = tails.iter().all(|tail| self.lacks_arguments(tail));
+            let ways = tails.iter().map(|tail| match self.tail(tail, &taken) {
+                call if !all_lack && self.lacks_arguments(tail) => p.tolerated(call),
+                call => call,
+            });
             Some(p.choice(ways.chain(ending).collect::<Vec<_>>()))
         };
         let call = p.sequence([head, markup].into_iter().chain(p.late(ways)));
@@ -391,7 +401,7 @@ impl Call<'_> {
         };
         let firsts: Vec<Glue> = tails.iter().map(first).collect();
         if firsts.iter().any(Glue::is_blank) {
-            return p.name_ends();
+            return p.choice([p.name_ends()].into_iter().chain(self.call_ends()));
         }
         let members = tails.iter().flat_map(|tail| tail.pieces).find_map(CallPiece::members);
         let object = members.map(|_| p.tolerated(p.literal("{")));
@@ -404,6 +414,16 @@ impl Call<'_> {
             p.with_spelled_breaks(first.map_or(&tail.first, |members| &members.first).literal()?)
         });
         p.and(p.choice([written].into_iter().chain(spelled).collect::<Vec<_>>()))
+    }
+
+    /// Looks ahead to what follows a call, where the name is the last part of one with arguments.
+    fn call_ends(&self) -> Option<ExprId> {
+        let p = self.p;
+        let mut forms = self.turn.calls.iter().filter_map(|form| form.pieces.split_last());
+        let is_last = forms.any(|(last, before)| last.is_name() && before.iter().any(CallPiece::holds_arguments));
+        let edges = self.turn.edges.iter().filter(|edge| edge.from == SlotKind::Call && !edge.glue.is_blank());
+        let ends = edges.map(|edge| glue(p, &edge.glue, None, "")).chain([p.end()]);
+        is_last.then(|| p.and(p.sequence([p.space(), p.choice(ends.collect::<Vec<_>>())])))
     }
 
     /// The end of the markers around all calls, which ends a call that has no end of its own.
@@ -444,11 +464,14 @@ impl Call<'_> {
         let first = first.strip_prefix(taken).unwrap_or_default();
         let end = tail.may_lack_arguments().then(|| p.tool_close(text::behind_json(p, &close, Some(self.tool))));
         let without = end.map(|end| p.tolerated(p.atomic(p.sequence([p.space(), end]))));
-        let call = p.choice(without.into_iter().chain([self.arguments_and_end(tail, &first, close)]));
-        // Where arguments are required, a call without any is none that is asked for.
-        let lacks = !tail.form.pieces.iter().any(CallPiece::holds_arguments)
-            && members(p, &p.parameters(self.tool).into(), "", true).iter().any(|member| member.required);
-        if lacks { p.tolerated(call) } else { call }
+        p.choice(without.into_iter().chain([self.arguments_and_end(tail, &first, close)]))
+    }
+
+    /// Whether the tool requires arguments, and the form has none: a call like this is none that is asked for.
+    fn lacks_arguments(&self, tail: &Tail) -> bool {
+        let p = self.p;
+        !tail.form.pieces.iter().any(CallPiece::holds_arguments)
+            && members(p, &p.parameters(self.tool).into(), "", true).iter().any(|member| member.required)
     }
 
     fn arguments_and_end(&self, tail: &Tail, first: &Glue, close: Glue) -> ExprId {
@@ -483,9 +506,7 @@ impl Call<'_> {
             Some((pieces, [CallPiece::Glue(key), CallPiece::Id])) if is_member(key) => (Some(key), pieces),
             _ => (None, pieces),
         };
-        parts.extend(
-            pieces.iter().enumerate().map(|(at, piece)| self.piece(piece, pieces.get(at + 1), Some(tail.form))),
-        );
+        parts.extend(pieces.iter().enumerate().map(|(at, piece)| self.piece(piece, pieces.get(at + 1), tail.form)));
         let is_json = matches!(pieces.last(), Some(CallPiece::Arguments { .. }));
         let is_brace = |close: &Glue| {
             let rest = close.head().trim_start().strip_prefix('}').filter(|_| p.mends && is_json);
@@ -571,7 +592,7 @@ impl Call<'_> {
     }
 
     /// One piece; `next` is the one behind it.
-    fn piece(&self, piece: &CallPiece, next: Option<&CallPiece>, form: Option<&CallForm>) -> ExprId {
+    fn piece(&self, piece: &CallPiece, next: Option<&CallPiece>, form: &CallForm) -> ExprId {
         let p = self.p;
         match piece {
             CallPiece::Glue(between) => glue(p, between, Some(self.tool), ""),
@@ -582,11 +603,10 @@ impl Call<'_> {
                 p.sequence([p.tool_name(&self.tool.name), p.tolerated(p.optional(again))])
             }
             CallPiece::Id => {
-                let close = form.map(|form| &form.close);
                 let ends = match next {
                     Some(CallPiece::Glue(next)) => text::heads(next),
                     Some(CallPiece::Members(members)) => text::heads(&members.first),
-                    _ => close.map(text::heads).unwrap_or_default(),
+                    _ => text::heads(&form.close),
                 };
                 p.tool_id(match ends.first() {
                     None => p.other_name(),
@@ -603,12 +623,7 @@ impl Call<'_> {
             CallPiece::Arguments { .. } => {
                 *self.objects.borrow_mut().entry(self.tool.name.clone()).or_insert_with(|| p.json_args(self.tool))
             }
-            CallPiece::Members(members) => {
-                let before_name =
-                    || CallForm { pieces: [piece].into_iter().chain(next).cloned().collect(), close: Glue::default() };
-                let form = form.cloned().unwrap_or_else(before_name);
-                self.members(members, &members.in_front(), &form)
-            }
+            CallPiece::Members(members) => self.members(members, &members.in_front(), form),
         }
     }
 
@@ -617,10 +632,18 @@ impl Call<'_> {
         let p = self.p;
         let own_close = form.close.strip_suffix(self.wrapper_close).unwrap_or_default();
         let at = form.pieces.iter().position(|piece| piece.members().is_some());
-        let (close, wrapper_close, behind) = match at.and_then(|at| form.pieces.get(at + 1)) {
-            None if at.is_some() => (Some(&own_close), self.wrapper_close, self.behind),
+        let rest = at.map(|at| &form.pieces[at + 1..]);
+        let is_any = self.tool.name == FormatBuilder::ANY;
+        let name = if is_any { Glue::name() } else { Glue::from(&*self.tool.name) };
+        let own_close = match rest {
+            Some([CallPiece::Glue(next), CallPiece::Name]) => next.and(&name).and(&own_close),
+            Some([CallPiece::Glue(next), ..]) => next.clone(),
+            _ => own_close,
+        };
+        let (close, wrapper_close, behind) = match rest {
+            Some([]) => (Some(&own_close), self.wrapper_close, self.behind),
             // The name follows, or the id.
-            Some(CallPiece::Glue(next)) => (Some(next), &Glue::default(), p.empty()),
+            Some([CallPiece::Glue(_), ..]) => (Some(&own_close), &Glue::default(), p.empty()),
             _ => (None, self.wrapper_close, self.behind),
         };
         let each = members.in_front_of_each();
