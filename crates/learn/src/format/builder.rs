@@ -7,7 +7,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use chatparse_base::find::find_to_escape;
-use chatparse_base::json_string;
+use chatparse_base::{brackets, json_string};
 use chatparse_grammar::schema;
 use chatparse_message::{JsonSpacing, NearlyJson, OpeningAgain, Tool, UnknownTools};
 use serde_json::Value;
@@ -197,7 +197,8 @@ impl FormatBuilder {
 
     /// A text of tags with its line breaks spelled out.
     pub fn with_spelled_breaks(&self, text: &str) -> Option<ExprId> {
-        let spelled = self.spelled_breaks && text.contains('\n') && (text.contains('<') || text.trim().is_empty());
+        let spelled =
+            self.spelled_breaks && text.contains('\n') && (text.contains(brackets::opens) || text.trim().is_empty());
         spelled.then(|| self.tolerated(self.marker(text.replace('\n', "\\n"))))
     }
 
@@ -226,7 +227,7 @@ impl FormatBuilder {
             let word = marker.bytes().rev().take_while(|byte| in_words.contains(*byte)).count();
             let head = &marker[..marker.len() - word];
             // White space may stand there.
-            let apart = head.is_empty() || head.ends_with(char::is_whitespace) || head.ends_with("|>");
+            let apart = head.is_empty() || head.ends_with(char::is_whitespace) || brackets::ends_token(head);
             let head = if apart { marker } else { head };
             let place = *places.entry(head).or_insert(heads.len());
             heads.resize_with(heads.len().max(place + 1), || (head, Vec::new()));

@@ -7,7 +7,8 @@ use chatparse_peg::ExprId;
 
 use super::builder::{FormatBuilder, other_key};
 use super::coverage;
-use super::tag::Tag;
+use super::{tag::Tag, wrappers};
+use chatparse_base::brackets::{self, begins_token, is_bar};
 
 /// All pieces. `tool` and `key`: the names that the glue may repeat.
 pub(super) fn glue(p: &FormatBuilder, glue: &Glue, tool: Option<&Tool>, key: &str) -> ExprId {
@@ -37,8 +38,7 @@ fn with_texts(
         GluePiece::Any => {
             let at = glue.pieces().position(|piece| piece == GluePiece::Any).unwrap_or_default();
             let word = || coverage::word(p, 1, WORD);
-            let token = p.sequence([p.literal("<|"), word(), p.literal("|>")]);
-            let each = p.sequence([next(at), p.choice([word(), token]), p.space()]);
+            let each = p.sequence([next(at), p.choice([word(), wrappers::token(p, word())]), p.space()]);
             p.tolerated(p.sequence([p.space(), p.repeat(each, 0, Some(HEADER_WORDS))]))
         }
         GluePiece::Text(text) => text_of(p, text),
@@ -77,7 +77,7 @@ pub(super) fn without_word(glue: &Glue) -> Option<Glue> {
     let (head, token) = (glue.head(), glue.marker_spans().into_iter().next()?.end);
     let rest = head[token..].trim();
     let word = rest.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(rest.len());
-    let special = head.starts_with("<|") && glue.is_literal() && word > 0 && rest.len() <= word + 1;
+    let special = begins_token(head) && glue.is_literal() && word > 0 && rest.len() <= word + 1;
     special.then(|| Glue::from(&*format!("{}{}", &head[..token], &rest[word..])))
 }
 
@@ -208,11 +208,6 @@ pub(super) fn split_space(glue: &Glue) -> (&str, Glue) {
     (&head[..length], glue.without_start(length))
 }
 
-/// Whether a text begins with a special token, which nobody writes in prose.
-pub(super) fn begins_token(text: &str) -> bool {
-    text.starts_with('<') && text[1..].starts_with(['|', '｜'])
-}
-
 /// The texts that end a text in front of this glue: with the template's white space in front, if it has any, and without.
 pub(super) fn heads(glue: &Glue) -> Vec<String> {
     let whole = glue.head().trim_end();
@@ -227,8 +222,9 @@ pub(super) fn is_strong(glue: &Glue) -> bool {
     let text = glue.head().trim_start();
     let word = text.find(|c: char| !c.is_alphanumeric() && c != '_').filter(|at| *at >= 3);
     let runs_on = word.is_some_and(|at| !text[at..].starts_with(char::is_whitespace));
-    let name = text.rsplit_once('<').map_or("", |(_, open)| open.trim_start_matches(['|', '｜', '/']));
+    let open = text.char_indices().rev().find(|(_, sign)| brackets::opens(*sign));
+    let name = open.map_or("", |(at, sign)| text[at + sign.len_utf8()..].trim_start_matches(|c| c == '/' || is_bar(c)));
     let begins = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len()) >= 2;
-    let token = || text.split_once("<|").is_some_and(|(_, behind)| behind.contains("|>"));
+    let token = || glue.marker_spans().into_iter().any(|span| brackets::ends_token(&glue.head()[span]));
     begins || runs_on || token() || glue.markers().next().is_some()
 }

@@ -9,13 +9,14 @@ use std::cell::OnceCell;
 use super::builder::FormatBuilder;
 use super::calls::learnt as calls;
 use super::coverage;
-use super::glue::{any_space, begins_token, behind_json, glue, is_strong, split_space};
+use super::glue::{any_space, behind_json, glue, is_strong, split_space};
 use super::late::{Late, Want};
 use super::thought::Thought;
-use super::wrappers::is_marker;
+use super::wrappers::{self, is_marker};
 use super::{Begun, Constraint, Delimiter, Format, FormatSpec, Thinking, Tolerances, Writing};
 use crate::analysis::turn::{CallPiece, Edge, Glue, SlotKind, TurnFormat};
 use crate::analysis::{Layout, ToolFormat};
+use chatparse_base::brackets;
 use chatparse_grammar::Trigger;
 use chatparse_message::{Compat, OpeningAgain};
 use chatparse_peg::ExprId;
@@ -288,7 +289,7 @@ impl<'a> Writer<'a> {
             (self.bare_open()?.head().trim_start(), self.before_first_call().first()?.first_marker()?);
         let same = open.char_indices().zip(section.chars()).find(|((_, one), other)| one != other)?.0.0;
         let family = &open[..same];
-        (begins_token(family) && family.contains(char::is_alphanumeric)).then_some(family)
+        (brackets::begins_token(family) && family.contains(char::is_alphanumeric)).then_some(family)
     }
 
     /// The marker around all calls, misspelled.
@@ -296,7 +297,7 @@ impl<'a> Writer<'a> {
         let p = self.p;
         let Some(family) = self.family_of_markers() else { return p.empty() };
         let word = coverage::word(p, 1, &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁')]);
-        let ends = p.sequence([p.optional(p.one_of(&[('|', '|'), ('｜', '｜')])), p.literal(">"), p.space()]);
+        let ends = p.sequence([wrappers::token_end(p), p.space()]);
         let own = self.turn.calls.iter().map(|form| &form.close).chain([&self.call_open]);
         let own = p.not(p.any_of(own.filter_map(Glue::first_marker)));
         p.tolerated(p.optional(p.sequence([own, p.literal(family), word, ends])))

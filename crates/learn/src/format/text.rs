@@ -3,10 +3,11 @@
 use smol_str::SmolStr;
 
 use super::calls::learnt as calls;
-use super::glue::{any_space, begins_token, glue, heads, is_strong, split_space};
+use super::glue::{any_space, glue, heads, is_strong, split_space};
 use super::learnt::{UNLISTED_FRONT, Writer};
 use super::wrappers;
 use crate::analysis::turn::{Edge, Glue, SlotKind};
+use chatparse_base::brackets;
 use chatparse_message::Compat;
 use chatparse_peg::ExprId;
 
@@ -85,7 +86,7 @@ impl Writer<'_> {
         }
         let alone = p.tolerated(p.and(self.announced_call()));
         // A token that nobody writes is none.
-        let marked = begins_token(self.call_open.head().trim_start());
+        let marked = brackets::begins_token(self.call_open.head().trim_start());
         if !self.tolerances.bare_calls && !marked {
             // Behind other text, what looks like a call is a part of that.
             return p.choice([alone, plain(&stops, &[])]);

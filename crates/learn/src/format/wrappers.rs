@@ -144,6 +144,21 @@ fn fence(p: &FormatBuilder) -> ExprId {
     p.sequence([p.literal("```"), coverage::word(p, 0, &[('a', 'z'), ('_', '_')])])
 }
 
+/// The end of a token, with its bar or without.
+pub(super) fn token_end(p: &FormatBuilder) -> ExprId {
+    p.sequence([p.optional(p.one_of(&[('|', '|'), ('｜', '｜')])), p.literal(">")])
+}
+
+/// A text with a blank between its tags.
+pub(super) fn apart(tags: &str) -> String {
+    tags.replace("><", "> <")
+}
+
+/// `<|word|>`.
+pub(super) fn token(p: &FormatBuilder, word: ExprId) -> ExprId {
+    p.sequence([p.literal("<|"), word, p.literal("|>")])
+}
+
 /// `<|name|>`, `[NAME]`, or a token of DeepSeek that is spelled out without its bars. `closes`: behind calls, where the token
 /// opens nothing.
 pub fn special(p: &FormatBuilder, closes: bool) -> ExprId {

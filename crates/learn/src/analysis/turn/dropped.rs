@@ -66,26 +66,24 @@ fn replies_behind(sampler: &Sampler, start: &str, close: &str) -> bool {
     before.is_some_and(|(before, _)| before.rfind(start) > before.rfind(close))
 }
 
-/// The empty block of thoughts that the source names, and the one behind it in the same line, which is for the content.
+/// The empty block of thoughts that the source names, and the one after it in the same line, which is for the content.
 fn named(source: &str) -> Vec<(&str, &str)> {
-    let blocks = |line: &'_ str| -> Vec<(usize, usize)> {
-        let places = line.match_indices("></").filter_map(|(at, _)| {
-            let name = line[..at].rsplit_once('<')?.1;
-            let closes = line[at + "></".len()..].strip_prefix(name)?.starts_with('>');
-            let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
-            (closes && is_name).then_some((at - name.len() - 1, name.len()))
-        });
-        places.take(2).collect()
-    };
-    let named = |line: &'_ str| {
-        blocks(line).first().is_some_and(|(at, length)| line[at + 1..at + 1 + length].contains("think"))
-    };
-    let Some(line) = source.lines().find(|line| line.contains("></") && named(line)) else { return Vec::new() };
-    let markers = |(at, length): (usize, usize)| {
-        let end = at + length + 2;
-        (&line[at..end], &line[end..end + length + 3])
-    };
-    blocks(line).into_iter().map(markers).collect()
+    for line in source.lines() {
+        let segments = Markup::new(line).segments();
+        let mut blocks = Vec::new();
+        for pair in segments.windows(2) {
+            if let [Segment::Marker(open), Segment::Marker(close)] = *pair
+                && mirrored(open).as_deref() == Some(close)
+            {
+                blocks.push((open, close));
+            }
+        }
+        if blocks.first().is_some_and(|(open, _)| open.contains("think")) {
+            blocks.truncate(2);
+            return blocks;
+        }
+    }
+    Vec::new()
 }
 
 /// The glue without what it has up to the end of the reasoning.

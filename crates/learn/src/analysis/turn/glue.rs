@@ -49,6 +49,12 @@ pub(super) struct Echoes<'a> {
     pub counters: Option<[usize; 2]>,
 }
 
+/// Where the bracket at `open` is closed; the end of the text if it is not.
+fn closed_at(text: &str, open: usize) -> usize {
+    let close = text[open..].chars().next().and_then(brackets::closer);
+    close.and_then(|close| Some(open + text[open..].find(close)? + close.len_utf8())).unwrap_or(text.len())
+}
+
 impl Glue {
     /// Makes glue from rendered text; `None` if the text contains a placeholder character.
     pub(super) fn new(text: &str, echoes: Echoes) -> Option<Glue> {
@@ -144,21 +150,19 @@ impl Glue {
         let mut spans: Vec<Range<usize>> = Vec::new();
         let mut at = 0;
         while let Some(start) = text[at..].find(brackets::opens).map(|start| at + start) {
-            let close = text[start..].chars().next().and_then(brackets::closer);
-            let close = close.and_then(|close| Some(start + text[start..].find(close)? + close.len_utf8()));
-            let end = close.unwrap_or(text.len());
             let between = &text[at..start];
+            let inner = start + text[start..].chars().next().map_or(0, char::len_utf8);
             match spans.last_mut() {
-                Some(last) if !between.is_empty() && between.chars().all(char::is_alphanumeric) => last.end = end,
-                // A bracket between two tags belongs to both.
-                Some(last) if between.is_empty() && text[start..].starts_with("[<") => {
-                    last.end = text[start..].find('>').map_or(text.len(), |end| start + end + 1);
-                    at = last.end;
-                    continue;
+                Some(last) if !between.is_empty() && between.chars().all(char::is_alphanumeric) => {
+                    last.end = closed_at(text, start);
                 }
-                _ => spans.push(start..end),
+                // A bracket between two tags belongs to both.
+                Some(last) if between.is_empty() && text[inner..].starts_with(brackets::opens) => {
+                    last.end = closed_at(text, inner);
+                }
+                _ => spans.push(start..closed_at(text, start)),
             }
-            at = end;
+            at = spans.last().map_or(text.len(), |last| last.end);
         }
         spans
     }

@@ -35,7 +35,7 @@ mod stored;
 
 use serde_json::Value;
 
-use super::markup::trim;
+use super::markup::{Markup, trim};
 use calls::{Calls, Path};
 use chatparse_base::brackets;
 use chatparse_jinja::Template;
@@ -389,7 +389,7 @@ impl TurnFormat {
     pub fn is_stop(&self, glue: &Glue) -> bool {
         let token = |glue: &Glue| {
             let text = glue.head().trim();
-            glue.markers().next() == Some(text) && text.trim_start_matches(brackets::opens).starts_with(['|', '｜'])
+            glue.markers().next() == Some(text) && text.trim_start_matches(brackets::opens).starts_with(brackets::is_bar)
         };
         let content = || self.edges.iter().filter(|edge| edge.from == SlotKind::Content && edge.to == SlotKind::End);
         token(glue) && (token(&self.end) || content().any(|edge| token(&edge.glue)))
@@ -413,9 +413,9 @@ pub fn learn(template: &Template, thinking: bool) -> TurnFormat {
 
 /// The end of a turn, if it closes the tag that opens the turn: a model may write it as text.
 fn closing_tag(opening: &str, end: &Glue) -> Option<String> {
-    let end = trim(end.head());
-    let name = end.strip_prefix("</")?;
-    opening.trim_start().strip_prefix('<')?.starts_with(name).then(|| end.to_owned())
+    let (opening, end) = (Markup::new(opening.trim_start()), trim(end.head()));
+    let closes = opening.first_marker().and_then(brackets::mirrored);
+    closes.filter(|closes| closes == end)
 }
 
 /// The parts of a turn and the glue between them. Returns `None` if the renders are ambiguous.

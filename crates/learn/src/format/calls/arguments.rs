@@ -5,7 +5,7 @@ use super::super::glue::{self as text, glue, is_strong};
 use super::members::{Member, members, perhaps_quoted, unlisted_name};
 use super::values::{Values, is_between_quotes, unquoted};
 use crate::analysis::turn::{Encoding, Glue, Members, Slot, ValueKind};
-use crate::format::wrappers::is_marker;
+use crate::format::wrappers::{self, is_marker};
 use chatparse_grammar::{schema, spelled};
 use chatparse_message::Tool;
 use chatparse_peg::{ExprId, Notation, SchemaRef};
@@ -24,7 +24,7 @@ fn befores(members: &Members) -> Vec<&Glue> {
 
 /// A marker, and the same with what other white space models write between its tags.
 fn spaced(marker: &str) -> Vec<SmolStr> {
-    let tags = marker.replace("><", "> <");
+    let tags = wrappers::apart(marker);
     let tags: Vec<&str> = tags.split_whitespace().collect();
     let spaces: &[&str] = if tags.len() > 1 { &["", " ", "\n", "\n\n"] } else { &[] };
     let others = spaces.iter().map(|space| tags.join(space).into());

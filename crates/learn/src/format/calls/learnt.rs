@@ -24,7 +24,7 @@ pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec
         let first = glue.marker_spans().first().cloned().unwrap_or_default();
         let (marker, rest) = (first.end, glue.head().get(first.end..).unwrap_or_default());
         // No text has a special token, and models vary the white space behind it.
-        let special = glue.head()[first].starts_with("<|");
+        let special = brackets::begins_token(&glue.head()[first]);
         if special && !rest.trim().is_empty() {
             return text::heads(&glue.up_to(marker));
         }
@@ -353,9 +353,11 @@ impl Call<'_> {
             _ => parts.extend(pieces()),
         }
         // Where a quote shows the name, there is no way back: an empty tag is then a way to go on.
-        let empty_tag = whole.head().trim_end().strip_suffix('>').filter(|tag| !tag.ends_with('/'));
-        let behind = empty_tag.and_then(|tag| tag.get(usize::from(quote.is_some())..));
-        let closed = behind.map(|tag| p.tolerated(p.atomic(p.tool_close(p.marker(format!("{tag}/>"))))));
+        let opened = whole.head().trim_end();
+        let inside = opened.strip_suffix(brackets::closes).filter(|tag| !tag.ends_with('/'));
+        let empty_tag = inside.map(|tag| format!("{tag}/{}", &opened[tag.len()..]));
+        let behind = empty_tag.as_deref().and_then(|tag| tag.get(usize::from(quote.is_some())..));
+        let closed = behind.map(|tag| p.tolerated(p.atomic(p.tool_close(p.marker(tag)))));
         let whole_tag = |end| p.tolerated(p.atomic(p.sequence([p.sequence(parts.clone()), end])));
         let (ending, unquoted) = if quote.is_some() { (closed, None) } else { (None, closed.map(whole_tag)) };
         parts.push(match shared.is_blank() {
