@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 use super::messages::{THOUGHT_WORD, Thinking, WORD};
 use super::turns::{Case, ProbeSet, RenderedProbe, Turn};
 use crate::reader::Reader;
-use chatparse_base::Result;
-use chatparse_learn::format::FormatSpec;
+use chatparse_base::{Error, Result};
 use chatparse_learn::format::late::Want;
+use chatparse_learn::format::{Constraint, FormatSpec};
 use chatparse_message::{Message, ToolCall, ToolChoice};
 use chatparse_stream::Ended;
 use chatparse_stream::Parser;
@@ -134,7 +134,10 @@ impl RoundTrip {
         let spec = FormatSpec { source, opening, prefill, tool_choice, ..FormatSpec::of(&asked.request) };
         let format = self.reader.format(probes.analyzed, &spec, Want::Whole);
         let (tools, keys) = (spec.tools().to_vec(), format.call_keys);
-        let parser = Parser::with_tools(format.output, prefill, tools, keys, spec.leniency, Vec::new());
+        let parser = match format.constraint {
+            Constraint::Free if spec.call_required() => Err(Error::invalid("no grammar")),
+            _ => Parser::with_tools(format.output, prefill, tools, keys, spec.leniency, Vec::new()),
+        };
         self.parsers.push((thinking, opening.to_owned(), tool_choice, parser.clone()));
         parser
     }
