@@ -98,7 +98,7 @@ TOKEN_COST=1.1
 
 # samples.py: how many random outputs under a request's grammar, in percent, are not read, or have calls that do not fit.
 SAMPLES=0.05
-SAMPLES_HUB=1.2
+SAMPLES_HUB=0.6
 
 # conserve.py: of how many mutated outputs, in percent, text is lost.
 LOST=0

@@ -30,7 +30,7 @@ pub(crate) struct CompiledFormat {
     printed: [OnceLock<Result<Printed>>; Dialect::ALL.len()],
 }
 
-const NO_CALLS: &str = "the template writes no calls, so no grammar can ask for one";
+const NO_CALLS: &str = "the template writes no calls, or none with arguments, so no grammar can ask for one";
 const NO_SCHEMA: &str = "llama.cpp has no grammar for the schema of a response with this template; \"grammar_style\": \"faithful\" asks for one";
 const NO_MARKER: &str = "no text marks where a call begins, so no grammar holds the calls; \"tool_choice\": \"required\" asks for one that does";
 
@@ -72,7 +72,7 @@ impl CompiledFormat {
             _ if held => None,
             _ if structured => Some(NO_SCHEMA),
             [] => None,
-            _ if writes_calls => Some(NO_MARKER),
+            _ if writes_calls && !spec.call_required() => Some(NO_MARKER),
             _ => Some(NO_CALLS),
         };
         if !held {

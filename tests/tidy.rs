@@ -528,15 +528,15 @@ fn families_say_why_they_stay() {
 /// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
 const LINES: &[(&str, usize)] = &[
     ("crates/base", 1_730),
-    ("crates/cli", 4_891),
+    ("crates/cli", 4_895),
     ("crates/conversation", 1_001),
-    ("crates/grammar", 17_201),
+    ("crates/grammar", 17_202),
     ("crates/jinja", 10_590),
-    ("crates/learn", 12_700),
+    ("crates/learn", 12_800),
     ("crates/message", 2_930),
     ("crates/peg", 5_150),
     ("crates/stream", 7_030),
-    ("src", 18_142),
+    ("src", 18_160),
 ];
 
 #[test]

@@ -88,8 +88,6 @@ pub struct Failure {
     pub got: String,
     /// A short description of the difference.
     pub why: String,
-    /// A call is missing, or has another name.
-    pub loses_calls: bool,
     /// There is a call that was not expected like that.
     pub misreads_calls: bool,
 }
@@ -169,7 +167,7 @@ impl Proof {
         let (Ok(case), false) = (&*case, is_alike) else { return };
         self.cases += 1;
         self.with_calls += usize::from(probes.probes()[probe].calls() > 0);
-        let (mut loses_calls, mut misreads_calls) = (true, false);
+        let mut misreads_calls = false;
         let (turn, got, why) = match read {
             Ok(read) if read.verdict == Verdict::Same => {
                 self.read_back += 1;
@@ -177,9 +175,6 @@ impl Proof {
                 return;
             }
             Ok(read) => {
-                let names =
-                    |message: &Message| message.tool_calls.iter().map(|call| call.name.clone()).collect::<Vec<_>>();
-                loses_calls = names(&read.got.message) != names(&case.expected);
                 misreads_calls = !read.got.message.tool_calls.is_empty()
                     && shown(&read.got.message)["tool_calls"] != shown(&case.expected)["tool_calls"];
                 (read.turn.clone(), shown(&read.got.message).to_string(), why(&case.expected, &read))
@@ -194,7 +189,6 @@ impl Proof {
             expected,
             got,
             why,
-            loses_calls,
             misreads_calls,
         });
     }

@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 use super::messages::{THOUGHT_WORD, Thinking, WORD};
 use super::turns::{Case, ProbeSet, RenderedProbe, Turn};
 use crate::reader::Reader;
-use chatparse_base::Result;
+use chatparse_base::{Error, Result};
 use chatparse_learn::format::late::Want;
-use chatparse_learn::format::{FormatSpec, Opening, lower};
+use chatparse_learn::format::{Constraint, FormatSpec, Opening, lower};
 use chatparse_message::{Message, OutputOptions, ToolCall, ToolChoice};
 use chatparse_stream::Ended;
 use chatparse_stream::Parser;
@@ -137,7 +137,10 @@ impl RoundTrip {
         let writing = self.reader.writing_after(opening, options.enable_thinking);
         let format = lower(writing, &spec, Want::Whole);
         let (tools, keys) = (spec.tools().to_vec(), format.call_keys);
-        let parser = Parser::with_tools(format.output, prefill, tools, keys, options.leniency, Vec::new());
+        let parser = match format.constraint {
+            Constraint::Free if spec.call_required() => Err(Error::invalid("no grammar")),
+            _ => Parser::with_tools(format.output, prefill, tools, keys, options.leniency, Vec::new()),
+        };
         self.parsers.push((thinking, opening.to_owned(), tool_choice, parser.clone()));
         parser
     }

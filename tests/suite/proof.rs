@@ -170,6 +170,18 @@ fn a_grammar_takes_what_is_read_and_no_part_of_it() {
 }
 
 #[test]
+fn calls_without_arguments_have_no_grammar() {
+    let said = "{{- m.content -}}{%- for c in m.tool_calls or [] -%}{{- '<call>' ~ c.function.name ~ '</call>' -}}{%- endfor -%}";
+    let template = template(said);
+    let body = r#"{"messages": [{"role": "user", "content": "Hi"}], "tool_choice": "required",
+                   "tools": [{"type": "function", "function": {"name": "note"}}]}"#;
+    let params = template.params(&Request::from_text(body).unwrap()).unwrap();
+    let report: Vec<&str> = params.grammar().report.iter().map(|difference| &*difference.message).collect();
+    assert!(params.grammar().text.is_empty() && report[0].contains("none with arguments"), "{report:?}");
+    assert!(template.proof().grammar_cases == 0);
+}
+
+#[test]
 fn what_the_grammar_refuses_is_told() {
     // Quotes within texts are not escaped: they are read, but no grammar has them.
     let said = "{{- m.content -}}{%- for c in m.tool_calls or [] -%}{{- '[' ~ c.function.name ~ '(' -}}\

@@ -26,10 +26,9 @@ pub fn show(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
     line(screen, "read back", paint, &format!("{} of {}", proof.read_back, proof.cases))?;
     notes(proof, screen)?;
     if proof.grammar_cases > 0 {
-        let is_right = proof.grammar_right == proof.grammar_cases;
-        let fault = if is_right { String::new() } else { format!("; it {}", escaped(&proof.grammar_fault)) };
-        let text = format!("{} of {}{fault}", proof.grammar_right, proof.grammar_cases);
-        line(screen, "grammar", if is_right { Paint::Plain } else { Paint::Red }, &text)?;
+        let (right, cases, fault) = (proof.grammar_right, proof.grammar_cases, escaped(&proof.grammar_fault));
+        let paint = if fault.is_empty() { Paint::Plain } else { Paint::Red };
+        line(screen, "grammar", paint, format!("{right} of {cases}: {fault}").trim_end_matches(": "))?;
     }
     // Candidates without results are not listed.
     let asked = tried.iter().filter(|tried| tried.cases > 0);

@@ -306,9 +306,10 @@ impl<'a> Lowering<'a> {
     /// Whether the child stands for the value, with less than the schema says.
     fn is_unfollowed(&self, value: &Annotated) -> bool {
         let llama = self.rules.style != GrammarStyle::Faithful;
-        let more = matches!(value.notation, Notation::PerhapsLeftOut | Notation::PerhapsMore);
-        more || matches!(value.notation, Notation::Parts | Notation::Unfollowed)
-            || llama && value.notation == Notation::Escaped
+        match value.notation {
+            Notation::Parts | Notation::Unfollowed | Notation::PerhapsLeftOut | Notation::PerhapsMore => true,
+            notation => llama && notation == Notation::Escaped,
+        }
     }
 
     /// Notes what the child does not hold to.

@@ -557,11 +557,14 @@ impl<'a> Writer<'a> {
     }
 
     fn constraint(&self) -> Constraint {
-        if self.spec.response_schema().is_some() || self.callable && self.spec.call_required() {
+        // Of calls without arguments there is no grammar, as most tools have some.
+        let callable =
+            self.callable && self.turn.calls.iter().flat_map(|form| &form.pieces).any(CallPiece::holds_arguments);
+        if self.spec.response_schema().is_some() || callable && self.spec.call_required() {
             return Constraint::Strict(Vec::new());
         }
         let marker = self.marker();
-        if !self.callable || marker.is_empty() {
+        if !callable || marker.is_empty() {
             return Constraint::Free;
         }
         // The marker may stand behind the name that each call begins with.

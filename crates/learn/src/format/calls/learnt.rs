@@ -316,10 +316,9 @@ impl Call<'_> {
         let bare: Vec<CallForm> = self.turn.calls.iter().filter_map(CallForm::without_id).collect();
         let bare = bare.iter().map(CallForm::at_name).map(|(head, tail)| p.tolerated(self.group(head, &[tail])));
         let lacks = |tails: &[Tail]| tails.iter().all(|tail| self.lacks_arguments(tail));
-        let others = !groups.iter().all(|(_, tails)| lacks(tails));
         let all = groups.iter().map(|(head, tails)| {
             let group = self.group(head, tails);
-            if others && lacks(tails) { p.tolerated(group) } else { group }
+            if lacks(tails) { p.tolerated(group) } else { group }
         });
         p.choice(all.chain(bare).collect::<Vec<_>>())
     }
