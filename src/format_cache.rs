@@ -17,7 +17,7 @@ use chatparse_learn::format::late::{Parts, Source, Want};
 use chatparse_learn::format::{Constraint, Format, FormatSpec, Tag};
 use chatparse_message::{Compat, GrammarStyle, Tool};
 use chatparse_peg::{self as peg, Expr, Program};
-use chatparse_stream::Parser;
+use chatparse_stream::{CallRules, Parser};
 
 /// A compiled format.
 #[derive(Debug)]
@@ -85,13 +85,10 @@ impl CompiledFormat {
         let thoughts = format.thinking.iter().flat_map(|thinking| &thinking.ends);
         let ends = [std::mem::take(&mut format.ends), format.additional_stops.clone()].concat();
         let closers = ends.iter().chain(thoughts).cloned().collect();
-        let keys = format.call_keys.take();
-        let parser = match parts {
-            Some(parts) => Parser::with_parts(output, parts, spec.prefill, tools, keys, spec.leniency, closers),
-            None => Parser::with_tools(output, spec.prefill, tools, keys, spec.leniency, closers),
-        };
+        let call_keys = format.call_keys.take();
+        let rules = CallRules { tools, call_keys, leniency: spec.leniency, ends: closers };
         // A format grows with its tools.
-        let parser = parser.map_err(|error| match error.kind() {
+        let parser = Parser::with_parts(output, parts, spec.prefill, rules).map_err(|error| match error.kind() {
             ErrorKind::Limit if !spec.tools().is_empty() => error.within("tools"),
             _ => error,
         })?;

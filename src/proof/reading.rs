@@ -9,9 +9,7 @@ use chatparse_base::Result;
 use chatparse_learn::format::FormatSpec;
 use chatparse_learn::format::late::Want;
 use chatparse_message::Message;
-use chatparse_stream::Ended;
-use chatparse_stream::Parser;
-use chatparse_stream::Status;
+use chatparse_stream::{CallRules, Ended, Parser, Status};
 
 /// A reader, and its parsers for the messages of one template.
 pub(crate) struct RoundTrip {
@@ -95,8 +93,9 @@ impl RoundTrip {
         let source = probes.analyzed.template.source();
         let spec = FormatSpec { source, opening, prefill, ..FormatSpec::of(&asked.request) };
         let format = self.reader.format(probes.analyzed, &spec, Want::Whole);
-        let (tools, keys) = (spec.tools().to_vec(), format.call_keys);
-        let parser = Parser::with_tools(format.output, prefill, tools, keys, spec.leniency, Vec::new());
+        let (tools, call_keys) = (spec.tools().to_vec(), format.call_keys);
+        let rules = CallRules { tools, call_keys, leniency: spec.leniency, ends: Vec::new() };
+        let parser = Parser::with_rules(format.output, prefill, rules);
         self.parsers.push((thinking, opening.to_owned(), parser.clone()));
         parser
     }

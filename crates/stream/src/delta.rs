@@ -52,11 +52,6 @@ impl DeltaKind {
         }
     }
 
-    /// Whether it removes something.
-    pub fn is_withdrawn(self) -> bool {
-        self == self.withdrawn()
-    }
-
     /// A stable lower-case name, e.g. `tool_arguments`.
     pub fn name(self) -> &'static str {
         match self {

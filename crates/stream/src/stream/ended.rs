@@ -170,7 +170,7 @@ impl Ended {
                 message: "a call that has no end is not in the message".to_owned(),
             });
             let found = found.into_iter().flatten().chain(settled).collect();
-            output::report(&self.message, &self.records, &self.config.tools, found, fallback::dialect_name)
+            output::report(&self.message, &self.records, &self.config.rules.tools, found, fallback::dialect_name)
         })
     }
 
