@@ -12,7 +12,8 @@ const IMPORTS: &[(&str, &str, &[&str])] = &[
     ("crates/base/src", "char_class", &[]),
     ("crates/base/src", "chars", &["bytes"]),
     ("crates/base/src", "decimal", &[]),
-    ("crates/base/src", "error", &[]),
+    ("crates/base/src", "names", &[]),
+    ("crates/base/src", "error", &["names"]),
     ("crates/base/src", "find", &[]),
     ("crates/base/src", "json", &["stack"]),
     ("crates/base/src", "json_string", &["find"]),
@@ -493,16 +494,16 @@ fn families_say_why_they_stay() {
 
 /// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
 const LINES: &[(&str, usize)] = &[
-    ("crates/base", 1_660),
-    ("crates/cli", 4_885),
-    ("crates/conversation", 1_001),
-    ("crates/grammar", 17_200),
+    ("crates/base", 1_672),
+    ("crates/cli", 4_863),
+    ("crates/conversation", 999),
+    ("crates/grammar", 17_188),
     ("crates/jinja", 10_590),
-    ("crates/learn", 13_000),
+    ("crates/learn", 12_406),
     ("crates/message", 2_900),
     ("crates/peg", 5_150),
-    ("crates/stream", 7_180),
-    ("src", 18_280),
+    ("crates/stream", 6_904),
+    ("src", 18_272),
 ];
 
 #[test]
