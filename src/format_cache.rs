@@ -14,7 +14,7 @@ use chatparse_learn::format::late::{Parts, Source, Want};
 use chatparse_learn::format::{Constraint, Format, FormatSpec, Resolved, Tag, Writing, lower};
 use chatparse_message::{Compat, GrammarStyle, Tool};
 use chatparse_peg::{self as peg, Expr, Program};
-use chatparse_stream::Parser;
+use chatparse_stream::{CallRules, Parser};
 
 /// A compiled format.
 #[derive(Debug)]
@@ -82,18 +82,14 @@ impl CompiledFormat {
         let thoughts = format.thinking.iter().flat_map(|thinking| &thinking.ends);
         let ends = [std::mem::take(&mut format.ends), format.additional_stops.clone()].concat();
         let closers = ends.iter().chain(thoughts).cloned().collect();
-        let keys = format.call_keys.take();
-        let parser = match parts {
-            Some(parts) => {
-                Parser::with_parts(output, parts, &spec.opening.prefill, tools, keys, spec.options.leniency, closers)
-            }
-            None => Parser::with_tools(output, &spec.opening.prefill, tools, keys, spec.options.leniency, closers),
-        };
+        let call_keys = format.call_keys.take();
+        let rules = CallRules { tools, call_keys, leniency: spec.options.leniency, ends: closers };
         // A format grows with its tools.
-        let parser = parser.map_err(|error| match error.kind() {
-            ErrorKind::Limit if !spec.tools().is_empty() => error.within("tools"),
-            _ => error,
-        })?;
+        let parser =
+            Parser::with_parts(output, parts, &spec.opening.prefill, rules).map_err(|error| match error.kind() {
+                ErrorKind::Limit if !spec.tools().is_empty() => error.within("tools"),
+                _ => error,
+            })?;
         let parser = parser.ending(if spec.options.compat == Compat::Off { ends } else { Vec::new() });
         let (grammar, printed) = Default::default();
         Ok(CompiledFormat { format, parser, unheld, style: spec.options.grammar_style, grammar, printed })

@@ -12,7 +12,8 @@ const IMPORTS: &[(&str, &str, &[&str])] = &[
     ("crates/base/src", "char_class", &[]),
     ("crates/base/src", "chars", &["bytes"]),
     ("crates/base/src", "decimal", &[]),
-    ("crates/base/src", "error", &[]),
+    ("crates/base/src", "names", &[]),
+    ("crates/base/src", "error", &["names"]),
     ("crates/base/src", "find", &[]),
     ("crates/base/src", "json", &["stack"]),
     ("crates/base/src", "json_string", &["find"]),
@@ -527,16 +528,16 @@ fn families_say_why_they_stay() {
 
 /// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
 const LINES: &[(&str, usize)] = &[
-    ("crates/base", 1_730),
-    ("crates/cli", 4_895),
-    ("crates/conversation", 1_001),
-    ("crates/grammar", 17_202),
-    ("crates/jinja", 10_590),
-    ("crates/learn", 12_800),
-    ("crates/message", 2_930),
-    ("crates/peg", 5_150),
-    ("crates/stream", 7_030),
-    ("src", 18_160),
+    ("crates/base", 1_743),
+    ("crates/cli", 4_868),
+    ("crates/conversation", 999),
+    ("crates/grammar", 17_198),
+    ("crates/jinja", 10_583),
+    ("crates/learn", 12_560),
+    ("crates/message", 2_928),
+    ("crates/peg", 5_144),
+    ("crates/stream", 6_904),
+    ("src", 18_134),
 ];
 
 #[test]

@@ -19,17 +19,17 @@ pub enum Kind {
     UserTurn,
 }
 
+chatparse_base::names! {
+    /// A stable name in words: `tool step` or `user turn`.
+    Kind {
+        ToolStep: "tool step",
+        UserTurn: "user turn",
+    }
+}
+
 impl Kind {
     /// Both kinds.
     pub(crate) const ALL: [Kind; 2] = [Kind::ToolStep, Kind::UserTurn];
-
-    /// A stable name in words: `tool step` or `user turn`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::ToolStep => "tool step",
-            Kind::UserTurn => "user turn",
-        }
-    }
 }
 
 /// Whether prompts only grow.

@@ -44,19 +44,19 @@ pub enum Reason {
     Request,
 }
 
-impl Reason {
+chatparse_base::names! {
     /// A stable lower-case name, e.g. `reasoning`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Reason::Reasoning => "reasoning",
-            Reason::Opening => "opening",
-            Reason::Moved => "moved",
-            Reason::Changed => "changed",
-            Reason::Output => "output",
-            Reason::Request => "request",
-        }
+    Reason {
+        Reasoning: "reasoning",
+        Opening: "opening",
+        Moved: "moved",
+        Changed: "changed",
+        Output: "output",
+        Request: "request",
     }
+}
 
+impl Reason {
     /// A description.
     pub fn words(self) -> &'static str {
         match self {

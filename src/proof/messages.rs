@@ -31,18 +31,18 @@ pub enum Thinking {
     On,
 }
 
+chatparse_base::names! {
+    /// A stable lower-case name.
+    Thinking {
+        Off: "off",
+        Silent: "silent",
+        On: "on",
+    }
+}
+
 impl Thinking {
     /// All three.
     pub(crate) const ALL: [Thinking; 3] = [Thinking::Off, Thinking::Silent, Thinking::On];
-
-    /// A stable lower-case name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Thinking::Off => "off",
-            Thinking::Silent => "silent",
-            Thinking::On => "on",
-        }
-    }
 }
 
 /// A message to render: content, and the names and arguments of calls.

@@ -11,9 +11,7 @@ use chatparse_base::{Error, Result};
 use chatparse_learn::format::late::Want;
 use chatparse_learn::format::{Constraint, FormatSpec, Opening, lower};
 use chatparse_message::{Message, OutputOptions, ToolCall, ToolChoice};
-use chatparse_stream::Ended;
-use chatparse_stream::Parser;
-use chatparse_stream::Status;
+use chatparse_stream::{CallRules, Ended, Parser, Status};
 
 /// A reader, and its parsers for the messages of one template.
 pub(crate) struct RoundTrip {
@@ -136,10 +134,11 @@ impl RoundTrip {
         let spec = FormatSpec { options: &options, ..FormatSpec::of(&asked.request, &begins) };
         let writing = self.reader.writing_after(opening, options.enable_thinking);
         let format = lower(writing, &spec, Want::Whole);
-        let (tools, keys) = (spec.tools().to_vec(), format.call_keys);
+        let (tools, call_keys) = (spec.tools().to_vec(), format.call_keys);
+        let rules = CallRules { tools, call_keys, leniency: options.leniency, ends: Vec::new() };
         let parser = match format.constraint {
             Constraint::Free if spec.call_required() => Err(Error::invalid("no grammar")),
-            _ => Parser::with_tools(format.output, prefill, tools, keys, options.leniency, Vec::new()),
+            _ => Parser::with_rules(format.output, prefill, rules),
         };
         self.parsers.push((thinking, opening.to_owned(), tool_choice, parser.clone()));
         parser

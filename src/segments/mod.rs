@@ -93,17 +93,17 @@ pub enum Limit {
     Turns,
 }
 
-impl Limit {
+chatparse_base::names! {
     /// A stable lower-case name, e.g. `labels`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Limit::Labels => "labels",
-            Limit::Values => "values",
-            Limit::Renders => "renders",
-            Limit::Turns => "turns",
-        }
+    Limit {
+        Labels: "labels",
+        Values: "values",
+        Renders: "renders",
+        Turns: "turns",
     }
+}
 
+impl Limit {
     /// A description.
     pub fn words(self) -> &'static str {
         match self {

@@ -16,8 +16,9 @@ use serde_json::{Map, Value, json};
 fn learnt(path: &Path) -> Value {
     let source = fs::read_to_string(path).expect("the template is text");
     let layout = analyze(&Template::new(&source, "<BOS>", "<EOS>").expect("the template compiles"));
-    let set = layout.fields().into_iter().zip(Layout::default().fields()).filter(|(field, unset)| field != unset);
-    Value::Object(set.map(|((name, value), _)| (name, value)).collect::<Map<_, _>>())
+    let unset = Layout::default().to_json();
+    let Value::Object(fields) = layout.to_json() else { return Value::Null };
+    Value::Object(fields.into_iter().filter(|(name, value)| *value != unset[name]).collect::<Map<_, _>>())
 }
 
 #[test]
@@ -73,8 +74,7 @@ fn said(source: &str, learn_only: bool) -> Vec<String> {
     let template = ChatTemplate::with_options(source, &options).expect("the template compiles");
     let layout = template.layout();
     let is_said = |text: &str| SAID.iter().any(|piece| text.contains(piece));
-    let mut texts: Vec<(String, String)> =
-        layout.fields().into_iter().map(|(name, value)| (name, value.to_string())).collect();
+    let mut texts: Vec<(String, String)> = vec![("layout".to_owned(), layout.to_json().to_string())];
     let tool = json!({"type": "function", "function": {"name": "weather", "description": "The weather.", "parameters":
         {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}});
     for (tools, enable_thinking) in [(json!([]), true), (json!([tool]), true), (json!([tool]), false)] {

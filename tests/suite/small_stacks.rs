@@ -246,7 +246,7 @@ fn chain_of_rules(length: usize, order: Order, rule: fn(usize) -> Vec<Value>) ->
     nodes.push(json!({"sequence": root}));
     let format = json!({"root": nodes.len() - 1, "nodes": nodes, "schemas": []});
     let tools = json!([{"name": "f", "description": "", "parameters": {}}]);
-    json!({"chatparse_parser": 1, "prefill": "", "format": format, "tools": tools}).to_string()
+    json!({"chatparse_parser": 1, "prefill": "", "format": format, "rules": {"tools": tools}}).to_string()
 }
 
 /// In which order rules that lead to each other are seen.

@@ -209,7 +209,7 @@ fn row(name: &str, source: &str) -> Option<Row> {
         &mut [
             &mut || rounds.next().into_iter().flatten().for_each(run),
             &mut || (0..REPEATS).for_each(|_| run(&same)),
-            &mut || drop(ChatTemplate::new(source, bos, eos).map(|template| template.layout().fields())),
+            &mut || drop(ChatTemplate::new(source, bos, eos).map(|template| template.layout().to_json())),
             &mut || {
                 let template = ChatTemplate::new(source, bos, eos);
                 drop(template.and_then(|template| template.params(&same)).map(|params| params.grammar().clone()));

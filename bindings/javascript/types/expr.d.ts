@@ -59,9 +59,9 @@ export declare class Expr {
     /**
      * The calls of a message, with their markers and tags.
      * @param {ChatRequest} request of which `tools`, `tool_choice` and `parallel_tool_calls` count
-     * @param {object | string} layout as `Template.layout` has it; only `tools.format` must be there
+     * @param {object | string} turn how they are written, as `Template.layout.turn` has it; only `calls` must be there
      */
-    static calls(request: ChatRequest, layout: object | string): Expr;
+    static calls(request: ChatRequest, turn: object | string): Expr;
     /** The rule of that name, which may stand around the reference or anywhere else in the format. @param {string} name */
     static reference(name: string): Expr;
     /** The same, and these behind it. @param {Like[]} parts */

@@ -22,17 +22,15 @@ pub enum ErrorKind {
     Internal,
 }
 
-impl ErrorKind {
+crate::names! {
     /// A stable lower-case name, e.g. `invalid_argument`.
-    pub fn name(self) -> &'static str {
-        match self {
-            ErrorKind::InvalidArgument => "invalid_argument",
-            ErrorKind::Template => "template",
-            ErrorKind::Schema => "schema",
-            ErrorKind::Limit => "limit",
-            ErrorKind::Parse => "parse",
-            ErrorKind::Internal => "internal",
-        }
+    ErrorKind {
+        InvalidArgument: "invalid_argument",
+        Template: "template",
+        Schema: "schema",
+        Limit: "limit",
+        Parse: "parse",
+        Internal: "internal",
     }
 }
 

@@ -11,6 +11,7 @@ pub mod find;
 pub mod json;
 pub mod json_string;
 pub mod limits;
+mod names;
 pub mod number;
 pub mod sort;
 pub mod stack;

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io::{self, Write};
 
-use chatparse::learnt::{Evidence, Layout};
+use chatparse::learnt::Evidence;
 use chatparse::{ChatTemplate, ReportKind, Request, builtin};
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::failure::{Failure, Outcome};
 use crate::input::{self, Described, Reading, Template, Tokens};
 use crate::proof;
 use crate::screen::{Paint, Screen};
-use crate::text::{escaped, folded, is_empty, shown};
+use crate::text::{escaped, folded, shown};
 
 /// Show what is learnt from a template, and from which renders
 ///
@@ -100,8 +100,6 @@ impl Inspect {
                 named(screen, &name, 2, widest, Paint::Plain, &escaped(&text))?;
             }
         }
-        screen.heading("by llama.cpp's names")?;
-        layout(template.layout(), screen)?;
         let found = template.evidence();
         if !found.is_empty() {
             screen.heading(if used { "what showed it" } else { "what showed that (not used)" })?;
@@ -154,16 +152,6 @@ fn tokens(template: &ChatTemplate, word: &OsStr, given: &Tokens, screen: &mut Sc
         if template.source().contains(variable) && text.is_none() {
             writeln!(screen, "  {variable} is used, and empty: give it with {option}")?;
         }
-    }
-    Ok(())
-}
-
-/// The fields that say something, aligned.
-fn layout(layout: &Layout, screen: &mut Screen) -> io::Result<()> {
-    let fields: Vec<_> = layout.fields().into_iter().filter(|(_, value)| !is_empty(value)).collect();
-    let widest = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    for (name, value) in fields {
-        named(screen, &name, 2, widest, Paint::Plain, &shown(&value))?;
     }
     Ok(())
 }

@@ -63,22 +63,12 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A layout's field: markers escaped, lists with commas.
+/// A value of the evidence: markers escaped, lists with commas.
 pub fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => escaped(text),
         Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
         other => other.to_string(),
-    }
-}
-
-/// Whether a layout's field is empty or has its default.
-pub fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Bool(yes) => !yes,
-        _ => false,
     }
 }
 

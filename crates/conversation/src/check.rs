@@ -34,15 +34,13 @@ pub enum FindingKind {
     Rewrite,
 }
 
-impl FindingKind {
+chatparse_base::names! {
     /// A stable lower-case name, e.g. `seam`.
-    pub fn name(self) -> &'static str {
-        match self {
-            FindingKind::End => "end",
-            FindingKind::Marker => "marker",
-            FindingKind::Seam => "seam",
-            FindingKind::Rewrite => "rewrite",
-        }
+    FindingKind {
+        End: "end",
+        Marker: "marker",
+        Seam: "seam",
+        Rewrite: "rewrite",
     }
 }
 

@@ -27,21 +27,21 @@ pub enum FieldKind {
     ToolArguments,
 }
 
-impl FieldKind {
+chatparse_base::names! {
     /// A stable lower-case name, e.g. `tool_arguments`.
-    pub fn name(self) -> &'static str {
-        match self {
-            FieldKind::Template => "template",
-            FieldKind::Value => "value",
-            FieldKind::Markup => "markup",
-            FieldKind::Reasoning => "reasoning",
-            FieldKind::Content => "content",
-            FieldKind::ToolName => "tool_name",
-            FieldKind::ToolId => "tool_id",
-            FieldKind::ToolArguments => "tool_arguments",
-        }
+    FieldKind {
+        Template: "template",
+        Value: "value",
+        Markup: "markup",
+        Reasoning: "reasoning",
+        Content: "content",
+        ToolName: "tool_name",
+        ToolId: "tool_id",
+        ToolArguments: "tool_arguments",
     }
+}
 
+impl FieldKind {
     pub(crate) fn of(delta: DeltaKind) -> Option<Self> {
         match delta {
             DeltaKind::Reasoning => Some(FieldKind::Reasoning),

@@ -91,12 +91,10 @@ pub enum TriggerKind {
     Pattern,
 }
 
-impl TriggerKind {
+chatparse_base::names! {
     /// `word` or `pattern`.
-    pub fn name(self) -> &'static str {
-        match self {
-            TriggerKind::Word => "word",
-            TriggerKind::Pattern => "pattern",
-        }
+    TriggerKind {
+        Word: "word",
+        Pattern: "pattern",
     }
 }

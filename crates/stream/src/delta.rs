@@ -33,6 +33,24 @@ pub enum DeltaKind {
     ToolEndWithdrawn,
 }
 
+chatparse_base::names! {
+    /// A stable lower-case name, e.g. `tool_arguments`.
+    DeltaKind {
+        Reasoning: "reasoning",
+        Content: "content",
+        ToolName: "tool_name",
+        ToolId: "tool_id",
+        ToolArguments: "tool_arguments",
+        ToolEnd: "tool_end",
+        ReasoningWithdrawn: "reasoning_withdrawn",
+        ContentWithdrawn: "content_withdrawn",
+        CallWithdrawn: "call_withdrawn",
+        ToolIdWithdrawn: "tool_id_withdrawn",
+        ToolArgumentsWithdrawn: "tool_arguments_withdrawn",
+        ToolEndWithdrawn: "tool_end_withdrawn",
+    }
+}
+
 impl DeltaKind {
     /// Whether it concerns a call.
     pub fn is_of_call(self) -> bool {
@@ -49,29 +67,6 @@ impl DeltaKind {
             DeltaKind::ToolArguments => DeltaKind::ToolArgumentsWithdrawn,
             DeltaKind::ToolEnd => DeltaKind::ToolEndWithdrawn,
             withdrawn => withdrawn,
-        }
-    }
-
-    /// Whether it removes something.
-    pub fn is_withdrawn(self) -> bool {
-        self == self.withdrawn()
-    }
-
-    /// A stable lower-case name, e.g. `tool_arguments`.
-    pub fn name(self) -> &'static str {
-        match self {
-            DeltaKind::Reasoning => "reasoning",
-            DeltaKind::Content => "content",
-            DeltaKind::ToolName => "tool_name",
-            DeltaKind::ToolId => "tool_id",
-            DeltaKind::ToolArguments => "tool_arguments",
-            DeltaKind::ToolEnd => "tool_end",
-            DeltaKind::ReasoningWithdrawn => "reasoning_withdrawn",
-            DeltaKind::ContentWithdrawn => "content_withdrawn",
-            DeltaKind::CallWithdrawn => "call_withdrawn",
-            DeltaKind::ToolIdWithdrawn => "tool_id_withdrawn",
-            DeltaKind::ToolArgumentsWithdrawn => "tool_arguments_withdrawn",
-            DeltaKind::ToolEndWithdrawn => "tool_end_withdrawn",
         }
     }
 }

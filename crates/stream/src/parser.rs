@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ends::Ends;
-use crate::fallback::FallbackConfig;
+use crate::fallback::{CallRules, FallbackConfig};
 use chatparse_base::{Error, Result, number};
 use chatparse_grammar::{self as grammar, Grammar, Matcher, Start};
 use chatparse_learn::format::late::Parts;
-use chatparse_message::{GrammarStyle, Leniency, Tool};
+use chatparse_message::GrammarStyle;
 use chatparse_peg::{self as peg, Arena, Budget, Program, TagId, Tree, TreeParser};
 
 /// A compiled format, and the part of the model's turn that the prompt contains. Immutable and cheap to clone; threads may
@@ -35,15 +35,9 @@ struct Stored {
     prefill: String,
     format: Value,
     #[serde(default)]
-    tools: Vec<Tool>,
-    #[serde(default)]
-    leniency: Leniency,
-    #[serde(default)]
-    ends: Vec<String>,
+    rules: CallRules,
     #[serde(default)]
     ending: Vec<String>,
-    #[serde(default)]
-    call_keys: Option<[String; 2]>,
 }
 
 const VERSION: u32 = 1;
@@ -56,33 +50,16 @@ impl Parser {
     /// [`crate::ErrorKind::InvalidArgument`] if the format refers to a missing rule or is left-recursive,
     /// [`crate::ErrorKind::Limit`] if it is too deep or too long.
     pub fn new(format: Arena, prefill: &str) -> Result<Self> {
-        Parser::with_tools(format, prefill, Vec::new(), None, Leniency::default(), Vec::new())
+        Parser::with_rules(format, prefill, CallRules::default())
     }
 
-    /// Like [`Parser::new`], for a format whose calls are of these tools: depending on `leniency`, calls are also read
-    /// outside of the format, and arguments are checked against the tools' schemas. `call_keys`: the keys of the name and of the
-    /// arguments in the format's calls, if those are JSON objects: calls outside of the format may have them, too. `ends`: texts that
-    /// end the model's turn, such as the end-of-sequence token: where an output ends, and after calls, they are dropped.
+    /// Like [`Parser::new`], for a format whose calls are of the rules' tools: depending on their `leniency`, calls are also read
+    /// outside of the format, and arguments are checked against the tools' schemas.
     ///
     /// # Errors
     /// As [`Parser::new`].
-    pub fn with_tools(
-        format: Arena,
-        prefill: &str,
-        tools: Vec<Tool>,
-        call_keys: Option<[String; 2]>,
-        leniency: Leniency,
-        ends: Vec<String>,
-    ) -> Result<Self> {
-        let program = peg::compile(&format)?;
-        let fallback = FallbackConfig::new(Arc::new(format), tools, call_keys, leniency, ends);
-        Ok(Parser::of(program, prefill, fallback))
-    }
-
-    fn of(program: Program, prefill: &str, fallback: FallbackConfig) -> Self {
-        let (program, fallback) = (Arc::new(program), Arc::new(fallback));
-        let ends = Arc::new(Ends::new(fallback.ends.clone()));
-        Parser { program, prefill: prefill.into(), fallback, ends, trees: Arc::default(), matcher: Arc::default() }
+    pub fn with_rules(format: Arena, prefill: &str, rules: CallRules) -> Result<Self> {
+        Parser::with_parts(format, None, prefill, rules)
     }
 
     /// The same parser for outputs that end with one of these texts, which is no part of the message where nothing follows.
@@ -92,24 +69,22 @@ impl Parser {
         self
     }
 
-    /// Like [`Parser::with_tools`], of a format without these parts, which are built where an output has them.
+    /// Like [`Parser::with_rules`], of a format that may lack parts, which are built where an output has them.
     ///
     /// # Errors
     /// As [`Parser::new`].
     #[doc(hidden)]
-    pub fn with_parts(
-        format: Arena,
-        parts: Parts,
-        prefill: &str,
-        tools: Vec<Tool>,
-        call_keys: Option<[String; 2]>,
-        leniency: Leniency,
-        ends: Vec<String>,
-    ) -> Result<Self> {
-        let compile = Arc::clone(&parts.compile);
-        let program = peg::compile_late(&format, parts.count, parts.widest, move |part| compile(part))?;
-        let fallback = FallbackConfig::new(Arc::new(format), tools, call_keys, leniency, ends);
-        Ok(Parser::of(program, prefill, fallback.with_parts(parts)))
+    pub fn with_parts(format: Arena, parts: Option<Parts>, prefill: &str, rules: CallRules) -> Result<Self> {
+        let program = Arc::new(match &parts {
+            None => peg::compile(&format)?,
+            Some(parts) => {
+                let compile = Arc::clone(&parts.compile);
+                peg::compile_late(&format, parts.count, parts.widest, move |part| compile(part))?
+            }
+        });
+        let ends = Arc::new(Ends::new(rules.ends.clone()));
+        let fallback = Arc::new(FallbackConfig::new(Arc::new(format), parts, rules));
+        Ok(Parser { program, prefill: prefill.into(), fallback, ends, trees: Arc::default(), matcher: Arc::default() })
     }
 
     /// The compiled format. It reads the prefill, too.
@@ -205,11 +180,8 @@ impl Parser {
             chatparse_parser: VERSION,
             prefill: self.prefill.as_ref().to_owned(),
             format: self.fallback.format().to_json(),
-            tools: self.fallback.tools.clone(),
-            leniency: self.fallback.leniency,
-            ends: self.fallback.ends.clone(),
+            rules: self.fallback.rules.clone(),
             ending: self.ends.texts.clone(),
-            call_keys: self.fallback.call_keys.clone(),
         };
         serde_json::to_string(&stored).unwrap_or_default()
     }
@@ -227,7 +199,6 @@ impl Parser {
             )));
         }
         let format = Arena::from_json(stored.format)?;
-        let Stored { prefill, tools, call_keys, leniency, ends, ending, .. } = stored;
-        Ok(Parser::with_tools(format, &prefill, tools, call_keys, leniency, ends)?.ending(ending))
+        Ok(Parser::with_rules(format, &stored.prefill, stored.rules)?.ending(stored.ending))
     }
 }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde::Serialize;
+
 /// Whether an output matched its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -14,19 +16,18 @@ pub enum Status {
     Recovered,
 }
 
-impl Status {
+chatparse_base::names! {
     /// `complete`, `partial` or `recovered`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Status::Complete => "complete",
-            Status::Partial => "partial",
-            Status::Recovered => "recovered",
-        }
+    Status {
+        Complete: "complete",
+        Partial: "partial",
+        Recovered: "recovered",
     }
 }
 
 /// How a call was recognised. A host uses it to decide what to run: a quotation may look like a bare call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CallOrigin {
     /// In the template's format: at a place for calls, or after the marker of calls.
     #[default]
@@ -37,19 +38,17 @@ pub enum CallOrigin {
     Bare,
 }
 
-impl CallOrigin {
+chatparse_base::names! {
     /// `format`, `dialect` or `bare`.
-    pub fn name(self) -> &'static str {
-        match self {
-            CallOrigin::Format => "format",
-            CallOrigin::Dialect => "dialect",
-            CallOrigin::Bare => "bare",
-        }
+    CallOrigin {
+        Format: "format",
+        Dialect: "dialect",
+        Bare: "bare",
     }
 }
 
 /// The report on one call of the message. The host decides whether to run the call: an interrupted call may look harmless.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CallReport {
     /// The call has its end. Otherwise the arguments are the beginning of JSON text, or of what the model wrote in place of it.
@@ -89,21 +88,19 @@ pub enum DiagnosticKind {
     MendedArguments,
 }
 
-impl DiagnosticKind {
+chatparse_base::names! {
     /// A stable lower-case name, e.g. `left_format`.
-    pub fn name(self) -> &'static str {
-        match self {
-            DiagnosticKind::LeftFormat => "left_format",
-            DiagnosticKind::Dialect => "dialect",
-            DiagnosticKind::CallInReasoning => "call_in_reasoning",
-            DiagnosticKind::UnfinishedCall => "unfinished_call",
-            DiagnosticKind::UnknownTool => "unknown_tool",
-            DiagnosticKind::InvalidArguments => "invalid_arguments",
-            DiagnosticKind::DuplicateArgument => "duplicate_argument",
-            DiagnosticKind::Limit => "limit",
-            DiagnosticKind::UnfinishedReasoning => "unfinished_reasoning",
-            DiagnosticKind::MendedArguments => "mended_arguments",
-        }
+    DiagnosticKind {
+        LeftFormat: "left_format",
+        Dialect: "dialect",
+        CallInReasoning: "call_in_reasoning",
+        UnfinishedCall: "unfinished_call",
+        UnknownTool: "unknown_tool",
+        InvalidArguments: "invalid_arguments",
+        DuplicateArgument: "duplicate_argument",
+        Limit: "limit",
+        UnfinishedReasoning: "unfinished_reasoning",
+        MendedArguments: "mended_arguments",
     }
 }
 
@@ -132,14 +129,12 @@ pub enum PartKind {
     Call,
 }
 
-impl PartKind {
+chatparse_base::names! {
     /// `reasoning`, `content` or `call`.
-    pub fn name(self) -> &'static str {
-        match self {
-            PartKind::Reasoning => "reasoning",
-            PartKind::Content => "content",
-            PartKind::Call => "call",
-        }
+    PartKind {
+        Reasoning: "reasoning",
+        Content: "content",
+        Call: "call",
     }
 }
 

@@ -45,21 +45,21 @@ pub enum Dialect {
     StructuralTagOld,
 }
 
+chatparse_base::names! {
+    /// `gbnf`, `portable-gbnf`, `lark`, `structural-tag` or `structural-tag-old`.
+    Dialect {
+        Gbnf: "gbnf",
+        PortableGbnf: "portable-gbnf",
+        Lark: "lark",
+        StructuralTag: "structural-tag",
+        StructuralTagOld: "structural-tag-old",
+    }
+}
+
 impl Dialect {
     /// All dialects.
     pub const ALL: [Dialect; 5] =
         [Dialect::Gbnf, Dialect::PortableGbnf, Dialect::Lark, Dialect::StructuralTag, Dialect::StructuralTagOld];
-
-    /// `gbnf`, `portable-gbnf`, `lark`, `structural-tag` or `structural-tag-old`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Dialect::Gbnf => "gbnf",
-            Dialect::PortableGbnf => "portable-gbnf",
-            Dialect::Lark => "lark",
-            Dialect::StructuralTag => "structural-tag",
-            Dialect::StructuralTagOld => "structural-tag-old",
-        }
-    }
 
     /// The dialect of this name.
     pub fn find(name: &str) -> Option<Dialect> {

@@ -61,14 +61,12 @@ pub enum FidelityKind {
     Refused,
 }
 
-impl FidelityKind {
+chatparse_base::names! {
     /// `widened`, `narrowed` or `refused`.
-    pub fn name(self) -> &'static str {
-        match self {
-            FidelityKind::Widened => "widened",
-            FidelityKind::Narrowed => "narrowed",
-            FidelityKind::Refused => "refused",
-        }
+    FidelityKind {
+        Widened: "widened",
+        Narrowed: "narrowed",
+        Refused: "refused",
     }
 }
 

@@ -16,8 +16,8 @@ use chatparse_base::find::shared_end;
 /// a missing one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Layout {
-    /// The text around reasoning, and when it is rendered.
-    pub reasoning: ReasoningLayout,
+    /// The text around reasoning, if it has markers.
+    pub reasoning: Option<ReasoningLayout>,
     /// What begins calls.
     pub tools: ToolsLayout,
     /// The opening of a user's turn, e.g. `<|im_start|>user`.
@@ -30,24 +30,9 @@ pub struct Layout {
     pub additional_stops: Vec<String>,
 }
 
-/// Whether and when a template renders reasoning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReasoningMode {
-    /// Never, or without a marker.
-    #[default]
-    None,
-    /// Between markers, before the content: `<think>why</think>answer`. The start may be empty.
-    TagBased,
-    /// Between markers, but only in front of tool calls.
-    ToolsOnly,
-}
-
-/// The text around reasoning, and when it is rendered.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+/// The text around reasoning.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ReasoningLayout {
-    /// Whether and when it is rendered.
-    pub mode: ReasoningMode,
     /// The opening, e.g. `<think>\n`; empty if reasoning begins without one, as in `why</think>answer`.
     pub start: String,
     /// The end, e.g. `\n</think>\n\n`.
@@ -85,7 +70,8 @@ impl Layout {
     pub fn of(turn: &TurnFormat) -> Layout {
         let view = View { turn };
         let reasoning = view.reasoning();
-        let mut marks = vec![reasoning.start.clone(), reasoning.end.clone()];
+        let mut marks: Vec<String> =
+            reasoning.iter().flat_map(|reasoning| [&reasoning.start, &reasoning.end]).cloned().collect();
         marks.extend(view.around_content());
         let tools = turn.calls.first().map(|form| view.calls(form, &mut marks)).unwrap_or_default();
         let mut preserved_tokens: Vec<String> = Vec::new();
@@ -112,18 +98,6 @@ impl Layout {
         }
     }
 
-    /// Every field by its dotted name, as an inspector prints them.
-    pub fn fields(&self) -> Vec<(String, Value)> {
-        let Value::Object(groups) = self.to_json() else { return Vec::new() };
-        let dotted = |(group, value): (String, Value)| match value {
-            Value::Object(fields) => {
-                fields.into_iter().map(|(name, value)| (format!("{group}.{name}"), value)).collect::<Vec<_>>()
-            }
-            value => vec![(group, value)],
-        };
-        groups.into_iter().flat_map(dotted).collect()
-    }
-
     /// The fields as one JSON object, with a nested object for each group.
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
@@ -145,15 +119,10 @@ impl<'t> View<'t> {
         self.edge(from, to).map_or("", |edge| edge.glue.head())
     }
 
-    fn reasoning(&self) -> ReasoningLayout {
-        let Some(reasoning) = &self.turn.reasoning else { return ReasoningLayout::default() };
-        let with_content = self.edge(SlotKind::Reasoning, SlotKind::Content).is_some();
-        let calls_only = !with_content && self.edge(SlotKind::Reasoning, SlotKind::Call).is_some();
-        ReasoningLayout {
-            mode: if calls_only { ReasoningMode::ToolsOnly } else { ReasoningMode::TagBased },
-            start: if reasoning.open.is_blank() { &*reasoning.start } else { trim_start(reasoning.open.head()) }.into(),
-            end: reasoning.close.head().into(),
-        }
+    fn reasoning(&self) -> Option<ReasoningLayout> {
+        let reasoning = self.turn.reasoning.as_ref()?;
+        let open = if reasoning.open.is_blank() { &reasoning.start } else { trim_start(reasoning.open.head()) };
+        Some(ReasoningLayout { start: open.to_owned(), end: reasoning.close.head().to_owned() })
     }
 
     /// What opens a part behind the prompt, without a closed or an empty reasoning.

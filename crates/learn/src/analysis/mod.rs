@@ -46,4 +46,4 @@ pub mod turn;
 
 pub use around::Around;
 pub use evidence::{Comparison, Evidence, evidence};
-pub use layout::{Layout, ReasoningLayout, ReasoningMode, ToolFormat, ToolsLayout};
+pub use layout::{Layout, ReasoningLayout, ToolFormat, ToolsLayout};

@@ -42,7 +42,7 @@ pub use prompt::{Prompt, PromptInput};
 pub use tag::Tag;
 pub use writing::{Tolerances, Writing};
 
-use crate::analysis::{Layout, ReasoningLayout, ReasoningMode};
+use crate::analysis::Layout;
 use chatparse_grammar::Trigger;
 use chatparse_message::{Compat, GrammarStyle, JsonSpacing, OutputOptions, ReasoningFormat, Request, Tool, ToolChoice};
 use chatparse_peg::{Arena, Spacing};
@@ -225,9 +225,8 @@ pub struct Thinking {
 impl Thinking {
     /// The markers in a layout.
     fn of_layout(layout: &Layout) -> Option<Thinking> {
-        let ReasoningLayout { mode, start, end } = &layout.reasoning;
-        let ends = Some(end.trim()).filter(|end| !end.is_empty());
-        (*mode != ReasoningMode::None).then(|| Thinking::new(start.trim(), ends))
+        let reasoning = layout.reasoning.as_ref()?;
+        Some(Thinking::new(reasoning.start.trim(), Some(reasoning.end.trim()).filter(|end| !end.is_empty())))
     }
 
     fn new<'a>(start: &str, ends: impl IntoIterator<Item = &'a str>) -> Self {

@@ -1,8 +1,8 @@
 //! Reasoning in a request: where it opens and closes, with the prompt's opening, and in a message that is continued.
 
 use super::Begun;
+use crate::analysis::Layout;
 use crate::analysis::turn::{Glue, Reasoning, SlotKind, TurnFormat};
-use crate::analysis::{Layout, ReasoningMode};
 
 /// Reasoning with one of its openings.
 pub(super) struct Thought {
@@ -15,14 +15,12 @@ pub(super) struct Thought {
 
 impl Thought {
     pub fn of(turn: &TurnFormat, layout: &Layout, opening: &str) -> Option<Thought> {
-        let known = layout.reasoning.mode != ReasoningMode::None && !layout.reasoning.end.trim().is_empty();
-        let (start, open, close) = match &turn.reasoning {
-            Some(Reasoning { start, open, close, .. }) => (&**start, open.clone(), close.clone()),
-            None if known => {
-                let (open, close) = (Glue::from(&*layout.reasoning.start), Glue::from(&*layout.reasoning.end));
-                (layout.reasoning.start.trim(), open, close)
+        let (start, open, close) = match (&turn.reasoning, &layout.reasoning) {
+            (Some(Reasoning { start, open, close, .. }), _) => (&**start, open.clone(), close.clone()),
+            (None, Some(known)) if !known.end.trim().is_empty() => {
+                (known.start.trim(), Glue::from(&*known.start), Glue::from(&*known.end))
             }
-            None => return None,
+            _ => return None,
         };
         let thought = Thought { start: start.to_owned(), open, close };
         // A turn may begin in its thoughts without a marker, whatever the prompt has in front.

@@ -18,19 +18,19 @@ pub enum Engine {
     Sglang,
 }
 
+chatparse_base::names! {
+    /// Its name on the command line.
+    Engine {
+        Transformers: "transformers",
+        Vllm: "vllm",
+        VllmRust: "vllm-rust",
+        Sglang: "sglang",
+    }
+}
+
 impl Engine {
     /// All of them.
     pub const ALL: [Engine; 4] = [Engine::Transformers, Engine::Vllm, Engine::VllmRust, Engine::Sglang];
-
-    /// Its name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Engine::Transformers => "transformers",
-            Engine::Vllm => "vllm",
-            Engine::VllmRust => "vllm-rust",
-            Engine::Sglang => "sglang",
-        }
-    }
 
     /// The engine of this name.
     pub fn find(name: &str) -> Option<Engine> {

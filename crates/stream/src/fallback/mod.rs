@@ -17,6 +17,7 @@ use chatparse_learn::format::late::{Parts, Want};
 use chatparse_message::{BareCalls, CallsInReasoning, Dialects, Leniency, NearlyJson, Tool};
 use chatparse_peg::{self as peg, Arena, Expr, Program, lossy};
 use dialects::{LateRows, Offer, Seen};
+use serde::{Deserialize, Serialize};
 use text::{Prefilter, Scope};
 
 pub(crate) use dialects::name as dialect_name;
@@ -25,6 +26,20 @@ pub(crate) use parser::{End, FallbackParser};
 /// Maximum number of programs that are kept for a request. An output needs two or three.
 const PROGRAMS: usize = 16;
 
+/// What a request and a format say of calls outside of the format.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CallRules {
+    /// The tools that are offered. If empty, the parser searches for no calls; otherwise arguments are checked against their schemas.
+    pub tools: Vec<Tool>,
+    /// The keys of the name and of the arguments in the format's calls, if those are JSON objects: others may have them, too.
+    pub call_keys: Option<[String; 2]>,
+    /// Which calls are searched for, and where.
+    pub leniency: Leniency,
+    /// Texts that end the model's turn: where an output ends, and after calls, they are dropped.
+    pub ends: Vec<String>,
+}
+
 /// What a parser needs to read calls outside of its format. Programs are compiled on first use.
 #[derive(Debug)]
 pub struct FallbackConfig {
@@ -32,14 +47,7 @@ pub struct FallbackConfig {
     format: Arc<Arena>,
     /// What builds all of it, if the format that is compiled lacks parts; and all of it, since it was first asked for.
     parts: Option<(Parts, OnceLock<Arc<Arena>>)>,
-    /// The tools that are offered. If empty, the parser searches for no calls.
-    pub tools: Vec<Tool>,
-    /// The keys of the name and of the arguments in the format's calls, if those are JSON objects.
-    pub call_keys: Option<[String; 2]>,
-    /// Which calls are searched for, and where.
-    pub leniency: Leniency,
-    /// Texts that end the model's turn.
-    pub ends: Vec<String>,
+    pub rules: CallRules,
     /// The last ones, by scope and by the dialects that they read.
     programs: Mutex<Vec<(Scope, Seen, Arc<Program>)>>,
     /// The tools' names.
@@ -51,22 +59,13 @@ pub struct FallbackConfig {
 }
 
 impl FallbackConfig {
-    /// The configuration for a format and a request. `ends`: the texts that end the model's turn.
-    pub fn new(
-        format: Arc<Arena>,
-        tools: Vec<Tool>,
-        call_keys: Option<[String; 2]>,
-        leniency: Leniency,
-        mut ends: Vec<String>,
-    ) -> Self {
-        ends.retain(|end| !end.trim().is_empty());
+    /// The configuration for a format, which may lack parts, and a request.
+    pub fn new(format: Arc<Arena>, parts: Option<Parts>, mut rules: CallRules) -> Self {
+        rules.ends.retain(|end| !end.trim().is_empty());
         FallbackConfig {
             format,
-            parts: None,
-            tools,
-            call_keys,
-            leniency,
-            ends,
+            parts: parts.map(|parts| (parts, OnceLock::new())),
+            rules,
             programs: Default::default(),
             names: OnceLock::new(),
             prefilters: Default::default(),
@@ -74,19 +73,10 @@ impl FallbackConfig {
         }
     }
 
-    /// The same, for a format that lacks these parts.
-    pub fn with_parts(self, parts: Parts) -> Self {
-        FallbackConfig { parts: Some((parts, OnceLock::new())), ..self }
-    }
-
     /// The format.
     pub fn format(&self) -> &Arc<Arena> {
         let Some((parts, whole)) = &self.parts else { return &self.format };
-        if whole.get().is_none() {
-            let made = Arc::new(parts.source.build(Want::Whole));
-            let _ = whole.set(made);
-        }
-        whole.get().unwrap_or(&self.format)
+        whole.get_or_init(|| Arc::new(parts.source.build(Want::Whole)))
     }
 
     /// The format as it is compiled: it may lack what calls have behind their heads.
@@ -96,7 +86,7 @@ impl FallbackConfig {
 
     /// Whether arguments that are nearly JSON become JSON.
     pub fn mends(&self) -> bool {
-        self.leniency.nearly_json == NearlyJson::Mend
+        self.rules.leniency.nearly_json == NearlyJson::Mend
     }
 
     /// Approximate memory use in bytes of the programs compiled so far.
@@ -111,7 +101,7 @@ impl FallbackConfig {
     /// The program for calls in `scope`, of dialects with markers those that were seen; `None` if there are no calls to search
     /// for, or too many tools.
     fn program(self: &Arc<Self>, scope: Scope, seen: Seen) -> Option<Arc<Program>> {
-        if self.tools.is_empty() {
+        if self.rules.tools.is_empty() {
             return None;
         }
         let programs = || self.programs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -141,18 +131,18 @@ impl FallbackConfig {
 
     /// What is offered to call; only offered tools.
     fn offer(&self) -> Offer<'_> {
-        Offer { tools: &self.tools, keys: self.call_keys.as_ref(), unknown: false }
+        Offer { tools: &self.rules.tools, keys: self.rules.call_keys.as_ref(), unknown: false }
     }
 
     /// Whether a tool of this name is offered.
     fn offers(&self, name: &str) -> bool {
-        let all = || self.tools.iter().map(|tool| tool.name.clone()).collect();
+        let all = || self.rules.tools.iter().map(|tool| tool.name.clone()).collect();
         self.names.get_or_init(all).contains(name)
     }
 
     /// What searches for the first call in `scope`; `None` if there are no calls to search for.
     fn prefilter(&self, scope: Scope) -> Option<Arc<Prefilter>> {
-        let make = || (!self.tools.is_empty()).then(|| Arc::new(Prefilter::new(self, scope)));
+        let make = || (!self.rules.tools.is_empty()).then(|| Arc::new(Prefilter::new(self, scope)));
         self.prefilters[scope as usize].get_or_init(make).clone()
     }
 
@@ -162,7 +152,7 @@ impl FallbackConfig {
     }
 
     fn is_marked(&self) -> bool {
-        *self.marked.get_or_init(|| origin::is_marked(&self.format, &self.tools))
+        *self.marked.get_or_init(|| origin::is_marked(&self.format, &self.rules.tools))
     }
 
     /// Builds what outputs may need in regions of the format and behind it.
@@ -181,17 +171,17 @@ impl FallbackConfig {
     /// What is searched for in a region of the format, if the request asks for that. `begins`: only reasoning precedes the region.
     /// `called`: a call precedes it, so the text may go on with one.
     fn scope_of(&self, channel: Channel, begins: bool, called: bool) -> Option<Scope> {
-        match (channel, self.leniency.dialects, self.leniency.calls_in_reasoning) {
+        match (channel, self.rules.leniency.dialects, self.rules.leniency.calls_in_reasoning) {
             // Where it is not all calls, it is looked at again.
             (Channel::Content, Dialects::Always | Dialects::Tail, _)
-                if begins && self.leniency.bare_calls == BareCalls::Whole =>
+                if begins && self.rules.leniency.bare_calls == BareCalls::Whole =>
             {
                 Some(Scope::Whole)
             }
             (Channel::Content, Dialects::Always, _) => Some(Scope::Anywhere),
             (Channel::Content, Dialects::Recover | Dialects::Tail, _) if called => Some(Scope::Anywhere),
             (Channel::Content, Dialects::Tail, _) => Some(Scope::AtEnd),
-            (Channel::Content, Dialects::Recover, _) if begins && self.leniency.bare_calls != BareCalls::Off => {
+            (Channel::Content, Dialects::Recover, _) if begins && self.rules.leniency.bare_calls != BareCalls::Off => {
                 Some(Scope::Whole)
             }
             (Channel::Reasoning, _, CallsInReasoning::Always) => Some(Scope::Anywhere),
@@ -230,7 +220,7 @@ impl FallbackConfig {
     fn scope_behind(&self, in_call: bool, called: bool, wrapped: bool) -> Option<Scope> {
         match (in_call, called) {
             (true, _) => Some(Scope::InCall),
-            _ if self.leniency.dialects == Dialects::Off => None,
+            _ if self.rules.leniency.dialects == Dialects::Off => None,
             (false, true) if wrapped => Some(Scope::BehindWrapped),
             (false, true) => Some(Scope::BehindCall),
             (false, false) => Some(Scope::Anywhere),

@@ -401,7 +401,7 @@ impl FallbackParser {
 
     /// Text that is not all calls may have some, where the request asks for that. Nothing but white space was shown of it.
     fn looks_anywhere(&mut self) -> bool {
-        let scope = match self.config.leniency.dialects {
+        let scope = match self.config.rules.leniency.dialects {
             Dialects::Always => Scope::Anywhere,
             Dialects::Tail => Scope::AtEnd,
             Dialects::Recover if self.left => Scope::Anywhere,
@@ -519,7 +519,7 @@ impl FallbackParser {
     fn are_whole(&self, before: &MessageBuilder, after: &MessageBuilder, output: &[u8]) -> bool {
         let [text, message] = [before, after].map(|builder| builder.message(output));
         let records: Vec<CallRecord> = after.calls().collect();
-        let calls = report(&message, &records, &self.config.tools, Vec::new(), dialects::name).calls;
+        let calls = report(&message, &records, &self.config.rules.tools, Vec::new(), dialects::name).calls;
         let runs = |call: &CallReport| call.complete && call.known && call.valid;
         calls[text.tool_calls.len()..].iter().all(runs) && message.content.trim_end() == text.content.trim_end()
     }

@@ -7,8 +7,8 @@
 use chatparse_base::brackets;
 use std::collections::HashSet;
 
-use super::FallbackConfig;
 use super::dialects::{self, LateRows, Offer, Rows, Seen};
+use super::{CallRules, FallbackConfig};
 use chatparse_learn::format::wrappers::{self, behind, is_marker, wrapped};
 use chatparse_learn::format::{FormatBuilder, Tag};
 use chatparse_message::{BareCalls, Dialects, Leniency, UnknownTools};
@@ -55,12 +55,12 @@ impl Scope {
 
 /// The texts that calls begin with; without `whole`, what stands in front of a tool's name is enough.
 fn starts(config: &FallbackConfig, scope: Scope, whole: bool) -> Vec<String> {
-    let FallbackConfig { format, leniency, .. } = config;
+    let CallRules { tools, leniency, .. } = &config.rules;
     let (dialects, bare) = (leniency.dialects != Dialects::Off, counts_bare(*leniency, scope));
-    let of = |rows| dialects::starts(rows, &config.tools, whole);
+    let of = |rows| dialects::starts(rows, tools, whole);
     let marked = dialects.then(|| of(Rows::Marked)).into_iter().flatten();
     let bare = (dialects && bare).then(|| of(Rows::Bare)).into_iter().flatten();
-    own_starts(format).chain(marked).chain(bare).collect()
+    own_starts(&config.format).chain(marked).chain(bare).collect()
 }
 
 /// The texts that calls of the format begin with.
@@ -162,7 +162,7 @@ pub(super) enum Sight {
 /// Text that may contain calls. Those of the format are read too; of dialects with markers, those that were seen. `late`: the format's
 /// parts, to which those of dialects come.
 pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen, late: &mut LateRows) -> Arena {
-    let FallbackConfig { format, tools, call_keys, leniency, ends, .. } = config;
+    let FallbackConfig { format, rules: CallRules { tools, call_keys, leniency, ends }, .. } = config;
     let (leniency, offer) = (*leniency, config.offer());
     let mut p = FormatBuilder::extending(Arena::clone(format));
     p.mends = config.mends();

@@ -1,14 +1,13 @@
 //! Makes the report on a complete output: whether each call can be used, and diagnostics.
 
-use std::collections::BTreeSet;
-use std::fmt;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 use super::event::CallFlags;
+use super::json::Json;
 use super::literal::MENDED;
 use crate::report::{CallReport, Diagnostic, DiagnosticKind, Report};
 use chatparse_base::limits::JSON_DEPTH;
@@ -94,17 +93,17 @@ fn report_call(
         return CallReport { complete, known, valid: false, origin };
     }
     let mut wrong = |message| diagnose(DiagnosticKind::InvalidArguments, message);
-    let (valid, repeated) = match (members(&call.arguments), tool) {
-        (Ok((_, repeated)), None) => (true, repeated),
-        (Ok((arguments, repeated)), Some(tool)) => {
+    let (valid, repeated) = match (number::read::<Map<String, Value>>(&call.arguments), tool) {
+        (Ok(_), None) => (true, repeated_names(&call.arguments)),
+        (Ok(arguments), Some(tool)) => {
             let violations = valid::check(&schema::parameters(&tool.parameters), &Value::Object(arguments));
             for violation in &violations {
                 wrong(format!("{:?} {}", violation.pointer, violation.message));
             }
-            (violations.is_empty(), repeated)
+            (violations.is_empty(), repeated_names(&call.arguments))
         }
         // A value that nests deeper than the reader allows is not checked against the schema.
-        (Err(_), _) if nests_deep(&call.arguments) && is_json_object(&call.arguments) => (true, BTreeSet::new()),
+        (Err(_), _) if is_json_object(&call.arguments) && nests_deep(&call.arguments) => (true, BTreeSet::new()),
         (Err(_), _) => {
             wrong(match number::read::<Value>(&call.arguments) {
                 Err(error) => format!("the arguments are not JSON: {error}"),
@@ -119,20 +118,13 @@ fn report_call(
     CallReport { complete, known, valid, origin }
 }
 
-/// Whether brackets outside of strings nest deeper than the JSON reader allows.
+/// Whether JSON nests deeper than its reader allows.
 fn nests_deep(json: &str) -> bool {
-    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
-    json.bytes().any(|byte| {
-        match byte {
-            _ if std::mem::take(&mut escaped) => {}
-            b'\\' => escaped = in_string,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => depth += 1,
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth >= JSON_DEPTH
-    })
+    let mut deep = false;
+    Json::default().read_all(json, &mut |json, value| {
+        deep |= json.open.len() + usize::from(matches!(value, "{" | "[")) >= JSON_DEPTH;
+    });
+    deep
 }
 
 /// Whether a text is a JSON object, at any depth.
@@ -146,31 +138,13 @@ fn is_json_object(text: &str) -> bool {
     Machine::whole(Arc::clone(program), text.as_bytes(), 0, false).state() != State::Failed
 }
 
-/// An object, and its duplicate names, of which the last value counts.
-fn members(object: &str) -> serde_json::Result<(Map<String, Value>, BTreeSet<String>)> {
-    struct Members;
-
-    impl<'de> Visitor<'de> for Members {
-        type Value = (Map<String, Value>, BTreeSet<String>);
-
-        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-            f.write_str("an object")
+/// The names that an object has more than once.
+fn repeated_names(object: &str) -> BTreeSet<String> {
+    let (mut names, mut repeated) = (HashSet::new(), BTreeSet::new());
+    Json::default().read_all(object, &mut |json, _| {
+        if json.open.len() == 1 && !names.insert(json.pointer.clone()) {
+            repeated.insert(json.pointer[1..].replace("~1", "/").replace("~0", "~"));
         }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let (mut members, mut repeated) = (Map::new(), BTreeSet::new());
-            while let Some((name, value)) = map.next_entry::<String, Value>()? {
-                if members.contains_key(&name) {
-                    repeated.insert(name.clone());
-                }
-                members.insert(name, value);
-            }
-            Ok((members, repeated))
-        }
-    }
-
-    let object = number::marked(object);
-    let mut reader = serde_json::Deserializer::from_str(&object);
-    let members = reader.deserialize_map(Members)?;
-    reader.end().map(|()| members)
+    });
+    repeated
 }

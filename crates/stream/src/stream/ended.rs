@@ -170,7 +170,7 @@ impl Ended {
                 message: "a call that has no end is not in the message".to_owned(),
             });
             let found = found.into_iter().flatten().chain(settled).collect();
-            output::report(&self.message, &self.records, &self.config.tools, found, fallback::dialect_name)
+            output::report(&self.message, &self.records, &self.config.rules.tools, found, fallback::dialect_name)
         })
     }
 
@@ -193,10 +193,6 @@ impl Ended {
     /// The report as one JSON object: `status`, `left_at`, `calls` and `diagnostics`, with the fields' names. The C library
     /// and the program print it.
     pub fn report_json(&self) -> Value {
-        let calls = self.calls().iter().map(|call| {
-            let CallReport { complete, known, valid, origin } = *call;
-            json!({"complete": complete, "known": known, "valid": valid, "origin": origin.name()})
-        });
         let diagnostics = self.diagnostics().iter().map(|found| {
             let span = [found.span.start, found.span.end];
             json!({"kind": found.kind.name(), "call": found.call, "span": span, "message": found.message})
@@ -204,7 +200,7 @@ impl Ended {
         json!({
             "status": self.status.name(),
             "left_at": self.left_at,
-            "calls": calls.collect::<Vec<_>>(),
+            "calls": self.calls(),
             "diagnostics": diagnostics.collect::<Vec<_>>(),
         })
     }

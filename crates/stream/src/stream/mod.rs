@@ -19,12 +19,12 @@ pub use special::{Begun, SpecialTokens, TextSearch};
 pub use state::{Closing, Missing, OpenPart, StreamState};
 
 use crate::delta::Delta;
-use crate::fallback::{End, FallbackConfig, FallbackParser};
+use crate::fallback::{CallRules, End, FallbackConfig, FallbackParser};
 use crate::output::{CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text};
 use crate::parser::Parser;
 use crate::report::Status;
 use chatparse_base::{Error, Result};
-use chatparse_message::{IncompleteCalls, Leniency, Message};
+use chatparse_message::{IncompleteCalls, Message};
 use chatparse_peg::{Machine, State, incomplete_tail};
 use ended::FormatExit;
 use format_parser::{FormatParser, ParserState};
@@ -117,13 +117,7 @@ impl Parser {
 
     /// The tagged parts of [`Parser::tree`] for the same text, as a message. `None` if the text does not match.
     pub fn tagged(&self, text: &[u8], from: usize, cut: bool) -> Option<Ended> {
-        let config = FallbackConfig::new(
-            Arc::clone(self.fallback().compiled()),
-            Vec::new(),
-            None,
-            Leniency::default(),
-            Vec::new(),
-        );
+        let config = FallbackConfig::new(Arc::clone(self.fallback().compiled()), None, CallRules::default());
         let mut machine = Machine::whole(Arc::clone(self.program()), text, from, cut);
         let status = match machine.state() {
             State::Failed | State::Limit => return None,
@@ -199,7 +193,7 @@ impl Stream {
         }
         let marks = self.marks.insert(Box::new(Marks::new(tokens)));
         if let Some(checkpoint) = &mut self.checkpoint {
-            checkpoint.mark = Some(marks.checkpoint());
+            checkpoint.mark = Some(marks.checkpoint(checkpoint.length));
         }
         Ok(())
     }
@@ -274,7 +268,7 @@ impl Stream {
     /// after that are ignored.
     pub fn finish(&mut self, cut_off: bool) -> Ended {
         let status = self.end(cut_off);
-        self.ended(status, self.written.config.leniency.incomplete_calls)
+        self.ended(status, self.written.config.rules.leniency.incomplete_calls)
     }
 
     fn end(&mut self, cut_off: bool) -> Status {
@@ -379,7 +373,7 @@ impl Stream {
         self.written.builder.set_checkpoint();
         self.checkpoint = Some(Box::new(Checkpoint {
             length: self.output.len(),
-            mark: self.marks.as_mut().map(|marks| marks.checkpoint()),
+            mark: self.marks.as_mut().map(|marks| marks.checkpoint(self.output.len())),
             at: self.at.clone(),
             fallback: self.written.fallback.clone(),
             limit: self.written.limit,

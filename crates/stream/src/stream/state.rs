@@ -4,10 +4,12 @@
 //! closes an output with is read by a copy of the parse. So the closing text is right by construction, and what it would add to the
 //! message beside ends, a value that only a model can choose, shows in the message.
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::{Ended, Stream, parsed};
 use crate::DeltaKind::ToolArguments;
+use crate::output::Json;
 use crate::report::Status;
 use chatparse_base::{Error, Result, limits};
 use chatparse_grammar::{Dialect, Matcher, Printed, schema, valid};
@@ -16,7 +18,8 @@ use chatparse_message::{IncompleteCalls, ToolCall};
 use chatparse_peg::incomplete_tail;
 
 /// What an output is in the middle of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OpenPart {
     /// Markers, punctuation and white space, of a call or between the parts of the message; and what may yet be that or text.
@@ -33,22 +36,20 @@ pub enum OpenPart {
     Value,
 }
 
-impl OpenPart {
+chatparse_base::names! {
     /// `markup`, `reasoning`, `content`, `name`, `key` or `value`.
-    pub fn name(self) -> &'static str {
-        match self {
-            OpenPart::Markup => "markup",
-            OpenPart::Reasoning => "reasoning",
-            OpenPart::Content => "content",
-            OpenPart::Name => "name",
-            OpenPart::Key => "key",
-            OpenPart::Value => "value",
-        }
+    OpenPart {
+        Markup: "markup",
+        Reasoning: "reasoning",
+        Content: "content",
+        Name: "name",
+        Key: "key",
+        Value: "value",
     }
 }
 
 /// In what an output stands now.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct StreamState {
     /// What it is in the middle of.
@@ -67,7 +68,7 @@ pub struct StreamState {
 }
 
 /// What [`Stream::close`] says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Closing {
     /// A text that closes what is open, as the model writes it. If the output is not complete behind them, they go as far as nothing has to be
@@ -83,7 +84,7 @@ pub struct Closing {
 }
 
 /// A value that is missing or not whole.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Missing {
     /// The name of the call's tool; empty for content, which a schema asks for.
@@ -160,7 +161,7 @@ impl Stream {
     /// next member or item comes. `None` where no call is open, or its tool is not known. So a host can sample by type, `enum` or `pattern`.
     pub fn schema(&self) -> Option<Value> {
         let StreamState { tool, pointer, call, .. } = self.state();
-        let tool = self.parser.fallback().tools.iter().find(|known| call.is_some() && known.name == tool)?;
+        let tool = self.parser.fallback().rules.tools.iter().find(|known| call.is_some() && known.name == tool)?;
         Some(valid::schema_at(&schema::parameters(&tool.parameters), &pointer))
     }
 
@@ -290,21 +291,14 @@ impl Stream {
 impl StreamState {
     /// As one JSON object, with the fields' names.
     pub fn to_json(&self) -> Value {
-        let StreamState { part, call, tool, pointer, in_string, left_at } = self;
-        let part = part.name();
-        json!({"part": part, "call": call, "tool": tool, "pointer": pointer, "in_string": in_string, "left_at": left_at})
+        serde_json::to_value(self).unwrap_or_default()
     }
 }
 
 impl Closing {
     /// As one JSON object, with the fields' names.
     pub fn to_json(&self) -> Value {
-        let missing = self
-            .missing
-            .iter()
-            .map(|Missing { tool, pointer, begun }| json!({"tool": tool, "pointer": pointer, "begun": begun}));
-        let missing: Vec<Value> = missing.collect();
-        json!({"text": self.text, "complete": self.complete, "missing": missing, "reason": self.reason})
+        serde_json::to_value(self).unwrap_or_default()
     }
 
     fn of(text: String) -> Closing {
@@ -459,107 +453,4 @@ fn last_that(from: usize, to: usize, holds: impl Fn(&usize) -> bool) -> usize {
         if holds(&middle) { low = middle } else { high = middle }
     }
     low
-}
-
-/// Where the beginning of a JSON text ends. It may come in pieces.
-#[derive(Default)]
-struct Json {
-    /// Where the value at hand stands, as a pointer.
-    pointer: String,
-    /// The open containers: the length of the pointer to each, and the number of an array's item.
-    open: Vec<(usize, Option<usize>)>,
-    /// The string or word that is open.
-    token: String,
-    in_string: bool,
-    escaped: bool,
-    /// The name of a member comes next, or is open.
-    at_name: bool,
-    in_value: bool,
-}
-
-impl Json {
-    /// Reads on, and shows each value that ends and what opens containers, as written.
-    fn read(&mut self, text: &str, see: &mut dyn FnMut(&Json, &str)) {
-        for c in text.chars() {
-            let in_word = !self.in_string && !self.token.is_empty();
-            if in_word && (c.is_ascii_whitespace() || ",]}".contains(c)) {
-                self.end(see);
-            } else if in_word || self.in_string {
-                self.token.push(c);
-                match c {
-                    _ if std::mem::take(&mut self.escaped) || in_word => {}
-                    '\\' => self.escaped = true,
-                    '"' => self.end(see),
-                    _ => {}
-                }
-                continue;
-            }
-            match c {
-                '{' | '[' => {
-                    see(self, c.encode_utf8(&mut [0; 4]));
-                    self.open.push((self.pointer.len(), (c == '[').then_some(0)));
-                    // An array's first item may be there or not.
-                    self.begin_item();
-                    self.in_value = false;
-                }
-                '}' | ']' => {
-                    self.pointer.truncate(self.open.pop().map_or(0, |(length, _)| length));
-                    (self.at_name, self.in_value) = (false, false);
-                }
-                ',' => {
-                    if let Some((length, item)) = self.open.last_mut() {
-                        self.pointer.truncate(*length);
-                        *item = item.map(|item| item + 1);
-                        self.begin_item();
-                    }
-                }
-                ':' => (self.at_name, self.in_value) = (false, true),
-                c if c.is_ascii_whitespace() => {}
-                c => {
-                    self.token.push(c);
-                    self.in_string = c == '"';
-                    self.in_value = !(self.in_string && self.at_name);
-                }
-            }
-        }
-    }
-
-    /// The same for a text that is all.
-    fn read_all(&mut self, text: &str, see: &mut dyn FnMut(&Json, &str)) {
-        self.read(text, see);
-        if self.in_value && !self.token.is_empty() {
-            self.end(see);
-        }
-    }
-
-    /// In an array at the item, in an object in front of a name.
-    fn begin_item(&mut self) {
-        let item = self.open.last().and_then(|(_, item)| *item);
-        if let Some(item) = item {
-            self.pointer.push_str(&format!("/{item}"));
-        }
-        (self.at_name, self.in_value) = (item.is_none(), item.is_some());
-    }
-
-    /// Ends the string or word.
-    fn end(&mut self, see: &mut dyn FnMut(&Json, &str)) {
-        let token = std::mem::take(&mut self.token);
-        if self.in_value {
-            see(self, &token);
-        } else {
-            let name = serde_json::from_str(&token).unwrap_or_else(|_| token[1..token.len() - 1].to_owned());
-            self.pointer.truncate(self.container());
-            self.pointer.extend(["/", &name.replace('~', "~0").replace('/', "~1")]);
-        }
-        (self.in_string, self.in_value) = (false, false);
-    }
-
-    /// Where the open value stands. Between values it is the container, for what comes next.
-    fn place(&self) -> &str {
-        if self.in_value { &self.pointer } else { &self.pointer[..self.container()] }
-    }
-
-    fn container(&self) -> usize {
-        self.open.last().map_or(0, |(length, _)| *length)
-    }
 }

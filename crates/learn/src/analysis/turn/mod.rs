@@ -389,7 +389,8 @@ impl TurnFormat {
     pub fn is_stop(&self, glue: &Glue) -> bool {
         let token = |glue: &Glue| {
             let text = glue.head().trim();
-            glue.markers().next() == Some(text) && text.trim_start_matches(brackets::opens).starts_with(brackets::is_bar)
+            glue.markers().next() == Some(text)
+                && text.trim_start_matches(brackets::opens).starts_with(brackets::is_bar)
         };
         let content = || self.edges.iter().filter(|edge| edge.from == SlotKind::Content && edge.to == SlotKind::End);
         token(glue) && (token(&self.end) || content().any(|edge| token(&edge.glue)))

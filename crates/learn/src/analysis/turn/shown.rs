@@ -138,17 +138,15 @@ fn inside(container: &Container, before: &str) -> String {
     format!("{open}{each}‹item›{next}{each}‹item›{close}; {items}")
 }
 
-impl ValueKind {
+chatparse_base::names! {
     /// A stable lower-case name.
-    pub fn name(self) -> &'static str {
-        match self {
-            ValueKind::Text => "text",
-            ValueKind::Integer => "integer",
-            ValueKind::Number => "number",
-            ValueKind::Boolean => "boolean",
-            ValueKind::Null => "null",
-            ValueKind::Array => "array",
-            ValueKind::Object => "object",
-        }
+    ValueKind {
+        Text: "text",
+        Integer: "integer",
+        Number: "number",
+        Boolean: "boolean",
+        Null: "null",
+        Array: "array",
+        Object: "object",
     }
 }
