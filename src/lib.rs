@@ -129,7 +129,7 @@ pub use chat::{ChatTemplate, Params, TemplateOptions};
 #[doc(inline)]
 pub use chatparse_base::{Error, ErrorKind, Place, Result};
 #[doc(inline)]
-pub use chatparse_stream::Parser;
+pub use chatparse_stream::{CallRules, Parser};
 pub use matcher::Matcher;
 pub use message::{Delta, DeltaKind, GrammarStyle, Message, Request, Status, Tool, ToolCall};
 #[cfg(feature = "next")]

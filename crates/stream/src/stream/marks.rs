@@ -20,8 +20,8 @@ pub(super) struct Marks {
     begun: Begun,
     /// The machines' copy of the text; empty while it is equal to the text.
     seen: Vec<u8>,
-    /// Where the checkpoint is, and the spans behind it that came from special tokens.
-    special: Option<(usize, Vec<Range<usize>>)>,
+    /// The bytes behind the checkpoint that may be a part of a special token.
+    special: Option<Bits>,
 }
 
 /// A saved state.
@@ -70,9 +70,7 @@ impl Marks {
         let mut at = from;
         for span in spans.iter().filter(|span| !span.is_empty()) {
             self.ordinary(raw, at..from + span.start);
-            if let Some((_, spans)) = &mut self.special {
-                spans.push(from + span.start..from + span.end);
-            }
+            self.note(span.len(), true);
             self.begun = Begun::default();
             at = from + span.end;
         }
@@ -80,23 +78,28 @@ impl Marks {
     }
 
     fn ordinary(&mut self, raw: &[u8], range: Range<usize>) {
+        self.note(range.len(), false);
         let Marks { tokens, begun, seen, .. } = self;
         *begun = tokens.follow(&raw[range.clone()], *begun, |end, length| hide(seen, raw, range.start + end - length));
     }
 
-    /// Sets the checkpoint behind `length` bytes: [`Marks::rollback`] accepts any later byte.
-    pub fn checkpoint(&mut self, length: usize) -> Mark {
-        self.special = Some((length, Vec::new()));
+    fn note(&mut self, count: usize, special: bool) {
+        if let Some(bits) = &mut self.special {
+            bits.extend(count, special);
+        }
+    }
+
+    /// Sets the checkpoint: [`Marks::rollback`] accepts any later byte.
+    pub fn checkpoint(&mut self) -> Mark {
+        self.special = Some(Bits::default());
         Mark(self.begun)
     }
 
     /// Goes back to the checkpoint, where the text was `raw`. Returns the ranges of the next `length` bytes that came from
     /// special tokens.
     pub fn rollback(&mut self, mark: Mark, raw: &[u8], length: usize) -> Vec<Range<usize>> {
-        let (from, spans) = self.special.take().unwrap_or_default();
-        self.special = Some((from, Vec::new()));
-        let again = spans.into_iter().map(|span| span.start - from..(span.end - from).min(length));
-        let spans = again.take_while(|span| span.start < length).collect();
+        let spans = self.special.take().map_or_else(Vec::new, |bits| bits.runs(length));
+        self.special = Some(Bits::default());
         self.begun = mark.0;
         if !self.seen.is_empty() {
             // What waited then waits again.
@@ -119,4 +122,35 @@ fn hide(seen: &mut Vec<u8>, raw: &[u8], at: usize) {
     let Some(character) = seen.get_mut(at..at + length) else { return };
     let [stand_in, other] = STAND_INS[length - 1].map(str::as_bytes);
     character.copy_from_slice(if *character == *stand_in { other } else { stand_in });
+}
+
+/// One bit for each byte.
+#[derive(Clone, Default)]
+struct Bits {
+    words: Vec<u64>,
+    length: usize,
+}
+
+impl Bits {
+    fn extend(&mut self, count: usize, bit: bool) {
+        for at in self.length..self.length + count {
+            if at % 64 == 0 {
+                self.words.push(0);
+            }
+            self.words[at / 64] |= u64::from(bit) << (at % 64);
+        }
+        self.length += count;
+    }
+
+    /// The ranges of set bits among the first `length`.
+    fn runs(&self, length: usize) -> Vec<Range<usize>> {
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        for at in (0..length).filter(|at| self.words[at / 64] >> (at % 64) & 1 == 1) {
+            match runs.last_mut() {
+                Some(run) if run.end == at => run.end += 1,
+                _ => runs.push(at..at + 1),
+            }
+        }
+        runs
+    }
 }

@@ -193,7 +193,7 @@ impl Stream {
         }
         let marks = self.marks.insert(Box::new(Marks::new(tokens)));
         if let Some(checkpoint) = &mut self.checkpoint {
-            checkpoint.mark = Some(marks.checkpoint(checkpoint.length));
+            checkpoint.mark = Some(marks.checkpoint());
         }
         Ok(())
     }
@@ -373,7 +373,7 @@ impl Stream {
         self.written.builder.set_checkpoint();
         self.checkpoint = Some(Box::new(Checkpoint {
             length: self.output.len(),
-            mark: self.marks.as_mut().map(|marks| marks.checkpoint(self.output.len())),
+            mark: self.marks.as_mut().map(|marks| marks.checkpoint()),
             at: self.at.clone(),
             fallback: self.written.fallback.clone(),
             limit: self.written.limit,
