@@ -234,7 +234,7 @@ pub enum Expr {
     Char(CharSet),
     /// The inside of a string, with JSON's backslash escapes, up to this delimiter or an escape that JSON does not have.
     StringBody(u8),
-    /// Like [`Expr::StringBody`], but ends at the first line break at the latest. A grammar has the whole body.
+    /// Like [`Expr::StringBody`], but ends at the first line break at the latest.
     StringLine(u8),
     /// Text up to the first of these markers, or to the end of the output. Without markers: the rest of the output.
     Until(Vec<SmolStr>),

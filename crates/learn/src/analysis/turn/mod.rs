@@ -444,6 +444,11 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
             }
         }
     }
+    // What has the arguments of no call is none.
+    let has_arguments = |sample: &Sample| sample.calls.iter().any(|call| !call.arguments.is_empty());
+    if !texts.unreadable && !seen.iter().any(|(sample, _)| has_arguments(sample)) {
+        seen.retain(|(sample, _)| sample.calls.is_empty());
+    }
     let whole = |sample: &Sample, walk: &parts::Walk| {
         (0..sample.calls.len()).all(|index| walk.parts.iter().any(|part| part.call == Some(index)))
     };
