@@ -512,7 +512,8 @@ impl<'a> Writer<'a> {
         let before = if from == [SlotKind::Call] { self.wrapper_close.clone() } else { Glue::default() };
         let glues: Vec<Glue> = self.edges(from, SlotKind::End).map(|edge| before.and(&edge.glue)).collect();
         let must = glues.iter().all(|glue| !glue.is_blank() && !self.turn.is_stop(glue));
-        let ends: Vec<(Glue, Glue)> = glues.iter().filter(|glue| !glue.is_blank()).map(|glue| self.apart(glue)).collect();
+        let ends: Vec<(Glue, Glue)> =
+            glues.iter().filter(|glue| !glue.is_blank()).map(|glue| self.apart(glue)).collect();
         if ends.is_empty() {
             return p.empty();
         }

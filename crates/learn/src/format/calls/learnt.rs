@@ -114,8 +114,8 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     let others = order::others(turn, &open, &wrapper_close);
     let others = others.iter().enumerate().map(|(nth, (open, turn))| {
         let call = opened(turn, open, of(&format!("tool-in-order-{nth}"), turn, open, marked));
-        // llama.cpp's grammars have the learnt order. Without a marker, no text ends at another one.
-        if spec.is_faithful() && marked { call } else { p.tolerated(call) }
+        // llama.cpp's grammars have the learnt order.
+        if spec.is_faithful() { call } else { p.tolerated(call) }
     });
     p.choice([opened(turn, &open, calls)].into_iter().chain(others).chain(unannounced).collect::<Vec<_>>())
 }
