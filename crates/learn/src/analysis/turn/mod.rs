@@ -405,7 +405,7 @@ impl TurnFormat {
         let shown = of(SlotKind::Content, SlotKind::Call).next().is_some();
         // Without a marker, a call stands in a text of its own as it is.
         let bare = of(SlotKind::Prompt, SlotKind::Call).any(|glue| glue.markers().next().is_none());
-        if shown || bare || self.end.is_blank() && close.is_blank() {
+        if shown || bare && self.marker_behind_names().is_none() || self.end.is_blank() && close.is_blank() {
             return;
         }
         let front = close.and(&self.end).and(&Glue::from(&*self.opening));
