@@ -493,16 +493,16 @@ fn families_say_why_they_stay() {
 
 /// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
 const LINES: &[(&str, usize)] = &[
-    ("crates/base", 1_660),
+    ("crates/base", 1_668),
     ("crates/cli", 4_885),
     ("crates/conversation", 1_001),
-    ("crates/grammar", 17_200),
-    ("crates/jinja", 10_590),
-    ("crates/learn", 13_000),
-    ("crates/message", 2_900),
-    ("crates/peg", 5_150),
-    ("crates/stream", 7_180),
-    ("src", 18_280),
+    ("crates/grammar", 17_190),
+    ("crates/jinja", 10_583),
+    ("crates/learn", 13_126),
+    ("crates/message", 2_897),
+    ("crates/peg", 5_142),
+    ("crates/stream", 7_173),
+    ("src", 18_297),
 ];
 
 #[test]

@@ -124,9 +124,7 @@ pub enum Notation {
     Printed,
     /// An object or an array as the child reads it, which has the types of the parts and the names that are required.
     Parts,
-    /// As the child reads it, whatever the schema says.
-    Unfollowed,
-    /// The same of an object's member, which may be missing although the schema requires it.
+    /// As the child reads it, an object's member, which may be missing although the schema requires it.
     PerhapsLeftOut,
     /// All, as JSON in a JSON string, with its quotes. llama.cpp's grammars have what the child reads.
     Escaped,

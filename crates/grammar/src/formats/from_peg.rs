@@ -304,7 +304,7 @@ impl<'a> Lowering<'a> {
     /// Whether the child stands for the value, with less than the schema says.
     fn is_unfollowed(&self, value: &Annotated) -> bool {
         let llama = self.rules.style != GrammarStyle::Faithful;
-        matches!(value.notation, Notation::Parts | Notation::Unfollowed | Notation::PerhapsLeftOut)
+        matches!(value.notation, Notation::Parts | Notation::PerhapsLeftOut)
             || llama && value.notation == Notation::Escaped
     }
 
@@ -333,7 +333,7 @@ impl<'a> Lowering<'a> {
     fn is_child(&self, value: &Annotated) -> bool {
         match value.notation {
             Notation::Json | Notation::Others(_) | Notation::Escaped => false,
-            Notation::Parts | Notation::Unfollowed | Notation::PerhapsLeftOut => false,
+            Notation::Parts | Notation::PerhapsLeftOut => false,
             Notation::JsonOrChild => may_be_string(&value.schema),
             Notation::Text | Notation::Quoted(_) | Notation::Printed => self.rules.style != GrammarStyle::Faithful,
         }
