@@ -4,6 +4,7 @@
 mod check;
 mod messages;
 
+use chatparse::grammar::Recogniser;
 use chatparse::{ChatTemplate, Request, Status};
 use check::Shape;
 use messages::Kind;
@@ -104,6 +105,7 @@ whole! {
     one_call: that_thinks("</turn>\n");
     named_ids: new("</turn>\n", ids: true, named_ids: true);
     whole_calls: new("</turn>\n", ids: true);
+    ids_in_lists: new("<|over|>", ids: true);
     escapes_in_lines: new("</turn>\n", python: true);
     bare_none: new("</turn>\n", barred: &[Kind::Null]);
     ends_unasked: new("<|eot|></s>", eos: "</s>");
@@ -124,6 +126,15 @@ fn members_of_calls_in_any_order() {
         for learn_only in [true, false] {
             assert_none(shape.refuses(&call, learn_only));
         }
+    }
+}
+
+#[test]
+fn unmarked_calls_with_their_ids_in_front() {
+    let shape = Shape::new(include_str!("templates/ids_in_lists.jinja"), "<|over|>");
+    for learn_only in [true, false] {
+        let call = r#"[{"id": "k,1", "name": "plan", "arguments": {"title": "Tea"}}]"#;
+        assert_none(shape.refuses(call, learn_only));
     }
 }
 
@@ -197,5 +208,31 @@ fn turns_that_a_last_message_does_not_show() {
         let template = ChatTemplate::new(source, "", "").unwrap();
         let proof = template.proof();
         assert!(proof.is_whole() && proof.with_calls > 10 && proof.recovered == 0, "{source}\n{:?}", proof.failures);
+    }
+}
+
+#[test]
+fn a_text_and_its_call_in_two_turns() {
+    let source = include_str!("templates/text_apart.jinja");
+    let template = ChatTemplate::new(source, "", "").unwrap();
+    let tool = json!({"type": "function", "function": {"name": "plan", "parameters": {"type": "object", "properties": {"title": {"type": "string"}}}}});
+    let format = json!({"type": "json_schema", "json_schema": {"name": "r", "schema": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}}});
+    let body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": [tool]});
+    let params = template.params(&Request::from_json(&body).unwrap()).unwrap();
+    let call = "⟪use⟫plan|{\"title\": \"Tea\"}⟪/use⟫";
+    let output = format!("So.⟪over⟫⟪model⟫{call}⟪act⟫");
+    let (message, status) = params.parser.parse(output.as_bytes(), false, false).unwrap();
+    assert_eq!((&*message.content, message.tool_calls.len(), status), ("So.", 1, Status::Complete));
+    // The grammar asks for what closes a part, and leaves the end of the turn, which differs by part, to its token.
+    let body =
+        json!({"messages": [{"role": "user", "content": "Hi"}], "tools": body["tools"], "response_format": format});
+    let params = template.params(&Request::from_json(&body).unwrap()).unwrap();
+    let grammar = Recogniser::new(&params.grammar().text).unwrap();
+    for output in [&*format!("{call}⟪act⟫"), "{\"a\": 1}"] {
+        assert!(
+            grammar.accepts(&format!("{}{output}", params.generation_prompt)),
+            "{output}\n{}",
+            params.grammar().text
+        );
     }
 }

@@ -124,9 +124,7 @@ pub enum Notation {
     Printed,
     /// An object or an array as the child reads it, which has the types of the parts and the names that are required.
     Parts,
-    /// As the child reads it, whatever the schema says.
-    Unfollowed,
-    /// The same of an object's member, which may be missing although the schema requires it.
+    /// As the child reads it, an object's member, which may be missing although the schema requires it.
     PerhapsLeftOut,
     /// The same of a text that may have what the template writes an undeclared argument with.
     PerhapsMore,
@@ -236,7 +234,7 @@ pub enum Expr {
     Char(CharSet),
     /// The inside of a string, with JSON's backslash escapes, up to this delimiter or an escape that JSON does not have.
     StringBody(u8),
-    /// Like [`Expr::StringBody`], but ends at the first line break at the latest. A grammar has the whole body.
+    /// Like [`Expr::StringBody`], but ends at the first line break at the latest.
     StringLine(u8),
     /// Text up to the first of these markers, or to the end of the output. Without markers: the rest of the output.
     Until(Vec<SmolStr>),

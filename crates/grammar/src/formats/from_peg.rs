@@ -196,9 +196,8 @@ impl<'a> Lowering<'a> {
             Expr::Any => Rule::class("."),
             Expr::Space => Rule::reference("space"),
             Expr::Char(set) => class(set.ranges.iter().copied(), set.negated),
-            Expr::StringBody(delimiter) | Expr::StringLine(delimiter) => {
-                string_character(char::from(*delimiter)).repeat(0, None)
-            }
+            Expr::StringBody(delimiter) => string_character(char::from(*delimiter), "").repeat(0, None),
+            Expr::StringLine(delimiter) => string_character(char::from(*delimiter), "\\n").repeat(0, None),
             Expr::Until(markers) | Expr::UntilMarker(markers) if markers.is_empty() => Rule::class(".").repeat(0, None),
             Expr::Until(markers) | Expr::UntilMarker(markers) => self.text(markers, &[], Text::Any),
             Expr::Excluding(_, markers) => {
@@ -275,9 +274,8 @@ impl<'a> Lowering<'a> {
                 }
             }
             Expr::Space => choice(vec![Rule::literal(" "), Rule::class("[\\n]").repeat(1, Some(2))]),
-            Expr::StringBody(delimiter) | Expr::StringLine(delimiter) => {
-                string_character(char::from(*delimiter)).repeat(1, None)
-            }
+            Expr::StringBody(delimiter) => string_character(char::from(*delimiter), "").repeat(1, None),
+            Expr::StringLine(delimiter) => string_character(char::from(*delimiter), "\\n").repeat(1, None),
             Expr::Until(markers) | Expr::UntilMarker(markers) if markers.is_empty() => Rule::class(".").repeat(1, None),
             Expr::Until(markers) | Expr::UntilMarker(markers) => self.text(markers, &[], Text::Some),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower_some(*child),
@@ -306,10 +304,8 @@ impl<'a> Lowering<'a> {
     /// Whether the child stands for the value, with less than the schema says.
     fn is_unfollowed(&self, value: &Annotated) -> bool {
         let llama = self.rules.style != GrammarStyle::Faithful;
-        match value.notation {
-            Notation::Parts | Notation::Unfollowed | Notation::PerhapsLeftOut | Notation::PerhapsMore => true,
-            notation => llama && notation == Notation::Escaped,
-        }
+        matches!(value.notation, Notation::Parts | Notation::PerhapsLeftOut | Notation::PerhapsMore)
+            || llama && value.notation == Notation::Escaped
     }
 
     /// Notes what the child does not hold to.
@@ -341,7 +337,7 @@ impl<'a> Lowering<'a> {
     fn is_child(&self, value: &Annotated) -> bool {
         match value.notation {
             Notation::Json | Notation::Others(_) | Notation::Escaped => false,
-            Notation::Parts | Notation::Unfollowed | Notation::PerhapsLeftOut | Notation::PerhapsMore => false,
+            Notation::Parts | Notation::PerhapsLeftOut | Notation::PerhapsMore => false,
             Notation::JsonOrChild => may_be_string(&value.schema),
             Notation::Text | Notation::Quoted(_) | Notation::Printed => self.rules.style != GrammarStyle::Faithful,
         }

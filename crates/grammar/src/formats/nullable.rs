@@ -81,11 +81,7 @@ impl<'a> Nullable<'a> {
             }
             Expr::Literal(text) | Expr::Marker(text) => Depends::Itself(text.is_empty()),
             Expr::Schema(value) => match value.notation {
-                Notation::Text
-                | Notation::Parts
-                | Notation::Unfollowed
-                | Notation::PerhapsLeftOut
-                | Notation::PerhapsMore => on(value.child),
+                Notation::Text | Notation::Parts | Notation::PerhapsLeftOut | Notation::PerhapsMore => on(value.child),
                 Notation::JsonOrChild if may_be_string(&value.schema) => on(value.child),
                 _ => Depends::Itself(false),
             },

@@ -15,12 +15,12 @@ pub(crate) fn one_of(negated: bool, chars: &[char]) -> Rule {
     class(chars.iter().map(|&c| (c, c)), negated)
 }
 
-/// A character other than the delimiter, or an escape.
-pub(crate) fn string_character(delimiter: char) -> Rule {
+/// A character other than the delimiter and these, or an escape.
+pub(crate) fn string_character(delimiter: char, others: &str) -> Rule {
     let escape = Rule::choice([
         Rule::class(format_smolstr!("[{delimiter}\\\\/bfnrt]")),
         Rule::sequence([Rule::literal("u"), Rule::class("[0-9a-fA-F]").times(4, Some(4))]),
     ]);
-    let plain = Rule::class(format_smolstr!("[^{delimiter}\\\\]"));
+    let plain = Rule::class(format_smolstr!("[^{delimiter}{others}\\\\]"));
     Rule::choice([plain, Rule::sequence([Rule::literal("\\"), escape.group()])]).group()
 }

@@ -2,11 +2,11 @@
 
 use smol_str::SmolStr;
 
-use super::calls::learnt as calls;
+use super::calls::{learnt as calls, order};
 use super::glue::{any_space, glue, heads, is_strong, split_space};
 use super::learnt::{UNLISTED_FRONT, Writer};
 use super::wrappers;
-use crate::analysis::turn::{Edge, Glue, SlotKind};
+use crate::analysis::turn::{CallPiece, Edge, Glue, SlotKind};
 use chatparse_base::brackets;
 use chatparse_message::Compat;
 use chatparse_peg::ExprId;
@@ -123,6 +123,30 @@ impl Writer<'_> {
         p.choice([alone, text, plain])
     }
 
+    /// Calls with their members in another order, up to the name.
+    fn other_orders(&self) -> Vec<ExprId> {
+        let (p, turn) = (self.p, self.turn);
+        let mut ways = Vec::new();
+        if !self.callable || self.spec.opening.begun_content().is_some() {
+            return ways;
+        }
+        for (open, turn) in order::others(turn, &self.call_open, &self.wrapper_close) {
+            for outer in self.before_first_call().iter().filter_map(|glue| glue.strip_suffix(&self.call_open)) {
+                let mut parts = vec![glue(p, &outer.and(&open).trim_start(), None, "")];
+                for piece in turn.calls.first().into_iter().flat_map(|form| &form.pieces) {
+                    parts.push(match piece {
+                        CallPiece::Glue(text) => glue(p, text, None, ""),
+                        CallPiece::Id => p.string_body(b'"'),
+                        CallPiece::Name => break,
+                        _ => return ways,
+                    });
+                }
+                ways.push(p.sequence(parts.into_iter().chain([self.named_call()]).collect::<Vec<_>>()));
+            }
+        }
+        ways
+    }
+
     /// Whether an empty thought, or what closes one, is no text in front of calls.
     fn may_close_thoughts(&self) -> bool {
         self.spec.options.compat == Compat::Off && self.spec.extract_reasoning()
@@ -194,7 +218,7 @@ impl Writer<'_> {
                 let front = front.then(|| self.before_first_call()).into_iter().flatten();
                 let front =
                     front.map(|open| p.sequence([glue(p, &open.trim_start(), None, ""), p.reference(UNLISTED_FRONT)]));
-                let alone = nearly.into_iter().chain(named).chain(front);
+                let alone = nearly.into_iter().chain(named).chain(front).chain(self.other_orders());
                 let alone = alone.map(|opened| p.tolerated(p.and(p.sequence([p.space(), opened]))));
                 let alone = alone.collect::<Vec<_>>();
                 p.choice(alone.into_iter().chain([wrappers::text_before(p, stops, &ends, self.may_close_thoughts())]))

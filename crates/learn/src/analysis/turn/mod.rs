@@ -43,7 +43,7 @@ use chatparse_peg::Spacing;
 pub use glue::{ANY, COUNTER};
 pub use glue::{Glue, GluePiece};
 use parts::{Texts, walk};
-use sample::{QUESTION, SPECIAL, Sample, SampleCall, Sampler, Words};
+use sample::{QUESTION, REPLY, SPECIAL, Sample, SampleCall, Sampler, Words};
 
 /// How a template writes an assistant's turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -397,6 +397,26 @@ impl TurnFormat {
     }
 }
 
+impl TurnFormat {
+    /// Adds how calls stand behind content where the template leaves that out of their message: in a turn of their own.
+    fn call_behind_turns(&mut self) {
+        let of =
+            |from, to| self.edges.iter().filter(move |edge| edge.from == from && edge.to == to).map(|edge| &edge.glue);
+        let Some(close) = of(SlotKind::Content, SlotKind::End).next() else { return };
+        let shown = of(SlotKind::Content, SlotKind::Call).next().is_some();
+        // Without a marker, a call stands in a text of its own as it is.
+        let bare = of(SlotKind::Prompt, SlotKind::Call).any(|glue| glue.markers().next().is_none());
+        if shown || bare && self.marker_behind_names().is_none() || self.end.is_blank() && close.is_blank() {
+            return;
+        }
+        let front = close.and(&self.end).and(&Glue::from(&*self.opening));
+        let calls = of(SlotKind::Prompt, SlotKind::Call).map(|glue| front.and(glue));
+        let behind = calls.map(|glue| Edge { from: SlotKind::Content, glue, to: SlotKind::Call });
+        let behind: Vec<Edge> = behind.collect();
+        self.edges.splice(0..0, behind);
+    }
+}
+
 /// Learns how `template` writes turns, with thinking on or off. Where the renders are ambiguous, the parts that remain
 /// unknown are missing.
 pub fn learn(template: &Template, thinking: bool) -> TurnFormat {
@@ -407,6 +427,10 @@ pub fn learn(template: &Template, thinking: bool) -> TurnFormat {
     }
     turn.stops.extend(closing_tag(&sampler.opening, &turn.end));
     turn.opening = sampler.opening.clone();
+    let both = sampler.turn(&shape(false, true, &[TWO]));
+    if both.is_some_and(|both| !both.contains(REPLY)) {
+        turn.call_behind_turns();
+    }
     turn.hides_last_calls = sampler.further.is_some();
     turn.delimiters = delimiters::learn(&sampler, &turn);
     turn
@@ -444,6 +468,11 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
                 ask(sample);
             }
         }
+    }
+    // What has the arguments of no call is none.
+    let has_arguments = |sample: &Sample| sample.calls.iter().any(|call| !call.arguments.is_empty());
+    if !texts.unreadable && !seen.iter().any(|(sample, _)| has_arguments(sample)) {
+        seen.retain(|(sample, _)| sample.calls.is_empty());
     }
     let whole = |sample: &Sample, walk: &parts::Walk| {
         (0..sample.calls.len()).all(|index| walk.parts.iter().any(|part| part.call == Some(index)))

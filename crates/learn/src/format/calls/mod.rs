@@ -5,7 +5,7 @@ pub mod described;
 mod ids;
 pub(super) mod learnt;
 mod members;
-mod order;
+pub(super) mod order;
 mod values;
 
 pub use described::described;

@@ -11,7 +11,7 @@ const MOST_OTHERS: usize = 2;
 
 /// What opens calls in each other order than the learnt one, and the turn with calls in that order. `open`: what opens calls;
 /// `wrapper_close`: what closes the wrapper around them.
-pub(super) fn others(turn: &TurnFormat, open: &Glue, wrapper_close: &Glue) -> Vec<(Glue, TurnFormat)> {
+pub(in crate::format) fn others(turn: &TurnFormat, open: &Glue, wrapper_close: &Glue) -> Vec<(Glue, TurnFormat)> {
     let members = |form: &CallForm| Members::of(form, open, wrapper_close);
     let Some(forms) = turn.calls.iter().map(members).collect::<Option<Vec<_>>>() else { return Vec::new() };
     let count = |members: &Members| members.all.len();

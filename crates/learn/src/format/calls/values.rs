@@ -235,13 +235,9 @@ impl Values<'_> {
         }
         ways.extend(texts.iter().map(|slot| match slot.encoding {
             Encoding::Quoted => {
-                let text = self.quoted(glue_of(&slot.close));
-                // What closes it is part of it.
-                let notation = match slot.close.is_empty() {
-                    true => Notation::Quoted(if self.python { Literals::Python } else { literals }),
-                    false => Notation::Unfollowed,
-                };
-                p.sequence([rest(slot), member.written(p, text, "text", notation)])
+                let notation = Notation::Quoted(if self.python { Literals::Python } else { literals });
+                let text = member.written(p, self.quoted(p.empty()), "text", notation);
+                p.sequence([rest(slot), text, close(slot)])
             }
             _ => p.sequence([rest(slot), raw(slot)]),
         }));
