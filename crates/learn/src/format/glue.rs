@@ -85,8 +85,7 @@ pub(super) fn without_word(glue: &Glue) -> Option<Glue> {
 const HEADER_WORDS: u32 = 8;
 
 /// The characters of words in markers.
-const WORD: &[(char, char)] =
-    &[('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.'), (':', ':'), ('?', '?')];
+const WORD: &[(char, char)] = &[('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.'), (':', ':')];
 
 /// The number of a call as an attribute of a tag, ` index="1"`: its place, the text in front of the attribute and its name, and
 /// the text behind it.
