@@ -469,8 +469,8 @@ impl<'a> Writer<'a> {
         let before = if from == [SlotKind::Call] { self.wrapper_close.clone() } else { Glue::default() };
         let glues: Vec<Glue> = self.edges(from, SlotKind::End).map(|edge| before.and(&edge.glue)).collect();
         // Engines stop at a token that ends the turn, but not at one that closes a section.
-        let in_section = self.has_section();
-        let closes_section = in_section && from == [SlotKind::Call];
+        let in_section = self.sections().any(|opens| opens);
+        let closes_section = from == [SlotKind::Call] && self.sections().all(|opens| opens);
         let must = glues.iter().all(|glue| !glue.is_blank() && (closes_section || !self.turn.is_stop(glue)));
         let ends: Vec<(Glue, Glue)> =
             glues.iter().filter(|glue| !glue.is_blank()).map(|glue| self.apart(glue)).collect();
@@ -523,10 +523,10 @@ impl<'a> Writer<'a> {
         Some(format!("{}{}", opens.next()?.head().trim(), close.head().trim()))
     }
 
-    /// Whether something opens in front of all calls.
-    fn has_section(&self) -> bool {
+    /// Whether something opens in front of the first call, for each glue there.
+    fn sections(&self) -> impl Iterator<Item = bool> {
         let outer = |glue: &Glue| glue.strip_suffix(&self.call_open).is_none_or(|outer| !outer.is_blank());
-        self.before_first_call().iter().any(outer)
+        self.before_first_call().iter().map(outer)
     }
 
     pub(super) fn end(&self) -> ExprId {
