@@ -66,11 +66,12 @@ INSTANCE_FLOORS=(
   told_narrow=100
 )
 
-# laws.py: what share of each law is violated, in percent, over the templates of all three folders.
+# laws.py: what share of each law is violated, in percent, over the templates of all three folders. `foreign` counts text behind a prompt
+# that opens a thought as content, in six templates.
 LAWS=(
   --max both=0.2
   --max effort=0.5
-  --max foreign=17.8
+  --max foreign=19.8
   --max media=0.1
   --max near=1.5
   --max order=0.5
