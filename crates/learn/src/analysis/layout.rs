@@ -254,9 +254,13 @@ fn tail(glue: &Glue) -> &str {
     }
 }
 
-/// The texts of glue, without what differs from call to call.
+/// The texts of glue, without what differs from call to call; calls are counted from 0.
 fn texts(glue: &Glue) -> String {
-    let text = |piece| if let GluePiece::Text(text) = piece { text } else { "" };
+    let text = |piece| match piece {
+        GluePiece::Text(text) => text,
+        GluePiece::Counter => "0",
+        _ => "",
+    };
     glue.pieces().map(text).collect()
 }
 

@@ -105,16 +105,22 @@ pub(super) fn behind_json(p: &FormatBuilder, close: &Glue, tool: Option<&Tool>) 
     if rest.is_empty() {
         return glue(p, close, tool, "");
     }
-    let list = usize::from(rest.head().starts_with(']'));
+    let head = rest.head();
     let open = if space.is_empty() { p.empty() } else { p.space_as(space) };
-    let behind = || p.space_as(split_space(&rest.without_start(list)).0);
-    let behind = if list > 0 { p.sequence([p.markup_ends(), behind()]) } else { p.empty() };
-    p.sequence([
-        open,
-        glue(p, &rest.up_to(list), tool, ""),
-        behind,
-        glue(p, &split_space(&rest.without_start(list)).1, tool, ""),
-    ])
+    if head.starts_with(']') {
+        let behind = rest.without_start(1);
+        let (space, behind) = split_space(&behind);
+        let list = [open, glue(p, &rest.up_to(1), tool, ""), p.markup_ends(), p.space_as(space)];
+        return p.sequence(list.into_iter().chain([glue(p, &behind, tool, "")]).collect::<Vec<_>>());
+    }
+    let closers = head.len() - head.trim_start_matches(['}', ']']).len();
+    let marked = closers > 0 && head[closers..].starts_with(|sign: char| !sign.is_whitespace());
+    if !marked {
+        return p.sequence([open, glue(p, &rest, tool, "")]);
+    }
+    // Models write the marker after the object on a line of its own.
+    let line = p.tolerated(p.space());
+    p.sequence([open, glue(p, &rest.up_to(closers), tool, ""), line, glue(p, &rest.without_start(closers), tool, "")])
 }
 
 /// A text of the template. White space around the punctuation of JSON is free.
