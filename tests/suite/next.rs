@@ -189,8 +189,9 @@ fn what_is_written_anew_is_told() {
     let said = r#"Well. <call>{"name": "f", "arguments": {}}</call>"#;
     let as_sent = content_or_calls.session(request(json!({"roles": "as_sent"}))).unwrap();
     rewrites(&as_sent, said, &result, Reason::Output, Some(1), TURN);
-    // The text beside the call is a message of its own.
-    rewrites(&session(&content_or_calls), said, &result, Reason::Output, Some(1), "Well. <");
+    // The text beside the call is a message of its own there, which is read as the same turn.
+    let to_tool = "<|end|>\n<|turn|>tool\nR<|end|>\n<|turn|>assistant\n";
+    appends(&session(&content_or_calls), said.as_bytes(), &result, to_tool);
 }
 
 #[test]
