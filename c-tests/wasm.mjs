@@ -152,10 +152,9 @@ function answer(line) {
   const { template_source = "", bos = "", eos = "", request, outputs = [], timeline, want_caps } = scenario;
   const template = work("chat_template_new", template_source, bos, eos, RESULT);
   const ask = (body, options) => work("chat_params_from_template_with", template, body, JSON.stringify(options), RESULT);
-  const reasoning = request.reasoning_format === undefined ? { reasoning_format: "none" } : {};
-  // Where a recorded request does not say, llama.cpp asks for one call.
-  const one = request.parallel_tool_calls === undefined ? '"parallel_tool_calls":false,' : "";
-  const params = ask(raw.request.replace("{", `{${one}`), { ...reasoning, grammar_style: "llama.cpp" });
+  // As llama.cpp reads a request that was recorded with it.
+  const again = request.opening_again === undefined ? { opening_again: "marker" } : {};
+  const params = ask(raw.request, { ...again, compat: "llama.cpp" });
   const fields = [`"params":${json("chat_params_json", params)}`];
   if (want_caps) {
     const plain = ask('{"messages":[{"role":"user","content":"test"}],"reasoning_format":"deepseek"}', { now: 0 });
