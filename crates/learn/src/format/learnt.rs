@@ -530,7 +530,14 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) fn end(&self) -> ExprId {
-        self.p.sequence([self.spelled_end(), self.p.tolerated(self.p.space())])
+        let (p, opening) = (self.p, self.turn.opening.trim());
+        // The header of the next turn, where the output ends with it.
+        let header = if is_strong(&Glue::from(opening)) {
+            p.optional(p.sequence([p.marker(opening), p.markup_ends()]))
+        } else {
+            p.empty()
+        };
+        p.sequence([self.spelled_end(), p.tolerated(p.sequence([p.space(), header, p.space()]))])
     }
 
     /// The end of a turn, if the model writes it as text. Grammars leave out a lone marker, because a token ends the turn.
