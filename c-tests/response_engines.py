@@ -206,9 +206,13 @@ def judged(a, name, engine, cases, results):
             continue
         template, report = exports[path]
         ours = canon(result["parses"][0]["message"])
+        output, prompt = case["in"]["outputs"][0]["text"], result["params"]["prompt"]
+        if not result["params"]["generation_prompt"]:
+            # A template that opens each next turn unasked does so after the recorded output.
+            shared = os.path.commonprefix([output[::-1], prompt[::-1]])[::-1]
+            output = output.removesuffix(shared[shared.find("<"):] if "<" in shared else "\0")
         try:
-            theirs = canon(engine.read(
-                template, case["in"]["outputs"][0]["text"], result["params"]["prompt"], case["in"]["request"].get("tools")))
+            theirs = canon(engine.read(template, output, prompt, case["in"]["request"].get("tools")))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             theirs = f"{type(error).__name__}: {error}"
         fields = ["tool_calls"] if isinstance(theirs, str) else [field for field in ours if ours[field] != theirs[field]]

@@ -533,7 +533,7 @@ const LINES: &[(&str, usize)] = &[
     ("crates/conversation", 999),
     ("crates/grammar", 17_190),
     ("crates/jinja", 10_583),
-    ("crates/learn", 12_618),
+    ("crates/learn", 12_625),
     ("crates/message", 2_928),
     ("crates/peg", 5_142),
     ("crates/stream", 6_938),
