@@ -97,9 +97,7 @@ impl CompiledFormat {
 
     /// The format of a request whose output is content alone.
     pub fn pure_content(spec: &FormatSpec, ends: Vec<String>) -> Result<CompiledFormat> {
-        if let Some(schema) = spec.response_schema() {
-            grammar::from_json_schema_as(schema, spec.options.grammar_style)?;
-        }
+        check_response(spec)?;
         let opening = spec.opening;
         let front = opening.begun_content().map(|text| opening.prefill.strip_suffix(text).unwrap_or_default());
         let format = Format { ends, ..Format::content_only(front.unwrap_or(opening.front())) };
@@ -139,6 +137,12 @@ impl CompiledFormat {
         let printed: usize = printed.sum();
         self.grammar.get().map_or(0, |grammar| grammar.text.len()) + printed + self.parser.late_bytes()
     }
+}
+
+/// An error if a grammar cannot be made of the schema of the response.
+fn check_response(spec: &FormatSpec) -> Result<()> {
+    let style = spec.options.grammar_style;
+    spec.response_schema().map(|schema| grammar::from_json_schema_as(schema, style)).transpose().map(drop)
 }
 
 /// Moves the matching entry to the front.
@@ -248,9 +252,7 @@ impl FormatCache {
         if let Some(found) = used(&mut self.cached(), known) {
             return Ok(Arc::clone(&found.format));
         }
-        if let Some(schema) = spec.response_schema() {
-            grammar::from_json_schema_as(schema, spec.options.grammar_style)?;
-        }
+        check_response(spec)?;
         let key = Arc::new(Resolved::new(writing, spec));
         let mut format = lower(writing, spec, Want::Late);
         format.ends = ends();

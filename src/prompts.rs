@@ -26,8 +26,7 @@ pub(crate) struct Prompts {
 
 impl Prompts {
     fn of(prompt: Prompt) -> Prompts {
-        let text = prompt.generation_prompt.clone();
-        let opening = Opening { text, prefill: prompt.generation_prompt, begun: None };
+        let opening = Opening::of(&prompt.generation_prompt);
         Prompts { prompt: prompt.prompt, opening, ..Prompts::default() }
     }
 }
@@ -179,8 +178,7 @@ impl Reader {
                 (opening, begun) = (tail, thought::begun(turn, self.layout(), tail, known));
             }
         }
-        let prefill = opening.to_owned();
-        let opening = Opening { text: prefill.clone(), prefill, begun };
+        let opening = Opening { begun, ..Opening::of(opening) };
         Prompts { prompt: prompt.to_owned(), opening, ..Prompts::default() }
     }
 

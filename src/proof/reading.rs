@@ -128,7 +128,7 @@ impl RoundTrip {
         }
         let own = &asked.prompts.opening;
         let prefill = if opening == own.text { &own.prefill } else { opening };
-        let begins = Opening { text: opening.to_owned(), prefill: prefill.to_owned(), begun: None };
+        let begins = Opening { prefill: prefill.to_owned(), ..Opening::of(opening) };
         let mut options = OutputOptions::clone(&asked.request.output);
         options.tool_choice = tool_choice;
         let spec = FormatSpec { options: &options, ..FormatSpec::of(&asked.request, &begins) };

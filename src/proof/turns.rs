@@ -227,8 +227,8 @@ fn begin(rendered: &str, prompt: &str) -> Option<usize> {
     }
 }
 
-/// Where a render goes on behind `before`, the beginning of a prompt. What precedes the question may differ: a template may list
-/// tools in front of a last question alone.
+/// Where a render goes on after `before`, the beginning of a prompt. The texts before the question may differ: a template may
+/// list tools before a last question alone.
 fn behind(rendered: &str, before: &str) -> Option<usize> {
     let [from, to] = [before, rendered].map(|text| text.rfind(messages::QUESTION).unwrap_or(0));
     rendered[to..].starts_with(&before[from..]).then(|| to + before.len() - from)

@@ -980,3 +980,25 @@ fn both_halves_of_a_pair_are_kept_or_none() {
     assert_eq!(ended.message.content, "Shown:\n```json\n```\nDone.");
     assert_eq!(ended.message.tool_calls.len(), 1);
 }
+
+/// One call, whose object the template closes on the line of its marker.
+const TIGHT: &str = "{%- for m in messages -%}{{- '<|' + m.role + '|>' -}}{{- m.content or '' -}}{%- for call in m.tool_calls or [] -%}\
+    {{- '<call>{\"name\": \"' + call.function.name + '\", \"arguments\": ' + call.function.arguments | tojson + '}</call>' -}}{%- endfor -%}\
+    {{- '<|end|>' -}}{%- endfor -%}{{- tools | tojson if tools -}}{%- if add_generation_prompt -%}{{- '<|assistant|>' -}}{%- endif -%}";
+
+#[test]
+fn a_marker_after_an_object_may_begin_a_line_and_a_header_may_end_an_output() {
+    let template = ChatTemplate::new(TIGHT, "", "<|end|>").unwrap();
+    let body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": [{"type": "function", "function": {"name": "read",
+        "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}}}]});
+    let params = template.params(&Request::from_json(&body).unwrap()).unwrap();
+    let call = r#"<call>{"name": "read", "arguments": {"path": "a"}}"#;
+    for output in [format!("{call}\n</call>"), format!("{call}</call><|end|><|assistant|>")] {
+        let ended = params.parser.read(output.as_bytes(), false, false).unwrap();
+        let call = &ended.message.tool_calls[0];
+        assert_eq!((&*call.arguments, &*ended.message.content), (r#"{"path": "a"}"#, ""), "{output:?}");
+        assert_eq!(ended.status, Status::Complete, "{output:?}");
+        let wrong = check_streaming(&params.parser, output.as_bytes(), false);
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}

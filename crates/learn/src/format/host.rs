@@ -36,7 +36,7 @@ pub struct Host {
     pub constraint: Option<Constrains>,
     /// The preserved tokens, with spaces between them.
     pub tokens: Option<&'static str>,
-    /// The marker in front of reasoning, and its ends, if there is any.
+    /// The marker that opens reasoning, and its ends, if there is any.
     pub thinking: Option<Option<(&'static str, &'static [&'static str])>>,
     pub delimiters: Option<&'static [(&'static str, &'static str)]>,
     /// The opening of a message that is continued, and what is around its reasoning.

@@ -19,7 +19,7 @@ impl Opening {
         Opening { text: text.to_owned(), prefill: text.to_owned(), begun: None }
     }
 
-    /// The template's text in front of the message.
+    /// The template's text before the message.
     pub fn front(&self) -> &str {
         self.begun.map_or(&self.text, |begun| &self.prefill[..begun.front()])
     }
@@ -45,7 +45,7 @@ pub struct Begun {
 }
 
 impl Begun {
-    /// Finds the texts of `message`, whose `part` the model continues, in front of the prefill's end. A text that the template
+    /// Finds the texts of `message`, whose `part` the model continues, before the prefill's end. A text that the template
     /// changes is part of the template's: the message has only what follows.
     pub fn find(prefill: &str, message: &Message, part: Continuation) -> Begun {
         let thought = message.reasoning_content.trim();

@@ -58,7 +58,7 @@ pub struct Tolerances {
     pub further_calls: bool,
     /// The model writes the end of the turn as plain text, which does not stop the generation.
     pub spelled_end: bool,
-    /// Reasoning may also stand behind content.
+    /// The model may also reason after content.
     pub late_thoughts: bool,
     /// Reasoning that is not separated is content without its markers, as in llama.cpp.
     pub bare_thoughts: bool,
