@@ -46,6 +46,8 @@ pub struct FormatBuilder {
     pub dialect: Option<usize>,
     /// Texts of the template that are expressions already.
     texts: RefCell<HashMap<SmolStr, ExprId>>,
+    /// The name of a rule that does not apply; empty: all do.
+    pub without: &'static str,
     /// Which calls are built.
     pub late: Late,
     /// The tool of the call that is built, by its place.
@@ -105,7 +107,27 @@ impl FormatBuilder {
 
     /// White space around arguments, which a text that is not in quotes would have in it.
     pub fn blank(&self) -> ExprId {
-        if self.faithful { self.tolerated(self.builder.space()) } else { self.space() }
+        if self.faithful { self.stray_space() } else { self.space() }
+    }
+
+    /// White space that models add.
+    pub fn stray_space(&self) -> ExprId {
+        self.tolerated(self.builder.space())
+    }
+
+    /// The child; where `only` is set, no grammar has it.
+    pub fn only_read(&self, only: bool, child: ExprId) -> ExprId {
+        if only { self.tolerated(child) } else { child }
+    }
+
+    /// A quote of JSON or Python.
+    pub fn quote(&self) -> ExprId {
+        self.one_of(&[('"', '"'), ('\'', '\'')])
+    }
+
+    /// Looks ahead to such a quote.
+    pub fn opens_quoted(&self) -> ExprId {
+        self.and(self.quote())
     }
 
     /// White space in JSON that the template writes like this.

@@ -25,6 +25,7 @@ pub mod model;
 pub mod opening;
 pub mod prompt;
 mod reasoning;
+mod rules;
 mod tag;
 mod text;
 pub mod thought;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::super::builder::FormatBuilder;
 use super::super::glue::is_strong;
+use super::super::rules;
 use crate::analysis::turn::{Glue, Slot, ValueKind};
 use serde_json::Value;
 
@@ -11,7 +12,7 @@ use chatparse_grammar::schema::{self, Types};
 use chatparse_peg::{ExprId, Literals, Notation, SchemaRef};
 
 /// One property of an object schema.
-pub(super) struct Member<'a> {
+pub(in crate::format) struct Member<'a> {
     pub name: &'a str,
     pub schema: SchemaRef,
     pub required: bool,
@@ -61,7 +62,7 @@ impl Member<'_> {
 
 /// The properties of an object schema, in order, with those of the schemas that it combines. The names of their rules begin with
 /// `prefix`. `refers`: also those of the schemas that it refers to, which cost as much as what they have at each place.
-pub(super) fn members<'a>(p: &FormatBuilder, object: &'a SchemaRef, prefix: &str, refers: bool) -> Vec<Member<'a>> {
+pub(in crate::format) fn members<'a>(p: &FormatBuilder, object: &'a SchemaRef, prefix: &str, refers: bool) -> Vec<Member<'a>> {
     let (mut members, mut known): (Vec<Member>, HashMap<&str, usize>) = Default::default();
     for (place, must) in schema::places(object, refers) {
         let fields = object.document.pointer(&place.pointer).unwrap_or(&Value::Null);
@@ -91,35 +92,34 @@ pub(super) fn members<'a>(p: &FormatBuilder, object: &'a SchemaRef, prefix: &str
 }
 
 /// Stands for any name that an object schema does not list. `prefix` makes the name of its rule unique.
-pub(super) fn unlisted_name(p: &FormatBuilder, prefix: &str, object: &SchemaRef) -> String {
+pub(in crate::format) fn unlisted_name(p: &FormatBuilder, prefix: &str, object: &SchemaRef) -> String {
     let names: Vec<&str> = members(p, object, "", true).iter().map(|member| member.name).collect();
     p.any_name_but(&format!("listed-{prefix}"), &names)
 }
 
 /// A name in front of this glue, and the same between quotes, or between what the template puts around texts.
-pub(super) fn perhaps_quoted(p: &FormatBuilder, name: ExprId, close: &Glue, slots: &[(ValueKind, Slot)]) -> ExprId {
+pub(in crate::format) fn perhaps_quoted(p: &FormatBuilder, name: ExprId, close: &Glue, slots: &[(ValueKind, Slot)]) -> ExprId {
     if !close.head().starts_with([':', '=']) {
         return name;
     }
-    let quoted = name_quotes(slots).map(|quote| p.tolerated(p.sequence([p.literal(quote), name, p.literal(quote)])));
-    p.choice([name].into_iter().chain(quoted))
+    p.or(name, rules::NAME_OF_ARGUMENT, |way| way(p, name, slots))
 }
 
 /// What models put around names.
-pub(super) fn name_quotes(slots: &[(ValueKind, Slot)]) -> impl Iterator<Item = &str> {
+pub(in crate::format) fn name_quotes(slots: &[(ValueKind, Slot)]) -> impl Iterator<Item = &str> {
     let texts = slots.iter().filter(|(kind, _)| *kind == ValueKind::Text).map(|(_, slot)| slot);
     let marks = texts.filter(|slot| is_strong(&slot.close) && slot.open.strip_suffix(&slot.close).is_some());
     ["\"", "'"].into_iter().chain(marks.map(|slot| slot.close.head()))
 }
 
 /// Text, unless [`shown`] matches here: a list or an object that was visible cannot be read again as text.
-pub(super) fn no_json(p: &FormatBuilder, text: ExprId) -> ExprId {
-    p.tolerated(p.sequence([p.not(p.sequence([p.space(), bracket(p)])), text]))
+pub(in crate::format) fn no_json(p: &FormatBuilder, text: ExprId) -> ExprId {
+    p.sequence([p.not(p.sequence([p.space(), bracket(p)])), text])
 }
 
 /// JSON where text is allowed as well. A list or an object is visible while it is read; a word or a number only once it is
 /// complete, because a text may begin with it.
-pub(super) fn shown(p: &FormatBuilder, json: ExprId) -> ExprId {
+pub(in crate::format) fn shown(p: &FormatBuilder, json: ExprId) -> ExprId {
     p.choice([p.sequence([p.and(bracket(p)), json]), p.atomic(json)])
 }
 
@@ -130,7 +130,7 @@ fn bracket(p: &FormatBuilder) -> ExprId {
 }
 
 /// Looks ahead to the first characters of a value of these types, as JSON or Python. Strings are left out.
-pub(super) fn sign(p: &FormatBuilder, types: Types) -> ExprId {
+pub(in crate::format) fn sign(p: &FormatBuilder, types: Types) -> ExprId {
     let kinds: [(Types, &[char]); 5] = [
         (Types::OBJECT, &['{']),
         (Types::ARRAY, &['[']),

@@ -1,11 +1,11 @@
 //! The ways to write calls that several formats share.
 
-mod arguments;
+pub(super) mod arguments;
 pub mod described;
-mod ids;
+pub(super) mod ids;
 pub(super) mod learnt;
-mod members;
+pub(super) mod members;
 pub(super) mod order;
-mod values;
+pub(super) mod values;
 
 pub use described::described;
