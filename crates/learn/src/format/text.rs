@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 use super::calls::{learnt as calls, order};
 use super::glue::{any_space, glue, heads, is_strong, split_space};
 use super::learnt::{UNLISTED_FRONT, Writer};
-use super::wrappers;
+use super::{rules, wrappers};
 use crate::analysis::turn::{CallPiece, Edge, Glue, SlotKind};
 use chatparse_base::brackets;
 use chatparse_message::Compat;
@@ -207,7 +207,7 @@ impl Writer<'_> {
             true => self.text(ends.clone()),
             false => {
                 // An answer that is such a call from its first byte.
-                let nearly = calls::nearly_opened(p, self.turn, &self.call_open).filter(|_| self.callable);
+                let nearly = rules::members_before_name(p, self.turn, &self.call_open).filter(|_| self.callable);
                 let glues = self.before_first_call().iter().filter(|_| self.turn.calls_begin_with_names());
                 let named = glues
                     .filter(|open| open.head().trim_start().starts_with('{'))

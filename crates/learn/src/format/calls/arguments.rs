@@ -2,6 +2,7 @@
 
 use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue, is_strong};
+use super::super::rules;
 use super::members::{Member, members, perhaps_quoted, unlisted_name};
 use super::values::{Values, is_between_quotes, unquoted};
 use crate::analysis::turn::{Encoding, Glue, Members, Slot, ValueKind};
@@ -31,14 +32,24 @@ fn spaced(marker: &str) -> Vec<SmolStr> {
     [marker.trim().into()].into_iter().chain(others).collect()
 }
 
+/// The tags around an argument's name and value, as far as they are tags.
+pub(in crate::format) struct Tags<'a> {
+    pub p: &'a FormatBuilder,
+    /// What opens each argument.
+    pub next: Option<&'a str>,
+    pub name_close: Option<&'a str>,
+    pub value_open: Option<&'a str>,
+    pub value_close: Option<&'a str>,
+}
+
 /// The whole of this glue, if that is a tag.
-fn tag(glue: &Glue) -> Option<&str> {
+pub(in crate::format) fn tag(glue: &Glue) -> Option<&str> {
     Some(glue.head().trim()).filter(|tag| is_marker(tag) && glue.is_literal())
 }
 
 impl Members {
     /// Whether the same glue is in front of each argument, the first one too.
-    pub(super) fn in_front_of_each(&self) -> bool {
+    pub(in crate::format) fn in_front_of_each(&self) -> bool {
         // Without any there are separators only if each kind of value has an opening.
         let is_marked = !self.next.is_blank() || befores(self).iter().all(|before| !before.is_blank());
         is_marked && self.first.strip_suffix(&self.next).is_some()
@@ -60,12 +71,14 @@ impl Members {
 }
 
 /// The arguments of one tool, written one by one.
-pub(super) struct Arguments<'a> {
+pub(in crate::format) struct Arguments<'a> {
     pub p: &'a FormatBuilder,
     pub tool: &'a Tool,
     pub members: &'a Members,
     /// What opens an argument.
-    pub opens: Vec<ExprId>,
+    pub opens: ExprId,
+    /// What opens calls, where names of arguments are certain without their opening.
+    pub call_open: Option<&'a Glue>,
     /// What closes the call behind the last argument.
     pub close: Option<&'a Glue>,
     pub wrapper_close: &'a Glue,
@@ -87,11 +100,8 @@ impl Arguments<'_> {
             (p.rule(member.rule.clone(), argument), member.required)
         });
         // A tag that opens an argument and stands there twice is glue. Not a part of each argument: they begin with fixed texts.
-        let twice = tag(&self.members.next).filter(|_| self.members.in_front_of_each()).map(|tag| {
-            let again = p.and(p.sequence([p.space(), p.marker(tag)]));
-            (p.tolerated(p.sequence([p.space(), p.marker(tag), again])), false)
-        });
-        known.chain(twice).collect()
+        let others = p.ways(rules::ARGUMENT, |way| way(self)).into_iter().map(|way| (way, false));
+        known.chain(others).collect()
     }
 
     /// An argument that the schema does not list: `any`, unless its name is one that is listed.
@@ -103,7 +113,7 @@ impl Arguments<'_> {
             return any;
         }
         let befores = befores(self.members).into_iter().map(|before| glue(p, before, Some(self.tool), ""));
-        let listed = [self.opens[0], p.choice(befores), p.space(), p.listed_name(&names)];
+        let listed = [self.opens, p.choice(befores), p.space(), p.listed_name(&names)];
         p.sequence([p.not(p.sequence(listed)), any])
     }
 
@@ -133,31 +143,18 @@ impl Arguments<'_> {
             let close = opens.up_to_first_marker();
             let rest = opens.strip_prefix(&close).unwrap_or_default();
             let named = perhaps_quoted(p, p.arg_name(member.name), &close, &self.members.slots);
-            // A tag of the glue that stands there twice is glue, too, and the tag behind a name may be left out.
-            let [next, name_close, open] = [&self.members.next, &close, &rest].map(tag);
-            let again = |tag: &str| {
-                let all = || p.tolerated(p.many(p.sequence([p.space(), p.marker(tag)])));
-                p.shared(&format!("again {tag}"), all)
-            };
-            let left_out = name_close.and(open).map(|open| p.tolerated(p.and(p.sequence([p.space(), p.marker(open)]))));
-            let ends = p.choice([between(&close)].into_iter().chain(left_out));
-            let name = p.sequence([between(before), p.tolerated(p.space()), named, ends]);
-            let all = FormatBuilder::is_any(member.name);
-            let opens = self.opens.iter().take(if all { 1 } else { self.opens.len() });
-            let mut named = opens.map(|open| p.sequence([*open, name]));
-            // The others are deviations.
-            let usual = named.next();
-            let name = p.choice(usual.into_iter().chain(named.map(|other| p.tolerated(other))).collect::<Vec<_>>());
-            // A marker between name and value may be missing.
-            let left_out = open.map(|_| {
-                let no_name = next.map_or_else(|| p.empty(), |next| p.not(p.marker(next)));
-                p.tolerated(p.sequence([p.space(), no_name]))
-            });
             let value_close = Glue::common_start(self.members.slots.iter().map(|(_, slot)| &slot.close));
-            let closed = tag(&value_close).zip(open).map(|(close, _)| [p.space(), p.marker(close), between(&rest)]);
-            let closed = closed.map(|ways| p.tolerated(p.sequence(ways)));
-            let rest = p.choice([between(&rest)].into_iter().chain(closed).chain(left_out).collect::<Vec<_>>());
-            let ends_again = name_close.map_or_else(|| p.empty(), again);
+            let [next, name_close, value_open, value_close] =
+                [&self.members.next, &close, &rest, &value_close].map(tag);
+            let tags = Tags { p, next, name_close, value_open, value_close };
+            let ends = p.or(between(&close), rules::NAME_OF_ARGUMENT_CLOSE, |way| way(&tags));
+            let name = p.sequence([between(before), p.stray_space(), named, ends]);
+            let other = |open: ExprId| p.sequence([open, name]);
+            let opens = p.ways(rules::ARGUMENT_OPEN, |way| way(self).filter(|_| known).map(other));
+            let name = p.choice([other(self.opens)].into_iter().chain(opens));
+            let rest = between(&rest);
+            let rest = p.or(rest, rules::VALUE_OPEN, |way| way(&tags, rest));
+            let ends_again = p.between(rules::NAME_OF_ARGUMENT_CLOSED, |way| way(&tags));
             Some(p.sequence([p.atomic(name), ends_again, rest, p.markup_ends(), value]))
         });
         p.choice(ways.collect::<Vec<_>>())
@@ -188,9 +185,7 @@ impl Arguments<'_> {
             ends = behind.flat_map(|behind| text::heads(&spelled.and(&behind))).collect();
             ends.extend(self.next_names(&spelled));
         }
-        let end = p.and(p.any_of(&ends));
-        let inner = p.sequence([end, p.not(p.sequence([close, self.after()])), p.any()]);
-        let more = p.tolerated(p.many(p.sequence([inner, p.until_marker(ends.clone())])));
+        let more = p.between(rules::TEXT, |way| way(self, &ends, close));
         let mut text = p.until_marker(ends.clone());
         // Where a literal of Python may stand, no bare text begins as one; in a grammar none begins as what ends it, either.
         let python = self.members.first.head().trim_end().ends_with('(') && slot.open.head().ends_with('=');
@@ -200,9 +195,8 @@ impl Arguments<'_> {
             others.extend(ends.iter().filter_map(|end| end.chars().next()).map(|c| (c, c)));
             chatparse_base::sort::sort(&mut others);
             others.dedup();
-            let begun = |others: &[_]| p.sequence([p.none_of(others), text]);
-            let other = p.tolerated(p.sequence([p.not(p.any_of(&ends)), begun(&quotes)]));
-            text = p.optional(p.choice([begun(&others), other]));
+            let begun = p.sequence([p.none_of(&others), text]);
+            text = p.optional(p.or(begun, rules::TEXT_BEGIN, |way| way(p, &ends, text)));
         }
         let text = written(p.arg_text(p.sequence([text, more])));
         let text = match lines && known && schema::allows_any_string(member.schema.get()) {
@@ -267,7 +261,7 @@ impl Arguments<'_> {
     }
 
     /// What may follow an argument: the name of another, or the end of the call.
-    fn after(&self) -> ExprId {
+    pub fn after(&self) -> ExprId {
         let p = self.p;
         let name = format!("after-{}-argument", self.tool.name);
         if p.is_defined(&name) {

@@ -9,14 +9,15 @@ use serde_json::Value;
 use super::super::FormatSpec;
 use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue, is_strong};
+use super::super::rules;
 use super::arguments::Arguments;
 use super::ids::{generated_id, is_member, named_id, opening, quoted_id};
-use super::members::{members, unlisted_name};
+use super::members::members;
 use super::order;
 use crate::analysis::turn::{CallForm, CallPiece, Glue, GluePiece, Members, SlotKind, TurnFormat};
 use crate::format::wrappers::is_marker;
 use chatparse_message::Tool;
-use chatparse_peg::{ExprId, Notation, SchemaRef};
+use chatparse_peg::{ExprId, Notation};
 
 /// The texts that end the content in front of a call with this glue.
 pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec) -> Vec<String> {
@@ -83,18 +84,11 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     if let Some(inner) = inner {
         p.rule(INNER, p.sequence([glue(p, inner, None, ""), renamed.as_ref().map_or(tool, |(_, call)| *call)]));
     }
-    // What announces it may be missing.
-    let unannounced = renamed.as_ref().map(|(first, call)| {
-        let opens = [first.clone(), unannounced(first)].into_iter().filter(is_strong);
-        let opens = opens.map(|open| glue(p, &open, None, ""));
-        p.tolerated(p.sequence([p.choice(opens.collect::<Vec<_>>()), *call]))
-    });
-    // Where a call has the name twice, the second one counts.
-    let renamed = renamed.map(|(first, call)| {
-        let first = p.atomic(p.sequence([text::announced_name(p), glue(p, &first, None, "")]));
-        p.tolerated(p.sequence([first, call]))
-    });
-    let calls = p.choice([tool].into_iter().chain(renamed));
+    let mut calls = vec![tool];
+    if let Some((first, call)) = &renamed {
+        calls.extend(p.ways(rules::NAMES, |way| way(p, first, *call)));
+    }
+    let calls = p.choice(calls);
     if let Some(id) = generated_id(&open) {
         // The id is in the opening.
         return p.sequence([p.tool_open(p.empty()), opening(p, id), calls]);
@@ -103,25 +97,27 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     let opened = |turn: &TurnFormat, open: &Glue, calls: ExprId| {
         let open = quoted_id(turn, open).unwrap_or(open.clone());
         let written = if ends_text { glue(p, &open, None, "") } else { text::as_written(p, &open) };
-        let bare = text::without_word(&open).map(|bare| p.tolerated(glue(p, &bare, None, "")));
-        let mut ways: Vec<ExprId> = [written].into_iter().chain(nearly_opened(p, turn, &open)).chain(bare).collect();
+        let mut ways = p.ways(rules::CALL_OPEN, |way| way(p, turn, &open));
         // Where the name is a key, any other would begin like it.
-        if open.head().trim_end().ends_with("{\"") {
-            ways.reverse();
-        }
+        let last = if open.head().trim_end().ends_with("{\"") { ways.len() } else { 0 };
+        ways.insert(last, written);
         p.sequence([p.choice(ways), calls])
     };
     let others = order::others(turn, &open, &wrapper_close);
     let others = others.iter().enumerate().map(|(nth, (open, turn))| {
         let call = opened(turn, open, of(&format!("tool-in-order-{nth}"), turn, open, marked));
         // llama.cpp's grammars have the learnt order.
-        if spec.is_faithful() { call } else { p.tolerated(call) }
+        p.only_read(!spec.is_faithful(), call)
     });
-    p.choice([opened(turn, &open, calls)].into_iter().chain(others).chain(unannounced).collect::<Vec<_>>())
+    let mut ways: Vec<ExprId> = [opened(turn, &open, calls)].into_iter().chain(others).collect();
+    if let Some((first, call)) = &renamed {
+        ways.extend(p.ways(rules::NAME_ALONE, |way| way(p, first, *call)));
+    }
+    p.choice(ways)
 }
 
 /// What is between the names of a call behind the first marker of that.
-fn unannounced(between: &Glue) -> Glue {
+pub(in crate::format) fn unannounced(between: &Glue) -> Glue {
     between.without_start(between.marker_spans().first().map_or(0, |first| first.end))
 }
 
@@ -133,19 +129,8 @@ pub(in crate::format) fn unannounced_heads(turn: &TurnFormat) -> Vec<String> {
         .map_or_else(Vec::new, |open| text::heads(&open))
 }
 
-/// The opening of a call that is a JSON object and begins with the name, with more members in front of that.
-pub(in crate::format) fn nearly_opened(p: &FormatBuilder, turn: &TurnFormat, open: &Glue) -> Option<ExprId> {
-    let names_first = turn.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name));
-    let text = open.literal().filter(|_| p.mends && names_first)?;
-    let brace = text.rfind('{').filter(|brace| text[brace + 1..].trim_start().starts_with('"'))? + 1;
-    let [before, key] =
-        [open.up_to(brace), open.without_start(brace).trim_start()].map(|part| glue(p, &part, None, ""));
-    let front = p.members_in_front(&keys(turn, open));
-    Some(p.tolerated(p.atomic(p.sequence([before, p.space(), p.tool_open(p.empty()), front, key]))))
-}
-
 /// The text that a call has beside its name and its arguments.
-fn keys(turn: &TurnFormat, open: &Glue) -> String {
+pub(in crate::format) fn keys(turn: &TurnFormat, open: &Glue) -> String {
     let glues = turn.calls.iter().flat_map(|form| {
         form.pieces.iter().filter_map(|piece| match piece {
             CallPiece::Glue(glue) => Some(glue),
@@ -212,21 +197,21 @@ fn behind_call(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> ExprI
     p.choice(ways.chain([end]).collect::<Vec<_>>())
 }
 
-/// One tool's call.
-struct Call<'a> {
-    p: &'a FormatBuilder,
-    turn: &'a TurnFormat,
-    tool: &'a Tool,
+/// One tool's call, the site of the rules for calls.
+pub(in crate::format) struct Call<'a> {
+    pub p: &'a FormatBuilder,
+    pub turn: &'a TurnFormat,
+    pub tool: &'a Tool,
     shared: &'a Shared,
     /// The arguments of each tool as one object, by its name.
     objects: &'a RefCell<HashMap<String, ExprId>>,
     behind: ExprId,
     /// The opening of each call.
-    open: &'a Glue,
+    pub open: &'a Glue,
     /// What closes the wrapper of a call, which is not part of the call.
-    wrapper_close: &'a Glue,
+    pub wrapper_close: &'a Glue,
     /// What opens a further call in the same wrapper.
-    inner: Option<&'a Glue>,
+    pub inner: Option<&'a Glue>,
 }
 
 /// Expressions for what the calls of all tools have in common.
@@ -234,8 +219,8 @@ struct Call<'a> {
 struct Shared {
     /// An argument of any name, by the form of the call.
     arguments: Once<CallForm>,
-    /// The end of a call that does not repeat its name, by its text and by what is in front: JSON, or arguments one by one.
-    ends: Once<(Glue, bool, bool)>,
+    /// The end of a call that does not repeat its name.
+    ends: Once<End>,
 }
 
 /// An expression for each key.
@@ -259,16 +244,45 @@ impl<K: PartialEq> Once<K> {
 }
 
 /// The rest of a form, behind the name.
-struct Tail<'a> {
+pub(in crate::format) struct Tail<'a> {
     /// The glue directly behind the name.
-    first: Glue,
-    pieces: &'a [CallPiece],
+    pub first: Glue,
+    pub pieces: &'a [CallPiece],
     form: &'a CallForm,
+}
+
+/// The end of a call.
+#[derive(Clone, PartialEq)]
+pub(in crate::format) struct End {
+    pub close: Glue,
+    /// JSON is before it.
+    pub is_json: bool,
+    /// Arguments one by one are before it.
+    pub ends_members: bool,
+    /// It begins with the brace of a JSON object, which further members may be before.
+    pub is_brace: bool,
+}
+
+impl End {
+    /// What closes the call, as far as it ends the arguments.
+    pub fn braces(&self) -> Glue {
+        self.close.up_to(self.first_mark().start)
+    }
+
+    /// Whether that is all of it.
+    pub fn ends_arguments(&self) -> bool {
+        self.braces().head().trim_end().ends_with(['}', ')'])
+    }
+
+    fn first_mark(&self) -> std::ops::Range<usize> {
+        let length = self.close.head().len();
+        self.close.marker_spans().first().cloned().unwrap_or(length..length)
+    }
 }
 
 impl Tail<'_> {
     /// The end of a JSON object whose only member besides the name is the arguments, which a model may leave out.
-    fn may_lack_arguments(&self) -> bool {
+    pub fn may_lack_arguments(&self) -> bool {
         let last = matches!(self.pieces, [CallPiece::Arguments { .. }]) && self.form.close.head().starts_with('}');
         let first = self.first.head().trim_start_matches(['"', ' ']);
         last && first.starts_with(',') && first.trim_end().ends_with(':')
@@ -277,7 +291,7 @@ impl Tail<'_> {
 
 impl CallForm {
     /// The pieces up to the name, and the rest.
-    fn at_name(&self) -> (&[CallPiece], Tail<'_>) {
+    pub(in crate::format) fn at_name(&self) -> (&[CallPiece], Tail<'_>) {
         let name = self.pieces.iter().position(CallPiece::is_name);
         let (head, rest) = self.pieces.split_at(name.map_or(0, |at| at + 1));
         let (first, pieces) = match rest.split_first() {
@@ -290,7 +304,7 @@ impl CallForm {
     }
 
     /// The form without its id, which a model may leave out with the marker in front of it, if another one follows.
-    fn without_id(&self) -> Option<CallForm> {
+    pub(in crate::format) fn without_id(&self) -> Option<CallForm> {
         let at = self.pieces.iter().position(|piece| *piece == CallPiece::Id)?;
         let is_marked = |piece: &CallPiece| {
             let CallPiece::Glue(glue) = piece else { return false };
@@ -313,18 +327,19 @@ impl Call<'_> {
                 None => groups.push((head, vec![tail])),
             }
         }
-        let bare: Vec<CallForm> = self.turn.calls.iter().filter_map(CallForm::without_id).collect();
-        let bare = bare.iter().map(CallForm::at_name).map(|(head, tail)| p.tolerated(self.group(head, &[tail])));
-        let lacks = |tails: &[Tail]| tails.iter().all(|tail| self.lacks_arguments(tail));
-        let all = groups.iter().map(|(head, tails)| {
-            let group = self.group(head, tails);
-            if lacks(tails) { p.tolerated(group) } else { group }
-        });
-        p.choice(all.chain(bare).collect::<Vec<_>>())
+        let mut ways = Vec::new();
+        for (head, tails) in &groups {
+            let lacks = tails.iter().all(|tail| self.lacks_arguments(tail));
+            ways.push(p.only_read(lacks, self.group(head, tails)));
+        }
+        for form in &self.turn.calls {
+            ways.extend(p.ways(rules::CALL_FORM, |way| way(self, form)));
+        }
+        p.choice(ways)
     }
 
     /// Nothing of a call is visible before its name is certain: the text up to it and the glue behind it are one group.
-    fn group(&self, head: &[CallPiece], tails: &[Tail]) -> ExprId {
+    pub fn group(&self, head: &[CallPiece], tails: &[Tail]) -> ExprId {
         let p = self.p;
         let shared = Glue::common_start(tails.iter().map(|tail| &tail.first));
         // A quote behind the name is enough to end it.
@@ -336,7 +351,7 @@ impl Call<'_> {
             parts.push(p.tool_open(p.empty()));
         }
         if head.first() == Some(&CallPiece::Name) {
-            parts.push(p.tolerated(p.space()));
+            parts.push(p.stray_space());
         }
         let form = CallForm { pieces: head.to_vec(), close: whole.clone() };
         let pieces = || head.iter().enumerate().map(|(at, piece)| self.piece(piece, head.get(at + 1), &form));
@@ -344,9 +359,7 @@ impl Call<'_> {
             // An id between quotes may be a number.
             [CallPiece::Id, CallPiece::Glue(behind), ..] if quoted_id(self.turn, self.open).is_some() => {
                 let text = p.sequence([p.marker("\"")].into_iter().chain(pieces().take(2)));
-                let behind = glue(p, &behind.without_start(1), Some(self.tool), "");
-                let number = p.tolerated(p.sequence([p.tool_id(p.json_number()), behind]));
-                parts.push(p.choice([text, number]));
+                parts.push(p.or(text, rules::ID, |way| way(self, behind)));
                 parts.extend(pieces().skip(2));
             }
             _ => parts.extend(pieces()),
@@ -356,19 +369,14 @@ impl Call<'_> {
         let inside = opened.strip_suffix(brackets::closes).filter(|tag| !tag.ends_with('/'));
         let empty_tag = inside.map(|tag| format!("{tag}/{}", &opened[tag.len()..]));
         let behind = empty_tag.as_deref().and_then(|tag| tag.get(usize::from(quote.is_some())..));
-        let closed = behind.map(|tag| p.tolerated(p.atomic(p.tool_close(p.marker(tag)))));
-        let whole_tag = |end| p.tolerated(p.atomic(p.sequence([p.sequence(parts.clone()), end])));
-        let (ending, unquoted) = if quote.is_some() { (closed, None) } else { (None, closed.map(whole_tag)) };
+        let ending = p.ways(rules::CALL_TAG, |way| way(self, behind.filter(|_| quote.is_some())?));
+        let unquoted = p.ways(rules::CALL_TAG, |way| {
+            let end = way(self, behind.filter(|_| quote.is_none())?)?;
+            Some(p.atomic(p.sequence([p.sequence(parts.clone()), end])))
+        });
         parts.push(match shared.is_blank() {
-            true => p.choice([self.behind_name(tails)].into_iter().chain(self.unopened_argument(tails))),
-            false => {
-                let bare = quote.is_none().then(|| self.section_ends()).flatten();
-                let members = self.turn.calls.iter().flat_map(|form| &form.pieces).find_map(CallPiece::members);
-                let extra = self.extra_ends(members);
-                let bare =
-                    bare.map(|end| p.tolerated(p.sequence([p.space(), extra, p.and(p.sequence([p.space(), end]))])));
-                p.choice([glue(p, &shared, Some(self.tool), "")].into_iter().chain(bare))
-            }
+            true => p.or(self.behind_name(tails), rules::NO_GLUE, |way| way(self, tails)),
+            false => p.or(glue(p, &shared, Some(self.tool), ""), rules::NAME_CLOSE, |way| way(self, quote)),
         });
         // A marker may only be mentioned: the arguments of a tool that is not offered must begin.
         let is_object = |tail: &Tail| {
@@ -383,9 +391,9 @@ impl Call<'_> {
         let taken = if shared.is_blank() { Glue::default() } else { shared };
         let ways = || {
             let all_lack = tails.iter().all(|tail| self.lacks_arguments(tail));
-            let ways = tails.iter().map(|tail| match self.tail(tail, &taken) {
-                call if !all_lack && self.lacks_arguments(tail) => p.tolerated(call),
-                call => call,
+            let ways = tails.iter().map(|tail| {
+                let lacks = !all_lack && self.lacks_arguments(tail);
+                p.only_read(lacks, self.tail(tail, &taken))
             });
             Some(p.choice(ways.chain(ending).collect::<Vec<_>>()))
         };
@@ -405,9 +413,8 @@ impl Call<'_> {
             return p.choice([p.name_ends()].into_iter().chain(self.call_ends()));
         }
         let members = tails.iter().flat_map(|tail| tail.pieces).find_map(CallPiece::members);
-        let object = members.map(|_| p.tolerated(p.literal("{")));
         let firsts = firsts.iter().map(|first| glue(p, first, Some(self.tool), ""));
-        let firsts = p.choice(firsts.chain(object).chain(self.section_ends()).collect::<Vec<_>>());
+        let firsts = p.choice(firsts.chain(p.ways(rules::AFTER_NAME, |way| way(self, members))).collect::<Vec<_>>());
         let extra = self.extra_ends(members);
         let written = p.sequence([p.space(), extra, p.space(), firsts]);
         let spelled = tails.iter().filter_map(|tail| {
@@ -428,33 +435,10 @@ impl Call<'_> {
     }
 
     /// The end of the markers around all calls, which ends a call that has no end of its own.
-    fn section_ends(&self) -> Option<ExprId> {
+    pub fn section_ends(&self) -> Option<ExprId> {
         let mut ends = self.turn.edges.iter().filter(|edge| (edge.from, edge.to) == (SlotKind::Call, SlotKind::End));
         let end = ends.find_map(|edge| edge.glue.first_marker().filter(|end| is_marker(end)))?;
-        Some(self.p.tolerated(self.p.marker(end)))
-    }
-
-    /// Looks ahead to an argument of the schema whose opening is missing: its name ends the tool's.
-    fn unopened_argument(&self, tails: &[Tail]) -> Option<ExprId> {
-        let p = self.p;
-        let members = tails.iter().find_map(|tail| tail.pieces.first()?.members())?;
-        let close = members.name_close()?;
-        let name = p.late(|| {
-            let listed = unlisted_name(p, &self.tool.name, &SchemaRef::from(p.parameters(self.tool)));
-            let known = self.tool.name != FormatBuilder::ANY && listed != FormatBuilder::ANY;
-            let name = [p.space(), self.opening_again(), p.listed_name(&listed), p.marker(close)];
-            known.then(|| p.sequence(name))
-        });
-        name.map(|name| p.tolerated(p.and(name)))
-    }
-
-    /// The opening of calls, which models write in place of that of an argument.
-    fn opening_again(&self) -> ExprId {
-        let p = self.p;
-        match self.open.is_blank() || text::heads(self.open).is_empty() {
-            true => p.empty(),
-            false => p.optional(glue(p, self.open, None, "")),
-        }
+        Some(self.p.marker(end))
     }
 
     fn tail(&self, tail: &Tail, taken: &Glue) -> ExprId {
@@ -463,9 +447,9 @@ impl Call<'_> {
         let first =
             if tail.pieces.is_empty() && tail.first == tail.form.close { close.clone() } else { tail.first.clone() };
         let first = first.strip_prefix(taken).unwrap_or_default();
-        let end = tail.may_lack_arguments().then(|| p.tool_close(text::behind_json(p, &close, Some(self.tool))));
-        let without = end.map(|end| p.tolerated(p.atomic(p.sequence([p.space(), end]))));
-        p.choice(without.into_iter().chain([self.arguments_and_end(tail, &first, close)]))
+        let mut ways = p.ways(rules::ARGUMENTS, |way| way(self, tail, &close));
+        ways.push(self.arguments_and_end(tail, &first, close));
+        p.choice(ways)
     }
 
     /// Whether the tool requires arguments, and the form has none: a call like this is none that is asked for.
@@ -486,21 +470,13 @@ impl Call<'_> {
             }
             Some(_) => {
                 let written = glue(p, first, Some(self.tool), "");
-                let rest = first.head().trim_start().strip_prefix(',').filter(|_| p.mends);
-                let nearly = rest.map(|rest| {
-                    let rest = first.without_start(first.head().len() - rest.trim_start().len());
-                    let others = p.other_members(&keys(self.turn, self.open));
-                    let rest = glue(p, &rest, Some(self.tool), "");
-                    p.tolerated(p.sequence([p.space(), p.literal(","), p.space(), others, rest]))
-                });
-                parts.push(p.choice([written].into_iter().chain(nearly)));
+                parts.push(p.or(written, rules::BEFORE_ARGUMENTS, |way| way(self, first)));
             }
             None => {
                 let members = self.turn.calls.iter().flat_map(|form| &form.pieces).find_map(CallPiece::members);
                 let extra = self.extra_ends(members);
-                let left_out = self.section_ends().map(|end| p.tolerated(p.and(p.sequence([p.space(), end]))));
-                let ends = p.choice([glue(p, first, Some(self.tool), "")].into_iter().chain(left_out));
-                return p.sequence([extra, p.tool_close(ends)]);
+                let written = glue(p, first, Some(self.tool), "");
+                return p.sequence([extra, p.tool_close(p.or(written, rules::NO_ARGUMENTS, |way| way(self)))]);
             }
         }
         let (id, pieces) = match pieces.split_last_chunk() {
@@ -509,87 +485,62 @@ impl Call<'_> {
         };
         parts.extend(pieces.iter().enumerate().map(|(at, piece)| self.piece(piece, pieces.get(at + 1), tail.form)));
         let is_json = matches!(pieces.last(), Some(CallPiece::Arguments { .. }));
-        let is_brace = |close: &Glue| {
-            let rest = close.head().trim_start().strip_prefix('}').filter(|_| p.mends && is_json);
-            let behind = self.turn.edges.iter().filter(|edge| edge.from == SlotKind::Call).map(|edge| edge.glue.head());
-            rest.is_some_and(|rest| behind.chain([rest]).all(|text| !text.trim_start().starts_with('}')))
-        };
-        if is_brace(&tail.form.close) {
-            parts.push(p.tolerated(p.members_behind(&keys(self.turn, self.open))));
+        let is_brace = is_json && self.is_brace(&tail.form.close);
+        if is_brace {
+            parts.push(p.between(rules::AFTER_ARGUMENTS, |way| way(self)));
         }
         let last = tail.pieces.last().and_then(CallPiece::members);
-        let members_last = last.is_some_and(|members| is_strong(&members.next));
-        // The marker that closes the wrapper, once more.
-        let twice = |close: &Glue| match is_marker(close.head().trim()) {
-            true => p.tolerated(p.many(p.marker(close.head().trim()))),
-            false => p.empty(),
-        };
-        let end = |close: &Glue| {
-            // The call is complete behind the first mark of its end.
-            let first = close.marker_spans().first().cloned().unwrap_or(close.head().len()..close.head().len());
-            let braces = close.up_to(first.start);
-            let only_brace = close.head().trim() == "}";
-            let ends_arguments = braces.head().trim_end().ends_with(['}', ')']);
-            let mark = if ends_arguments { first.start } else { first.end };
-            let (close, rest) = if is_json || !close.is_literal() {
-                (close.clone(), Glue::default())
-            } else {
-                (close.up_to(mark), close.without_start(mark))
-            };
-            let rest = match rest.is_blank() {
-                true => glue(p, &rest, Some(self.tool), ""),
-                false => {
-                    let written = p.sequence([glue(p, &rest, Some(self.tool), ""), p.markup_ends(), twice(&rest)]);
-                    let inner = self.inner.map(|inner| p.and(glue(p, inner, None, "")));
-                    let others =
-                        [p.end()].into_iter().chain(inner).map(|end| p.tolerated(p.sequence([p.space(), end])));
-                    p.choice([written].into_iter().chain(others.collect::<Vec<_>>()))
-                }
-            };
-            let close = match is_json {
-                true => text::behind_json(p, &close, Some(self.tool)),
-                false => glue(p, &close, Some(self.tool), ""),
-            };
-            // What closes the wrapper closes the call as well, and so does the next call's opening.
-            let next = Some(self.open).filter(|open| is_strong(open) && open.is_literal());
-            let next = next.map(|open| open.head().trim().to_owned());
-            let ends = text::heads(self.wrapper_close).pop().into_iter().chain(next).map(|end| p.marker(end));
-            let ends = ends.chain(self.section_ends()).map(|end| p.and(p.sequence([p.space(), end])));
-            // A model may leave the end of its last call to the end of its output.
-            let left_out = (members_last || is_json).then(|| {
-                let closed = (is_json && ends_arguments).then(|| text::behind_json(p, &braces, Some(self.tool)));
-                p.sequence([p.choice(closed.into_iter().chain([p.empty()])), p.space(), p.end()])
-            });
-            let whole = p.sequence([p.tool_close(close), rest]);
-            // The call may be the member of another object.
-            let (whole, nested) = match is_brace(&tail.form.close) {
-                true if only_brace => {
-                    let outer = p.tolerated(p.optional(p.atomic(p.outer_end())));
-                    (p.sequence([whole, outer]), None)
-                }
-                true => {
-                    let behind = p.members_behind(&keys(self.turn, self.open));
-                    let nested = p.sequence([p.space(), p.literal("}"), p.space(), behind, close]);
-                    (whole, Some(p.tolerated(p.tool_close(nested))))
-                }
-                false => (whole, None),
-            };
-            let others = ends.chain(left_out).map(|end| p.tolerated(p.tool_close(end)));
-            p.choice([whole].into_iter().chain(nested).chain(others.collect::<Vec<_>>()))
-        };
-        let end = |close: &Glue| match close.is_literal() {
-            true => self.shared.ends.get((close.clone(), is_json, members_last), || end(close)),
-            false => end(close),
-        };
+        let ends_members = last.is_some_and(|members| is_strong(&members.next));
+        let end = |close: Glue| self.end(End { close, is_json, ends_members, is_brace });
         parts.push(match id.zip(close.strip_prefix(&Glue::from("\""))) {
             // A last member with the id, which a model may leave out.
             Some((key, bare)) => {
-                let id = [glue(p, key, Some(self.tool), ""), p.tool_id(p.string_body(b'"')), end(&close)];
-                p.choice([p.sequence(id), p.tolerated(end(&bare))])
+                let id = [glue(p, key, Some(self.tool), ""), p.tool_id(p.string_body(b'"')), end(close)];
+                p.or(p.sequence(id), rules::LAST_ID, |way| way(end(bare.clone())))
             }
-            None => end(&close),
+            None => end(close),
         });
         p.sequence(parts)
+    }
+
+    /// Whether this ends a JSON object that further members may be in.
+    fn is_brace(&self, close: &Glue) -> bool {
+        let rest = close.head().trim_start().strip_prefix('}').filter(|_| self.p.mends);
+        let behind = self.turn.edges.iter().filter(|edge| edge.from == SlotKind::Call).map(|edge| edge.glue.head());
+        rest.is_some_and(|rest| behind.chain([rest]).all(|text| !text.trim_start().starts_with('}')))
+    }
+
+    /// The end of a call that repeats no name is the same for all tools.
+    fn end(&self, end: End) -> ExprId {
+        match end.close.is_literal() {
+            true => self.shared.ends.get(end.clone(), || self.whole_end(&end)),
+            false => self.whole_end(&end),
+        }
+    }
+
+    fn whole_end(&self, end: &End) -> ExprId {
+        let p = self.p;
+        // The call is complete after the first mark of its end.
+        let first = end.first_mark();
+        let mark = if end.ends_arguments() { first.start } else { first.end };
+        let (close, rest) = match end.is_json || !end.close.is_literal() {
+            true => (end.close.clone(), Glue::default()),
+            false => (end.close.up_to(mark), end.close.without_start(mark)),
+        };
+        let mut after = glue(p, &rest, Some(self.tool), "");
+        if !rest.is_blank() {
+            let twice = p.between(rules::WRAPPER_CLOSED, |way| way(p, &rest));
+            after = p.or(p.sequence([after, p.markup_ends(), twice]), rules::WRAPPER_CLOSE, |way| way(self));
+        }
+        let closes = match end.is_json {
+            true => text::behind_json(p, &close, Some(self.tool)),
+            false => glue(p, &close, Some(self.tool), ""),
+        };
+        let whole = p.sequence([p.tool_close(closes), after, p.between(rules::CALL_CLOSED, |way| way(p, end))]);
+        p.choice([whole].into_iter().chain(p.ways(rules::CALL_CLOSE, |way| {
+            let close = way(self, end, closes)?;
+            Some(p.tool_close(close))
+        })))
     }
 
     /// One piece; `next` is the one behind it.
@@ -599,9 +550,8 @@ impl Call<'_> {
             CallPiece::Glue(between) => glue(p, between, Some(self.tool), ""),
             CallPiece::Name if self.tool.name == FormatBuilder::ANY => p.tool_name(FormatBuilder::ANY),
             CallPiece::Name => {
-                // Models write it twice.
-                let again = p.sequence([p.literal(":"), p.literal(&*self.tool.name)]);
-                p.sequence([p.tool_name(&self.tool.name), p.tolerated(p.optional(again))])
+                let again = p.between(rules::NAME, |way| way(p, &self.tool.name));
+                p.sequence([p.tool_name(&self.tool.name), again])
             }
             CallPiece::Id => {
                 let ends = match next {
@@ -648,14 +598,12 @@ impl Call<'_> {
             _ => (None, self.wrapper_close, self.behind),
         };
         let each = members.in_front_of_each();
-        let opens = |tool| match (glue(p, &members.next, Some(tool), ""), members.name_close()) {
-            _ if !each => vec![p.empty()],
-            (next, None) => vec![next],
-            (next, Some(_)) if self.open.is_blank() => vec![next, p.tolerated(p.empty())],
-            (next, Some(_)) => vec![next, p.tolerated(p.empty()), p.tolerated(glue(p, self.open, None, ""))],
-        };
         let any_tool = Tool::new(FormatBuilder::ANY, "", Value::Null);
-        let writer = |tool| Arguments { p, tool, members, opens: opens(tool), close, wrapper_close, behind };
+        let writer = |tool| {
+            let opens = if each { glue(p, &members.next, Some(tool), "") } else { p.empty() };
+            let call_open = Some(self.open).filter(|_| each && members.name_close().is_some());
+            Arguments { p, tool, members, opens, call_open, close, wrapper_close, behind }
+        };
         let any = || writer(&any_tool).any();
         let writer = writer(self.tool);
         let known = writer.known();
@@ -678,44 +626,26 @@ impl Call<'_> {
             let extra = self.extra_ends(Some(members));
             let marked = |argument| p.sequence([p.blank(), argument, extra]);
             let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);
-            let any = any.map(|any| p.tolerated(p.sequence([no, marked(any)])));
+            let any = any.map(|any| p.only_read(true, p.sequence([no, marked(any)])));
             let [required, optional] = [required, optional]
                 .map(|all| all.into_iter().map(|(argument, _)| marked(argument)).collect::<Vec<_>>());
             let optional: Vec<ExprId> = optional.into_iter().chain(any).collect();
             let one_by_one = p.sequence([extra, p.unordered(required, optional)]);
-            return p.sequence([glue(p, first, Some(self.tool), ""), self.whole_or(one_by_one, first)]);
+            let mut ways = p.ways(rules::MEMBERS, |way| way(self, first));
+            ways.push(one_by_one);
+            return p.sequence([glue(p, first, Some(self.tool), ""), p.choice(ways)]);
         }
-        let any = any.map(|any| p.tolerated(p.sequence([no, any])));
+        let any = any.map(|any| p.only_read(true, p.sequence([no, any])));
         let has_known = !known.is_empty();
         let between = p.sequence([p.blank(), glue(p, &members.next, Some(self.tool), ""), p.blank()]);
         let all = p.listed(known, any, between);
         let all = p.sequence([glue(p, first, Some(self.tool), ""), all, p.blank()]);
-        if has_known { all } else { p.tolerated(all) }
+        p.only_read(!has_known, all)
     }
-}
 
-impl Call<'_> {
-    /// Arguments one by one, or all of them as one JSON object. `before`: the glue in front of all arguments.
-    fn whole_or(&self, one_by_one: ExprId, before: &Glue) -> ExprId {
-        let p = self.p;
-        if before.head().trim_end().ends_with(['{', '(']) {
-            return one_by_one;
-        }
-        let object = if self.tool.name == FormatBuilder::ANY { p.any_json_args() } else { p.json_args(self.tool) };
-        let whole = p.sequence([p.space(), p.and(p.literal("{")), object, p.space()]);
-        p.choice([p.tolerated(whole), one_by_one])
-    }
-}
 
-impl Call<'_> {
     /// The end of an argument without its beginning.
-    fn extra_ends(&self, members: Option<&Members>) -> ExprId {
-        let p = self.p;
-        let Some(members) = members else { return p.empty() };
-        let end = Glue::common_start(members.slots.iter().map(|(_, slot)| &slot.close));
-        let end = end.head().trim();
-        let closes =
-            [&self.turn.calls[0].close, self.wrapper_close].iter().any(|other| other.head().trim().starts_with(end));
-        if !is_marker(end) || closes { p.empty() } else { p.tolerated(p.many(p.marker(end))) }
+    pub fn extra_ends(&self, members: Option<&Members>) -> ExprId {
+        self.p.between(rules::BETWEEN_ARGUMENTS, |way| way(self, members?))
     }
 }

@@ -1,0 +1,211 @@
+//! Calls as models write them beside the template's way.
+
+use super::super::builder::FormatBuilder;
+use super::super::calls::learnt::{Call, End, Tail, keys, unannounced};
+use super::super::calls::members::unlisted_name;
+use super::super::glue::{announced_name, behind_json, glue, heads, is_strong};
+use super::super::wrappers::is_marker;
+use crate::analysis::turn::{CallForm, CallPiece, Glue, Members, TurnFormat};
+use chatparse_peg::{ExprId, SchemaRef};
+
+/// A call that is a JSON object with more members before its name.
+pub(in crate::format) fn members_before_name(p: &FormatBuilder, turn: &TurnFormat, open: &Glue) -> Option<ExprId> {
+    let names_first = turn.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name));
+    let text = open.literal().filter(|_| p.mends && names_first)?;
+    let brace = text.rfind('{').filter(|brace| text[brace + 1..].trim_start().starts_with('"'))? + 1;
+    let (before, key) = (open.up_to(brace), open.without_start(brace).trim_start());
+    let front = p.members_in_front(&keys(turn, open));
+    let parts = [glue(p, &before, None, ""), p.space(), p.tool_open(p.empty()), front, glue(p, &key, None, "")];
+    Some(p.atomic(p.sequence(parts)))
+}
+
+/// A special token without the word that the template writes after it.
+pub(super) fn without_word(p: &FormatBuilder, _: &TurnFormat, open: &Glue) -> Option<ExprId> {
+    Some(glue(p, &super::super::glue::without_word(open)?, None, ""))
+}
+
+/// Two names that differ: the second one counts.
+pub(super) fn names_differ(p: &FormatBuilder, between: &Glue, call: ExprId) -> Option<ExprId> {
+    Some(p.sequence([p.atomic(p.sequence([announced_name(p), glue(p, between, None, "")])), call]))
+}
+
+/// The first name is missing, or the name is written once.
+pub(super) fn first_name_left_out(p: &FormatBuilder, between: &Glue, call: ExprId) -> Option<ExprId> {
+    let opens = [between.clone(), unannounced(between)].into_iter().filter(is_strong);
+    let opens = opens.map(|open| glue(p, &open, None, ""));
+    Some(p.sequence([p.choice(opens.collect::<Vec<_>>()), call]))
+}
+
+/// A call without its id and the marker before that.
+pub(super) fn id_left_out(call: &Call, form: &CallForm) -> Option<ExprId> {
+    let form = form.without_id()?;
+    let (head, tail) = form.at_name();
+    Some(call.group(head, &[tail]))
+}
+
+/// A number without the quotes of an id.
+pub(super) fn id_as_number(call: &Call, behind: &Glue) -> Option<ExprId> {
+    let p = call.p;
+    Some(p.sequence([p.tool_id(p.json_number()), glue(p, &behind.without_start(1), Some(call.tool), "")]))
+}
+
+/// Other signs around the name in an id, and no number.
+pub(super) fn id_with_other_signs(p: &FormatBuilder, before: &str, name: &str) -> Option<ExprId> {
+    let word = before.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let sign = || p.optional(p.one_of(&[('_', '_'), (':', ':'), ('.', '.')]));
+    let number = p.many(p.one_of(&[('0', '9')]));
+    Some(p.tool_id(p.sequence([p.literal(word), sign(), p.tool_name(name), sign(), number])))
+}
+
+/// More members of a call before its id.
+pub(super) fn members_before_id(p: &FormatBuilder, key: &str) -> Option<ExprId> {
+    p.mends.then(|| p.optional(p.members_in_front(key)))
+}
+
+/// A colon and the name once more.
+pub(super) fn name_again(p: &FormatBuilder, name: &str) -> Option<ExprId> {
+    Some(p.optional(p.sequence([p.literal(":"), p.literal(name)])))
+}
+
+/// A tag that closes itself is a call without arguments.
+pub(super) fn empty_tag(call: &Call, rest: &str) -> Option<ExprId> {
+    let p = call.p;
+    Some(p.atomic(p.tool_close(p.marker(rest))))
+}
+
+/// An argument of the schema without its opening: its name ends the tool's.
+pub(super) fn argument_open_left_out(call: &Call, tails: &[Tail]) -> Option<ExprId> {
+    let p = call.p;
+    let members = tails.iter().find_map(|tail| tail.pieces.first()?.members())?;
+    let close = members.name_close()?;
+    let open = Some(call.open).filter(|open| !open.is_blank() && !heads(open).is_empty());
+    let name = p.late(|| {
+        let listed = unlisted_name(p, &call.tool.name, &SchemaRef::from(p.parameters(call.tool)));
+        let known = call.tool.name != FormatBuilder::ANY && listed != FormatBuilder::ANY;
+        let open = open.map_or_else(|| p.empty(), |open| p.optional(glue(p, open, None, "")));
+        known.then(|| p.sequence([p.space(), open, p.listed_name(&listed), p.marker(close)]))
+    });
+    name.map(|name| p.and(name))
+}
+
+/// Looks ahead to the end of all calls.
+fn before_section_end(call: &Call) -> Option<ExprId> {
+    Some(call.p.and(call.p.sequence([call.p.space(), call.section_ends()?])))
+}
+
+/// The end of all calls ends a name without arguments.
+pub(super) fn section_ends_name(call: &Call, quote: Option<char>) -> Option<ExprId> {
+    let (p, end) = (call.p, before_section_end(call).filter(|_| quote.is_none())?);
+    let members = call.turn.calls.iter().flat_map(|form| &form.pieces).find_map(CallPiece::members);
+    Some(p.sequence([p.space(), call.extra_ends(members), end]))
+}
+
+/// The brace of an object in place of arguments one by one.
+pub(super) fn object_after_name(call: &Call, members: Option<&Members>) -> Option<ExprId> {
+    members.map(|_| call.p.literal("{"))
+}
+
+/// The end of all calls, which ends a call that has no end of its own.
+pub(super) fn section(call: &Call, _: Option<&Members>) -> Option<ExprId> {
+    call.section_ends()
+}
+
+/// No arguments, where they are the only member besides the name.
+pub(super) fn arguments_left_out(call: &Call, tail: &Tail, close: &Glue) -> Option<ExprId> {
+    let p = call.p;
+    let end = tail.may_lack_arguments().then(|| p.tool_close(behind_json(p, close, Some(call.tool))))?;
+    Some(p.atomic(p.sequence([p.space(), end])))
+}
+
+/// More members of a call before its arguments.
+pub(super) fn members_before_arguments(call: &Call, first: &Glue) -> Option<ExprId> {
+    let p = call.p;
+    let rest = first.head().trim_start().strip_prefix(',').filter(|_| p.mends)?;
+    let rest = first.without_start(first.head().len() - rest.trim_start().len());
+    let others = p.other_members(&keys(call.turn, call.open));
+    Some(p.sequence([p.space(), p.literal(","), p.space(), others, glue(p, &rest, Some(call.tool), "")]))
+}
+
+/// All arguments as one JSON object. `before`: the text before all arguments.
+pub(super) fn as_object(call: &Call, before: &Glue) -> Option<ExprId> {
+    let p = call.p;
+    if before.head().trim_end().ends_with(['{', '(']) {
+        return None;
+    }
+    let is_any = call.tool.name == FormatBuilder::ANY;
+    let object = if is_any { p.any_json_args() } else { p.json_args(call.tool) };
+    Some(p.sequence([p.space(), p.and(p.literal("{")), object, p.space()]))
+}
+
+/// The end of an argument without its beginning.
+pub(super) fn argument_closed_again(call: &Call, members: &Members) -> Option<ExprId> {
+    let end = Glue::common_start(members.slots.iter().map(|(_, slot)| &slot.close));
+    let end = end.head().trim();
+    let mut others = [&call.turn.calls[0].close, call.wrapper_close].into_iter();
+    let closes = others.any(|other| other.head().trim().starts_with(end));
+    (is_marker(end) && !closes).then(|| call.p.many(call.p.marker(end)))
+}
+
+/// More members of a call after its arguments.
+pub(super) fn members_after_arguments(call: &Call) -> Option<ExprId> {
+    Some(call.p.members_behind(&keys(call.turn, call.open)))
+}
+
+/// The end of all calls ends a call without arguments.
+pub(super) fn section_ends_call(call: &Call) -> Option<ExprId> {
+    before_section_end(call)
+}
+
+/// The call is a member of another object, with more members.
+pub(super) fn in_object(call: &Call, end: &End, close: ExprId) -> Option<ExprId> {
+    let p = call.p;
+    let applies = end.is_brace && end.close.head().trim() != "}";
+    let behind = || p.members_behind(&keys(call.turn, call.open));
+    applies.then(|| p.sequence([p.space(), p.literal("}"), p.space(), behind(), close]))
+}
+
+/// The end of an object whose member the call is.
+pub(super) fn outer_object(p: &FormatBuilder, end: &End) -> Option<ExprId> {
+    (end.is_brace && end.close.head().trim() == "}").then(|| p.optional(p.atomic(p.outer_end())))
+}
+
+/// What closes the wrapper closes the call.
+pub(super) fn wrapper_ends(call: &Call, _: &End, _: ExprId) -> Option<ExprId> {
+    let p = call.p;
+    let end = heads(call.wrapper_close).pop()?;
+    Some(p.and(p.sequence([p.space(), p.marker(end)])))
+}
+
+/// The next call's opening closes the call.
+pub(super) fn opening_ends(call: &Call, _: &End, _: ExprId) -> Option<ExprId> {
+    let p = call.p;
+    let open = Some(call.open).filter(|open| is_strong(open) && open.is_literal())?;
+    Some(p.and(p.sequence([p.space(), p.marker(open.head().trim())])))
+}
+
+/// The end of all calls closes the call.
+pub(super) fn section_ends(call: &Call, _: &End, _: ExprId) -> Option<ExprId> {
+    before_section_end(call)
+}
+
+/// The end of the output closes the last call.
+pub(super) fn output_ends(call: &Call, end: &End, _: ExprId) -> Option<ExprId> {
+    let p = call.p;
+    let braces = end.is_json && end.ends_arguments();
+    let closed = braces.then(|| behind_json(p, &end.braces(), Some(call.tool)));
+    let closed = p.choice(closed.into_iter().chain([p.empty()]));
+    (end.ends_members || end.is_json).then(|| p.sequence([closed, p.space(), p.end()]))
+}
+
+/// No end of the wrapper, before a call in the same wrapper or the end of the output.
+pub(super) fn wrapper_end_left_out(call: &Call) -> Option<ExprId> {
+    let p = call.p;
+    let inner = call.inner.map(|inner| p.and(glue(p, inner, None, "")));
+    Some(p.sequence([p.space(), p.choice([p.end()].into_iter().chain(inner))]))
+}
+
+/// The marker that closes the wrapper, once more.
+pub(super) fn wrapper_closed_again(p: &FormatBuilder, close: &Glue) -> Option<ExprId> {
+    let close = close.head().trim();
+    is_marker(close).then(|| p.many(p.marker(close)))
+}
