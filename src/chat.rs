@@ -25,7 +25,7 @@ pub use chatparse_jinja::Caps;
 use chatparse_jinja::{Template, laddered, offered};
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_learn::analysis::{Evidence, Layout, evidence};
-use chatparse_learn::format::{FormatSpec, Writing};
+use chatparse_learn::format::{FormatSpec, Writing, rules};
 use chatparse_learn::response::{self, Engine, ExportedTemplate};
 use chatparse_message::{Continuation, KnownTools, Media, Request, ToolChoice};
 use chatparse_stream::{Ended, Parser};
@@ -251,6 +251,11 @@ impl ChatTemplate {
         self.used().name()
     }
 
+    /// The names of the rules by which outputs are read that deviate from the template's text, in the order of an output.
+    pub fn rules(&self) -> Vec<&'static str> {
+        rules::applied(self.used().writing(true))
+    }
+
     fn used(&self) -> &Arc<Reader> {
         &self.choice().reader
     }
@@ -366,7 +371,7 @@ impl ChatTemplate {
     /// is not possible with it (a grammar beside tools, invalid arguments of a call), [`crate::ErrorKind::Schema`] if the
     /// response schema cannot be used, [`crate::ErrorKind::Limit`].
     pub fn params(&self, request: &Request) -> Result<Params> {
-        self.params_of(request, self.prompts(request)?)
+        self.params_of(request, self.prompts(request)?, "")
     }
 
     /// The params of a prompt that the host has rendered itself: what its end leaves open, reasoning or a text that the message
@@ -388,7 +393,7 @@ impl ChatTemplate {
     pub fn parser_for(&self, prompt: &str, request: &Request) -> Result<Params> {
         let laddered = self.laddered(request).0;
         let prompts = self.reader_for(&laddered).given(prompt);
-        self.params_of(request, prompts)
+        self.params_of(request, prompts, "")
     }
 
     /// A second try of a call that is not valid: what to tell the model, and params whose grammar has this one call alone, of its tool, or of any
@@ -448,7 +453,8 @@ impl ChatTemplate {
     }
 
     /// Completes the prompt of a request to its [`Params`].
-    pub(crate) fn params_of(&self, request: &Request, prompts: Prompts) -> Result<Params> {
+    /// `without`: the name of a rule that reads nothing; empty: all do.
+    pub(crate) fn params_of(&self, request: &Request, prompts: Prompts, without: &'static str) -> Result<Params> {
         let (request, note) = self.laddered(request);
         let request = &*offered(&self.0.analyzed.template, &request)?;
         let Prompts { prompt, opening, media, mut notes } = prompts;
@@ -456,10 +462,11 @@ impl ChatTemplate {
         let reader = self.reader_for(request);
         let thinking = request.output.enable_thinking;
         let writing = reader.writing_after(&opening.text, thinking);
+        let writing = if without.is_empty() { Arc::clone(writing) } else { Arc::new(writing.without(without)) };
         let ends = || reader.all_ends(thinking);
         let compiled = match request.force_pure_content {
             true => Arc::new(CompiledFormat::pure_content(&spec, ends())?),
-            false => self.0.formats.get_or_make(writing, &spec, ends)?,
+            false => self.0.formats.get_or_make(&writing, &spec, ends)?,
         };
         let free = compiled.constraint == Constraint::Free;
         notes.splice(..0, request.notes.iter().cloned());

@@ -22,6 +22,18 @@ pub mod ffi {
 pub mod format {
     pub use chatparse_learn::format::*;
 
+    /// A request's params as if there were no rule of this name.
+    ///
+    /// # Errors
+    /// As [`crate::ChatTemplate::params`].
+    pub fn params_without(
+        template: &crate::ChatTemplate,
+        request: &crate::Request,
+        rule: &'static str,
+    ) -> chatparse_base::Result<crate::Params> {
+        template.params_of(request, template.prompts(request)?, rule)
+    }
+
     /// The prompt of a family.
     ///
     /// # Errors

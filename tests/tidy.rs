@@ -489,6 +489,7 @@ fn markers_are_known_by_their_text() {
         "analysis/around.rs",
         "format/harmony.rs",
         "format/host.rs",
+        "format/rules/",
         "format/model/",
         "format/wrappers.rs",
         // A text that learning sends through templates, and the characters of names.
@@ -512,6 +513,21 @@ fn markers_are_known_by_their_text() {
         }
     }
     report("ask `base::brackets` or the learnt text, or move what knows a marker to a tolerance", &broken);
+}
+
+/// What models write otherwise than their templates is a row of one table, so that each has a name, and a case that needs it.
+#[test]
+fn deviations_are_rules() {
+    let mut broken = Vec::new();
+    for file in library_files() {
+        let room = file.path.strip_prefix("crates/learn/src/format/");
+        if room.is_none_or(|room| ["rules/mod.rs", "builder.rs"].contains(&room)) {
+            continue;
+        }
+        let lines = file.text.lines().zip(1..).filter(|(line, _)| line.contains("tolerated("));
+        broken.extend(lines.map(|(line, number)| format!("{}:{number}: {}", file.path, line.trim())));
+    }
+    report("a way beside the template's is a row of a site in format/rules", &broken);
 }
 
 /// Knowledge of templates has a reason, or it goes.

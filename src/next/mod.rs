@@ -333,7 +333,7 @@ impl Session {
 
     fn with(&self, shown: Shown, prompt: String, turns: Vec<Turn>) -> Result<Session> {
         let Shown { request, prompts, .. } = shown;
-        let mut params = self.template.params_of(&request, prompts)?;
+        let mut params = self.template.params_of(&request, prompts, "")?;
         let rendered = std::mem::replace(&mut params.prompt, prompt);
         let rendered = (rendered != params.prompt).then_some(rendered);
         Ok(Session { rendered, turns, ..self.template.session_of(params, request) })

@@ -36,7 +36,7 @@ pub struct Inspect {
     /// Also print each text that was learnt, and the renders that show it
     #[arg(long)]
     evidence: bool,
-    /// Print the same as one JSON object: caps, reader, tried, proof, layout, turn and evidence
+    /// Print the same as one JSON object: caps, reader, tried, proof, layout, turn, rules and evidence
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -100,6 +100,10 @@ impl Inspect {
                 named(screen, &name, 2, widest, Paint::Plain, &escaped(&text))?;
             }
         }
+        screen.heading("what is read besides")?;
+        for rule in template.rules() {
+            writeln!(screen, "  {}", rule.replace('_', " "))?;
+        }
         let found = template.evidence();
         if !found.is_empty() {
             screen.heading(if used { "what showed it" } else { "what showed that (not used)" })?;
@@ -120,6 +124,7 @@ fn to_json(template: &ChatTemplate) -> Value {
         "proof": template.proof().to_json(),
         "layout": template.report(ReportKind::Layout),
         "turn": template.turn(true).to_json(),
+        "rules": template.rules(),
         "evidence": evidence,
     })
 }

@@ -9,16 +9,17 @@ use std::sync::Arc;
 use chatparse_base::find::find_to_escape;
 use chatparse_base::{brackets, json_string};
 use chatparse_grammar::schema;
-use chatparse_message::{JsonSpacing, NearlyJson, OpeningAgain, Tool, UnknownTools};
+use chatparse_message::{JsonSpacing, NearlyJson, Tool, UnknownTools};
 use serde_json::Value;
 use smol_str::SmolStr;
 
 use chatparse_peg::{Arena, Builder, Expr, ExprId, Notation, Parts, Spacing};
 
-use super::FormatSpec;
 use super::coverage;
 use super::late::Late;
+use super::rules;
 use super::tag::Tag;
+use super::{FormatSpec, Tolerances};
 
 /// A [`Builder`] with functions for the parts of a message.
 #[derive(Default)]
@@ -89,9 +90,10 @@ impl FormatBuilder {
         FormatBuilder { mends, squeezes: spec.options.json_spacing == JsonSpacing::Compact, ..FormatBuilder::default() }
     }
 
-    /// A builder for a model that writes like this.
-    pub fn writing(spellings: &'static [(&'static str, &'static str)], entities: bool, spec: &FormatSpec) -> Self {
-        FormatBuilder { spellings, entities, ..FormatBuilder::of(spec) }
+    /// A builder for a model that deviates so.
+    pub fn writing(tolerances: &Tolerances, spec: &FormatSpec) -> Self {
+        let Tolerances { spellings, entities, without, .. } = *tolerances;
+        FormatBuilder { spellings, entities, without, ..FormatBuilder::of(spec) }
     }
 
     /// A name of a rule, apart from those of the format and of other dialects.
@@ -218,10 +220,8 @@ impl FormatBuilder {
     }
 
     /// A text of tags with its line breaks spelled out.
-    pub fn with_spelled_breaks(&self, text: &str) -> Option<ExprId> {
-        let spelled =
-            self.spelled_breaks && text.contains('\n') && (text.contains(brackets::opens) || text.trim().is_empty());
-        spelled.then(|| self.tolerated(self.marker(text.replace('\n', "\\n"))))
+    pub fn with_spelled_breaks(&self, text: &str) -> Vec<ExprId> {
+        self.ways(rules::LINE_BREAKS, |way| way(self, text))
     }
 
     /// These markers, and their other spellings; each once.
@@ -269,14 +269,6 @@ impl FormatBuilder {
         self.tag(Tag::Reasoning, child)
     }
 
-    /// The opening of the reasoning again: some models repeat it although the prompt has it.
-    pub fn reopened(&self, spec: &FormatSpec, start: &str) -> ExprId {
-        match spec.options.leniency.opening_again {
-            OpeningAgain::Marker => self.tolerated(self.optional(self.marker(start.trim_ascii()))),
-            _ => self.empty(),
-        }
-    }
-
     /// Text of the content.
     pub fn content(&self, child: ExprId) -> ExprId {
         self.tag(Tag::Content, child)
@@ -288,7 +280,7 @@ impl FormatBuilder {
     }
 
     /// A region whose captures are hidden until it is complete.
-    fn whole(&self, tag: Tag, child: ExprId) -> ExprId {
+    pub(super) fn whole(&self, tag: Tag, child: ExprId) -> ExprId {
         self.atomic(self.tag(tag, child))
     }
 
@@ -322,12 +314,7 @@ impl FormatBuilder {
             }
             _ => {
                 let plain = self.whole(Tag::ToolName, self.literal(name));
-                // Where the template prints it into JSON as it is, models write JSON.
-                let escaped = escaped(name).map(|json| {
-                    let name = self.whole(Tag::ToolName, self.literal(json));
-                    self.tolerated(self.sequence([self.tag(Tag::Escaped, self.empty()), name]))
-                });
-                self.choice([plain].into_iter().chain(escaped))
+                self.or(plain, rules::TOOL_NAME, |way| way(self, name))
             }
         }
     }
@@ -431,32 +418,7 @@ impl FormatBuilder {
 
     /// The same in a call of Python: a quote may be part of a string.
     pub fn arg_printed(&self) -> ExprId {
-        self.arg_json(self.printed_python(Tag::ArgText, &|value| self.python_only(value)))
-    }
-
-    /// What JSON has not: tuples and sets, which are arrays, and numbers with zeros in front or underscores.
-    fn python_only(&self, value: ExprId) -> Vec<ExprId> {
-        let items = |[open, close]: [&str; 2], item: ExprId| {
-            let (item, comma) = (self.arg_json(item), self.spaced([self.empty(), self.literal(","), self.empty()]));
-            let more = self.many(self.sequence([comma, self.not(self.literal(close)), item]));
-            let all = self.sequence([item, more, self.optional(comma), self.space()]);
-            let all = self.choice([self.literal(close), self.sequence([all, self.literal(close)])]);
-            // Behind its bracket, which shows that it is one.
-            let bracket = self.tag(Tag::Markup, self.sequence([self.literal(open), self.space()]));
-            self.sequence([bracket, self.array(all)])
-        };
-        let tuple = items(["(", ")"], value);
-        let plain = self.choice([self.printed_string(Tag::ArgText), self.json_number()]);
-        // A dict has a colon there.
-        let first = self.spaced([self.literal("{"), plain, self.one_of(&[(',', ','), ('}', '}')])]);
-        let set = self.sequence([self.and(first), items(["{", "}"], plain)]);
-        let (digit, minus) = (self.one_of(&[('0', '9')]), self.optional(self.literal("-")));
-        let dropped = |text: ExprId| self.tag(Tag::Markup, text);
-        let zero = self.sequence([self.literal("0"), self.optional(self.literal("_")), self.and(digit)]);
-        let zeros = self.sequence([self.and(self.sequence([minus, zero])), minus, dropped(self.some(zero))]);
-        let group = self.sequence([dropped(self.literal("_")), self.some(digit)]);
-        let number = self.sequence([self.optional(zeros), self.json_number(), self.many(group)]);
-        [tuple, set, number].map(|value| self.tolerated(value)).into()
+        self.arg_json(self.printed_python(Tag::ArgText, &|value| self.ways(rules::PYTHON, |way| way(self, value))))
     }
 
     /// Members with this between them, each with whether it is required, and members of any other name.
@@ -482,7 +444,7 @@ impl FormatBuilder {
         words.extend(bare.then(|| self.literal("none")));
         words.extend(empty.then(|| self.empty()));
         let null = self.whole(Tag::ArgNull, self.choice(words));
-        self.tolerated(self.atomic(self.sequence([null, close])))
+        self.atomic(self.sequence([null, close]))
     }
 
     /// The end of an argument's value.
@@ -508,8 +470,8 @@ impl FormatBuilder {
     /// Text up to a marker, and the marker. The output may also end without it, or go on with what opens one of the `next` parts.
     pub fn closed(&self, tag: Tag, marker: &str, next: &[&str]) -> ExprId {
         let text = self.tag(tag, self.until_marker([marker].iter().chain(next).copied()));
-        let left_out = self.tolerated(self.and(self.any_of(next.iter().copied())));
-        let close = self.choice([self.sequence([self.marker(marker), self.markup_ends()]), left_out, self.end()]);
+        let closed = self.sequence([self.marker(marker), self.markup_ends()]);
+        let close = self.choice([self.or(closed, rules::PART_CLOSE, |way| way(self, next)), self.end()]);
         let others = next.iter().map(SmolStr::new).collect();
         self.excluding_all(self.sequence([text, close]), [marker], others)
     }
@@ -542,14 +504,13 @@ impl FormatBuilder {
         let next = next.into_iter().map(|next| self.marker(next));
         let next = self.choice(next.chain([self.sequence([self.space(), self.end()])]).collect::<Vec<_>>());
         let cores = self.spelled(vec![core.to_owned()]);
-        let near = self.sequence([self.any_of(&cores), self.and(next)]);
         let end = end.map(|end| self.sequence([self.marker(end), self.not(more)]));
         let names = names.iter().map(|name| self.literal(&**name));
-        let none = self.and(self.choice(names.chain(end).collect::<Vec<_>>()));
-        // In front of more text a marker is text itself.
+        let names = self.choice(names.chain(end).collect::<Vec<_>>());
         let written = self.choice([self.literal(marker)].into_iter().chain(self.with_spelled_breaks(marker)));
-        let closed = self.sequence([written, self.tolerated(self.not(more))]);
-        let close = self.choice([closed, self.tolerated(near), self.tolerated(none)]);
+        let closed = self.sequence([written, self.between(rules::TEXT_CLOSED, |way| way(self, more))]);
+        let core = self.any_of(&cores);
+        let close = self.or(closed, rules::TEXT_CLOSE, |way| way(self, core, next, names));
         let run = self
             .until_marker([marker.trim_end()].into_iter().chain(cores.iter().map(String::as_str)).chain(left_out()));
         let more = self.many(self.sequence([self.not(close), self.any(), run]));
@@ -592,7 +553,8 @@ impl FormatBuilder {
 
     /// The arguments, or the same as a JSON string.
     fn quoted_or(&self, arguments: ExprId) -> ExprId {
-        self.sequence([self.markup_ends(), self.choice([arguments, self.tolerated(self.quoted_args())])])
+        let all = self.or(arguments, rules::OBJECT, |way| way(self));
+        self.sequence([self.markup_ends(), all])
     }
 
     /// An object, or `null` for an empty one. Other values do not match, because they would be lost.
@@ -713,7 +675,7 @@ impl FormatBuilder {
         let known_name = self.whole_name(names, NOT_IN_NAMES);
         self.rule(UNKNOWN_NAME, self.sequence([self.not(known_name), self.any_without(NOT_IN_NAMES)]));
         let any = Tool::new(FormatBuilder::ANY, "", Value::Null);
-        Some(self.tolerated(call(&any)))
+        Some(self.only_read(true, call(&any)))
     }
 
     /// From here on, the format's calls are of offered tools only.
@@ -748,8 +710,7 @@ impl FormatBuilder {
         let value = self.content(self.schema(self.json(), "response-format-schema", schema.clone(), Notation::Json));
         let value = self.rule("response-format", value);
         let block = self.spaced([self.marker("```json"), value, self.marker("```")]);
-        let block = if fenced { block } else { self.tolerated(block) };
-        self.sequence([self.space(), self.choice([block, value]), self.space()])
+        self.sequence([self.space(), self.choice([self.only_read(!fenced, block), value]), self.space()])
     }
 
     /// Sequence with white space between the parts.
@@ -775,7 +736,7 @@ fn unique(mut texts: Vec<String>) -> Vec<String> {
 }
 
 /// A name as JSON has it inside of a string, if that is another text.
-fn escaped(name: &str) -> Option<String> {
+pub(super) fn escaped(name: &str) -> Option<String> {
     find_to_escape(name.as_bytes())?;
     let mut inside = String::new();
     json_string::push_quoted(name, &mut inside);

@@ -5,8 +5,9 @@ use chatparse_grammar::spelled;
 use chatparse_message::Tool;
 use chatparse_peg::ExprId;
 
-use super::builder::{FormatBuilder, other_key};
+use super::builder::FormatBuilder;
 use super::coverage;
+use super::rules;
 use super::{tag::Tag, wrappers};
 use chatparse_base::brackets::{self, begins_token, is_bar};
 
@@ -39,7 +40,7 @@ fn with_texts(
             let at = glue.pieces().position(|piece| piece == GluePiece::Any).unwrap_or_default();
             let word = || coverage::word(p, 1, WORD);
             let each = p.sequence([next(at), p.choice([word(), wrappers::token(p, word())]), p.space()]);
-            p.tolerated(p.sequence([p.space(), p.repeat(each, 0, Some(HEADER_WORDS))]))
+            p.only_read(true, p.sequence([p.space(), p.repeat(each, 0, Some(HEADER_WORDS))]))
         }
         GluePiece::Text(text) => text_of(p, text),
         GluePiece::Name => again(p, tool.map_or("", |tool| &tool.name)),
@@ -56,9 +57,8 @@ fn with_texts(
     let number = expr(&pieces[at]);
     let written =
         p.sequence([text_of(p, before.0), text_of(p, before.1), number, text_of(p, "\""), text_of(p, behind)]);
-    let other = p.sequence([text_of(p, before.0), p.many(attribute(p)), text_of(p, behind)]);
-    let first = pieces[..at - 1].iter().map(expr);
-    p.sequence(first.chain([p.choice([p.atomic(written), p.tolerated(other)])]).chain(rest).collect::<Vec<_>>())
+    let tag = p.or(p.atomic(written), rules::NUMBER, |way| way(p, text_of(p, before.0), text_of(p, behind)));
+    p.sequence(pieces[..at - 1].iter().map(expr).chain([tag]).chain(rest).collect::<Vec<_>>())
 }
 
 /// Any attribute of a tag.
@@ -119,8 +119,15 @@ pub(super) fn behind_json(p: &FormatBuilder, close: &Glue, tool: Option<&Tool>) 
         return p.sequence([open, glue(p, &rest, tool, "")]);
     }
     // Models write the marker after the object on a line of its own.
-    let line = p.tolerated(p.space());
+    let line = p.stray_space();
     p.sequence([open, glue(p, &rest.up_to(closers), tool, ""), line, glue(p, &rest.without_start(closers), tool, "")])
+}
+
+/// The end of calls that are JSON, with the white space after it.
+pub(super) fn end_of_json(p: &FormatBuilder, end: &Glue) -> ExprId {
+    let core = end.trim_end();
+    let closed = behind_json(p, &core, None);
+    if core == *end { closed } else { p.sequence([closed, p.space()]) }
 }
 
 /// A text of the template. White space around the punctuation of JSON is free.
@@ -163,21 +170,14 @@ fn free_json(p: &FormatBuilder, text: &str) -> ExprId {
     p.fixed(p.sequence(parts), text, &compact)
 }
 
-/// A text of the template. It may have the other common key for arguments.
+/// A text of the template, and what the rules read in its place.
 fn spelled_text(p: &FormatBuilder, text: &str) -> ExprId {
-    let other = if text.contains('"') { with_other_key(text) } else { None };
-    let other = other.map(|other| p.tolerated(p.marker(other)));
-    let variants: Vec<ExprId> = p.variants(text).map(|variant| p.tolerated(p.marker(variant))).collect();
-    let many = variants.len() > 1;
-    let breaks = p.with_spelled_breaks(text);
-    // White space may be left out, so what else stands there comes first.
-    let ways = || p.choice(breaks.into_iter().chain([p.marker(text)]).chain(other).chain(variants).collect::<Vec<_>>());
-    if many { p.shared(&format!("text {text}"), ways) } else { ways() }
-}
-
-fn with_other_key(text: &str) -> Option<String> {
-    let key = ["arguments", "parameters"].into_iter().find(|key| text.contains(&format!("\"{key}\"")))?;
-    Some(text.replace(&format!("\"{key}\""), &format!("\"{}\"", other_key(key)?)))
+    // White space may be left out, so what else may be there comes first.
+    let ways = || {
+        let breaks = p.with_spelled_breaks(text).into_iter();
+        p.choice(breaks.chain([p.marker(text)]).chain(p.ways(rules::MARKER, |way| way(p, text))))
+    };
+    if p.variants(text).nth(1).is_some() { p.shared(&format!("text {text}"), ways) } else { ways() }
 }
 
 /// A name, repeated.

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use super::builder::FormatBuilder;
 use super::coverage;
 use super::late::{Late, Want};
+use super::rules;
 use super::tag::Tag;
-use super::{Begun, Delimiter, Format, FormatSpec, Thinking};
-use chatparse_base::limits::MARKER_WORD_CHARS;
+use super::{Begun, Delimiter, Format, FormatSpec, Thinking, Tolerances};
 use chatparse_grammar::Trigger;
 use chatparse_message::{CallsInReasoning, Compat, Tool};
 use chatparse_peg::{Arena, ExprId, Notation, Spacing};
@@ -21,19 +21,19 @@ pub enum Dialect {
     LlmJp,
 }
 
-const CHANNEL: &str = "<|channel|>";
+pub(super) const CHANNEL: &str = "<|channel|>";
 const MESSAGE: &str = "<|message|>";
-const CONSTRAIN: &str = "<|constrain|>";
-const START: &str = "<|start|>";
-const END: &str = "<|end|>";
+pub(super) const CONSTRAIN: &str = "<|constrain|>";
+pub(super) const START: &str = "<|start|>";
+pub(super) const END: &str = "<|end|>";
 /// Ends a call that is the last message of the turn.
-const CALL: &str = "<|call|>";
+pub(super) const CALL: &str = "<|call|>";
 /// Ends an answer that is the last message of the turn.
-const RETURN: &str = "<|return|>";
+pub(super) const RETURN: &str = "<|return|>";
 
 /// The format of a dialect, for one request.
-pub(crate) fn build(spec: &FormatSpec, want: Want, dialect: Dialect) -> Format {
-    let mut p = FormatBuilder::of(spec);
+pub(crate) fn build(tolerances: &Tolerances, spec: &FormatSpec, want: Want, dialect: Dialect) -> Format {
+    let mut p = FormatBuilder::writing(tolerances, spec);
     p.late = Late::of_tools(spec.tools(), want);
     p.set_spacing(spec.spacing(Spacing::Free));
     let turns = [
@@ -73,10 +73,11 @@ fn quoted(text: &str) -> String {
     text.chars().flat_map(|c| (!plain(c)).then_some('\\').into_iter().chain([c])).collect()
 }
 
-struct Harmony<'a> {
-    p: &'a FormatBuilder,
-    spec: &'a FormatSpec<'a>,
-    dialect: Dialect,
+/// A turn for one request, the site of the rules for messages on channels.
+pub(super) struct Harmony<'a> {
+    pub p: &'a FormatBuilder,
+    pub spec: &'a FormatSpec<'a>,
+    pub dialect: Dialect,
 }
 
 impl Harmony<'_> {
@@ -84,8 +85,9 @@ impl Harmony<'_> {
         let (p, spec) = (self.p, self.spec);
         // A space, or none, as in the prompt, which has the first one. The model writes more of them.
         let shown = spec.opening.text.rsplit_once(START).is_some_and(|(_, role)| role.starts_with(' '));
-        let space = if shown { p.choice([p.marker(" "), p.tolerated(p.empty())]) } else { p.empty() };
-        let start = self.start("start", p.sequence([p.marker(START), space, p.tolerated(self.spaces())]));
+        let space = if shown { p.or(p.marker(" "), rules::START_SPACE, |way| way(p)) } else { p.empty() };
+        let more = p.between(rules::TOKEN, |way| way(self));
+        let start = self.start("start", p.sequence([p.marker(START), space, more]));
         let next = match self.dialect {
             Dialect::GptOss => start,
             Dialect::LlmJp => self.start("next", self.token(START)),
@@ -93,8 +95,8 @@ impl Harmony<'_> {
         let analysis = p.rule("analysis", self.analysis());
         let commentary = p.sequence([self.token(CHANNEL), p.marker("commentary"), self.message()]);
         let preamble = p.rule("preamble", p.sequence([commentary, p.closed(Tag::Content, END, &[START])]));
-        let preamble = if spec.calls_only() { p.tolerated(preamble) } else { preamble };
-        let other = p.tolerated(p.rule("other", self.other_message()));
+        let preamble = p.only_read(spec.calls_only(), preamble);
+        let other = p.choice(p.ways(rules::MESSAGE, |way| way(self)));
         let any = [preamble, analysis];
 
         let response = spec.response_object().map(|schema| {
@@ -117,7 +119,7 @@ impl Harmony<'_> {
                 let calls = self.ended(p.sequence(calls), &[CALL, END]);
                 // No text is in front of a structured response.
                 let [preamble, analysis] = any;
-                let preamble = if response.is_some() { p.tolerated(preamble) } else { preamble };
+                let preamble = p.only_read(response.is_some(), preamble);
                 let first = [preamble, analysis, other];
                 let answer = response.or_else(|| (!must).then(|| self.final_message()));
                 (p.rule("any", p.choice(first)), p.choice([calls].into_iter().chain(answer)))
@@ -139,13 +141,10 @@ impl Harmony<'_> {
     fn start(&self, name: &str, sign: ExprId) -> ExprId {
         let p = self.p;
         let role = p.sequence([sign, p.marker("assistant")]);
-        // Models leave out parts of it, or write it behind that of the prompt.
         let header = p.and(p.choice([p.marker(CHANNEL), self.recipient()]));
         let nearly = p.sequence([p.any_of([START, "assistant"]), header]);
-        let again = p.tolerated(p.many(p.choice([p.sequence([p.marker(START), p.marker("assistant")]), nearly])));
-        let word = p.sequence([p.any_of(["commentary", "analysis"]), p.marker(" to=functions.")]);
-        let bare = p.and(p.choice([p.marker(CHANNEL), word]));
-        p.rule(name, p.choice([p.sequence([role, again]), p.tolerated(p.choice([nearly, bare]))]))
+        let written = p.sequence([role, p.between(rules::STARTED, |way| way(p, nearly))]);
+        p.rule(name, p.or(written, rules::START_OF_MESSAGE, |way| way(p, nearly)))
     }
 
     /// Messages up to the last one, each after `start`.
@@ -154,62 +153,24 @@ impl Harmony<'_> {
         let last = p.sequence([start, last]);
         // If neither a call nor a structured response is required, any message may end the turn.
         let last = if must { last } else { p.choice([last, p.end()]) };
-        let text = p.tolerated(p.optional(self.bare_text(start)));
+        let text = p.between(rules::BARE_TEXT, |way| Some(p.optional(way(self, start)?)));
         p.sequence([text, p.many(self.message_or_text(start, message)), last])
-    }
-
-    /// Text without a header, in front of a message that has one.
-    fn bare_text(&self, start: ExprId) -> ExprId {
-        let p = self.p;
-        // Calls of other formats may begin with the signs.
-        let letter = p.none_of(&[('\t', '\r'), (' ', ' '), ('<', '<'), ('[', '['), ('`', '`'), ('{', '{')]);
-        let (word, gap) = (p.some(letter), p.atomic(p.sequence([p.space(), p.and(letter)])));
-        let text = p.sequence([p.not(p.marker(" to=")), word, p.many(p.sequence([gap, word]))]);
-        let end = p.sequence([p.optional(p.any_of([RETURN, END])), p.end()]);
-        p.sequence([start, p.space(), p.content(text), p.space(), p.choice([p.and(p.any_of([CHANNEL, START])), end])])
     }
 
     /// A message, or text without a header behind the end of one.
     fn message_or_text(&self, start: ExprId, message: ExprId) -> ExprId {
         let p = self.p;
-        p.choice([p.sequence([start, message]), p.tolerated(self.bare_text(p.not(start)))])
+        p.or(p.sequence([start, message]), rules::BARE_TEXT, |way| way(self, p.not(start)))
     }
 
     /// A recipient in a header that is no function.
-    fn recipient(&self) -> ExprId {
+    pub fn recipient(&self) -> ExprId {
         let p = self.p;
         let word = coverage::word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.')]);
         let ends = p.not(word);
         let offered = self.spec.tools().iter().map(|tool| p.sequence([p.literal(&*tool.name), ends]));
         let functions = p.choice([p.marker("functions.")].into_iter().chain(offered).collect::<Vec<_>>());
         p.sequence([p.marker(" to="), p.not(functions), word])
-    }
-
-    /// A message with a header that is not known. What goes to nobody who is known, or has a type, is work, in which the recipient's
-    /// name stands as well; the rest is for the user.
-    fn other_message(&self) -> ExprId {
-        let (p, spec) = (self.p, self.spec);
-        let hidden = if spec.extract_reasoning() { Tag::Reasoning } else { Tag::Content };
-        let channel = p.optional(p.any_of(["commentary", "analysis"]));
-        let channel = p.sequence([self.token(CHANNEL), channel]);
-        let name = p.repeat(p.none_of(&[('\0', ' '), ('<', '<')]), 1, Some(MARKER_WORD_CHARS));
-        let to = p.sequence([p.and(self.recipient()), p.marker(" to="), p.tag(hidden, name)]);
-        let word = coverage::word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-')]);
-        let typed = p.sequence([p.space(), self.token(CONSTRAIN), word]);
-        let work = [
-            p.sequence([to, p.optional(channel), self.content_type()]),
-            p.sequence([channel, to, self.content_type()]),
-            p.sequence([channel, typed]),
-        ];
-        let body = |tag| {
-            let text = p.tag(tag, p.until_marker([END, CALL, RETURN, START]));
-            let close = p.sequence([p.any_of([END, CALL, RETURN]), p.markup_ends()]);
-            p.sequence([self.message(), text, p.choice([close, p.and(p.marker(START)), p.end()])])
-        };
-        p.choice([
-            p.sequence([p.atomic(p.choice(work)), body(hidden)]),
-            p.sequence([p.atomic(p.sequence([channel, self.content_type()])), body(Tag::Content)]),
-        ])
     }
 
     /// The messages of the turn that the prompt has begun, with what ends the last of them and the `rest`. `must`: there is more, or
@@ -233,9 +194,9 @@ impl Harmony<'_> {
             (Some(_), None) => {
                 let whole = p.sequence([p.content(p.until_marker([END, RETURN, START])), p.optional(p.marker(RETURN))]);
                 let goes_on = p.sequence([p.any_of([END]), rest]);
-                let left_out = p.tolerated(p.sequence([p.and(p.marker(START)), rest]));
-                let end = if must { None } else { Some(p.sequence([p.tolerated(p.space()), p.end()])) };
-                steps.extend([whole, p.choice([goes_on, left_out].into_iter().chain(end))]);
+                let goes_on = p.or(goes_on, rules::THOUGHT_END, |way| Some(p.sequence([way(p)?, rest])));
+                let end = if must { None } else { Some(p.sequence([p.stray_space(), p.end()])) };
+                steps.extend([whole, p.choice([goes_on].into_iter().chain(end))]);
             }
             (None, _) => steps.extend([p.closed(tag, END, self.behind_reasoning()), rest]),
         }
@@ -243,27 +204,20 @@ impl Harmony<'_> {
     }
 
     /// A special token, with the spaces after it.
-    fn token(&self, token: &str) -> ExprId {
+    pub fn token(&self, token: &str) -> ExprId {
         let p = self.p;
         match self.dialect {
             Dialect::GptOss => p.marker(token),
             Dialect::LlmJp => {
                 // The model writes one space or two.
                 let spaces = p.repeat(p.one_of(&[(' ', ' ')]), 0, Some(2));
-                p.sequence([p.marker(token), spaces, p.tolerated(self.spaces())])
+                p.sequence([p.marker(token), spaces, p.between(rules::TOKEN, |way| way(self))])
             }
         }
     }
 
-    fn spaces(&self) -> ExprId {
-        match self.dialect {
-            Dialect::GptOss => self.p.empty(),
-            Dialect::LlmJp => self.p.many(self.p.one_of(&[(' ', ' ')])),
-        }
-    }
-
     /// The end of a header.
-    fn message(&self) -> ExprId {
+    pub fn message(&self) -> ExprId {
         self.p.sequence([self.p.marker(MESSAGE), self.gap()])
     }
 
@@ -277,7 +231,7 @@ impl Harmony<'_> {
     }
 
     /// The first of two headers.
-    fn first_header(&self) -> ExprId {
+    pub fn first_header(&self) -> ExprId {
         let p = self.p;
         match self.dialect {
             Dialect::GptOss => {
@@ -291,11 +245,11 @@ impl Harmony<'_> {
     /// Like `first_header`, in front of a call whose own header may be on that channel as well.
     fn header_before_another(&self) -> ExprId {
         let p = self.p;
-        p.tolerated(p.optional(p.sequence([self.first_header(), p.and(p.marker(CHANNEL))])))
+        p.between(rules::CALL_HEADER, |way| way(self))
     }
 
     /// The type of what follows, as in `commentary json` or `commentary <|constrain|>json`.
-    fn content_type(&self) -> ExprId {
+    pub fn content_type(&self) -> ExprId {
         let p = self.p;
         let word = coverage::word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-')]);
         let blank = p.one_of(&[(' ', ' '), ('\t', '\r')]);
@@ -314,8 +268,8 @@ impl Harmony<'_> {
         }
         // The header is captured once it is certain that it is not the header of a call.
         let text = p.content(p.until_marker([END, START]));
-        let left_out = p.tolerated(p.and(p.marker(START)));
-        let close = p.choice([p.content(p.marker(END)), left_out, p.end()]);
+        let close = p.or(p.content(p.marker(END)), rules::THOUGHT_END, |way| way(p));
+        let close = p.choice([close, p.end()]);
         let body = p.excluding_all(p.sequence([text, close]), [END], vec![START.into()]);
         p.sequence([p.atomic(p.content(header)), body])
     }
@@ -344,8 +298,7 @@ impl Harmony<'_> {
 
     fn answer(&self) -> ExprId {
         let p = self.p;
-        // A template may write no channel in front of an answer.
-        let header = p.choice([self.final_header(), p.tolerated(self.message())]);
+        let header = p.or(self.final_header(), rules::FINAL_HEADER, |way| way(self));
         p.sequence([self.first_header(), header, p.answer(self.p.until_marker([END, RETURN]))])
     }
 
@@ -353,7 +306,7 @@ impl Harmony<'_> {
     fn ended(&self, message: ExprId, ends: &[&str]) -> ExprId {
         let p = self.p;
         let end = p.any_of(ends.iter().copied());
-        p.spaced([message, p.tolerated(p.optional(end)), p.end()])
+        p.spaced([message, p.only_read(true, p.optional(end)), p.end()])
     }
 
     /// A call of a tool that is not in the request, e.g. one from the model's training: text.
@@ -369,7 +322,7 @@ impl Harmony<'_> {
     /// A channel that has calls.
     fn work_channel(&self) -> ExprId {
         let p = self.p;
-        let token = p.choice([self.token(CHANNEL), p.tolerated(p.empty())]);
+        let token = p.or(self.token(CHANNEL), rules::CHANNEL_TOKEN, |way| way(p));
         p.sequence([token, p.choice([p.marker("commentary"), p.marker("analysis")])])
     }
 
@@ -378,10 +331,7 @@ impl Harmony<'_> {
         let p = self.p;
         let end = p.choice([p.marker(END), p.marker(CALL)]);
         let next = p.sequence([p.space(), end, start, self.header_before_another(), call]);
-        let more = match self.dialect {
-            Dialect::LlmJp => p.many(next),
-            _ => p.tolerated(p.many(next)),
-        };
+        let more = p.only_read(self.dialect == Dialect::GptOss, p.many(next));
         p.trigger_rule("tool-call", if self.spec.parallel() { p.sequence([call, more]) } else { call })
     }
 
@@ -393,7 +343,7 @@ impl Harmony<'_> {
         let again = again.then(|| p.sequence([self.header_before_another(), call, p.optional(end())]));
         let more = p.many(p.sequence([start, p.choice(any.into_iter().chain(again))]));
         let answer = p.optional(p.sequence([start, self.answer()]));
-        p.tolerated(p.optional(p.sequence([end(), more, answer])))
+        p.only_read(true, p.optional(p.sequence([end(), more, answer])))
     }
 
     /// The recipient is before or after the channel.
@@ -402,16 +352,14 @@ impl Harmony<'_> {
         let more = p.one_of(&[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.')]);
         let to = |before: &str| p.sequence([p.marker(before), p.tool_name(&tool.name), p.not(more)]);
         // A name with a namespace is a recipient.
-        let bare = (tool.name != FormatBuilder::ANY).then(|| match tool.name.contains('.') {
-            true => to(" to="),
-            false => p.tolerated(to(" to=")),
-        });
+        let known = tool.name != FormatBuilder::ANY;
+        let bare = known.then(|| p.only_read(!tool.name.contains('.'), to(" to=")));
         let to = p.choice([to(" to=functions.")].into_iter().chain(bare));
         let channel = self.work_channel();
         let recipient = p.choice([p.sequence([to, channel]), p.sequence([channel, to])]);
         let header = p.tool_open(p.sequence([recipient, self.content_type(), p.marker(MESSAGE)]));
         let arguments = p.late(|| Some(p.json_args(tool)));
-        let front = [header, self.gap(), p.tolerated(p.space())];
+        let front = [header, self.gap(), p.stray_space()];
         p.sequence(front.into_iter().chain(arguments).chain([p.tool_close(p.empty())]))
     }
 }

@@ -8,23 +8,22 @@ use std::cell::OnceCell;
 
 use super::builder::FormatBuilder;
 use super::calls::learnt as calls;
-use super::coverage;
-use super::glue::{any_space, behind_json, glue, is_strong, split_space};
+use super::glue::{any_space, behind_json, end_of_json, glue, is_strong, split_space};
 use super::late::{Late, Want};
+use super::rules;
 use super::thought::Thought;
-use super::wrappers::{self, is_marker};
 use super::{Begun, Constraint, Delimiter, Format, FormatSpec, Thinking, Tolerances, Writing};
 use crate::analysis::turn::{CallPiece, Edge, Glue, SlotKind, TurnFormat};
 use crate::analysis::{Layout, ToolFormat};
 use chatparse_base::brackets;
 use chatparse_grammar::Trigger;
-use chatparse_message::{Compat, OpeningAgain};
+use chatparse_message::Compat;
 use chatparse_peg::ExprId;
 
 /// The format of turns that are written like this, for one request.
 pub fn build(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
     let Writing { turn, layout, tolerances, .. } = writing;
-    let mut p = FormatBuilder::writing(tolerances.spellings, tolerances.entities, spec);
+    let mut p = FormatBuilder::writing(tolerances, spec);
     p.raw_lines = turn.raw_lines;
     p.faithful = spec.is_faithful();
     (p.sorts_names, p.leaves_out_null) = (turn.sorts_names && p.faithful, turn.leaves_out_null && p.faithful);
@@ -132,7 +131,8 @@ impl<'a> Writer<'a> {
             Some(begun) => self.begun(begun),
             None => {
                 let thought = self.thought_in_content(opened).unwrap_or_else(|| self.reasoning());
-                vec![p.sequence([p.literal(before), self.opening_again(opened)]), thought]
+                let again = p.between(rules::OPENING, |way| way(self, opened));
+                vec![p.sequence([p.literal(before), again]), thought]
             }
         };
         let begun = spec.opening.begun_content();
@@ -173,12 +173,11 @@ impl<'a> Writer<'a> {
                 true => p.choice([marked, close]),
                 false => close,
             };
-            let empty = self.empty_section().map(|section| p.tolerated(p.optional(p.marker(section))));
-            let content = if spec.calls_only() { p.tolerated(self.content()) } else { self.content() };
-            let all = p.sequence([content].into_iter().chain(empty).chain([behind]).collect::<Vec<_>>());
+            let content = p.only_read(spec.calls_only(), self.content());
+            let all = p.sequence([content, p.between(rules::NO_CALLS, |way| way(self)), behind]);
             steps.push(match (response, begins_turn) {
                 // No text that the schema does not ask for is in front of a call.
-                (Some(response), _) => p.choice([at_once, marked, response, p.tolerated(all)]),
+                (Some(response), _) => p.choice([at_once, marked, response, p.only_read(true, all)]),
                 (None, true) => {
                     let glues = self.before_first_call().iter().filter(|glue| self.begins_turn(glue));
                     let opens = glues.map(|open| glue(p, open, None, "")).collect::<Vec<_>>();
@@ -190,17 +189,6 @@ impl<'a> Writer<'a> {
         steps.extend([self.end(), p.end()]);
         let front = steps.remove(0);
         p.sequence([front, p.choice(thoughtless.into_iter().chain([p.sequence(steps)]))])
-    }
-
-    /// The last marker of the prompt once more.
-    fn opening_again(&self, opened: &str) -> ExprId {
-        let (p, opening) = (self.p, Glue::from(self.opening));
-        let last = opening.marker_spans().pop().map_or("", |last| opening.head()[last.start..].trim());
-        let again = self.spec.options.leniency.opening_again == OpeningAgain::Marker;
-        match again && opened.is_empty() && is_marker(last) {
-            true => p.tolerated(p.optional(p.marker(last))),
-            false => p.empty(),
-        }
     }
 
     /// A message that the prompt has begun: the template's text in front of it, its reasoning, and its content so far, which the
@@ -292,15 +280,9 @@ impl<'a> Writer<'a> {
         (brackets::begins_token(family) && family.contains(char::is_alphanumeric)).then_some(family)
     }
 
-    /// The marker around all calls, misspelled.
+    /// The marker around all calls, as the rules read it.
     fn near_section(&self) -> ExprId {
-        let p = self.p;
-        let Some(family) = self.family_of_markers() else { return p.empty() };
-        let word = coverage::word(p, 1, &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁')]);
-        let ends = p.sequence([wrappers::token_end(p), p.space()]);
-        let own = self.turn.calls.iter().map(|form| &form.close).chain([&self.call_open]);
-        let own = p.not(p.any_of(own.filter_map(Glue::first_marker)));
-        p.tolerated(p.optional(p.sequence([own, p.literal(family), word, ends])))
+        self.p.between(rules::SECTION_OPEN, |way| way(self))
     }
 
     /// Whether calls begin so only where the turn begins: without a marker, which they have behind text.
@@ -356,26 +338,19 @@ impl<'a> Writer<'a> {
         if p.is_defined(calls::UNLISTED) && shown && !self.tolerances.allowed_calls {
             let front = p.sequence([p.reference(calls::UNLISTED), p.choice(between.clone())]);
             let front = p.sequence([p.some(front), p.and(self.named_call())]);
-            rest.insert(0, p.tolerated(p.optional(p.rule(UNLISTED_FRONT, p.atomic(front)))));
+            rest.insert(0, p.only_read(true, p.optional(p.rule(UNLISTED_FRONT, p.atomic(front)))));
             let more: Vec<ExprId> = following(calls::UNLISTED);
-            next.extend(more.into_iter().map(|call| p.tolerated(call)));
+            next.extend(more.into_iter().map(|call| p.only_read(true, call)));
         }
-        if !wrapper_close.is_blank() {
-            let comma = p.optional(p.marker(","));
-            next.push(p.tolerated(p.sequence([p.space(), comma, p.space(), p.reference("call")])));
-        }
-        if p.is_defined(calls::INNER) {
-            next.push(p.tolerated(p.sequence([p.space(), p.reference(calls::INNER)])));
-        }
+        next.extend(p.ways(rules::NEXT_CALL, |way| way(self)));
         // A further call is a call, whether or not the request allows it. llama.cpp's grammars allow it where each JSON call has
         // markers of its own only.
         let next = p.many(p.choice(next));
         let excluded = self.tolerances.allowed_calls && !self.spec.parallel();
         let llama = !self.spec.is_faithful() && (apart || self.tolerances.further_calls);
         match shown && !excluded && (self.spec.parallel() || llama) {
-            true => rest.push(next),
             false if excluded => {}
-            false => rest.push(p.tolerated(next)),
+            allowed => rest.push(p.only_read(!allowed, next)),
         }
         rest.push(self.close(&[SlotKind::Call]));
         if let Some(edge) = self.edges(&[SlotKind::Call], SlotKind::Content).next() {
@@ -391,7 +366,7 @@ impl<'a> Writer<'a> {
             let open = glue(p, open.as_ref().unwrap_or(&edge.glue), None, "");
             let text = no_call.into_iter().chain([open, self.last_text(marks)]);
             let text = p.optional(p.sequence(text.collect::<Vec<_>>()));
-            rest.push(if only_calls { p.tolerated(text) } else { text });
+            rest.push(p.only_read(only_calls, text));
         }
         let rest = p.rule("calls", p.sequence(rest));
         // Where the same opening follows different white space, the part before it decides which.
@@ -407,8 +382,9 @@ impl<'a> Writer<'a> {
             }
         }
         // Calls behind the end of calls, and reasoning between them.
-        let again = firsts.iter().map(|(core, _)| p.sequence([p.space(), glue(p, core, None, ""), rest]));
-        let again = p.tolerated(p.many(p.choice(again.chain(self.late_reasoning()).collect::<Vec<_>>())));
+        let again: Vec<ExprId> =
+            firsts.iter().map(|(core, _)| p.sequence([p.space(), glue(p, core, None, ""), rest])).collect();
+        let again = p.between(rules::CALLS_CLOSED, |way| way(self, &again));
         // A grammar constrains from the marker of calls on.
         let mut triggers: Vec<Glue> = Vec::new();
         let mut constrained = |from: Glue, space: ExprId| {
@@ -437,20 +413,18 @@ impl<'a> Writer<'a> {
             (at_once, p.sequence([space, glue(p, &core.up_to(at), None, ""), calls]))
         });
         let mut ways: Vec<(bool, ExprId)> = ways.collect();
-        // A call in place of a list of calls.
-        let lists = firsts.iter().filter_map(|(core, _)| core.literal()?.trim_end().strip_suffix('[').map(Glue::from));
-        let object = p.and(p.sequence([p.space(), p.literal("{"), p.space(), p.literal("\"")]));
-        let alone = lists.filter(is_strong).map(|open| p.sequence([p.space(), glue(p, &open, None, ""), object, rest]));
-        ways.extend(alone.map(|way| (false, p.tolerated(way))).collect::<Vec<_>>());
+        for (core, _) in &firsts {
+            ways.extend(p.ways(rules::CALLS, |way| way(p, core, rest)).into_iter().map(|way| (false, way)));
+        }
         // Without the markers around all calls.
         if self.bare_open().is_some() {
             // A dialect is known by its marker.
             let open = if p.dialect.is_some() { p.empty() } else { p.and(self.announced_call()) };
             let bare = match self.tolerances.bare_calls {
                 true => p.sequence([p.space(), open, self.near_section(), constrained(Glue::default(), p.empty())]),
-                false => p.tolerated(p.sequence([p.space(), open, self.near_section(), rest, again])),
+                false => p.sequence([p.space(), open, self.near_section(), rest, again]),
             };
-            ways.push((false, bare));
+            ways.push((false, p.only_read(!self.tolerances.bare_calls, bare)));
         }
         ways
     }
@@ -478,25 +452,17 @@ impl<'a> Writer<'a> {
             return p.empty();
         }
         let is_json = from == [SlotKind::Call] && self.layout.tools.format == ToolFormat::JsonNative;
-        let close = |end: &Glue| match is_json {
-            true if end.trim_end() == *end => behind_json(p, end, None),
-            true => p.sequence([behind_json(p, &end.trim_end(), None), p.space()]),
-            false => glue(p, end, None, ""),
-        };
-        let left_out = if must { p.tolerated(p.empty()) } else { p.empty() };
+        let close = |end: &Glue| if is_json { end_of_json(p, end) } else { glue(p, end, None, "") };
+        let left_out = p.only_read(must, p.empty());
         let ends = ends.iter().map(|(end, token)| {
             if !token.is_blank() {
                 let token = p.optional(p.sequence([p.space(), glue(p, token, None, ""), p.markup_ends()]));
                 return p.sequence([if end.is_blank() { p.empty() } else { close(end) }, token]);
             }
-            // Of a list, its bracket may be missing.
-            let list = split_space(end).1.without_start(1);
-            let list = (is_json && end.head().trim_start().starts_with(']') && is_strong(&list)).then(|| close(&list));
-            let closes = [close(end)].into_iter().chain(list.map(|list| p.tolerated(list)));
-            let end_of_turn = p.sequence([p.choice(closes), p.markup_ends()]);
+            let closes = p.or(close(end), rules::LIST_CLOSE, |way| way(p, end).filter(|_| is_json));
             // Where no section is open, grammars leave out the token.
             let ends_turn = self.turn.is_stop(end) && !in_section;
-            if ends_turn { p.tolerated(end_of_turn) } else { end_of_turn }
+            p.only_read(ends_turn, p.sequence([closes, p.markup_ends()]))
         });
         p.choice(ends.chain([left_out]).collect::<Vec<_>>())
     }
@@ -530,14 +496,8 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) fn end(&self) -> ExprId {
-        let (p, opening) = (self.p, self.turn.opening.trim());
-        // The header of the next turn, where the output ends with it.
-        let header = if is_strong(&Glue::from(opening)) {
-            p.optional(p.sequence([p.marker(opening), p.markup_ends()]))
-        } else {
-            p.empty()
-        };
-        p.sequence([self.spelled_end(), p.tolerated(p.sequence([p.space(), header, p.space()]))])
+        let header = self.p.between(rules::TURN_END, |way| way(self));
+        self.p.sequence([self.spelled_end(), header])
     }
 
     /// The end of a turn, if the model writes it as text. Grammars leave out a lone marker, because a token ends the turn.
@@ -550,7 +510,7 @@ impl<'a> Writer<'a> {
         let last = end.marker_spans().pop().map_or(0, |last| last.start);
         let token = optional(&end.without_start(last), p.empty());
         match end.up_to(last) {
-            before if before.is_blank() => p.tolerated(token),
+            before if before.is_blank() => p.only_read(true, token),
             before => optional(&before, token),
         }
     }

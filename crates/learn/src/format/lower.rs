@@ -11,7 +11,7 @@ use chatparse_peg::Arena;
 /// The format of the output of a model that writes like this, for one request.
 pub fn lower(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
     let mut format = match writing.harmony {
-        Some(dialect) => harmony::build(spec, want, dialect),
+        Some(dialect) => harmony::build(&writing.tolerances, spec, want, dialect),
         None => learnt::build(writing, spec, want),
     };
     writing.host.tell(spec, &mut format);

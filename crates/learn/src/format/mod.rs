@@ -25,7 +25,7 @@ pub mod model;
 pub mod opening;
 pub mod prompt;
 mod reasoning;
-mod rules;
+pub mod rules;
 mod tag;
 mod text;
 pub mod thought;

@@ -1,7 +1,8 @@
 //! The reasoning of a turn: its text, what opens and what ends it, and how often.
 
-use super::glue::{glue, heads, is_strong, split_space, without_word};
+use super::glue::{glue, heads, is_strong};
 use super::learnt::Writer;
+use super::rules;
 use super::thought::Thought;
 use crate::analysis::turn::{Glue, SlotKind};
 use chatparse_message::{CallsInReasoning, Compat};
@@ -15,28 +16,23 @@ impl Writer<'_> {
         };
         let again = self.reasoning_again(thought);
         let block = self.thought_and_close(thought, again);
-        let more = again.map_or_else(|| p.empty(), |again| p.tolerated(p.many(p.sequence([p.space(), again, block]))));
-        // Its end once more, or without its beginning.
-        let closer = Some(thought.close.head().trim()).filter(|_| is_strong(&thought.close));
-        let closers = closer.map_or_else(|| p.empty(), |closer| p.tolerated(p.many(p.marker(closer))));
-        let rest = p.sequence([p.reopened(self.spec, &thought.start), block, more, closers]);
+        let more = p.between(rules::THOUGHT_AGAIN, |way| way(p, again?, block));
+        let closers = p.between(rules::THOUGHT_CLOSED, |way| way(p, thought));
+        let opened_again = p.between(rules::THOUGHT_OPENED, |way| way(self, &thought.start));
+        let rest = p.sequence([opened_again, block, more, closers]);
         match thought.open.is_empty() {
             // As in llama.cpp, a grammar does not insist on the end of reasoning in front of calls.
             true if self.spec.call_required() => {
                 let at_once = glue(p, &thought.close.trim_start(), None, "");
                 let unclosed = p.empty();
-                p.choice([rest, at_once, if self.spec.calls_only() { p.tolerated(unclosed) } else { unclosed }])
+                p.choice([rest, at_once, p.only_read(self.spec.calls_only(), unclosed)])
             }
             true => rest,
             false => {
-                let bare = without_word(&thought.open).filter(|bare| !self.begins_with(bare.head()));
-                let twice = |bare: &Glue| p.not(p.marker(bare.head()));
-                let bare = bare.map(|bare| p.tolerated(p.sequence([glue(p, &bare, None, ""), twice(&bare)])));
-                let opens = p.choice([glue(p, &thought.open, None, "")].into_iter().chain(bare));
+                let opens = glue(p, &thought.open, None, "");
+                let opens = p.or(opens, rules::THOUGHT_OPEN, |way| way(self, thought));
                 let opened = p.sequence([opens, rest]);
-                let closed =
-                    closer.filter(|closer| !self.begins_with(closer)).map(|closer| p.tolerated(p.marker(closer)));
-                p.optional(p.choice([opened].into_iter().chain(closed)))
+                p.optional(p.or(opened, rules::THOUGHT, |way| way(self, thought)))
             }
         }
     }
@@ -57,9 +53,8 @@ impl Writer<'_> {
         let thought = self.thought.filter(|_| alone && !self.reads_thoughts() && spec.options.compat == Compat::Off)?;
         let marks = self.marks_of_calls();
         let text = p.until_marker(p.spelled(heads(&thought.close)).into_iter().chain(marks.iter().cloned()));
-        let call = (!marks.is_empty()).then(|| p.tolerated(p.and(p.any_of(marks))));
-        let close = [glue(p, &thought.close, None, ""), p.tolerated(p.end())].into_iter().chain(call);
-        let rest = [text, p.choice(close.collect::<Vec<_>>())];
+        let close = glue(p, &thought.close, None, "");
+        let rest = [text, p.or(close, rules::SHOWN_THOUGHT_CLOSE, |way| way(p, marks))];
         let block = |open: ExprId| p.content(p.sequence([open].into_iter().chain(rest).collect::<Vec<_>>()));
         Some(match thought.open.is_empty() {
             true => block(p.literal(opened)),
@@ -90,26 +85,20 @@ impl Writer<'_> {
         let ends: Vec<String> = p.spelled(heads(&thought.close)).into_iter().chain(opens.iter().cloned()).collect();
         // Its end is no content, whatever follows.
         let closed = p.sequence([glue(p, &thought.close, None, ""), p.markup_ends()]);
-        let opened =
-            (!opens.is_empty()).then(|| p.tolerated(p.and(p.sequence([p.any_of(&opens), p.not(p.any_of(&rests))]))));
-        // The white space in front of the end is the template's, unless more reasoning follows.
-        let (space, core) = split_space(&thought.close);
-        let joined = again.filter(|_| !space.is_empty() && core.is_literal()).map(|again| {
-            let space = p.reasoning(p.literal(space));
-            p.tolerated(p.atomic(p.sequence([space, p.marker(core.head()), p.and(again)])))
-        });
-        let closed = p.choice(joined.into_iter().chain([closed]).chain(opened));
+        let mut closes = p.ways(rules::THOUGHT_JOIN, |way| way(p, thought, again?));
+        closes.push(closed);
+        closes.extend(p.ways(rules::THOUGHT_CLOSE, |way| way(p, &opens, &rests)));
+        let closed = p.choice(closes);
         // Where a call must come, reasoning does not end the output.
         let end = (!self.spec.call_required()).then(|| p.end());
         // A mark without the rest of what it opens is reasoning to the parser; llama.cpp's grammars have it.
-        let parsed = |more| if self.spec.is_faithful() { p.tolerated(more) } else { more };
         let (text, close) = match (self.tolerances.calls_in_reasoning && at_once, self.callable) {
             // A token that opens calls ends reasoning even where no tools are offered, unless a name must follow.
             (true, false) if !self.turn.calls_begin_with_names() => {
                 let first = |glue: &Glue| glue.first_marker().map(str::to_owned);
                 let opens = p.spelled(self.before_first_call().iter().filter_map(first).collect());
-                let open = p.tolerated(p.and(p.any_of(&opens)));
-                (p.until_marker(ends.into_iter().chain(opens)), p.choice([closed, open].into_iter().chain(end)))
+                let closed = p.or(closed, rules::THOUGHT_CALL, |way| way(p.and(p.any_of(&opens))));
+                (p.until_marker(ends.into_iter().chain(opens)), p.choice([closed].into_iter().chain(end)))
             }
             (true, true) => {
                 let opens = self.marks_of_calls().iter().cloned().chain(self.marks_of_bare_calls());
@@ -117,12 +106,19 @@ impl Writer<'_> {
                 let stop = p.choice([closed, call]);
                 let run = p.until_marker(ends.into_iter().chain(opens));
                 let more = p.more_text(stop, run);
-                (p.sequence([run, parsed(more)]), p.choice([closed, p.tolerated(call)].into_iter().chain(end)))
+                let closed = p.or(closed, rules::THOUGHT_CALL, |way| way(call));
+                (
+                    p.sequence([run, p.only_read(self.spec.is_faithful(), more)]),
+                    p.choice([closed].into_iter().chain(end)),
+                )
             }
             _ if !rests.is_empty() => {
                 let run = p.until_marker(ends);
                 let more = p.more_text(closed, run);
-                (p.sequence([run, parsed(more)]), p.choice([closed].into_iter().chain(end)))
+                (
+                    p.sequence([run, p.only_read(self.spec.is_faithful(), more)]),
+                    p.choice([closed].into_iter().chain(end)),
+                )
             }
             _ => (p.until_marker(ends), p.choice([closed].into_iter().chain(end))),
         };
@@ -146,7 +142,7 @@ impl Writer<'_> {
     }
 
     /// Whether a part may begin with this text where the turn begins.
-    fn begins_with(&self, text: &str) -> bool {
+    pub(super) fn begins_with(&self, text: &str) -> bool {
         self.turn
             .edges
             .iter()

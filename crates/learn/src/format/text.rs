@@ -64,7 +64,7 @@ impl Writer<'_> {
         let p = self.p;
         let mut at_once = self.marks_of(|glue| self.has_thought(glue));
         at_once.extend(self.callable.then(|| calls::unannounced_heads(self.turn)).into_iter().flatten());
-        let at_once = (!at_once.is_empty()).then(|| p.tolerated(p.and(p.any_of(&at_once))));
+        let at_once = (!at_once.is_empty()).then(|| p.only_read(true, p.and(p.any_of(&at_once))));
         let marks = self.marks_of_calls();
         let freely = self.spec.options.compat == Compat::Off;
         let (opens, cut) = self.opening_at_end();
@@ -76,7 +76,7 @@ impl Writer<'_> {
                 let cores = stops.iter().map(|stop| stop.trim_start()).chain(bare.iter().map(String::as_str));
                 let stop = if bare.is_empty() { p.any_of(all.iter().cloned()) } else { p.any_of_words(cores) };
                 let (texts, stop) = ([all, &opens].concat(), p.choice([stop, cut]));
-                p.tolerated(wrappers::text_before_calls(p, &texts, stop, calls))
+                p.only_read(true, wrappers::text_before_calls(p, &texts, stop, calls))
             });
             let text = [p.content(p.until_marker(all.iter().cloned()))];
             p.choice(at_once.into_iter().chain(near).chain(text))
@@ -84,7 +84,7 @@ impl Writer<'_> {
         if self.bare_open().is_none() {
             return plain(&stops, &[]);
         }
-        let alone = p.tolerated(p.and(self.announced_call()));
+        let alone = p.only_read(true, p.and(self.announced_call()));
         // A token that nobody writes is none.
         let marked = brackets::begins_token(self.call_open.head().trim_start());
         if !self.tolerances.bare_calls && !marked {
@@ -117,7 +117,7 @@ impl Writer<'_> {
                 p.content(p.sequence([p.until_marker(marks.iter().cloned()), more]))
             }
         };
-        let text = p.tolerated(text);
+        let text = p.only_read(true, text);
         // A grammar has no mark of such a call in the text. llama.cpp's have.
         let plain = if self.spec.is_faithful() { plain(&marks, &bare) } else { plain(&stops, &[]) };
         p.choice([alone, text, plain])
@@ -219,7 +219,7 @@ impl Writer<'_> {
                 let front =
                     front.map(|open| p.sequence([glue(p, &open.trim_start(), None, ""), p.reference(UNLISTED_FRONT)]));
                 let alone = nearly.into_iter().chain(named).chain(front).chain(self.other_orders());
-                let alone = alone.map(|opened| p.tolerated(p.and(p.sequence([p.space(), opened]))));
+                let alone = alone.map(|opened| p.only_read(true, p.and(p.sequence([p.space(), opened]))));
                 let alone = alone.collect::<Vec<_>>();
                 p.choice(alone.into_iter().chain([wrappers::text_before(p, stops, &ends, self.may_close_thoughts())]))
             }
@@ -227,10 +227,10 @@ impl Writer<'_> {
         let text = late.map_or(text, |thought| {
             let again = self.reasoning_again(thought);
             let block = again.map(|again| p.sequence([again, self.thought_and_close(thought, Some(again))]));
-            let close = p.tolerated(p.marker(thought.close.head().trim()));
-            let more = p.many(p.sequence([p.choice(block.into_iter().chain([close]).collect::<Vec<_>>()), text]));
+            let close = p.ways(rules::LATE_THOUGHT, |way| way(self, thought));
+            let more = p.many(p.sequence([p.choice(block.into_iter().chain(close).collect::<Vec<_>>()), text]));
             // As the template writes it, or as models do that have learnt it elsewhere.
-            p.sequence([text, if self.turn.has_late_thoughts() { more } else { p.tolerated(more) }])
+            p.sequence([text, p.only_read(!self.turn.has_late_thoughts(), more)])
         });
         // Text after a marker of its own ends at another one, or as the template writes calls after text.
         let follows = |glue: &Glue| self.edges(&[SlotKind::Content], SlotKind::Call).any(|edge| edge.glue == *glue);
@@ -250,7 +250,7 @@ impl Writer<'_> {
         spaces.dedup();
         match spaces.is_empty() {
             // Without its marker.
-            true => ways.extend([p.tolerated(text), p.empty()]),
+            true => ways.extend([p.only_read(true, text), p.empty()]),
             false => ways.push(p.sequence([any_space(p, &spaces), text])),
         }
         ways.push(self.nothing());

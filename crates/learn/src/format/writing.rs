@@ -30,6 +30,11 @@ impl Writing {
         Writing { layout: Layout::of(&turn).into(), turn, tolerances, ..Writing::default() }
     }
 
+    /// The same without a rule of this name.
+    pub fn without(&self, rule: &'static str) -> Writing {
+        Writing { tolerances: Tolerances { without: rule, ..self.tolerances }, ..self.clone() }
+    }
+
     /// What is around the reasoning of a message that is continued, where a family says it.
     pub fn around(&self) -> Option<Around> {
         let none = (self.host.thinking == Some(None)).then(Around::default);
@@ -64,6 +69,8 @@ pub struct Tolerances {
     pub bare_thoughts: bool,
     /// llama.cpp's grammar has no code block around a structured response.
     pub bare_response: bool,
+    /// The name of a rule that does not apply, for who asks what it reads; empty: all do.
+    pub without: &'static str,
 }
 
 impl Tolerances {
@@ -80,5 +87,6 @@ impl Tolerances {
         late_thoughts: false,
         bare_thoughts: false,
         bare_response: false,
+        without: "",
     };
 }

@@ -417,11 +417,13 @@ impl Call<'_> {
         let firsts = p.choice(firsts.chain(p.ways(rules::AFTER_NAME, |way| way(self, members))).collect::<Vec<_>>());
         let extra = self.extra_ends(members);
         let written = p.sequence([p.space(), extra, p.space(), firsts]);
-        let spelled = tails.iter().filter_map(|tail| {
+        let mut ways = vec![written];
+        for tail in tails {
             let first = tail.pieces.first().and_then(CallPiece::members).filter(|_| tail.first.is_blank());
-            p.with_spelled_breaks(first.map_or(&tail.first, |members| &members.first).literal()?)
-        });
-        p.and(p.choice([written].into_iter().chain(spelled).collect::<Vec<_>>()))
+            let first = first.map_or(&tail.first, |members| &members.first);
+            ways.extend(first.literal().into_iter().flat_map(|text| p.with_spelled_breaks(text)));
+        }
+        p.and(p.choice(ways))
     }
 
     /// Looks ahead to what follows a call, where the name is the last part of one with arguments.
@@ -642,7 +644,6 @@ impl Call<'_> {
         let all = p.sequence([glue(p, first, Some(self.tool), ""), all, p.blank()]);
         p.only_read(!has_known, all)
     }
-
 
     /// The end of an argument without its beginning.
     pub fn extra_ends(&self, members: Option<&Members>) -> ExprId {

@@ -62,7 +62,12 @@ impl Member<'_> {
 
 /// The properties of an object schema, in order, with those of the schemas that it combines. The names of their rules begin with
 /// `prefix`. `refers`: also those of the schemas that it refers to, which cost as much as what they have at each place.
-pub(in crate::format) fn members<'a>(p: &FormatBuilder, object: &'a SchemaRef, prefix: &str, refers: bool) -> Vec<Member<'a>> {
+pub(in crate::format) fn members<'a>(
+    p: &FormatBuilder,
+    object: &'a SchemaRef,
+    prefix: &str,
+    refers: bool,
+) -> Vec<Member<'a>> {
     let (mut members, mut known): (Vec<Member>, HashMap<&str, usize>) = Default::default();
     for (place, must) in schema::places(object, refers) {
         let fields = object.document.pointer(&place.pointer).unwrap_or(&Value::Null);
@@ -98,7 +103,12 @@ pub(in crate::format) fn unlisted_name(p: &FormatBuilder, prefix: &str, object: 
 }
 
 /// A name in front of this glue, and the same between quotes, or between what the template puts around texts.
-pub(in crate::format) fn perhaps_quoted(p: &FormatBuilder, name: ExprId, close: &Glue, slots: &[(ValueKind, Slot)]) -> ExprId {
+pub(in crate::format) fn perhaps_quoted(
+    p: &FormatBuilder,
+    name: ExprId,
+    close: &Glue,
+    slots: &[(ValueKind, Slot)],
+) -> ExprId {
     if !close.head().starts_with([':', '=']) {
         return name;
     }

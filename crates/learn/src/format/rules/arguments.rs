@@ -6,7 +6,7 @@ use super::super::glue::glue;
 use chatparse_peg::ExprId;
 
 /// The opening twice. Not a part of each argument: they begin with fixed texts.
-pub(super) fn opened_again(all: &Arguments) -> Option<ExprId> {
+pub(super) fn argument_opened_again(all: &Arguments) -> Option<ExprId> {
     let p = all.p;
     let tag = tag(&all.members.next).filter(|_| all.members.in_front_of_each())?;
     let again = p.and(p.sequence([p.space(), p.marker(tag)]));
@@ -14,12 +14,12 @@ pub(super) fn opened_again(all: &Arguments) -> Option<ExprId> {
 }
 
 /// No opening, where a marker after the name makes it certain.
-pub(super) fn open_left_out(all: &Arguments) -> Option<ExprId> {
+pub(super) fn argument_open_left_out(all: &Arguments) -> Option<ExprId> {
     all.call_open.map(|_| all.p.empty())
 }
 
 /// The opening of a call in place of an argument's.
-pub(super) fn call_opens(all: &Arguments) -> Option<ExprId> {
+pub(super) fn call_opens_argument(all: &Arguments) -> Option<ExprId> {
     let open = all.call_open.filter(|open| !open.is_blank())?;
     Some(glue(all.p, open, Some(all.tool), ""))
 }

@@ -20,7 +20,7 @@ pub(in crate::format) fn members_before_name(p: &FormatBuilder, turn: &TurnForma
 }
 
 /// A special token without the word that the template writes after it.
-pub(super) fn without_word(p: &FormatBuilder, _: &TurnFormat, open: &Glue) -> Option<ExprId> {
+pub(super) fn call_without_word(p: &FormatBuilder, _: &TurnFormat, open: &Glue) -> Option<ExprId> {
     Some(glue(p, &super::super::glue::without_word(open)?, None, ""))
 }
 
@@ -68,13 +68,13 @@ pub(super) fn name_again(p: &FormatBuilder, name: &str) -> Option<ExprId> {
 }
 
 /// A tag that closes itself is a call without arguments.
-pub(super) fn empty_tag(call: &Call, rest: &str) -> Option<ExprId> {
+pub(super) fn empty_call_tag(call: &Call, rest: &str) -> Option<ExprId> {
     let p = call.p;
     Some(p.atomic(p.tool_close(p.marker(rest))))
 }
 
 /// An argument of the schema without its opening: its name ends the tool's.
-pub(super) fn argument_open_left_out(call: &Call, tails: &[Tail]) -> Option<ExprId> {
+pub(super) fn argument_ends_name(call: &Call, tails: &[Tail]) -> Option<ExprId> {
     let p = call.p;
     let members = tails.iter().find_map(|tail| tail.pieces.first()?.members())?;
     let close = members.name_close()?;
@@ -106,7 +106,7 @@ pub(super) fn object_after_name(call: &Call, members: Option<&Members>) -> Optio
 }
 
 /// The end of all calls, which ends a call that has no end of its own.
-pub(super) fn section(call: &Call, _: Option<&Members>) -> Option<ExprId> {
+pub(super) fn section_ends_later(call: &Call, _: Option<&Members>) -> Option<ExprId> {
     call.section_ends()
 }
 
@@ -127,7 +127,7 @@ pub(super) fn members_before_arguments(call: &Call, first: &Glue) -> Option<Expr
 }
 
 /// All arguments as one JSON object. `before`: the text before all arguments.
-pub(super) fn as_object(call: &Call, before: &Glue) -> Option<ExprId> {
+pub(super) fn arguments_as_object(call: &Call, before: &Glue) -> Option<ExprId> {
     let p = call.p;
     if before.head().trim_end().ends_with(['{', '(']) {
         return None;
@@ -157,7 +157,7 @@ pub(super) fn section_ends_call(call: &Call) -> Option<ExprId> {
 }
 
 /// The call is a member of another object, with more members.
-pub(super) fn in_object(call: &Call, end: &End, close: ExprId) -> Option<ExprId> {
+pub(super) fn call_in_object(call: &Call, end: &End, close: ExprId) -> Option<ExprId> {
     let p = call.p;
     let applies = end.is_brace && end.close.head().trim() != "}";
     let behind = || p.members_behind(&keys(call.turn, call.open));
@@ -165,31 +165,31 @@ pub(super) fn in_object(call: &Call, end: &End, close: ExprId) -> Option<ExprId>
 }
 
 /// The end of an object whose member the call is.
-pub(super) fn outer_object(p: &FormatBuilder, end: &End) -> Option<ExprId> {
+pub(super) fn object_around_call(p: &FormatBuilder, end: &End) -> Option<ExprId> {
     (end.is_brace && end.close.head().trim() == "}").then(|| p.optional(p.atomic(p.outer_end())))
 }
 
 /// What closes the wrapper closes the call.
-pub(super) fn wrapper_ends(call: &Call, _: &End, _: ExprId) -> Option<ExprId> {
+pub(super) fn wrapper_ends_call(call: &Call, _: &End, _: ExprId) -> Option<ExprId> {
     let p = call.p;
     let end = heads(call.wrapper_close).pop()?;
     Some(p.and(p.sequence([p.space(), p.marker(end)])))
 }
 
 /// The next call's opening closes the call.
-pub(super) fn opening_ends(call: &Call, _: &End, _: ExprId) -> Option<ExprId> {
+pub(super) fn opening_ends_call(call: &Call, _: &End, _: ExprId) -> Option<ExprId> {
     let p = call.p;
     let open = Some(call.open).filter(|open| is_strong(open) && open.is_literal())?;
     Some(p.and(p.sequence([p.space(), p.marker(open.head().trim())])))
 }
 
 /// The end of all calls closes the call.
-pub(super) fn section_ends(call: &Call, _: &End, _: ExprId) -> Option<ExprId> {
+pub(super) fn section_ends_arguments(call: &Call, _: &End, _: ExprId) -> Option<ExprId> {
     before_section_end(call)
 }
 
 /// The end of the output closes the last call.
-pub(super) fn output_ends(call: &Call, end: &End, _: ExprId) -> Option<ExprId> {
+pub(super) fn output_ends_call(call: &Call, end: &End, _: ExprId) -> Option<ExprId> {
     let p = call.p;
     let braces = end.is_json && end.ends_arguments();
     let closed = braces.then(|| behind_json(p, &end.braces(), Some(call.tool)));
@@ -208,4 +208,14 @@ pub(super) fn wrapper_end_left_out(call: &Call) -> Option<ExprId> {
 pub(super) fn wrapper_closed_again(p: &FormatBuilder, close: &Glue) -> Option<ExprId> {
     let close = close.head().trim();
     is_marker(close).then(|| p.many(p.marker(close)))
+}
+
+/// No id, which is the first member of a call: what is after it.
+pub(super) fn first_id_left_out(after: ExprId) -> Option<ExprId> {
+    Some(after)
+}
+
+/// No id, which is the last member of a call: the end of the call.
+pub(super) fn last_id_left_out(end: ExprId) -> Option<ExprId> {
+    Some(end)
 }

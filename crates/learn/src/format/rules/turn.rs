@@ -1,0 +1,68 @@
+//! The parts of a turn as models write them beside the template's way.
+
+use super::super::builder::FormatBuilder;
+use super::super::calls::learnt as calls;
+use super::super::coverage;
+use super::super::glue::{end_of_json, glue, is_strong, split_space};
+use super::super::learnt::Writer;
+use super::super::wrappers;
+use crate::analysis::turn::Glue;
+use chatparse_peg::ExprId;
+
+/// The markers around all calls, without any between them.
+pub(super) fn empty_section(writer: &Writer) -> Option<ExprId> {
+    let p = writer.p;
+    writer.empty_section().map(|section| p.optional(p.marker(section)))
+}
+
+/// The marker around all calls, misspelled.
+pub(super) fn section_misspelled(writer: &Writer) -> Option<ExprId> {
+    let (p, family) = (writer.p, writer.family_of_markers()?);
+    let word = coverage::word(p, 1, &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁')]);
+    let ends = p.sequence([wrappers::token_end(p), p.space()]);
+    let own = writer.turn.calls.iter().map(|form| &form.close).chain([&writer.call_open]);
+    let own = p.not(p.any_of(own.filter_map(Glue::first_marker)));
+    Some(p.optional(p.sequence([own, p.literal(family), word, ends])))
+}
+
+/// A further call without the end of its wrapper and its opening.
+pub(super) fn call_in_wrapper(writer: &Writer) -> Option<ExprId> {
+    let p = writer.p;
+    let wrapped = !writer.wrapper_close.is_blank();
+    wrapped.then(|| p.sequence([p.space(), p.optional(p.marker(",")), p.space(), p.reference("call")]))
+}
+
+/// A further call without the outer part of its opening.
+pub(super) fn inner_call(writer: &Writer) -> Option<ExprId> {
+    let p = writer.p;
+    p.is_defined(calls::INNER).then(|| p.sequence([p.space(), p.reference(calls::INNER)]))
+}
+
+/// Calls after the end of calls, and reasoning between them.
+pub(super) fn calls_again(writer: &Writer, calls: &[ExprId]) -> Option<ExprId> {
+    let p = writer.p;
+    Some(p.many(p.choice(calls.iter().copied().chain(writer.late_reasoning()))))
+}
+
+/// A call in place of a list of calls.
+pub(super) fn call_without_list(p: &FormatBuilder, open: &Glue, calls: ExprId) -> Option<ExprId> {
+    let open = Glue::from(open.literal()?.trim_end().strip_suffix('[')?);
+    let object = p.and(p.sequence([p.space(), p.literal("{"), p.space(), p.literal("\"")]));
+    is_strong(&open).then(|| p.sequence([p.space(), glue(p, &open, None, ""), object, calls]))
+}
+
+/// The end of a list without its bracket.
+pub(super) fn bracket_left_out(p: &FormatBuilder, end: &Glue) -> Option<ExprId> {
+    let list = split_space(end).1.without_start(1);
+    (end.head().trim_start().starts_with(']') && is_strong(&list)).then(|| end_of_json(p, &list))
+}
+
+/// The header of the next turn, where the output ends with it.
+pub(super) fn next_header(writer: &Writer) -> Option<ExprId> {
+    let (p, opening) = (writer.p, writer.turn.opening.trim());
+    let header = match is_strong(&Glue::from(opening)) {
+        true => p.optional(p.sequence([p.marker(opening), p.markup_ends()])),
+        false => p.empty(),
+    };
+    Some(p.sequence([p.space(), header, p.space()]))
+}
