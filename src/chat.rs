@@ -25,7 +25,7 @@ pub use chatparse_jinja::Caps;
 use chatparse_jinja::{Template, laddered, offered};
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_learn::analysis::{Evidence, Layout, evidence};
-use chatparse_learn::format::{FormatSpec, Writing, rules};
+use chatparse_learn::format::{FormatSpec, Writing, applied_rules};
 use chatparse_learn::response::{self, Engine, ExportedTemplate};
 use chatparse_message::{Continuation, KnownTools, Media, Request, ToolChoice};
 use chatparse_stream::{Ended, Parser};
@@ -253,7 +253,7 @@ impl ChatTemplate {
 
     /// The names of the rules by which outputs are read that deviate from the template's text, in the order of an output.
     pub fn rules(&self) -> Vec<&'static str> {
-        rules::applied(self.used().writing(true))
+        applied_rules(self.used().writing(true))
     }
 
     fn used(&self) -> &Arc<Reader> {

@@ -487,6 +487,7 @@ fn scripts_go_on_where_there_is_no_linker() {
 fn markers_are_known_by_their_text() {
     const KNOW: &[&str] = &[
         "analysis/around.rs",
+        "format/channels.rs",
         "format/harmony.rs",
         "format/host.rs",
         "format/rules/",
@@ -521,7 +522,7 @@ fn deviations_are_rules() {
     let mut broken = Vec::new();
     for file in library_files() {
         let room = file.path.strip_prefix("crates/learn/src/format/");
-        if room.is_none_or(|room| ["rules/mod.rs", "builder.rs"].contains(&room)) {
+        if room.is_none_or(|room| ["rules/table.rs", "builder.rs"].contains(&room)) {
             continue;
         }
         let lines = file.text.lines().zip(1..).filter(|(line, _)| line.contains("tolerated("));

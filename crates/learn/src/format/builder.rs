@@ -17,7 +17,6 @@ use chatparse_peg::{Arena, Builder, Expr, ExprId, Notation, Parts, Spacing};
 
 use super::coverage;
 use super::late::Late;
-use super::rules;
 use super::tag::Tag;
 use super::{FormatSpec, Tolerances};
 
@@ -28,7 +27,7 @@ pub struct FormatBuilder {
     /// Other spellings of texts in markers: the template's, and the model's.
     spellings: &'static [(&'static str, &'static str)],
     /// Names are written with XML entities.
-    entities: bool,
+    pub entities: bool,
     /// Texts in quotes have line breaks as they are, beside escapes.
     pub raw_lines: bool,
     /// A line break between tags may be spelled out: models write a backslash and an `n` there.
@@ -219,11 +218,6 @@ impl FormatBuilder {
         spellings.map(move |(own, other)| text.replace(own, other))
     }
 
-    /// A text of tags with its line breaks spelled out.
-    pub fn with_spelled_breaks(&self, text: &str) -> Vec<ExprId> {
-        self.ways(rules::LINE_BREAKS, |way| way(self, text))
-    }
-
     /// These markers, and their other spellings; each once.
     pub fn spelled(&self, markers: Vec<String>) -> Vec<String> {
         let mut markers = unique(markers);
@@ -294,29 +288,6 @@ impl FormatBuilder {
     /// The end of a call.
     pub fn tool_close(&self, child: ExprId) -> ExprId {
         self.whole(Tag::ToolClose, child)
-    }
-
-    /// A call's name; for [`FormatBuilder::ANY`] the name of any tool that is not in the request.
-    pub fn tool_name(&self, name: &str) -> ExprId {
-        match name {
-            FormatBuilder::ANY if self.is_defined(UNKNOWN_NAME) => {
-                let name = self.whole(Tag::ToolName, self.reference(UNKNOWN_NAME));
-                let entities = self.entities.then(|| self.tag(Tag::Entities, self.empty()));
-                let unknown = self.tag(Tag::Unknown, self.empty());
-                self.sequence([unknown].into_iter().chain(entities).chain([name]).collect::<Vec<_>>())
-            }
-            FormatBuilder::ANY => self.any_tool_name(),
-            // Nothing would show of its call.
-            _ if name.trim().is_empty() => self.choice([]),
-            _ if self.entities => {
-                let name = self.whole(Tag::ToolName, self.literal(self.written(name)));
-                self.sequence([self.tag(Tag::Entities, self.empty()), name])
-            }
-            _ => {
-                let plain = self.whole(Tag::ToolName, self.literal(name));
-                self.or(plain, rules::TOOL_NAME, |way| way(self, name))
-            }
-        }
     }
 
     /// The name of one of these tools.
@@ -416,11 +387,6 @@ impl FormatBuilder {
         self.tag(Tag::ArgJson, child)
     }
 
-    /// The same in a call of Python: a quote may be part of a string.
-    pub fn arg_printed(&self) -> ExprId {
-        self.arg_json(self.printed_python(Tag::ArgText, &|value| self.ways(rules::PYTHON, |way| way(self, value))))
-    }
-
     /// Members with this between them, each with whether it is required, and members of any other name.
     pub fn listed(&self, known: Vec<(ExprId, bool)>, any: Option<ExprId>, between: ExprId) -> ExprId {
         let item = self.choice(known.iter().map(|(member, _)| *member).chain(any).collect::<Vec<_>>());
@@ -467,56 +433,6 @@ impl FormatBuilder {
         self.tag(Tag::Array, child)
     }
 
-    /// Text up to a marker, and the marker. The output may also end without it, or go on with what opens one of the `next` parts.
-    pub fn closed(&self, tag: Tag, marker: &str, next: &[&str]) -> ExprId {
-        let text = self.tag(tag, self.until_marker([marker].iter().chain(next).copied()));
-        let closed = self.sequence([self.marker(marker), self.markup_ends()]);
-        let close = self.choice([self.or(closed, rules::PART_CLOSE, |way| way(self, next)), self.end()]);
-        let others = next.iter().map(SmolStr::new).collect();
-        self.excluding_all(self.sequence([text, close]), [marker], others)
-    }
-
-    /// The text of an argument up to a marker, and the marker. If white space is part of the marker, the marker with other
-    /// white space ends the text only in front of one of `next` or of the end, because a text may contain it. If the model
-    /// leaves the marker out, one of `names` ends the text, or `end`, which in front of more text is text itself. `behind`: what
-    /// else may follow the marker.
-    pub fn arg_text_up_to(
-        &self,
-        marker: &str,
-        next: &[&str],
-        names: &[String],
-        end: Option<&str>,
-        behind: Option<ExprId>,
-    ) -> ExprId {
-        let core = marker.trim();
-        let left_out = || names.iter().map(String::as_str).chain(end);
-        if core.is_empty() || core.len() == marker.len() && left_out().next().is_none() {
-            let close = self.arg_close(self.marker(marker));
-            return self.sequence([self.arg_text(self.until_marker([marker])), close]);
-        }
-        let next = next.iter().map(|next| next.trim().to_owned()).filter(|next| !next.is_empty());
-        let next = self.spelled(next.collect());
-        let texts = next.iter().map(String::as_str).chain(left_out());
-        let signs: Vec<_> = texts.filter_map(|text| text.trim_start().chars().next()).collect();
-        let signs: Vec<_> = signs.into_iter().chain(('\t'..='\r').chain([' '])).map(|sign| (sign, sign)).collect();
-        let ends = behind.map(|behind| self.not(behind));
-        let more = self.sequence(ends.into_iter().chain([self.space(), self.none_of(&signs)]));
-        let next = next.into_iter().map(|next| self.marker(next));
-        let next = self.choice(next.chain([self.sequence([self.space(), self.end()])]).collect::<Vec<_>>());
-        let cores = self.spelled(vec![core.to_owned()]);
-        let end = end.map(|end| self.sequence([self.marker(end), self.not(more)]));
-        let names = names.iter().map(|name| self.literal(&**name));
-        let names = self.choice(names.chain(end).collect::<Vec<_>>());
-        let written = self.choice([self.literal(marker)].into_iter().chain(self.with_spelled_breaks(marker)));
-        let closed = self.sequence([written, self.between(rules::TEXT_CLOSED, |way| way(self, more))]);
-        let core = self.any_of(&cores);
-        let close = self.or(closed, rules::TEXT_CLOSE, |way| way(self, core, next, names));
-        let run = self
-            .until_marker([marker.trim_end()].into_iter().chain(cores.iter().map(String::as_str)).chain(left_out()));
-        let more = self.many(self.sequence([self.not(close), self.any(), run]));
-        self.sequence([self.arg_text(self.sequence([run, more])), self.arg_close(close)])
-    }
-
     /// The schema of a tool's arguments.
     pub fn parameters(&self, tool: &Tool) -> Arc<Value> {
         let mut schema = schema::parameters(&tool.parameters);
@@ -549,12 +465,6 @@ impl FormatBuilder {
     /// A call's arguments as any JSON object.
     pub fn any_json_args(&self) -> ExprId {
         self.quoted_or(self.tool_args(self.json_object()))
-    }
-
-    /// The arguments, or the same as a JSON string.
-    fn quoted_or(&self, arguments: ExprId) -> ExprId {
-        let all = self.or(arguments, rules::OBJECT, |way| way(self));
-        self.sequence([self.markup_ends(), all])
     }
 
     /// An object, or `null` for an empty one. Other values do not match, because they would be lost.
@@ -753,7 +663,7 @@ pub(super) fn other_key(key: &str) -> Option<&'static str> {
 }
 
 /// The rule for a name that no known tool has.
-const UNKNOWN_NAME: &str = "unknown-tool-name";
+pub(super) const UNKNOWN_NAME: &str = "unknown-tool-name";
 
 /// What ends an attribute.
 const QUOTE: &[(char, char)] = &[('"', '"')];

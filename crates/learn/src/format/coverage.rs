@@ -12,6 +12,10 @@ pub(crate) fn word(p: &Builder, min: u32, characters: &[(char, char)]) -> ExprId
     p.repeat(p.one_of(characters), min, Some(MARKER_WORD_CHARS))
 }
 
+/// The characters of words in markers.
+pub(crate) const WORD: &[(char, char)] =
+    &[('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.'), (':', ':')];
+
 /// An expression that matches text of the model's own outside of all fields.
 pub(super) fn uncovered(arena: &Arena) -> Option<ExprId> {
     let mut seen = vec![false; arena.len()];

@@ -1,13 +1,13 @@
 //! Turns glue into expressions. A grammar has it as the template writes it; the parser accepts other white space.
 
 use crate::analysis::turn::{Glue, GluePiece};
+use crate::format::rules::texts::{MARKER, NUMBER};
 use chatparse_grammar::spelled;
 use chatparse_message::Tool;
 use chatparse_peg::ExprId;
 
 use super::builder::FormatBuilder;
 use super::coverage;
-use super::rules;
 use super::{tag::Tag, wrappers};
 use chatparse_base::brackets::{self, begins_token, is_bar};
 
@@ -38,7 +38,7 @@ fn with_texts(
     let expr = |piece: &GluePiece| match piece {
         GluePiece::Any => {
             let at = glue.pieces().position(|piece| piece == GluePiece::Any).unwrap_or_default();
-            let word = || coverage::word(p, 1, WORD);
+            let word = || coverage::word(p, 1, coverage::WORD);
             let each = p.sequence([next(at), p.choice([word(), wrappers::token(p, word())]), p.space()]);
             p.only_read(true, p.sequence([p.space(), p.repeat(each, 0, Some(HEADER_WORDS))]))
         }
@@ -46,7 +46,7 @@ fn with_texts(
         GluePiece::Name => again(p, tool.map_or("", |tool| &tool.name)),
         GluePiece::Key => again(p, key),
         GluePiece::Counter => coverage::word(p, 1, &[('0', '9')]),
-        GluePiece::Word => coverage::word(p, 1, WORD),
+        GluePiece::Word => coverage::word(p, 1, coverage::WORD),
     };
     let pieces: Vec<GluePiece> = glue.pieces().collect();
     let Some((at, before, behind)) = numbered_attribute(&pieces) else {
@@ -57,19 +57,13 @@ fn with_texts(
     let number = expr(&pieces[at]);
     let written =
         p.sequence([text_of(p, before.0), text_of(p, before.1), number, text_of(p, "\""), text_of(p, behind)]);
-    let tag = p.or(p.atomic(written), rules::NUMBER, |way| way(p, text_of(p, before.0), text_of(p, behind)));
+    let tag = p.or(p.atomic(written), NUMBER, |way| way(p, text_of(p, before.0), text_of(p, behind)));
     p.sequence(pieces[..at - 1].iter().map(expr).chain([tag]).chain(rest).collect::<Vec<_>>())
-}
-
-/// Any attribute of a tag.
-pub(super) fn attribute(p: &FormatBuilder) -> ExprId {
-    let value = coverage::word(p, 0, WORD);
-    p.sequence([p.space(), coverage::word(p, 1, WORD), p.literal("=\""), value, p.literal("\"")])
 }
 
 /// A name in front of a call that has its own.
 pub(super) fn announced_name(p: &FormatBuilder) -> ExprId {
-    p.tag(Tag::Announced, coverage::word(p, 1, WORD))
+    p.tag(Tag::Announced, coverage::word(p, 1, coverage::WORD))
 }
 
 /// A special token and punctuation without the word between, which models leave out.
@@ -83,9 +77,6 @@ pub(super) fn without_word(glue: &Glue) -> Option<Glue> {
 
 /// Most words and tokens of [`GluePiece::Any`].
 const HEADER_WORDS: u32 = 8;
-
-/// The characters of words in markers.
-const WORD: &[(char, char)] = &[('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.'), (':', ':')];
 
 /// The number of a call as an attribute of a tag, ` index="1"`: its place, the text in front of the attribute and its name, and
 /// the text behind it.
@@ -175,14 +166,14 @@ fn spelled_text(p: &FormatBuilder, text: &str) -> ExprId {
     // White space may be left out, so what else may be there comes first.
     let ways = || {
         let breaks = p.with_spelled_breaks(text).into_iter();
-        p.choice(breaks.chain([p.marker(text)]).chain(p.ways(rules::MARKER, |way| way(p, text))))
+        p.choice(breaks.chain([p.marker(text)]).chain(p.ways(MARKER, |way| way(p, text))))
     };
     if p.variants(text).nth(1).is_some() { p.shared(&format!("text {text}"), ways) } else { ways() }
 }
 
 /// A name, repeated.
 fn again(p: &FormatBuilder, name: &str) -> ExprId {
-    if FormatBuilder::is_any(name) { coverage::word(p, 1, WORD) } else { p.marker(name) }
+    if FormatBuilder::is_any(name) { coverage::word(p, 1, coverage::WORD) } else { p.marker(name) }
 }
 
 /// Looks ahead: what follows is no end like `</f>` of another part, where `<` opens a member. No name begins with such a sign.

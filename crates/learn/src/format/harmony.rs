@@ -1,35 +1,21 @@
 //! The format of GPT-OSS ("harmony") and its dialects: a turn is a list of messages, each on a channel.
 
+use crate::format::rules::channels::{
+    BARE_TEXT, CALL_HEADER, CHANNEL_TOKEN, FINAL_HEADER, OTHER_MESSAGE, START_OF_MESSAGE, START_SPACE, STARTED,
+    THOUGHT_END, TOKEN,
+};
 use std::collections::BTreeSet;
 
 use super::builder::FormatBuilder;
+use super::channels::{CALL, CHANNEL, CONSTRAIN, END, Harmony, MESSAGE, RETURN, START};
 use super::coverage;
 use super::late::{Late, Want};
-use super::rules;
 use super::tag::Tag;
-use super::{Begun, Delimiter, Format, FormatSpec, Thinking, Tolerances};
+use super::writing::{Dialect, Tolerances};
+use super::{Begun, Delimiter, Format, FormatSpec, Thinking};
 use chatparse_grammar::Trigger;
 use chatparse_message::{CallsInReasoning, Compat, Tool};
 use chatparse_peg::{Arena, ExprId, Notation, Spacing};
-
-/// The model family that writes the format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
-    /// No spaces. The model sometimes writes two headers, or calls a tool that it was not given.
-    GptOss,
-    /// A space after every special token.
-    LlmJp,
-}
-
-pub(super) const CHANNEL: &str = "<|channel|>";
-const MESSAGE: &str = "<|message|>";
-pub(super) const CONSTRAIN: &str = "<|constrain|>";
-pub(super) const START: &str = "<|start|>";
-pub(super) const END: &str = "<|end|>";
-/// Ends a call that is the last message of the turn.
-pub(super) const CALL: &str = "<|call|>";
-/// Ends an answer that is the last message of the turn.
-pub(super) const RETURN: &str = "<|return|>";
 
 /// The format of a dialect, for one request.
 pub(crate) fn build(tolerances: &Tolerances, spec: &FormatSpec, want: Want, dialect: Dialect) -> Format {
@@ -73,20 +59,13 @@ fn quoted(text: &str) -> String {
     text.chars().flat_map(|c| (!plain(c)).then_some('\\').into_iter().chain([c])).collect()
 }
 
-/// A turn for one request, the site of the rules for messages on channels.
-pub(super) struct Harmony<'a> {
-    pub p: &'a FormatBuilder,
-    pub spec: &'a FormatSpec<'a>,
-    pub dialect: Dialect,
-}
-
 impl Harmony<'_> {
     fn output(&self) -> Arena {
         let (p, spec) = (self.p, self.spec);
         // A space, or none, as in the prompt, which has the first one. The model writes more of them.
         let shown = spec.opening.text.rsplit_once(START).is_some_and(|(_, role)| role.starts_with(' '));
-        let space = if shown { p.or(p.marker(" "), rules::START_SPACE, |way| way(p)) } else { p.empty() };
-        let more = p.between(rules::TOKEN, |way| way(self));
+        let space = if shown { p.or(p.marker(" "), START_SPACE, |way| way(p)) } else { p.empty() };
+        let more = p.between(TOKEN, |way| way(self));
         let start = self.start("start", p.sequence([p.marker(START), space, more]));
         let next = match self.dialect {
             Dialect::GptOss => start,
@@ -96,7 +75,7 @@ impl Harmony<'_> {
         let commentary = p.sequence([self.token(CHANNEL), p.marker("commentary"), self.message()]);
         let preamble = p.rule("preamble", p.sequence([commentary, p.closed(Tag::Content, END, &[START])]));
         let preamble = p.only_read(spec.calls_only(), preamble);
-        let other = p.choice(p.ways(rules::MESSAGE, |way| way(self)));
+        let other = p.choice(p.ways(OTHER_MESSAGE, |way| way(self)));
         let any = [preamble, analysis];
 
         let response = spec.response_object().map(|schema| {
@@ -143,8 +122,8 @@ impl Harmony<'_> {
         let role = p.sequence([sign, p.marker("assistant")]);
         let header = p.and(p.choice([p.marker(CHANNEL), self.recipient()]));
         let nearly = p.sequence([p.any_of([START, "assistant"]), header]);
-        let written = p.sequence([role, p.between(rules::STARTED, |way| way(p, nearly))]);
-        p.rule(name, p.or(written, rules::START_OF_MESSAGE, |way| way(p, nearly)))
+        let written = p.sequence([role, p.between(STARTED, |way| way(p, nearly))]);
+        p.rule(name, p.or(written, START_OF_MESSAGE, |way| way(p, nearly)))
     }
 
     /// Messages up to the last one, each after `start`.
@@ -153,14 +132,14 @@ impl Harmony<'_> {
         let last = p.sequence([start, last]);
         // If neither a call nor a structured response is required, any message may end the turn.
         let last = if must { last } else { p.choice([last, p.end()]) };
-        let text = p.between(rules::BARE_TEXT, |way| Some(p.optional(way(self, start)?)));
+        let text = p.between(BARE_TEXT, |way| Some(p.optional(way(self, start)?)));
         p.sequence([text, p.many(self.message_or_text(start, message)), last])
     }
 
     /// A message, or text without a header behind the end of one.
     fn message_or_text(&self, start: ExprId, message: ExprId) -> ExprId {
         let p = self.p;
-        p.or(p.sequence([start, message]), rules::BARE_TEXT, |way| way(self, p.not(start)))
+        p.or(p.sequence([start, message]), BARE_TEXT, |way| way(self, p.not(start)))
     }
 
     /// A recipient in a header that is no function.
@@ -194,7 +173,7 @@ impl Harmony<'_> {
             (Some(_), None) => {
                 let whole = p.sequence([p.content(p.until_marker([END, RETURN, START])), p.optional(p.marker(RETURN))]);
                 let goes_on = p.sequence([p.any_of([END]), rest]);
-                let goes_on = p.or(goes_on, rules::THOUGHT_END, |way| Some(p.sequence([way(p)?, rest])));
+                let goes_on = p.or(goes_on, THOUGHT_END, |way| Some(p.sequence([way(p)?, rest])));
                 let end = if must { None } else { Some(p.sequence([p.stray_space(), p.end()])) };
                 steps.extend([whole, p.choice([goes_on].into_iter().chain(end))]);
             }
@@ -211,7 +190,7 @@ impl Harmony<'_> {
             Dialect::LlmJp => {
                 // The model writes one space or two.
                 let spaces = p.repeat(p.one_of(&[(' ', ' ')]), 0, Some(2));
-                p.sequence([p.marker(token), spaces, p.between(rules::TOKEN, |way| way(self))])
+                p.sequence([p.marker(token), spaces, p.between(TOKEN, |way| way(self))])
             }
         }
     }
@@ -245,7 +224,7 @@ impl Harmony<'_> {
     /// Like `first_header`, in front of a call whose own header may be on that channel as well.
     fn header_before_another(&self) -> ExprId {
         let p = self.p;
-        p.between(rules::CALL_HEADER, |way| way(self))
+        p.between(CALL_HEADER, |way| way(self))
     }
 
     /// The type of what follows, as in `commentary json` or `commentary <|constrain|>json`.
@@ -268,7 +247,7 @@ impl Harmony<'_> {
         }
         // The header is captured once it is certain that it is not the header of a call.
         let text = p.content(p.until_marker([END, START]));
-        let close = p.or(p.content(p.marker(END)), rules::THOUGHT_END, |way| way(p));
+        let close = p.or(p.content(p.marker(END)), THOUGHT_END, |way| way(p));
         let close = p.choice([close, p.end()]);
         let body = p.excluding_all(p.sequence([text, close]), [END], vec![START.into()]);
         p.sequence([p.atomic(p.content(header)), body])
@@ -298,7 +277,7 @@ impl Harmony<'_> {
 
     fn answer(&self) -> ExprId {
         let p = self.p;
-        let header = p.or(self.final_header(), rules::FINAL_HEADER, |way| way(self));
+        let header = p.or(self.final_header(), FINAL_HEADER, |way| way(self));
         p.sequence([self.first_header(), header, p.answer(self.p.until_marker([END, RETURN]))])
     }
 
@@ -322,7 +301,7 @@ impl Harmony<'_> {
     /// A channel that has calls.
     fn work_channel(&self) -> ExprId {
         let p = self.p;
-        let token = p.or(self.token(CHANNEL), rules::CHANNEL_TOKEN, |way| way(p));
+        let token = p.or(self.token(CHANNEL), CHANNEL_TOKEN, |way| way(p));
         p.sequence([token, p.choice([p.marker("commentary"), p.marker("analysis")])])
     }
 

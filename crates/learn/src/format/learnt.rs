@@ -4,13 +4,15 @@
 //! for good, so that nothing is read twice. A step accepts any glue that was seen in front of its part, whatever part came
 //! before.
 
+use crate::format::rules::thought::OPENING;
+use crate::format::rules::turn::{CALLS, CALLS_CLOSED, LIST_CLOSE, NEXT_CALL, NO_CALLS, SECTION_OPEN, TURN_END};
 use std::cell::OnceCell;
 
 use super::builder::FormatBuilder;
 use super::calls::learnt as calls;
 use super::glue::{any_space, behind_json, end_of_json, glue, is_strong, split_space};
 use super::late::{Late, Want};
-use super::rules;
+use super::sites::Writer;
 use super::thought::Thought;
 use super::{Begun, Constraint, Delimiter, Format, FormatSpec, Thinking, Tolerances, Writing};
 use crate::analysis::turn::{CallPiece, Edge, Glue, SlotKind, TurnFormat};
@@ -63,25 +65,6 @@ pub(super) fn calls(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> 
     Writer::new(p, turn, &layout, spec).calls()
 }
 
-pub(super) struct Writer<'a> {
-    pub(super) p: &'a FormatBuilder,
-    pub(super) turn: &'a TurnFormat,
-    pub(super) layout: &'a Layout,
-    pub(super) spec: &'a FormatSpec<'a>,
-    /// The part of the prompt's opening in front of what is read.
-    pub(super) opening: &'a str,
-    pub(super) callable: bool,
-    pub(super) thought: Option<&'a Thought>,
-    pub(super) tolerances: Tolerances,
-    /// What opens each call, and what closes its wrapper.
-    pub(super) call_open: Glue,
-    pub(super) wrapper_close: Glue,
-    /// What several parts of the format ask for, found once: see the functions of these names.
-    before_first_call: OnceCell<Vec<Glue>>,
-    announced_call: OnceCell<ExprId>,
-    pub(super) marks_of_calls: OnceCell<Vec<String>>,
-}
-
 impl<'a> Writer<'a> {
     /// A writer of calls in a turn without anything else.
     fn new(p: &'a FormatBuilder, turn: &'a TurnFormat, layout: &'a Layout, spec: &'a FormatSpec<'a>) -> Self {
@@ -131,7 +114,7 @@ impl<'a> Writer<'a> {
             Some(begun) => self.begun(begun),
             None => {
                 let thought = self.thought_in_content(opened).unwrap_or_else(|| self.reasoning());
-                let again = p.between(rules::OPENING, |way| way(self, opened));
+                let again = p.between(OPENING, |way| way(self, opened));
                 vec![p.sequence([p.literal(before), again]), thought]
             }
         };
@@ -174,7 +157,7 @@ impl<'a> Writer<'a> {
                 false => close,
             };
             let content = p.only_read(spec.calls_only(), self.content());
-            let all = p.sequence([content, p.between(rules::NO_CALLS, |way| way(self)), behind]);
+            let all = p.sequence([content, p.between(NO_CALLS, |way| way(self)), behind]);
             steps.push(match (response, begins_turn) {
                 // No text that the schema does not ask for is in front of a call.
                 (Some(response), _) => p.choice([at_once, marked, response, p.only_read(true, all)]),
@@ -282,7 +265,7 @@ impl<'a> Writer<'a> {
 
     /// The marker around all calls, as the rules read it.
     fn near_section(&self) -> ExprId {
-        self.p.between(rules::SECTION_OPEN, |way| way(self))
+        self.p.between(SECTION_OPEN, |way| way(self))
     }
 
     /// Whether calls begin so only where the turn begins: without a marker, which they have behind text.
@@ -342,7 +325,7 @@ impl<'a> Writer<'a> {
             let more: Vec<ExprId> = following(calls::UNLISTED);
             next.extend(more.into_iter().map(|call| p.only_read(true, call)));
         }
-        next.extend(p.ways(rules::NEXT_CALL, |way| way(self)));
+        next.extend(p.ways(NEXT_CALL, |way| way(self)));
         // A further call is a call, whether or not the request allows it. llama.cpp's grammars allow it where each JSON call has
         // markers of its own only.
         let next = p.many(p.choice(next));
@@ -384,7 +367,7 @@ impl<'a> Writer<'a> {
         // Calls behind the end of calls, and reasoning between them.
         let again: Vec<ExprId> =
             firsts.iter().map(|(core, _)| p.sequence([p.space(), glue(p, core, None, ""), rest])).collect();
-        let again = p.between(rules::CALLS_CLOSED, |way| way(self, &again));
+        let again = p.between(CALLS_CLOSED, |way| way(self, &again));
         // A grammar constrains from the marker of calls on.
         let mut triggers: Vec<Glue> = Vec::new();
         let mut constrained = |from: Glue, space: ExprId| {
@@ -414,7 +397,7 @@ impl<'a> Writer<'a> {
         });
         let mut ways: Vec<(bool, ExprId)> = ways.collect();
         for (core, _) in &firsts {
-            ways.extend(p.ways(rules::CALLS, |way| way(p, core, rest)).into_iter().map(|way| (false, way)));
+            ways.extend(p.ways(CALLS, |way| way(p, core, rest)).into_iter().map(|way| (false, way)));
         }
         // Without the markers around all calls.
         if self.bare_open().is_some() {
@@ -459,7 +442,7 @@ impl<'a> Writer<'a> {
                 let token = p.optional(p.sequence([p.space(), glue(p, token, None, ""), p.markup_ends()]));
                 return p.sequence([if end.is_blank() { p.empty() } else { close(end) }, token]);
             }
-            let closes = p.or(close(end), rules::LIST_CLOSE, |way| way(p, end).filter(|_| is_json));
+            let closes = p.or(close(end), LIST_CLOSE, |way| way(p, end).filter(|_| is_json));
             // Where no section is open, grammars leave out the token.
             let ends_turn = self.turn.is_stop(end) && !in_section;
             p.only_read(ends_turn, p.sequence([closes, p.markup_ends()]))
@@ -496,7 +479,7 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) fn end(&self) -> ExprId {
-        let header = self.p.between(rules::TURN_END, |way| way(self));
+        let header = self.p.between(TURN_END, |way| way(self));
         self.p.sequence([self.spelled_end(), header])
     }
 

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::late::{Source, Want};
 use super::writing::Writing;
-use super::{Format, FormatSpec, Opening, harmony, learnt};
+use super::{Format, FormatSpec, Opening, harmony, learnt, rules};
 use chatparse_message::{OutputOptions, Tool};
 use chatparse_peg::Arena;
+use serde_json::json;
 
 /// The format of the output of a model that writes like this, for one request.
 pub fn lower(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
@@ -16,6 +17,22 @@ pub fn lower(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
     };
     writing.host.tell(spec, &mut format);
     format
+}
+
+/// The names of the rules that read something in outputs of a model that writes like this, with tools of all kinds of arguments.
+pub fn applied_rules(writing: &Writing) -> Vec<&'static str> {
+    let schema = json!({"type": "object", "required": ["a"], "properties": {
+        "a": {"type": "string"}, "b": {"type": "integer"}, "c": {"type": ["boolean", "null"]}, "d": {},
+        "e": {"type": "array", "items": {"type": "string"}},
+        "f": {"type": "object", "required": ["g"], "properties": {"g": {"type": "string"}, "h": {"type": "number"}}},
+    }});
+    let tools = [Tool::new("f", "", schema), Tool::new("g.h", "", json!({"type": "object"}))];
+    let (options, opening) = (OutputOptions::default(), Opening::of(&writing.turn.opening));
+    let spec = FormatSpec { options: &options, opening: &opening, offered: &tools };
+    let all = lower(writing, &spec, Want::Whole).output;
+    let mut names: Vec<&str> = rules::all().map(|(_, name)| name).collect();
+    names.retain(|name| lower(&writing.without(name), &spec, Want::Whole).output != all);
+    names
 }
 
 /// A request's writing, options, opening and tools: all that its format is made of.

@@ -14,7 +14,9 @@
 
 mod builder;
 pub mod calls;
+mod channels;
 mod coverage;
+mod fragments;
 mod glue;
 pub mod harmony;
 pub mod host;
@@ -26,6 +28,7 @@ pub mod opening;
 pub mod prompt;
 mod reasoning;
 pub mod rules;
+mod sites;
 mod tag;
 mod text;
 pub mod thought;
@@ -36,7 +39,7 @@ use serde_json::Value;
 
 pub use builder::FormatBuilder;
 pub use calls::described as described_calls;
-pub use lower::{Resolved, lower};
+pub use lower::{Resolved, applied_rules, lower};
 pub use model::{Family, family_of};
 pub use opening::{Begun, Opening};
 pub use prompt::{Prompt, PromptInput};

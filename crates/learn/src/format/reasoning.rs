@@ -1,10 +1,13 @@
 //! The reasoning of a turn: its text, what opens and what ends it, and how often.
 
 use super::glue::{glue, heads, is_strong};
-use super::learnt::Writer;
-use super::rules;
+use super::sites::Writer;
 use super::thought::Thought;
 use crate::analysis::turn::{Glue, SlotKind};
+use crate::format::rules::thought::{
+    SHOWN_THOUGHT_CLOSE, THOUGHT, THOUGHT_AGAIN, THOUGHT_CALL, THOUGHT_CLOSE, THOUGHT_CLOSED, THOUGHT_JOIN,
+    THOUGHT_OPEN, THOUGHT_OPENED,
+};
 use chatparse_message::{CallsInReasoning, Compat};
 use chatparse_peg::ExprId;
 
@@ -16,9 +19,9 @@ impl Writer<'_> {
         };
         let again = self.reasoning_again(thought);
         let block = self.thought_and_close(thought, again);
-        let more = p.between(rules::THOUGHT_AGAIN, |way| way(p, again?, block));
-        let closers = p.between(rules::THOUGHT_CLOSED, |way| way(p, thought));
-        let opened_again = p.between(rules::THOUGHT_OPENED, |way| way(self, &thought.start));
+        let more = p.between(THOUGHT_AGAIN, |way| way(p, again?, block));
+        let closers = p.between(THOUGHT_CLOSED, |way| way(p, thought));
+        let opened_again = p.between(THOUGHT_OPENED, |way| way(self, &thought.start));
         let rest = p.sequence([opened_again, block, more, closers]);
         match thought.open.is_empty() {
             // As in llama.cpp, a grammar does not insist on the end of reasoning in front of calls.
@@ -30,9 +33,9 @@ impl Writer<'_> {
             true => rest,
             false => {
                 let opens = glue(p, &thought.open, None, "");
-                let opens = p.or(opens, rules::THOUGHT_OPEN, |way| way(self, thought));
+                let opens = p.or(opens, THOUGHT_OPEN, |way| way(self, thought));
                 let opened = p.sequence([opens, rest]);
-                p.optional(p.or(opened, rules::THOUGHT, |way| way(self, thought)))
+                p.optional(p.or(opened, THOUGHT, |way| way(self, thought)))
             }
         }
     }
@@ -54,7 +57,7 @@ impl Writer<'_> {
         let marks = self.marks_of_calls();
         let text = p.until_marker(p.spelled(heads(&thought.close)).into_iter().chain(marks.iter().cloned()));
         let close = glue(p, &thought.close, None, "");
-        let rest = [text, p.or(close, rules::SHOWN_THOUGHT_CLOSE, |way| way(p, marks))];
+        let rest = [text, p.or(close, SHOWN_THOUGHT_CLOSE, |way| way(p, marks))];
         let block = |open: ExprId| p.content(p.sequence([open].into_iter().chain(rest).collect::<Vec<_>>()));
         Some(match thought.open.is_empty() {
             true => block(p.literal(opened)),
@@ -85,9 +88,9 @@ impl Writer<'_> {
         let ends: Vec<String> = p.spelled(heads(&thought.close)).into_iter().chain(opens.iter().cloned()).collect();
         // Its end is no content, whatever follows.
         let closed = p.sequence([glue(p, &thought.close, None, ""), p.markup_ends()]);
-        let mut closes = p.ways(rules::THOUGHT_JOIN, |way| way(p, thought, again?));
+        let mut closes = p.ways(THOUGHT_JOIN, |way| way(p, thought, again?));
         closes.push(closed);
-        closes.extend(p.ways(rules::THOUGHT_CLOSE, |way| way(p, &opens, &rests)));
+        closes.extend(p.ways(THOUGHT_CLOSE, |way| way(p, &opens, &rests)));
         let closed = p.choice(closes);
         // Where a call must come, reasoning does not end the output.
         let end = (!self.spec.call_required()).then(|| p.end());
@@ -97,7 +100,7 @@ impl Writer<'_> {
             (true, false) if !self.turn.calls_begin_with_names() => {
                 let first = |glue: &Glue| glue.first_marker().map(str::to_owned);
                 let opens = p.spelled(self.before_first_call().iter().filter_map(first).collect());
-                let closed = p.or(closed, rules::THOUGHT_CALL, |way| way(p.and(p.any_of(&opens))));
+                let closed = p.or(closed, THOUGHT_CALL, |way| way(p.and(p.any_of(&opens))));
                 (p.until_marker(ends.into_iter().chain(opens)), p.choice([closed].into_iter().chain(end)))
             }
             (true, true) => {
@@ -106,7 +109,7 @@ impl Writer<'_> {
                 let stop = p.choice([closed, call]);
                 let run = p.until_marker(ends.into_iter().chain(opens));
                 let more = p.more_text(stop, run);
-                let closed = p.or(closed, rules::THOUGHT_CALL, |way| way(call));
+                let closed = p.or(closed, THOUGHT_CALL, |way| way(call));
                 (
                     p.sequence([run, p.only_read(self.spec.is_faithful(), more)]),
                     p.choice([closed].into_iter().chain(end)),

@@ -1,11 +1,14 @@
 //! The content of a turn: text up to what ends it, and what that is.
 
+use crate::format::rules::calls::members_before_name;
+use crate::format::rules::thought::LATE_THOUGHT;
 use smol_str::SmolStr;
 
 use super::calls::{learnt as calls, order};
 use super::glue::{any_space, glue, heads, is_strong, split_space};
-use super::learnt::{UNLISTED_FRONT, Writer};
-use super::{rules, wrappers};
+use super::learnt::UNLISTED_FRONT;
+use super::sites::Writer;
+use super::wrappers;
 use crate::analysis::turn::{CallPiece, Edge, Glue, SlotKind};
 use chatparse_base::brackets;
 use chatparse_message::Compat;
@@ -207,7 +210,7 @@ impl Writer<'_> {
             true => self.text(ends.clone()),
             false => {
                 // An answer that is such a call from its first byte.
-                let nearly = rules::members_before_name(p, self.turn, &self.call_open).filter(|_| self.callable);
+                let nearly = members_before_name(p, self.turn, &self.call_open).filter(|_| self.callable);
                 let glues = self.before_first_call().iter().filter(|_| self.turn.calls_begin_with_names());
                 let named = glues
                     .filter(|open| open.head().trim_start().starts_with('{'))
@@ -227,7 +230,7 @@ impl Writer<'_> {
         let text = late.map_or(text, |thought| {
             let again = self.reasoning_again(thought);
             let block = again.map(|again| p.sequence([again, self.thought_and_close(thought, Some(again))]));
-            let close = p.ways(rules::LATE_THOUGHT, |way| way(self, thought));
+            let close = p.ways(LATE_THOUGHT, |way| way(self, thought));
             let more = p.many(p.sequence([p.choice(block.into_iter().chain(close).collect::<Vec<_>>()), text]));
             // As the template writes it, or as models do that have learnt it elsewhere.
             p.sequence([text, p.only_read(!self.turn.has_late_thoughts(), more)])

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::harmony::Dialect;
 use super::host::Host;
 use crate::analysis::turn::TurnFormat;
 use crate::analysis::{Around, Layout};
@@ -40,6 +39,15 @@ impl Writing {
         let none = (self.host.thinking == Some(None)).then(Around::default);
         self.host.continued.map(|[opening, start, end]| Around::new(opening, start, end)).or(none)
     }
+}
+
+/// The model family that writes messages on channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// No spaces. The model sometimes writes two headers, or calls a tool that it was not given.
+    GptOss,
+    /// A space after every special token.
+    LlmJp,
 }
 
 /// How a model deviates from what its template writes, where not all models do.

@@ -2,13 +2,15 @@
 
 use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue, is_strong};
-use super::super::rules;
-use super::members::{Member, members, perhaps_quoted, unlisted_name};
-use super::values::{Values, is_between_quotes, unquoted};
+use super::members::{Member, members, unlisted_name};
+use super::values::{is_between_quotes, perhaps_quoted, unquoted};
 use crate::analysis::turn::{Encoding, Glue, Members, Slot, ValueKind};
+use crate::format::rules::arguments::{
+    ARGUMENT, ARGUMENT_OPEN, NAME_OF_ARGUMENT_CLOSE, NAME_OF_ARGUMENT_CLOSED, TEXT, TEXT_BEGIN, VALUE_OPEN,
+};
+use crate::format::sites::{Arguments, Tags, Values, tag};
 use crate::format::wrappers::{self, is_marker};
 use chatparse_grammar::{schema, spelled};
-use chatparse_message::Tool;
 use chatparse_peg::{ExprId, Notation, SchemaRef};
 use smol_str::SmolStr;
 
@@ -32,21 +34,6 @@ fn spaced(marker: &str) -> Vec<SmolStr> {
     [marker.trim().into()].into_iter().chain(others).collect()
 }
 
-/// The tags around an argument's name and value, as far as they are tags.
-pub(in crate::format) struct Tags<'a> {
-    pub p: &'a FormatBuilder,
-    /// What opens each argument.
-    pub next: Option<&'a str>,
-    pub name_close: Option<&'a str>,
-    pub value_open: Option<&'a str>,
-    pub value_close: Option<&'a str>,
-}
-
-/// The whole of this glue, if that is a tag.
-pub(in crate::format) fn tag(glue: &Glue) -> Option<&str> {
-    Some(glue.head().trim()).filter(|tag| is_marker(tag) && glue.is_literal())
-}
-
 impl Members {
     /// Whether the same glue is in front of each argument, the first one too.
     pub(in crate::format) fn in_front_of_each(&self) -> bool {
@@ -56,7 +43,7 @@ impl Members {
     }
 
     /// What is in front of all arguments, without what is in front of each.
-    pub(super) fn in_front(&self) -> Glue {
+    pub(in crate::format) fn in_front(&self) -> Glue {
         let all = self.first.strip_suffix(&self.next).filter(|_| self.in_front_of_each());
         all.unwrap_or_else(|| self.first.clone())
     }
@@ -68,21 +55,6 @@ impl Members {
         let close = &open.head()[..open.marker_spans().first()?.end];
         (is_marker(close.trim()) && is_marker(self.next.head().trim())).then_some(close)
     }
-}
-
-/// The arguments of one tool, written one by one.
-pub(in crate::format) struct Arguments<'a> {
-    pub p: &'a FormatBuilder,
-    pub tool: &'a Tool,
-    pub members: &'a Members,
-    /// What opens an argument.
-    pub opens: ExprId,
-    /// What opens calls, where names of arguments are certain without their opening.
-    pub call_open: Option<&'a Glue>,
-    /// What closes the call behind the last argument.
-    pub close: Option<&'a Glue>,
-    pub wrapper_close: &'a Glue,
-    pub behind: ExprId,
 }
 
 impl Arguments<'_> {
@@ -100,7 +72,7 @@ impl Arguments<'_> {
             (p.rule(member.rule.clone(), argument), member.required)
         });
         // A tag that opens an argument and stands there twice is glue. Not a part of each argument: they begin with fixed texts.
-        let others = p.ways(rules::ARGUMENT, |way| way(self)).into_iter().map(|way| (way, false));
+        let others = p.ways(ARGUMENT, |way| way(self)).into_iter().map(|way| (way, false));
         known.chain(others).collect()
     }
 
@@ -147,14 +119,14 @@ impl Arguments<'_> {
             let [next, name_close, value_open, value_close] =
                 [&self.members.next, &close, &rest, &value_close].map(tag);
             let tags = Tags { p, next, name_close, value_open, value_close };
-            let ends = p.or(between(&close), rules::NAME_OF_ARGUMENT_CLOSE, |way| way(&tags));
+            let ends = p.or(between(&close), NAME_OF_ARGUMENT_CLOSE, |way| way(&tags));
             let name = p.sequence([between(before), p.stray_space(), named, ends]);
             let other = |open: ExprId| p.sequence([open, name]);
-            let opens = p.ways(rules::ARGUMENT_OPEN, |way| way(self).filter(|_| known).map(other));
+            let opens = p.ways(ARGUMENT_OPEN, |way| way(self).filter(|_| known).map(other));
             let name = p.choice([other(self.opens)].into_iter().chain(opens));
             let rest = between(&rest);
-            let rest = p.or(rest, rules::VALUE_OPEN, |way| way(&tags, rest));
-            let ends_again = p.between(rules::NAME_OF_ARGUMENT_CLOSED, |way| way(&tags));
+            let rest = p.or(rest, VALUE_OPEN, |way| way(&tags, rest));
+            let ends_again = p.between(NAME_OF_ARGUMENT_CLOSED, |way| way(&tags));
             Some(p.sequence([p.atomic(name), ends_again, rest, p.markup_ends(), value]))
         });
         p.choice(ways.collect::<Vec<_>>())
@@ -185,7 +157,7 @@ impl Arguments<'_> {
             ends = behind.flat_map(|behind| text::heads(&spelled.and(&behind))).collect();
             ends.extend(self.next_names(&spelled));
         }
-        let more = p.between(rules::TEXT, |way| way(self, &ends, close));
+        let more = p.between(TEXT, |way| way(self, &ends, close));
         let mut text = p.until_marker(ends.clone());
         // Where a literal of Python may stand, no bare text begins as one; in a grammar none begins as what ends it, either.
         let python = self.members.first.head().trim_end().ends_with('(') && slot.open.head().ends_with('=');
@@ -196,7 +168,7 @@ impl Arguments<'_> {
             chatparse_base::sort::sort(&mut others);
             others.dedup();
             let begun = p.sequence([p.none_of(&others), text]);
-            text = p.optional(p.or(begun, rules::TEXT_BEGIN, |way| way(p, &ends, text)));
+            text = p.optional(p.or(begun, TEXT_BEGIN, |way| way(p, &ends, text)));
         }
         let text = written(p.arg_text(p.sequence([text, more])));
         let text = match lines && known && schema::allows_any_string(member.schema.get()) {

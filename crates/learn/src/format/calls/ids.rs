@@ -2,8 +2,8 @@
 
 use super::super::builder::FormatBuilder;
 use super::super::glue::{glue, split_space};
-use super::super::rules;
 use crate::analysis::turn::{CallForm, CallPiece, Glue, TurnFormat};
+use crate::format::rules::calls::{BEFORE_ID, FIRST_ID, NAMED_ID};
 use chatparse_peg::ExprId;
 
 /// The opening of calls without its last quote, where that opens an id.
@@ -19,8 +19,8 @@ pub(super) fn opening(p: &FormatBuilder, (before, key, behind): (&str, &str, Glu
     let id = [p.marker(key), p.tool_id(p.until_marker(["\""])), p.marker("\"")].into_iter().chain(comma);
     let after = glue(p, &after, None, "");
     let id = p.sequence(id.collect::<Vec<_>>());
-    let front = p.between(rules::BEFORE_ID, |way| way(p, key));
-    p.sequence([p.marker(before), front, p.or(p.sequence([id, after]), rules::FIRST_ID, |way| way(after))])
+    let front = p.between(BEFORE_ID, |way| way(p, key));
+    p.sequence([p.marker(before), front, p.or(p.sequence([id, after]), FIRST_ID, |way| way(after))])
 }
 
 /// The member of a JSON object whose value is the call's number, in the text that opens a call: what is in front of it, its
@@ -37,7 +37,7 @@ pub(super) fn generated_id(open: &Glue) -> Option<(&str, &str, Glue)> {
 /// An id with the name in it.
 pub(super) fn named_id(p: &FormatBuilder, before: &Glue, name: &str, behind: &Glue) -> ExprId {
     let written = [glue(p, before, None, ""), p.tool_name(name), glue(p, behind, None, "")];
-    p.or(p.tool_id(p.sequence(written)), rules::NAMED_ID, |way| way(p, before.head(), name))
+    p.or(p.tool_id(p.sequence(written)), NAMED_ID, |way| way(p, before.head(), name))
 }
 
 /// Whether glue is the key of a further member of a JSON object, up to the quote that opens its value.

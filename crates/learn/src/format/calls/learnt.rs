@@ -1,20 +1,23 @@
 //! Calls as the analysis learnt them: parts in order, with glue between them.
 
+use crate::format::rules::calls::{
+    AFTER_ARGUMENTS, AFTER_NAME, ARGUMENTS, BEFORE_ARGUMENTS, BETWEEN_ARGUMENTS, CALL_CLOSE, CALL_CLOSED, CALL_FORM,
+    CALL_OPEN, CALL_TAG, ID, LAST_ID, MEMBERS, NAME, NAME_ALONE, NAME_CLOSE, NAMES, NO_ARGUMENTS, NO_GLUE,
+    WRAPPER_CLOSE, WRAPPER_CLOSED,
+};
 use chatparse_base::brackets;
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 use serde_json::Value;
 
 use super::super::FormatSpec;
 use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue, is_strong};
-use super::super::rules;
-use super::arguments::Arguments;
 use super::ids::{generated_id, is_member, named_id, opening, quoted_id};
 use super::members::members;
 use super::order;
 use crate::analysis::turn::{CallForm, CallPiece, Glue, GluePiece, Members, SlotKind, TurnFormat};
+use crate::format::sites::{Arguments, Call, End, INNER, Shared, Tail, unannounced};
 use crate::format::wrappers::is_marker;
 use chatparse_message::Tool;
 use chatparse_peg::{ExprId, Notation};
@@ -86,7 +89,7 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     }
     let mut calls = vec![tool];
     if let Some((first, call)) = &renamed {
-        calls.extend(p.ways(rules::NAMES, |way| way(p, first, *call)));
+        calls.extend(p.ways(NAMES, |way| way(p, first, *call)));
     }
     let calls = p.choice(calls);
     if let Some(id) = generated_id(&open) {
@@ -97,7 +100,7 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     let opened = |turn: &TurnFormat, open: &Glue, calls: ExprId| {
         let open = quoted_id(turn, open).unwrap_or(open.clone());
         let written = if ends_text { glue(p, &open, None, "") } else { text::as_written(p, &open) };
-        let mut ways = p.ways(rules::CALL_OPEN, |way| way(p, turn, &open));
+        let mut ways = p.ways(CALL_OPEN, |way| way(p, turn, &open));
         // Where the name is a key, any other would begin like it.
         let last = if open.head().trim_end().ends_with("{\"") { ways.len() } else { 0 };
         ways.insert(last, written);
@@ -111,14 +114,9 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     });
     let mut ways: Vec<ExprId> = [opened(turn, &open, calls)].into_iter().chain(others).collect();
     if let Some((first, call)) = &renamed {
-        ways.extend(p.ways(rules::NAME_ALONE, |way| way(p, first, *call)));
+        ways.extend(p.ways(NAME_ALONE, |way| way(p, first, *call)));
     }
     p.choice(ways)
-}
-
-/// What is between the names of a call behind the first marker of that.
-pub(in crate::format) fn unannounced(between: &Glue) -> Glue {
-    between.without_start(between.marker_spans().first().map_or(0, |first| first.end))
 }
 
 /// The texts that calls begin with whose name is not announced.
@@ -128,20 +126,6 @@ pub(in crate::format) fn unannounced_heads(turn: &TurnFormat) -> Vec<String> {
         .filter(is_strong)
         .map_or_else(Vec::new, |open| text::heads(&open))
 }
-
-/// The text that a call has beside its name and its arguments.
-pub(in crate::format) fn keys(turn: &TurnFormat, open: &Glue) -> String {
-    let glues = turn.calls.iter().flat_map(|form| {
-        form.pieces.iter().filter_map(|piece| match piece {
-            CallPiece::Glue(glue) => Some(glue),
-            _ => None,
-        })
-    });
-    glues.chain([open]).chain(turn.calls.iter().map(|form| &form.close)).map(Glue::head).collect()
-}
-
-/// The rule for a further call in the wrapper of the one before.
-pub(in crate::format) const INNER: &str = "inner-call";
 
 /// The rule for a call of a tool that is not offered, where only an offered one beside it shows that it is a call.
 pub(in crate::format) const UNLISTED: &str = "unlisted-call";
@@ -197,125 +181,6 @@ fn behind_call(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> ExprI
     p.choice(ways.chain([end]).collect::<Vec<_>>())
 }
 
-/// One tool's call, the site of the rules for calls.
-pub(in crate::format) struct Call<'a> {
-    pub p: &'a FormatBuilder,
-    pub turn: &'a TurnFormat,
-    pub tool: &'a Tool,
-    shared: &'a Shared,
-    /// The arguments of each tool as one object, by its name.
-    objects: &'a RefCell<HashMap<String, ExprId>>,
-    behind: ExprId,
-    /// The opening of each call.
-    pub open: &'a Glue,
-    /// What closes the wrapper of a call, which is not part of the call.
-    pub wrapper_close: &'a Glue,
-    /// What opens a further call in the same wrapper.
-    pub inner: Option<&'a Glue>,
-}
-
-/// Expressions for what the calls of all tools have in common.
-#[derive(Default)]
-struct Shared {
-    /// An argument of any name, by the form of the call.
-    arguments: Once<CallForm>,
-    /// The end of a call that does not repeat its name.
-    ends: Once<End>,
-}
-
-/// An expression for each key.
-struct Once<K>(RefCell<Vec<(K, ExprId)>>);
-
-impl<K> Default for Once<K> {
-    fn default() -> Self {
-        Once(RefCell::default())
-    }
-}
-
-impl<K: PartialEq> Once<K> {
-    fn get(&self, key: K, make: impl FnOnce() -> ExprId) -> ExprId {
-        let known = self.0.borrow().iter().find(|(known, _)| *known == key).map(|(_, rule)| *rule);
-        known.unwrap_or_else(|| {
-            let made = make();
-            self.0.borrow_mut().push((key, made));
-            made
-        })
-    }
-}
-
-/// The rest of a form, behind the name.
-pub(in crate::format) struct Tail<'a> {
-    /// The glue directly behind the name.
-    pub first: Glue,
-    pub pieces: &'a [CallPiece],
-    form: &'a CallForm,
-}
-
-/// The end of a call.
-#[derive(Clone, PartialEq)]
-pub(in crate::format) struct End {
-    pub close: Glue,
-    /// JSON is before it.
-    pub is_json: bool,
-    /// Arguments one by one are before it.
-    pub ends_members: bool,
-    /// It begins with the brace of a JSON object, which further members may be before.
-    pub is_brace: bool,
-}
-
-impl End {
-    /// What closes the call, as far as it ends the arguments.
-    pub fn braces(&self) -> Glue {
-        self.close.up_to(self.first_mark().start)
-    }
-
-    /// Whether that is all of it.
-    pub fn ends_arguments(&self) -> bool {
-        self.braces().head().trim_end().ends_with(['}', ')'])
-    }
-
-    fn first_mark(&self) -> std::ops::Range<usize> {
-        let length = self.close.head().len();
-        self.close.marker_spans().first().cloned().unwrap_or(length..length)
-    }
-}
-
-impl Tail<'_> {
-    /// The end of a JSON object whose only member besides the name is the arguments, which a model may leave out.
-    pub fn may_lack_arguments(&self) -> bool {
-        let last = matches!(self.pieces, [CallPiece::Arguments { .. }]) && self.form.close.head().starts_with('}');
-        let first = self.first.head().trim_start_matches(['"', ' ']);
-        last && first.starts_with(',') && first.trim_end().ends_with(':')
-    }
-}
-
-impl CallForm {
-    /// The pieces up to the name, and the rest.
-    pub(in crate::format) fn at_name(&self) -> (&[CallPiece], Tail<'_>) {
-        let name = self.pieces.iter().position(CallPiece::is_name);
-        let (head, rest) = self.pieces.split_at(name.map_or(0, |at| at + 1));
-        let (first, pieces) = match rest.split_first() {
-            Some((CallPiece::Glue(first), rest)) => (first.clone(), rest),
-            Some((CallPiece::Members(members), _)) => (members.in_front(), rest),
-            Some(_) => (Glue::default(), rest),
-            None => (self.close.clone(), rest),
-        };
-        (head, Tail { first, pieces, form: self })
-    }
-
-    /// The form without its id, which a model may leave out with the marker in front of it, if another one follows.
-    pub(in crate::format) fn without_id(&self) -> Option<CallForm> {
-        let at = self.pieces.iter().position(|piece| *piece == CallPiece::Id)?;
-        let is_marked = |piece: &CallPiece| {
-            let CallPiece::Glue(glue) = piece else { return false };
-            glue.marker_spans().first().is_some_and(|span| glue.head()[..span.start].trim().is_empty())
-        };
-        let around = [self.pieces.get(at.checked_sub(1)?)?, self.pieces.get(at + 1)?];
-        let pieces = || self.pieces[..at - 1].iter().chain(&self.pieces[at + 1..]).cloned().collect();
-        around.into_iter().all(is_marked).then(|| CallForm { pieces: pieces(), close: self.close.clone() })
-    }
-}
-
 impl Call<'_> {
     /// Forms with the same beginning up to the name share it.
     fn expr(&self) -> ExprId {
@@ -333,7 +198,7 @@ impl Call<'_> {
             ways.push(p.only_read(lacks, self.group(head, tails)));
         }
         for form in &self.turn.calls {
-            ways.extend(p.ways(rules::CALL_FORM, |way| way(self, form)));
+            ways.extend(p.ways(CALL_FORM, |way| way(self, form)));
         }
         p.choice(ways)
     }
@@ -359,7 +224,7 @@ impl Call<'_> {
             // An id between quotes may be a number.
             [CallPiece::Id, CallPiece::Glue(behind), ..] if quoted_id(self.turn, self.open).is_some() => {
                 let text = p.sequence([p.marker("\"")].into_iter().chain(pieces().take(2)));
-                parts.push(p.or(text, rules::ID, |way| way(self, behind)));
+                parts.push(p.or(text, ID, |way| way(self, behind)));
                 parts.extend(pieces().skip(2));
             }
             _ => parts.extend(pieces()),
@@ -369,14 +234,14 @@ impl Call<'_> {
         let inside = opened.strip_suffix(brackets::closes).filter(|tag| !tag.ends_with('/'));
         let empty_tag = inside.map(|tag| format!("{tag}/{}", &opened[tag.len()..]));
         let behind = empty_tag.as_deref().and_then(|tag| tag.get(usize::from(quote.is_some())..));
-        let ending = p.ways(rules::CALL_TAG, |way| way(self, behind.filter(|_| quote.is_some())?));
-        let unquoted = p.ways(rules::CALL_TAG, |way| {
+        let ending = p.ways(CALL_TAG, |way| way(self, behind.filter(|_| quote.is_some())?));
+        let unquoted = p.ways(CALL_TAG, |way| {
             let end = way(self, behind.filter(|_| quote.is_none())?)?;
             Some(p.atomic(p.sequence([p.sequence(parts.clone()), end])))
         });
         parts.push(match shared.is_blank() {
-            true => p.or(self.behind_name(tails), rules::NO_GLUE, |way| way(self, tails)),
-            false => p.or(glue(p, &shared, Some(self.tool), ""), rules::NAME_CLOSE, |way| way(self, quote)),
+            true => p.or(self.behind_name(tails), NO_GLUE, |way| way(self, tails)),
+            false => p.or(glue(p, &shared, Some(self.tool), ""), NAME_CLOSE, |way| way(self, quote)),
         });
         // A marker may only be mentioned: the arguments of a tool that is not offered must begin.
         let is_object = |tail: &Tail| {
@@ -414,7 +279,7 @@ impl Call<'_> {
         }
         let members = tails.iter().flat_map(|tail| tail.pieces).find_map(CallPiece::members);
         let firsts = firsts.iter().map(|first| glue(p, first, Some(self.tool), ""));
-        let firsts = p.choice(firsts.chain(p.ways(rules::AFTER_NAME, |way| way(self, members))).collect::<Vec<_>>());
+        let firsts = p.choice(firsts.chain(p.ways(AFTER_NAME, |way| way(self, members))).collect::<Vec<_>>());
         let extra = self.extra_ends(members);
         let written = p.sequence([p.space(), extra, p.space(), firsts]);
         let mut ways = vec![written];
@@ -449,7 +314,7 @@ impl Call<'_> {
         let first =
             if tail.pieces.is_empty() && tail.first == tail.form.close { close.clone() } else { tail.first.clone() };
         let first = first.strip_prefix(taken).unwrap_or_default();
-        let mut ways = p.ways(rules::ARGUMENTS, |way| way(self, tail, &close));
+        let mut ways = p.ways(ARGUMENTS, |way| way(self, tail, &close));
         ways.push(self.arguments_and_end(tail, &first, close));
         p.choice(ways)
     }
@@ -472,13 +337,13 @@ impl Call<'_> {
             }
             Some(_) => {
                 let written = glue(p, first, Some(self.tool), "");
-                parts.push(p.or(written, rules::BEFORE_ARGUMENTS, |way| way(self, first)));
+                parts.push(p.or(written, BEFORE_ARGUMENTS, |way| way(self, first)));
             }
             None => {
                 let members = self.turn.calls.iter().flat_map(|form| &form.pieces).find_map(CallPiece::members);
                 let extra = self.extra_ends(members);
                 let written = glue(p, first, Some(self.tool), "");
-                return p.sequence([extra, p.tool_close(p.or(written, rules::NO_ARGUMENTS, |way| way(self)))]);
+                return p.sequence([extra, p.tool_close(p.or(written, NO_ARGUMENTS, |way| way(self)))]);
             }
         }
         let (id, pieces) = match pieces.split_last_chunk() {
@@ -489,7 +354,7 @@ impl Call<'_> {
         let is_json = matches!(pieces.last(), Some(CallPiece::Arguments { .. }));
         let is_brace = is_json && self.is_brace(&tail.form.close);
         if is_brace {
-            parts.push(p.between(rules::AFTER_ARGUMENTS, |way| way(self)));
+            parts.push(p.between(AFTER_ARGUMENTS, |way| way(self)));
         }
         let last = tail.pieces.last().and_then(CallPiece::members);
         let ends_members = last.is_some_and(|members| is_strong(&members.next));
@@ -498,7 +363,7 @@ impl Call<'_> {
             // A last member with the id, which a model may leave out.
             Some((key, bare)) => {
                 let id = [glue(p, key, Some(self.tool), ""), p.tool_id(p.string_body(b'"')), end(close)];
-                p.or(p.sequence(id), rules::LAST_ID, |way| way(end(bare.clone())))
+                p.or(p.sequence(id), LAST_ID, |way| way(end(bare.clone())))
             }
             None => end(close),
         });
@@ -531,15 +396,15 @@ impl Call<'_> {
         };
         let mut after = glue(p, &rest, Some(self.tool), "");
         if !rest.is_blank() {
-            let twice = p.between(rules::WRAPPER_CLOSED, |way| way(p, &rest));
-            after = p.or(p.sequence([after, p.markup_ends(), twice]), rules::WRAPPER_CLOSE, |way| way(self));
+            let twice = p.between(WRAPPER_CLOSED, |way| way(p, &rest));
+            after = p.or(p.sequence([after, p.markup_ends(), twice]), WRAPPER_CLOSE, |way| way(self));
         }
         let closes = match end.is_json {
             true => text::behind_json(p, &close, Some(self.tool)),
             false => glue(p, &close, Some(self.tool), ""),
         };
-        let whole = p.sequence([p.tool_close(closes), after, p.between(rules::CALL_CLOSED, |way| way(p, end))]);
-        p.choice([whole].into_iter().chain(p.ways(rules::CALL_CLOSE, |way| {
+        let whole = p.sequence([p.tool_close(closes), after, p.between(CALL_CLOSED, |way| way(p, end))]);
+        p.choice([whole].into_iter().chain(p.ways(CALL_CLOSE, |way| {
             let close = way(self, end, closes)?;
             Some(p.tool_close(close))
         })))
@@ -552,7 +417,7 @@ impl Call<'_> {
             CallPiece::Glue(between) => glue(p, between, Some(self.tool), ""),
             CallPiece::Name if self.tool.name == FormatBuilder::ANY => p.tool_name(FormatBuilder::ANY),
             CallPiece::Name => {
-                let again = p.between(rules::NAME, |way| way(p, &self.tool.name));
+                let again = p.between(NAME, |way| way(p, &self.tool.name));
                 p.sequence([p.tool_name(&self.tool.name), again])
             }
             CallPiece::Id => {
@@ -633,7 +498,7 @@ impl Call<'_> {
                 .map(|all| all.into_iter().map(|(argument, _)| marked(argument)).collect::<Vec<_>>());
             let optional: Vec<ExprId> = optional.into_iter().chain(any).collect();
             let one_by_one = p.sequence([extra, p.unordered(required, optional)]);
-            let mut ways = p.ways(rules::MEMBERS, |way| way(self, first));
+            let mut ways = p.ways(MEMBERS, |way| way(self, first));
             ways.push(one_by_one);
             return p.sequence([glue(p, first, Some(self.tool), ""), p.choice(ways)]);
         }
@@ -647,6 +512,6 @@ impl Call<'_> {
 
     /// The end of an argument without its beginning.
     pub fn extra_ends(&self, members: Option<&Members>) -> ExprId {
-        self.p.between(rules::BETWEEN_ARGUMENTS, |way| way(self, members?))
+        self.p.between(BETWEEN_ARGUMENTS, |way| way(self, members?))
     }
 }

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use super::super::builder::FormatBuilder;
 use super::super::glue::is_strong;
-use super::super::rules;
-use crate::analysis::turn::{Glue, Slot, ValueKind};
+use crate::analysis::turn::{Slot, ValueKind};
 use serde_json::Value;
 
 use chatparse_grammar::schema::{self, Types};
@@ -100,19 +99,6 @@ pub(in crate::format) fn members<'a>(
 pub(in crate::format) fn unlisted_name(p: &FormatBuilder, prefix: &str, object: &SchemaRef) -> String {
     let names: Vec<&str> = members(p, object, "", true).iter().map(|member| member.name).collect();
     p.any_name_but(&format!("listed-{prefix}"), &names)
-}
-
-/// A name in front of this glue, and the same between quotes, or between what the template puts around texts.
-pub(in crate::format) fn perhaps_quoted(
-    p: &FormatBuilder,
-    name: ExprId,
-    close: &Glue,
-    slots: &[(ValueKind, Slot)],
-) -> ExprId {
-    if !close.head().starts_with([':', '=']) {
-        return name;
-    }
-    p.or(name, rules::NAME_OF_ARGUMENT, |way| way(p, name, slots))
 }
 
 /// What models put around names.

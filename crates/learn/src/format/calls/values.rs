@@ -2,29 +2,15 @@
 
 use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue};
-use super::super::rules;
 use super::super::tag::Tag;
-use super::members::{Member, members, perhaps_quoted, shown, sign};
-use crate::analysis::turn::{Container, Encoding, Glue, Nested, Slot, ValueKind};
+use super::members::{Member, members, shown, sign};
+use crate::analysis::turn::{Container, Encoding, Glue, Slot, ValueKind};
+use crate::format::rules::values::{
+    CONTAINER, CONTAINER_CLOSE, KEY, NAME_OF_ARGUMENT, QUOTED, VALUE, VALUE_CLOSE, VALUE_FIRST, VALUE_LAST, VALUE_TEXT,
+};
+use crate::format::sites::{QUOTE, Value, Values};
 use chatparse_grammar::schema::{self, Types};
-use chatparse_message::Tool;
 use chatparse_peg::{ExprId, Literals, Notation, SchemaRef};
-
-/// The values of one tool's arguments.
-#[derive(Clone, Copy)]
-pub(in crate::format) struct Values<'a> {
-    pub p: &'a FormatBuilder,
-    pub tool: &'a Tool,
-    pub nested: &'a Nested,
-    /// Values are Python literals, as in `f(x=None)`: a schema's JSON does not hold for them.
-    pub python: bool,
-    /// What may follow an argument whose text is in quotes.
-    pub after: Option<ExprId>,
-    /// What ends the call, and a value whose own end is missing.
-    pub enclosing: Option<&'a str>,
-    /// What ends the value that this one is in, and this one if its own end is missing.
-    pub within: Option<ExprId>,
-}
 
 /// Levels of arrays and objects that follow their schemas; deeper levels may have any value.
 const SCHEMA_LEVELS: usize = 4;
@@ -39,8 +25,6 @@ const KINDS: [(Types, ValueKind); 6] = [
     (Types::ARRAY, ValueKind::Array),
     (Types::OBJECT, ValueKind::Object),
 ];
-
-pub(in crate::format) const QUOTE: &str = "\"";
 
 /// The glue after a name without the quote that opens every value. Such a template prints all types alike, so models write
 /// Python values there.
@@ -70,36 +54,6 @@ fn literals(slots: &[(ValueKind, Slot)]) -> Literals {
         _ if lowercase => Literals::Lowercase,
         _ => Literals::Json,
     }
-}
-
-/// One argument's value: its slots by what its types allow, and the site of the rules for values.
-pub(in crate::format) struct Value<'a> {
-    pub values: Values<'a>,
-    pub member: &'a Member<'a>,
-    /// How many containers the value is in.
-    pub depth: usize,
-    /// A raw text and its end.
-    raw: &'a dyn Fn(&Slot) -> ExprId,
-    pub types: Types,
-    pub literals: Literals,
-    /// The slots for texts.
-    pub texts: Vec<&'a Slot>,
-    /// The slots for values that are one piece of JSON or Python.
-    pub plain: Vec<&'a Slot>,
-    /// The slots for arrays and objects in the template's own notation.
-    nested: Vec<(ValueKind, &'a Slot)>,
-    /// The slot for null, where its type is allowed.
-    pub null: Option<&'a Slot>,
-    /// The slot for raw texts, where the schema allows none: a value that does not match the schema is a text.
-    fallback: Option<&'a Slot>,
-    /// The slots of other types, whose values are texts as well.
-    pub mistyped: Vec<&'a Slot>,
-    /// The slots that the schema's types use.
-    pub used: Vec<&'a Slot>,
-    /// What opens each of these slots.
-    pub opens: Glue,
-    /// What closes a value without the quotes that the template puts around all.
-    pub bare_close: Option<Glue>,
 }
 
 impl<'a> Value<'a> {
@@ -201,7 +155,7 @@ impl<'a> Value<'a> {
 
     pub fn close(&self, slot: &Slot) -> ExprId {
         let p = self.values.p;
-        p.arg_close(p.or(self.glue(&slot.close), rules::VALUE_CLOSE, |way| way(self, slot)))
+        p.arg_close(p.or(self.glue(&slot.close), VALUE_CLOSE, |way| way(self, slot)))
     }
 
     /// Where nothing closes a value, what follows shows that it is whole.
@@ -252,16 +206,16 @@ impl<'a> Value<'a> {
     /// The value in all forms that its types allow, with what the rules read besides.
     fn ways(&self) -> Vec<ExprId> {
         let p = self.values.p;
-        let mut ways = p.ways(rules::VALUE_FIRST, |way| way(self));
+        let mut ways = p.ways(VALUE_FIRST, |way| way(self));
         if self.is_printed_bare() && self.types.has(Types::STRING) {
             ways.push(self.printed_text());
         }
         for (kind, slot) in &self.nested {
             ways.extend(self.nested(*kind, slot).into_iter().flatten());
         }
-        ways.extend(p.ways(rules::VALUE, |way| way(self)));
+        ways.extend(p.ways(VALUE, |way| way(self)));
         ways.extend(self.plain.iter().map(|slot| self.plain(slot)));
-        ways.extend(p.ways(rules::VALUE_TEXT, |way| way(self)));
+        ways.extend(p.ways(VALUE_TEXT, |way| way(self)));
         for slot in &self.texts {
             let text = match slot.encoding {
                 Encoding::Quoted => {
@@ -273,7 +227,7 @@ impl<'a> Value<'a> {
             };
             ways.push(p.sequence([self.rest(slot), text]));
         }
-        ways.extend(p.ways(rules::VALUE_LAST, |way| way(self)));
+        ways.extend(p.ways(VALUE_LAST, |way| way(self)));
         ways
     }
 
@@ -291,7 +245,7 @@ impl<'a> Value<'a> {
             _ => p.empty(),
         };
         let written = p.sequence([self.rest(slot), begins, all, self.close(slot)]);
-        let others = p.ways(rules::CONTAINER, |way| way(self, kind, &begin, slot));
+        let others = p.ways(CONTAINER, |way| way(self, kind, &begin, slot));
         Some([written].into_iter().chain(others).collect())
     }
 
@@ -312,6 +266,19 @@ impl<'a> Value<'a> {
         let alone = !self.is_raw() && self.fallback.is_none() && self.bare_close.is_none();
         p.sequence([begins, if alone { spaced } else { shown(p, spaced) }])
     }
+}
+
+/// A name in front of this glue, and the same between quotes, or between what the template puts around texts.
+pub(in crate::format) fn perhaps_quoted(
+    p: &FormatBuilder,
+    name: ExprId,
+    close: &Glue,
+    slots: &[(ValueKind, Slot)],
+) -> ExprId {
+    if !close.head().starts_with([':', '=']) {
+        return name;
+    }
+    p.or(name, NAME_OF_ARGUMENT, |way| way(p, name, slots))
 }
 
 impl Values<'_> {
@@ -350,7 +317,7 @@ impl Values<'_> {
             let ends = p.choice([p.one_of(&[(',', ','), (')', ')')]), p.end(), after]);
             let closes = if self.python { p.and(p.sequence([sign, p.space(), ends])) } else { p.empty() };
             let usual = p.sequence([closes, close]);
-            p.sequence([line, p.or(usual, rules::QUOTED, |way| way(self, quote, close))])
+            p.sequence([line, p.or(usual, QUOTED, |way| way(self, quote, close))])
         };
         let double = match self.python {
             true => printed('"'),
@@ -431,7 +398,7 @@ impl Values<'_> {
                 // The end of the object may look like a name.
                 let closes = [p.not(end), text::no_closer(p, &container.each, &container.close.and(&slot.close))];
                 let opens = glue(p, &opens, Some(self.tool), FormatBuilder::ANY);
-                let quoted = p.ways(rules::KEY, |way| way(&values, container, &ends, opens));
+                let quoted = p.ways(KEY, |way| way(&values, container, &ends, opens));
                 let name = p.choice(quoted.into_iter().chain([p.key(name)]));
                 let member = [between(&container.each), name, opens, p.markup_ends(), value];
                 let any = p.sequence(closes.into_iter().chain(member).collect::<Vec<_>>());
@@ -446,7 +413,7 @@ impl Values<'_> {
             let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);
             let [required, optional] = [required, optional].map(|all| all.into_iter().map(|(item, _)| spaced(item)));
             let items = p.unordered(required, optional.chain([spaced(any)]));
-            let ends = p.or(end, rules::CONTAINER_CLOSE, |way| way(self));
+            let ends = p.or(end, CONTAINER_CLOSE, |way| way(self));
             let all = p.sequence([between(&container.open), items, p.space(), p.and(ends)]);
             return if kind == ValueKind::Array { p.array(all) } else { p.object(all) };
         }

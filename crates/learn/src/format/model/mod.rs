@@ -4,10 +4,9 @@ mod hosts;
 mod prompts;
 mod rows;
 
-use super::harmony::Dialect;
 use super::host::Host;
 use super::prompt::{Prompt, PromptInput};
-use super::writing::{Tolerances, Writing};
+use super::writing::{Dialect, Tolerances, Writing};
 use crate::analysis::Layout;
 use crate::analysis::turn::TurnFormat;
 use chatparse_base::Result;

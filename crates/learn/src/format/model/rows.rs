@@ -4,8 +4,8 @@ use super::hosts::*;
 use super::{Family, family, prompts};
 use crate::analysis::turn::{CallForm, CallPiece, Edge, Glue, Reasoning, SlotKind, TurnFormat};
 use crate::format::calls::described::pythonic;
-use crate::format::harmony::Dialect;
 use crate::format::host::{Constrains, Host, Structured};
+use crate::format::writing::Dialect;
 use crate::format::writing::Tolerances;
 
 const CALLS_IN_REASONING: Tolerances = Tolerances { calls_in_reasoning: true, ..Tolerances::NONE };

@@ -1,15 +1,120 @@
 //! Calls as models write them beside the template's way.
 
 use super::super::builder::FormatBuilder;
-use super::super::calls::learnt::{Call, End, Tail, keys, unannounced};
 use super::super::calls::members::unlisted_name;
 use super::super::glue::{announced_name, behind_json, glue, heads, is_strong};
+use super::super::sites::{Call, End, Tail, keys, unannounced};
 use super::super::wrappers::is_marker;
 use crate::analysis::turn::{CallForm, CallPiece, Glue, Members, TurnFormat};
 use chatparse_peg::{ExprId, SchemaRef};
 
+sites! {
+    /// What opens a call.
+    CALL_OPEN("call"): (&FormatBuilder, &TurnFormat, &Glue) = {
+        members_before_name,
+        call_without_word,
+    }
+    /// A call whose name the template writes twice: the text between the names, and the call from the second one on.
+    NAMES("call"): (&FormatBuilder, &Glue, ExprId) = {
+        names_differ,
+    }
+    /// The same, from its opening on.
+    NAME_ALONE("call"): (&FormatBuilder, &Glue, ExprId) = {
+        first_name_left_out,
+    }
+    /// A form of a call.
+    CALL_FORM("call"): (&Call, &CallForm) = {
+        id_left_out,
+    }
+    /// An id that calls begin with, between quotes.
+    ID("call"): (&Call, &Glue) = {
+        id_as_number,
+    }
+    /// An id with the name in it.
+    NAMED_ID("call"): (&FormatBuilder, &str, &str) = {
+        id_with_other_signs,
+    }
+    /// An id that is the last member of a call: the end of a call without it.
+    LAST_ID("call"): (ExprId) = {
+        last_id_left_out,
+    }
+    /// Before an id that is a member of a call.
+    BEFORE_ID("call"): (&FormatBuilder, &str) = {
+        members_before_id,
+    }
+    /// Such an id: what is after it.
+    FIRST_ID("call"): (ExprId) = {
+        first_id_left_out,
+    }
+    /// The name of a call.
+    NAME("name"): (&FormatBuilder, &str) = {
+        name_again,
+    }
+    /// The tag that opens a call.
+    CALL_TAG("name"): (&Call, &str) = {
+        empty_call_tag,
+    }
+    /// What is after a name, where nothing that all forms share is.
+    NO_GLUE("name"): (&Call, &[Tail]) = {
+        argument_ends_name,
+    }
+    /// What is after a name and before the arguments of all forms; the quote that it begins with.
+    NAME_CLOSE("name"): (&Call, Option<char>) = {
+        section_ends_name,
+    }
+    /// Looks ahead to what may be after a name.
+    AFTER_NAME("name"): (&Call, Option<&Members>) = {
+        object_after_name,
+        section_ends_later,
+    }
+    /// The rest of a call after its name.
+    ARGUMENTS("arguments"): (&Call, &Tail, &Glue) = {
+        arguments_left_out,
+    }
+    /// The text before arguments.
+    BEFORE_ARGUMENTS("arguments"): (&Call, &Glue) = {
+        members_before_arguments,
+    }
+    /// Arguments one by one, after the text before all.
+    MEMBERS("arguments"): (&Call, &Glue) = {
+        arguments_as_object,
+    }
+    /// Between arguments, and after the last.
+    BETWEEN_ARGUMENTS("arguments"): (&Call, &Members) = {
+        argument_closed_again,
+    }
+    /// After arguments that are one JSON object, in another.
+    AFTER_ARGUMENTS("arguments"): (&Call) = {
+        members_after_arguments,
+    }
+    /// The end of a call without arguments.
+    NO_ARGUMENTS("call-end"): (&Call) = {
+        section_ends_call,
+    }
+    /// The end of a call: what it is, and the template's text for it.
+    CALL_CLOSE("call-end"): (&Call, &End, ExprId) = {
+        call_in_object,
+        wrapper_ends_call,
+        opening_ends_call,
+        section_ends_arguments,
+        output_ends_call,
+    }
+    /// After the end of a call.
+    CALL_CLOSED("call-end"): (&FormatBuilder, &End) = {
+        object_around_call,
+    }
+    /// The end of a call's wrapper.
+    WRAPPER_CLOSE("call-end"): (&Call) = {
+        wrapper_end_left_out,
+    }
+    /// After the end of a call's wrapper.
+    WRAPPER_CLOSED("call-end"): (&FormatBuilder, &Glue) = {
+        wrapper_closed_again,
+    }
+}
+
 /// A call that is a JSON object with more members before its name.
-pub(in crate::format) fn members_before_name(p: &FormatBuilder, turn: &TurnFormat, open: &Glue) -> Option<ExprId> {
+pub fn members_before_name(p: &FormatBuilder, turn: &TurnFormat, open: &Glue) -> Option<ExprId> {
     let names_first = turn.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name));
     let text = open.literal().filter(|_| p.mends && names_first)?;
     let brace = text.rfind('{').filter(|brace| text[brace + 1..].trim_start().starts_with('"'))? + 1;
@@ -20,37 +125,37 @@ pub(in crate::format) fn members_before_name(p: &FormatBuilder, turn: &TurnForma
 }
 
 /// A special token without the word that the template writes after it.
-pub(super) fn call_without_word(p: &FormatBuilder, _: &TurnFormat, open: &Glue) -> Option<ExprId> {
+fn call_without_word(p: &FormatBuilder, _: &TurnFormat, open: &Glue) -> Option<ExprId> {
     Some(glue(p, &super::super::glue::without_word(open)?, None, ""))
 }
 
 /// Two names that differ: the second one counts.
-pub(super) fn names_differ(p: &FormatBuilder, between: &Glue, call: ExprId) -> Option<ExprId> {
+fn names_differ(p: &FormatBuilder, between: &Glue, call: ExprId) -> Option<ExprId> {
     Some(p.sequence([p.atomic(p.sequence([announced_name(p), glue(p, between, None, "")])), call]))
 }
 
 /// The first name is missing, or the name is written once.
-pub(super) fn first_name_left_out(p: &FormatBuilder, between: &Glue, call: ExprId) -> Option<ExprId> {
+fn first_name_left_out(p: &FormatBuilder, between: &Glue, call: ExprId) -> Option<ExprId> {
     let opens = [between.clone(), unannounced(between)].into_iter().filter(is_strong);
     let opens = opens.map(|open| glue(p, &open, None, ""));
     Some(p.sequence([p.choice(opens.collect::<Vec<_>>()), call]))
 }
 
 /// A call without its id and the marker before that.
-pub(super) fn id_left_out(call: &Call, form: &CallForm) -> Option<ExprId> {
+fn id_left_out(call: &Call, form: &CallForm) -> Option<ExprId> {
     let form = form.without_id()?;
     let (head, tail) = form.at_name();
     Some(call.group(head, &[tail]))
 }
 
 /// A number without the quotes of an id.
-pub(super) fn id_as_number(call: &Call, behind: &Glue) -> Option<ExprId> {
+fn id_as_number(call: &Call, behind: &Glue) -> Option<ExprId> {
     let p = call.p;
     Some(p.sequence([p.tool_id(p.json_number()), glue(p, &behind.without_start(1), Some(call.tool), "")]))
 }
 
 /// Other signs around the name in an id, and no number.
-pub(super) fn id_with_other_signs(p: &FormatBuilder, before: &str, name: &str) -> Option<ExprId> {
+fn id_with_other_signs(p: &FormatBuilder, before: &str, name: &str) -> Option<ExprId> {
     let word = before.trim_end_matches(|c: char| !c.is_alphanumeric());
     let sign = || p.optional(p.one_of(&[('_', '_'), (':', ':'), ('.', '.')]));
     let number = p.many(p.one_of(&[('0', '9')]));
@@ -58,23 +163,23 @@ pub(super) fn id_with_other_signs(p: &FormatBuilder, before: &str, name: &str) -
 }
 
 /// More members of a call before its id.
-pub(super) fn members_before_id(p: &FormatBuilder, key: &str) -> Option<ExprId> {
+fn members_before_id(p: &FormatBuilder, key: &str) -> Option<ExprId> {
     p.mends.then(|| p.optional(p.members_in_front(key)))
 }
 
 /// A colon and the name once more.
-pub(super) fn name_again(p: &FormatBuilder, name: &str) -> Option<ExprId> {
+fn name_again(p: &FormatBuilder, name: &str) -> Option<ExprId> {
     Some(p.optional(p.sequence([p.literal(":"), p.literal(name)])))
 }
 
 /// A tag that closes itself is a call without arguments.
-pub(super) fn empty_call_tag(call: &Call, rest: &str) -> Option<ExprId> {
+fn empty_call_tag(call: &Call, rest: &str) -> Option<ExprId> {
     let p = call.p;
     Some(p.atomic(p.tool_close(p.marker(rest))))
 }
 
 /// An argument of the schema without its opening: its name ends the tool's.
-pub(super) fn argument_ends_name(call: &Call, tails: &[Tail]) -> Option<ExprId> {
+fn argument_ends_name(call: &Call, tails: &[Tail]) -> Option<ExprId> {
     let p = call.p;
     let members = tails.iter().find_map(|tail| tail.pieces.first()?.members())?;
     let close = members.name_close()?;
@@ -94,31 +199,31 @@ fn before_section_end(call: &Call) -> Option<ExprId> {
 }
 
 /// The end of all calls ends a name without arguments.
-pub(super) fn section_ends_name(call: &Call, quote: Option<char>) -> Option<ExprId> {
+fn section_ends_name(call: &Call, quote: Option<char>) -> Option<ExprId> {
     let (p, end) = (call.p, before_section_end(call).filter(|_| quote.is_none())?);
     let members = call.turn.calls.iter().flat_map(|form| &form.pieces).find_map(CallPiece::members);
     Some(p.sequence([p.space(), call.extra_ends(members), end]))
 }
 
 /// The brace of an object in place of arguments one by one.
-pub(super) fn object_after_name(call: &Call, members: Option<&Members>) -> Option<ExprId> {
+fn object_after_name(call: &Call, members: Option<&Members>) -> Option<ExprId> {
     members.map(|_| call.p.literal("{"))
 }
 
 /// The end of all calls, which ends a call that has no end of its own.
-pub(super) fn section_ends_later(call: &Call, _: Option<&Members>) -> Option<ExprId> {
+fn section_ends_later(call: &Call, _: Option<&Members>) -> Option<ExprId> {
     call.section_ends()
 }
 
 /// No arguments, where they are the only member besides the name.
-pub(super) fn arguments_left_out(call: &Call, tail: &Tail, close: &Glue) -> Option<ExprId> {
+fn arguments_left_out(call: &Call, tail: &Tail, close: &Glue) -> Option<ExprId> {
     let p = call.p;
     let end = tail.may_lack_arguments().then(|| p.tool_close(behind_json(p, close, Some(call.tool))))?;
     Some(p.atomic(p.sequence([p.space(), end])))
 }
 
 /// More members of a call before its arguments.
-pub(super) fn members_before_arguments(call: &Call, first: &Glue) -> Option<ExprId> {
+fn members_before_arguments(call: &Call, first: &Glue) -> Option<ExprId> {
     let p = call.p;
     let rest = first.head().trim_start().strip_prefix(',').filter(|_| p.mends)?;
     let rest = first.without_start(first.head().len() - rest.trim_start().len());
@@ -127,7 +232,7 @@ pub(super) fn members_before_arguments(call: &Call, first: &Glue) -> Option<Expr
 }
 
 /// All arguments as one JSON object. `before`: the text before all arguments.
-pub(super) fn arguments_as_object(call: &Call, before: &Glue) -> Option<ExprId> {
+fn arguments_as_object(call: &Call, before: &Glue) -> Option<ExprId> {
     let p = call.p;
     if before.head().trim_end().ends_with(['{', '(']) {
         return None;
@@ -138,7 +243,7 @@ pub(super) fn arguments_as_object(call: &Call, before: &Glue) -> Option<ExprId> 
 }
 
 /// The end of an argument without its beginning.
-pub(super) fn argument_closed_again(call: &Call, members: &Members) -> Option<ExprId> {
+fn argument_closed_again(call: &Call, members: &Members) -> Option<ExprId> {
     let end = Glue::common_start(members.slots.iter().map(|(_, slot)| &slot.close));
     let end = end.head().trim();
     let mut others = [&call.turn.calls[0].close, call.wrapper_close].into_iter();
@@ -147,17 +252,17 @@ pub(super) fn argument_closed_again(call: &Call, members: &Members) -> Option<Ex
 }
 
 /// More members of a call after its arguments.
-pub(super) fn members_after_arguments(call: &Call) -> Option<ExprId> {
+fn members_after_arguments(call: &Call) -> Option<ExprId> {
     Some(call.p.members_behind(&keys(call.turn, call.open)))
 }
 
 /// The end of all calls ends a call without arguments.
-pub(super) fn section_ends_call(call: &Call) -> Option<ExprId> {
+fn section_ends_call(call: &Call) -> Option<ExprId> {
     before_section_end(call)
 }
 
 /// The call is a member of another object, with more members.
-pub(super) fn call_in_object(call: &Call, end: &End, close: ExprId) -> Option<ExprId> {
+fn call_in_object(call: &Call, end: &End, close: ExprId) -> Option<ExprId> {
     let p = call.p;
     let applies = end.is_brace && end.close.head().trim() != "}";
     let behind = || p.members_behind(&keys(call.turn, call.open));
@@ -165,31 +270,31 @@ pub(super) fn call_in_object(call: &Call, end: &End, close: ExprId) -> Option<Ex
 }
 
 /// The end of an object whose member the call is.
-pub(super) fn object_around_call(p: &FormatBuilder, end: &End) -> Option<ExprId> {
+fn object_around_call(p: &FormatBuilder, end: &End) -> Option<ExprId> {
     (end.is_brace && end.close.head().trim() == "}").then(|| p.optional(p.atomic(p.outer_end())))
 }
 
 /// What closes the wrapper closes the call.
-pub(super) fn wrapper_ends_call(call: &Call, _: &End, _: ExprId) -> Option<ExprId> {
+fn wrapper_ends_call(call: &Call, _: &End, _: ExprId) -> Option<ExprId> {
     let p = call.p;
     let end = heads(call.wrapper_close).pop()?;
     Some(p.and(p.sequence([p.space(), p.marker(end)])))
 }
 
 /// The next call's opening closes the call.
-pub(super) fn opening_ends_call(call: &Call, _: &End, _: ExprId) -> Option<ExprId> {
+fn opening_ends_call(call: &Call, _: &End, _: ExprId) -> Option<ExprId> {
     let p = call.p;
     let open = Some(call.open).filter(|open| is_strong(open) && open.is_literal())?;
     Some(p.and(p.sequence([p.space(), p.marker(open.head().trim())])))
 }
 
 /// The end of all calls closes the call.
-pub(super) fn section_ends_arguments(call: &Call, _: &End, _: ExprId) -> Option<ExprId> {
+fn section_ends_arguments(call: &Call, _: &End, _: ExprId) -> Option<ExprId> {
     before_section_end(call)
 }
 
 /// The end of the output closes the last call.
-pub(super) fn output_ends_call(call: &Call, end: &End, _: ExprId) -> Option<ExprId> {
+fn output_ends_call(call: &Call, end: &End, _: ExprId) -> Option<ExprId> {
     let p = call.p;
     let braces = end.is_json && end.ends_arguments();
     let closed = braces.then(|| behind_json(p, &end.braces(), Some(call.tool)));
@@ -198,24 +303,24 @@ pub(super) fn output_ends_call(call: &Call, end: &End, _: ExprId) -> Option<Expr
 }
 
 /// No end of the wrapper, before a call in the same wrapper or the end of the output.
-pub(super) fn wrapper_end_left_out(call: &Call) -> Option<ExprId> {
+fn wrapper_end_left_out(call: &Call) -> Option<ExprId> {
     let p = call.p;
     let inner = call.inner.map(|inner| p.and(glue(p, inner, None, "")));
     Some(p.sequence([p.space(), p.choice([p.end()].into_iter().chain(inner))]))
 }
 
 /// The marker that closes the wrapper, once more.
-pub(super) fn wrapper_closed_again(p: &FormatBuilder, close: &Glue) -> Option<ExprId> {
+fn wrapper_closed_again(p: &FormatBuilder, close: &Glue) -> Option<ExprId> {
     let close = close.head().trim();
     is_marker(close).then(|| p.many(p.marker(close)))
 }
 
 /// No id, which is the first member of a call: what is after it.
-pub(super) fn first_id_left_out(after: ExprId) -> Option<ExprId> {
+fn first_id_left_out(after: ExprId) -> Option<ExprId> {
     Some(after)
 }
 
 /// No id, which is the last member of a call: the end of the call.
-pub(super) fn last_id_left_out(end: ExprId) -> Option<ExprId> {
+fn last_id_left_out(end: ExprId) -> Option<ExprId> {
     Some(end)
 }

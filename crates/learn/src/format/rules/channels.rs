@@ -1,36 +1,80 @@
 //! Messages on channels as models write them beside the template's way.
 
 use super::super::builder::FormatBuilder;
+use super::super::channels::{CALL, CHANNEL, CONSTRAIN, END, Harmony, RETURN, START};
 use super::super::coverage;
-use super::super::harmony::{CALL, CHANNEL, CONSTRAIN, Dialect, END, Harmony, RETURN, START};
 use super::super::tag::Tag;
+use super::super::writing::Dialect;
 use chatparse_base::limits::MARKER_WORD_CHARS;
 use chatparse_peg::ExprId;
 
+sites! {
+    /// The space before a role.
+    START_SPACE("channel"): (&FormatBuilder) = {
+        space_left_out,
+    }
+    /// After a token.
+    TOKEN("channel"): (&Harmony) = {
+        more_spaces,
+    }
+    /// What begins a message: nearly that.
+    START_OF_MESSAGE("channel"): (&FormatBuilder, ExprId) = {
+        start_left_out,
+    }
+    /// After the beginning of a message.
+    STARTED("channel"): (&FormatBuilder, ExprId) = {
+        started_again,
+    }
+    /// A message: what begins it.
+    BARE_TEXT("channel"): (&Harmony, ExprId) = {
+        text_without_header,
+    }
+    /// A message that is not the last.
+    OTHER_MESSAGE("channel"): (&Harmony) = {
+        unknown_header,
+    }
+    /// Before a call.
+    CALL_HEADER("channel"): (&Harmony) = {
+        header_before_another,
+    }
+    /// The end of reasoning, or of an answer that goes on.
+    THOUGHT_END("channel"): (&FormatBuilder) = {
+        message_ends_message,
+    }
+    /// The header of an answer.
+    FINAL_HEADER("channel"): (&Harmony) = {
+        channel_left_out,
+    }
+    /// The token before the channel of a call.
+    CHANNEL_TOKEN("channel"): (&FormatBuilder) = {
+        channel_token_left_out,
+    }
+}
+
 /// No space after the token that begins a message, where the prompt has one.
-pub(super) fn space_left_out(p: &FormatBuilder) -> Option<ExprId> {
+fn space_left_out(p: &FormatBuilder) -> Option<ExprId> {
     Some(p.empty())
 }
 
 /// More spaces after a token.
-pub(super) fn more_spaces(turn: &Harmony) -> Option<ExprId> {
+fn more_spaces(turn: &Harmony) -> Option<ExprId> {
     let p = turn.p;
     (turn.dialect == Dialect::LlmJp).then(|| p.many(p.one_of(&[(' ', ' ')])))
 }
 
 /// The beginning of a message once more, after that of the prompt.
-pub(super) fn started_again(p: &FormatBuilder, nearly: ExprId) -> Option<ExprId> {
+fn started_again(p: &FormatBuilder, nearly: ExprId) -> Option<ExprId> {
     Some(p.many(p.choice([p.sequence([p.marker(START), p.marker("assistant")]), nearly])))
 }
 
 /// A part of what begins a message.
-pub(super) fn start_left_out(p: &FormatBuilder, nearly: ExprId) -> Option<ExprId> {
+fn start_left_out(p: &FormatBuilder, nearly: ExprId) -> Option<ExprId> {
     let word = p.sequence([p.any_of(["commentary", "analysis"]), p.marker(" to=functions.")]);
     Some(p.choice([nearly, p.and(p.choice([p.marker(CHANNEL), word]))]))
 }
 
 /// Text without a header, before a message that has one.
-pub(super) fn text_without_header(turn: &Harmony, start: ExprId) -> Option<ExprId> {
+fn text_without_header(turn: &Harmony, start: ExprId) -> Option<ExprId> {
     let p = turn.p;
     // Calls of other formats may begin with the signs.
     let letter = p.none_of(&[('\t', '\r'), (' ', ' '), ('<', '<'), ('[', '['), ('`', '`'), ('{', '{')]);
@@ -43,7 +87,7 @@ pub(super) fn text_without_header(turn: &Harmony, start: ExprId) -> Option<ExprI
 
 /// A message with a header that is not known. A message to an unknown recipient, or with a type, is work, and so is the recipient's
 /// name; the rest is for the user.
-pub(super) fn unknown_header(turn: &Harmony) -> Option<ExprId> {
+fn unknown_header(turn: &Harmony) -> Option<ExprId> {
     let p = turn.p;
     let hidden = if turn.spec.extract_reasoning() { Tag::Reasoning } else { Tag::Content };
     let channel = p.optional(p.any_of(["commentary", "analysis"]));
@@ -70,22 +114,22 @@ pub(super) fn unknown_header(turn: &Harmony) -> Option<ExprId> {
 }
 
 /// The first of two headers, before a call whose own header may be on that channel as well.
-pub(super) fn header_before_another(turn: &Harmony) -> Option<ExprId> {
+fn header_before_another(turn: &Harmony) -> Option<ExprId> {
     let p = turn.p;
     Some(p.optional(p.sequence([turn.first_header(), p.and(p.marker(CHANNEL))])))
 }
 
 /// The next message ends reasoning.
-pub(super) fn message_ends_message(p: &FormatBuilder) -> Option<ExprId> {
+fn message_ends_message(p: &FormatBuilder) -> Option<ExprId> {
     Some(p.and(p.marker(START)))
 }
 
 /// No channel before an answer.
-pub(super) fn channel_left_out(turn: &Harmony) -> Option<ExprId> {
+fn channel_left_out(turn: &Harmony) -> Option<ExprId> {
     Some(turn.message())
 }
 
 /// No token before the channel of a call.
-pub(super) fn channel_token_left_out(p: &FormatBuilder) -> Option<ExprId> {
+fn channel_token_left_out(p: &FormatBuilder) -> Option<ExprId> {
     Some(p.empty())
 }

@@ -2,15 +2,63 @@
 
 use super::super::builder::FormatBuilder;
 use super::super::glue::{glue, is_strong, split_space, without_word};
-use super::super::learnt::Writer;
+use super::super::sites::Writer;
 use super::super::thought::Thought;
 use super::super::wrappers::is_marker;
 use crate::analysis::turn::Glue;
 use chatparse_message::OpeningAgain;
 use chatparse_peg::ExprId;
 
+sites! {
+    /// After the end of the prompt: the opening of reasoning in it.
+    OPENING("opening"): (&Writer, &str) = {
+        prompt_opening_again,
+    }
+    /// After the opening of reasoning, or in its place where the prompt has it: the opening.
+    THOUGHT_OPENED("thought"): (&Writer, &str) = {
+        opening_again,
+    }
+    /// What opens reasoning.
+    THOUGHT_OPEN("thought"): (&Writer, &Thought) = {
+        opening_without_word,
+    }
+    /// Reasoning with its opening and its end.
+    THOUGHT("thought"): (&Writer, &Thought) = {
+        thought_end_alone,
+    }
+    /// The end of reasoning, before the template's: what opens more.
+    THOUGHT_JOIN("thought-end"): (&FormatBuilder, &Thought, ExprId) = {
+        thoughts_joined,
+    }
+    /// The end of reasoning: what opens content, and how calls go on that begin so.
+    THOUGHT_CLOSE("thought-end"): (&FormatBuilder, &[String], &[String]) = {
+        content_ends_thought,
+    }
+    /// A call in reasoning: what it begins with.
+    THOUGHT_CALL("thought-end"): (ExprId) = {
+        call_ends_thought,
+    }
+    /// The end of reasoning that is shown as content: the texts that open calls.
+    SHOWN_THOUGHT_CLOSE("thought-end"): (&FormatBuilder, &[String]) = {
+        output_ends_thought,
+        call_ends_shown_thought,
+    }
+    /// After reasoning: what opens more, and its text with the end.
+    THOUGHT_AGAIN("thought-end"): (&FormatBuilder, ExprId, ExprId) = {
+        thought_again,
+    }
+    /// After all reasoning.
+    THOUGHT_CLOSED("thought-end"): (&FormatBuilder, &Thought) = {
+        thought_closed_again,
+    }
+    /// Reasoning after content.
+    LATE_THOUGHT("thought"): (&Writer, &Thought) = {
+        late_end_alone,
+    }
+}
+
 /// More reasoning directly after the end of reasoning.
-pub(super) fn thought_again(p: &FormatBuilder, again: ExprId, block: ExprId) -> Option<ExprId> {
+fn thought_again(p: &FormatBuilder, again: ExprId, block: ExprId) -> Option<ExprId> {
     Some(p.many(p.sequence([p.space(), again, block])))
 }
 
@@ -20,19 +68,19 @@ fn closer(thought: &Thought) -> Option<&str> {
 }
 
 /// The end of reasoning, once more.
-pub(super) fn thought_closed_again(p: &FormatBuilder, thought: &Thought) -> Option<ExprId> {
+fn thought_closed_again(p: &FormatBuilder, thought: &Thought) -> Option<ExprId> {
     closer(thought).map(|closer| p.many(p.marker(closer)))
 }
 
 /// The opening of reasoning again: some models repeat it although the prompt has it.
-pub(super) fn opening_again(writer: &Writer, start: &str) -> Option<ExprId> {
+fn opening_again(writer: &Writer, start: &str) -> Option<ExprId> {
     let p = writer.p;
     let again = writer.spec.options.leniency.opening_again == OpeningAgain::Marker;
     again.then(|| p.optional(p.marker(start.trim_ascii())))
 }
 
 /// The last marker of the prompt once more.
-pub(super) fn prompt_opening_again(writer: &Writer, opened: &str) -> Option<ExprId> {
+fn prompt_opening_again(writer: &Writer, opened: &str) -> Option<ExprId> {
     let (p, opening) = (writer.p, Glue::from(writer.opening));
     let last = opening.marker_spans().pop().map_or("", |last| opening.head()[last.start..].trim());
     let again = writer.spec.options.leniency.opening_again == OpeningAgain::Marker;
@@ -40,46 +88,46 @@ pub(super) fn prompt_opening_again(writer: &Writer, opened: &str) -> Option<Expr
 }
 
 /// A special token without the word that the template writes after it.
-pub(super) fn opening_without_word(writer: &Writer, thought: &Thought) -> Option<ExprId> {
+fn opening_without_word(writer: &Writer, thought: &Thought) -> Option<ExprId> {
     let p = writer.p;
     let bare = without_word(&thought.open).filter(|bare| !writer.begins_with(bare.head()))?;
     Some(p.sequence([glue(p, &bare, None, ""), p.not(p.marker(bare.head()))]))
 }
 
 /// The end of reasoning without its beginning.
-pub(super) fn thought_end_alone(writer: &Writer, thought: &Thought) -> Option<ExprId> {
+fn thought_end_alone(writer: &Writer, thought: &Thought) -> Option<ExprId> {
     let closer = closer(thought).filter(|closer| !writer.begins_with(closer))?;
     Some(writer.p.marker(closer))
 }
 
 /// The end of reasoning after content, without its beginning.
-pub(super) fn late_end_alone(writer: &Writer, thought: &Thought) -> Option<ExprId> {
+fn late_end_alone(writer: &Writer, thought: &Thought) -> Option<ExprId> {
     Some(writer.p.marker(thought.close.head().trim()))
 }
 
 /// The end of the output ends reasoning that is content.
-pub(super) fn output_ends_thought(p: &FormatBuilder, _: &[String]) -> Option<ExprId> {
+fn output_ends_thought(p: &FormatBuilder, _: &[String]) -> Option<ExprId> {
     Some(p.end())
 }
 
 /// What opens calls ends reasoning that is content.
-pub(super) fn call_ends_shown_thought(p: &FormatBuilder, calls: &[String]) -> Option<ExprId> {
+fn call_ends_shown_thought(p: &FormatBuilder, calls: &[String]) -> Option<ExprId> {
     (!calls.is_empty()).then(|| p.and(p.any_of(calls)))
 }
 
 /// The template's white space before the end belongs to the text, where more reasoning follows.
-pub(super) fn thoughts_joined(p: &FormatBuilder, thought: &Thought, again: ExprId) -> Option<ExprId> {
+fn thoughts_joined(p: &FormatBuilder, thought: &Thought, again: ExprId) -> Option<ExprId> {
     let (space, core) = split_space(&thought.close);
     let joins = !space.is_empty() && core.is_literal();
     joins.then(|| p.atomic(p.sequence([p.reasoning(p.literal(space)), p.marker(core.head()), p.and(again)])))
 }
 
 /// What opens content ends reasoning, unless a call goes on so.
-pub(super) fn content_ends_thought(p: &FormatBuilder, opens: &[String], rests: &[String]) -> Option<ExprId> {
+fn content_ends_thought(p: &FormatBuilder, opens: &[String], rests: &[String]) -> Option<ExprId> {
     (!opens.is_empty()).then(|| p.and(p.sequence([p.any_of(opens), p.not(p.any_of(rests))])))
 }
 
 /// A call ends reasoning.
-pub(super) fn call_ends_thought(call: ExprId) -> Option<ExprId> {
+fn call_ends_thought(call: ExprId) -> Option<ExprId> {
     Some(call)
 }

@@ -1,0 +1,99 @@
+//! Parts of formats that rules read in other ways, too.
+
+use smol_str::SmolStr;
+
+use super::builder::{FormatBuilder, UNKNOWN_NAME};
+use super::rules::texts as rules;
+use super::tag::Tag;
+use chatparse_peg::ExprId;
+
+impl FormatBuilder {
+    /// A text of tags with its line breaks spelled out.
+    pub fn with_spelled_breaks(&self, text: &str) -> Vec<ExprId> {
+        self.ways(rules::LINE_BREAKS, |way| way(self, text))
+    }
+
+    /// A call's name; for [`FormatBuilder::ANY`] the name of any tool that is not in the request.
+    pub fn tool_name(&self, name: &str) -> ExprId {
+        match name {
+            FormatBuilder::ANY if self.is_defined(UNKNOWN_NAME) => {
+                let name = self.whole(Tag::ToolName, self.reference(UNKNOWN_NAME));
+                let entities = self.entities.then(|| self.tag(Tag::Entities, self.empty()));
+                let unknown = self.tag(Tag::Unknown, self.empty());
+                self.sequence([unknown].into_iter().chain(entities).chain([name]).collect::<Vec<_>>())
+            }
+            FormatBuilder::ANY => self.any_tool_name(),
+            // Nothing would show of its call.
+            _ if name.trim().is_empty() => self.choice([]),
+            _ if self.entities => {
+                let name = self.whole(Tag::ToolName, self.literal(self.written(name)));
+                self.sequence([self.tag(Tag::Entities, self.empty()), name])
+            }
+            _ => {
+                let plain = self.whole(Tag::ToolName, self.literal(name));
+                self.or(plain, rules::TOOL_NAME, |way| way(self, name))
+            }
+        }
+    }
+
+    /// The same in a call of Python: a quote may be part of a string.
+    pub fn arg_printed(&self) -> ExprId {
+        self.arg_json(self.printed_python(Tag::ArgText, &|value| self.ways(rules::PYTHON, |way| way(self, value))))
+    }
+
+    /// Text up to a marker, and the marker. The output may also end without it, or go on with what opens one of the `next` parts.
+    pub fn closed(&self, tag: Tag, marker: &str, next: &[&str]) -> ExprId {
+        let text = self.tag(tag, self.until_marker([marker].iter().chain(next).copied()));
+        let closed = self.sequence([self.marker(marker), self.markup_ends()]);
+        let close = self.choice([self.or(closed, rules::PART_CLOSE, |way| way(self, next)), self.end()]);
+        let others = next.iter().map(SmolStr::new).collect();
+        self.excluding_all(self.sequence([text, close]), [marker], others)
+    }
+
+    /// The text of an argument up to a marker, and the marker. If white space is part of the marker, the marker with other
+    /// white space ends the text only in front of one of `next` or of the end, because a text may contain it. If the model
+    /// leaves the marker out, one of `names` ends the text, or `end`, which in front of more text is text itself. `behind`: what
+    /// else may follow the marker.
+    pub fn arg_text_up_to(
+        &self,
+        marker: &str,
+        next: &[&str],
+        names: &[String],
+        end: Option<&str>,
+        behind: Option<ExprId>,
+    ) -> ExprId {
+        let core = marker.trim();
+        let left_out = || names.iter().map(String::as_str).chain(end);
+        if core.is_empty() || core.len() == marker.len() && left_out().next().is_none() {
+            let close = self.arg_close(self.marker(marker));
+            return self.sequence([self.arg_text(self.until_marker([marker])), close]);
+        }
+        let next = next.iter().map(|next| next.trim().to_owned()).filter(|next| !next.is_empty());
+        let next = self.spelled(next.collect());
+        let texts = next.iter().map(String::as_str).chain(left_out());
+        let signs: Vec<_> = texts.filter_map(|text| text.trim_start().chars().next()).collect();
+        let signs: Vec<_> = signs.into_iter().chain(('\t'..='\r').chain([' '])).map(|sign| (sign, sign)).collect();
+        let ends = behind.map(|behind| self.not(behind));
+        let more = self.sequence(ends.into_iter().chain([self.space(), self.none_of(&signs)]));
+        let next = next.into_iter().map(|next| self.marker(next));
+        let next = self.choice(next.chain([self.sequence([self.space(), self.end()])]).collect::<Vec<_>>());
+        let cores = self.spelled(vec![core.to_owned()]);
+        let end = end.map(|end| self.sequence([self.marker(end), self.not(more)]));
+        let names = names.iter().map(|name| self.literal(&**name));
+        let names = self.choice(names.chain(end).collect::<Vec<_>>());
+        let written = self.choice([self.literal(marker)].into_iter().chain(self.with_spelled_breaks(marker)));
+        let closed = self.sequence([written, self.between(rules::TEXT_CLOSED, |way| way(self, more))]);
+        let core = self.any_of(&cores);
+        let close = self.or(closed, rules::TEXT_CLOSE, |way| way(self, core, next, names));
+        let run = self
+            .until_marker([marker.trim_end()].into_iter().chain(cores.iter().map(String::as_str)).chain(left_out()));
+        let more = self.many(self.sequence([self.not(close), self.any(), run]));
+        self.sequence([self.arg_text(self.sequence([run, more])), self.arg_close(close)])
+    }
+
+    /// The arguments, or the same as a JSON string.
+    pub fn quoted_or(&self, arguments: ExprId) -> ExprId {
+        let all = self.or(arguments, rules::OBJECT, |way| way(self));
+        self.sequence([self.markup_ends(), all])
+    }
+}

@@ -1,0 +1,47 @@
+//! What a table of rules is, and how the lowering asks it.
+
+use super::super::builder::FormatBuilder;
+use chatparse_peg::ExprId;
+
+/// A rule: its name, and the other way that it reads, if it applies.
+pub type Rule<W> = (&'static str, W);
+
+/// Sites, each with what it knows and its rules in the order in which they are tried.
+macro_rules! sites {
+    ($($(#[$doc:meta])* $table:ident($site:literal): ($($at:ty),*) = { $($rule:ident,)* })*) => {
+        $(
+            $(#[$doc])*
+            pub const $table: &[$crate::format::rules::table::Rule<fn($($at),*) -> Option<chatparse_peg::ExprId>>] =
+                &[$((stringify!($rule), $rule)),*];
+        )*
+
+        /// Every rule: its site and its name.
+        pub const RULES: &[(&str, &str)] = &[$($(($site, stringify!($rule)),)*)*];
+    };
+}
+
+impl FormatBuilder {
+    /// What the rules of a site read, in their order.
+    pub fn ways<W: Copy>(&self, rules: &[Rule<W>], way: impl Fn(W) -> Option<ExprId>) -> Vec<ExprId> {
+        let mut ways = Vec::new();
+        for (name, rule) in rules {
+            if *name != self.without {
+                ways.extend(way(*rule).map(|way| self.tolerated(way)));
+            }
+        }
+        ways
+    }
+
+    /// What the template writes, or else what the rules of a site read.
+    pub fn or<W: Copy>(&self, written: ExprId, rules: &[Rule<W>], way: impl Fn(W) -> Option<ExprId>) -> ExprId {
+        self.choice([written].into_iter().chain(self.ways(rules, way)))
+    }
+
+    /// What the rules of a site read between two parts of the template's text, where each also matches nothing.
+    pub fn between<W: Copy>(&self, rules: &[Rule<W>], way: impl Fn(W) -> Option<ExprId>) -> ExprId {
+        match self.ways(rules, way) {
+            ways if ways.is_empty() => self.empty(),
+            ways => self.sequence(ways),
+        }
+    }
+}
