@@ -68,7 +68,7 @@ impl RoundTrip {
             let verdict = if same(&got.message, &case.expected) { Verdict::Same } else { Verdict::Other };
             let read = Read { turn: text.to_owned(), got, verdict };
             if read.is_clean() {
-                return Ok(read);
+                return self.with_ends(&parser, thinking, read, &case.expected);
             }
             // If nothing is read well, the result for the longest end is the best one to report.
             if best.as_ref().is_none_or(|best| best.verdict == Verdict::Other && verdict == Verdict::Same) {
@@ -78,6 +78,20 @@ impl RoundTrip {
         let mut read = best.expect("a turn may end where its text does");
         if read.verdict == Verdict::Other && alike(probes, asked, case, &read.got) {
             read.verdict = Verdict::Alike;
+        }
+        Ok(read)
+    }
+
+    /// The same message with the end of the turn, and with it twice, which hosts print that show special tokens: the first that is
+    /// another message, or `read`.
+    fn with_ends(&self, parser: &Parser, thinking: Thinking, read: Read, expected: &Message) -> Result<Read> {
+        let end = &self.reader.writing(thinking != Thinking::Off).turn.end;
+        let Some(end) = end.literal().filter(|end| !end.trim().is_empty()) else { return Ok(read) };
+        for text in [format!("{}{end}", read.turn), format!("{}{end}{end}", read.turn)] {
+            let got = parser.read(text.as_bytes(), false, false)?;
+            if !same(&got.message, expected) {
+                return Ok(Read { turn: text, got, verdict: Verdict::Other });
+            }
         }
         Ok(read)
     }
@@ -138,7 +152,8 @@ impl RoundTrip {
         let rules = CallRules { tools, call_keys, leniency: options.leniency, ends: Vec::new() };
         let parser = match format.constraint {
             Constraint::Free if spec.call_required() => Err(Error::invalid("no grammar")),
-            _ => Parser::with_rules(format.output, prefill, rules),
+            _ => Parser::with_rules(format.output, prefill, rules)
+                .map(|parser| parser.ending(self.reader.all_ends(options.enable_thinking))),
         };
         self.parsers.push((thinking, opening.to_owned(), tool_choice, parser.clone()));
         parser

@@ -6,21 +6,24 @@ use chatparse_base::limits::END_BYTES;
 /// The texts, as they may stand at the end of an output.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ends {
-    /// Also without the white space in front. None is blank.
-    pub texts: Vec<String>,
+    /// As they were told. None is blank.
+    pub told: Vec<String>,
+    /// Also without the white space before, and twice.
+    texts: Vec<String>,
     heads: Bytes,
     longest: usize,
 }
 
 impl Ends {
-    pub fn new(mut texts: Vec<String>) -> Self {
-        texts.retain(|text| !text.trim().is_empty() && text.len() <= END_BYTES);
+    pub fn new(mut told: Vec<String>) -> Self {
+        told.retain(|text| !text.trim().is_empty() && text.len() <= END_BYTES);
+        let mut texts: Vec<String> = told.iter().flat_map(|text| [text.clone(), text.repeat(2)]).collect();
         texts.extend(texts.iter().map(|text| text.trim_start().to_owned()).collect::<Vec<_>>());
         chatparse_base::sort::sort(&mut texts);
         texts.dedup();
         let heads = texts.iter().map(|text| Bytes::byte(text.as_bytes()[0])).fold(Bytes::NONE, Bytes::or);
         let longest = texts.iter().map(String::len).max().unwrap_or(0);
-        Ends { texts, heads, longest }
+        Ends { told, texts, heads, longest }
     }
 
     /// Where the text begins, at or after `from`, that may become an end; the length if none does.

@@ -181,7 +181,7 @@ impl Parser {
             prefill: self.prefill.as_ref().to_owned(),
             format: self.fallback.format().to_json(),
             rules: self.fallback.rules.clone(),
-            ending: self.ends.texts.clone(),
+            ending: self.ends.told.clone(),
         };
         serde_json::to_string(&stored).unwrap_or_default()
     }

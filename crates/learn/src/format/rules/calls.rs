@@ -5,6 +5,7 @@ use super::super::calls::members::unlisted_name;
 use super::super::glue::{announced_name, behind_json, glue, heads, is_strong};
 use super::super::sites::{Call, End, Tail, keys, unannounced};
 use super::super::wrappers::is_marker;
+use super::table::{Rule, Way};
 use crate::analysis::turn::{CallForm, CallPiece, Glue, Members, TurnFormat};
 use chatparse_peg::{ExprId, SchemaRef};
 
@@ -114,7 +115,7 @@ sites! {
 }
 
 /// A call that is a JSON object with more members before its name.
-pub fn members_before_name(p: &FormatBuilder, turn: &TurnFormat, open: &Glue) -> Option<ExprId> {
+pub fn members_before_name(p: &FormatBuilder, turn: &TurnFormat, open: &Glue) -> Way {
     let names_first = turn.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name));
     let text = open.literal().filter(|_| p.mends && names_first)?;
     let brace = text.rfind('{').filter(|brace| text[brace + 1..].trim_start().starts_with('"'))? + 1;
@@ -125,37 +126,37 @@ pub fn members_before_name(p: &FormatBuilder, turn: &TurnFormat, open: &Glue) ->
 }
 
 /// A special token without the word that the template writes after it.
-fn call_without_word(p: &FormatBuilder, _: &TurnFormat, open: &Glue) -> Option<ExprId> {
+fn call_without_word(p: &FormatBuilder, _: &TurnFormat, open: &Glue) -> Way {
     Some(glue(p, &super::super::glue::without_word(open)?, None, ""))
 }
 
 /// Two names that differ: the second one counts.
-fn names_differ(p: &FormatBuilder, between: &Glue, call: ExprId) -> Option<ExprId> {
+fn names_differ(p: &FormatBuilder, between: &Glue, call: ExprId) -> Way {
     Some(p.sequence([p.atomic(p.sequence([announced_name(p), glue(p, between, None, "")])), call]))
 }
 
 /// The first name is missing, or the name is written once.
-fn first_name_left_out(p: &FormatBuilder, between: &Glue, call: ExprId) -> Option<ExprId> {
+fn first_name_left_out(p: &FormatBuilder, between: &Glue, call: ExprId) -> Way {
     let opens = [between.clone(), unannounced(between)].into_iter().filter(is_strong);
     let opens = opens.map(|open| glue(p, &open, None, ""));
     Some(p.sequence([p.choice(opens.collect::<Vec<_>>()), call]))
 }
 
 /// A call without its id and the marker before that.
-fn id_left_out(call: &Call, form: &CallForm) -> Option<ExprId> {
+fn id_left_out(call: &Call, form: &CallForm) -> Way {
     let form = form.without_id()?;
     let (head, tail) = form.at_name();
     Some(call.group(head, &[tail]))
 }
 
 /// A number without the quotes of an id.
-fn id_as_number(call: &Call, behind: &Glue) -> Option<ExprId> {
+fn id_as_number(call: &Call, behind: &Glue) -> Way {
     let p = call.p;
     Some(p.sequence([p.tool_id(p.json_number()), glue(p, &behind.without_start(1), Some(call.tool), "")]))
 }
 
 /// Other signs around the name in an id, and no number.
-fn id_with_other_signs(p: &FormatBuilder, before: &str, name: &str) -> Option<ExprId> {
+fn id_with_other_signs(p: &FormatBuilder, before: &str, name: &str) -> Way {
     let word = before.trim_end_matches(|c: char| !c.is_alphanumeric());
     let sign = || p.optional(p.one_of(&[('_', '_'), (':', ':'), ('.', '.')]));
     let number = p.many(p.one_of(&[('0', '9')]));
@@ -163,23 +164,23 @@ fn id_with_other_signs(p: &FormatBuilder, before: &str, name: &str) -> Option<Ex
 }
 
 /// More members of a call before its id.
-fn members_before_id(p: &FormatBuilder, key: &str) -> Option<ExprId> {
+fn members_before_id(p: &FormatBuilder, key: &str) -> Way {
     p.mends.then(|| p.optional(p.members_in_front(key)))
 }
 
 /// A colon and the name once more.
-fn name_again(p: &FormatBuilder, name: &str) -> Option<ExprId> {
+fn name_again(p: &FormatBuilder, name: &str) -> Way {
     Some(p.optional(p.sequence([p.literal(":"), p.literal(name)])))
 }
 
 /// A tag that closes itself is a call without arguments.
-fn empty_call_tag(call: &Call, rest: &str) -> Option<ExprId> {
+fn empty_call_tag(call: &Call, rest: &str) -> Way {
     let p = call.p;
     Some(p.atomic(p.tool_close(p.marker(rest))))
 }
 
 /// An argument of the schema without its opening: its name ends the tool's.
-fn argument_ends_name(call: &Call, tails: &[Tail]) -> Option<ExprId> {
+fn argument_ends_name(call: &Call, tails: &[Tail]) -> Way {
     let p = call.p;
     let members = tails.iter().find_map(|tail| tail.pieces.first()?.members())?;
     let close = members.name_close()?;
@@ -194,36 +195,36 @@ fn argument_ends_name(call: &Call, tails: &[Tail]) -> Option<ExprId> {
 }
 
 /// Looks ahead to the end of all calls.
-fn before_section_end(call: &Call) -> Option<ExprId> {
+fn before_section_end(call: &Call) -> Way {
     Some(call.p.and(call.p.sequence([call.p.space(), call.section_ends()?])))
 }
 
 /// The end of all calls ends a name without arguments.
-fn section_ends_name(call: &Call, quote: Option<char>) -> Option<ExprId> {
+fn section_ends_name(call: &Call, quote: Option<char>) -> Way {
     let (p, end) = (call.p, before_section_end(call).filter(|_| quote.is_none())?);
     let members = call.turn.calls.iter().flat_map(|form| &form.pieces).find_map(CallPiece::members);
     Some(p.sequence([p.space(), call.extra_ends(members), end]))
 }
 
 /// The brace of an object in place of arguments one by one.
-fn object_after_name(call: &Call, members: Option<&Members>) -> Option<ExprId> {
+fn object_after_name(call: &Call, members: Option<&Members>) -> Way {
     members.map(|_| call.p.literal("{"))
 }
 
 /// The end of all calls, which ends a call that has no end of its own.
-fn section_ends_later(call: &Call, _: Option<&Members>) -> Option<ExprId> {
+fn section_ends_later(call: &Call, _: Option<&Members>) -> Way {
     call.section_ends()
 }
 
 /// No arguments, where they are the only member besides the name.
-fn arguments_left_out(call: &Call, tail: &Tail, close: &Glue) -> Option<ExprId> {
+fn arguments_left_out(call: &Call, tail: &Tail, close: &Glue) -> Way {
     let p = call.p;
     let end = tail.may_lack_arguments().then(|| p.tool_close(behind_json(p, close, Some(call.tool))))?;
     Some(p.atomic(p.sequence([p.space(), end])))
 }
 
 /// More members of a call before its arguments.
-fn members_before_arguments(call: &Call, first: &Glue) -> Option<ExprId> {
+fn members_before_arguments(call: &Call, first: &Glue) -> Way {
     let p = call.p;
     let rest = first.head().trim_start().strip_prefix(',').filter(|_| p.mends)?;
     let rest = first.without_start(first.head().len() - rest.trim_start().len());
@@ -232,7 +233,7 @@ fn members_before_arguments(call: &Call, first: &Glue) -> Option<ExprId> {
 }
 
 /// All arguments as one JSON object. `before`: the text before all arguments.
-fn arguments_as_object(call: &Call, before: &Glue) -> Option<ExprId> {
+fn arguments_as_object(call: &Call, before: &Glue) -> Way {
     let p = call.p;
     if before.head().trim_end().ends_with(['{', '(']) {
         return None;
@@ -243,7 +244,7 @@ fn arguments_as_object(call: &Call, before: &Glue) -> Option<ExprId> {
 }
 
 /// The end of an argument without its beginning.
-fn argument_closed_again(call: &Call, members: &Members) -> Option<ExprId> {
+fn argument_closed_again(call: &Call, members: &Members) -> Way {
     let end = Glue::common_start(members.slots.iter().map(|(_, slot)| &slot.close));
     let end = end.head().trim();
     let mut others = [&call.turn.calls[0].close, call.wrapper_close].into_iter();
@@ -252,17 +253,17 @@ fn argument_closed_again(call: &Call, members: &Members) -> Option<ExprId> {
 }
 
 /// More members of a call after its arguments.
-fn members_after_arguments(call: &Call) -> Option<ExprId> {
+fn members_after_arguments(call: &Call) -> Way {
     Some(call.p.members_behind(&keys(call.turn, call.open)))
 }
 
 /// The end of all calls ends a call without arguments.
-fn section_ends_call(call: &Call) -> Option<ExprId> {
+fn section_ends_call(call: &Call) -> Way {
     before_section_end(call)
 }
 
 /// The call is a member of another object, with more members.
-fn call_in_object(call: &Call, end: &End, close: ExprId) -> Option<ExprId> {
+fn call_in_object(call: &Call, end: &End, close: ExprId) -> Way {
     let p = call.p;
     let applies = end.is_brace && end.close.head().trim() != "}";
     let behind = || p.members_behind(&keys(call.turn, call.open));
@@ -270,31 +271,31 @@ fn call_in_object(call: &Call, end: &End, close: ExprId) -> Option<ExprId> {
 }
 
 /// The end of an object whose member the call is.
-fn object_around_call(p: &FormatBuilder, end: &End) -> Option<ExprId> {
+fn object_around_call(p: &FormatBuilder, end: &End) -> Way {
     (end.is_brace && end.close.head().trim() == "}").then(|| p.optional(p.atomic(p.outer_end())))
 }
 
 /// What closes the wrapper closes the call.
-fn wrapper_ends_call(call: &Call, _: &End, _: ExprId) -> Option<ExprId> {
+fn wrapper_ends_call(call: &Call, _: &End, _: ExprId) -> Way {
     let p = call.p;
     let end = heads(call.wrapper_close).pop()?;
     Some(p.and(p.sequence([p.space(), p.marker(end)])))
 }
 
 /// The next call's opening closes the call.
-fn opening_ends_call(call: &Call, _: &End, _: ExprId) -> Option<ExprId> {
+fn opening_ends_call(call: &Call, _: &End, _: ExprId) -> Way {
     let p = call.p;
     let open = Some(call.open).filter(|open| is_strong(open) && open.is_literal())?;
     Some(p.and(p.sequence([p.space(), p.marker(open.head().trim())])))
 }
 
 /// The end of all calls closes the call.
-fn section_ends_arguments(call: &Call, _: &End, _: ExprId) -> Option<ExprId> {
+fn section_ends_arguments(call: &Call, _: &End, _: ExprId) -> Way {
     before_section_end(call)
 }
 
 /// The end of the output closes the last call.
-fn output_ends_call(call: &Call, end: &End, _: ExprId) -> Option<ExprId> {
+fn output_ends_call(call: &Call, end: &End, _: ExprId) -> Way {
     let p = call.p;
     let braces = end.is_json && end.ends_arguments();
     let closed = braces.then(|| behind_json(p, &end.braces(), Some(call.tool)));
@@ -303,24 +304,24 @@ fn output_ends_call(call: &Call, end: &End, _: ExprId) -> Option<ExprId> {
 }
 
 /// No end of the wrapper, before a call in the same wrapper or the end of the output.
-fn wrapper_end_left_out(call: &Call) -> Option<ExprId> {
+fn wrapper_end_left_out(call: &Call) -> Way {
     let p = call.p;
     let inner = call.inner.map(|inner| p.and(glue(p, inner, None, "")));
     Some(p.sequence([p.space(), p.choice([p.end()].into_iter().chain(inner))]))
 }
 
 /// The marker that closes the wrapper, once more.
-fn wrapper_closed_again(p: &FormatBuilder, close: &Glue) -> Option<ExprId> {
+fn wrapper_closed_again(p: &FormatBuilder, close: &Glue) -> Way {
     let close = close.head().trim();
     is_marker(close).then(|| p.many(p.marker(close)))
 }
 
 /// No id, which is the first member of a call: what is after it.
-fn first_id_left_out(after: ExprId) -> Option<ExprId> {
+fn first_id_left_out(after: ExprId) -> Way {
     Some(after)
 }
 
 /// No id, which is the last member of a call: the end of the call.
-fn last_id_left_out(end: ExprId) -> Option<ExprId> {
+fn last_id_left_out(end: ExprId) -> Way {
     Some(end)
 }

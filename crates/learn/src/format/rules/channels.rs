@@ -5,6 +5,7 @@ use super::super::channels::{CALL, CHANNEL, CONSTRAIN, END, Harmony, RETURN, STA
 use super::super::coverage;
 use super::super::tag::Tag;
 use super::super::writing::Dialect;
+use super::table::{Rule, Way};
 use chatparse_base::limits::MARKER_WORD_CHARS;
 use chatparse_peg::ExprId;
 
@@ -52,29 +53,29 @@ sites! {
 }
 
 /// No space after the token that begins a message, where the prompt has one.
-fn space_left_out(p: &FormatBuilder) -> Option<ExprId> {
+fn space_left_out(p: &FormatBuilder) -> Way {
     Some(p.empty())
 }
 
 /// More spaces after a token.
-fn more_spaces(turn: &Harmony) -> Option<ExprId> {
+fn more_spaces(turn: &Harmony) -> Way {
     let p = turn.p;
     (turn.dialect == Dialect::LlmJp).then(|| p.many(p.one_of(&[(' ', ' ')])))
 }
 
 /// The beginning of a message once more, after that of the prompt.
-fn started_again(p: &FormatBuilder, nearly: ExprId) -> Option<ExprId> {
+fn started_again(p: &FormatBuilder, nearly: ExprId) -> Way {
     Some(p.many(p.choice([p.sequence([p.marker(START), p.marker("assistant")]), nearly])))
 }
 
 /// A part of what begins a message.
-fn start_left_out(p: &FormatBuilder, nearly: ExprId) -> Option<ExprId> {
+fn start_left_out(p: &FormatBuilder, nearly: ExprId) -> Way {
     let word = p.sequence([p.any_of(["commentary", "analysis"]), p.marker(" to=functions.")]);
     Some(p.choice([nearly, p.and(p.choice([p.marker(CHANNEL), word]))]))
 }
 
 /// Text without a header, before a message that has one.
-fn text_without_header(turn: &Harmony, start: ExprId) -> Option<ExprId> {
+fn text_without_header(turn: &Harmony, start: ExprId) -> Way {
     let p = turn.p;
     // Calls of other formats may begin with the signs.
     let letter = p.none_of(&[('\t', '\r'), (' ', ' '), ('<', '<'), ('[', '['), ('`', '`'), ('{', '{')]);
@@ -87,7 +88,7 @@ fn text_without_header(turn: &Harmony, start: ExprId) -> Option<ExprId> {
 
 /// A message with a header that is not known. A message to an unknown recipient, or with a type, is work, and so is the recipient's
 /// name; the rest is for the user.
-fn unknown_header(turn: &Harmony) -> Option<ExprId> {
+fn unknown_header(turn: &Harmony) -> Way {
     let p = turn.p;
     let hidden = if turn.spec.extract_reasoning() { Tag::Reasoning } else { Tag::Content };
     let channel = p.optional(p.any_of(["commentary", "analysis"]));
@@ -114,22 +115,22 @@ fn unknown_header(turn: &Harmony) -> Option<ExprId> {
 }
 
 /// The first of two headers, before a call whose own header may be on that channel as well.
-fn header_before_another(turn: &Harmony) -> Option<ExprId> {
+fn header_before_another(turn: &Harmony) -> Way {
     let p = turn.p;
     Some(p.optional(p.sequence([turn.first_header(), p.and(p.marker(CHANNEL))])))
 }
 
 /// The next message ends reasoning.
-fn message_ends_message(p: &FormatBuilder) -> Option<ExprId> {
+fn message_ends_message(p: &FormatBuilder) -> Way {
     Some(p.and(p.marker(START)))
 }
 
 /// No channel before an answer.
-fn channel_left_out(turn: &Harmony) -> Option<ExprId> {
+fn channel_left_out(turn: &Harmony) -> Way {
     Some(turn.message())
 }
 
 /// No token before the channel of a call.
-fn channel_token_left_out(p: &FormatBuilder) -> Option<ExprId> {
+fn channel_token_left_out(p: &FormatBuilder) -> Way {
     Some(p.empty())
 }

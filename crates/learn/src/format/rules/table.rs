@@ -3,15 +3,18 @@
 use super::super::builder::FormatBuilder;
 use chatparse_peg::ExprId;
 
-/// A rule: its name, and the other way that it reads, if it applies.
+/// A rule: its name, and what makes the other way that it reads.
 pub type Rule<W> = (&'static str, W);
+
+/// The other way, where the rule applies.
+pub type Way = Option<ExprId>;
 
 /// Sites, each with what it knows and its rules in the order in which they are tried.
 macro_rules! sites {
     ($($(#[$doc:meta])* $table:ident($site:literal): ($($at:ty),*) = { $($rule:ident,)* })*) => {
         $(
             $(#[$doc])*
-            pub const $table: &[$crate::format::rules::table::Rule<fn($($at),*) -> Option<chatparse_peg::ExprId>>] =
+            pub const $table: &[Rule<fn($($at),*) -> Way>] =
                 &[$((stringify!($rule), $rule)),*];
         )*
 
@@ -22,7 +25,7 @@ macro_rules! sites {
 
 impl FormatBuilder {
     /// What the rules of a site read, in their order.
-    pub fn ways<W: Copy>(&self, rules: &[Rule<W>], way: impl Fn(W) -> Option<ExprId>) -> Vec<ExprId> {
+    pub fn ways<W: Copy>(&self, rules: &[Rule<W>], way: impl Fn(W) -> Way) -> Vec<ExprId> {
         let mut ways = Vec::new();
         for (name, rule) in rules {
             if *name != self.without {
@@ -33,12 +36,12 @@ impl FormatBuilder {
     }
 
     /// What the template writes, or else what the rules of a site read.
-    pub fn or<W: Copy>(&self, written: ExprId, rules: &[Rule<W>], way: impl Fn(W) -> Option<ExprId>) -> ExprId {
+    pub fn or<W: Copy>(&self, written: ExprId, rules: &[Rule<W>], way: impl Fn(W) -> Way) -> ExprId {
         self.choice([written].into_iter().chain(self.ways(rules, way)))
     }
 
     /// What the rules of a site read between two parts of the template's text, where each also matches nothing.
-    pub fn between<W: Copy>(&self, rules: &[Rule<W>], way: impl Fn(W) -> Option<ExprId>) -> ExprId {
+    pub fn between<W: Copy>(&self, rules: &[Rule<W>], way: impl Fn(W) -> Way) -> ExprId {
         match self.ways(rules, way) {
             ways if ways.is_empty() => self.empty(),
             ways => self.sequence(ways),

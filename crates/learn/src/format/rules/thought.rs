@@ -5,6 +5,7 @@ use super::super::glue::{glue, is_strong, split_space, without_word};
 use super::super::sites::Writer;
 use super::super::thought::Thought;
 use super::super::wrappers::is_marker;
+use super::table::{Rule, Way};
 use crate::analysis::turn::Glue;
 use chatparse_message::OpeningAgain;
 use chatparse_peg::ExprId;
@@ -58,7 +59,7 @@ sites! {
 }
 
 /// More reasoning directly after the end of reasoning.
-fn thought_again(p: &FormatBuilder, again: ExprId, block: ExprId) -> Option<ExprId> {
+fn thought_again(p: &FormatBuilder, again: ExprId, block: ExprId) -> Way {
     Some(p.many(p.sequence([p.space(), again, block])))
 }
 
@@ -68,19 +69,19 @@ fn closer(thought: &Thought) -> Option<&str> {
 }
 
 /// The end of reasoning, once more.
-fn thought_closed_again(p: &FormatBuilder, thought: &Thought) -> Option<ExprId> {
+fn thought_closed_again(p: &FormatBuilder, thought: &Thought) -> Way {
     closer(thought).map(|closer| p.many(p.marker(closer)))
 }
 
 /// The opening of reasoning again: some models repeat it although the prompt has it.
-fn opening_again(writer: &Writer, start: &str) -> Option<ExprId> {
+fn opening_again(writer: &Writer, start: &str) -> Way {
     let p = writer.p;
     let again = writer.spec.options.leniency.opening_again == OpeningAgain::Marker;
     again.then(|| p.optional(p.marker(start.trim_ascii())))
 }
 
 /// The last marker of the prompt once more.
-fn prompt_opening_again(writer: &Writer, opened: &str) -> Option<ExprId> {
+fn prompt_opening_again(writer: &Writer, opened: &str) -> Way {
     let (p, opening) = (writer.p, Glue::from(writer.opening));
     let last = opening.marker_spans().pop().map_or("", |last| opening.head()[last.start..].trim());
     let again = writer.spec.options.leniency.opening_again == OpeningAgain::Marker;
@@ -88,46 +89,46 @@ fn prompt_opening_again(writer: &Writer, opened: &str) -> Option<ExprId> {
 }
 
 /// A special token without the word that the template writes after it.
-fn opening_without_word(writer: &Writer, thought: &Thought) -> Option<ExprId> {
+fn opening_without_word(writer: &Writer, thought: &Thought) -> Way {
     let p = writer.p;
     let bare = without_word(&thought.open).filter(|bare| !writer.begins_with(bare.head()))?;
     Some(p.sequence([glue(p, &bare, None, ""), p.not(p.marker(bare.head()))]))
 }
 
 /// The end of reasoning without its beginning.
-fn thought_end_alone(writer: &Writer, thought: &Thought) -> Option<ExprId> {
+fn thought_end_alone(writer: &Writer, thought: &Thought) -> Way {
     let closer = closer(thought).filter(|closer| !writer.begins_with(closer))?;
     Some(writer.p.marker(closer))
 }
 
 /// The end of reasoning after content, without its beginning.
-fn late_end_alone(writer: &Writer, thought: &Thought) -> Option<ExprId> {
+fn late_end_alone(writer: &Writer, thought: &Thought) -> Way {
     Some(writer.p.marker(thought.close.head().trim()))
 }
 
 /// The end of the output ends reasoning that is content.
-fn output_ends_thought(p: &FormatBuilder, _: &[String]) -> Option<ExprId> {
+fn output_ends_thought(p: &FormatBuilder, _: &[String]) -> Way {
     Some(p.end())
 }
 
 /// What opens calls ends reasoning that is content.
-fn call_ends_shown_thought(p: &FormatBuilder, calls: &[String]) -> Option<ExprId> {
+fn call_ends_shown_thought(p: &FormatBuilder, calls: &[String]) -> Way {
     (!calls.is_empty()).then(|| p.and(p.any_of(calls)))
 }
 
 /// The template's white space before the end belongs to the text, where more reasoning follows.
-fn thoughts_joined(p: &FormatBuilder, thought: &Thought, again: ExprId) -> Option<ExprId> {
+fn thoughts_joined(p: &FormatBuilder, thought: &Thought, again: ExprId) -> Way {
     let (space, core) = split_space(&thought.close);
     let joins = !space.is_empty() && core.is_literal();
     joins.then(|| p.atomic(p.sequence([p.reasoning(p.literal(space)), p.marker(core.head()), p.and(again)])))
 }
 
 /// What opens content ends reasoning, unless a call goes on so.
-fn content_ends_thought(p: &FormatBuilder, opens: &[String], rests: &[String]) -> Option<ExprId> {
+fn content_ends_thought(p: &FormatBuilder, opens: &[String], rests: &[String]) -> Way {
     (!opens.is_empty()).then(|| p.and(p.sequence([p.any_of(opens), p.not(p.any_of(rests))])))
 }
 
 /// A call ends reasoning.
-fn call_ends_thought(call: ExprId) -> Option<ExprId> {
+fn call_ends_thought(call: ExprId) -> Way {
     Some(call)
 }

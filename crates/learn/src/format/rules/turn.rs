@@ -5,6 +5,7 @@ use super::super::coverage;
 use super::super::glue::{end_of_json, glue, is_strong, split_space};
 use super::super::sites::{INNER, Writer};
 use super::super::wrappers;
+use super::table::{Rule, Way};
 use crate::analysis::turn::Glue;
 use chatparse_peg::ExprId;
 
@@ -41,13 +42,13 @@ sites! {
 }
 
 /// The markers around all calls, without any between them.
-fn empty_section(writer: &Writer) -> Option<ExprId> {
+fn empty_section(writer: &Writer) -> Way {
     let p = writer.p;
     writer.empty_section().map(|section| p.optional(p.marker(section)))
 }
 
 /// The marker around all calls, misspelled.
-fn section_misspelled(writer: &Writer) -> Option<ExprId> {
+fn section_misspelled(writer: &Writer) -> Way {
     let (p, family) = (writer.p, writer.family_of_markers()?);
     let word = coverage::word(p, 1, &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁')]);
     let ends = p.sequence([wrappers::token_end(p), p.space()]);
@@ -57,39 +58,39 @@ fn section_misspelled(writer: &Writer) -> Option<ExprId> {
 }
 
 /// A further call without the end of its wrapper and its opening.
-fn call_in_wrapper(writer: &Writer) -> Option<ExprId> {
+fn call_in_wrapper(writer: &Writer) -> Way {
     let p = writer.p;
     let wrapped = !writer.wrapper_close.is_blank();
     wrapped.then(|| p.sequence([p.space(), p.optional(p.marker(",")), p.space(), p.reference("call")]))
 }
 
 /// A further call without the outer part of its opening.
-fn inner_call(writer: &Writer) -> Option<ExprId> {
+fn inner_call(writer: &Writer) -> Way {
     let p = writer.p;
     p.is_defined(INNER).then(|| p.sequence([p.space(), p.reference(INNER)]))
 }
 
 /// Calls after the end of calls, and reasoning between them.
-fn calls_again(writer: &Writer, calls: &[ExprId]) -> Option<ExprId> {
+fn calls_again(writer: &Writer, calls: &[ExprId]) -> Way {
     let p = writer.p;
     Some(p.many(p.choice(calls.iter().copied().chain(writer.late_reasoning()))))
 }
 
 /// A call in place of a list of calls.
-fn call_without_list(p: &FormatBuilder, open: &Glue, calls: ExprId) -> Option<ExprId> {
+fn call_without_list(p: &FormatBuilder, open: &Glue, calls: ExprId) -> Way {
     let open = Glue::from(open.literal()?.trim_end().strip_suffix('[')?);
     let object = p.and(p.sequence([p.space(), p.literal("{"), p.space(), p.literal("\"")]));
     is_strong(&open).then(|| p.sequence([p.space(), glue(p, &open, None, ""), object, calls]))
 }
 
 /// The end of a list without its bracket.
-fn bracket_left_out(p: &FormatBuilder, end: &Glue) -> Option<ExprId> {
+fn bracket_left_out(p: &FormatBuilder, end: &Glue) -> Way {
     let list = split_space(end).1.without_start(1);
     (end.head().trim_start().starts_with(']') && is_strong(&list)).then(|| end_of_json(p, &list))
 }
 
 /// The header of the next turn, where the output ends with it.
-fn next_header(writer: &Writer) -> Option<ExprId> {
+fn next_header(writer: &Writer) -> Way {
     let (p, opening) = (writer.p, writer.turn.opening.trim());
     let header = match is_strong(&Glue::from(opening)) {
         true => p.optional(p.sequence([p.marker(opening), p.markup_ends()])),

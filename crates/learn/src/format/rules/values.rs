@@ -4,6 +4,7 @@ use super::super::builder::FormatBuilder;
 use super::super::calls::members::{name_quotes, no_json, sign};
 use super::super::glue::is_strong;
 use super::super::sites::{QUOTE, Value, Values};
+use super::table::{Rule, Way};
 use super::texts::attribute;
 use crate::analysis::turn::{Container, Encoding, Glue, Slot, ValueKind};
 use chatparse_grammar::schema::Types;
@@ -62,7 +63,7 @@ sites! {
 }
 
 /// A text in quotes ends where an argument does, whatever else the value may be.
-fn text_in_quotes(value: &Value) -> Option<ExprId> {
+fn text_in_quotes(value: &Value) -> Way {
     let (p, values) = (value.values.p, value.values);
     let slot = value.texts.iter().find(|slot| slot.encoding == Encoding::Quoted)?;
     let applies = values.python && values.after.is_some() && !value.plain.is_empty();
@@ -70,12 +71,12 @@ fn text_in_quotes(value: &Value) -> Option<ExprId> {
 }
 
 /// A text as a literal of Python, where the schema allows no text.
-fn printed_text(value: &Value) -> Option<ExprId> {
+fn printed_text(value: &Value) -> Way {
     (value.is_printed_bare() && !value.types.has(Types::STRING)).then(|| value.printed_text())
 }
 
 /// Any literal of Python, where the template prints texts bare and the schema allows none.
-fn printed_value(value: &Value) -> Option<ExprId> {
+fn printed_value(value: &Value) -> Way {
     let p = value.values.p;
     let after = value.values.after.filter(|_| value.is_printed_bare() && !value.types.has(Types::STRING))?;
     let followed = p.and(p.sequence([p.space(), after]));
@@ -83,7 +84,7 @@ fn printed_value(value: &Value) -> Option<ExprId> {
 }
 
 /// An array or object as JSON, in place of the template's notation. What may still be text is not shown before it ends.
-fn container_as_json(value: &Value, kind: ValueKind, begin: &Glue, slot: &Slot) -> Option<ExprId> {
+fn container_as_json(value: &Value, kind: ValueKind, begin: &Glue, slot: &Slot) -> Way {
     let p = value.values.p;
     let sign = if kind == ValueKind::Array { "[" } else { "{" };
     let python = || value.member.python(p, value.literals);
@@ -92,7 +93,7 @@ fn container_as_json(value: &Value, kind: ValueKind, begin: &Glue, slot: &Slot) 
 }
 
 /// Null as a word of JSON or Python, or as nothing.
-fn null(value: &Value) -> Option<ExprId> {
+fn null(value: &Value) -> Way {
     let (p, slot) = (value.values.p, value.null?);
     let bare = value.texts.iter().all(|text| text.encoding == Encoding::Quoted || text.open != slot.open);
     let after = value.followed(slot);
@@ -102,7 +103,7 @@ fn null(value: &Value) -> Option<ExprId> {
 }
 
 /// A text printed between quotes, which is a literal of Python if its first backslash is before a quote.
-fn escaped_quote(value: &Value) -> Option<ExprId> {
+fn escaped_quote(value: &Value) -> Way {
     let p = value.values.p;
     let (after, close) = (value.values.after.filter(|_| value.values.python)?, value.bare_close.as_ref()?);
     let slot = value.texts.first()?;
@@ -114,7 +115,7 @@ fn escaped_quote(value: &Value) -> Option<ExprId> {
 }
 
 /// A text without its quotes, which is the rest of the line where nothing but a text may be, and the line ends with it.
-fn text_to_line_end(value: &Value) -> Option<ExprId> {
+fn text_to_line_end(value: &Value) -> Way {
     let p = value.values.p;
     let mut ways = Vec::new();
     for slot in value.texts.iter().filter(|_| value.plain.is_empty() && value.depth == 0) {
@@ -127,7 +128,7 @@ fn text_to_line_end(value: &Value) -> Option<ExprId> {
 }
 
 /// A raw text, where the schema allows another type.
-fn text_for_type(value: &Value) -> Option<ExprId> {
+fn text_for_type(value: &Value) -> Way {
     let p = value.values.p;
     let mut slots = value.fallbacks();
     slots.dedup_by(|next, first| (&next.open, &next.close) == (&first.open, &first.close));
@@ -137,7 +138,7 @@ fn text_for_type(value: &Value) -> Option<ExprId> {
 }
 
 /// A text that is announced as another type.
-fn text_for_other_type(value: &Value) -> Option<ExprId> {
+fn text_for_other_type(value: &Value) -> Way {
     let p = value.values.p;
     let slots = value.mistyped.iter().filter(|slot| !value.rest_of(slot).is_blank());
     let ways: Vec<ExprId> = slots.map(|slot| p.sequence([value.rest(slot), value.raw(slot)])).collect();
@@ -145,7 +146,7 @@ fn text_for_other_type(value: &Value) -> Option<ExprId> {
 }
 
 /// A value without the attribute that tells its type, or with another word in it.
-fn type_attribute(value: &Value) -> Option<ExprId> {
+fn type_attribute(value: &Value) -> Way {
     let p = value.values.p;
     let mut attributes = value.used.iter().map(|slot| behind_attribute(&value.rest_of(slot)));
     let behind = attributes.next()??;
@@ -167,14 +168,14 @@ fn behind_attribute(open: &Glue) -> Option<Glue> {
 }
 
 /// A text between quotes of JSON in place of the template's.
-fn json_quotes(value: &Value) -> Option<ExprId> {
+fn json_quotes(value: &Value) -> Way {
     let p = value.values.p;
     value.between_quotes()?;
     Some(p.sequence([p.space(), p.opens_quoted(), p.arg_json(p.python_string())]))
 }
 
 /// A text without the template's quotes, or without the first of them.
-fn text_without_quotes(value: &Value) -> Option<ExprId> {
+fn text_without_quotes(value: &Value) -> Way {
     let p = value.values.p;
     let mark = value.between_quotes()?.close.head();
     let slot = value.mistyped.iter().find(|slot| value.rest_of(slot).is_blank())?;
@@ -191,33 +192,33 @@ fn text_without_quotes(value: &Value) -> Option<ExprId> {
 }
 
 /// A literal without the quotes that the template puts around all values.
-fn value_without_quotes(value: &Value) -> Option<ExprId> {
+fn value_without_quotes(value: &Value) -> Way {
     let (p, close) = (value.values.p, value.bare_close.as_ref()?);
     let literal = if value.values.python { p.arg_printed() } else { p.arg_json(p.python()) };
     Some(p.sequence([p.not(p.literal(QUOTE)), literal, p.arg_close(value.glue(close))]))
 }
 
 /// What ends the call ends its last value.
-fn call_ends_value(value: &Value, slot: &Slot) -> Option<ExprId> {
+fn call_ends_value(value: &Value, slot: &Slot) -> Way {
     let p = value.values.p;
     let end = value.values.enclosing.filter(|_| value.depth == 0 && !slot.close.is_blank())?;
     Some(p.and(p.sequence([p.space(), p.marker(end)])))
 }
 
 /// What ends a container ends its last value.
-fn container_ends_value(value: &Value, slot: &Slot) -> Option<ExprId> {
+fn container_ends_value(value: &Value, slot: &Slot) -> Way {
     let p = value.values.p;
     let end = value.values.within.filter(|_| is_strong(&slot.close))?;
     Some(p.and(p.sequence([p.space(), end])))
 }
 
 /// What ends an outer container ends the inner one.
-fn container_ends_container(values: &Values) -> Option<ExprId> {
+fn container_ends_container(values: &Values) -> Way {
     values.within
 }
 
 /// A text in quotes that is printed as it is: a quote ends it only before what may follow an argument.
-fn unescaped_text(values: &Values, quote: char, close: ExprId) -> Option<ExprId> {
+fn unescaped_text(values: &Values, quote: char, close: ExprId) -> Way {
     let (p, quote) = (values.p, quote.to_string());
     let sign = p.literal(&*quote);
     let inner = p.sequence([p.not(p.sequence([sign, p.space(), values.after?])), sign]);
@@ -225,13 +226,13 @@ fn unescaped_text(values: &Values, quote: char, close: ExprId) -> Option<ExprId>
 }
 
 /// A name between quotes, or between what the template puts around texts.
-fn name_in_quotes(p: &FormatBuilder, name: ExprId, slots: &[(ValueKind, Slot)]) -> Option<ExprId> {
+fn name_in_quotes(p: &FormatBuilder, name: ExprId, slots: &[(ValueKind, Slot)]) -> Way {
     let quoted = name_quotes(slots).map(|quote| p.sequence([p.literal(quote), name, p.literal(quote)]));
     Some(p.choice(quoted.collect::<Vec<_>>()))
 }
 
 /// The name of a member between quotes.
-fn key_in_quotes(values: &Values, all: &Container, ends: &[String], opens: ExprId) -> Option<ExprId> {
+fn key_in_quotes(values: &Values, all: &Container, ends: &[String], opens: ExprId) -> Way {
     let p = values.p;
     let mut ways = Vec::new();
     for quote in name_quotes(&all.slots).filter(|_| ends.iter().any(|end| end.starts_with(':'))) {
