@@ -652,9 +652,7 @@ CHAT_MUST_USE chat_status chat_params_grammar(const chat_params *params, chat_gr
  * With `CHAT_DIALECT_GBNF` it is that of `chat_params_grammar`, unchanged. The text is empty if the output is
  * unconstrained. The report lists what the dialect cannot express, but not where the grammar departs from schemas.
  *
- * Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the reason, if `CHAT_DIALECT_STRUCTURAL_TAG_OLD` cannot express it:
- * that dialect takes one trigger, and calls whose arguments are one JSON object; `CHAT_STATUS_LIMIT` if the grammar is
- * too large.
+ * Errors: `CHAT_STATUS_LIMIT` if the grammar is too large.
  */
 CHAT_MUST_USE chat_status chat_params_grammar_as(const chat_params *params, uint32_t dialect, chat_grammar **out,
                                                  chat_error **error);
@@ -1365,13 +1363,11 @@ void chat_segments_free(chat_segments *segments);
 
 /** The notations of grammars. */
 CHAT_ENUM(chat_dialect) {
-  CHAT_DIALECT_GBNF = 1,               /**< GBNF as llama.cpp writes it. */
-  CHAT_DIALECT_PORTABLE_GBNF = 2,      /**< GBNF for all versions of llama.cpp and for XGrammar. */
-  CHAT_DIALECT_LARK = 3,               /**< Lark for llguidance, XGrammar and vLLM. */
-  CHAT_DIALECT_STRUCTURAL_TAG = 4,     /**< XGrammar's structural tag, as JSON: `{"type": "structural_tag", "format":
-                                            ...}`. */
-  CHAT_DIALECT_STRUCTURAL_TAG_OLD = 5, /**< Its older form, also for llguidance: `{"structures": [...], "triggers":
-                                            [...]}`. */
+  CHAT_DIALECT_GBNF = 1,           /**< GBNF as llama.cpp writes it. */
+  CHAT_DIALECT_PORTABLE_GBNF = 2,  /**< GBNF for all versions of llama.cpp and for XGrammar. */
+  CHAT_DIALECT_LARK = 3,           /**< Lark for llguidance, XGrammar and vLLM. */
+  CHAT_DIALECT_STRUCTURAL_TAG = 4, /**< XGrammar's structural tag, as JSON: `{"type": "structural_tag", "format":
+                                        ...}`. */
 };
 
 /** How a grammar departs from a schema. */
@@ -1435,8 +1431,8 @@ CHAT_MUST_USE chat_status chat_grammar_check(const char *grammar, size_t grammar
  * what the dialect cannot express, but not where the grammar departs from schemas. In a structural tag, the grammar is
  * one part.
  *
- * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a grammar that llama.cpp cannot use or that was converted already, and
- * for `CHAT_DIALECT_STRUCTURAL_TAG_OLD`, which cannot hold grammars; `CHAT_STATUS_LIMIT` if it is too large.
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a grammar that llama.cpp cannot use or that was converted already;
+ * `CHAT_STATUS_LIMIT` if it is too large.
  */
 CHAT_MUST_USE chat_status chat_grammar_as(const chat_grammar *grammar, uint32_t dialect, chat_grammar **out,
                                           chat_error **error);

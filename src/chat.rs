@@ -504,8 +504,7 @@ impl Params {
     /// remembered with the tools.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] with the reason if [`Dialect::StructuralTagOld`] cannot express the format,
-    /// [`crate::ErrorKind::Limit`].
+    /// [`crate::ErrorKind::Limit`]; [`crate::ErrorKind::InvalidArgument`] in a build without the feature `dialects`.
     pub fn grammar_as(&self, dialect: Dialect) -> Result<Printed> {
         self.compiled.grammar_as(dialect).clone()
     }
