@@ -6,9 +6,7 @@
 //! other messages follow is reported separately, for each kind of turn.
 
 mod finding;
-mod marker;
 mod rules;
-mod skeleton;
 
 use serde_json::Value;
 
@@ -17,17 +15,11 @@ use crate::next::{Kind, Preserving};
 use crate::proof::{ProbeSet, RoundTrip, Verdict, shown, with_ids};
 use crate::segments::Origin;
 use chatparse_base::{Error, Result};
-use chatparse_message::Message;
-use rules::Facts;
-use skeleton::{Shape, Skeleton, WHOLE};
+use chatparse_message::{Message, Request};
 
 pub use finding::{Finding, Rule, Shown};
 
 pub use crate::proof::Thinking;
-
-/// The tokens of a template that names them and was given none, so that places that need them differ from others.
-const BOS: &str = "<|chatparse-bos|>";
-const EOS: &str = "<|chatparse-eos|>";
 
 /// Bytes of text around a difference in the report.
 const CONTEXT: usize = 30;
@@ -38,7 +30,7 @@ const CONTEXT: usize = 30;
 pub struct Report {
     /// Each message with each thinking, in a fixed order.
     pub cases: Vec<Case>,
-    /// What the template says in one place and not in another: faults, and notes.
+    /// What the template does to calls, parts and tokens: faults, and notes.
     pub findings: Vec<Finding>,
     /// Whether prompts only grow, for each kind of turn, with and without reasoning. If they do not, that is not a fault,
     /// but it costs a host that keeps the state of its model.
@@ -247,7 +239,7 @@ pub fn lint(template: &ChatTemplate) -> Report {
             cases.push(Case { probe: probes.probes()[probe].name, thinking, turn, outcome });
         }
     }
-    let findings = findings(template, &cases, &mut probes);
+    let findings = rules::findings(template, &cases, &mut probes);
     let ways = Kind::ALL.into_iter().flat_map(|kind| [Thinking::Off, Thinking::On].map(|thinking| (kind, thinking)));
     let next = ways.map(|(kind, thinking)| {
         let preserved = template.preserves(kind, thinking);
@@ -255,15 +247,6 @@ pub fn lint(template: &ChatTemplate) -> Report {
     });
     let (next, untraced) = (next.collect(), untraced(template));
     Report { cases, findings, next, untraced, response_template: described(template) }
-}
-
-/// What the rules find.
-fn findings(template: &ChatTemplate, cases: &[Case], probes: &mut ProbeSet) -> Vec<Finding> {
-    let marked = template.with_tokens(BOS, EOS).ok();
-    let skeleton = marked.as_ref().and_then(|marked| Skeleton::of(marked).ok());
-    let bare = marked.as_ref().zip(skeleton.as_ref());
-    let bare = bare.and_then(|(marked, skeleton)| skeleton.without_system(marked));
-    rules::findings(&Facts::of(template, skeleton.as_ref(), bare.as_ref(), cases), probes)
 }
 
 fn described(template: &ChatTemplate) -> Option<Described> {
@@ -281,9 +264,29 @@ fn described(template: &ChatTemplate) -> Option<Described> {
     })
 }
 
-/// Texts of unknown origin in a conversation with values of all kinds; `None` if the template rejects it.
+/// A conversation with values of all kinds.
+const CONVERSATION: &str = r#"{
+    "now": 0, "roles": "as_sent", "parallel_tool_calls": true, "add_generation_prompt": true,
+    "tools": [{"type": "function", "function": {"name": "look_up", "description": "Looks it up.", "parameters": {
+        "type": "object", "required": ["place"],
+        "properties": {"place": {"type": "string", "description": "Where"}, "days": {"type": "integer"}}
+    }}}],
+    "messages": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "How is the weather?"},
+        {"role": "assistant", "content": "", "reasoning_content": "A tool knows.", "tool_calls": [{
+            "id": "call00001", "type": "function",
+            "function": {"name": "look_up", "arguments": {"place": "Porto Alegre", "days": 3}}
+        }]},
+        {"role": "tool", "tool_call_id": "call00001", "name": "look_up", "content": "Rain, they say"},
+        {"role": "assistant", "content": "It rains."},
+        {"role": "user", "content": "Still?"}
+    ]
+}"#;
+
+/// Texts of unknown origin in this conversation; `None` if the template rejects it.
 fn untraced(template: &ChatTemplate) -> Option<Vec<String>> {
-    let request = skeleton::request(Shape { calls: 1, ..WHOLE });
+    let request = Request::from_text(CONVERSATION);
     let found = request.and_then(|request| template.segments(&request)).ok()?;
     let unknown = found.segments.iter().filter(|segment| segment.origin == Origin::Unknown);
     Some(unknown.map(|segment| found.prompt[segment.bytes.clone()].to_owned()).collect())

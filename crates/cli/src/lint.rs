@@ -15,7 +15,7 @@ use crate::sarif;
 use crate::screen::{Paint, Screen};
 use crate::text::{escaped, folded, tamed, wrapped};
 
-/// Check templates: are their messages read back, do they contradict themselves
+/// Check templates: are their messages read back
 ///
 /// Renders messages of many kinds, parses the renders, and renders the parsed
 /// messages again: with thinking off (off), with thinking on but no reasoning
@@ -35,9 +35,9 @@ use crate::text::{escaped, folded, tamed, wrapped};
 ///
 /// Places are bytes of the rendered conversation, counted from its start.
 ///
-/// Next come the places where the template contradicts itself. Each is a fault or
-/// a note, with the id of its rule, the renders that show it, and the effect on
-/// users. docs/lint.md lists the rules.
+/// Next comes what the template does to calls, parts and special tokens. Each is
+/// a fault or a note, with the id of its rule, the renders that show it, and the
+/// effect on users. docs/lint.md lists the rules.
 ///
 /// Next: does each prompt begin with everything that was sent before? If so, a
 /// server can reuse the KV cache. This is checked after tool results (tool step)
@@ -249,7 +249,7 @@ fn cause(cause: &Cause, report: &Report, screen: &mut Screen) -> io::Result<()> 
     }
 }
 
-/// Prints what is said in one place and not in another, and what it does.
+/// Prints a broken rule, and what breaking it does.
 fn finding(found: &Finding, screen: &mut Screen) -> io::Result<()> {
     let (kind, paint) = if found.is_fault { ("fault", Paint::Red) } else { ("note", Paint::Faint) };
     row(kind, &format!("{}: {}", found.rule.id(), found.message), paint, screen)?;
