@@ -8,6 +8,7 @@
 mod finding;
 mod rules;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::chat::ChatTemplate;
@@ -44,7 +45,7 @@ pub struct Report {
 }
 
 /// How well a response template reads the messages, beside the reader that is used.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Described {
     /// The number of messages that count.
@@ -84,22 +85,10 @@ pub enum Outcome {
     /// with all thinking.
     NoTurn(Difference),
     /// The parsed message differs: the expected and the parsed one, as JSON.
-    Lost {
-        /// The first byte of the conversation that differs when the parsed message is rendered.
-        at: Option<usize>,
-        /// The message.
-        expected: String,
-        /// What was parsed.
-        got: String,
-    },
+    Lost(Difference),
     /// The parsed message differs, but the template writes both alike, so no reader can tell which one was meant: the expected
     /// and the parsed one, as JSON. Not a fault.
-    Alike {
-        /// The message.
-        expected: String,
-        /// What was parsed.
-        got: String,
-    },
+    Alike(Difference),
     /// The parsed message has additional white space around a text, and so renders to other bytes; without it, the render is
     /// the same. Not a fault, but a host that needs the same bytes must trim.
     Spaced(Difference),
@@ -109,15 +98,15 @@ pub enum Outcome {
     Refused(Error),
 }
 
-/// A difference between two texts.
+/// A difference between two texts, or between two messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// The first byte that differs, counted from the start of the rendered conversation.
-    pub at: usize,
-    /// The expected text there, with some text before it.
+    /// The first byte that differs, counted from the start of the rendered conversation. `None`: two messages render alike.
+    pub at: Option<usize>,
+    /// The expected text there, with some text before it; or the message.
     pub expected: String,
-    /// The text that is there instead, with the same text before it.
+    /// The text that is there instead, with the same text before it; or the message.
     pub got: String,
 }
 
@@ -125,7 +114,7 @@ impl Report {
     /// The cases that the template's author should look at.
     pub fn faults(&self) -> impl Iterator<Item = &Case> {
         self.cases.iter().filter(|case| match case.outcome {
-            Outcome::Survives | Outcome::Omitted(_) | Outcome::Spaced(_) | Outcome::Alike { .. } => false,
+            Outcome::Survives | Outcome::Omitted(_) | Outcome::Spaced(_) | Outcome::Alike(_) => false,
             Outcome::NoTurn(_) => {
                 let mut same = self.cases.iter().filter(|other| other.probe == case.probe);
                 same.all(|other| matches!(other.outcome, Outcome::NoTurn(_)))
@@ -153,23 +142,13 @@ impl Report {
     pub fn to_json(&self) -> Value {
         let cases: Vec<Value> = self.cases.iter().map(Case::to_json).collect();
         let next: Vec<Value> = self.next.iter().map(Preserving::to_json).collect();
-        let described = self.response_template.as_ref().map(|described| {
-            let Described { cases, read_back, reader_reads_back, why, error } = described;
-            json!({
-                "cases": cases,
-                "read_back": read_back,
-                "reader_reads_back": reader_reads_back,
-                "why": why,
-                "error": error,
-            })
-        });
         json!({
             "faults": self.fault_count(),
             "findings": self.findings.iter().map(Finding::to_json).collect::<Vec<_>>(),
             "cases": cases,
             "next": next,
             "untraced": self.untraced,
-            "response_template": described,
+            "response_template": self.response_template,
         })
     }
 }
@@ -183,21 +162,12 @@ impl Case {
             "outcome": self.outcome.name(),
         });
         match &self.outcome {
-            Outcome::Survives => {}
             Outcome::Omitted(part) => json["part"] = (*part).into(),
             Outcome::Refused(error) => json["error"] = error.message().into(),
-            Outcome::NoTurn(Difference { at, expected, got })
-            | Outcome::Spaced(Difference { at, expected, got })
-            | Outcome::Rewritten(Difference { at, expected, got }) => {
-                (json["at"], json["expected"], json["got"]) =
-                    ((*at).into(), expected.as_str().into(), got.as_str().into());
-            }
-            Outcome::Alike { expected, got } => {
-                (json["expected"], json["got"]) = (expected.as_str().into(), got.as_str().into());
-            }
-            Outcome::Lost { at, expected, got } => {
-                (json["at"], json["expected"], json["got"]) =
-                    ((*at).into(), expected.as_str().into(), got.as_str().into());
+            outcome => {
+                if let Some(Difference { at, expected, got }) = outcome.difference() {
+                    (json["at"], json["expected"], json["got"]) = (json!(at), json!(expected), json!(got));
+                }
             }
         }
         json
@@ -218,11 +188,23 @@ impl Outcome {
             Outcome::Survives => "survives",
             Outcome::Omitted(_) => "omitted",
             Outcome::NoTurn(_) => "no_turn",
-            Outcome::Lost { .. } => "lost",
-            Outcome::Alike { .. } => "alike",
+            Outcome::Lost(_) => "lost",
+            Outcome::Alike(_) => "alike",
             Outcome::Spaced(_) => "spaced",
             Outcome::Rewritten(_) => "rewritten",
             Outcome::Refused(_) => "refused",
+        }
+    }
+
+    /// What differs, where something does.
+    pub fn difference(&self) -> Option<&Difference> {
+        match self {
+            Outcome::Survives | Outcome::Omitted(_) | Outcome::Refused(_) => None,
+            Outcome::NoTurn(difference)
+            | Outcome::Lost(difference)
+            | Outcome::Alike(difference)
+            | Outcome::Spaced(difference)
+            | Outcome::Rewritten(difference) => Some(difference),
         }
     }
 }
@@ -313,23 +295,28 @@ fn outcome(
     *turn = read.turn;
     let got = &read.got.message;
     let render = |got: &Message| probes.render(&asked.request, &with_ids(got, &case.whole));
-    let shown = |message: &Message| shown(message).to_string();
-    if read.verdict == Verdict::Alike {
-        return Ok(Outcome::Alike { expected: shown(&case.expected), got: shown(got) });
-    }
-    if read.verdict != Verdict::Same {
-        // Arguments that were cut off are not JSON.
-        let at = match render(got) {
-            Ok(again) => difference(rendered, &again).map(|difference| difference.at),
-            Err(_) => Some(prompt.len() + read.got.left_at.unwrap_or(0)),
-        };
-        return Ok(Outcome::Lost { at, expected: shown(&case.whole), got: shown(got) });
+    match read.verdict {
+        Verdict::Same => {}
+        Verdict::Alike => return Ok(Outcome::Alike(between(None, &case.expected, got))),
+        _ => {
+            // Arguments that were cut off are not JSON.
+            let at = match render(got) {
+                Ok(again) => difference(rendered, &again).and_then(|difference| difference.at),
+                Err(_) => Some(prompt.len() + read.got.left_at.unwrap_or(0)),
+            };
+            return Ok(Outcome::Lost(between(at, &case.whole, got)));
+        }
     }
     let Some(changed) = difference(rendered, &render(got)?) else {
         return Ok(case.omitted.map_or(Outcome::Survives, Outcome::Omitted));
     };
     let spaced = render(&trimmed(got))? == *rendered;
     Ok(if spaced { Outcome::Spaced(changed) } else { Outcome::Rewritten(changed) })
+}
+
+/// The difference of two messages, which render to other bytes from `at` on.
+fn between(at: Option<usize>, expected: &Message, got: &Message) -> Difference {
+    Difference { at, expected: shown(expected).to_string(), got: shown(got).to_string() }
 }
 
 fn trimmed(message: &Message) -> Message {
@@ -351,5 +338,5 @@ fn difference(expected: &str, got: &str) -> Option<Difference> {
     }
     let from = (at.saturating_sub(CONTEXT)..=at).find(|&from| expected.is_char_boundary(from)).unwrap_or(at);
     let around = |text: &str| text[from..].chars().take(2 * CONTEXT).collect();
-    Some(Difference { at, expected: around(expected), got: around(got) })
+    Some(Difference { at: Some(at), expected: around(expected), got: around(got) })
 }

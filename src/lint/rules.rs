@@ -70,7 +70,7 @@ fn changed_name(probes: &mut ProbeSet, probe: usize) -> Option<Finding> {
 /// The first of the calls, if none is read back.
 fn unread_calls(cases: &[&Case]) -> Option<Finding> {
     let is_read = |case: &&Case| match case.outcome {
-        Outcome::Survives | Outcome::Spaced(_) | Outcome::Alike { .. } | Outcome::Rewritten(_) => true,
+        Outcome::Survives | Outcome::Spaced(_) | Outcome::Alike(_) | Outcome::Rewritten(_) => true,
         Outcome::Omitted(part) => part != "calls",
         _ => false,
     };
@@ -78,9 +78,9 @@ fn unread_calls(cases: &[&Case]) -> Option<Finding> {
         return None;
     }
     cases.iter().find_map(|case| {
-        let Outcome::Lost { got, .. } = &case.outcome else { return None };
+        let Outcome::Lost(lost) = &case.outcome else { return None };
         let message = "The template takes tools, and no call that it writes is read back.".to_owned();
-        Some(finding(Rule::UnreadCalls, message, [("history", case.turn.clone()), ("read as", got.clone())]))
+        Some(finding(Rule::UnreadCalls, message, [("history", case.turn.clone()), ("read as", lost.got.clone())]))
     })
 }
 

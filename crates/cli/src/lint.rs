@@ -225,18 +225,12 @@ fn cause(cause: &Cause, report: &Report, screen: &mut Screen) -> io::Result<()> 
         return Ok(());
     }
     let case = cause.cases[0];
-    let (at, expected, got) = match &case.outcome {
-        Outcome::NoTurn(Difference { at, expected, got, .. })
-        | Outcome::Spaced(Difference { at, expected, got, .. })
-        | Outcome::Rewritten(Difference { at, expected, got, .. }) => (Some(*at), expected, got),
-        Outcome::Lost { at, expected, got } => (*at, expected, got),
-        Outcome::Refused(error) => {
-            let line = error.place().map_or(String::new(), |place| format!("template {place}: "));
-            row("  error", &format!("{line}{}", error.reason()), Paint::Red, screen)?;
-            return error.place().map_or(Ok(()), |place| named("  there", Paint::Plain, &place.excerpt, screen));
-        }
-        Outcome::Survives | Outcome::Omitted(_) | Outcome::Alike { .. } => return Ok(()),
-    };
+    if let Outcome::Refused(error) = &case.outcome {
+        let line = error.place().map_or(String::new(), |place| format!("template {place}: "));
+        row("  error", &format!("{line}{}", error.reason()), Paint::Red, screen)?;
+        return error.place().map_or(Ok(()), |place| named("  there", Paint::Plain, &place.excerpt, screen));
+    }
+    let Some(Difference { at, expected, got, .. }) = case.outcome.difference() else { return Ok(()) };
     row("  the first", &format!("{} ({})", case.probe, case.thinking.name()), Paint::Plain, screen)?;
     if !case.turn.is_empty() {
         named("  turn", Paint::Faint, &case.turn, screen)?;
