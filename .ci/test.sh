@@ -62,10 +62,10 @@ install_library() {
     cargo cinstall --release --prefix="$PWD/target/cargo-c" --libdir=lib
 }
 
-# cargo-c has installed the same, besides what belongs to the program.
+# cargo-c has installed the same.
 cargo_c() {
   local prefix=$PWD/target/cargo-c
-  names() { (cd "$1" && find . ! -type d ! -path './share/*man*' ! -path './share/*comp*' ! -path './share/zsh/*' ! -name '*.so.*' | sort); }
+  names() { (cd "$1" && find . ! -type d ! -name '*.so.*' | sort); }
   diff <(names "$stage") <(names "$prefix")
   c-tests/soname.sh "$prefix/lib/libchatparse.so" "$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -1)"
   c-tests/exports.sh "$prefix/lib/libchatparse.so"

@@ -27,125 +27,27 @@ def conversation():
         {"role": "user", "content": "Still?"}]}
 
 
-# Each returns the source with a fault, or None. `calls`: the tags of the history's call, as the untouched template renders it.
-def last(source, old, new):
-    at = source.rfind(old)
-    return None if at < 0 else source[:at] + new + source[at + len(old):]
-
-
+# Each returns the source with a fault, or None.
 def first(source, old, new):
     at = source.find(old)
     return None if at < 0 else source[:at] + new + source[at + len(old):]
 
 
-def closers(calls):
-    """The pairs of markers of a call, the outermost first."""
-    words = [("begin", "end"), ("start", "end"), ("START", "END"), ("prefix", "suffix")]
-    found = []
-    for marker in re.findall(r"<[^<>\s]{2,40}>|\[/?[A-Z_]+\]", calls):
-        name = re.sub(r"=.*>", ">", marker)
-        pairs = ["</" + name[1:], name[:1] + "/" + name[1:], re.sub(r"^<\|(.*[^|])>$", r"<\1|>", name)]
-        pairs += [name.replace(a, b) for a, b in words if a in name]
-        for closer in pairs:
-            if closer != marker and closer in calls[calls.find(marker):] and (marker, closer) not in found and "think" not in marker.lower():
-                found.append((marker, closer))
-    return found
-
-
-def swapped_closer(source, facts):
-    return facts["pairs"] and last(source, facts["pairs"][0][1], re.sub(r"=.*>", ">", facts["pairs"][0][0]))
-
-
-def missing_closer(source, facts):
-    return facts["pairs"] and last(source, facts["pairs"][0][1], "")
-
-
-def misspelt_closer(source, facts):
-    if not facts["pairs"]:
-        return None
-    closer = facts["pairs"][0][1]
-    at = max(i for i, c in enumerate(closer) if c.isalpha())
-    return last(source, closer, closer[:at] + closer[at + 1:])
-
-
-def inner_closer(source, facts):
-    """The closer of an inner pair opens it again."""
-    return len(facts["pairs"]) > 1 and last(source, facts["pairs"][-1][1], re.sub(r"=.*>", ">", facts["pairs"][-1][0]))
-
-
-def other_marker(source, facts):
-    """The instruction names another marker for calls."""
-    for opener, closer in facts["pairs"]:
-        if opener in facts["told"] and closer in facts["told"] and source.count(opener) > 1:
-            new = lambda text: re.sub(r"[A-Za-z_▁]+(?=[^A-Za-z]*$)", "function_request", text)
-            head = source.rfind(opener)
-            return source[:head].replace(opener, new(opener)).replace(closer, new(closer)) + source[head:]
-    return None
-
-
-def other_closer(source, facts):
-    """The example of the instruction closes with its opener."""
-    for opener, closer in facts["pairs"]:
-        if opener in facts["told"] and closer in facts["told"] and source.count(closer) > 1:
-            head = source.rfind(closer)
-            return last(source[:head], closer, opener) + source[head:]
-    return None
-
-
-def slip(source, facts):
-    """A slip in the instruction's marker."""
-    for opener, closer in facts["pairs"]:
-        if opener in facts["told"] and source.count(opener) > 1 and len(opener) > 8:
-            return source.replace(opener, opener[:4] + opener[5:], source.count(opener) - 1)
-    return None
-
-
-def other_key(source, facts):
-    """The instruction names another key for the arguments."""
-    for key in ("arguments", "parameters"):
-        for text in (f'"{key}"', f'\\"{key}\\"'):
-            if f'"{key}"' in facts["calls"] and re.search(r'"%s"\s*:\s*[<{a-z]' % key, facts["example"]):
-                at = source.find(text)
-                if 0 <= at < source.rfind(text):
-                    return first(source, text, text.replace(key, "params"))
-    return None
-
-
-def upper_name(source, facts):
+def upper_name(source):
     return re.sub(r"((?:tool_call|tool|tc|call|function|c)(?:\.function)?(?:\.name|\[['\"]name['\"]\]))(?=[^=]{0,12}(?:\}\}|~|\+))",
-                  r"(\1 | upper)", source) if facts["pairs"] or facts["calls"] else None
+                  r"(\1 | upper)", source)
 
 
-def hidden_calls(source, facts):
+def hidden_calls(source):
     return re.sub(r"(for\s+\w+\s+in\s+)message(?:\.tool_calls|\[['\"]tool_calls['\"]\])", r"\1[]", source)
 
 
-def missing_end(source, facts):
-    """The end of answers is missing."""
-    return facts["end"] and last(source[:source.rfind("add_generation_prompt")], facts["end"], "") and (
-        last(source[:source.rfind("add_generation_prompt")], facts["end"], "") + source[source.rfind("add_generation_prompt"):])
-
-
-def missing_end_first(source, facts):
-    return facts["end"] and first(source, facts["end"], "")
-
-
-def other_opening(source, facts):
+def other_opening(source):
     at = source.rfind("add_generation_prompt")
     return at >= 0 and "assistant" in source[at:] and source[:at] + first(source[at:], "assistant", "asistant")
 
 
-def missing_brace(source, facts):
-    if '"name"' not in facts["calls"]:
-        return None
-    for text in ("'}\\n", "}\\n</tool_call", '"}\\n', "'}'", '"}"', "}}</", "}\n</tool_call>"):
-        if text in source:
-            return last(source, text, text.replace("}", "", 1))
-    return None
-
-
-FAULTS = [swapped_closer, missing_closer, misspelt_closer, inner_closer, other_marker, other_closer, slip, other_key, upper_name,
-          hidden_calls, missing_end, missing_end_first, other_opening, missing_brace]
+FAULTS = [upper_name, hidden_calls, other_opening]
 
 
 class Program:
@@ -170,41 +72,27 @@ class Program:
         return status, rules, report.get("faults", 0)
 
 
-def facts_of(program, file):
-    prompt = program.prompt(file)
-    if not prompt:
-        return None
+def shows_calls(prompt):
     begin = prompt.find("How is the weather?")
-    turn, end = prompt.find("look_up", begin), prompt.find("Rain", begin)
-    if turn < 0 or end < 0:
-        return None
-    answer = prompt[prompt.find("It rains.") + len("It rains."):]
-    mark = re.match(r"\s*(<[^<>]+>)", answer)
-    told = prompt[:begin]
-    calls = prompt[begin + len("How is the weather?"):end]
-    example = "".join(line for line in told.splitlines() if "look_up" not in line)
-    end = mark.group(1) if mark and told.count(mark.group(1)) + prompt[begin:].count(mark.group(1)) > 3 else None
-    return {"prompt": prompt, "calls": calls, "pairs": [pair for pair in closers(calls) if pair[0] not in answer and pair[0] not in told[-60:]], "told": told, "example": example, "end": end}
+    return begin >= 0 and prompt.find("look_up", begin) >= 0 and prompt.find("Rain", begin) >= 0
 
 
 def examine(program, path, listed, plants):
     rows = []
     _, rules, faults = program.lint(path)
     clean = not rules
-    facts = facts_of(program, path) if clean else None
-    if plants and facts and path.name not in listed:
+    untouched = clean and program.prompt(path)
+    if plants and untouched and shows_calls(untouched) and path.name not in listed:
         for plant in FAULTS:
             source = path.read_text()
-            faulty = plant(source, facts)
+            faulty = plant(source)
             if not faulty or faulty == source:
                 continue
             file = program.folder / f"{plant.__name__}-{path.name}"
             file.write_text(faulty)
             prompt = program.prompt(file)
-            if prompt is None or prompt == facts["prompt"]:
+            if prompt is None or prompt == untouched:
                 continue
-            if plant in (missing_end, missing_end_first) and facts["end"] not in prompt:
-                continue  # The source writes the ends of all messages in one place: without it, this is another template, and sound.
             status, found, left = program.lint(file)
             is_found = any(rule not in rules for rule in found) or status == 1 and left > faults
             rows.append((plant.__name__, is_found, [rule for rule, _ in found], left))

@@ -135,7 +135,6 @@ static void dialects(void) {
   CHECK(contains(chat_grammar_text(lark), "start: ") && chat_grammar_report_count(lark) == 0);
   // What was printed is no GBNF any more.
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "grammar", chat_grammar_as(lark, CHAT_DIALECT_LARK, &again, &error));
-  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "schemas", chat_grammar_as(grammar, CHAT_DIALECT_STRUCTURAL_TAG_OLD, &again, &error));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "dialect: 9", chat_grammar_as(grammar, 9, &again, &error));
   chat_grammar_free(grammar);
   chat_grammar_free(lark);

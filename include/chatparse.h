@@ -462,8 +462,8 @@ CHAT_MUST_USE chat_status chat_template_proof(const chat_template *template_, si
  *   `why`.
  *
  * `CHAT_REPORT_LINT` says whether the messages that the template renders are read back and render again to the same
- * bytes, and whether prompts only grow as a conversation does. `findings` lists the places where the template
- * contradicts itself, each with `rule` (its id, see docs/lint.md), `fault` (false for a note), `message`, `subject`,
+ * bytes, and whether prompts only grow as a conversation does. `findings` lists what the template does to
+ * calls, parts and tokens, each with `rule` (its id, see docs/lint.md), `fault` (false for a note), `message`, `subject`,
  * `effect`, `places` (`line`, `column`, `excerpt`) and `shown` (parts of renders: `from`, `text`). `faults` counts all
  * faults: of cases, of findings, of a response template that reads fewer messages than the reader in use, and that the
  * template renders none of the messages. Each case has `probe` (the kind of message), `thinking`, `turn` (the template's text), `outcome`
@@ -652,9 +652,7 @@ CHAT_MUST_USE chat_status chat_params_grammar(const chat_params *params, chat_gr
  * With `CHAT_DIALECT_GBNF` it is that of `chat_params_grammar`, unchanged. The text is empty if the output is
  * unconstrained. The report lists what the dialect cannot express, but not where the grammar departs from schemas.
  *
- * Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the reason, if `CHAT_DIALECT_STRUCTURAL_TAG_OLD` cannot express it:
- * that dialect takes one trigger, and calls whose arguments are one JSON object; `CHAT_STATUS_LIMIT` if the grammar is
- * too large.
+ * Errors: `CHAT_STATUS_LIMIT` if the grammar is too large.
  */
 CHAT_MUST_USE chat_status chat_params_grammar_as(const chat_params *params, uint32_t dialect, chat_grammar **out,
                                                  chat_error **error);
@@ -1365,13 +1363,11 @@ void chat_segments_free(chat_segments *segments);
 
 /** The notations of grammars. */
 CHAT_ENUM(chat_dialect) {
-  CHAT_DIALECT_GBNF = 1,               /**< GBNF as llama.cpp writes it. */
-  CHAT_DIALECT_PORTABLE_GBNF = 2,      /**< GBNF for all versions of llama.cpp and for XGrammar. */
-  CHAT_DIALECT_LARK = 3,               /**< Lark for llguidance, XGrammar and vLLM. */
-  CHAT_DIALECT_STRUCTURAL_TAG = 4,     /**< XGrammar's structural tag, as JSON: `{"type": "structural_tag", "format":
-                                            ...}`. */
-  CHAT_DIALECT_STRUCTURAL_TAG_OLD = 5, /**< Its older form, also for llguidance: `{"structures": [...], "triggers":
-                                            [...]}`. */
+  CHAT_DIALECT_GBNF = 1,           /**< GBNF as llama.cpp writes it. */
+  CHAT_DIALECT_PORTABLE_GBNF = 2,  /**< GBNF for all versions of llama.cpp and for XGrammar. */
+  CHAT_DIALECT_LARK = 3,           /**< Lark for llguidance, XGrammar and vLLM. */
+  CHAT_DIALECT_STRUCTURAL_TAG = 4, /**< XGrammar's structural tag, as JSON: `{"type": "structural_tag", "format":
+                                        ...}`. */
 };
 
 /** How a grammar departs from a schema. */
@@ -1435,8 +1431,8 @@ CHAT_MUST_USE chat_status chat_grammar_check(const char *grammar, size_t grammar
  * what the dialect cannot express, but not where the grammar departs from schemas. In a structural tag, the grammar is
  * one part.
  *
- * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a grammar that llama.cpp cannot use or that was converted already, and
- * for `CHAT_DIALECT_STRUCTURAL_TAG_OLD`, which cannot hold grammars; `CHAT_STATUS_LIMIT` if it is too large.
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a grammar that llama.cpp cannot use or that was converted already;
+ * `CHAT_STATUS_LIMIT` if it is too large.
  */
 CHAT_MUST_USE chat_status chat_grammar_as(const chat_grammar *grammar, uint32_t dialect, chat_grammar **out,
                                           chat_error **error);

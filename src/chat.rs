@@ -202,23 +202,6 @@ impl ChatTemplate {
         &self.0.special_tokens
     }
 
-    /// The same template with these tokens where it names some and has none.
-    #[cfg(feature = "lint")]
-    pub(crate) fn with_tokens(&self, bos: &str, eos: &str) -> Result<Self> {
-        let lacks = |known: &str, name: &str| known.is_empty() && self.source().contains(name);
-        let template = &self.0.analyzed.template;
-        let (known_bos, known_eos) = (template.bos(), template.eos());
-        let (no_bos, no_eos) = (lacks(known_bos, "bos_token"), lacks(known_eos, "eos_token"));
-        if !no_bos && !no_eos {
-            return Ok(self.clone());
-        }
-        let (bos, eos) = (if no_bos { bos } else { known_bos }, if no_eos { eos } else { known_eos });
-        let analyzed = &self.0.analyzed;
-        let template = Template::new(self.written(), bos, eos)?;
-        let analyzed = AnalyzedTemplate::new(template, analyzed.ends(), analyzed.learn_only());
-        Ok(ChatTemplate::analyzed(analyzed, self.0.prove, self.0.special_tokens.clone()))
-    }
-
     /// The template's capabilities. The first call takes a few renders.
     pub fn caps(&self) -> &Caps {
         self.0.analyzed.template.caps()
@@ -511,8 +494,7 @@ impl Params {
     /// remembered with the tools.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] with the reason if [`Dialect::StructuralTagOld`] cannot express the format,
-    /// [`crate::ErrorKind::Limit`].
+    /// [`crate::ErrorKind::Limit`]; [`crate::ErrorKind::InvalidArgument`] in a build without the feature `dialects`.
     pub fn grammar_as(&self, dialect: Dialect) -> Result<Printed> {
         self.compiled.grammar_as(dialect).clone()
     }

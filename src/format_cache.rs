@@ -121,9 +121,6 @@ impl CompiledFormat {
     /// See [`crate::Params::grammar_as`]. Printed by the first call.
     pub fn grammar_as(&self, dialect: Dialect) -> &Result<Printed> {
         self.printed[dialect as usize].get_or_init(|| match &self.format.constraint {
-            Constraint::Lazy(triggers) if dialect == Dialect::StructuralTagOld => {
-                grammar::print_old_tag(self.parser.format(), triggers)
-            }
             Constraint::Lazy(triggers) => self.grammar().print_output(dialect, Start::AtTrigger(triggers)),
             Constraint::Free | Constraint::Strict(_) => {
                 self.grammar().print_output(dialect, Start::AfterPrefix(self.parser.prefill()))

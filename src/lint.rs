@@ -6,10 +6,9 @@
 //! other messages follow is reported separately, for each kind of turn.
 
 mod finding;
-mod marker;
 mod rules;
-mod skeleton;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::chat::ChatTemplate;
@@ -17,17 +16,11 @@ use crate::next::{Kind, Preserving};
 use crate::proof::{ProbeSet, RoundTrip, Verdict, shown, with_ids};
 use crate::segments::Origin;
 use chatparse_base::{Error, Result};
-use chatparse_message::Message;
-use rules::Facts;
-use skeleton::{Shape, Skeleton, WHOLE};
+use chatparse_message::{Message, Request};
 
 pub use finding::{Finding, Rule, Shown};
 
 pub use crate::proof::Thinking;
-
-/// The tokens of a template that names them and was given none, so that places that need them differ from others.
-const BOS: &str = "<|chatparse-bos|>";
-const EOS: &str = "<|chatparse-eos|>";
 
 /// Bytes of text around a difference in the report.
 const CONTEXT: usize = 30;
@@ -38,7 +31,7 @@ const CONTEXT: usize = 30;
 pub struct Report {
     /// Each message with each thinking, in a fixed order.
     pub cases: Vec<Case>,
-    /// What the template says in one place and not in another: faults, and notes.
+    /// What the template does to calls, parts and tokens: faults, and notes.
     pub findings: Vec<Finding>,
     /// Whether prompts only grow, for each kind of turn, with and without reasoning. If they do not, that is not a fault,
     /// but it costs a host that keeps the state of its model.
@@ -52,7 +45,7 @@ pub struct Report {
 }
 
 /// How well a response template reads the messages, beside the reader that is used.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Described {
     /// The number of messages that count.
@@ -92,22 +85,10 @@ pub enum Outcome {
     /// with all thinking.
     NoTurn(Difference),
     /// The parsed message differs: the expected and the parsed one, as JSON.
-    Lost {
-        /// The first byte of the conversation that differs when the parsed message is rendered.
-        at: Option<usize>,
-        /// The message.
-        expected: String,
-        /// What was parsed.
-        got: String,
-    },
+    Lost(Difference),
     /// The parsed message differs, but the template writes both alike, so no reader can tell which one was meant: the expected
     /// and the parsed one, as JSON. Not a fault.
-    Alike {
-        /// The message.
-        expected: String,
-        /// What was parsed.
-        got: String,
-    },
+    Alike(Difference),
     /// The parsed message has additional white space around a text, and so renders to other bytes; without it, the render is
     /// the same. Not a fault, but a host that needs the same bytes must trim.
     Spaced(Difference),
@@ -117,15 +98,15 @@ pub enum Outcome {
     Refused(Error),
 }
 
-/// A difference between two texts.
+/// A difference between two texts, or between two messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// The first byte that differs, counted from the start of the rendered conversation.
-    pub at: usize,
-    /// The expected text there, with some text before it.
+    /// The first byte that differs, counted from the start of the rendered conversation. `None`: two messages render alike.
+    pub at: Option<usize>,
+    /// The expected text there, with some text before it; or the message.
     pub expected: String,
-    /// The text that is there instead, with the same text before it.
+    /// The text that is there instead, with the same text before it; or the message.
     pub got: String,
 }
 
@@ -133,7 +114,7 @@ impl Report {
     /// The cases that the template's author should look at.
     pub fn faults(&self) -> impl Iterator<Item = &Case> {
         self.cases.iter().filter(|case| match case.outcome {
-            Outcome::Survives | Outcome::Omitted(_) | Outcome::Spaced(_) | Outcome::Alike { .. } => false,
+            Outcome::Survives | Outcome::Omitted(_) | Outcome::Spaced(_) | Outcome::Alike(_) => false,
             Outcome::NoTurn(_) => {
                 let mut same = self.cases.iter().filter(|other| other.probe == case.probe);
                 same.all(|other| matches!(other.outcome, Outcome::NoTurn(_)))
@@ -161,23 +142,13 @@ impl Report {
     pub fn to_json(&self) -> Value {
         let cases: Vec<Value> = self.cases.iter().map(Case::to_json).collect();
         let next: Vec<Value> = self.next.iter().map(Preserving::to_json).collect();
-        let described = self.response_template.as_ref().map(|described| {
-            let Described { cases, read_back, reader_reads_back, why, error } = described;
-            json!({
-                "cases": cases,
-                "read_back": read_back,
-                "reader_reads_back": reader_reads_back,
-                "why": why,
-                "error": error,
-            })
-        });
         json!({
             "faults": self.fault_count(),
             "findings": self.findings.iter().map(Finding::to_json).collect::<Vec<_>>(),
             "cases": cases,
             "next": next,
             "untraced": self.untraced,
-            "response_template": described,
+            "response_template": self.response_template,
         })
     }
 }
@@ -191,21 +162,12 @@ impl Case {
             "outcome": self.outcome.name(),
         });
         match &self.outcome {
-            Outcome::Survives => {}
             Outcome::Omitted(part) => json["part"] = (*part).into(),
             Outcome::Refused(error) => json["error"] = error.message().into(),
-            Outcome::NoTurn(Difference { at, expected, got })
-            | Outcome::Spaced(Difference { at, expected, got })
-            | Outcome::Rewritten(Difference { at, expected, got }) => {
-                (json["at"], json["expected"], json["got"]) =
-                    ((*at).into(), expected.as_str().into(), got.as_str().into());
-            }
-            Outcome::Alike { expected, got } => {
-                (json["expected"], json["got"]) = (expected.as_str().into(), got.as_str().into());
-            }
-            Outcome::Lost { at, expected, got } => {
-                (json["at"], json["expected"], json["got"]) =
-                    ((*at).into(), expected.as_str().into(), got.as_str().into());
+            outcome => {
+                if let Some(Difference { at, expected, got }) = outcome.difference() {
+                    (json["at"], json["expected"], json["got"]) = (json!(at), json!(expected), json!(got));
+                }
             }
         }
         json
@@ -226,11 +188,23 @@ impl Outcome {
             Outcome::Survives => "survives",
             Outcome::Omitted(_) => "omitted",
             Outcome::NoTurn(_) => "no_turn",
-            Outcome::Lost { .. } => "lost",
-            Outcome::Alike { .. } => "alike",
+            Outcome::Lost(_) => "lost",
+            Outcome::Alike(_) => "alike",
             Outcome::Spaced(_) => "spaced",
             Outcome::Rewritten(_) => "rewritten",
             Outcome::Refused(_) => "refused",
+        }
+    }
+
+    /// What differs, where something does.
+    pub fn difference(&self) -> Option<&Difference> {
+        match self {
+            Outcome::Survives | Outcome::Omitted(_) | Outcome::Refused(_) => None,
+            Outcome::NoTurn(difference)
+            | Outcome::Lost(difference)
+            | Outcome::Alike(difference)
+            | Outcome::Spaced(difference)
+            | Outcome::Rewritten(difference) => Some(difference),
         }
     }
 }
@@ -247,7 +221,7 @@ pub fn lint(template: &ChatTemplate) -> Report {
             cases.push(Case { probe: probes.probes()[probe].name, thinking, turn, outcome });
         }
     }
-    let findings = findings(template, &cases, &mut probes);
+    let findings = rules::findings(template, &cases, &mut probes);
     let ways = Kind::ALL.into_iter().flat_map(|kind| [Thinking::Off, Thinking::On].map(|thinking| (kind, thinking)));
     let next = ways.map(|(kind, thinking)| {
         let preserved = template.preserves(kind, thinking);
@@ -255,15 +229,6 @@ pub fn lint(template: &ChatTemplate) -> Report {
     });
     let (next, untraced) = (next.collect(), untraced(template));
     Report { cases, findings, next, untraced, response_template: described(template) }
-}
-
-/// What the rules find.
-fn findings(template: &ChatTemplate, cases: &[Case], probes: &mut ProbeSet) -> Vec<Finding> {
-    let marked = template.with_tokens(BOS, EOS).ok();
-    let skeleton = marked.as_ref().and_then(|marked| Skeleton::of(marked).ok());
-    let bare = marked.as_ref().zip(skeleton.as_ref());
-    let bare = bare.and_then(|(marked, skeleton)| skeleton.without_system(marked));
-    rules::findings(&Facts::of(template, skeleton.as_ref(), bare.as_ref(), cases), probes)
 }
 
 fn described(template: &ChatTemplate) -> Option<Described> {
@@ -281,9 +246,29 @@ fn described(template: &ChatTemplate) -> Option<Described> {
     })
 }
 
-/// Texts of unknown origin in a conversation with values of all kinds; `None` if the template rejects it.
+/// A conversation with values of all kinds.
+const CONVERSATION: &str = r#"{
+    "now": 0, "roles": "as_sent", "parallel_tool_calls": true, "add_generation_prompt": true,
+    "tools": [{"type": "function", "function": {"name": "look_up", "description": "Looks it up.", "parameters": {
+        "type": "object", "required": ["place"],
+        "properties": {"place": {"type": "string", "description": "Where"}, "days": {"type": "integer"}}
+    }}}],
+    "messages": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "How is the weather?"},
+        {"role": "assistant", "content": "", "reasoning_content": "A tool knows.", "tool_calls": [{
+            "id": "call00001", "type": "function",
+            "function": {"name": "look_up", "arguments": {"place": "Porto Alegre", "days": 3}}
+        }]},
+        {"role": "tool", "tool_call_id": "call00001", "name": "look_up", "content": "Rain, they say"},
+        {"role": "assistant", "content": "It rains."},
+        {"role": "user", "content": "Still?"}
+    ]
+}"#;
+
+/// Texts of unknown origin in this conversation; `None` if the template rejects it.
 fn untraced(template: &ChatTemplate) -> Option<Vec<String>> {
-    let request = skeleton::request(Shape { calls: 1, ..WHOLE });
+    let request = Request::from_text(CONVERSATION);
     let found = request.and_then(|request| template.segments(&request)).ok()?;
     let unknown = found.segments.iter().filter(|segment| segment.origin == Origin::Unknown);
     Some(unknown.map(|segment| found.prompt[segment.bytes.clone()].to_owned()).collect())
@@ -310,23 +295,28 @@ fn outcome(
     *turn = read.turn;
     let got = &read.got.message;
     let render = |got: &Message| probes.render(&asked.request, &with_ids(got, &case.whole));
-    let shown = |message: &Message| shown(message).to_string();
-    if read.verdict == Verdict::Alike {
-        return Ok(Outcome::Alike { expected: shown(&case.expected), got: shown(got) });
-    }
-    if read.verdict != Verdict::Same {
-        // Arguments that were cut off are not JSON.
-        let at = match render(got) {
-            Ok(again) => difference(rendered, &again).map(|difference| difference.at),
-            Err(_) => Some(prompt.len() + read.got.left_at.unwrap_or(0)),
-        };
-        return Ok(Outcome::Lost { at, expected: shown(&case.whole), got: shown(got) });
+    match read.verdict {
+        Verdict::Same => {}
+        Verdict::Alike => return Ok(Outcome::Alike(between(None, &case.expected, got))),
+        _ => {
+            // Arguments that were cut off are not JSON.
+            let at = match render(got) {
+                Ok(again) => difference(rendered, &again).and_then(|difference| difference.at),
+                Err(_) => Some(prompt.len() + read.got.left_at.unwrap_or(0)),
+            };
+            return Ok(Outcome::Lost(between(at, &case.whole, got)));
+        }
     }
     let Some(changed) = difference(rendered, &render(got)?) else {
         return Ok(case.omitted.map_or(Outcome::Survives, Outcome::Omitted));
     };
     let spaced = render(&trimmed(got))? == *rendered;
     Ok(if spaced { Outcome::Spaced(changed) } else { Outcome::Rewritten(changed) })
+}
+
+/// The difference of two messages, which render to other bytes from `at` on.
+fn between(at: Option<usize>, expected: &Message, got: &Message) -> Difference {
+    Difference { at, expected: shown(expected).to_string(), got: shown(got).to_string() }
 }
 
 fn trimmed(message: &Message) -> Message {
@@ -348,5 +338,5 @@ fn difference(expected: &str, got: &str) -> Option<Difference> {
     }
     let from = (at.saturating_sub(CONTEXT)..=at).find(|&from| expected.is_char_boundary(from)).unwrap_or(at);
     let around = |text: &str| text[from..].chars().take(2 * CONTEXT).collect();
-    Some(Difference { at, expected: around(expected), got: around(got) })
+    Some(Difference { at: Some(at), expected: around(expected), got: around(got) })
 }

@@ -301,7 +301,7 @@ fn grammars_cost_as_much_as_their_schemas_are_large() {
         }),
     ];
     for (name, schema) in schemas {
-        for dialect in Dialect::ALL.into_iter().filter(|dialect| *dialect != Dialect::StructuralTagOld) {
+        for dialect in Dialect::ALL {
             let cost = |n| {
                 let schema = schema(n);
                 let before = BYTES.get();

@@ -654,11 +654,10 @@ func (s *Stream) deltas() ([]Delta, error) {
 type Dialect uint32
 
 const (
-	GBNF             Dialect = C.CHAT_DIALECT_GBNF               // As llama.cpp writes it.
-	PortableGBNF     Dialect = C.CHAT_DIALECT_PORTABLE_GBNF      // For all versions of llama.cpp, and for XGrammar.
-	Lark             Dialect = C.CHAT_DIALECT_LARK               // For llguidance, XGrammar and vLLM.
-	StructuralTag    Dialect = C.CHAT_DIALECT_STRUCTURAL_TAG     // XGrammar's structural tag, as JSON.
-	StructuralTagOld Dialect = C.CHAT_DIALECT_STRUCTURAL_TAG_OLD // Its older form, also for llguidance.
+	GBNF          Dialect = C.CHAT_DIALECT_GBNF           // As llama.cpp writes it.
+	PortableGBNF  Dialect = C.CHAT_DIALECT_PORTABLE_GBNF  // For all versions of llama.cpp, and for XGrammar.
+	Lark          Dialect = C.CHAT_DIALECT_LARK           // For llguidance, XGrammar and vLLM.
+	StructuralTag Dialect = C.CHAT_DIALECT_STRUCTURAL_TAG // XGrammar's structural tag, as JSON.
 )
 
 // Matcher is what may come next in an output, and what must. [Params.Matcher] makes that of a request.

@@ -598,8 +598,6 @@ pub const Dialect = enum(u32) {
     lark = c.CHAT_DIALECT_LARK,
     /// XGrammar's structural tag, as JSON.
     structural_tag = c.CHAT_DIALECT_STRUCTURAL_TAG,
-    /// Its older form, also for llguidance.
-    structural_tag_old = c.CHAT_DIALECT_STRUCTURAL_TAG_OLD,
 };
 
 /// A grammar for a sampler.

@@ -80,18 +80,15 @@ pub enum chat_dialect {
     Lark = 3,
     /// XGrammar's structural tag, as JSON: `{"type": "structural_tag", "format": ...}`.
     StructuralTag = 4,
-    /// Its older form, also for llguidance: `{"structures": [...], "triggers": [...]}`.
-    StructuralTagOld = 5,
 }
 
 /// The dialect of a number that C gave.
 pub(super) fn dialect(number: u32) -> Result<Dialect> {
-    const NUMBERS: [(u32, Dialect); 5] = [
+    const NUMBERS: [(u32, Dialect); 4] = [
         (chat_dialect::Gbnf as u32, Dialect::Gbnf),
         (chat_dialect::PortableGbnf as u32, Dialect::PortableGbnf),
         (chat_dialect::Lark as u32, Dialect::Lark),
         (chat_dialect::StructuralTag as u32, Dialect::StructuralTag),
-        (chat_dialect::StructuralTagOld as u32, Dialect::StructuralTagOld),
     ];
     numbered("dialect", number, &NUMBERS)
 }
@@ -201,8 +198,8 @@ pub unsafe extern "C" fn chat_grammar_check(
 /// what the dialect cannot express, but not where the grammar departs from schemas. In a structural tag, the grammar is
 /// one part.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a grammar that llama.cpp cannot use or that was converted already, and
-/// for `CHAT_DIALECT_STRUCTURAL_TAG_OLD`, which cannot hold grammars; `CHAT_STATUS_LIMIT` if it is too large.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a grammar that llama.cpp cannot use or that was converted already;
+/// `CHAT_STATUS_LIMIT` if it is too large.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_grammar_as(
     grammar: Option<&chat_grammar>,

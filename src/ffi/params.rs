@@ -301,9 +301,7 @@ pub extern "C" fn chat_params_grammar(
 /// With `CHAT_DIALECT_GBNF` it is that of `chat_params_grammar`, unchanged. The text is empty if the output is
 /// unconstrained. The report lists what the dialect cannot express, but not where the grammar departs from schemas.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the reason, if `CHAT_DIALECT_STRUCTURAL_TAG_OLD` cannot express it:
-/// that dialect takes one trigger, and calls whose arguments are one JSON object; `CHAT_STATUS_LIMIT` if the grammar is
-/// too large.
+/// Errors: `CHAT_STATUS_LIMIT` if the grammar is too large.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_grammar_as(
     params: Option<&chat_params>,

@@ -286,8 +286,8 @@ fn kind_of(report: u32) -> Result<ReportKind> {
 ///   `why`.
 ///
 /// `CHAT_REPORT_LINT` says whether the messages that the template renders are read back and render again to the same
-/// bytes, and whether prompts only grow as a conversation does. `findings` lists the places where the template
-/// contradicts itself, each with `rule` (its id, see docs/lint.md), `fault` (false for a note), `message`, `subject`,
+/// bytes, and whether prompts only grow as a conversation does. `findings` lists what the template does to
+/// calls, parts and tokens, each with `rule` (its id, see docs/lint.md), `fault` (false for a note), `message`, `subject`,
 /// `effect`, `places` (`line`, `column`, `excerpt`) and `shown` (parts of renders: `from`, `text`). `faults` counts all
 /// faults: of cases, of findings, of a response template that reads fewer messages than the reader in use, and that the
 /// template renders none of the messages. Each case has `probe` (the kind of message), `thinking`, `turn` (the template's text), `outcome`

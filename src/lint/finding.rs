@@ -8,20 +8,6 @@ use chatparse_base::Place;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Rule {
-    /// A marker opens in the history and is not closed.
-    UnclosedMarker,
-    /// A marker closes in the history and was not opened.
-    UnopenedMarker,
-    /// The template's brackets in a call do not match.
-    UnbalancedBracket,
-    /// Messages end with a marker, and one kind of messages has no end.
-    MissingEnd,
-    /// The instruction to the model shows another format than the history.
-    OtherInstruction,
-    /// The prompt opens a thought, and the history shows none.
-    UnseenThought,
-    /// The prompt opens the turn in another way than the history.
-    OtherOpening,
     /// The template takes tools, and shows nothing of a call.
     HiddenCalls,
     /// The template writes names of tools in another case.
@@ -36,78 +22,40 @@ pub enum Rule {
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Rule; 12] = [
-        Rule::UnclosedMarker,
-        Rule::UnopenedMarker,
-        Rule::UnbalancedBracket,
-        Rule::MissingEnd,
-        Rule::OtherInstruction,
-        Rule::UnseenThought,
-        Rule::OtherOpening,
-        Rule::HiddenCalls,
-        Rule::ChangedName,
-        Rule::UnreadCalls,
-        Rule::UnknownToken,
-        Rule::PrintedParts,
-    ];
+    pub const ALL: [Rule; 5] =
+        [Rule::HiddenCalls, Rule::ChangedName, Rule::UnreadCalls, Rule::UnknownToken, Rule::PrintedParts];
 
-    /// A stable lower-case name, e.g. `unclosed-marker`.
+    /// A stable lower-case name, e.g. `hidden-calls`.
     pub fn id(self) -> &'static str {
-        match self {
-            Rule::UnclosedMarker => "unclosed-marker",
-            Rule::UnopenedMarker => "unopened-marker",
-            Rule::UnbalancedBracket => "unbalanced-bracket",
-            Rule::MissingEnd => "missing-end",
-            Rule::OtherInstruction => "other-instruction",
-            Rule::UnseenThought => "unseen-thought",
-            Rule::OtherOpening => "other-opening",
-            Rule::HiddenCalls => "hidden-calls",
-            Rule::ChangedName => "changed-name",
-            Rule::UnreadCalls => "unread-calls",
-            Rule::UnknownToken => "unknown-token",
-            Rule::PrintedParts => "printed-parts",
-        }
+        self.words().0
     }
 
     /// What breaking it does to users, as a sentence.
     pub fn effect(self) -> &'static str {
+        self.words().1
+    }
+
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Rule::UnclosedMarker | Rule::UnopenedMarker => {
-                "A model that was trained with the pair writes both markers, which breaks the learnt format; a model that follows \
-                 the history never closes the marker."
-            }
-            Rule::UnbalancedBracket => {
-                "The model sees calls that are not valid in their notation, and learns to write such calls."
-            }
-            Rule::MissingEnd => {
-                "The model sees turns that do not end, so it may not stop, and may write the next message itself."
-            }
-            Rule::OtherInstruction => {
-                "The model is told one format and shown another: it may write either, and only one is read as a call."
-            }
-            Rule::UnseenThought => {
-                "The model thinks in each turn, but sees turns without thoughts: each next prompt rewrites earlier text, and \
-                 the history does not show the format of thoughts."
-            }
-            Rule::OtherOpening => {
-                "The prompt opens a turn as no turn of the history is opened, so the model answers worse, and each next prompt \
-                 must be processed again."
-            }
-            Rule::HiddenCalls => {
-                "The model sees results of calls that it never made: it calls again, or ignores the results."
-            }
-            Rule::ChangedName => {
-                "The model sees calls of tools that the request does not offer, and calls them: the host refuses each such call."
-            }
-            Rule::UnreadCalls => "Users see each call of the model as text, and no tool runs.",
-            Rule::UnknownToken => {
+            Rule::HiddenCalls => (
+                "hidden-calls",
+                "The model sees results of calls that it never made: it calls again, or ignores the results.",
+            ),
+            Rule::ChangedName => (
+                "changed-name",
+                "The model sees calls of tools that the request does not offer, and calls them: the host refuses each such call.",
+            ),
+            Rule::UnreadCalls => ("unread-calls", "Users see each call of the model as text, and no tool runs."),
+            Rule::UnknownToken => (
+                "unknown-token",
                 "The tokenizer splits it into several tokens: the model sees a text that it was not trained with, and an end \
-                 marker that is split does not stop the engine."
-            }
-            Rule::PrintedParts => {
+                 marker that is split does not stop the engine.",
+            ),
+            Rule::PrintedParts => (
+                "printed-parts",
                 "If a client sends parts, and the host does not join them, the model sees a list of objects instead of the \
-                 text."
-            }
+                 text.",
+            ),
         }
     }
 }
@@ -118,7 +66,7 @@ impl Rule {
 pub struct Shown {
     /// Which render it is from, e.g. `history`.
     pub from: &'static str,
-    /// The part; each value of the request in it may be `…`.
+    /// The part.
     pub text: String,
 }
 
@@ -132,7 +80,7 @@ pub struct Finding {
     pub is_fault: bool,
     /// What is wrong, as a sentence.
     pub message: String,
-    /// The marker or word that is concerned; empty if it is the turn as a whole.
+    /// The token that is concerned; empty if it is the turn as a whole.
     pub subject: String,
     /// The places in the template's source where the subject is written; empty where it is not written as such.
     pub places: Vec<Place>,

@@ -1,157 +1,177 @@
-//! The rules: what the template's own text says in one place, against what it says in another.
+//! The rules: what renders and reads show of calls, of content as parts, and of the vocabulary's tokens.
 //!
-//! No rule knows a template. Markers pair by their shape and by what the source has; a format is what the history writes.
+//! No rule knows a template, and none guesses what a text is for.
 
-mod brackets;
-mod calls;
-mod ends;
-mod instruction;
-mod opening;
-mod pairs;
-mod parts;
-mod tokens;
+use std::collections::BTreeSet;
 
 use super::finding::{Finding, Rule, Shown};
-use super::marker::{Marker, VALUE, closing, markers, opening};
-use super::skeleton::{ANSWER, CALLS, RESULT, SYSTEM, Skeleton, USER};
-use super::{BOS, Case, EOS, Outcome};
+use super::{Case, Outcome};
 use crate::chat::ChatTemplate;
 use crate::proof::{ProbeSet, Thinking};
-use chatparse_jinja::{SourceParts, place};
-
-/// What the rules look at.
-pub struct Facts<'f> {
-    pub template: &'f ChatTemplate,
-    /// The source as its author wrote it.
-    pub source: &'f str,
-    pub parts: SourceParts,
-    pub skeleton: Option<&'f Skeleton>,
-    /// The skeleton without a system message, where the template then tells the model more.
-    pub bare: Option<&'f Skeleton>,
-    pub cases: &'f [Case],
-    /// The special tokens of the model's vocabulary; empty where unknown.
-    pub special: &'f [String],
-    /// Whether the template takes tools.
-    pub tools: bool,
-}
+use chatparse_base::Place;
+use chatparse_jinja::{ROLES, SourceParts, place};
+use chatparse_message::Request;
 
 /// All findings, in the order of the rules.
-pub fn findings(facts: &Facts, probes: &mut ProbeSet) -> Vec<Finding> {
-    let mut all = Vec::new();
-    if let Some(skeleton) = facts.skeleton {
-        let asked = Thinking::ALL.map(|thinking| probes.asked(thinking));
-        let openings = asked.iter().filter_map(|asked| asked.as_ref().as_ref().ok());
-        let openings: Vec<String> = openings.map(|asked| asked.prompts.opening.text.clone()).collect();
-        pairs::pairs(facts, skeleton, &openings, &mut all);
-        for skeleton in [Some(skeleton), facts.bare].into_iter().flatten() {
-            let mut found = Vec::new();
-            ends::ends(facts, skeleton, &openings, &mut found);
-            instruction::instruction(facts, skeleton, &mut found);
-            let same = |a: &Finding, b: &Finding| (a.rule, &a.subject) == (b.rule, &b.subject);
-            found.retain(|new| all.iter().all(|known: &Finding| !same(known, new)));
-            all.extend(found);
-        }
-        opening::unopened(facts, skeleton, &openings, &mut all);
-    }
-    brackets::brackets(facts, probes, &mut all);
-    opening::thought(facts, probes, &mut all);
-    opening::other_opening(facts, probes, &mut all);
-    calls::calls(facts, probes, &mut all);
-    parts::parts(facts, &mut all);
-    tokens::unknown_tokens(facts, &mut all);
-    all.sort_by_key(|finding| finding.rule);
+pub fn findings(template: &ChatTemplate, cases: &[Case], probes: &mut ProbeSet) -> Vec<Finding> {
+    let parts = SourceParts::of(template.written());
+    let mut all: Vec<Finding> = calls(template, &parts, cases, probes).into_iter().collect();
+    unknown_tokens(template, &parts, &mut all);
+    all.extend(printed_parts(template));
     all
 }
 
-impl<'f> Facts<'f> {
-    pub fn of(
-        template: &'f ChatTemplate,
-        skeleton: Option<&'f Skeleton>,
-        bare: Option<&'f Skeleton>,
-        cases: &'f [Case],
-    ) -> Facts<'f> {
-        let (source, special, tools) = (template.written(), template.special_tokens(), template.caps().tools);
-        let parts = SourceParts::of(source);
-        Facts { template, source, parts, skeleton, bare, cases, special, tools }
-    }
+fn finding(rule: Rule, message: String, shown: [(&'static str, String); 2]) -> Finding {
+    let shown = shown.map(|(from, text)| Shown { from, text }).into();
+    Finding { rule, is_fault: true, message, subject: String::new(), places: Vec::new(), shown }
+}
 
-    fn finding(&self, rule: Rule, subject: &str, message: String, shown: [(&'static str, String); 2]) -> Finding {
-        let stem = subject.strip_suffix('>').filter(|stem| !stem.is_empty()).unwrap_or(subject);
-        let texts = self.parts.texts.iter();
-        let places = texts.flat_map(|text| text.text.match_indices(stem).map(move |(at, _)| text.place(at)));
-        let places = match subject.is_empty() {
-            true => Vec::new(),
-            false => places.map(|at| place(self.source, at)).collect(),
-        };
-        let shown = shown.into_iter().map(|(from, text)| Shown { from, text }).collect();
-        let subject = subject.to_owned();
-        Finding { rule, is_fault: true, message, subject, places, shown }
+/// Calls that the history does not show, or not as they are, or that are not read back.
+fn calls(template: &ChatTemplate, parts: &SourceParts, cases: &[Case], probes: &mut ProbeSet) -> Option<Finding> {
+    let with_calls: Vec<usize> =
+        (0..probes.probes().len()).filter(|&probe| probes.probes()[probe].calls() > 0).collect();
+    let has_calls = |case: &&Case| with_calls.iter().any(|&probe| probes.probes()[probe].name == case.probe);
+    let cases: Vec<&Case> = cases.iter().filter(has_calls).collect();
+    let takes_tools = template.caps().tools;
+    let asks_for_calls = parts.tags.iter().any(|tag| template.written()[tag.clone()].contains("tool_calls"));
+    let all_refused = cases.iter().all(|case| matches!(case.outcome, Outcome::Refused(_)));
+    if !takes_tools && !asks_for_calls || all_refused && !cases.is_empty() {
+        return None;
     }
+    let asked = probes.asked(Thinking::On);
+    let prompt = &asked.as_ref().as_ref().ok()?.prompts.prompt;
+    if cases.iter().all(|case| matches!(case.outcome, Outcome::Omitted("calls") | Outcome::Refused(_))) {
+        let turn = probes.case(with_calls.first().copied().unwrap_or(0), Thinking::On);
+        let turn = turn.as_ref().as_ref().map_or("", |case| &case.rendered);
+        let takes = if takes_tools { "takes tools" } else { "asks for calls" };
+        let message = format!("The template {takes}, and shows nothing of a call in the history.");
+        let shown = [("prompt", end(prompt).to_owned()), ("history", end(turn).to_owned())];
+        return Some(finding(Rule::HiddenCalls, message, shown));
+    }
+    if !takes_tools {
+        return None;
+    }
+    with_calls.iter().find_map(|&probe| changed_name(probes, probe)).or_else(|| unread_calls(&cases))
+}
 
-    /// Whether the template has a marker of this kind, whatever its attributes.
-    fn has(&self, kind: &str) -> bool {
-        let stem = kind.strip_suffix('>').unwrap_or(kind);
-        let names = |text: &str| {
-            text.match_indices(stem)
-                .any(|(at, _)| !text[at + stem.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_'))
-        };
-        self.parts.texts.iter().any(|text| names(&text.text))
-            || self.skeleton.is_some_and(|skeleton| names(&skeleton.text))
+/// A call whose name is written in another case.
+fn changed_name(probes: &mut ProbeSet, probe: usize) -> Option<Finding> {
+    let cases = Thinking::ALL.map(|thinking| probes.case(probe, thinking));
+    let mut cases = cases.iter().filter_map(|case| case.as_ref().as_ref().ok());
+    let (case, begin) = cases.find_map(|case| Some((case, case.begin?)))?;
+    let turn = &case.rendered[begin..];
+    let lower = turn.to_lowercase();
+    let mut names = case.whole.tool_calls.iter().map(|call| &call.name);
+    let name = names.find(|name| !turn.contains(&**name) && lower.contains(&name.to_lowercase()))?;
+    let message = format!("The call of {name} is written under a name in another case.");
+    Some(finding(Rule::ChangedName, message, [("request", name.clone()), ("history", turn.to_owned())]))
+}
+
+/// The first of the calls, if none is read back.
+fn unread_calls(cases: &[&Case]) -> Option<Finding> {
+    let is_read = |case: &&Case| match case.outcome {
+        Outcome::Survives | Outcome::Spaced(_) | Outcome::Alike(_) | Outcome::Rewritten(_) => true,
+        Outcome::Omitted(part) => part != "calls",
+        _ => false,
+    };
+    if cases.iter().any(is_read) {
+        return None;
+    }
+    cases.iter().find_map(|case| {
+        let Outcome::Lost(lost) = &case.outcome else { return None };
+        let message = "The template takes tools, and no call that it writes is read back.".to_owned();
+        Some(finding(Rule::UnreadCalls, message, [("history", case.turn.clone()), ("read as", lost.got.clone())]))
+    })
+}
+
+/// Most bytes of a special token.
+const TOKEN: usize = 80;
+
+/// Special tokens of the template that the vocabulary does not have.
+fn unknown_tokens(template: &ChatTemplate, parts: &SourceParts, all: &mut Vec<Finding>) {
+    let special = template.special_tokens();
+    if special.is_empty() {
+        return;
+    }
+    let mut told = BTreeSet::new();
+    for text in &parts.texts {
+        for (at, _) in text.text.match_indices('<') {
+            let rest = &text.text[at..];
+            let Some(token) = rest.find('>').filter(|end| *end < TOKEN).map(|end| &rest[..=end]) else { continue };
+            let inside = &token[1..token.len() - 1];
+            let is_special = inside.starts_with(['|', '｜']) || inside.ends_with(['|', '｜']);
+            let is_one = inside.contains(char::is_alphabetic) && !inside.contains(['<', '=', ' ', '\n']);
+            if !is_special || !is_one || special.iter().any(|known| known == token) || !told.insert(token) {
+                continue;
+            }
+            let message = format!("The template writes {token}, and the vocabulary does not have it.");
+            let known = format!("{} special tokens, and not this one", special.len());
+            let shown = [("template", around(&text.text, at)), ("vocabulary", known)];
+            let mut found = finding(Rule::UnknownToken, message, shown);
+            (found.subject, found.places) = (token.to_owned(), places(template, parts, token));
+            all.push(found);
+        }
     }
 }
 
-/// The last open marker that this one closes.
-fn closes(open: &[&Marker], marker: &Marker) -> Option<usize> {
-    open.iter().rposition(|open| closing(&open.kind).contains(&marker.kind))
-}
-
-/// The markers that open messages: the first ones of their openings.
-fn openers(facts: &Facts, skeleton: &Skeleton, openings: &[String]) -> Vec<String> {
-    let text = &skeleton.text;
-    let ends = |marker: &Marker| marker.is_closing() || is_end(facts, marker);
-    let firsts = openings.iter().filter_map(|opening| markers(opening).into_iter().next());
-    let mut openers: Vec<String> = firsts.map(|first| first.kind).collect();
-    let before_user = markers(skeleton.before(USER).unwrap_or_default());
-    // All roles may be opened alike.
-    if before_user.iter().any(|marker| openers.contains(&marker.kind)) {
-        return openers;
+/// Where a text stands in the source's own texts.
+fn places(template: &ChatTemplate, parts: &SourceParts, subject: &str) -> Vec<Place> {
+    let mut places = Vec::new();
+    for text in &parts.texts {
+        let found = text.text.match_indices(subject).map(|(at, _)| text.place(at));
+        places.extend(found.map(|at| place(template.written(), at)));
     }
-    let last = || before_user.last().filter(|last| !ends(last)).map(|last| last.kind.clone());
-    openers.extend(after_last(&before_user, ends).or_else(last));
-    let values = skeleton.values.first().map_or(text.len(), |(at, _)| *at);
-    openers.extend(markers(&text[..values]).into_iter().find(|first| first.kind != BOS).map(|first| first.kind));
-    let Some((calls, results)) = skeleton.extent(CALLS).zip(skeleton.extent(RESULT)) else { return openers };
-    // Neither a marker between two calls nor one that ends an answer opens a result.
-    let mut others = markers(&text[calls.clone()]);
-    let behind = skeleton.behind(ANSWER).map(markers).unwrap_or_default();
-    let next = behind.iter().position(|marker| openers.contains(&marker.kind)).unwrap_or(0);
-    others.extend(behind.into_iter().take(next));
-    let between = text.get(calls.end..results.start).map(markers).unwrap_or_default();
-    let is_other = |marker: &Marker| ends(marker) || others.iter().any(|other| other.kind == marker.kind);
-    openers.extend(after_last(&between, is_other));
-    openers
+    places
 }
 
-/// The marker after the last one of a kind.
-fn after_last(glue: &[Marker], is_of_kind: impl Fn(&Marker) -> bool) -> Option<String> {
-    let last = glue.iter().rposition(is_of_kind)?;
-    glue.get(last + 1).map(|first| first.kind.clone())
+const TEXT: &str = "Quince";
+/// The part with it in the notations of Python and JSON.
+const DATA: [&str; 3] = ["'text': 'Quince", "\"text\": \"Quince", "\"text\":\"Quince"];
+
+/// Roles whose parts show in the template language's own notation, where those of another role are texts.
+fn printed_parts(template: &ChatTemplate) -> Option<Finding> {
+    let (mut data, mut texts) = (Vec::new(), Vec::new());
+    for role in ROLES {
+        if prompt_with(template, role, json!(TEXT)).is_none() {
+            continue;
+        }
+        let Some(prompt) = prompt_with(template, role, json!([{"type": "text", "text": TEXT}])) else { continue };
+        let is_data = DATA.iter().any(|data| prompt.contains(data));
+        if is_data { &mut data } else { &mut texts }.push((role, prompt));
+    }
+    let ([(role, printed), ..], [(other, text), ..]) = (&*data, &*texts) else { return None };
+    let roles: Vec<&str> = data.iter().map(|(role, _)| *role).collect();
+    let message = format!("Parts of the role {other} are written as texts, and those of {} as data.", roles.join(", "));
+    let shown = [(*role, printed), (*other, text)];
+    let shown = shown.map(|(from, prompt)| (from, around(prompt, prompt.find(TEXT).unwrap_or_default())));
+    // Hosts may send texts only.
+    Some(Finding { is_fault: false, ..finding(Rule::PrintedParts, message, shown) })
 }
 
-/// Whether a marker ends something by itself, and opens nothing that closes.
-fn is_end(facts: &Facts, marker: &Marker) -> bool {
-    let kind = marker.kind.to_lowercase();
-    let mut words = kind.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    let only = words.clone().count() == 1;
-    let says = words.any(|word| {
-        matches!(word, "end" | "eot" | "eom" | "eos" | "s") || only && matches!(word, "call" | "calls" | "return")
-    });
-    says && closing(&marker.kind).iter().all(|closing| !facts.has(closing))
+/// The prompt of a conversation in which this role says this; `None` if the text does not show.
+fn prompt_with(template: &ChatTemplate, role: &str, content: serde_json::Value) -> Option<String> {
+    let message = json!({"role": role, "content": content, "tool_call_id": "call00001", "name": "note"});
+    let call = json!({"type": "function", "id": "call00001", "function": {"name": "note", "arguments": {}}});
+    let user = json!({"role": "user", "content": "Well?"});
+    let messages = match role {
+        "system" => json!([message, user]),
+        "user" => json!([message]),
+        "assistant" => json!([user, message, user]),
+        _ => json!([user, {"role": "assistant", "content": "", "tool_calls": [call]}, message]),
+    };
+    let request = Request::from_json(&json!({"messages": messages, "plain": true, "now": 0})).ok()?;
+    template.prompt(&request).ok().filter(|prompt| prompt.contains(TEXT))
+}
+
+/// The end of a text.
+fn end(text: &str) -> &str {
+    const CHARS: usize = 160;
+    text.char_indices().nth_back(CHARS - 1).map_or(text, |(at, _)| &text[at..])
 }
 
 /// A text around a place.
 fn around(text: &str, at: usize) -> String {
     const CHARS: usize = 40;
-    let before: Vec<char> = text[..at].chars().rev().take(CHARS).collect();
-    before.into_iter().rev().chain(text[at..].chars().take(CHARS)).collect()
+    let from = text[..at].char_indices().nth_back(CHARS - 1).map_or(0, |(at, _)| at);
+    text[from..at].chars().chain(text[at..].chars().take(CHARS)).collect()
 }

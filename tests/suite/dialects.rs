@@ -7,7 +7,7 @@ use chatparse::chat::Constraint;
 use chatparse::grammar::{Dialect, FidelityKind, Grammar, Recogniser, Start, Trigger, TriggerKind, from_json_schema};
 use chatparse::internals::grammar::Walk;
 use chatparse::internals::grammar::{Builder, Rule};
-use chatparse::{ChatTemplate, ErrorKind, Params, Request, builtin};
+use chatparse::{ChatTemplate, Params, Request, builtin};
 use serde_json::{Value, json};
 
 const WALKS: usize = 40;
@@ -91,11 +91,6 @@ fn every_dialect_of_every_built_in_template() {
             assert!(lark.text.is_empty() || lark.text.starts_with("start: ") && !lark.text.contains("::="), "{name}");
             let tag = params.grammar_as(Dialect::StructuralTag).unwrap().text;
             assert!(tag.is_empty() || tag.starts_with("{\"type\":\"structural_tag\",\"format\":{"), "{name}: {tag}");
-            match params.grammar_as(Dialect::StructuralTagOld) {
-                Ok(old) if old.text.is_empty() => assert_eq!(params.constraint, Constraint::Free),
-                Ok(old) => assert!(params.constraint.is_lazy() && old.text.contains("\"structures\":[{\"begin\":")),
-                Err(error) => assert!(error.message().starts_with("structural-tag-old: "), "{name}: {error}"),
-            }
         }
     }
 }
@@ -120,17 +115,6 @@ fn a_lazy_format_is_free_text_without_its_trigger_and_then_a_call() {
     let parts = &tag["format"]["elements"];
     assert_eq!(parts[0], json!({"type": "any_text", "excludes": ["<tool_call>\n"]}), "{tag}");
     assert!(parts[1]["grammar"].as_str().unwrap().starts_with("root ::= "), "{tag}");
-    let old = params(&template, json!({})).grammar_as(Dialect::StructuralTagOld).unwrap();
-    assert!(!old.report.is_empty());
-    let old: Value = serde_json::from_str(&old.text).unwrap();
-    let structures = old["structures"].as_array().unwrap();
-    assert_eq!(structures.len(), 2, "{old}");
-    assert!(structures[0]["begin"].as_str().unwrap().contains("\"get\""), "{old}");
-    assert_eq!(structures[0]["schema"]["required"], json!(["key"]));
-    assert!(structures[0]["begin"].as_str().unwrap().starts_with(old["triggers"][0].as_str().unwrap()));
-    let error =
-        params(&template, json!({"tool_choice": "required"})).grammar_as(Dialect::StructuralTagOld).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
 }
 
 /// Templates beside the repository, where they are, and the built-in ones.
@@ -296,8 +280,6 @@ fn hand_written_rules_in_every_dialect() {
         "root ::= list\nlist ::= [\\u002Da-c] (\",\" list)? [\\u0000-\\U0010FFFF]{0,2}\n"
     );
     assert!(grammar.print(Dialect::Lark).unwrap().text.starts_with("start: list\n"));
-    let error = grammar.print(Dialect::StructuralTagOld).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     for dialect in Dialect::ALL {
         assert_eq!(Dialect::find(dialect.name()), Some(dialect));
     }

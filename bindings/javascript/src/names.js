@@ -85,11 +85,11 @@ export const FIDELITIES = { 1: "widened", 2: "refused", 3: "narrowed" };
 /**
  * A notation of grammars: llama.cpp's GBNF; GBNF that XGrammar reads, too; Lark for llguidance, XGrammar and vLLM; XGrammar's structural
  * tags, and their older form.
- * @typedef {"gbnf" | "portable_gbnf" | "lark" | "structural_tag" | "structural_tag_old"} Dialect
+ * @typedef {"gbnf" | "portable_gbnf" | "lark" | "structural_tag"} Dialect
  */
 
 /** @type {Record<Dialect, number>} */
-export const DIALECTS = { gbnf: 1, portable_gbnf: 2, lark: 3, structural_tag: 4, structural_tag_old: 5 };
+export const DIALECTS = { gbnf: 1, portable_gbnf: 2, lark: 3, structural_tag: 4 };
 
 /**
  * How schemas become rules: what the schema allows, as nearly as a grammar can, or the text that llama.cpp makes of it.

@@ -38,7 +38,6 @@ test("a prompt, and what a sampler must know", needsModule, () => {
   assert.ok(Array.isArray(params.additionalStops));
   assert.match(params.grammar().text, /^root ::=/m);
   assert.match(params.grammar("lark").text, /start/);
-  assert.throws(() => params.grammar("structural_tag_old").text.length && chat.template("{{ x }}").params({}), { kind: "argument" });
   const json = params.toJSON();
   assert.deepEqual([json.prompt, json.format], [params.prompt, params.format]);
 });
@@ -112,11 +111,11 @@ test("what tokens are, of many requests", needsModule, () => {
   assert.throws(() => template.segmentsBatch([{ messages: said }, {}]), { kind: "argument", message: /^requests\[1\]: / });
 });
 
-test("what a template says that is not so", needsModule, () => {
-  const turns = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}<call>{% endfor %}";
-  const { faults, findings } = chat.template(turns + "<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}{# </call> #}").lint;
-  assert.deepEqual(findings.map(({ rule, subject }) => [rule, subject]), [["unclosed-marker", "<call>"]]);
-  assert.ok(faults > 0 && findings[0].places[0].line === 1);
+test("what a template does to calls", needsModule, () => {
+  const turns = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% for c in m.tool_calls or [] %}{% endfor %}";
+  const { faults, findings } = chat.template(turns + "<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}").lint;
+  assert.deepEqual(findings.map(({ rule, fault }) => [rule, fault]), [["hidden-calls", true]]);
+  assert.ok(faults === 1 && findings[0].shown[1].from === "history" && findings[0].places.length === 0);
 });
 
 test("media are listed in the order of the prompt", needsModule, () => {

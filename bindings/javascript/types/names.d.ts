@@ -60,11 +60,11 @@ export type Fidelity = "widened" | "refused" | "narrowed" | "unknown";
  */
 /** @type {Record<number, Fidelity>} */
 export declare const FIDELITIES: Record<number, Fidelity>;
-export type Dialect = "gbnf" | "portable_gbnf" | "lark" | "structural_tag" | "structural_tag_old";
+export type Dialect = "gbnf" | "portable_gbnf" | "lark" | "structural_tag";
 /**
  * A notation of grammars: llama.cpp's GBNF; GBNF that XGrammar reads, too; Lark for llguidance, XGrammar and vLLM; XGrammar's structural
  * tags, and their older form.
- * @typedef {"gbnf" | "portable_gbnf" | "lark" | "structural_tag" | "structural_tag_old"} Dialect
+ * @typedef {"gbnf" | "portable_gbnf" | "lark" | "structural_tag"} Dialect
  */
 /** @type {Record<Dialect, number>} */
 export declare const DIALECTS: Record<Dialect, number>;

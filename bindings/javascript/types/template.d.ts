@@ -113,15 +113,15 @@ export type Lint = {
  *   [count: string]: unknown }} Proof
  */
 /**
- * What a template says that is not so. `rule`: the id of the rule that is broken; `docs/lint.md` lists them. `message`: what is wrong, `effect`:
- * what that does to users. `subject`: the marker or word that is concerned; empty where it is the turn as a whole. `places`: where it stands in
+ * A rule that a template breaks. `rule`: its id; `docs/lint.md` lists them. `message`: what is wrong, `effect`:
+ * what that does to users. `subject`: the token that is concerned; empty where it is the turn as a whole. `places`: where it stands in
  * the source. `shown`: the renders that show it, or parts of one. `fault`: false for a note.
  * @typedef {{ rule: string, fault: boolean, message: string, effect: string, subject: string,
  *   places: { line: number, column: number, excerpt: string }[], shown: { from: string, text: string }[] }} Finding
  */
 /**
  * For authors of templates. `faults` counts all faults. Each of `cases` is a message that was rendered and read back. `findings`: what the
- * template says in one place and not in another. `next`: whether prompts only grow, for each kind of turn. `untraced`: texts of a
+ * template does to calls, parts and tokens. `next`: whether prompts only grow, for each kind of turn. `untraced`: texts of a
  * prompt whose origin is unknown; null where the template rejects the conversation that shows it. `chatparse.h` lists what else there is.
  * @typedef {{ faults: number, findings: Finding[], untraced: string[] | null,
  *   cases: { probe: string, thinking: string, turn: string, outcome: string, [detail: string]: unknown }[],

@@ -65,12 +65,12 @@ fn cause(outcome: &Outcome) -> Option<(&'static str, String, String)> {
             "the message does not begin where the prompt ends, so what the model writes is not known".to_owned(),
             ending(&difference.expected),
         ),
-        Outcome::Lost { expected, got, .. } => {
-            let fields = differing(expected, got).join(", ");
+        Outcome::Lost(difference) => {
+            let fields = differing(difference);
             ("lost", format!("another message is read than was written; it differs in {fields}"), fields)
         }
-        Outcome::Alike { expected, got } => {
-            let fields = differing(expected, got).join(", ");
+        Outcome::Alike(difference) => {
+            let fields = differing(difference);
             let meaning =
                 format!("the template writes another message alike, and that one is read; they differ in {fields}");
             ("alike", meaning, fields)
@@ -103,14 +103,14 @@ fn next(Difference { expected, got, .. }: &Difference) -> String {
 }
 
 /// The fields in which two messages differ, each of them JSON.
-fn differing(expected: &str, got: &str) -> Vec<String> {
+fn differing(Difference { expected, got, .. }: &Difference) -> String {
     let fields = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     let (expected, got) = (fields(expected), fields(got));
     let names = [&expected, &got].into_iter().filter_map(Value::as_object).flat_map(|fields| fields.keys());
     let mut names: Vec<String> = names.filter(|name| expected[*name] != got[*name]).cloned().collect();
     names.sort();
     names.dedup();
-    names
+    names.join(", ")
 }
 
 #[cfg(test)]
@@ -119,17 +119,15 @@ mod tests {
 
     #[test]
     fn messages_that_fail_alike_have_one_cause() {
-        let lost = |expected: &str, got: &str| {
-            cause(&Outcome::Lost { at: None, expected: expected.to_owned(), got: got.to_owned() }).unwrap().2
+        let difference = |expected: &str, got: &str| {
+            let mut difference = Difference::default();
+            (difference.expected, difference.got) = (expected.to_owned(), got.to_owned());
+            difference
         };
+        let lost = |expected: &str, got: &str| cause(&Outcome::Lost(difference(expected, got))).unwrap().2;
         assert_eq!(lost(r#"{"content":"a"}"#, r#"{"content":"b"}"#), "content");
         assert_eq!(lost(r#"{"content":"a"}"#, r#"{"tool_calls":[]}"#), "content, tool_calls");
-        let rewritten = |expected: &str, got: &str| {
-            let mut difference = Difference::default();
-            difference.expected = expected.to_owned();
-            difference.got = got.to_owned();
-            next(&difference)
-        };
+        let rewritten = |expected: &str, got: &str| next(&difference(expected, got));
         assert_eq!(rewritten("one\n\nA", "one\nA"), rewritten("other\n\nB", "other\nA"));
         assert_ne!(rewritten("one\n", "one"), rewritten("one ", "one"));
         assert_eq!((&*ending("é<|assistant|>"), &*ending("é")), ("|assistant|>", "é"));

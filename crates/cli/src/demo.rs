@@ -1,7 +1,7 @@
 //! The output of the program without a command: a template, what is learnt of it, and outputs, parsed piece by piece.
 
 use std::io::{self, Write};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use chatparse::{ChatTemplate, Error, Params, Request, Stream};
 
@@ -30,9 +30,6 @@ const SLIP: &str = "Let me see.<tool_call>{\"name\": \"get_weather\", \"argument
 /// Bytes of the output in one piece, and the delay between pieces: slow enough to be seen.
 const PIECE: usize = 4;
 const PAUSE: Duration = Duration::from_millis(60);
-
-/// How often the time of a piece is measured.
-const BATCHES: usize = 20;
 
 /// Lines of the grammar: everything fits on one screen.
 const RULES: usize = 4;
@@ -63,10 +60,6 @@ pub fn run(screen: &mut Screen) -> Outcome {
     for line in params.grammar().text.lines().filter(shown).take(RULES) {
         quoted(line, screen)?;
     }
-    writeln!(screen)?;
-    let each = speed(&params);
-    let build = if cfg!(debug_assertions) { ", by a debug build" } else { "" };
-    title(&format!("6. Measured just now{build}: {each} ns for each piece of {PIECE} bytes"), screen)?;
     writeln!(screen)?;
     for line in
         wrapped("Now a model of yours: chatparse inspect tokenizer_config.json. More: chatparse --help", screen.width())
@@ -132,20 +125,4 @@ fn reading(params: &Params, output: &str, screen: &mut Screen) -> io::Result<()>
     live.end(screen)?;
     screen.paint(Paint::Faint, &format!("{:11}{}", "status", ended.status.name()))?;
     writeln!(screen)
-}
-
-/// How often the text of the answer is repeated in the output that is measured.
-const LONGER: usize = 1000;
-
-/// The time of a piece in nanoseconds: that of the batch that was disturbed least by what else this machine does.
-fn speed(params: &Params) -> u128 {
-    let output = OUTPUT.replace("Let me see.", &"Let me see. ".repeat(LONGER));
-    let batch = || {
-        let (start, mut stream) = (Instant::now(), Stream::new(&params.parser));
-        let pieces = output.as_bytes().chunks(PIECE);
-        let count = pieces.len() as u128;
-        pieces.for_each(|piece| stream.feed(piece).for_each(drop));
-        start.elapsed().as_nanos() / count
-    };
-    (0..BATCHES).map(|_| batch()).min().unwrap_or_default()
 }

@@ -1,13 +1,12 @@
 //! `export`: prints what was learnt of a template in the formats of others.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use chatparse::response::Engine;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::input::{self, Reading, Template};
 use crate::screen::Screen;
-use crate::text::tamed;
 
 const ENGINES: [Engine; 4] = Engine::ALL;
 
@@ -40,11 +39,6 @@ impl Export {
         let written = self.template.compiled(&self.reading, None)?.response_template_for(engine);
         let written = written.map_err(|error| input::failed(&self.template.template, &error))?;
         writeln!(screen, "{:#}", written.template.to_json())?;
-        screen.flush()?;
-        let mut notes = io::stderr().lock();
-        for limit in &written.limits {
-            writeln!(notes, "chatparse: {}: {}", limit.field, tamed(&limit.message)).map_err(Failure::from)?;
-        }
-        Ok(())
+        screen.notes(written.limits.iter().map(|limit| format!("{}: {}", limit.field, limit.message)))
     }
 }

@@ -1,7 +1,7 @@
 //! `grammar`: prints the grammar of a JSON schema, in any dialect, and checks texts against it.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write};
+use std::io::Write;
 
 use chatparse::GrammarStyle;
 use chatparse::grammar::{self, Dialect, Recogniser};
@@ -11,7 +11,6 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use crate::failure::{Failure, Outcome};
 use crate::input;
 use crate::screen::Screen;
-use crate::text::tamed;
 
 /// Print the grammar of a JSON schema, or check a grammar
 ///
@@ -70,14 +69,8 @@ fn print(file: &OsStr, style: GrammarStyle, dialect: Dialect, screen: &mut Scree
     let grammar = grammar::from_json_schema_as(&schema, style).map_err(|error| input::failed(file, &error))?;
     let printed = grammar.print(dialect).map_err(|error| input::failed(file, &error))?;
     screen.write_all(printed.text.as_bytes())?;
-    // The grammar precedes the report if both go to one place.
-    screen.flush()?;
-    let mut notes = io::stderr().lock();
-    for entry in grammar.report.iter().chain(&printed.report) {
-        let line = format!("{}: {}: {}", entry.kind.name(), entry.pointer, entry.message);
-        writeln!(notes, "chatparse: {}", tamed(&line)).map_err(Failure::from)?;
-    }
-    Ok(())
+    let report = grammar.report.iter().chain(&printed.report);
+    screen.notes(report.map(|entry| format!("{}: {}: {}", entry.kind.name(), entry.pointer, entry.message)))
 }
 
 fn check(file: &OsStr, text: Option<&OsStr>, screen: &mut Screen) -> Outcome {

@@ -13,7 +13,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use crate::failure::{Failure, Outcome};
-use crate::nearest::{listed, nearest};
+use crate::nearest::hint;
 
 // The structs without a documentation of their own would give it to the commands that have them.
 #[derive(clap::Args)]
@@ -166,10 +166,7 @@ fn no_template(word: &OsStr, text: &str) -> Option<String> {
 fn template_file(word: &OsStr) -> Outcome<String> {
     if !is_stdin(word) && !Path::new(word).exists() {
         let given = word.to_string_lossy();
-        let near = match nearest(&given, builtin::names()) {
-            near if near.is_empty() => "; chatparse templates lists those".to_owned(),
-            near => listed(&near),
-        };
+        let near = hint(&given);
         return Err(Failure::Failed(format!(
             "there is no file {given:?}, and no built-in template of that name{near}"
         )));

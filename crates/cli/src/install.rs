@@ -1,8 +1,11 @@
 //! `completions` and `man`: what is installed with the program.
 
-use std::io::Write;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use chatparse::builtin;
+use clap::ValueHint;
 use clap_complete::Shell;
 
 use crate::failure::{Failure, Outcome};
@@ -24,36 +27,43 @@ pub struct Completions {
 }
 
 impl Completions {
-    pub fn run(self, screen: &mut Screen, mut program: clap::Command) -> Outcome {
-        let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut program, "chatparse", &mut script);
-        let mut script = String::from_utf8_lossy(&script).into_owned();
-        let names = builtin::names().collect::<Vec<_>>().join(" ");
-        match self.shell {
-            // Where a template is named, it may be a file, too.
-            Shell::Zsh => {
-                let either = format!("_alternative \"files:file:_files\" \"names:template:({names})\"");
-                script = script.replace(&format!("({names})"), &either);
-            }
-            // Fish gets the options only.
-            Shell::Fish => {
-                let takes_name = |command: &&clap::Command| {
-                    command.get_positionals().any(|word| word.get_possible_values().len() == builtin::names().count())
-                };
-                for command in program.get_subcommands().filter(takes_name) {
-                    let here = format!("__fish_chatparse_using_subcommand {}", command.get_name());
-                    script += &format!("complete -c chatparse -n \"{here}\" -a \"{names}\"\n");
-                }
-            }
-            _ => {}
-        }
-        Ok(screen.write_all(script.as_bytes())?)
+    pub fn run(self, screen: &mut Screen, program: &mut clap::Command) -> Outcome {
+        Ok(screen.write_all(script(self.shell, program).as_bytes())?)
     }
+}
+
+fn script(shell: Shell, program: &mut clap::Command) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, program, "chatparse", &mut script);
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    let names = builtin::names().collect::<Vec<_>>().join(" ");
+    match shell {
+        // Where a template is named, it may be a file, too.
+        Shell::Zsh => {
+            let either = format!("_alternative \"files:file:_files\" \"names:template:({names})\"");
+            script = script.replace(&format!("({names})"), &either);
+        }
+        // Fish gets the options only.
+        Shell::Fish => {
+            for command in program.get_subcommands().filter(|command| takes_name(command)) {
+                let here = format!("__fish_chatparse_using_subcommand {}", command.get_name());
+                script += &format!("complete -c chatparse -n \"{here}\" -a \"{names}\"\n");
+            }
+        }
+        _ => {}
+    }
+    script
+}
+
+/// Whether the command takes names of built-in templates.
+fn takes_name(command: &clap::Command) -> bool {
+    command.get_positionals().any(|word| word.get_possible_values().len() == builtin::names().count())
 }
 
 /// Print a manual page
 ///
-/// Prints the manual page of the program, or of a command. Packages install them.
+/// Prints the manual page of the program, or of a command. With --share it writes all pages, and the completions of shells, as packages
+/// install them.
 #[derive(clap::Args)]
 #[command(after_help = "Exit status: 0 success, 1 failure, 2 wrong usage
 
@@ -62,22 +72,55 @@ Examples:
   chatparse man parse | man -l -")]
 pub struct Man {
     command: Option<String>,
+    /// Write all of them below this folder
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, conflicts_with = "command")]
+    share: Option<PathBuf>,
 }
 
 impl Man {
-    pub fn run(self, screen: &mut Screen, mut program: clap::Command) -> Outcome {
+    pub fn run(self, screen: &mut Screen, program: &mut clap::Command) -> Outcome {
+        if let Some(folder) = &self.share {
+            return Ok(share(folder, program)?);
+        }
         program.build();
-        let page = match &self.command {
-            None => program,
+        let command = match &self.command {
+            None => &*program,
             Some(name) => {
-                let command = program.find_subcommand(name).cloned();
-                let command = command.ok_or_else(|| Failure::Usage(format!("there is no command {name:?}")))?;
-                let name = format!("chatparse-{name}");
-                command.name(name.clone()).display_name(name)
+                let command = program.find_subcommand(name);
+                command.ok_or_else(|| Failure::Usage(format!("there is no command {name:?}")))?
             }
         };
-        let mut bytes = Vec::new();
-        clap_mangen::Man::new(page).manual("User Commands").render(&mut bytes)?;
-        Ok(screen.write_all(&bytes)?)
+        Ok(screen.write_all(&page(command)?)?)
     }
+}
+
+fn page(command: &clap::Command) -> io::Result<Vec<u8>> {
+    let (mut bytes, name) = (Vec::new(), page_name(command));
+    let command = command.clone().name(name.clone()).display_name(name);
+    clap_mangen::Man::new(command).manual("User Commands").render(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn page_name(command: &clap::Command) -> String {
+    match command.get_name() {
+        "chatparse" => "chatparse".to_owned(),
+        name => format!("chatparse-{name}"),
+    }
+}
+
+/// Writes the completions of shells and all manual pages below a folder.
+fn share(folder: &Path, program: &mut clap::Command) -> io::Result<()> {
+    let write = |path: &str, name: &str, bytes: &[u8]| {
+        let folder = folder.join(path);
+        fs::create_dir_all(&folder).and_then(|()| fs::write(folder.join(name), bytes))
+    };
+    write("bash-completion/completions", "chatparse", script(Shell::Bash, program).as_bytes())?;
+    write("zsh/site-functions", "_chatparse", script(Shell::Zsh, program).as_bytes())?;
+    write("fish/vendor_completions.d", "chatparse.fish", script(Shell::Fish, program).as_bytes())?;
+    program.build();
+    let commands = program.get_subcommands().filter(|command| command.get_name() != "help");
+    for command in commands.chain([&*program]) {
+        write("man/man1", &format!("{}.1", page_name(command)), &page(command)?)?;
+    }
+    Ok(())
 }

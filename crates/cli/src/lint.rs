@@ -15,7 +15,7 @@ use crate::sarif;
 use crate::screen::{Paint, Screen};
 use crate::text::{escaped, folded, tamed, wrapped};
 
-/// Check templates: are their messages read back, do they contradict themselves
+/// Check templates: are their messages read back
 ///
 /// Renders messages of many kinds, parses the renders, and renders the parsed
 /// messages again: with thinking off (off), with thinking on but no reasoning
@@ -35,9 +35,9 @@ use crate::text::{escaped, folded, tamed, wrapped};
 ///
 /// Places are bytes of the rendered conversation, counted from its start.
 ///
-/// Next come the places where the template contradicts itself. Each is a fault or
-/// a note, with the id of its rule, the renders that show it, and the effect on
-/// users. docs/lint.md lists the rules.
+/// Next comes what the template does to calls, parts and special tokens. Each is
+/// a fault or a note, with the id of its rule, the renders that show it, and the
+/// effect on users. docs/lint.md lists the rules.
 ///
 /// Next: does each prompt begin with everything that was sent before? If so, a
 /// server can reuse the KV cache. This is checked after tool results (tool step)
@@ -225,18 +225,12 @@ fn cause(cause: &Cause, report: &Report, screen: &mut Screen) -> io::Result<()> 
         return Ok(());
     }
     let case = cause.cases[0];
-    let (at, expected, got) = match &case.outcome {
-        Outcome::NoTurn(Difference { at, expected, got, .. })
-        | Outcome::Spaced(Difference { at, expected, got, .. })
-        | Outcome::Rewritten(Difference { at, expected, got, .. }) => (Some(*at), expected, got),
-        Outcome::Lost { at, expected, got } => (*at, expected, got),
-        Outcome::Refused(error) => {
-            let line = error.place().map_or(String::new(), |place| format!("template {place}: "));
-            row("  error", &format!("{line}{}", error.reason()), Paint::Red, screen)?;
-            return error.place().map_or(Ok(()), |place| named("  there", Paint::Plain, &place.excerpt, screen));
-        }
-        Outcome::Survives | Outcome::Omitted(_) | Outcome::Alike { .. } => return Ok(()),
-    };
+    if let Outcome::Refused(error) = &case.outcome {
+        let line = error.place().map_or(String::new(), |place| format!("template {place}: "));
+        row("  error", &format!("{line}{}", error.reason()), Paint::Red, screen)?;
+        return error.place().map_or(Ok(()), |place| named("  there", Paint::Plain, &place.excerpt, screen));
+    }
+    let Some(Difference { at, expected, got, .. }) = case.outcome.difference() else { return Ok(()) };
     row("  the first", &format!("{} ({})", case.probe, case.thinking.name()), Paint::Plain, screen)?;
     if !case.turn.is_empty() {
         named("  turn", Paint::Faint, &case.turn, screen)?;
@@ -249,7 +243,7 @@ fn cause(cause: &Cause, report: &Report, screen: &mut Screen) -> io::Result<()> 
     }
 }
 
-/// Prints what is said in one place and not in another, and what it does.
+/// Prints a broken rule, and what breaking it does.
 fn finding(found: &Finding, screen: &mut Screen) -> io::Result<()> {
     let (kind, paint) = if found.is_fault { ("fault", Paint::Red) } else { ("note", Paint::Faint) };
     row(kind, &format!("{}: {}", found.rule.id(), found.message), paint, screen)?;

@@ -125,8 +125,8 @@ fn run(screen: &mut Screen) -> Outcome {
         Some(Command::Export(command)) => command.run(screen),
         Some(Command::Replay(_)) => replay::run(screen),
         Some(Command::Templates(command)) => command.run(screen),
-        Some(Command::Completions(command)) => command.run(screen, Program::command()),
-        Some(Command::Man(command)) => command.run(screen, Program::command()),
+        Some(Command::Completions(command)) => command.run(screen, &mut Program::command()),
+        Some(Command::Man(command)) => command.run(screen, &mut Program::command()),
     }
 }
 

@@ -1,10 +1,12 @@
-//! Suggestions for misspelt words.
+//! Suggestions for misspelt names of built-in templates.
+
+use chatparse::builtin;
 
 /// The maximum length of a word that is compared; names are shorter.
 const MOST: usize = 40;
 
 /// Up to three of `names` that are similar to `word`, or begin with it; the nearest first.
-pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let word = word.chars().take(MOST).flat_map(char::to_lowercase).collect::<String>();
     let length = word.chars().count();
     let mut found: Vec<(usize, &str)> = names
@@ -18,10 +20,14 @@ pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a 
     found.into_iter().map(|(_, name)| name).take(3).collect()
 }
 
-/// `; did you mean a, b or c?`, or an empty text.
-pub fn listed(names: &[&str]) -> String {
+/// What to do about a name that there is not: `; did you mean a, b or c?`.
+pub fn hint(word: &str) -> String {
+    listed(&nearest(word, builtin::names()))
+}
+
+fn listed(names: &[&str]) -> String {
     match names {
-        [] => String::new(),
+        [] => "; chatparse templates lists them".to_owned(),
         [one] => format!("; did you mean {one}?"),
         [most @ .., last] => format!("; did you mean {} or {last}?", most.join(", ")),
     }

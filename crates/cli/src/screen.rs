@@ -6,6 +6,9 @@ use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 use clap::ColorChoice;
 
+use crate::failure::Outcome;
+use crate::text::tamed;
+
 /// The default number of columns.
 const WIDTH: usize = 80;
 /// The minimum and maximum line length: tables need some room, and long lines are hard to read.
@@ -102,6 +105,16 @@ impl Screen {
             self.paint(name_paint, &format!("  {name:width$}"))?;
             self.paint(paint, line)?;
             self.out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
+    /// Prints notes to standard error, after what was printed so far, if both go to one place.
+    pub fn notes(&mut self, notes: impl Iterator<Item = String>) -> Outcome {
+        self.flush()?;
+        let mut errors = io::stderr().lock();
+        for note in notes {
+            writeln!(errors, "chatparse: {}", tamed(&note))?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use chatparse::builtin::{self, BUILTINS};
 
 use crate::failure::{Failure, Outcome};
 use crate::input::TemplateWord;
-use crate::nearest::{listed, nearest};
+use crate::nearest::hint;
 use crate::screen::{Paint, Screen};
 use crate::text::wrapped;
 
@@ -31,11 +31,8 @@ impl Templates {
     pub fn run(&self, screen: &mut Screen) -> Outcome {
         if let Some(word) = &self.name {
             let name = word.to_string_lossy();
-            let known = builtin::find(&name).ok_or_else(|| {
-                let near = nearest(&name, builtin::names());
-                let hint = if near.is_empty() { "; chatparse templates lists them".to_owned() } else { listed(&near) };
-                Failure::Failed(format!("there is no built-in template {name:?}{hint}"))
-            })?;
+            let known = builtin::find(&name)
+                .ok_or_else(|| Failure::Failed(format!("there is no built-in template {name:?}{}", hint(&name))))?;
             return Ok(screen.write_all(known.source.as_bytes())?);
         }
         let widest = builtin::names().map(str::len).max().unwrap_or(0) + 2;

@@ -84,7 +84,7 @@ fn json_of(text: &str) -> Value {
 }
 
 #[test]
-fn the_tour_shows_template_message_slip_grammar_and_speed() {
+fn the_tour_shows_template_message_slip_and_grammar() {
     let shown = run(&[]).succeeded();
     for part in [
         "<call {{ call.function.name }}>",
@@ -93,7 +93,6 @@ fn the_tour_shows_template_message_slip_grammar_and_speed() {
         "call 1     get_weather {\"city\":\"Oslo\"}\nstatus     complete\n",
         "call 1     get_weather {\"city\": \"Oslo\"}\nstatus     recovered\n",
         "root ::= ",
-        " ns for each piece",
     ] {
         assert!(shown.contains(part), "{part:?} is not in\n{shown}");
     }
@@ -178,14 +177,13 @@ fn what_was_meant_is_named() {
     }
 }
 
-/// The files of packages are what the program prints; those that are not are to be written again.
 #[test]
 fn completions_and_the_manual_pages_are_those_that_are_installed() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("share");
+    assert_eq!(run(&["man", "--share", folder.to_str().unwrap()]).succeeded(), "");
     let printed_as = |args: &[&str], installed: &str| {
         let printed = run(args).succeeded();
-        let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../share").join(installed);
-        let kept = std::fs::read_to_string(&installed).unwrap_or_default();
-        assert!(kept == printed, "chatparse {} > {} makes it new", args.join(" "), installed.display());
+        assert_eq!(std::fs::read_to_string(folder.join(installed)).ok().as_ref(), Some(&printed), "{args:?}");
         printed
     };
     let mut printed = vec![
@@ -675,25 +673,15 @@ fn the_board_has_a_row_for_each_template() {
 
 #[test]
 fn lint_counts_findings() {
-    let sound = "{%- for m in messages -%}<|open|>{{ m.role }}:\n{{- m.content }}<|close|>\n{%- endfor -%}\n\
-                 {%- if add_generation_prompt -%}<|open|>assistant:\n{%- endif -%}\n";
-    let faulty = file("faulty.jinja", sound.replace("assistant:", "asistant:").as_bytes());
-    let found = run(&["lint", &faulty]).failed(1, &["9 of 9"]);
-    assert!(found.contains("  fault         other-opening: ") && !found.contains("@@"), "{found}");
-    let count = |report: &Value| {
-        let found = report["findings"].as_array().unwrap().iter();
-        found.filter(|found| found["fault"] == true).count() as u64
-    };
-    let report = json_of(&run(&["lint", &faulty, "--json"]).failed(1, &["other-opening"]));
-    assert_eq!((count(&report), report["faults"].as_u64()), (1, Some(10)));
-    // The end that turns with calls do not have is the only fault.
-    let endless = "{%- for m in messages -%}{{ '<|' ~ m.role ~ '|>' ~ m.content }}\
-                   {%- for c in m.tool_calls or [] -%}{{ '<call>' ~ (c.function | tojson) ~ '</call>' }}{%- endfor -%}\
-                   {%- if not m.tool_calls -%}<|close|>{%- endif -%}{%- endfor -%}\
-                   {%- if add_generation_prompt -%}<|assistant|>{%- endif -%}";
-    let report =
-        json_of(&run(&["lint", &file("endless.jinja", endless.as_bytes()), "--json"]).failed(1, &["missing-end"]));
-    assert_eq!((count(&report), report["faults"].as_u64()), (1, Some(1)), "{report:#}");
+    let source = "{%- for m in messages -%}<|open|>{{ m.role }}:\n{{- m.content }}{%- for c in m.tool_calls or [] -%}\
+                  {%- endfor -%}<|close|>\n{%- endfor -%}{%- if add_generation_prompt -%}<|open|>assistant:\n{%- endif -%}\n";
+    let faulty = file("faulty.jinja", source.as_bytes());
+    let found = run(&["lint", &faulty]).failed(1, &["hidden-calls"]);
+    assert!(found.contains("  fault         hidden-calls: ") && !found.contains("@@"), "{found}");
+    let report = json_of(&run(&["lint", &faulty, "--json"]).failed(1, &["hidden-calls"]));
+    let findings = report["findings"].as_array().unwrap();
+    let faults = findings.iter().filter(|found| found["fault"] == true).count();
+    assert_eq!((faults, report["faults"].as_u64()), (1, Some(1)), "{report:#}");
     run(&["lint", &faulty, "--fix"]).failed(2, &["unexpected argument '--fix'"]);
 }
 

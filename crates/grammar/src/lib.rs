@@ -23,7 +23,7 @@ pub use faithful::Undeclared;
 pub use formats::from_peg::from_arena;
 pub use matcher::recogniser::Recogniser;
 pub use matcher::{ByteSet, Matcher};
-pub use print::{Dialect, Printed, Start, print_old_tag};
+pub use print::{Dialect, Printed, Start};
 pub use rules::builder::{Builder, Fidelity, FidelityKind, Grammar};
 pub use rules::rule::spelled;
 pub use rules::rule::{Bounds, Pad, Rule};

@@ -97,7 +97,7 @@ class Template(_native.Template):
 
     def lint(self) -> dict[str, Any]:
         """For authors of templates: is what is read back also rendered to the same bytes, and do prompts only grow? `faults` counts all
-        faults, of `cases` and of `findings`, which lists what the template says in one place and not in another, each with `rule`, `fault`, `message`,
+        faults, of `cases` and of `findings`, which lists what the template does to calls, parts and tokens, each with `rule`, `fault`, `message`,
         `subject`, `effect`, `places` and `shown`."""
         return _loaded(self.report(Report.LINT))
 

@@ -228,8 +228,6 @@ class Dialect(_Named):
     """As llguidance reads it, and XGrammar and vLLM."""
     STRUCTURAL_TAG = 4
     """XGrammar's structural tag, as JSON."""
-    STRUCTURAL_TAG_OLD = 5
-    """Its older form, which llguidance reads, too."""
 
 
 class Report(_Named):

@@ -54,8 +54,6 @@ public struct Grammar: Sendable {
     case lark
     /// XGrammar's structural tag, as JSON.
     case structuralTag
-    /// Its older form, also for llguidance.
-    case structuralTagOld
   }
 
   /// How schemas become rules.

@@ -176,18 +176,18 @@ public struct Proof: Sendable, Hashable, Decodable {
 public struct Lint: Sendable, Hashable, Decodable {
   /// How many faults there are in all.
   public let faults: Int
-  /// What the template says in one place and not in another.
+  /// What the template does to calls, parts and tokens.
   public let findings: [Finding]
   public let cases: [Case]
 
-  /// A place where a template says what is not so.
+  /// A rule that a template breaks.
   public struct Finding: Sendable, Hashable, Decodable {
-    /// The id of the rule that is broken, such as `unclosed-marker`; `docs/lint.md` lists them.
+    /// The id of the rule that is broken, such as `hidden-calls`; `docs/lint.md` lists them.
     public let rule: String
     /// What is wrong, and what that does to users.
     public let message: String
     public let effect: String
-    /// The marker or word that is concerned; empty where it is the turn as a whole.
+    /// The token that is concerned; empty where it is the turn as a whole.
     public let subject: String
     /// Where the subject stands in the template's source; empty where it does not stand there as such.
     public let places: [Place]

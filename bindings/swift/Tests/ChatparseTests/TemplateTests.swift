@@ -32,12 +32,11 @@ import Testing
     let lint = try template.lint()
     #expect(lint.cases.count > 20 && lint.cases.filter { $0.outcome == "survives" }.count > lint.faults)
     #expect(lint.cases.allSatisfy { !$0.probe.isEmpty } && lint.findings.isEmpty)
-    let calls = "{% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}<call>{% endfor %}{# </call> #}"
+    let calls = "{% for c in m.tool_calls or [] %}{% endfor %}"
     let turns = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}\(calls)<|end|>{% endfor %}"
     let faulty = try Template(turns + "{% if add_generation_prompt %}<|assistant|>{% endif %}").lint()
-    let unclosed = faulty.findings
-    #expect(unclosed.map(\.rule) == ["unclosed-marker"] && unclosed.first?.subject == "<call>")
-    #expect(unclosed.first?.places.first?.line == 1 && faulty.faults > 0)
+    #expect(faulty.findings.map(\.rule) == ["hidden-calls"] && faulty.faults == 1)
+    #expect(faulty.findings.first?.shown.last?.from == "history" && faulty.findings.first?.places.isEmpty == true)
     #expect(try template.layout().text.hasPrefix("{"))
   }
 

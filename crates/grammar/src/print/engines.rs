@@ -13,7 +13,6 @@ use crate::text::tree::Tree;
 use crate::{Trigger, TriggerKind};
 use chatparse_base::chars::Chars;
 use chatparse_base::{Error, ErrorKind, Result, limits, stack};
-use chatparse_peg::Arena;
 
 /// The grammar in a dialect other than GBNF. Its tree nests as deep as its groups do.
 pub(super) fn print(text: &str, dialect: Dialect, begins: Start) -> Result<Printed> {
@@ -47,7 +46,6 @@ pub(super) fn print_rest(tree: &Tree, dialect: Dialect) -> Result<String> {
     let text = match dialect {
         Dialect::Lark => lark::print(tree)?,
         Dialect::StructuralTag => tag::of(tag::grammar(tree)),
-        Dialect::StructuralTagOld => return Err(tag::not_old("it has schemas between texts, and no grammars")),
         Dialect::Gbnf | Dialect::PortableGbnf => portable::print(tree),
     };
     bounded(text, dialect)
@@ -60,15 +58,6 @@ fn bounded(text: String, dialect: Dialect) -> Result<String> {
         return Err(Error::new(ErrorKind::Limit, message));
     }
     Ok(text)
-}
-
-/// Prints [`Dialect::StructuralTagOld`] for a lazy format: the texts around its calls, and the schemas of their arguments.
-///
-/// # Errors
-/// [`crate::ErrorKind::InvalidArgument`] with the reason if that form cannot express the format.
-pub fn print_old_tag(format: &Arena, triggers: &[Trigger]) -> Result<Printed> {
-    let printed = tag::old(format, triggers)?;
-    Ok(Printed { text: bounded(printed.text, Dialect::StructuralTagOld)?, ..printed })
 }
 
 /// The triggers, if all are words: none is in the text in front of another one.

@@ -19,8 +19,6 @@ mod tag;
 #[cfg(feature = "dialects")]
 mod terminals;
 
-pub use engines::print_old_tag;
-
 use crate::Trigger;
 use crate::matcher::{Matcher, Source};
 use crate::rules::builder::{Fidelity, FidelityKind, Grammar};
@@ -41,25 +39,21 @@ pub enum Dialect {
     Lark,
     /// XGrammar's structural tag, as JSON: `{"type": "structural_tag", "format": ...}`.
     StructuralTag,
-    /// Its older form, which llguidance also reads: `{"structures": [...], "triggers": [...]}`.
-    StructuralTagOld,
 }
 
 chatparse_base::names! {
-    /// `gbnf`, `portable-gbnf`, `lark`, `structural-tag` or `structural-tag-old`.
+    /// `gbnf`, `portable-gbnf`, `lark` or `structural-tag`.
     Dialect {
         Gbnf: "gbnf",
         PortableGbnf: "portable-gbnf",
         Lark: "lark",
         StructuralTag: "structural-tag",
-        StructuralTagOld: "structural-tag-old",
     }
 }
 
 impl Dialect {
     /// All dialects.
-    pub const ALL: [Dialect; 5] =
-        [Dialect::Gbnf, Dialect::PortableGbnf, Dialect::Lark, Dialect::StructuralTag, Dialect::StructuralTagOld];
+    pub const ALL: [Dialect; 4] = [Dialect::Gbnf, Dialect::PortableGbnf, Dialect::Lark, Dialect::StructuralTag];
 
     /// The dialect of this name.
     pub fn find(name: &str) -> Option<Dialect> {
@@ -96,8 +90,7 @@ impl Grammar {
     /// ```
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if llama.cpp would reject the text, and for [`Dialect::StructuralTagOld`],
-    /// which cannot hold grammars; [`crate::ErrorKind::Limit`].
+    /// [`crate::ErrorKind::InvalidArgument`] if llama.cpp would reject the text; [`crate::ErrorKind::Limit`].
     pub fn print(&self, dialect: Dialect) -> Result<Printed> {
         self.print_output(dialect, Start::AfterPrefix(""))
     }
@@ -198,7 +191,7 @@ impl Matcher {
     /// ```
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] inside of a character, and for [`Dialect::StructuralTagOld`]; [`crate::ErrorKind::Limit`].
+    /// [`crate::ErrorKind::InvalidArgument`] inside of a character; [`crate::ErrorKind::Limit`].
     pub fn grammar(&self, dialect: Dialect) -> Result<Printed> {
         stack::deep(|| {
             let rest = self.rest(&tree_of(self.source())?)?;
@@ -218,7 +211,6 @@ mod engines {
     use crate::text::tree::Tree;
     use crate::{Dialect, Printed, Start};
     use chatparse_base::{Error, Result};
-    use chatparse_peg::Arena;
 
     pub(super) fn free(_: &[Trigger]) -> Result<String> {
         Err(Error::invalid("a lazy grammar has no matcher: the library was built without its part `dialects`"))
@@ -230,9 +222,5 @@ mod engines {
 
     pub(super) fn print(_: &str, dialect: Dialect, _: Start) -> Result<Printed> {
         Err(Error::invalid(format!("{}: the library was built without its part `dialects`", dialect.name())))
-    }
-
-    pub fn print_old_tag(_: &Arena, _: &[Trigger]) -> Result<Printed> {
-        print("", Dialect::StructuralTagOld, Start::AfterPrefix(""))
     }
 }
