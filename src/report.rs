@@ -36,7 +36,7 @@ impl ChatTemplate {
             ReportKind::Turn => self.turn(true).to_json(),
             ReportKind::Layout => {
                 let mut layout = self.layout().to_json();
-                layout["turn"] = serde_json::to_value(self.turn(true)).unwrap_or_default();
+                layout["turn"] = json!(self.turn(true));
                 layout
             }
             ReportKind::Proof => self.proof().to_json(),

@@ -528,16 +528,16 @@ fn families_say_why_they_stay() {
 
 /// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
 const LINES: &[(&str, usize)] = &[
-    ("crates/base", 1_743),
-    ("crates/cli", 4_868),
-    ("crates/conversation", 999),
-    ("crates/grammar", 17_190),
+    ("crates/base", 1_753),
+    ("crates/cli", 4_866),
+    ("crates/conversation", 1_000),
+    ("crates/grammar", 17_193),
     ("crates/jinja", 10_583),
-    ("crates/learn", 12_625),
-    ("crates/message", 2_928),
+    ("crates/learn", 12_438),
+    ("crates/message", 2_896),
     ("crates/peg", 5_142),
-    ("crates/stream", 6_938),
-    ("src", 18_134),
+    ("crates/stream", 6_913),
+    ("src", 18_073),
 ];
 
 #[test]

@@ -116,7 +116,7 @@ pub struct Edge {
 }
 
 /// A part of a turn, its beginning or its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SlotKind {
     /// The end of the prompt, where the model begins.
@@ -263,7 +263,7 @@ pub enum Encoding {
 }
 
 /// The kinds of values that a template may write in different forms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ValueKind {
     /// A string.
