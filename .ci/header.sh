@@ -17,7 +17,11 @@ fi
 
 made=$(mktemp -d)
 trap 'rm -r "$made"' EXIT
-cbindgen --quiet --config cbindgen.toml src/ffi/mod.rs | python3 .ci/header.py "$made"
+# cbindgen does not see through aliases.
+cp -r src/ffi "$made/ffi"
+sed -i -E "s/: ErrorOut\b/: Out<*mut chat_error>/; s/: Out<([^<>']*)>/: Option<\&mut MaybeUninit<\1>>/g" "$made"/ffi/*.rs
+cbindgen --quiet --config cbindgen.toml "$made/ffi/mod.rs" | python3 .ci/header.py "$made"
+rm -r "$made/ffi"
 
 cd "$made"
 find . -name '*.h' | while read -r header; do

@@ -517,37 +517,23 @@ impl Params {
     /// `thinking_start_tag` and `thinking_end_tags` for the reasoning.
     pub fn to_json(&self) -> Value {
         let grammar = self.grammar();
-        let triggers = self.constraint.triggers().iter();
-        let triggers: Vec<Value> = triggers.map(|t| json!({"type": t.kind.name(), "value": t.value})).collect();
-        let report = grammar.report.iter().map(|entry| {
-            let (schema, pointer, kind) = (&entry.schema, &entry.pointer, entry.kind.name());
-            json!({"schema": schema, "pointer": pointer, "kind": kind, "message": entry.message})
-        });
-        let report: Vec<Value> = report.collect();
-        let delimiters: Vec<Value> =
-            self.delimiters.iter().map(|d| json!({"role": d.role, "delimiter": d.delimiter})).collect();
         let thinking = self.thinking.clone().unwrap_or_default();
-        let media = self.media.iter().map(|media| {
-            let Media { kind, message, part, native, text, source } = media;
-            json!({"kind": kind, "message": message, "part": part, "native": native, "text": text, "source": source})
-        });
-        let media: Vec<Value> = media.collect();
         json!({
             "prompt": self.prompt,
             "generation_prompt": self.generation_prompt,
             "format": self.format,
             "grammar": grammar.text,
             "grammar_lazy": self.constraint.is_lazy(),
-            "grammar_triggers": triggers,
-            "grammar_report": report,
+            "grammar_triggers": self.constraint.triggers(),
+            "grammar_report": grammar.report,
             "preserved_tokens": self.preserved_tokens,
             "additional_stops": self.additional_stops,
             "supports_thinking": self.thinking.is_some(),
             "thinking_start_tag": thinking.start,
             "thinking_end_tags": thinking.ends,
-            "message_delimiters": delimiters,
+            "message_delimiters": self.delimiters,
             "end_of_turn": self.end_of_turn(),
-            "media": media,
+            "media": self.media,
             "notes": self.notes,
         })
     }

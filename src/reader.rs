@@ -7,6 +7,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use chatparse_base::{Error, Result};
@@ -167,7 +168,7 @@ pub(crate) struct AnalyzedTemplate {
 }
 
 /// What a response template says of a turn.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Response {
     pub turn: TurnFormat,
     /// Whether thoughts may follow other parts.

@@ -36,7 +36,7 @@ impl ChatTemplate {
             ReportKind::Turn => self.turn(true).to_json(),
             ReportKind::Layout => {
                 let mut layout = self.layout().to_json();
-                layout["turn"] = self.turn(true).to_stored();
+                layout["turn"] = json!(self.turn(true));
                 layout
             }
             ReportKind::Proof => self.proof().to_json(),

@@ -4,7 +4,6 @@
 //! does. So texts of which each request has another, such as dates, are looked at once.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value};
@@ -15,7 +14,7 @@ use chatparse_jinja::Template;
 
 /// By values, what is learnt under them, the most recently used first; `None`: they do not matter.
 /// Threads may share it.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Variables(Mutex<VecDeque<(String, Option<Arc<Reader>>)>>);
 
 impl Variables {
@@ -81,11 +80,5 @@ fn alike(template: &Template, value: &Value) -> Value {
             (1_000..).find(|number| unknown(&number.to_string())).map(|number: i64| sign * number).into()
         }
         value => value.clone(),
-    }
-}
-
-impl fmt::Debug for Variables {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Variables")
     }
 }

@@ -112,3 +112,41 @@ pub(super) fn set_effort(effort: &str, chat: &mut Map<String, Value>) {
         chat.insert("reasoning_effort".to_owned(), effort.into());
     }
 }
+
+/// Sets a field of a chat-completions body, if there is a value.
+pub(super) fn put(chat: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
+    chat.extend(value.map(|value| (name.to_owned(), value.into())));
+}
+
+/// What the model says between two results of tools.
+#[derive(Default)]
+pub(super) struct Turn {
+    pub reasoning: String,
+    pub content: Option<String>,
+    /// The channel of the content, where a format has some.
+    pub phase: Option<String>,
+    pub calls: Vec<Value>,
+}
+
+impl Turn {
+    pub fn is_empty(&self) -> bool {
+        self.reasoning.is_empty() && self.content.as_deref().unwrap_or_default().is_empty() && self.calls.is_empty()
+    }
+
+    /// Adds a call of this `kind`: `function` or `custom`.
+    pub fn call(&mut self, kind: &str, id: &str, called: Value) {
+        self.calls.push(json!({"type": kind, "id": id, kind: called}));
+    }
+
+    pub fn message(self) -> Value {
+        let mut message = Map::new();
+        put(&mut message, "role", Some("assistant"));
+        put(&mut message, "content", Some(self.content.unwrap_or_default()));
+        put(&mut message, "reasoning_content", Some(self.reasoning).filter(|thought| !thought.is_empty()));
+        match self.calls.is_empty() {
+            true => put(&mut message, "phase", self.phase),
+            false => put(&mut message, "tool_calls", Some(self.calls)),
+        }
+        message.into()
+    }
+}

@@ -24,22 +24,13 @@ struct Stored {
     learn_only: bool,
     prove: bool,
     special_tokens: Vec<String>,
-    response: Option<StoredResponse>,
+    response: Option<Response>,
     response_fault: Option<String>,
     findings: Value,
-    /// With thinking on.
-    turn: Value,
-    /// With thinking off, where that is another one.
-    silent_turn: Option<Value>,
+    /// With thinking off, and on.
+    turns: [TurnFormat; 2],
     reader: String,
     tried: Vec<(String, usize, usize)>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredResponse {
-    turn: Value,
-    late_thoughts: bool,
-    given: bool,
 }
 
 impl ChatTemplate {
@@ -49,12 +40,7 @@ impl ChatTemplate {
     /// learnt when they come.
     pub fn to_bytes(&self) -> Vec<u8> {
         let analyzed = &self.0.analyzed;
-        let response = analyzed.response.as_ref().map(|response| StoredResponse {
-            turn: response.turn.to_stored(),
-            late_thoughts: response.late_thoughts,
-            given: response.given,
-        });
-        let (choice, turn, silent) = (self.choice(), analyzed.turn(true), analyzed.turn(false));
+        let choice = self.choice();
         let stored = Stored {
             // Without its last line break it would lose another one.
             source: format!("{}\n", analyzed.template.written()),
@@ -64,11 +50,10 @@ impl ChatTemplate {
             learn_only: analyzed.learn_only(),
             prove: self.0.prove,
             special_tokens: self.0.special_tokens.clone(),
-            response,
+            response: analyzed.response.clone(),
             response_fault: analyzed.response_fault.as_ref().map(|fault| fault.message().to_owned()),
             findings: analyzed.template.findings(),
-            turn: turn.to_stored(),
-            silent_turn: Some(silent).filter(|silent| *silent != turn).map(TurnFormat::to_stored),
+            turns: [false, true].map(|thinking| analyzed.turn(thinking).clone()),
             reader: choice.reader.name().to_owned(),
             tried: choice.tried.iter().map(|tried| (tried.reader.to_owned(), tried.cases, tried.read_back)).collect(),
         };
@@ -82,7 +67,7 @@ impl ChatTemplate {
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] for bytes of another version, that are damaged, or that are none of a template;
-    /// [`ErrorKind::Limit`] for too many of them, or of parts of a turn.
+    /// [`ErrorKind::Limit`] for too many of them.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let wrong = |what: &str| Error::invalid(format!("template: {what}"));
         if bytes.len() > STORED_BYTES {
@@ -101,14 +86,9 @@ impl ChatTemplate {
             return Err(damaged());
         }
         let stored: Stored = serde_json::from_slice(body).map_err(|error| wrong(&format!("stored: {error}")))?;
-        let turn = |turn: &Value| TurnFormat::from_stored(turn).ok_or_else(|| wrong("a stored turn cannot be read"));
         let template = Template::stored(&stored.source, &stored.bos, &stored.eos, &stored.findings)?;
-        let on = turn(&stored.turn)?;
-        let off = stored.silent_turn.as_ref().map_or_else(|| Ok(on.clone()), turn)?;
-        let mut analyzed = AnalyzedTemplate::learnt(template, stored.ends, stored.learn_only, [off, on]);
-        if let Some(StoredResponse { turn: of, late_thoughts, given }) = &stored.response {
-            analyzed.response = Some(Response { turn: turn(of)?, late_thoughts: *late_thoughts, given: *given });
-        }
+        let mut analyzed = AnalyzedTemplate::learnt(template, stored.ends, stored.learn_only, stored.turns);
+        analyzed.response = stored.response;
         analyzed.response_fault = stored.response_fault.map(Error::invalid);
         let template = ChatTemplate::analyzed(analyzed, stored.prove, stored.special_tokens);
         let reader = |name: &str| template.0.candidates.iter().find(|reader| reader.name() == name).cloned();

@@ -1,14 +1,13 @@
 //! Answers in the shape of an API that servers speak.
 
 use std::ffi::c_char;
-use std::mem::MaybeUninit;
 
 use serde_json::Value;
 
 use super::error::chat_error;
 use super::guard::{Guarded, answer, filled, guard};
 use super::message::chat_message;
-use super::ptr::{give, item, required};
+use super::ptr::{ErrorOut, Out, give, item, required};
 use super::status::chat_status;
 use super::stream::chat_stream;
 use super::text::{chat_str, utf8, view};
@@ -143,8 +142,8 @@ pub unsafe extern "C" fn chat_answer_new(
     request_len: usize,
     options: *const c_char,
     options_len: usize,
-    out: Option<&mut MaybeUninit<*mut chat_answer>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_answer>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let out = required(out, "out")?;
@@ -172,7 +171,7 @@ pub extern "C" fn chat_answer_request(answer: Option<&chat_answer>) -> chat_str 
 pub extern "C" fn chat_answer_begin(
     answer: Option<&mut chat_answer>,
     input_tokens: u64,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || required(answer, "answer")?.events(|answer| answer.begin(input_tokens)))
 }
@@ -189,7 +188,7 @@ pub unsafe extern "C" fn chat_answer_token(
     end: usize,
     entry: *const c_char,
     entry_len: usize,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let answer = required(answer, "answer")?;
@@ -219,7 +218,7 @@ pub extern "C" fn chat_answer_stopped(answer: Option<&chat_answer>) -> chat_str 
 pub extern "C" fn chat_answer_deltas(
     answer: Option<&mut chat_answer>,
     stream: Option<&chat_stream>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let (answer, stream) = (required(answer, "answer")?, required(stream, "stream")?.stream()?);
@@ -241,7 +240,7 @@ pub unsafe extern "C" fn chat_answer_finish(
     message: Option<&chat_message>,
     end: *const c_char,
     end_len: usize,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let (answer, message) = (required(answer, "answer")?, required(message, "message")?);
@@ -261,7 +260,7 @@ pub unsafe extern "C" fn chat_answer_fail(
     http_status: u32,
     text: *const c_char,
     text_len: usize,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let answer = required(answer, "answer")?;
@@ -275,10 +274,7 @@ pub unsafe extern "C" fn chat_answer_fail(
 
 /// Makes an event that keeps the connection open. Only Messages has one; there are no events in other APIs.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_answer_ping(
-    answer: Option<&mut chat_answer>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
-) -> chat_status {
+pub extern "C" fn chat_answer_ping(answer: Option<&mut chat_answer>, error: ErrorOut) -> chat_status {
     guard(error, || required(answer, "answer")?.events(|answer| Ok(answer.ping())))
 }
 
@@ -293,8 +289,8 @@ pub extern "C" fn chat_answer_event_count(answer: Option<&chat_answer>) -> usize
 pub extern "C" fn chat_answer_event(
     answer: Option<&chat_answer>,
     index: usize,
-    out: Option<&mut MaybeUninit<chat_event>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_event>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(answer, "answer", out, error, |answer| {
         let event = item(&answer.0.get()?.events, index, "events")?;
@@ -307,8 +303,8 @@ pub extern "C" fn chat_answer_event(
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_answer_sse(
     answer: Option<&mut chat_answer>,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_str>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(answer, "answer", out, error, |answer| {
         answer.0.change(|state| {
@@ -328,8 +324,8 @@ pub unsafe extern "C" fn chat_answer_body(
     message: Option<&chat_message>,
     end: *const c_char,
     end_len: usize,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_str>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let (answer, message) = (required(answer, "answer")?, required(message, "message")?);

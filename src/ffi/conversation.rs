@@ -2,15 +2,13 @@
 
 use std::borrow::Cow;
 use std::ffi::{c_char, c_void};
-use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::error::chat_error;
 use super::guard::{Guarded, answer, filled, guard};
 use super::message::Flags;
-use super::ptr::{give, item, required};
+use super::ptr::{ErrorOut, Out, give, item, required};
 use super::status::chat_status;
 use super::stream::chat_delta;
 use super::template::chat_template;
@@ -157,8 +155,8 @@ pub unsafe extern "C" fn chat_conversation_new(
     request_len: usize,
     options: *const c_char,
     options_len: usize,
-    out: Option<&mut MaybeUninit<*mut chat_conversation>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_conversation>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let asked = required(tokenizer, "tokenizer")?;
@@ -208,8 +206,8 @@ fn read(messages: &str) -> Result<Value> {
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_conversation_clone(
     conversation: Option<&chat_conversation>,
-    out: Option<&mut MaybeUninit<*mut chat_conversation>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_conversation>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(conversation, "conversation", out, error, |conversation| {
         conversation.0.get()?;
@@ -226,7 +224,7 @@ pub unsafe extern "C" fn chat_conversation_prompt(
     conversation: Option<&mut chat_conversation>,
     messages: *const c_char,
     messages_len: usize,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         // SAFETY: the caller's text, by the contract.
@@ -249,7 +247,7 @@ pub unsafe extern "C" fn chat_conversation_observe(
     ids: *const u32,
     logprobs: *const f32,
     count: usize,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         // SAFETY: the caller's arrays, by the contract.
@@ -275,7 +273,7 @@ pub unsafe extern "C" fn chat_conversation_observe(
 pub extern "C" fn chat_conversation_finish(
     conversation: Option<&mut chat_conversation>,
     flags: u32,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let cut_off = Flags::from_bits(flags)?.partial;
@@ -312,8 +310,8 @@ pub unsafe extern "C" fn chat_conversation_extend(
     conversation: Option<&mut chat_conversation>,
     messages: *const c_char,
     messages_len: usize,
-    out: Option<&mut MaybeUninit<chat_extended>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_extended>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(conversation, "conversation", out, error, |conversation| {
         // SAFETY: the caller's text, by the contract.
@@ -341,7 +339,7 @@ pub unsafe extern "C" fn chat_conversation_extend(
 pub extern "C" fn chat_conversation_rewind(
     conversation: Option<&mut chat_conversation>,
     length: usize,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         required(conversation, "conversation")?.0.change(|held| {
@@ -457,8 +455,8 @@ pub struct chat_id_token {
 pub extern "C" fn chat_conversation_token(
     conversation: Option<&chat_conversation>,
     index: usize,
-    out: Option<&mut MaybeUninit<chat_id_token>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_id_token>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(conversation, "conversation", out, error, |conversation| {
         let token = item(conversation.0.get()?.conversation.tokens(), index, "tokens")?;
@@ -484,8 +482,8 @@ pub extern "C" fn chat_conversation_delta_count(conversation: Option<&chat_conve
 pub extern "C" fn chat_conversation_delta(
     conversation: Option<&chat_conversation>,
     index: usize,
-    out: Option<&mut MaybeUninit<chat_delta>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_delta>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(conversation, "conversation", out, error, |conversation| {
         let delta = item(&conversation.0.get()?.deltas, index, "deltas")?;
@@ -503,8 +501,8 @@ pub extern "C" fn chat_conversation_delta(
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_conversation_message_json(
     conversation: Option<&mut chat_conversation>,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_str>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(conversation, "conversation", out, error, |conversation| {
         conversation.0.change(|held| {
@@ -524,8 +522,8 @@ pub extern "C" fn chat_conversation_message_json(
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_conversation_check_json(
     conversation: Option<&mut chat_conversation>,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_str>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(conversation, "conversation", out, error, |conversation| {
         conversation.0.change(|held| {

@@ -108,18 +108,18 @@ pub extern "C" fn chat_expr_value(builder: Option<&mut chat_expr_builder>, kind:
 /// `turn` is a JSON object: how the calls are written, as the field `turn` of `CHAT_REPORT_LAYOUT` of
 /// `chat_template_report` has it. Of its fields only `calls` must be there.
 ///
-/// - `calls`: the ways to write a call, each an array of its pieces: `"Name"`, `"Id"`, `"Arguments"` (a JSON object),
-///   `"QuotedArguments"` (the same as a JSON string), an array with the text between two of them, or an object for
-///   arguments one by one; last an array with the text behind the call;
-/// - such an object has `first` and `next`, the texts in front of the name of the first argument and of each other one,
-///   and `slots`: arrays of the kinds of values that are written so (`Text`, `Integer`, `Number`, `Boolean`, `Null`,
-///   `Array`, `Object`, with a space between), the text in front of the name, the text between name and value, the text
-///   behind the value, and how it is written: `Raw`, `Quoted` or `Python`;
-/// - `edges`: the texts around calls, each an array of a place, a text, and the place behind it: `["Prompt", "<calls>",
-///   "Call"]`, `["Call", ", ", "Call"]`, `["Call", "</calls>", "End"]`.
+/// - `calls`: the ways to write a call, each an object of `pieces` and `close`, the text after the call. A piece is
+///   `"name"`, `"id"`, `{"arguments": {"quoted": false}}` (a JSON object; `true`: as a JSON string), `{"glue": ...}`, the
+///   text between two of them, or `{"members": ...}` for arguments one by one;
+/// - `members` has `first` and `next`, the texts before the name of the first argument and of each other one, and `slots`:
+///   pairs of the kinds of values (`text`, `integer`, `number`, `boolean`, `null`, `array`, `object`) and an object: the
+///   text `before` the name, `open` between name and value, `close` after the value, and its `encoding`: `raw`, `quoted`
+///   or `python`;
+/// - `edges`: the texts around calls, each an array of a place, a text, and the place after it: `["prompt", "<calls>",
+///   "call"]`, `["call", ", ", "call"]`, `["call", "</calls>", "end"]`.
 ///
-/// E.g. `{"edges": [["Prompt", "<tool_call>{\"name\": \"", "Call"], ["Call", "</tool_call>", "End"]],
-/// "calls": [["Name", ["\", \"arguments\": "], "Arguments", ["}"]]]}`.
+/// E.g. `{"edges": [["prompt", "<tool_call>{\"name\": \"", "call"], ["call", "</tool_call>", "end"]], "calls": [{"pieces":
+/// ["name", {"glue": "\", \"arguments\": "}, {"arguments": {"quoted": false}}], "close": "}"}]}`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_expr_calls(
     builder: Option<&mut chat_expr_builder>,

@@ -1,12 +1,10 @@
 //! Grammars for constrained sampling.
 
 use std::ffi::c_char;
-use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-use super::error::chat_error;
 use super::guard::{filled, guard};
-use super::ptr::{give, item, numbered, required};
+use super::ptr::{ErrorOut, Out, give, item, numbered, required};
 use super::status::chat_status;
 use super::text::{chat_str, utf8, view};
 use chatparse_base::Result;
@@ -144,8 +142,8 @@ pub unsafe extern "C" fn chat_grammar_from_json_schema(
     schema: *const c_char,
     schema_len: usize,
     style: u32,
-    out: Option<&mut MaybeUninit<*mut chat_grammar>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_grammar>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let out = required(out, "out")?;
@@ -175,8 +173,8 @@ pub unsafe extern "C" fn chat_grammar_check(
     grammar_len: usize,
     text: *const c_char,
     text_len: usize,
-    out: Option<&mut MaybeUninit<chat_grammar_verdict>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_grammar_verdict>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let out = required(out, "out")?;
@@ -204,8 +202,8 @@ pub unsafe extern "C" fn chat_grammar_check(
 pub extern "C" fn chat_grammar_as(
     grammar: Option<&chat_grammar>,
     dialect: u32,
-    out: Option<&mut MaybeUninit<*mut chat_grammar>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_grammar>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(grammar, "grammar", out, error, |grammar| Ok(give(grammar.0.print(self::dialect(dialect)?)?.into())))
 }
@@ -221,8 +219,8 @@ pub extern "C" fn chat_grammar_report_count(grammar: Option<&chat_grammar>) -> u
 pub extern "C" fn chat_grammar_report(
     grammar: Option<&chat_grammar>,
     index: usize,
-    out: Option<&mut MaybeUninit<chat_fidelity>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_fidelity>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(grammar, "grammar", out, error, |grammar| {
         let entry = item(&grammar.0.report, index, "entries")?;

@@ -1,16 +1,14 @@
 //! Grammars put together from rules and schemas.
 
 use std::ffi::c_char;
-use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use smol_str::SmolStr;
 
-use super::error::chat_error;
 use super::grammar::{chat_grammar, style_of};
 use super::guard::{Guarded, filled, guard};
 use super::parser::chat_parser;
-use super::ptr::{Out, give, required};
+use super::ptr::{ErrorOut, Out, give, required};
 use super::status::chat_status;
 use super::text::{chat_str, utf8, view};
 use chatparse_base::{Error, Result};
@@ -50,10 +48,7 @@ struct Building {
 
 /// Makes a builder. It has one rule, `space`: the blanks between the parts of a JSON value.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_grammar_builder_new(
-    out: Option<&mut MaybeUninit<*mut chat_grammar_builder>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
-) -> chat_status {
+pub extern "C" fn chat_grammar_builder_new(out: Out<*mut chat_grammar_builder>, error: ErrorOut) -> chat_status {
     guard(error, || {
         let out = required(out, "out")?;
         out.write(give(chat_grammar_builder(Guarded::new(Building::default()))));
@@ -68,7 +63,7 @@ pub extern "C" fn chat_grammar_builder_new(
 pub extern "C" fn chat_grammar_builder_set_style(
     builder: Option<&mut chat_grammar_builder>,
     style: u32,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let (builder, style) = (required(builder, "builder")?, style_of(style)?);
@@ -96,8 +91,8 @@ pub unsafe extern "C" fn chat_grammar_builder_add_rule(
     name_len: usize,
     body: *const c_char,
     body_len: usize,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_str>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         // SAFETY: the caller's two texts, by the contract.
@@ -114,8 +109,8 @@ pub unsafe extern "C" fn chat_grammar_builder_add_literal(
     name_len: usize,
     text: *const c_char,
     text_len: usize,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_str>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         // SAFETY: the caller's two texts, by the contract.
@@ -136,8 +131,8 @@ pub unsafe extern "C" fn chat_grammar_builder_add_schema(
     name_len: usize,
     schema: *const c_char,
     schema_len: usize,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_str>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         // SAFETY: the caller's two texts, by the contract.
@@ -154,7 +149,7 @@ pub extern "C" fn chat_grammar_builder_add_parser(
     builder: Option<&mut chat_grammar_builder>,
     parser: Option<&chat_parser>,
     lazy: bool,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let (builder, parser) = (required(builder, "builder")?, required(parser, "parser")?);
@@ -188,8 +183,8 @@ fn add(
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_grammar_builder_build(
     builder: Option<&chat_grammar_builder>,
-    out: Option<&mut MaybeUninit<*mut chat_grammar>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_grammar>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(builder, "builder", out, error, |builder| {
         let grammar = builder.0.get()?.builder.build()?;

@@ -4,12 +4,12 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::error::chat_error;
-use super::ptr::{Out, give, required};
+use super::ptr::{ErrorOut, Out, give, required};
 use super::status::chat_status;
 use chatparse_base::{Error, ErrorKind, Result};
 
 /// Runs the body of a function and turns what it says, or that it panicked, into a status and an error object.
-pub(super) fn guard(error: Out<'_, *mut chat_error>, body: impl FnOnce() -> Result<()>) -> chat_status {
+pub(super) fn guard(error: ErrorOut, body: impl FnOnce() -> Result<()>) -> chat_status {
     // Unwind safety: what the body changes is in a `Guarded`, which notices.
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => chat_status::Ok,
@@ -23,7 +23,7 @@ pub(super) fn filled<H, T>(
     handle: Option<H>,
     name: &str,
     out: Out<'_, T>,
-    error: Out<'_, *mut chat_error>,
+    error: ErrorOut,
     body: impl FnOnce(H) -> Result<T>,
 ) -> chat_status {
     guard(error, || {
@@ -34,7 +34,7 @@ pub(super) fn filled<H, T>(
 }
 
 /// Apart, so that it is compiled once for all functions.
-fn report(error: Out<'_, *mut chat_error>, failure: Error) -> chat_status {
+fn report(error: ErrorOut, failure: Error) -> chat_status {
     let status = failure.kind().into();
     if let Some(error) = error {
         error.write(give(chat_error::new(failure)));

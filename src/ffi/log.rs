@@ -1,14 +1,12 @@
 //! What the library does, for the host's log.
 
 use std::ffi::c_void;
-use std::mem::MaybeUninit;
 use std::sync::{OnceLock, PoisonError, RwLock};
 
 use ::log::{LevelFilter, Log, Metadata, Record};
 
-use super::error::chat_error;
 use super::guard::guard;
-use super::ptr::numbered;
+use super::ptr::{ErrorOut, numbered};
 use super::status::chat_status;
 use super::text::{chat_str, view};
 use chatparse_base::Error;
@@ -71,12 +69,7 @@ impl Log for ToHost {
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` in a Rust program that has set its own logger: that logger gets the events.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_log_set(
-    log: chat_log,
-    data: *mut c_void,
-    level: u32,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
-) -> chat_status {
+pub extern "C" fn chat_log_set(log: chat_log, data: *mut c_void, level: u32, error: ErrorOut) -> chat_status {
     const LEVELS: [(u32, LevelFilter); 3] = [
         (chat_log_level::Error as u32, LevelFilter::Error),
         (chat_log_level::Warn as u32, LevelFilter::Warn),

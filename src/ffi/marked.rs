@@ -1,14 +1,12 @@
 //! Output of which is known what came from special tokens.
 
 use std::ffi::c_char;
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::error::chat_error;
 use super::guard::guard;
-use super::ptr::required;
+use super::ptr::{ErrorOut, required};
 use super::sources::chat_span;
 use super::status::chat_status;
 use super::stream::chat_stream;
@@ -26,7 +24,7 @@ pub unsafe extern "C" fn chat_stream_set_special_tokens(
     stream: Option<&mut chat_stream>,
     tokens: *const chat_str,
     token_count: usize,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let stream = required(stream, "stream")?;
@@ -54,7 +52,7 @@ pub unsafe extern "C" fn chat_stream_feed_marked(
     bytes_len: usize,
     spans: *const chat_span,
     span_count: usize,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let stream = required(stream, "stream")?;

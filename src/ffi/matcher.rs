@@ -1,13 +1,11 @@
 //! The next bytes of an output: what may come, and what must.
 
 use std::ffi::c_char;
-use std::mem::MaybeUninit;
 
-use super::error::chat_error;
 use super::grammar::{self, chat_grammar};
 use super::guard::{Guarded, answer, filled, guard};
 use super::params::chat_params;
-use super::ptr::{give, required};
+use super::ptr::{ErrorOut, Out, give, required};
 use super::status::chat_status;
 use super::text::{self, utf8};
 use chatparse_base::Result;
@@ -38,8 +36,8 @@ fn made(matcher: Matcher) -> *mut chat_matcher {
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_matcher(
     params: Option<&chat_params>,
-    out: Option<&mut MaybeUninit<*mut chat_matcher>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_matcher>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(params, "params", out, error, |params| Ok(made(params.params().matcher()?)))
 }
@@ -51,8 +49,8 @@ pub extern "C" fn chat_params_matcher(
 pub unsafe extern "C" fn chat_matcher_new(
     grammar: *const c_char,
     grammar_len: usize,
-    out: Option<&mut MaybeUninit<*mut chat_matcher>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_matcher>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let out = required(out, "out")?;
@@ -72,8 +70,8 @@ pub unsafe extern "C" fn chat_matcher_feed(
     matcher: Option<&mut chat_matcher>,
     bytes: *const c_char,
     bytes_len: usize,
-    taken: Option<&mut MaybeUninit<usize>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    taken: Out<usize>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(matcher, "matcher", taken, error, |matcher| {
         // SAFETY: the caller's bytes, by the contract.
@@ -100,8 +98,8 @@ pub unsafe extern "C" fn chat_matcher_can(
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_matcher_allowed(
     matcher: Option<&chat_matcher>,
-    out: Option<&mut MaybeUninit<chat_byte_set>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_byte_set>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(matcher, "matcher", out, error, |matcher| Ok(chat_byte_set { words: matcher.0.get()?.allowed().words() }))
 }
@@ -146,8 +144,8 @@ pub extern "C" fn chat_matcher_ended(matcher: Option<&chat_matcher>) -> bool {
 pub extern "C" fn chat_matcher_grammar(
     matcher: Option<&chat_matcher>,
     dialect: u32,
-    out: Option<&mut MaybeUninit<*mut chat_grammar>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_grammar>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(matcher, "matcher", out, error, |matcher| {
         Ok(give(matcher.0.get()?.grammar(grammar::dialect(dialect)?)?.into()))
@@ -162,8 +160,8 @@ fn asked<T: Default>(matcher: Option<&chat_matcher>, body: impl FnOnce(&Matcher)
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_matcher_clone(
     matcher: Option<&chat_matcher>,
-    out: Option<&mut MaybeUninit<*mut chat_matcher>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_matcher>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(matcher, "matcher", out, error, |matcher| Ok(made(matcher.0.get()?.clone())))
 }

@@ -1,13 +1,11 @@
 //! A parsed message.
 
 use std::ffi::c_char;
-use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
-use super::error::chat_error;
 use super::guard::filled;
 use super::params::chat_params;
-use super::ptr::give;
+use super::ptr::{ErrorOut, Out, give};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, view};
 use chatparse_base::{Error, Result};
@@ -96,8 +94,8 @@ pub unsafe extern "C" fn chat_parse_partial(
     text: *const c_char,
     text_len: usize,
     flags: u32,
-    out: Option<&mut MaybeUninit<*mut chat_message>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_message>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(params, "params", out, error, |params| {
         // SAFETY: the caller's bytes, by the contract.
@@ -157,8 +155,8 @@ fn call(message: Option<&chat_message>, index: usize) -> Option<&ToolCall> {
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_json(
     message: Option<&chat_message>,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_str>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(message, "message", out, error, |message| {
         let json = message.json.get_or_init(|| message.ended.message.to_json().to_string());

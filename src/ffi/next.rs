@@ -1,14 +1,12 @@
 //! The next turn of a conversation.
 
 use std::ffi::c_char;
-use std::mem::MaybeUninit;
 
 use serde_json::Value;
 
-use super::error::chat_error;
 use super::guard::filled;
 use super::params::{Continued, chat_params};
-use super::ptr::give;
+use super::ptr::{ErrorOut, Out, give};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, utf8, view};
 use crate::next::{Next, Reason};
@@ -47,8 +45,8 @@ pub unsafe extern "C" fn chat_params_continue(
     messages: *const c_char,
     messages_len: usize,
     flags: u32,
-    out: Option<&mut MaybeUninit<*mut chat_params>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_params>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(params, "params", out, error, |params| {
         // SAFETY: the caller's texts, by the contract.
@@ -94,9 +92,9 @@ pub unsafe extern "C" fn chat_params_follow(
     request_len: usize,
     options: *const c_char,
     options_len: usize,
-    first: Option<&mut MaybeUninit<usize>>,
-    out: Option<&mut MaybeUninit<*mut chat_params>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    first: Out<usize>,
+    out: Out<*mut chat_params>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(params, "params", out, error, |params| {
         // SAFETY: the caller's texts, by the contract.

@@ -1,13 +1,11 @@
 //! What one request needs.
 
 use std::ffi::c_char;
-use std::mem::MaybeUninit;
 use std::sync::{Arc, OnceLock};
 
-use super::error::chat_error;
 use super::grammar::{self, chat_grammar, chat_trigger};
 use super::guard::{answer, filled};
-use super::ptr::{give, item};
+use super::ptr::{ErrorOut, Out, give, item};
 use super::status::chat_status;
 use super::template::chat_template;
 use super::text::{chat_str, utf8, view};
@@ -164,8 +162,8 @@ pub unsafe extern "C" fn chat_params_from_template(
     template: Option<&chat_template>,
     request: *const c_char,
     request_len: usize,
-    out: Option<&mut MaybeUninit<*mut chat_params>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_params>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(template, "template", out, error, |template| {
         // SAFETY: the caller's text, by the contract.
@@ -185,8 +183,8 @@ pub unsafe extern "C" fn chat_params_from_template_with(
     request_len: usize,
     options: *const c_char,
     options_len: usize,
-    out: Option<&mut MaybeUninit<*mut chat_params>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_params>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(template, "template", out, error, |template| {
         // SAFETY: the caller's texts, by the contract.
@@ -210,8 +208,8 @@ pub unsafe extern "C" fn chat_params_for_prompt(
     prompt_len: usize,
     request: *const c_char,
     request_len: usize,
-    out: Option<&mut MaybeUninit<*mut chat_params>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_params>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(template, "template", out, error, |template| {
         // SAFETY: the caller's texts, by the contract.
@@ -267,8 +265,8 @@ pub extern "C" fn chat_params_media_count(params: Option<&chat_params>) -> usize
 pub extern "C" fn chat_params_media(
     params: Option<&chat_params>,
     index: usize,
-    out: Option<&mut MaybeUninit<chat_media>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_media>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(params, "params", out, error, |params| {
         let media = item(&params.params().media, index, "pieces of media")?;
@@ -290,8 +288,8 @@ pub extern "C" fn chat_params_media(
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_grammar(
     params: Option<&chat_params>,
-    out: Option<&mut MaybeUninit<*mut chat_grammar>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_grammar>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(params, "params", out, error, |params| Ok(give(chat_grammar(Arc::clone(params.params().grammar())))))
 }
@@ -306,8 +304,8 @@ pub extern "C" fn chat_params_grammar(
 pub extern "C" fn chat_params_grammar_as(
     params: Option<&chat_params>,
     dialect: u32,
-    out: Option<&mut MaybeUninit<*mut chat_grammar>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_grammar>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(params, "params", out, error, |params| {
         Ok(give(params.params().grammar_as(grammar::dialect(dialect)?)?.into()))
@@ -333,8 +331,8 @@ pub extern "C" fn chat_params_grammar_trigger_count(params: Option<&chat_params>
 pub extern "C" fn chat_params_grammar_trigger(
     params: Option<&chat_params>,
     index: usize,
-    out: Option<&mut MaybeUninit<chat_trigger>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_trigger>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(params, "params", out, error, |params| {
         let trigger = item(params.params().constraint.triggers(), index, "triggers")?;
@@ -450,11 +448,7 @@ pub extern "C" fn chat_params_message_delimiter(params: Option<&chat_params>, in
 /// - `notes`: sentences on the request: which messages were changed because the template demands it (see `roles`); and
 ///   each option that has no effect: its field, a colon, and the reason.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_params_json(
-    params: Option<&chat_params>,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
-) -> chat_status {
+pub extern "C" fn chat_params_json(params: Option<&chat_params>, out: Out<chat_str>, error: ErrorOut) -> chat_status {
     filled(params, "params", out, error, |params| {
         let json = params.json.get_or_init(|| params.params().to_json().to_string());
         Ok(view(Some(json)))

@@ -2,11 +2,15 @@
 
 use std::mem::MaybeUninit;
 
+use super::error::chat_error;
 use chatparse_base::{Error, Result};
 
-/// Where a function puts a result. C's variable need not hold anything yet. (Signatures spell it out: cbindgen does not see
-/// through an alias.)
-pub(super) type Out<'a, T> = Option<&'a mut MaybeUninit<T>>;
+/// Where a function puts a result. C's variable need not hold anything yet. (cbindgen does not see through aliases:
+/// `.ci/header.sh` spells both out for it.)
+pub type Out<'a, T> = Option<&'a mut MaybeUninit<T>>;
+
+/// Where a function puts what went wrong.
+pub type ErrorOut<'a> = Out<'a, *mut chat_error>;
 
 /// The handle or output, where it is not NULL.
 pub(super) fn required<T>(pointer: Option<T>, name: &str) -> Result<T> {

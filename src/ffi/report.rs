@@ -1,11 +1,8 @@
 //! What there is to say of a message: which calls can be used, and what is unusual.
 
-use std::mem::MaybeUninit;
-
-use super::error::chat_error;
 use super::guard::{answer, filled};
 use super::message::chat_message;
-use super::ptr::item;
+use super::ptr::{ErrorOut, Out, item};
 use super::status::chat_status;
 use super::text::{chat_str, view};
 use chatparse_stream::{CallOrigin, CallReport, DiagnosticKind};
@@ -116,8 +113,8 @@ pub extern "C" fn chat_message_diagnostic_count(message: Option<&chat_message>) 
 pub extern "C" fn chat_message_diagnostic(
     message: Option<&chat_message>,
     index: usize,
-    out: Option<&mut MaybeUninit<chat_diagnostic>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_diagnostic>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(message, "message", out, error, |message| {
         let found = item(message.ended().diagnostics(), index, "diagnostics")?;
@@ -144,8 +141,8 @@ pub extern "C" fn chat_message_diagnostic(
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_report_json(
     message: Option<&chat_message>,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_str>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(message, "message", out, error, |message| Ok(view(Some(message.report_json()))))
 }

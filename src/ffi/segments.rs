@@ -1,12 +1,10 @@
 //! Whose text a prompt is.
 
 use std::ffi::c_char;
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::error::chat_error;
 use super::guard::{answer, filled, guard};
-use super::ptr::{give, item, required};
+use super::ptr::{ErrorOut, Out, give, item, required};
 use super::sources::chat_span;
 use super::status::chat_status;
 use super::template::chat_template;
@@ -92,8 +90,8 @@ pub unsafe extern "C" fn chat_segments_from_template(
     request_len: usize,
     options: *const c_char,
     options_len: usize,
-    out: Option<&mut MaybeUninit<*mut chat_segments>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_segments>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(template, "template", out, error, |template| {
         // SAFETY: the caller's text, by the contract.
@@ -121,7 +119,7 @@ pub unsafe extern "C" fn chat_segments_batch(
     options_len: usize,
     threads: usize,
     out: *mut *mut chat_segments,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let template = required(template, "template")?;
@@ -175,8 +173,8 @@ pub extern "C" fn chat_segments_count(segments: Option<&chat_segments>) -> usize
 pub extern "C" fn chat_segments_at(
     segments: Option<&chat_segments>,
     index: usize,
-    out: Option<&mut MaybeUninit<chat_segment>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_segment>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(segments, "segments", out, error, |segments| {
         let Segment { bytes, origin } = item(&segments.0.segments, index, "segments")?;
@@ -255,7 +253,7 @@ pub unsafe extern "C" fn chat_segments_tokens(
     count: usize,
     in_chars: bool,
     out: *mut chat_segment_token,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let segments = required(segments, "segments")?;

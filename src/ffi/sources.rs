@@ -1,12 +1,10 @@
 //! Where the parts of a message came from.
 
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::error::chat_error;
 use super::guard::{answer, filled};
 use super::message::chat_message;
-use super::ptr::item;
+use super::ptr::{ErrorOut, Out, item};
 use super::status::chat_status;
 use super::stream::chat_delta_kind;
 use super::text::{chat_str, view};
@@ -62,8 +60,8 @@ pub extern "C" fn chat_message_part_count(message: Option<&chat_message>) -> usi
 pub extern "C" fn chat_message_part(
     message: Option<&chat_message>,
     index: usize,
-    out: Option<&mut MaybeUninit<chat_part>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_part>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(message, "message", out, error, |message| {
         let ended = message.ended();
@@ -106,8 +104,8 @@ pub extern "C" fn chat_message_span(
     field: u32,
     call: usize,
     index: usize,
-    out: Option<&mut MaybeUninit<chat_span>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_span>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(message, "message", out, error, |message| {
         let span = item(spans(message, field, call), index, "spans")?;

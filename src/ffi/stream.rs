@@ -1,15 +1,13 @@
 //! A parse in progress.
 
 use std::ffi::{CStr, c_char};
-use std::mem::MaybeUninit;
 
-use super::error::chat_error;
 use super::grammar::{self, chat_grammar};
 use super::guard::{Guarded, filled, guard};
 use super::message::{Flags, chat_message, chat_outcome};
 use super::params::chat_params;
 use super::parser::chat_parser;
-use super::ptr::{give, out_of_range, required};
+use super::ptr::{ErrorOut, Out, give, out_of_range, required};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, view, view_bytes};
 use chatparse_base::{Error, Result};
@@ -170,8 +168,8 @@ pub struct chat_delta {
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_new(
     params: Option<&chat_params>,
-    out: Option<&mut MaybeUninit<*mut chat_stream>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_stream>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(params, "params", out, error, |params| Ok(give(chat_stream::new(&params.params().parser))))
 }
@@ -180,8 +178,8 @@ pub extern "C" fn chat_stream_new(
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_from_parser(
     parser: Option<&chat_parser>,
-    out: Option<&mut MaybeUninit<*mut chat_stream>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_stream>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(parser, "parser", out, error, |parser| Ok(give(chat_stream::new(&parser.parser))))
 }
@@ -196,7 +194,7 @@ pub unsafe extern "C" fn chat_stream_feed(
     stream: Option<&mut chat_stream>,
     bytes: *const c_char,
     bytes_len: usize,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let stream = required(stream, "stream")?;
@@ -215,11 +213,7 @@ pub unsafe extern "C" fn chat_stream_feed(
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a stream that is finished; `CHAT_STATUS_PARSE`, only with
 /// `CHAT_PARSE_STRICT`: the stream is finished all the same and has its message.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_stream_finish(
-    stream: Option<&mut chat_stream>,
-    flags: u32,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
-) -> chat_status {
+pub extern "C" fn chat_stream_finish(stream: Option<&mut chat_stream>, flags: u32, error: ErrorOut) -> chat_status {
     guard(error, || {
         let flags = Flags::from_bits(flags)?;
         required(stream, "stream")?.0.change(|parse| {
@@ -242,8 +236,8 @@ pub extern "C" fn chat_stream_delta_count(stream: Option<&chat_stream>) -> usize
 pub extern "C" fn chat_stream_delta(
     stream: Option<&chat_stream>,
     index: usize,
-    out: Option<&mut MaybeUninit<chat_delta>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_delta>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(stream, "stream", out, error, |stream| {
         let stream = &stream.0.get()?.stream;
@@ -265,8 +259,8 @@ pub extern "C" fn chat_stream_delta(
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_chunk_json(
     stream: Option<&mut chat_stream>,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_str>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(stream, "stream", out, error, |stream| {
         stream.0.change(|parse| {
@@ -284,8 +278,8 @@ pub extern "C" fn chat_stream_chunk_json(
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_state_json(
     stream: Option<&mut chat_stream>,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_str>,
+    error: ErrorOut,
 ) -> chat_status {
     said(stream, out, error, |stream| stream.state().to_json())
 }
@@ -298,8 +292,8 @@ pub extern "C" fn chat_stream_state_json(
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_schema_json(
     stream: Option<&mut chat_stream>,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_str>,
+    error: ErrorOut,
 ) -> chat_status {
     said(stream, out, error, |stream| stream.schema().unwrap_or_default())
 }
@@ -312,16 +306,16 @@ pub extern "C" fn chat_stream_schema_json(
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_close_json(
     stream: Option<&mut chat_stream>,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_str>,
+    error: ErrorOut,
 ) -> chat_status {
     said(stream, out, error, |stream| stream.close().to_json())
 }
 
 fn said(
     stream: Option<&mut chat_stream>,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_str>,
+    error: ErrorOut,
     say: impl FnOnce(&mut Stream) -> serde_json::Value,
 ) -> chat_status {
     filled(stream, "stream", out, error, |stream| {
@@ -342,8 +336,8 @@ fn said(
 pub extern "C" fn chat_stream_grammar(
     stream: Option<&mut chat_stream>,
     dialect: u32,
-    out: Option<&mut MaybeUninit<*mut chat_grammar>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_grammar>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(stream, "stream", out, error, |stream| {
         stream.change(|stream| Ok(give(stream.grammar(grammar::dialect(dialect)?)?.into())))
@@ -360,8 +354,8 @@ pub extern "C" fn chat_stream_outcome(stream: Option<&chat_stream>) -> chat_outc
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_message(
     stream: Option<&chat_stream>,
-    out: Option<&mut MaybeUninit<*mut chat_message>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_message>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(stream, "stream", out, error, |stream| {
         let parse = stream.0.get()?;
@@ -373,8 +367,8 @@ pub extern "C" fn chat_stream_message(
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_clone(
     stream: Option<&chat_stream>,
-    out: Option<&mut MaybeUninit<*mut chat_stream>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_stream>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(stream, "stream", out, error, |stream| Ok(give(chat_stream(Guarded::new(stream.0.get()?.clone())))))
 }
@@ -385,10 +379,7 @@ pub extern "C" fn chat_stream_clone(
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a stream that is finished.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_stream_checkpoint(
-    stream: Option<&mut chat_stream>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
-) -> chat_status {
+pub extern "C" fn chat_stream_checkpoint(stream: Option<&mut chat_stream>, error: ErrorOut) -> chat_status {
     guard(error, || {
         required(stream, "stream")?.0.change(|parse| {
             parse.running()?.checkpoint();
@@ -407,7 +398,7 @@ pub extern "C" fn chat_stream_checkpoint(
 pub extern "C" fn chat_stream_rollback(
     stream: Option<&mut chat_stream>,
     output_len: usize,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         required(stream, "stream")?.0.change(|parse| {
@@ -428,7 +419,7 @@ pub extern "C" fn chat_stream_set_budget(
     stream: Option<&mut chat_stream>,
     base: u64,
     per_byte: u64,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         required(stream, "stream")?.0.change(|parse| {
@@ -447,10 +438,7 @@ pub extern "C" fn chat_stream_work(stream: Option<&chat_stream>) -> u64 {
 
 /// Takes the stream back to the start of the output. Its budget and its special tokens stay.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_stream_reset(
-    stream: Option<&mut chat_stream>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
-) -> chat_status {
+pub extern "C" fn chat_stream_reset(stream: Option<&mut chat_stream>, error: ErrorOut) -> chat_status {
     guard(error, || {
         required(stream, "stream")?.0.change(|parse| {
             parse.stream.reset();

@@ -1,12 +1,10 @@
 //! A chat template.
 
 use std::ffi::c_char;
-use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
-use super::error::chat_error;
 use super::guard::{filled, guard};
-use super::ptr::{give, numbered, required};
+use super::ptr::{ErrorOut, Out, give, numbered, required};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, utf8, view, view_bytes};
 use crate::builtin;
@@ -44,8 +42,8 @@ pub unsafe extern "C" fn chat_template_new(
     bos_len: usize,
     eos: *const c_char,
     eos_len: usize,
-    out: Option<&mut MaybeUninit<*mut chat_template>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_template>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let out = required(out, "out")?;
@@ -81,8 +79,8 @@ pub unsafe extern "C" fn chat_template_with_options(
     source_len: usize,
     options: *const c_char,
     options_len: usize,
-    out: Option<&mut MaybeUninit<*mut chat_template>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_template>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let out = required(out, "out")?;
@@ -102,8 +100,8 @@ pub unsafe extern "C" fn chat_template_with_options(
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_to_bytes(
     template: Option<&chat_template>,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_str>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(template, "template", out, error, |all| Ok(view_bytes(all.stored.get_or_init(|| all.template.to_bytes()))))
 }
@@ -118,8 +116,8 @@ pub extern "C" fn chat_template_to_bytes(
 pub unsafe extern "C" fn chat_template_from_bytes(
     data: *const c_char,
     data_len: usize,
-    out: Option<&mut MaybeUninit<*mut chat_template>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_template>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let out = required(out, "out")?;
@@ -137,8 +135,8 @@ pub unsafe extern "C" fn chat_template_from_bytes(
 pub unsafe extern "C" fn chat_template_builtin(
     name: *const c_char,
     name_len: usize,
-    out: Option<&mut MaybeUninit<*mut chat_template>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_template>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let out = required(out, "out")?;
@@ -178,8 +176,8 @@ pub extern "C" fn chat_template_source(template: Option<&chat_template>) -> chat
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_reader(
     template: Option<&chat_template>,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_str>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(template, "template", out, error, |template| Ok(view(Some(template.template.reader()))))
 }
@@ -192,9 +190,9 @@ pub extern "C" fn chat_template_reader(
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_proof(
     template: Option<&chat_template>,
-    read_back: Option<&mut MaybeUninit<usize>>,
-    cases: Option<&mut MaybeUninit<usize>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    read_back: Out<usize>,
+    cases: Out<usize>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let template = required(template, "template")?;
@@ -306,8 +304,8 @@ fn kind_of(report: u32) -> Result<ReportKind> {
 pub extern "C" fn chat_template_report(
     template: Option<&chat_template>,
     report: u32,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_str>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(template, "template", out, error, |template| {
         let kind = kind_of(report)?;

@@ -1,10 +1,9 @@
 //! The version of the header and of the library.
 
 use std::ffi::c_char;
-use std::mem::MaybeUninit;
 
-use super::error::chat_error;
 use super::guard::guard;
+use super::ptr::ErrorOut;
 use super::status::chat_status;
 use chatparse_base::Error;
 
@@ -35,7 +34,7 @@ pub extern "C" fn chat_version_number() -> u32 {
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with both versions, if it cannot.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_version_check(header: u32, error: Option<&mut MaybeUninit<*mut chat_error>>) -> chat_status {
+pub extern "C" fn chat_version_check(header: u32, error: ErrorOut) -> chat_status {
     guard(error, || match serves(CHAT_VERSION_NUMBER, header) {
         true => Ok(()),
         false => Err(Error::invalid(format!(

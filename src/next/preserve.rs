@@ -61,12 +61,12 @@ impl Preserving {
     /// A JSON object: `kind`, `thinking`, `preserved` (`yes`, `no`, `omitted` or `refused`), and details: `at`, `message`
     /// and `reason`, or `part`, or `error`.
     pub fn to_json(&self) -> Value {
-        let mut json = json!({"kind": self.kind.name(), "thinking": self.thinking.name()});
+        let mut json = json!({"kind": self.kind, "thinking": self.thinking});
         match &self.preserved {
             Preserved::Yes => json["preserved"] = "yes".into(),
             Preserved::No(Rewrite { at, message, reason }) => {
                 json["preserved"] = "no".into();
-                (json["at"], json["message"], json["reason"]) = ((*at).into(), json!(message), reason.name().into());
+                (json["at"], json["message"], json["reason"]) = ((*at).into(), json!(message), json!(reason));
             }
             Preserved::Omitted(part) => (json["preserved"], json["part"]) = ("omitted".into(), (*part).into()),
             Preserved::Refused(error) => (json["preserved"], json["error"]) = ("refused".into(), error.as_str().into()),

@@ -9,6 +9,8 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use super::Proof;
 use super::messages::Thinking;
 use super::reading::RoundTrip;
@@ -25,7 +27,7 @@ pub struct Choice {
 }
 
 /// What a candidate had read when the choice was made.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Tried {
     /// The candidate's name.

@@ -20,6 +20,7 @@ mod turns;
 
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub(crate) use choice::choose;
@@ -37,7 +38,7 @@ use reading::Read;
 use turns::{Case, Turn};
 
 /// How well a template's messages are read back.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Proof {
     /// The reader's name.
@@ -73,7 +74,7 @@ pub struct Proof {
 }
 
 /// A message that was not read back.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Failure {
     /// The name of the message, e.g. `parallel calls`.
@@ -89,6 +90,7 @@ pub struct Failure {
     /// A short description of the difference.
     pub why: String,
     /// There is a call that was not expected like that.
+    #[serde(skip)]
     pub misreads_calls: bool,
 }
 
@@ -105,32 +107,7 @@ impl Proof {
 
     /// The proof as one JSON object, with the fields' names.
     pub fn to_json(&self) -> Value {
-        let failures = self.failures.iter().map(|failure| {
-            json!({
-                "probe": failure.probe,
-                "thinking": failure.thinking.name(),
-                "turn": failure.turn,
-                "expected": failure.expected,
-                "got": failure.got,
-                "why": failure.why,
-            })
-        });
-        json!({
-            "reader": self.reader,
-            "cases": self.cases,
-            "with_calls": self.with_calls,
-            "read_back": self.read_back,
-            "recovered": self.recovered,
-            "grammar_cases": self.grammar_cases,
-            "grammar_right": self.grammar_right,
-            "grammar_fault": self.grammar_fault,
-            "alike": self.alike,
-            "no_turn": self.no_turn,
-            "omitted": self.omitted,
-            "refused": self.refused,
-            "refusal": self.refusal,
-            "failures": failures.collect::<Vec<_>>(),
-        })
+        json!(self)
     }
 
     /// Tests the message with this thinking, if its turn was found.

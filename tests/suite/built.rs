@@ -28,18 +28,24 @@ fn described_turns_read_calls() {
         let (message, _) = parser(&request("required"), turn).unwrap().parse(output.as_bytes(), false, true).unwrap();
         message.tool_calls.iter().map(|call| format!("{} {} {}", call.id, call.name, call.arguments)).collect()
     };
-    let json = r#"{"edges": [["Prompt", "[c][{", "Call"], ["Call", ", {", "Call"], ["Call", "]", "End"]], "calls": [
-        [["\"id\": \""], "Id", ["\", \"fn\": \""], "Name", ["\", \"in\": "], "Arguments", ["}"]],
-        [["\"fn\": \""], "Name", ["\", \"in\": "], "Arguments", ["}"]]], "content": {"mode": "unused"}}"#;
+    let json = r#"{"edges": [["prompt", "[c][{", "call"], ["call", ", {", "call"], ["call", "]", "end"]], "calls": [
+        [[{"glue": "\"id\": \""}, "id", {"glue": "\", \"fn\": \""}, "name", {"glue": "\", \"in\": "},
+            {"arguments": {"quoted": false}}], "}"],
+        {"pieces": [{"glue": "\"fn\": \""}, "name", {"glue": "\", \"in\": "}, {"arguments": {"quoted": false}}],
+            "close": "}"}]}"#;
     let output = r#"[c][{"id": "1", "fn": "f", "in": {"a": 1}}, {"fn": "f", "in": {}}]"#;
     assert_eq!(calls(json, output), [r#"1 f {"a": 1}"#, " f {}"]);
-    let tagged = r#"{"edges": [["Prompt", "[<", "Call"], ["Call", "<", "Call"], ["Call", "]", "End"]], "calls": [
-        ["Name", {"first": ">(", "next": "(", "slots": [["Text Integer", "", "=", ")", "Raw"]]}, ["</>"]], ["Name", ["></>"]]]}"#;
+    let tagged = r#"{"edges": [["prompt", "[<", "call"], ["call", "<", "call"], ["call", "]", "end"]], "calls": [
+        {"pieces": ["name", {"members": {"first": ">(", "next": "(",
+            "slots": [[["text", "integer"], {"open": "=", "close": ")"}]]}}], "close": "</>"},
+        {"pieces": ["name"], "close": "></>"}]}"#;
     assert_eq!(calls(tagged, "[<f>(b=x)(a=1)</><f></>]"), [r#" f {"b":"x","a":1}"#, " f {}"]);
-    let with_json = r#"{"edges": [["Prompt", "[", "Call"]], "calls": [["Name", ["]"], "Arguments", ["[/]"]]]}"#;
+    let with_json = r#"{"edges": [["prompt", "[", "call"]],
+        "calls": [{"pieces": ["name", {"glue": "]"}, {"arguments": {"quoted": false}}], "close": "[/]"}]}"#;
     assert_eq!(calls(with_json, r#"[f]{"a": 1}[/]"#), [r#" f {"a": 1}"#]);
-    let python = r#"{"edges": [["Prompt", "[", "Call"], ["Call", ", ", "Call"], ["Call", "]", "End"]], "calls": [
-        ["Name", {"first": "(", "next": ", ", "slots": [["Text Integer", "", "=", "", "Quoted"]]}, [")"]]]}"#;
+    let python = r#"{"edges": [["prompt", "[", "call"], ["call", ", ", "call"], ["call", "]", "end"]], "calls": [
+        {"pieces": ["name", {"members": {"first": "(", "next": ", ",
+            "slots": [[["text", "integer"], {"open": "=", "encoding": "quoted"}]]}}], "close": ")"}]}"#;
     assert_eq!(calls(python, "[f(a=1), f(b='x')]"), [r#" f {"a":1}"#, r#" f {"b":"x"}"#]);
 }
 
@@ -59,7 +65,8 @@ fn what_a_template_was_learnt_to_write_describes_calls() {
 
 #[test]
 fn calls_that_nobody_may_make_are_nothing() {
-    let turn = r#"{"edges": [["Prompt", "[{\"name\": \"", "Call"]], "calls": [["Name", ["\", \"arguments\": "], "Arguments", ["}"]]]}"#;
+    let turn = r#"{"edges": [["prompt", "[{\"name\": \"", "call"]], "calls": [
+        {"pieces": ["name", {"glue": "\", \"arguments\": "}, {"arguments": {"quoted": false}}], "close": "}"}]}"#;
     let parser = parser(&request("none"), turn).unwrap();
     assert!(parser.parse(b"text", false, true).is_ok());
     assert!(parser.parse(br#"[{"name": "f", "arguments": {}}"#, false, true).is_err());
@@ -71,8 +78,9 @@ fn turns_of_another_shape_are_refused() {
         ("{", "turn: EOF"),
         ("{}", "turn.calls: missing"),
         (r#"{"calls": []}"#, "turn.calls: missing"),
-        (r#"{"calls": [["Nam", [""]]]}"#, "the turn cannot be read"),
-        (r#"{"calls": [["Name", [""]]], "edges": [["Front", "", "Call"]]}"#, "the turn cannot be read"),
+        (r#"{"calls": [{"pieces": ["nam"]}]}"#, "turn: unknown variant `nam`"),
+        (r#"{"calls": [{"pieces": ["name"]}], "edges": [["front", "", "call"]]}"#, "turn: unknown variant `front`"),
+        (r#"{"calls": [{"pieces": ["name"]}], "edge": []}"#, "turn: unknown field `edge`"),
     ] {
         let error = parser(&request("auto"), turn).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);

@@ -841,11 +841,26 @@ fn dialect_of(name: &str) -> Option<Value> {
     (!usual && !harmony && marked && !turn.calls.is_empty()).then(|| {
         (turn.opening, turn.delimiters, turn.stops) = Default::default();
         turn.spacing = Default::default();
-        let mut row = turn.to_stored();
-        row["name"] = json!(name);
-        row["starts"] = json!(starts_of(&turn));
-        row
+        json!([name, starts_of(&turn), without_defaults(json!(turn))])
     })
+}
+
+/// A turn without the fields that say nothing; its edges and its reasoning have all.
+fn without_defaults(mut turn: Value) -> Value {
+    let says_nothing = |value: &Value| {
+        let empty = [json!(""), json!([]), json!({}), json!(null), json!(false), json!("raw"), json!("free")];
+        empty.contains(value)
+    };
+    match &mut turn {
+        Value::Array(items) => items.iter_mut().for_each(|item| *item = without_defaults(item.take())),
+        Value::Object(fields) => {
+            let has_all = ["shown", "quoted", "from"].iter().any(|field| fields.contains_key(*field));
+            let shorter = std::mem::take(fields).into_iter().map(|(name, value)| (name, without_defaults(value)));
+            *fields = shorter.filter(|(name, value)| has_all || name != "delimiters" && !says_nothing(value)).collect();
+        }
+        _ => {}
+    }
+    turn
 }
 
 /// The texts that such calls begin with: each marker in front of a name, as a model may leave out those before it, and what
@@ -884,7 +899,7 @@ fn the_table_of_dialects_is_what_the_built_in_templates_write() {
     let learnt = builtin::names().filter_map(dialect_of).map(|row| row.to_string());
     // Rows of no template are written by hand, behind the others.
     let known: Vec<Value> = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-    let is_learnt = |row: &&Value| row["name"].as_str().is_some_and(|name| builtin::find(name).is_some());
+    let is_learnt = |row: &&Value| row[0].as_str().is_some_and(|name| builtin::find(name).is_some());
     let by_hand = known.iter().filter(|row| !is_learnt(row)).map(Value::to_string);
     let rows: Vec<String> = learnt.chain(by_hand).collect();
     let text = format!("[\n{}\n]\n", rows.join(",\n"));

@@ -28,8 +28,8 @@ test("a format of one's own parses, streams and constrains", needsModule, () => 
 });
 
 const TURN = {
-  edges: [["Prompt", '<{"name": "', "Call"], ["Call", ">", "End"]],
-  calls: [["Name", ['", "arguments": '], "Arguments", ["}"]]],
+  edges: [["prompt", '<{"name": "', "call"], ["call", ">", "end"]],
+  calls: [{ pieces: ["name", { glue: '", "arguments": ' }, { arguments: { quoted: false } }], close: "}" }],
 };
 /** An expression, a text that it matches, and one that it does not. */
 const CASES = /** @type {[string, Like, string, string?][]} */ ([

@@ -86,8 +86,10 @@ def test_the_example_of_the_docstring():
         (Expr.char_class("[0-9]").repeat(1).with_gbnf("[0-9]+"), "42", "x"),
         ((Expr.until("b") + "b").excluding("b"), "ab", "ac"),
         (Expr.until().label("content"), "a", None),
-        (Expr.calls(REQUEST, json.dumps({"edges": [["Prompt", '<{"name": "', "Call"], ["Call", ">", "End"]],
-                                         "calls": [["Name", ['", "arguments": '], "Arguments", ["}"]]]}).encode()),
+        (Expr.calls(REQUEST, json.dumps({"edges": [["prompt", '<{"name": "', "call"], ["call", ">", "end"]],
+                                         "calls": [{"pieces": ["name", {"glue": '", "arguments": '},
+                                                               {"arguments": {"quoted": False}}],
+                                                    "close": "}"}]}).encode()),
          '<{"name": "weather", "arguments": {"city": "Oslo"}}>', "<{}>"),
     ],
 )

@@ -11,7 +11,8 @@ pub mod find;
 pub mod json;
 pub mod json_string;
 pub mod limits;
-mod names;
+#[doc(hidden)]
+pub mod names;
 pub mod number;
 pub mod sort;
 pub mod stack;

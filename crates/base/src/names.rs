@@ -1,6 +1,9 @@
 //! The words for the variants of an enum.
 
-/// Gives an enum the function `name`: a word for each variant.
+#[doc(hidden)]
+pub use serde::{Serialize, Serializer};
+
+/// Gives an enum the function `name`, a word for each variant, which is also its JSON.
 #[macro_export]
 macro_rules! names {
     ($(#[$doc:meta])* $kind:ident { $($variant:ident: $name:literal,)* }) => {
@@ -10,6 +13,12 @@ macro_rules! names {
                 match self {
                     $($kind::$variant => $name,)*
                 }
+            }
+        }
+
+        impl $crate::names::Serialize for $kind {
+            fn serialize<S: $crate::names::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.serialize_str(self.name())
             }
         }
     };

@@ -115,12 +115,10 @@ impl Inspect {
 
 fn to_json(template: &ChatTemplate) -> Value {
     let evidence: Vec<Value> = template.evidence().iter().map(Evidence::to_json).collect();
-    let tried = template.choice().tried.iter();
-    let tried = tried.map(|tried| json!({"reader": tried.reader, "cases": tried.cases, "read_back": tried.read_back}));
     json!({
         "caps": template.caps().to_json(),
         "reader": template.reader(),
-        "tried": tried.collect::<Vec<_>>(),
+        "tried": template.choice().tried,
         "proof": template.proof().to_json(),
         "layout": template.report(ReportKind::Layout),
         "turn": template.turn(true).to_json(),

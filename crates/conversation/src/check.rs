@@ -1,5 +1,6 @@
 //! Whether a tokenizer goes with a template: what is found by conversations of three messages.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::conversation::{Conversation, Moved};
@@ -7,7 +8,7 @@ use crate::turns::Turns;
 use chatparse_base::{Error, ErrorKind, Result};
 
 /// Where a tokenizer and a template do not go together.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Finding {
     /// Of which kind.
@@ -47,7 +48,7 @@ chatparse_base::names! {
 impl Finding {
     /// As JSON: `kind`, `words`, `messages`, `token`.
     pub fn to_json(&self) -> Value {
-        json!({"kind": self.kind.name(), "words": self.words, "messages": self.messages, "token": self.token})
+        json!(self)
     }
 }
 

@@ -29,6 +29,7 @@ pub use rules::rule::spelled;
 pub use rules::rule::{Bounds, Pad, Rule};
 pub use text::sample::Walk;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use chatparse_message::GrammarStyle;
@@ -60,10 +61,11 @@ pub fn from_json_schema_as(schema: &Value, style: GrammarStyle) -> Result<Gramma
 }
 
 /// A text or pattern at which a lazy grammar starts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Trigger {
     /// How to read `value`.
+    #[serde(rename = "type")]
     pub kind: TriggerKind,
     /// A word or a regular expression.
     pub value: String,

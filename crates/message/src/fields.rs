@@ -1,7 +1,10 @@
 //! Reads fields of JSON objects, with errors that name the field.
 
 use std::collections::HashSet;
+use std::fmt;
 
+use serde::de::value::StrDeserializer;
+use serde::de::{self, DeserializeOwned};
 use serde_json::{Map, Value};
 
 use chatparse_base::limits;
@@ -246,13 +249,39 @@ pub fn wrong(path: &str, expected: &str, got: &Value) -> Error {
 }
 
 /// The choice that a field names; `other` if it is missing.
-pub(super) fn choice<T: Copy>(body: &Fields, name: &str, choices: &[(&str, T)], other: T) -> Result<T> {
+pub(super) fn choice<T: DeserializeOwned>(body: &Fields, name: &str, other: T) -> Result<T> {
     let Some(text) = body.text(name)? else { return Ok(other) };
-    match choices.iter().find(|(known, _)| *known == text) {
-        Some((_, choice)) => Ok(*choice),
-        None => {
-            let known: Vec<&str> = choices.iter().map(|(known, _)| *known).collect();
-            Err(Error::invalid(format!("{}: must be one of {}, not {text:?}", body.path(name), known.join(", "))))
-        }
+    T::deserialize(StrDeserializer::new(text)).map_err(|Choices(known)| none_of(body, name, known))
+}
+
+/// Whether a field names the second of two choices; the first one is the default.
+pub(super) fn is_second(body: &Fields, name: &str, choices: [&str; 2]) -> Result<bool> {
+    let at = choices.iter().position(|known| body.get(name).is_none_or(|value| value == known));
+    at.map(|at| at == 1).ok_or_else(|| none_of(body, name, &choices))
+}
+
+fn none_of(body: &Fields, name: &str, known: &[&str]) -> Error {
+    body.unknown(name, &format!("one of {}", known.join(", ")))
+}
+
+/// Serde's error where a text is none of the names of an enum: these names.
+#[derive(Debug)]
+struct Choices(&'static [&'static str]);
+
+impl fmt::Display for Choices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Choices {}
+
+impl de::Error for Choices {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Choices(&[])
+    }
+
+    fn unknown_variant(_: &str, known: &'static [&'static str]) -> Self {
+        Choices(known)
     }
 }

@@ -1,7 +1,6 @@
 //! Tools that earlier requests had: agents send nearly the same list each turn, and a tool whose text is known is not read again.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::Value;
@@ -14,15 +13,15 @@ use chatparse_base::limits::KNOWN_TOOLS_BYTES;
 use chatparse_base::number::{self, end_of_text};
 
 /// The tools of earlier requests by their texts, up to a bound. Threads may share it.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct KnownTools(RwLock<Known>);
 
 /// The tools that were used last, and those before them. Where the former are too many, they become the latter, and what these had is
 /// forgotten, unless it is used again meanwhile.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Known([List; 2]);
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct List {
     /// In the order in which they were sent.
     tools: Vec<(Arc<str>, Tool)>,
@@ -43,13 +42,6 @@ struct Item<'t> {
 pub(super) enum Given {
     Known(Tool),
     New(Value),
-}
-
-impl fmt::Debug for KnownTools {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Known(lists) = &*self.0.read().unwrap_or_else(PoisonError::into_inner);
-        write!(f, "{} tools", lists.iter().map(|list| list.tools.len()).sum::<usize>())
-    }
 }
 
 impl KnownTools {

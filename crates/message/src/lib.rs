@@ -128,7 +128,7 @@ pub struct Part {
 }
 
 /// Media in a prompt: the host replaces its text by the media.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Media {
     /// `image`, `audio`, `video` or `file`.
     pub kind: String,
@@ -205,7 +205,8 @@ impl Tool {
 }
 
 /// Where a template that does not know deferred tools shows one that a message reveals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum RevealedTools {
     /// In the message that reveals it, so that what was sent before stays.
@@ -216,7 +217,8 @@ pub enum RevealedTools {
 }
 
 /// Whether the model may, must or must not call tools.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ToolChoice {
     /// Calls are allowed.
@@ -229,7 +231,8 @@ pub enum ToolChoice {
 }
 
 /// How the model's reasoning is returned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ReasoningFormat {
     /// Leave it in the content.
@@ -240,6 +243,7 @@ pub enum ReasoningFormat {
     /// As [`ReasoningFormat::Auto`].
     DeepSeek,
     /// As [`ReasoningFormat::Auto`].
+    #[serde(rename = "deepseek-legacy")]
     DeepSeekLegacy,
 }
 
@@ -259,7 +263,8 @@ pub enum Continuation {
 }
 
 /// Whose ways count where the library's own differ on purpose, and what options mean that a request does not have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Compat {
     /// The library's. A continued message is rendered with the conversation, as transformers does it.
@@ -268,6 +273,7 @@ pub enum Compat {
     /// llama.cpp's. A continued message follows the generation prompt. Reasoning stays in the content, a grammar has one call,
     /// schemas become its text, and reasoning that opens again is reasoning. No tool can be called beside the schema of a
     /// response. Text parts are joined for all roles or for none.
+    #[serde(rename = "llama.cpp")]
     LlamaCpp,
 }
 
@@ -280,7 +286,8 @@ impl Compat {
 
 /// What a prompt has for arguments of an earlier call that are not a JSON object. Models sometimes write such, and hosts
 /// keep them in the history.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum MalformedArguments {
     /// Their text; as a JSON string if the template takes arguments as an object. `{}` for null and an empty text, and if the
@@ -393,7 +400,8 @@ pub enum IncompleteCalls {
 }
 
 /// What the next turn does where the template would change what was sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Append {
     /// It has the template's prompt from there on.
@@ -404,7 +412,8 @@ pub enum Append {
 }
 
 /// What is done where a template raises on the messages as they were sent, or leaves out what they say.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Roles {
     /// Nothing: the template's error is the request's.
@@ -417,7 +426,8 @@ pub enum Roles {
 }
 
 /// What is done with a level of reasoning effort that the template does not take.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Effort {
     /// It is sent all the same.
@@ -452,20 +462,24 @@ pub struct Leniency {
 }
 
 /// How schemas are turned into grammar rules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum GrammarStyle {
     /// The grammar allows what the schema allows, as exactly as possible.
     #[default]
     Faithful,
     /// The text that llama.cpp makes of the schema, since 0.5.0.
+    #[serde(rename = "llama.cpp")]
     LlamaCpp,
     /// The text of earlier versions: the same, but `{}` is any object.
+    #[serde(rename = "llama.cpp-b10587")]
     LlamaCppB10587,
 }
 
 /// The white space in the JSON of a grammar.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum JsonSpacing {
     /// As the template writes it, where it writes JSON on one line and the grammar is the faithful one. Else free, and free in

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::client_tools::ClientTool;
-use super::fields::{Fields, ToolNames, choice, wrong};
+use super::fields::{Fields, ToolNames, choice, is_second, wrong};
 use super::known::CHAT;
 use super::known_tools::Given;
 use super::{Message, Part, PlainConversation, REASONING, THINKING, TOOL_REFERENCE, Tool, ToolCall, ToolChoice, lark};
@@ -267,13 +267,13 @@ fn more(function: &Map<String, Value>) -> Map<String, Value> {
 fn custom_parameters(custom: &Fields) -> Result<Value> {
     let mut input = json!({"type": "string"});
     let format = custom.object("format")?;
-    let has_grammar = |format: &Fields| choice(format, "type", &[("text", false), ("grammar", true)], false);
+    let has_grammar = |format: &Fields| is_second(format, "type", ["text", "grammar"]);
     if let Some(format) = &format
         && has_grammar(format)?
     {
         let grammar = format.required_object("grammar")?;
         let definition = grammar.required_text("definition")?;
-        let is_lark = choice(&grammar, "syntax", &[("regex", false), ("lark", true)], false)?;
+        let is_lark = is_second(&grammar, "syntax", ["regex", "lark"])?;
         let pattern = match is_lark {
             true => lark::pattern(definition).map_err(|why| grammar.refuse("definition", &why))?,
             false => definition.to_owned(),
@@ -283,25 +283,22 @@ fn custom_parameters(custom: &Fields) -> Result<Value> {
     Ok(json!({"type": "object", "properties": {CUSTOM_INPUT: input}, "required": [CUSTOM_INPUT]}))
 }
 
-const TOOL_CHOICES: &[(&str, ToolChoice)] =
-    &[("auto", ToolChoice::Auto), ("required", ToolChoice::Required), ("none", ToolChoice::None)];
-
 /// The choice of tools, which may name some of those that are offered.
 pub(super) fn tool_choice(body: &Fields, offered: &[Tool]) -> Result<(ToolChoice, Option<Vec<Tool>>)> {
     if !body.get("tool_choice").is_some_and(Value::is_object) {
-        let named = body.text("tool_choice")?.filter(|name| TOOL_CHOICES.iter().all(|(known, _)| known != name));
-        if let Some(name) = named {
+        let name = body.text("tool_choice")?;
+        return choice(body, "tool_choice", ToolChoice::Auto).map(|choice| (choice, None)).map_err(|_| {
             let form = json!({"type": "function", "function": {"name": name}});
-            return Err(body.unknown("tool_choice", &format!("auto, required, none or {form}")));
-        }
-        return Ok((choice(body, "tool_choice", TOOL_CHOICES, ToolChoice::Auto)?, None));
+            body.unknown("tool_choice", &format!("auto, required, none or {form}"))
+        });
     }
     let given = body.required_object("tool_choice")?;
     if given.required_text("type")? != "allowed_tools" {
         return Ok((ToolChoice::Required, Some(vec![named(&given, offered)?])));
     }
     let allowed = given.required_object("allowed_tools")?;
-    let mode = choice(&allowed, "mode", &TOOL_CHOICES[..2], ToolChoice::Auto)?;
+    let must = is_second(&allowed, "mode", ["auto", "required"])?;
+    let mode = if must { ToolChoice::Required } else { ToolChoice::Auto };
     let tools = allowed.items("tools")?.iter().map(|tool| named(tool, offered)).collect::<Result<_>>()?;
     Ok((mode, Some(tools)))
 }

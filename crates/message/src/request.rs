@@ -3,14 +3,13 @@
 use serde_json::{Map, Value};
 
 use super::body::Body;
-use super::fields::{Fields, choice, wrong};
+use super::fields::{Fields, choice, is_second, wrong};
 use super::known::CHAT;
 use super::known_tools::Given;
 use super::read::{Tools, known_tools, message, plain, response_format, tool_choice, tools};
 use super::{
-    Append, BareCalls, CallsInReasoning, Compat, Continuation, Dialects, Effort, GrammarStyle, IncompleteCalls,
-    JsonSpacing, Leniency, MalformedArguments, Message, NearlyJson, OpeningAgain, OutputOptions, ReasoningFormat,
-    Request, RevealedTools, Roles, UnknownTools, Written,
+    CallsInReasoning, Compat, Continuation, GrammarStyle, Leniency, Message, NearlyJson, OpeningAgain, OutputOptions,
+    ReasoningFormat, Request, Roles, Written,
 };
 use chatparse_base::{Error, Result, number};
 
@@ -108,11 +107,11 @@ impl Request {
         } else {
             let messages = body.items("messages")?;
             let messages = messages.iter().map(|said| message(said, &mut notes)).collect::<Result<_>>();
-            let keeps_hosted = choice(body, "hosted_tools", HOSTED_TOOLS, false)?;
+            let keeps_hosted = is_second(body, "hosted_tools", ["refuse", "keep"])?;
             (messages?, tools(body, given, keeps_hosted)?, None)
         };
         notes.extend(of_tools);
-        let compat = choice(body, "compat", COMPAT, Default::default())?;
+        let compat = choice(body, "compat", Compat::Off)?;
         let switch = thinks(body)?;
         let mut enable_thinking = body.flag("enable_thinking", switch)?;
         if plain.is_some() {
@@ -136,7 +135,7 @@ impl Request {
             template_kwargs.entry("reasoning_effort").or_insert_with(|| effort.into());
         }
         let by_default = if plain.is_some() { Roles::AsSent } else { compat.choose(Roles::Fit, Roles::AsSent) };
-        let roles = choice(body, "roles", ROLES, by_default)?;
+        let roles = choice(body, "roles", by_default)?;
         if roles == Roles::Fit && plain.is_some() {
             return Err(Error::invalid("roles: \"fit\" cannot go with a plain request, whose messages are as sent"));
         }
@@ -144,34 +143,27 @@ impl Request {
             tool_choice,
             parallel_tool_calls: body.flag("parallel_tool_calls", compat.choose(true, false))?,
             prose: body.flag("prose", false)?,
-            json_spacing: choice(body, "json_spacing", JSON_SPACINGS, Default::default())?,
+            json_spacing: choice(body, "json_spacing", Default::default())?,
             reasoning_format: {
                 let default = compat.choose(ReasoningFormat::Auto, ReasoningFormat::None);
-                choice(body, "reasoning_format", REASONING_FORMATS, default)?
+                choice(body, "reasoning_format", default)?
             },
             leniency: Leniency {
-                dialects: choice(body, "dialects", DIALECTS, Default::default())?,
-                unknown_tools: choice(body, "unknown_tools", UNKNOWN_TOOLS, Default::default())?,
+                dialects: choice(body, "dialects", Default::default())?,
+                unknown_tools: choice(body, "unknown_tools", Default::default())?,
                 calls_in_reasoning: choice(
                     body,
                     "calls_in_reasoning",
-                    CALLS_IN_REASONING,
                     compat.choose(CallsInReasoning::AtEnd, CallsInReasoning::LlamaCpp),
                 )?,
-                bare_calls: choice(body, "bare_calls", BARE_CALLS, Default::default())?,
+                bare_calls: choice(body, "bare_calls", Default::default())?,
                 opening_again: choice(
                     body,
                     "opening_again",
-                    OPENING_AGAIN,
                     compat.choose(OpeningAgain::Marker, OpeningAgain::Reasoning),
                 )?,
-                incomplete_calls: choice(body, "incomplete_calls", INCOMPLETE_CALLS, Default::default())?,
-                nearly_json: choice(
-                    body,
-                    "nearly_json",
-                    NEARLY_JSON,
-                    compat.choose(NearlyJson::Mend, NearlyJson::Keep),
-                )?,
+                incomplete_calls: choice(body, "incomplete_calls", Default::default())?,
+                nearly_json: choice(body, "nearly_json", compat.choose(NearlyJson::Mend, NearlyJson::Keep))?,
             },
             enable_thinking,
             json_schema: Written(json_schema),
@@ -179,7 +171,6 @@ impl Request {
             grammar_style: choice(
                 body,
                 "grammar_style",
-                GRAMMAR_STYLES,
                 compat.choose(GrammarStyle::Faithful, GrammarStyle::LlamaCpp),
             )?,
         };
@@ -189,12 +180,12 @@ impl Request {
             notes,
             plain,
             roles,
-            effort: choice(body, "effort", EFFORTS, Default::default())?,
+            effort: choice(body, "effort", Default::default())?,
             output,
             allowed_tools,
-            revealed_tools: choice(body, "revealed_tools", REVEALED_TOOLS, Default::default())?,
+            revealed_tools: choice(body, "revealed_tools", Default::default())?,
             hosted_tools: hosted,
-            malformed_arguments: choice(body, "malformed_arguments", MALFORMED_ARGUMENTS, Default::default())?,
+            malformed_arguments: choice(body, "malformed_arguments", Default::default())?,
             grammar: body.text_or_empty("grammar")?,
             add_generation_prompt: body.flag("add_generation_prompt", !for_training)?,
             continuation: match body.get("continue_final_message") {
@@ -204,7 +195,7 @@ impl Request {
                 _ => Continuation::None,
             },
             media_marker: body.text("media_marker")?.unwrap_or("<__media__>").to_owned(),
-            append: choice(body, "append", APPEND, Default::default())?,
+            append: choice(body, "append", Default::default())?,
             template_kwargs,
             force_pure_content: body.flag("force_pure_content", false)?,
             now,
@@ -282,61 +273,6 @@ fn thinks(body: &Fields) -> Result<bool> {
         _ => Err(thinking.unknown("type", THINKING_TYPES)),
     }
 }
-
-const COMPAT: &[(&str, Compat)] = &[("off", Compat::Off), ("llama.cpp", Compat::LlamaCpp)];
-
-const ROLES: &[(&str, Roles)] = &[("as_sent", Roles::AsSent), ("fit", Roles::Fit)];
-
-const EFFORTS: &[(&str, Effort)] = &[("as_sent", Effort::AsSent), ("fit", Effort::Fit)];
-
-const APPEND: &[(&str, Append)] = &[("template", Append::Template), ("always", Append::Always)];
-
-const REVEALED_TOOLS: &[(&str, RevealedTools)] =
-    &[("inline", RevealedTools::Inline), ("listed", RevealedTools::Listed)];
-
-const HOSTED_TOOLS: &[(&str, bool)] = &[("refuse", false), ("keep", true)];
-
-const REASONING_FORMATS: &[(&str, ReasoningFormat)] = &[
-    ("none", ReasoningFormat::None),
-    ("auto", ReasoningFormat::Auto),
-    ("deepseek", ReasoningFormat::DeepSeek),
-    ("deepseek-legacy", ReasoningFormat::DeepSeekLegacy),
-];
-
-const MALFORMED_ARGUMENTS: &[(&str, MalformedArguments)] =
-    &[("keep", MalformedArguments::Keep), ("empty", MalformedArguments::Empty), ("error", MalformedArguments::Error)];
-
-const DIALECTS: &[(&str, Dialects)] =
-    &[("off", Dialects::Off), ("recover", Dialects::Recover), ("tail", Dialects::Tail), ("always", Dialects::Always)];
-
-const UNKNOWN_TOOLS: &[(&str, UnknownTools)] = &[("call", UnknownTools::Call), ("content", UnknownTools::Content)];
-
-const GRAMMAR_STYLES: &[(&str, GrammarStyle)] = &[
-    ("faithful", GrammarStyle::Faithful),
-    ("llama.cpp", GrammarStyle::LlamaCpp),
-    ("llama.cpp-b10587", GrammarStyle::LlamaCppB10587),
-];
-
-const JSON_SPACINGS: &[(&str, JsonSpacing)] =
-    &[("template", JsonSpacing::Template), ("free", JsonSpacing::Free), ("compact", JsonSpacing::Compact)];
-
-const BARE_CALLS: &[(&str, BareCalls)] =
-    &[("off", BareCalls::Off), ("whole", BareCalls::Whole), ("anywhere", BareCalls::Anywhere)];
-
-const OPENING_AGAIN: &[(&str, OpeningAgain)] =
-    &[("marker", OpeningAgain::Marker), ("reasoning", OpeningAgain::Reasoning)];
-
-const INCOMPLETE_CALLS: &[(&str, IncompleteCalls)] =
-    &[("keep", IncompleteCalls::Keep), ("drop", IncompleteCalls::Drop), ("content", IncompleteCalls::Content)];
-
-const NEARLY_JSON: &[(&str, NearlyJson)] = &[("mend", NearlyJson::Mend), ("keep", NearlyJson::Keep)];
-
-const CALLS_IN_REASONING: &[(&str, CallsInReasoning)] = &[
-    ("off", CallsInReasoning::Off),
-    ("at_end", CallsInReasoning::AtEnd),
-    ("always", CallsInReasoning::Always),
-    ("llama.cpp", CallsInReasoning::LlamaCpp),
-];
 
 #[cfg(test)]
 mod tests {

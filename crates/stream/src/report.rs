@@ -26,8 +26,7 @@ chatparse_base::names! {
 }
 
 /// How a call was recognised. A host uses it to decide what to run: a quotation may look like a bare call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CallOrigin {
     /// In the template's format: at a place for calls, or after the marker of calls.
     #[default]

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::api::fields::MESSAGES;
 use crate::api::shared::{
-    FROM_HERE_ON, add_parts, chat_body, deferred, is_callable, name_of, server_tools, set_effort, taken,
+    FROM_HERE_ON, Turn, add_parts, chat_body, deferred, is_callable, name_of, put, server_tools, set_effort, taken,
 };
 use chatparse_base::{Result, number};
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
@@ -36,22 +36,16 @@ pub(in crate::api) fn to_chat(body: &Value) -> Result<Value> {
     if conversation.messages.last().is_some_and(|last| last["role"] == "assistant") {
         chat.insert("continue_final_message".to_owned(), true.into());
     }
-    if let Some(limit) = body.number("max_tokens")? {
-        chat.insert("max_completion_tokens".to_owned(), limit.into());
-    }
-    if let Some(stops) = body.get("stop_sequences") {
-        chat.insert("stop".to_owned(), stops.clone());
-    }
+    put(&mut chat, "max_completion_tokens", body.number("max_tokens")?);
+    put(&mut chat, "stop", body.get("stop_sequences").cloned());
     if let Some(compaction) = body.get("compaction") {
-        chat.insert("compaction".to_owned(), compaction.clone());
+        put(&mut chat, "compaction", Some(compaction.clone()));
         conversation.notes.push("compaction: the host makes the compaction".to_owned());
     }
     output(&body, conversation.effort.take(), &mut chat)?;
     tools(&body, &mut conversation, &mut chat)?;
-    chat.insert("messages".to_owned(), conversation.messages.into());
-    if !conversation.notes.is_empty() {
-        chat.insert("notes".to_owned(), conversation.notes.into());
-    }
+    put(&mut chat, "messages", Some(conversation.messages));
+    put(&mut chat, "notes", Some(conversation.notes).filter(|notes| !notes.is_empty()));
     Ok(Value::Object(chat))
 }
 
@@ -284,12 +278,12 @@ impl Conversation {
         for block in blocks {
             let kind = block.required_text("type")?;
             match kind {
-                "text" => turn.content.push_str(block.required_text("text")?),
+                "text" => turn.content.get_or_insert_default().push_str(block.required_text("text")?),
                 "thinking" => turn.reasoning.push_str(block.required_text("thinking")?),
                 // Only the server that wrote it can read it; a change of the model is no model's business.
                 "redacted_thinking" | "fallback" => {}
-                "tool_use" | "server_tool_use" => turn.call(block, block.text("namespace")?)?,
-                "mcp_tool_use" => turn.call(block, Some(block.required_text("server_name")?))?,
+                "tool_use" | "server_tool_use" => call(&mut turn, block, block.text("namespace")?)?,
+                "mcp_tool_use" => call(&mut turn, block, Some(block.required_text("server_name")?))?,
                 "mcp_tool_result" | "tool_search_tool_result" => {
                     self.messages.push(std::mem::take(&mut turn).message());
                     let content = if kind == "mcp_tool_result" { result(block)? } else { search_result(block)? };
@@ -325,43 +319,19 @@ const OF_USERS: &str =
 const OF_TURNS: &str = "\"text\", \"thinking\", \"redacted_thinking\", \"tool_use\", \"server_tool_use\", \"mcp_tool_use\", \
                         \"mcp_tool_result\" or \"tool_search_tool_result\"";
 
-/// What the model says between two results of tools: a server that runs tools has all of it in one message.
-#[derive(Default)]
-struct Turn {
-    reasoning: String,
-    content: String,
-    calls: Vec<Value>,
-}
-
-impl Turn {
-    fn is_empty(&self) -> bool {
-        self.reasoning.is_empty() && self.content.is_empty() && self.calls.is_empty()
+/// Adds a call to a turn: a server that runs tools has all of it in one message.
+fn call(turn: &mut Turn, block: &Fields, namespace: Option<&str>) -> Result<()> {
+    let (id, name) = (block.required_call_id("id")?, block.required_text("name")?);
+    let input = match block.object("input")? {
+        Some(input) => number::write(&input.map.clone().into()),
+        None => "{}".to_owned(),
+    };
+    let mut function = json!({"name": name, "arguments": input});
+    if let Some(namespace) = namespace {
+        function["namespace"] = namespace.into();
     }
-
-    fn call(&mut self, block: &Fields, namespace: Option<&str>) -> Result<()> {
-        let (id, name) = (block.required_call_id("id")?, block.required_text("name")?);
-        let input = match block.object("input")? {
-            Some(input) => number::write(&input.map.clone().into()),
-            None => "{}".to_owned(),
-        };
-        let mut function = json!({"name": name, "arguments": input});
-        if let Some(namespace) = namespace {
-            function["namespace"] = namespace.into();
-        }
-        self.calls.push(json!({"type": "function", "id": id, "function": function}));
-        Ok(())
-    }
-
-    fn message(self) -> Value {
-        let mut message = json!({"role": "assistant", "content": self.content});
-        if !self.reasoning.is_empty() {
-            message["reasoning_content"] = self.reasoning.into();
-        }
-        if !self.calls.is_empty() {
-            message["tool_calls"] = self.calls.into();
-        }
-        message
-    }
+    turn.call("function", id, function);
+    Ok(())
 }
 
 /// The content of the result of a call. That it failed is said where its first word does not say so.

@@ -1,11 +1,11 @@
 //! Converts requests of the Responses API to chat-completions bodies.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::answer::SEAL;
 use crate::api::fields::RESPONSES;
 use crate::api::shared::{
-    FROM_HERE_ON, add_parts, chat_body, deferred, is_callable, name_of, server_tools, set_effort, taken,
+    FROM_HERE_ON, Turn, add_parts, chat_body, deferred, is_callable, name_of, put, server_tools, set_effort, taken,
 };
 use chatparse_base::{Error, Result, number};
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
@@ -19,19 +19,13 @@ pub(in crate::api) fn to_chat(body: &Value) -> Result<Value> {
     let body = Fields::new(body, "")?;
     let (mut chat, notes) = chat_body(&body, &RESPONSES)?;
     let Conversation { messages, found, effort, format, compaction, mut notes, .. } = conversation(&body, notes)?;
-    chat.insert("messages".to_owned(), messages.into());
-    if let Some(limit) = body.number("max_output_tokens")? {
-        chat.insert("max_completion_tokens".to_owned(), limit.into());
-    }
-    if let Some(item) = compaction {
-        chat.insert("compaction".to_owned(), item);
-    }
+    put(&mut chat, "messages", Some(messages));
+    put(&mut chat, "max_completion_tokens", body.number("max_output_tokens")?);
+    put(&mut chat, "compaction", compaction);
     if let Some(effort) = effort {
         set_effort(&effort, &mut chat);
     }
-    if let Some(format) = format {
-        chat.insert("response_format".to_owned(), format);
-    }
+    put(&mut chat, "response_format", format);
     let mut names = ToolNames::default();
     let mut tools = tools(&body, "", &mut names, &mut notes)?;
     // Items may bring tools that the request does not list.
@@ -43,9 +37,7 @@ pub(in crate::api) fn to_chat(body: &Value) -> Result<Value> {
     if let Some(choice) = body.get("tool_choice") {
         chat.insert("tool_choice".to_owned(), tool_choice(&body, choice)?);
     }
-    if !notes.is_empty() {
-        chat.insert("notes".to_owned(), notes.into());
-    }
+    put(&mut chat, "notes", Some(notes).filter(|notes| !notes.is_empty()));
     Ok(Value::Object(chat))
 }
 
@@ -84,15 +76,6 @@ struct Conversation {
     notes: Vec<String>,
 }
 
-#[derive(Default)]
-struct Turn {
-    reasoning: String,
-    content: Option<String>,
-    /// The channel of the content, where a format has some.
-    phase: Option<String>,
-    calls: Vec<Value>,
-}
-
 impl Conversation {
     /// Reads the options of a body, or those from an item on.
     fn configure(&mut self, of: &Fields) -> Result<()> {
@@ -113,18 +96,13 @@ impl Conversation {
         match item.text("type")?.unwrap_or("message") {
             "message" => self.message(item),
             "reasoning" => self.reasoning(item),
-            "function_call" => {
+            kind @ ("function_call" | "custom_tool_call") => {
+                let (kind, field) =
+                    if kind == "function_call" { ("function", "arguments") } else { ("custom", "input") };
                 let (id, name) = (item.required_call_id("call_id")?, item.required_text("name")?);
-                let mut function = json!({"name": name, "arguments": item.required_text("arguments")?});
-                set_namespace(item, &mut function)?;
-                self.turn().calls.push(json!({"type": "function", "id": id, "function": function}));
-                Ok(())
-            }
-            "custom_tool_call" => {
-                let (id, name) = (item.required_call_id("call_id")?, item.required_text("name")?);
-                let mut custom = json!({"name": name, "input": item.required_text("input")?});
-                set_namespace(item, &mut custom)?;
-                self.turn().calls.push(json!({"type": "custom", "id": id, "custom": custom}));
+                let mut called = json!({"name": name, field: item.required_text(field)?});
+                set_namespace(item, &mut called)?;
+                self.turn().call(kind, id, called);
                 Ok(())
             }
             "function_call_output" | "custom_tool_call_output" => {
@@ -161,7 +139,7 @@ impl Conversation {
         let arguments = tool.in_order(item.required_object(field)?.map);
         let function = json!({"name": tool.name, "arguments": number::write(&arguments.into())});
         let id = call_id(item)?;
-        self.turn().calls.push(json!({"type": "function", "id": id, "function": function}));
+        self.turn().call("function", id, function);
         Ok(())
     }
 
@@ -234,7 +212,7 @@ impl Conversation {
     fn server_call(&mut self, item: &Fields, id: &str) -> Result<()> {
         let (label, name) = (item.required_text("server_label")?, item.required_text("name")?);
         let function = json!({"namespace": label, "name": name, "arguments": item.required_text("arguments")?});
-        self.turn().calls.push(json!({"type": "function", "id": id, "function": function}));
+        self.turn().call("function", id, function);
         Ok(())
     }
 
@@ -342,19 +320,7 @@ impl Conversation {
     }
 
     fn close(&mut self) {
-        let Some(Turn { reasoning, content, phase, calls }) = self.turn.take() else { return };
-        let mut message = Map::new();
-        message.insert("role".to_owned(), "assistant".into());
-        message.insert("content".to_owned(), content.unwrap_or_default().into());
-        if !reasoning.is_empty() {
-            message.insert("reasoning_content".to_owned(), reasoning.into());
-        }
-        if !calls.is_empty() {
-            message.insert("tool_calls".to_owned(), calls.into());
-        } else if let Some(phase) = phase {
-            message.insert("phase".to_owned(), phase.into());
-        }
-        self.messages.push(Value::Object(message));
+        self.messages.extend(self.turn.take().map(Turn::message));
     }
 }
 

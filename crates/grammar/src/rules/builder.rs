@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
+use serde::Serialize;
 use smol_str::{SmolStr, format_smolstr};
 
 use crate::rules::primitive;
@@ -37,7 +38,7 @@ impl Grammar {
 }
 
 /// A place of a schema at which the grammar departs from it. At all other places the grammar is exact.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Fidelity {
     /// The rule or tool that the schema was added as; empty for a grammar's only schema.

@@ -100,7 +100,7 @@ impl Layout {
 
     /// The fields as one JSON object, with a nested object for each group.
     pub fn to_json(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
+        json!(self)
     }
 }
 

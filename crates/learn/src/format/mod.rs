@@ -35,6 +35,7 @@ pub mod thought;
 pub mod wrappers;
 mod writing;
 
+use serde::Serialize;
 use serde_json::Value;
 
 pub use builder::FormatBuilder;
@@ -239,7 +240,7 @@ impl Thinking {
 }
 
 /// The beginning of a turn.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Delimiter {
     /// `user`, `assistant`, `system` or `tool`.

@@ -86,20 +86,17 @@ impl Field {
                 anchor.put(&mut json, name);
             }
         }
-        json["content"] = if self.content.is_empty() { "text" } else { &self.content }.into();
-        if !self.content_args.is_empty() {
-            json["content_args"] = self.content_args.clone().into();
-        }
-        for (name, set) in [("repeats", self.repeats), ("transform_each", self.transform_each)] {
-            if set {
-                json[name] = true.into();
-            }
-        }
-        if self.required {
-            json["optional"] = false.into();
-        }
-        for (name, value) in [("join", self.join.as_deref().map(Value::from)), ("transform", self.transform.clone())] {
-            if let Some(value) = value {
+        let content = if self.content.is_empty() { "text" } else { &self.content };
+        for (name, value) in [
+            ("content", json!(content)),
+            ("content_args", json!(Some(&self.content_args).filter(|args| !args.is_empty()))),
+            ("repeats", json!(self.repeats.then_some(true))),
+            ("transform_each", json!(self.transform_each.then_some(true))),
+            ("optional", json!(self.required.then_some(false))),
+            ("join", json!(self.join)),
+            ("transform", json!(self.transform)),
+        ] {
+            if !value.is_null() {
                 json[name] = value;
             }
         }

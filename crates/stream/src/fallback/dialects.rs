@@ -14,7 +14,6 @@ use chatparse_learn::format::late::{Late, Want};
 use chatparse_learn::format::wrappers::{self, is_marker};
 use chatparse_message::Tool;
 use chatparse_peg::{Arena, ExprId};
-use serde_json::Value;
 
 /// A dialect of calls. Wrappers around them count in all of them.
 struct Dialect {
@@ -35,10 +34,13 @@ struct Named {
     behind: String,
 }
 
+/// A row of the table: its name, the texts that its calls begin with, and its turn.
+type StoredRow = (String, Vec<String>, TurnFormat);
+
 /// The table. The index of a row is part of its tag.
 static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
-    let rows: Vec<Value> = serde_json::from_str(include_str!("dialects.json")).unwrap_or_default();
-    let mut rows: Vec<Dialect> = rows.iter().filter_map(Dialect::from_stored).collect();
+    let stored: Vec<StoredRow> = serde_json::from_str(include_str!("dialects.json")).unwrap_or_default();
+    let mut rows: Vec<Dialect> = stored.into_iter().map(Dialect::from).collect();
     // Who writes arguments one by one may write them as one object, but not the other way round.
     chatparse_base::sort::by_key(&mut rows, |dialect| {
         let forms = dialect.turn.iter().flat_map(|turn| &turn.calls);
@@ -51,20 +53,13 @@ static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
     rows
 });
 
-impl Dialect {
-    /// A row of the table: a turn, its name, and the texts that its calls begin with.
-    fn from_stored(row: &Value) -> Option<Dialect> {
-        let turn = TurnFormat::from_stored(row)?;
-        let starts = row["starts"].as_array()?.iter().filter_map(Value::as_str).map(str::to_owned);
-        Some(Dialect {
-            name: row["name"].as_str()?.to_owned(),
-            rows: Rows::Marked,
-            starts: starts.collect(),
-            named: Named::of(&turn),
-            turn: Some(turn),
-        })
+impl From<StoredRow> for Dialect {
+    fn from((name, starts, turn): StoredRow) -> Dialect {
+        Dialect { name, rows: Rows::Marked, starts, named: Named::of(&turn), turn: Some(turn) }
     }
+}
 
+impl Dialect {
     /// The texts that calls of these tools may begin with; without `whole`, what stands in front of the name is enough.
     fn starts(&self, tools: &[Tool], whole: bool) -> Vec<String> {
         let mut starts = self.starts.clone();

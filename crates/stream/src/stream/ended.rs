@@ -1,6 +1,5 @@
 //! The result of a parse: the message, its status, and the report on it.
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -14,7 +13,7 @@ use chatparse_base::{Error, ErrorKind, Result};
 use chatparse_message::{IncompleteCalls, Message};
 
 /// The result of a parse.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Ended {
     /// The message: all deltas put together.
@@ -195,10 +194,10 @@ impl Ended {
     pub fn report_json(&self) -> Value {
         let diagnostics = self.diagnostics().iter().map(|found| {
             let span = [found.span.start, found.span.end];
-            json!({"kind": found.kind.name(), "call": found.call, "span": span, "message": found.message})
+            json!({"kind": found.kind, "call": found.call, "span": span, "message": found.message})
         });
         json!({
-            "status": self.status.name(),
+            "status": self.status,
             "left_at": self.left_at,
             "calls": self.calls(),
             "diagnostics": diagnostics.collect::<Vec<_>>(),
@@ -212,14 +211,5 @@ impl PartialEq for Ended {
         let all = |ended: &Ended| (ended.status, ended.left_at, ended.left.clone(), ended.limit.clone());
         let same = self.message == other.message && self.records == other.records;
         all(self) == all(other) && same && self.sources == other.sources
-    }
-}
-
-impl fmt::Debug for Ended {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Ended { message, status, left_at, .. } = self;
-        let mut out = f.debug_struct("Ended");
-        out.field("message", message).field("status", status).field("left_at", left_at);
-        out.field("report", self.report()).field("sources", &self.sources).finish()
     }
 }

@@ -18,8 +18,7 @@ use chatparse_message::{IncompleteCalls, ToolCall};
 use chatparse_peg::incomplete_tail;
 
 /// What an output is in the middle of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenPart {
     /// Markers, punctuation and white space, of a call or between the parts of the message; and what may yet be that or text.
@@ -291,14 +290,14 @@ impl Stream {
 impl StreamState {
     /// As one JSON object, with the fields' names.
     pub fn to_json(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
+        json!(self)
     }
 }
 
 impl Closing {
     /// As one JSON object, with the fields' names.
     pub fn to_json(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
+        json!(self)
     }
 
     fn of(text: String) -> Closing {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use super::super::markup::{Markup, Segment};
@@ -9,7 +10,7 @@ use chatparse_base::brackets;
 use chatparse_base::find::{shared, shared_end};
 
 /// Literal text between two parts. Some characters in it are placeholders for text that differs from call to call.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Glue(SmolStr);
 
 /// A piece of glue.
@@ -115,11 +116,6 @@ impl Glue {
             GluePiece::Any => "‹words›",
         });
         pieces.collect()
-    }
-
-    /// All of it, with its placeholders as [`Glue::from`] reads them.
-    pub fn stored(&self) -> &str {
-        &self.0
     }
 
     /// The text up to the first placeholder.

@@ -33,6 +33,7 @@ pub(super) mod sample;
 mod shown;
 mod stored;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::markup::{Markup, trim};
@@ -46,7 +47,8 @@ use parts::{Texts, walk};
 use sample::{QUESTION, REPLY, SPECIAL, Sample, SampleCall, Sampler, Words};
 
 /// How a template writes an assistant's turn.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct TurnFormat {
     /// What the prompt ends with where the model begins.
     pub opening: String,
@@ -54,14 +56,17 @@ pub struct TurnFormat {
     pub reasoning: Option<Reasoning>,
     /// What stands between two parts, the longest glue first. Reasoning is closed by [`TurnFormat::reasoning`], a call by its form;
     /// no edge leads to reasoning.
+    #[serde(deserialize_with = "stored::parts")]
     pub edges: Vec<Edge>,
     /// The ways to write a call, those with more parts first; empty where the template writes none.
+    #[serde(deserialize_with = "stored::parts")]
     pub calls: Vec<CallForm>,
     /// What ends a turn, where a model may spell it out.
     pub end: Glue,
     /// What opens the messages of a conversation.
     pub delimiters: Delimiters,
     /// Texts at which a host should stop, in addition to the token that ends a turn.
+    #[serde(deserialize_with = "stored::parts")]
     pub stops: Vec<String>,
     /// Whether texts of [`Encoding::Quoted`] are in single quotes, as Python prints them.
     pub single_quotes: bool,
@@ -78,7 +83,7 @@ pub struct TurnFormat {
 }
 
 /// What opens messages, e.g. `<|im_start|>user`; empty where unknown.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delimiters {
     /// A user's message.
     pub user: String,
@@ -87,7 +92,7 @@ pub struct Delimiters {
 }
 
 /// The text around reasoning.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reasoning {
     /// The marker that opens it, in the prompt or behind it; empty if there is none.
     pub start: String,
@@ -100,7 +105,7 @@ pub struct Reasoning {
 }
 
 /// A step of a turn.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edge {
     /// The part before.
     pub from: SlotKind,
@@ -111,7 +116,8 @@ pub struct Edge {
 }
 
 /// A part of a turn, its beginning or its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SlotKind {
     /// The end of the prompt, where the model begins.
     Prompt,
@@ -126,9 +132,11 @@ pub enum SlotKind {
 }
 
 /// A form of a call.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct CallForm {
     /// Its pieces, from the first part to the last.
+    #[serde(deserialize_with = "stored::parts")]
     pub pieces: Vec<CallPiece>,
     /// The glue that closes it.
     pub close: Glue,
@@ -140,7 +148,8 @@ fn last_key(text: &str) -> Option<&str> {
 }
 
 /// A piece of a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CallPiece {
     /// Literal text or placeholders.
     Glue(Glue),
@@ -181,20 +190,23 @@ impl CallPiece {
 }
 
 /// Arguments written one by one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Members {
     /// The glue before the first name.
     pub first: Glue,
     /// The glue between a value's end and the next name.
     pub next: Glue,
     /// The forms of values, by kind.
+    #[serde(with = "stored::slots")]
     pub slots: Vec<(ValueKind, Slot)>,
     /// The notation of arrays and objects whose slot has [`Encoding::Nested`].
     pub nested: Nested,
 }
 
 /// Arrays and objects that are not written as JSON.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Nested {
     /// Arrays.
     pub array: Option<Container>,
@@ -203,7 +215,8 @@ pub struct Nested {
 }
 
 /// An array or an object.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Container {
     /// The opening.
     pub open: Glue,
@@ -214,11 +227,13 @@ pub struct Container {
     /// The end.
     pub close: Glue,
     /// The forms of the items, or of the values behind names, by kind. Missing kinds are written like numbers.
+    #[serde(with = "stored::slots")]
     pub slots: Vec<(ValueKind, Slot)>,
 }
 
 /// The form of a value.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Slot {
     /// The glue in front of its name that depends on the value's kind.
     pub before: Glue,
@@ -231,7 +246,8 @@ pub struct Slot {
 }
 
 /// How a text is encoded among arguments.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Encoding {
     /// Unescaped.
     #[default]
@@ -247,7 +263,8 @@ pub enum Encoding {
 }
 
 /// The kinds of values that a template may write in different forms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ValueKind {
     /// A string.
     Text,

@@ -20,7 +20,7 @@ impl TurnFormat {
             row("reasoning", format!("{}…{}", reasoning.open.shown(), reasoning.close.shown()));
         }
         for edge in &self.edges {
-            row(&format!("{} → {}", name(edge.from), name(edge.to)), edge.glue.shown());
+            row(&format!("{} → {}", edge.from.name(), edge.to.name()), edge.glue.shown());
         }
         for form in &self.calls {
             let pieces: String = form.pieces.iter().map(piece_line).collect();
@@ -113,16 +113,6 @@ fn piece_line(piece: &CallPiece) -> String {
     }
 }
 
-fn name(place: SlotKind) -> &'static str {
-    match place {
-        SlotKind::Prompt => "prompt",
-        SlotKind::Reasoning => "reasoning",
-        SlotKind::Content => "content",
-        SlotKind::Call => "call",
-        SlotKind::End => "end",
-    }
-}
-
 fn slot(before: &str, slot: &Slot) -> String {
     let value = match slot.encoding {
         Encoding::Quoted => "\"…\"",
@@ -136,6 +126,17 @@ fn inside(container: &Container, before: &str) -> String {
     let (open, next, close) = (container.open.shown(), container.next.shown(), container.close.shown());
     let (each, items) = (container.each.shown(), items.collect::<Vec<_>>().join(", "));
     format!("{open}{each}‹item›{next}{each}‹item›{close}; {items}")
+}
+
+chatparse_base::names! {
+    /// A stable lower-case name.
+    SlotKind {
+        Prompt: "prompt",
+        Reasoning: "reasoning",
+        Content: "content",
+        Call: "call",
+        End: "end",
+    }
 }
 
 chatparse_base::names! {

@@ -1,7 +1,5 @@
 //! Calls without the rest of a message, in a turn that no template shows.
 
-use serde_json::Value;
-
 use super::super::builder::FormatBuilder;
 use super::super::{FormatSpec, Opening, learnt};
 use crate::analysis::turn::{
@@ -11,15 +9,16 @@ use chatparse_base::{Error, Result};
 use chatparse_message::{OutputOptions, Request, Tool, UnknownTools};
 use chatparse_peg::{Builder, ExprId};
 
-/// All calls of a message, with the markers around them, in a turn as [`TurnFormat::to_stored`] has it. Of the request, the tools count, whether one
-/// must be called, and whether several may be.
+/// All calls of a message, with the markers around them, in a [`TurnFormat`] as JSON. Of the request, the tools count, whether one must be called, and
+/// whether several may be.
 ///
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] if the turn has another shape or no calls.
 pub fn described(builder: &mut Builder, request: &Request, turn: &str) -> Result<ExprId> {
-    let turn: Value = serde_json::from_str(turn).map_err(|error| Error::invalid(format!("turn: {error}")))?;
-    let turn = TurnFormat::from_stored(&turn).filter(|turn| !turn.calls.is_empty());
-    let turn = turn.ok_or_else(|| Error::invalid("turn.calls: missing, or the turn cannot be read"))?;
+    let turn: TurnFormat = serde_json::from_str(turn).map_err(|error| Error::invalid(format!("turn: {error}")))?;
+    if turn.calls.is_empty() {
+        return Err(Error::invalid("turn.calls: missing"));
+    }
     let opening = Opening::default();
     let spec = FormatSpec::of(request, &opening);
     let mut p = FormatBuilder::from(std::mem::take(builder));
