@@ -39,7 +39,7 @@ pub mod format {
     /// # Errors
     /// What the template says.
     pub fn prompt_of(family: &Family, input: &PromptInput) -> chatparse_base::Result<Prompt> {
-        family.prompt.unwrap_or(prompt::plain)(input)
+        family.prompt().unwrap_or(prompt::plain)(input)
     }
 }
 

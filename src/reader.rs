@@ -51,7 +51,7 @@ impl Reader {
     /// A stable lower-case name: that of the family, `turn`, or `response-template`.
     pub fn name(&self) -> &'static str {
         match self.maker {
-            Maker::Family(family) => family.name,
+            Maker::Family(family) => &family.name,
             Maker::Learning => "turn",
             Maker::Response => "response-template",
         }
@@ -90,7 +90,7 @@ impl Reader {
 
     /// How the family renders prompts, where it does not leave that to the template.
     pub fn own_prompt(&self) -> Option<fn(&PromptInput) -> Result<Prompt>> {
-        self.family()?.prompt
+        self.family()?.prompt()
     }
 
     /// How the model writes turns with thinking on or off.

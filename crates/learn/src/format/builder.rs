@@ -25,7 +25,7 @@ use super::{FormatSpec, Tolerances};
 pub struct FormatBuilder {
     builder: Builder,
     /// Other spellings of texts in markers: the template's, and the model's.
-    spellings: &'static [(&'static str, &'static str)],
+    spellings: Vec<(String, String)>,
     /// Names are written with XML entities.
     pub entities: bool,
     /// Texts in quotes have line breaks as they are, beside escapes.
@@ -91,8 +91,8 @@ impl FormatBuilder {
 
     /// A builder for a model that deviates so.
     pub fn writing(tolerances: &Tolerances, spec: &FormatSpec) -> Self {
-        let Tolerances { spellings, entities, without, .. } = *tolerances;
-        FormatBuilder { spellings, entities, without, ..FormatBuilder::of(spec) }
+        let Tolerances { spellings, entities, without, .. } = tolerances;
+        FormatBuilder { spellings: spellings.clone(), entities: *entities, without, ..FormatBuilder::of(spec) }
     }
 
     /// A name of a rule, apart from those of the format and of other dialects.
@@ -213,9 +213,9 @@ impl FormatBuilder {
     }
 
     /// A marker in its other spellings.
-    pub fn variants<'t>(&self, text: &'t str) -> impl Iterator<Item = String> + use<'t> {
-        let spellings = self.spellings.iter().filter(move |(own, _)| text.contains(own));
-        spellings.map(move |(own, other)| text.replace(own, other))
+    pub fn variants(&self, text: &str) -> impl Iterator<Item = String> {
+        let spellings = self.spellings.iter().filter(move |(own, _)| text.contains(&**own));
+        spellings.map(move |(own, other)| text.replace(&**own, other))
     }
 
     /// These markers, and their other spellings; each once.

@@ -40,7 +40,8 @@ pub fn build(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
         thought.open = Glue::default();
     }
     let thought = thought.as_ref();
-    let writer = Writer { opening, callable, thought, tolerances: *tolerances, ..Writer::new(&p, turn, layout, spec) };
+    let writer =
+        Writer { opening, callable, thought, tolerances: tolerances.clone(), ..Writer::new(&p, turn, layout, spec) };
     let root = writer.output();
     let constraint = writer.constraint();
     Format {
@@ -77,7 +78,7 @@ impl<'a> Writer<'a> {
             opening: "",
             callable: true,
             thought: None,
-            tolerances: Tolerances::NONE,
+            tolerances: Tolerances::default(),
             call_open,
             wrapper_close,
             before_first_call: OnceCell::new(),
@@ -414,7 +415,7 @@ impl<'a> Writer<'a> {
 
     /// The text that shows that a call begins.
     pub(super) fn marker(&self) -> &str {
-        match self.tolerances.calls_from {
+        match &*self.tolerances.calls_from {
             "" => self.layout.calls_marker(),
             from => from,
         }

@@ -15,7 +15,9 @@ pub fn lower(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
         Some(dialect) => harmony::build(&writing.tolerances, spec, want, dialect),
         None => learnt::build(writing, spec, want),
     };
-    writing.host.tell(spec, &mut format);
+    if let Some(host) = writing.host {
+        host.tell(spec, &mut format);
+    }
     format
 }
 

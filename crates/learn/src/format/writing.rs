@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
+
 use super::host::Host;
 use crate::analysis::turn::TurnFormat;
 use crate::analysis::{Around, Layout};
@@ -17,7 +19,7 @@ pub struct Writing {
     /// How the model deviates from the turn.
     pub tolerances: Tolerances,
     /// What hosts are told otherwise than the turn says.
-    pub host: Host,
+    pub host: Option<&'static Host>,
     /// The turn is a list of messages on channels, in this dialect.
     pub harmony: Option<Dialect>,
 }
@@ -31,18 +33,20 @@ impl Writing {
 
     /// The same without a rule of this name.
     pub fn without(&self, rule: &'static str) -> Writing {
-        Writing { tolerances: Tolerances { without: rule, ..self.tolerances }, ..self.clone() }
+        Writing { tolerances: Tolerances { without: rule, ..self.tolerances.clone() }, ..self.clone() }
     }
 
     /// What is around the reasoning of a message that is continued, where a family says it.
     pub fn around(&self) -> Option<Around> {
-        let none = (self.host.thinking == Some(None)).then(Around::default);
-        self.host.continued.map(|[opening, start, end]| Around::new(opening, start, end)).or(none)
+        let none = || self.host?.thinking.as_ref()?.is_empty().then(Around::default);
+        let continued = self.host.and_then(|host| host.continued.as_ref());
+        continued.map(|[opening, start, end]| Around::new(opening, start, end)).or_else(none)
     }
 }
 
 /// The model family that writes messages on channels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Dialect {
     /// No spaces. The model sometimes writes two headers, or calls a tool that it was not given.
     GptOss,
@@ -51,15 +55,16 @@ pub enum Dialect {
 }
 
 /// How a model deviates from what its template writes, where not all models do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Tolerances {
     /// llama.cpp reads calls in reasoning at once. They count from the name of an offered tool on, because reasoning may also
     /// mention their markers.
     pub calls_in_reasoning: bool,
     /// Other spellings of texts in markers: the template's, and the model's.
-    pub spellings: &'static [(&'static str, &'static str)],
+    pub spellings: Vec<(String, String)>,
     /// A grammar constrains from this text on, where that is not the learnt marker of calls. Calls without it are not of the family.
-    pub calls_from: &'static str,
+    pub calls_from: String,
     /// A call may begin with the marker of its own where the markers around all calls are expected.
     pub bare_calls: bool,
     /// Names are written with XML entities.
@@ -78,23 +83,6 @@ pub struct Tolerances {
     /// llama.cpp's grammar has no code block around a structured response.
     pub bare_response: bool,
     /// The name of a rule that does not apply, for who asks what it reads; empty: all do.
+    #[serde(skip)]
     pub without: &'static str,
-}
-
-impl Tolerances {
-    /// The model writes what its template writes.
-    pub const NONE: Self = Tolerances {
-        calls_in_reasoning: false,
-        spellings: &[],
-        calls_from: "",
-        bare_calls: false,
-        entities: false,
-        allowed_calls: false,
-        further_calls: false,
-        spelled_end: false,
-        late_thoughts: false,
-        bare_thoughts: false,
-        bare_response: false,
-        without: "",
-    };
 }

@@ -1,34 +1,41 @@
-//! The families of templates of whose models renders do not show enough: a table of rows, which add to the learnt turn.
+//! The families of templates of whose models renders do not show enough: rows of data, which add to the learnt turn.
 
-mod hosts;
+mod patches;
 mod prompts;
-mod rows;
+
+use std::sync::LazyLock;
 
 use super::host::Host;
 use super::prompt::{Prompt, PromptInput};
 use super::writing::{Dialect, Tolerances, Writing};
 use crate::analysis::Layout;
-use crate::analysis::turn::TurnFormat;
+use crate::analysis::turn::{Edge, Reasoning, TurnFormat};
 use chatparse_base::Result;
-use hosts::*;
-use rows::*;
+use serde::Deserialize;
 
 /// A family of templates.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Family {
     /// A stable name in lower case.
-    pub name: &'static str,
+    pub name: String,
+    /// What renders hide.
+    pub why: String,
     /// The sources of its templates contain all of these texts.
-    pub has: &'static [&'static str],
+    pub has: Vec<String>,
     /// The sources of its templates contain none of these texts.
-    pub lacks: &'static [&'static str],
-    /// The prompt of a request; `None`: as the template renders it, and messages are continued as learnt.
-    pub prompt: Option<fn(&PromptInput) -> Result<Prompt>>,
+    pub lacks: Vec<String>,
+    /// The name of the way to make its prompts; empty: as the template renders them, and messages are continued as learnt.
+    prompt: String,
     /// How the model deviates from what the template writes.
     pub tolerances: Tolerances,
-    /// Adds what no render shows to the learnt turn.
-    pub patch: fn(&mut TurnFormat),
+    /// The marks around reasoning that a history does not show.
+    reasoning: Option<[String; 2]>,
+    /// Edges that no turn of a history shows.
+    edges: Vec<Edge>,
+    /// The name of what else changes in the learnt turn; empty: nothing.
+    patch: String,
     /// What hosts are told otherwise than learnt.
     pub host: Host,
     /// The turn is a list of messages on channels.
@@ -39,60 +46,56 @@ pub struct Family {
 
 impl Family {
     /// How the family's models write, of whose turns the template shows these.
-    pub fn writing(&self, mut turn: TurnFormat) -> Writing {
-        let Family { patch, tolerances, host, harmony, .. } = *self;
-        patch(&mut turn);
-        Writing { layout: Layout::of(&turn).into(), turn, tolerances, host, harmony }
+    pub fn writing(&'static self, mut turn: TurnFormat) -> Writing {
+        if let (Some([start, close]), None) = (&self.reasoning, &turn.reasoning) {
+            turn.reasoning = Some(Reasoning { shown: true, ..Reasoning::behind(&turn.opening, start, close) });
+            turn.reason_like_prompt(close);
+        }
+        turn.edges.extend(self.edges.iter().cloned());
+        patches::apply(&self.patch, &mut turn);
+        let layout = Layout::of(&turn).into();
+        Writing { layout, turn, tolerances: self.tolerances.clone(), host: Some(&self.host), harmony: self.harmony }
     }
-}
 
-/// A family whose models write what the templates of these texts show.
-const fn family(name: &'static str, has: &'static [&'static str]) -> Family {
-    Family {
-        name,
-        has,
-        lacks: &[],
-        prompt: None,
-        tolerances: Tolerances::NONE,
-        patch: |_| {},
-        host: Host::LEARNT,
-        harmony: None,
-        history_misleads: false,
+    /// How it makes prompts, where it does not leave that to the template.
+    pub fn prompt(&self) -> Option<fn(&PromptInput) -> Result<Prompt>> {
+        Some(match &*self.prompt {
+            "deepseek_v4" => prompts::deepseek_v4,
+            "gemma_4" => prompts::gemma_4,
+            "harmony" => prompts::harmony,
+            "muse" => prompts::muse,
+            "translate_gemma" => prompts::translate_gemma,
+            _ => return None,
+        })
     }
 }
 
 /// Every family, in the order in which they are tried: the first that detects a template gets it, if it reads what the template
 /// writes.
-pub const FAMILIES: &[Family] = &[
-    MINISTRAL_3,
-    LLM_JP,
-    GPT_OSS,
-    MUSE_GLIMMER,
-    FUNCTIONARY_3_2,
-    KIMI_K2,
-    KIMI_K3,
-    LING_3,
-    COHERE_2_MOE,
-    LFM2,
-    LFM2_5,
-    GIGACHAT_3,
-    MINIMAX_M3,
-    DEEPSEEK_V3_2,
-    DEEPSEEK_V4,
-    GEMMA_4,
-    MINICPM_5,
-    QWEN_3_5,
-    QWEN_3_CODER,
-    TRANSLATE_GEMMA,
-    LAGUNA,
-    NEMOTRON_NANO_2,
-    SOLAR_OPEN,
-    K2_HORIZON,
-    DEEPSEEK_R1_DISTILL,
-];
+static FAMILIES: LazyLock<Vec<Family>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("families.json")).unwrap_or_default());
 
 /// The family of a template, if it has one.
 pub fn family_of(source: &str) -> Option<&'static Family> {
-    let contains = |text: &&str| source.contains(text);
+    let contains = |text: &String| source.contains(&**text);
     FAMILIES.iter().find(|family| family.has.iter().all(contains) && !family.lacks.iter().any(contains))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_read_and_say_why() {
+        let families: Vec<Family> = serde_json::from_str(include_str!("families.json")).unwrap();
+        for Family { name, why, prompt, patch, .. } in &families {
+            assert!(!why.is_empty(), "{name}");
+            assert_eq!(
+                prompt.is_empty(),
+                families.iter().all(|row| row.prompt != *prompt || row.prompt().is_none()),
+                "{name}"
+            );
+            assert!(patch.is_empty() || patches::apply(patch, &mut TurnFormat::default()), "{name}: {patch}");
+        }
+    }
 }
