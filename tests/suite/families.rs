@@ -77,11 +77,11 @@ fn each_family_knows_its_templates() {
         ),
     ];
     for (name, marks) in marks {
-        assert_eq!(family_of(marks).map(|family| family.name), Some(name));
+        assert_eq!(family_of(marks).map(|family| &*family.name), Some(name));
     }
     let mut names: Vec<&str> = marks.iter().map(|(name, _)| *name).collect();
     names.dedup();
-    let mut known: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
+    let mut known: Vec<&str> = FAMILIES.iter().map(|family| &*family.name).collect();
     known.dedup();
     assert_eq!(known, names);
     let none = ["", "[SYSTEM_PROMPT][TOOL_CALLS][ARGS][CALL_ID]", "<|role_sep|><|message_sep|><|function_call|>"];

@@ -155,7 +155,7 @@ fn messages_with_several_calls() -> Vec<Value> {
 fn built_in_templates_are_of_their_families() {
     for name in FAMILIES {
         let family = if name == "llm-jp-harmony" { "gpt-oss" } else { name };
-        assert_eq!(family_of(builtin::find(name).unwrap().source).map(|family| family.name), Some(family));
+        assert_eq!(family_of(builtin::find(name).unwrap().source).map(|family| &*family.name), Some(family));
     }
 }
 

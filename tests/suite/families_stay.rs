@@ -172,7 +172,7 @@ fn params(hidden: &Hidden, learn_only: bool) -> Result<Params, Error> {
 #[test]
 fn each_family_reads_what_no_render_shows() {
     let rows = hidden();
-    let mut families: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
+    let mut families: Vec<&str> = FAMILIES.iter().map(|family| &*family.name).collect();
     families.dedup();
     assert!(rows.iter().map(|row| row.family).eq(families), "a row for each family");
     let mut wrong = Vec::new();

@@ -39,6 +39,7 @@ mod request;
 mod response_template;
 mod roles;
 mod round_trip;
+mod rules;
 mod schema;
 mod small_stacks;
 mod sources;

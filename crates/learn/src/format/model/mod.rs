@@ -72,7 +72,7 @@ impl Family {
 
 /// Every family, in the order in which they are tried: the first that detects a template gets it, if it reads what the template
 /// writes.
-static FAMILIES: LazyLock<Vec<Family>> =
+pub static FAMILIES: LazyLock<Vec<Family>> =
     LazyLock::new(|| serde_json::from_str(include_str!("families.json")).unwrap_or_default());
 
 /// The family of a template, if it has one.
