@@ -529,14 +529,14 @@ fn families_say_why_they_stay() {
 /// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
 const LINES: &[(&str, usize)] = &[
     ("crates/base", 1_753),
-    ("crates/cli", 4_866),
+    ("crates/cli", 4_861),
     ("crates/conversation", 1_000),
     ("crates/grammar", 17_193),
-    ("crates/jinja", 10_583),
+    ("crates/jinja", 10_562),
     ("crates/learn", 12_397),
     ("crates/message", 2_896),
     ("crates/peg", 5_142),
-    ("crates/stream", 6_913),
+    ("crates/stream", 6_896),
     ("src", 17_995),
 ];
 
