@@ -183,11 +183,12 @@ static void calls_are(const char *turn, const char *output) {
 }
 
 static void calls(void) {
-  calls_are("{\"edges\": [[\"Prompt\", \"<c>{\\\"name\\\": \\\"\", \"Call\"], [\"Call\", \"</c>\", \"End\"]],"
-            " \"calls\": [[\"Name\", [\"\\\", \\\"arguments\\\": \"], \"Arguments\", [\"}\"]]]}",
+  calls_are("{\"edges\": [[\"prompt\", \"<c>{\\\"name\\\": \\\"\", \"call\"], [\"call\", \"</c>\", \"end\"]],"
+            " \"calls\": [{\"pieces\": [\"name\", {\"glue\": \"\\\", \\\"arguments\\\": \"}, {\"arguments\": {\"quoted\": false}}],"
+            " \"close\": \"}\"}]}",
             "<c>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</c>");
-  calls_are("{\"edges\": [[\"Prompt\", \"<f=\", \"Call\"]], \"calls\": [[\"Name\", {\"first\": \"><p=\", \"next\": \"<p=\", \"slots\":"
-            " [[\"Text Integer\", \"\", \">\", \"</p>\", \"Raw\"]]}, [\"</f>\"]]]}",
+  calls_are("{\"edges\": [[\"prompt\", \"<f=\", \"call\"]], \"calls\": [{\"pieces\": [\"name\", {\"members\": {\"first\": \"><p=\","
+            " \"next\": \"<p=\", \"slots\": [[[\"text\", \"integer\"], {\"open\": \">\", \"close\": \"</p>\"}]]}}], \"close\": \"</f>\"}]}",
             "<f=f><p=a>1</p></f>");
 }
 
@@ -249,7 +250,7 @@ static void deferred_errors(void) {
   WRONG("chat_expr_excluding", "empty", chat_expr_excluding(b, good, empty, 1));
   WRONG("chat_expr_calls", "messages", chat_expr_calls(b, TEXT("{}"), TEXT("{}")));
   WRONG("chat_expr_calls", "calls: missing", chat_expr_calls(b, TEXT(TOOLS), TEXT("{}")));
-  WRONG("chat_expr_calls", "cannot be read", chat_expr_calls(b, TEXT(TOOLS), TEXT("{\"calls\": [[\"Nam\", [\"\"]]]}")));
+  WRONG("chat_expr_calls", "unknown variant", chat_expr_calls(b, TEXT(TOOLS), TEXT("{\"calls\": [{\"pieces\": [\"nam\"]}]}")));
 }
 
 int main(void) {

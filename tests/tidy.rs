@@ -546,14 +546,14 @@ fn families_say_why_they_stay() {
 /// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
 const LINES: &[(&str, usize)] = &[
     ("crates/base", 1_753),
-    ("crates/cli", 4_883),
+    ("crates/cli", 4_878),
     ("crates/conversation", 1_000),
     ("crates/grammar", 17_026),
-    ("crates/jinja", 10_583),
-    ("crates/learn", 13_570),
+    ("crates/jinja", 10_562),
+    ("crates/learn", 13_102),
     ("crates/message", 2_896),
     ("crates/peg", 5_142),
-    ("crates/stream", 6_916),
+    ("crates/stream", 6_899),
     ("src", 16_871),
 ];
 

@@ -86,6 +86,9 @@ fn turns_of_another_shape_are_refused() {
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.message().contains(says), "{turn}: {error}");
     }
+    let calls = vec![r#"{"pieces": ["name"]}"#; 65].join(", ");
+    let error = parser(&request("auto"), &format!("{{\"calls\": [{calls}]}}")).unwrap_err();
+    assert!(error.message().contains("more than 64 parts"), "{error}");
 }
 
 fn text_of(arena: &Arena) -> String {

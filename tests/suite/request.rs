@@ -381,7 +381,7 @@ fn what_a_template_demands_is_given() {
         let source = STRICT.replace("FIELD", field);
         let template = Template::new(&source, "", "").unwrap();
         let caps = template.caps();
-        assert_eq!(caps.demanded_reasoning, Some(field));
+        assert_eq!(caps.demanded_reasoning.as_deref(), Some(field));
         assert!(caps.tools && caps.tool_calls && caps.parallel_tool_calls && caps.object_arguments);
         let prepared = prepared(&source, body.clone()).unwrap();
         assert_eq!(template.render(&prepared.conversation).unwrap(), "u;<t></t>fa=1;r;<t></t>a;<t>why</t>b;");

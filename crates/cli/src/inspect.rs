@@ -139,7 +139,7 @@ fn caps(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
         screen.paint(paint, answer)?;
         writeln!(screen)?;
     }
-    if let Some(field) = template.caps().demanded_reasoning {
+    if let Some(field) = &template.caps().demanded_reasoning {
         writeln!(screen, "  {:26}{field} in every answer, be it empty", "demands")?;
     }
     Ok(())

@@ -278,21 +278,16 @@ fn supports_enable_thinking(template: &ChatTemplate) -> Result<bool, String> {
 
 /// The texts of special tokens, if the scenario has them.
 fn special_tokens(tokens: &Value) -> Result<Option<SpecialTokens>, String> {
-    let Some(tokens) = tokens.as_array() else { return Ok(None) };
-    let texts: Option<Vec<&str>> = tokens.iter().map(Value::as_str).collect();
-    let texts = texts.ok_or("special_tokens: must be texts")?;
-    SpecialTokens::new(&texts).map(Some).map_err(|error| error.to_string())
+    let texts: Option<Vec<String>> =
+        serde_json::from_value(tokens.clone()).map_err(|_| "special_tokens: must be texts")?;
+    texts.map(|texts| SpecialTokens::new(&texts)).transpose().map_err(|error| error.to_string())
 }
 
 /// The spans of an output that are special tokens.
 fn special_spans(spans: &Value) -> Result<Vec<Range<usize>>, String> {
-    let position = |value: &Value| value.as_u64().and_then(|at| usize::try_from(at).ok());
-    let span = |span: &Value| match span.as_array()?.as_slice() {
-        [start, end] => Some(position(start)?..position(end)?),
-        _ => None,
-    };
-    let spans: Option<_> = spans.as_array().map_or(Some(Vec::new()), |spans| spans.iter().map(span).collect());
-    spans.ok_or_else(|| "special: must be pairs of positions".to_owned())
+    let spans: Option<Vec<(usize, usize)>> =
+        serde_json::from_value(spans.clone()).map_err(|_| "special: must be pairs of positions")?;
+    Ok(spans.unwrap_or_default().into_iter().map(|(start, end)| start..end).collect())
 }
 
 fn parse(

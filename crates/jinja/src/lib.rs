@@ -34,6 +34,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use chatparse_base::find::shared;
@@ -62,7 +63,7 @@ pub use source::texts::{SourceParts, SourceText, place};
 use source::{macros, rewrite};
 
 /// The capabilities of a template, found by trial renders.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Caps {
     /// A message's content may be a string.
@@ -82,11 +83,11 @@ pub struct Caps {
     /// The template reads a level of reasoning effort.
     pub reasoning_effort: bool,
     /// The levels of effort that the template renders each in its own way, from the lowest.
-    pub reasoning_effort_levels: Vec<&'static str>,
+    pub reasoning_effort_levels: Vec<String>,
     /// A call's arguments must be an object and not JSON text.
     pub object_arguments: bool,
     /// The field of reasoning that an assistant message must have, even if it is empty.
-    pub demanded_reasoning: Option<&'static str>,
+    pub demanded_reasoning: Option<String>,
 }
 
 impl Caps {
@@ -102,9 +103,9 @@ impl Caps {
 
     /// Adds to a message what the template demands.
     pub fn complete(&self, message: &mut Value) {
-        let (Some(field), Value::Object(fields)) = (self.demanded_reasoning, message) else { return };
+        let (Some(field), Value::Object(fields)) = (&self.demanded_reasoning, message) else { return };
         if fields.get("role").is_some_and(|role| role == "assistant") {
-            fields.entry(field).or_insert_with(|| Value::String(String::new()));
+            fields.entry(&**field).or_insert_with(|| Value::String(String::new()));
         }
     }
 
@@ -232,7 +233,8 @@ impl Template {
     /// [`ErrorKind::Limit`] where the source is too long, [`ErrorKind::InvalidArgument`] where `findings` are not those of
     /// [`Template::findings`].
     pub fn stored(source: &str, bos: &str, eos: &str, findings: &Value) -> Result<Template> {
-        Template::uncompiled(source, bos, eos, Findings::from_json(findings)?)
+        let wrong = |error| Error::invalid(format!("template: what is stored of its trials cannot be read: {error}"));
+        Template::uncompiled(source, bos, eos, Findings::deserialize(findings).map_err(wrong)?)
     }
 
     fn uncompiled(source: &str, bos: &str, eos: &str, findings: Findings) -> Result<Template> {

@@ -61,22 +61,23 @@ class common_chat_peg_builder : public common_peg_parser_builder {
     static std::string quoted(const std::string & text) { return chatparse_llama::dump_safe(common_json(text)); }
 
     // A form of a call for chat_expr_calls(): its text, with signs for its parts. `members`: arguments one by one, in place of their sign.
-    static std::string form(const std::string & text, const std::string & members = "\"Arguments\"") {
+    static std::string form(const std::string & text, const std::string & members = "{\"arguments\":{\"quoted\":false}}") {
         std::string pieces;
         size_t from = 0;
         for (size_t at; (at = text.find_first_of("\1\2\3", from)) != std::string::npos; from = at + 1) {
             if (at > from) {
-                pieces += "[" + quoted(text.substr(from, at - from)) + "],";
+                pieces += ",{\"glue\":" + quoted(text.substr(from, at - from)) + "}";
             }
-            pieces += (text[at] == '\1' ? "\"Name\"" : text[at] == '\2' ? members : "\"Id\"") + ",";
+            pieces += "," + (text[at] == '\1' ? "\"name\"" : text[at] == '\2' ? members : "\"id\"");
         }
-        return "[" + pieces + "[" + quoted(text.substr(from)) + "]]";
+        return "{\"pieces\":[" + pieces.substr(1) + "],\"close\":" + quoted(text.substr(from)) + "}";
     }
 
     // Arguments one by one: the text in front of the first and of each other, around a value, and how that is written.
     static std::string members(const std::string & first, const std::string & next, const std::string & open, const std::string & close, const char * how) {
-        return "{\"first\":" + quoted(first) + ",\"next\":" + quoted(next) +
-            ",\"slots\":[[\"Text Integer Number Boolean Null Array Object\",\"\"," + quoted(open) + "," + quoted(close) + ",\"" + how + "\"]]}";
+        return "{\"members\":{\"first\":" + quoted(first) + ",\"next\":" + quoted(next) +
+            ",\"slots\":[[[\"text\",\"integer\",\"number\",\"boolean\",\"null\",\"array\",\"object\"],{\"open\":" + quoted(open) +
+            ",\"close\":" + quoted(close) + ",\"encoding\":\"" + how + "\"}]]}}";
     }
 
     // What chat_expr_calls() makes of calls in these forms: the text in front of the first, between two, and behind the last.
@@ -96,8 +97,8 @@ class common_chat_peg_builder : public common_peg_parser_builder {
         request["tool_choice"] = force ? "required" : "auto";
         request["parallel_tool_calls"] = parallel;
         const std::string asked = request.dump();
-        std::string written = "{\"edges\":[[\"Prompt\"," + quoted(open) + ",\"Call\"],[\"Call\"," + quoted(between) +
-            ",\"Call\"],[\"Call\"," + quoted(close) + ",\"End\"]],\"calls\":[";
+        std::string written = "{\"edges\":[[\"prompt\"," + quoted(open) + ",\"call\"],[\"call\"," + quoted(between) +
+            ",\"call\"],[\"call\"," + quoted(close) + ",\"end\"]],\"calls\":[";
         for (size_t i = 0; i < forms.size(); i++) {
             written += (i > 0 ? "," : "") + forms[i];
         }
@@ -274,7 +275,7 @@ class common_chat_peg_builder : public common_peg_parser_builder {
         const std::string suffix = marker("function_name_suffix", ">");
         const std::string closer = marker("function_closer", "</function>");
         const std::string key    = marker("parameter_key_prefix", "<param=");
-        const std::string each   = members(suffix + key, key, marker("parameter_key_suffix", ">"), marker("parameter_closer", "</param>"), "Raw");
+        const std::string each   = members(suffix + key, key, marker("parameter_key_suffix", ">"), marker("parameter_closer", "</param>"), "raw");
         return calls(tools, parallel_tool_calls, force_tool_calls, marker("tool_call_start_marker", "<tool_call>") + opener, opener,
                      marker("tool_call_end_marker", "</tool_call>"), { form("\1\2" + closer, each), form("\1" + suffix + closer) });
     }
@@ -284,7 +285,7 @@ class common_chat_peg_builder : public common_peg_parser_builder {
 
     // Calls as a Python list: [f(x=1, s='text'), g()]. JSON's literals are taken, too, whatever `allow_json_literals` says.
     common_peg_parser python_style_tool_calls(const common_json & tools, bool parallel_tool_calls, bool /* allow_json_literals */ = true) {
-        return calls(tools, parallel_tool_calls, true, "[", ", ", "]", { form("\1\2)", members("(", ", ", "=", "", "Quoted")), form("\1()") });
+        return calls(tools, parallel_tool_calls, true, "[", ", ", "]", { form("\1\2)", members("(", ", ", "=", "", "quoted")), form("\1()") });
     }
 };
 

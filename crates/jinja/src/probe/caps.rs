@@ -94,7 +94,7 @@ pub(crate) fn find(engine: &Engine, source: &str) -> Caps {
     };
     let mut tools = tools(engine, &caps);
     if !tools.rendered {
-        caps.demanded_reasoning = demanded_reasoning(engine, source, &caps);
+        caps.demanded_reasoning = demanded_reasoning(engine, source, &caps).map(str::to_owned);
         if caps.demanded_reasoning.is_some() {
             tools = self::tools(engine, &caps);
         }
@@ -251,7 +251,7 @@ fn demanded_reasoning(engine: &Engine, source: &str, caps: &Caps) -> Option<&'st
     fields.peek()?;
     let renders = |field: Option<&'static str>| {
         let mut answer = json!({"role": "assistant", "content": caps.content("Assistant message")});
-        Caps { demanded_reasoning: field, ..caps.clone() }.complete(&mut answer);
+        Caps { demanded_reasoning: field.map(str::to_owned), ..caps.clone() }.complete(&mut answer);
         let question = json!({"role": "user", "content": caps.content("User message")});
         prompt_of(engine, json!([question, answer])).is_some()
     };
@@ -398,7 +398,7 @@ pub(crate) fn takes_none(engine: &Engine) -> bool {
 }
 
 /// The levels that are rendered otherwise than a word that is no level. Of levels that are rendered alike, the highest.
-fn effort_levels(engine: &Engine) -> Vec<&'static str> {
+fn effort_levels(engine: &Engine) -> Vec<String> {
     let unknown = at_effort(engine, NO_LEVEL).output;
     let mut found: Vec<(String, &str)> = Vec::new();
     for &level in LEVELS {
@@ -410,5 +410,5 @@ fn effort_levels(engine: &Engine) -> Vec<&'static str> {
             None => found.push((output, level)),
         }
     }
-    found.into_iter().map(|(_, level)| level).collect()
+    found.into_iter().map(|(_, level)| level.to_owned()).collect()
 }

@@ -1,41 +1,68 @@
 //! What trials show of a template. Each is found when it is first asked for, and kept; all of them can be stored.
 
+use std::ops::Deref;
 use std::sync::OnceLock;
 
-use serde_json::{Value, from_value};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 
-use super::caps::{self, Form, LEVELS, ROLES};
+use super::caps::{self, Form, ROLES};
 use crate::env::Engine;
 use crate::request::context::{OTHER_SWITCH, THINKS};
 use crate::request::effort::{LADDER, Level};
 use crate::request::{media, offered};
 use crate::{Caps, NAMED_ID, ReasoningIn, Template};
 use chatparse_base::limits::TRIALS_WORK;
-use chatparse_base::{Error, Result};
-use chatparse_message::REASONING;
 
-/// The results of the trials.
-#[derive(Clone, Default)]
-pub(crate) struct Findings {
-    caps: OnceLock<Caps>,
-    /// Whether arguments of calls that are not JSON are rendered.
-    any_arguments: OnceLock<bool>,
-    /// Whether a call's id is rendered, and its name is not.
-    named_by_id: OnceLock<bool>,
-    reasoning_in: OnceLock<ReasoningIn>,
-    /// How the content of each role may be given.
-    forms: [OnceLock<Form>; ROLES.len()],
-    /// What the template writes for media of each role.
-    media: [OnceLock<media::Shown>; ROLES.len()],
-    namespaces: OnceLock<[String; 2]>,
-    levels: OnceLock<[Level; LADDER.len()]>,
-    other_switch: OnceLock<bool>,
-    takes_none: OnceLock<bool>,
-    names_results: OnceLock<bool>,
+/// A result, once it is found.
+#[derive(Clone)]
+pub(crate) struct Found<T>(OnceLock<T>);
+
+impl<T> Default for Found<T> {
+    fn default() -> Self {
+        Found(OnceLock::new())
+    }
 }
 
-/// The place of a part of the content, where a field's name may stand.
-const PART: &str = "a part";
+impl<T> Deref for Found<T> {
+    type Target = OnceLock<T>;
+
+    fn deref(&self) -> &OnceLock<T> {
+        &self.0
+    }
+}
+
+impl<T: Serialize> Serialize for Found<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        self.get().serialize(to)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Found<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        T::deserialize(from).map(|found| Found(found.into()))
+    }
+}
+
+/// The results of the trials.
+#[derive(Clone, Default, Deserialize, Serialize)]
+pub(crate) struct Findings {
+    caps: Found<Caps>,
+    /// Whether arguments of calls that are not JSON are rendered.
+    any_arguments: Found<bool>,
+    /// Whether a call's id is rendered, and its name is not.
+    named_by_id: Found<bool>,
+    reasoning_in: Found<ReasoningIn>,
+    /// How the content of each role may be given.
+    forms: [Found<Form>; ROLES.len()],
+    /// What the template writes for media of each role.
+    media: [Found<media::Shown>; ROLES.len()],
+    namespaces: Found<[String; 2]>,
+    levels: Found<[Level; LADDER.len()]>,
+    other_switch: Found<bool>,
+    takes_none: Found<bool>,
+    names_results: Found<bool>,
+}
 
 impl Template {
     /// The engine of the trials for one finding: what others take does not matter.
@@ -100,8 +127,8 @@ impl Template {
     }
 
     /// Where the template reads reasoning.
-    pub fn reasoning_in(&self) -> ReasoningIn {
-        *self.findings.reasoning_in.get_or_init(|| {
+    pub fn reasoning_in(&self) -> &ReasoningIn {
+        self.findings.reasoning_in.get_or_init(|| {
             let trials = self.trials();
             ReasoningIn::of(self.source(), |message: &Value| caps::prompt_with(&trials, message))
         })
@@ -115,72 +142,20 @@ impl Template {
 
     /// What trials show of it, all of it, as [`Template::stored`] takes it.
     pub fn findings(&self) -> Value {
-        let reasoning_in = match self.reasoning_in() {
-            ReasoningIn::Usual => None,
-            ReasoningIn::Field(field) => Some(field),
-            ReasoningIn::Part => Some(PART),
-        };
-        json!({
-            "caps": self.caps().to_json(),
-            "demanded_reasoning": self.caps().demanded_reasoning,
-            "any_arguments": self.shows_any_arguments(),
-            "named_by_id": self.is_named_by_id(),
-            "reasoning_in": reasoning_in,
-            "forms": ROLES.map(|role| self.form(role)),
-            "media": ROLES.map(|role| self.media(role)),
-            "namespaces": self.namespaces(),
-            "levels": self.levels(),
-            "other_switch": self.has_other_switch(),
-            "takes_none": self.takes_none(),
-            "names_results": self.names_results(),
-        })
-    }
-}
-
-impl Findings {
-    /// Reads [`Template::findings`].
-    pub(crate) fn from_json(found: &Value) -> Result<Findings> {
-        Findings::read(found).ok_or_else(|| Error::invalid("template: what is stored of its trials cannot be read"))
-    }
-
-    fn read(found: &Value) -> Option<Findings> {
-        let field = |value: &Value| REASONING.into_iter().find(|field| value == field);
-        let yes = |value: &Value| value.as_bool();
-        let caps = &found["caps"];
-        let cap = |name: &str| yes(&caps[name]);
-        let shown = caps["reasoning_effort_levels"].as_array()?.iter();
-        let caps = Caps {
-            string_content: cap("supports_string_content")?,
-            typed_content: cap("supports_typed_content")?,
-            tools: cap("supports_tools")?,
-            tool_calls: cap("supports_tool_calls")?,
-            parallel_tool_calls: cap("supports_parallel_tool_calls")?,
-            system_role: cap("supports_system_role")?,
-            preserve_reasoning: cap("supports_preserve_reasoning")?,
-            reasoning_effort: cap("supports_reasoning_effort")?,
-            reasoning_effort_levels: shown
-                .map(|level| LEVELS.iter().copied().find(|known| level == known))
-                .collect::<Option<_>>()?,
-            object_arguments: cap("supports_object_arguments")?,
-            demanded_reasoning: field(&found["demanded_reasoning"]),
-        };
-        let reasoning_in = match &found["reasoning_in"] {
-            Value::Null => ReasoningIn::Usual,
-            part if part == PART => ReasoningIn::Part,
-            name => ReasoningIn::Field(field(name)?),
-        };
-        Some(Findings {
-            caps: caps.into(),
-            any_arguments: yes(&found["any_arguments"])?.into(),
-            named_by_id: yes(&found["named_by_id"])?.into(),
-            reasoning_in: reasoning_in.into(),
-            forms: from_value::<[Form; ROLES.len()]>(found["forms"].clone()).ok()?.map(OnceLock::from),
-            media: from_value::<[media::Shown; ROLES.len()]>(found["media"].clone()).ok()?.map(OnceLock::from),
-            namespaces: from_value::<[String; 2]>(found["namespaces"].clone()).ok()?.into(),
-            levels: from_value::<[Level; LADDER.len()]>(found["levels"].clone()).ok()?.into(),
-            other_switch: yes(&found["other_switch"])?.into(),
-            takes_none: yes(&found["takes_none"])?.into(),
-            names_results: yes(&found["names_results"])?.into(),
-        })
+        let kept = &self.findings;
+        self.caps();
+        self.shows_any_arguments();
+        self.is_named_by_id();
+        self.reasoning_in();
+        for role in ROLES {
+            self.form(role);
+            self.media(role);
+        }
+        self.namespaces();
+        self.levels();
+        self.has_other_switch();
+        self.takes_none();
+        self.names_results();
+        json!(kept)
     }
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use minijinja::value::Value as Engine;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::probe::caps::{Form, UNKNOWN, reads_field};
@@ -51,12 +52,12 @@ pub(crate) struct Ways {
 }
 
 /// Where a template reads reasoning, in addition to the usual field.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub enum ReasoningIn {
     /// In `reasoning_content`, or nowhere.
     Usual,
     /// Another field: one of [`REASONING`].
-    Field(&'static str),
+    Field(String),
     /// A part of the content, of the type `thinking`.
     Part,
 }
@@ -81,13 +82,13 @@ impl ReasoningIn {
             shows(&message)
         };
         if let Some(field) = fields.iter().copied().find(in_field) {
-            ReasoningIn::Field(field)
+            ReasoningIn::Field(field.to_owned())
         } else if fields.contains(&THINKING) && shows(&part) {
             ReasoningIn::Part
         } else {
             // Not in these places; an unused field does no harm.
             let read = fields.into_iter().find(|field| source.contains(&format!(".{field}")));
-            read.map_or(ReasoningIn::Usual, ReasoningIn::Field)
+            read.map_or(ReasoningIn::Usual, |field| ReasoningIn::Field(field.to_owned()))
         }
     }
 }
@@ -188,15 +189,16 @@ pub fn resolve(continuation: Continuation, last: Option<&Message>) -> Continuati
 fn texts(message: &Message, template: &Template, compat: Compat) -> Option<Vec<(&'static str, Engine)>> {
     let is_usual =
         message.parts.is_empty() && message.tool_calls.is_empty() && message.more.is_empty() && !template.ways.trims;
-    let reasons = !message.reasoning_content.is_empty() && template.reasoning_in() != ReasoningIn::Usual;
+    let reasons = !message.reasoning_content.is_empty() && *template.reasoning_in() != ReasoningIn::Usual;
     let role = template.role(&message.role);
     if !is_usual || reasons || template.caps().wants_parts() || is_listed(role, template, compat) {
         return None;
     }
     let texts = [("role", role), ("content", &message.content)].into_iter().chain(message.further_texts());
     let mut texts: Vec<(&'static str, Engine)> = texts.map(|(name, text)| (name, Engine::from(text))).collect();
-    let is_missing = |field: &&str| role == "assistant" && texts.iter().all(|(name, _)| name != field);
-    let missing = template.caps().demanded_reasoning.filter(is_missing);
+    let demanded = template.caps().demanded_reasoning.as_deref().filter(|_| role == "assistant");
+    let is_missing = |field: &&str| demanded == Some(field) && texts.iter().all(|(name, _)| name != field);
+    let missing = REASONING.into_iter().find(is_missing);
     texts.extend(missing.map(|field| (field, Engine::from(""))));
     Some(texts)
 }
@@ -225,7 +227,7 @@ fn message_json(message: &Message, template: &Template, compat: Compat) -> Value
         let thought = &message.reasoning_content;
         match template.reasoning_in() {
             ReasoningIn::Usual => {}
-            ReasoningIn::Field(name) => json[name] = json!(thought),
+            ReasoningIn::Field(name) => json[&**name] = json!(thought),
             ReasoningIn::Part => {
                 let said = as_parts(&json["content"]).into_iter().filter(|part| part["text"] != "");
                 json["content"] = thinking_first(thought, said.collect());

@@ -21,21 +21,7 @@ struct Call {
     name: String,
     id: String,
     arguments: PieceTable,
-    state: CallState,
-}
-
-/// The state of a call that a rollback restores, without its texts.
-#[derive(Clone, Debug, Default)]
-struct CallState {
-    /// The call has an id that was not undone.
-    has_id: bool,
-    ended: bool,
-    /// What of its arguments was no JSON.
-    mended: u8,
-    flags: CallFlags,
-    span: Range<usize>,
-    /// Where the markup begins that opens it, in the output.
-    begin: usize,
+    state: CallRecord,
 }
 
 /// A delta without its text. The text is a slice of a shared string.
@@ -215,7 +201,7 @@ impl MessageBuilder {
         let Some(call) = self.calls.get_mut(index) else { return };
         let from = self.delta_text.len();
         let new = call.arguments.append(text, (!self.without_deltas).then_some(&mut self.delta_text));
-        let new = new.filter(|new| !new || !call.state.ended);
+        let new = new.filter(|new| !new || !call.state.complete);
         self.report(DeltaKind::ToolArguments, index, new, from, span);
     }
 
@@ -232,7 +218,7 @@ impl MessageBuilder {
         let Some((index, call)) = self.call_at_hand() else { return };
         if !call.arguments.is_confirmed() {
             self.contradicted = true;
-        } else if !std::mem::replace(&mut call.state.ended, true) {
+        } else if !std::mem::replace(&mut call.state.complete, true) {
             call.state.span.end = call.state.span.end.max(span.end);
             if !self.without_deltas {
                 let end = self.delta_text.len();
@@ -350,7 +336,7 @@ impl MessageBuilder {
 
     /// The last call that has no end: its number and its name.
     pub fn open_call(&self) -> Option<(usize, &str)> {
-        let (index, call) = self.calls.iter().enumerate().next_back().filter(|(_, call)| !call.state.ended)?;
+        let (index, call) = self.calls.iter().enumerate().next_back().filter(|(_, call)| !call.state.complete)?;
         Some((index, &call.name))
     }
 
@@ -361,13 +347,7 @@ impl MessageBuilder {
 
     /// What is known of each call besides its texts.
     pub fn calls(&self) -> impl Iterator<Item = CallRecord> {
-        self.calls.iter().map(|call| CallRecord {
-            complete: call.state.ended,
-            flags: call.state.flags,
-            mended: call.state.mended,
-            span: call.state.span.clone(),
-            begin: call.state.begin,
-        })
+        self.calls.iter().map(|call| call.state.clone())
     }
 
     /// The places of the message's texts.

@@ -17,10 +17,12 @@ use chatparse_message::{Message, Tool, ToolCall};
 use chatparse_peg::{self as peg, Builder, Machine, Program, State};
 
 /// What was recorded about a call while it was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallRecord {
     /// Whether its end was read.
     pub complete: bool,
+    /// Whether it has an id that was not undone.
+    pub has_id: bool,
     /// How it deviates from the format.
     pub flags: CallFlags,
     /// What of its arguments was no JSON, and was mended: bits of [`MENDED`].

@@ -200,7 +200,7 @@ impl<'t> Sampler<'t> {
         sampler.bare.truncate(sampler.bare.len() - sampler.tail.len());
         // The opening follows the question. If the prompt is not an addition to it, the opening is unknown.
         sampler.opening = sampler.prompt.strip_prefix(&*sampler.bare).unwrap_or_default().to_owned();
-        sampler.reasoning = Some(template.reasoning_in());
+        sampler.reasoning = Some(template.reasoning_in().clone());
         if !sampler.shows_reasoning() {
             sampler.seen.take();
             sampler.reasoning = None;
@@ -399,9 +399,9 @@ impl<'t> Sampler<'t> {
             false => json!(content),
         };
         let mut message = json!({"role": "assistant", "content": content});
-        match self.reasoning {
+        match &self.reasoning {
             Some(ReasoningIn::Usual) if sample.thinks => message[REASONING[0]] = text(THOUGHT).into(),
-            Some(ReasoningIn::Field(name)) if sample.thinks => message[name] = text(THOUGHT).into(),
+            Some(ReasoningIn::Field(name)) if sample.thinks => message[&**name] = text(THOUGHT).into(),
             _ => {}
         }
         let calls = sample.calls.iter().enumerate().map(|(index, call)| {

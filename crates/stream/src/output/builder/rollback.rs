@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::{CallState, Entry, MessageBuilder};
+use super::{Entry, MessageBuilder};
 use crate::delta::DeltaKind;
 use crate::output::places::PlacesMark;
+use crate::output::report::CallRecord;
 
 /// The saved state of the message, without its texts.
 #[derive(Clone, Debug)]
@@ -18,7 +19,7 @@ pub(super) struct Checkpoint {
     contradicted: bool,
     uncovered: usize,
     /// Calls whose arguments have a checkpoint, with their saved states: the current one, and those changed since.
-    changed: Vec<(usize, CallState, String)>,
+    changed: Vec<(usize, CallRecord, String)>,
 }
 
 /// What was shown since a checkpoint, by part of the message.
@@ -67,11 +68,11 @@ impl MessageBuilder {
             shown.push(((DeltaKind::ToolName, index), call.name));
             shown.push(((DeltaKind::ToolId, index), call.id));
             shown.push(((DeltaKind::ToolArguments, index), call.arguments.text(parsed)));
-            shown.extend(call.state.ended.then_some(((DeltaKind::ToolEnd, index), String::new())));
+            shown.extend(call.state.complete.then_some(((DeltaKind::ToolEnd, index), String::new())));
         }
         for (index, state, id) in checkpoint.changed {
             let call = &mut self.calls[index];
-            let ended = call.state.ended && !state.ended;
+            let ended = call.state.complete && !state.complete;
             call.state = state;
             let new_id = std::mem::replace(&mut call.id, id);
             let new_id = if call.id.is_empty() { new_id } else { String::new() };
