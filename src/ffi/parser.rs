@@ -16,7 +16,7 @@ use chatparse_stream::Parser;
 
 /// A parser of outputs, without the rest of the params. Immutable.
 ///
-/// Store a parser as a text, send it to another process, or make one with `chat_expr_builder`.
+/// Store a parser as a text, send it to another process, or describe one for a format that no template shows.
 pub struct chat_parser {
     pub(super) parser: Parser,
     text: OnceLock<String>,
@@ -38,14 +38,31 @@ pub extern "C" fn chat_params_parser(
     filled(params, "params", out, error, |params| Ok(give(chat_parser::new(params.params().parser.clone()))))
 }
 
-/// Makes a parser from the text of `chat_parser_text`. The text may come from an untrusted source: the library checks
-/// it.
+/// Makes a parser from JSON text: that of `chat_parser_json`, or a description of a format of your own. The text may come
+/// from an untrusted source: the library checks it. docs/formats.md has all kinds of nodes.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for text that `chat_parser_text` of this version does not write, and for a
+/// ```c
+/// // Content up to a call such as [weather]{"city": "Oslo"}[/weather], or to the end.
+/// static const char text[] =
+///   "{\"format\": {\"root\": {\"sequence\": ["
+///   "  {\"tag\": [\"content\", {\"until\": [\"[weather]\"]}]},"
+///   "  {\"repeat\": [{\"sequence\": ["
+///   "    {\"atomic\": {\"tag\": [\"tool-open\", {\"sequence\": ["
+///   "      {\"literal\": \"[\"}, {\"tag\": [\"tool-name\", {\"literal\": \"weather\"}]}, {\"literal\": \"]\"}]}]}},"
+///   "    {\"tag\": [\"tool-args\", \"json\"]},"
+///   "    {\"tag\": [\"tool-close\", {\"literal\": \"[/weather]\"}]}]}, 0, 1]},"
+///   "  \"end\"]}}}";
+/// chat_parser *parser = NULL;
+/// const chat_status status = chat_parser_from_json(text, sizeof text - 1, &parser, &error);
+/// ```
+///
+/// An output that does not match the format still becomes a message: see `CHAT_OUTCOME_RECOVERED`.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for text of another shape or version, with the number of the node, and for a
 /// format that cannot be used, e.g. with a rule that begins with itself; `CHAT_STATUS_LIMIT` for one that is too deep
 /// or too long.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn chat_parser_from_text(
+pub unsafe extern "C" fn chat_parser_from_json(
     text: *const c_char,
     text_len: usize,
     out: Option<&mut MaybeUninit<*mut chat_parser>>,
@@ -60,10 +77,10 @@ pub unsafe extern "C" fn chat_parser_from_text(
     })
 }
 
-/// Writes the parser as a text for `chat_parser_from_text` of the same library version, in any process. Its form may
+/// Writes the parser as JSON text for `chat_parser_from_json` of the same library version, in any process. Its form may
 /// change between versions. The first call writes the text; later ones return the same.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_parser_text(
+pub extern "C" fn chat_parser_json(
     parser: Option<&chat_parser>,
     out: Option<&mut MaybeUninit<chat_str>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
@@ -72,8 +89,7 @@ pub extern "C" fn chat_parser_text(
 }
 
 /// Makes the grammar of the outputs that the parser accepts. If `lazy`, the grammar describes only what may follow a
-/// trigger: the rules with `trigger` set in `chat_expr_rule`. Otherwise it describes the prefill and the output
-/// together.
+/// trigger: the rules with `trigger`. Otherwise it describes the prefill and the output together.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_parser_grammar(
     parser: Option<&chat_parser>,
@@ -98,6 +114,30 @@ pub unsafe extern "C" fn chat_parser_parse(
         // SAFETY: the caller's bytes, by the contract.
         let text = unsafe { bytes(text, text_len, "text") }?;
         Ok(give(chat_message::parse(&parser.parser, text, Flags::from_bits(flags)?)?))
+    })
+}
+
+/// Parses a text to the message of its tagged parts alone; `chat_message_tree_json` has all that matched. `text` is the
+/// whole text of the format, prefill included, any bytes, of which bytes before `from` are not read. `flags` is 0 for a
+/// complete text or `CHAT_PARSE_PARTIAL`. The message of a text that does not match is empty, and
+/// `CHAT_OUTCOME_RECOVERED`.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a `from` above `text_len`; `CHAT_STATUS_LIMIT` for a format with too many
+/// rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_parser_tagged(
+    parser: Option<&chat_parser>,
+    text: *const c_char,
+    text_len: usize,
+    from: usize,
+    flags: u32,
+    out: Option<&mut MaybeUninit<*mut chat_message>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    filled(parser, "parser", out, error, |parser| {
+        // SAFETY: the caller's bytes, by the contract.
+        let text = unsafe { bytes(text, text_len, "text") }?;
+        Ok(give(chat_message::tagged(&parser.parser, text, from, Flags::from_bits(flags)?.partial)?))
     })
 }
 

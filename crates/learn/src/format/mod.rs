@@ -30,6 +30,7 @@ mod text;
 pub mod thought;
 pub mod wrappers;
 mod writing;
+pub mod written;
 
 use serde_json::Value;
 

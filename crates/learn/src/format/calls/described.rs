@@ -16,9 +16,8 @@ use chatparse_peg::{Builder, ExprId};
 ///
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] if the turn has another shape or no calls.
-pub fn described(builder: &mut Builder, request: &Request, turn: &str) -> Result<ExprId> {
-    let turn: Value = serde_json::from_str(turn).map_err(|error| Error::invalid(format!("turn: {error}")))?;
-    let turn = TurnFormat::from_stored(&turn).filter(|turn| !turn.calls.is_empty());
+pub fn described(builder: &mut Builder, request: &Request, turn: &Value) -> Result<ExprId> {
+    let turn = TurnFormat::from_stored(turn).filter(|turn| !turn.calls.is_empty());
     let turn = turn.ok_or_else(|| Error::invalid("turn.calls: missing, or the turn cannot be read"))?;
     let opening = Opening::default();
     let spec = FormatSpec::of(request, &opening);
