@@ -9,8 +9,10 @@ use chatparse_grammar::Rule;
 use chatparse_message::Request;
 use chatparse_peg::{Arena, Builder, CharSet, ExprId, TagId};
 
+type MakeValue = fn(&Builder) -> ExprId;
+
 /// Values in a notation, by the names that descriptions have for them.
-const VALUES: [(&str, fn(&Builder) -> ExprId); 10] = [
+const VALUES: [(&str, MakeValue); 10] = [
     ("json", Builder::json),
     ("json_object", Builder::json_object),
     ("json_array", Builder::json_array),
@@ -27,7 +29,8 @@ const VALUES: [(&str, fn(&Builder) -> ExprId); 10] = [
 /// notation, and the calls of a request.
 ///
 /// # Errors
-/// As [`Arena::from_json`]; those of a class of characters; those of the request and of the turn of calls; for GBNF that is none; [`ErrorKind::Limit`] for too many labels.
+/// As [`Arena::from_json`]; those of a class of characters, of GBNF, and of the request and the turn of calls;
+/// [`ErrorKind::Limit`] for too many labels.
 pub fn from_json(json: Value) -> Result<Arena> {
     Arena::from_json(json, read_kind)
 }
