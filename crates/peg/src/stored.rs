@@ -148,6 +148,7 @@ impl Arena {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] for another shape, and if a node refers to itself, to a later one or to a
     /// missing one. Those of `read_kind`.
+    #[doc(hidden)]
     pub fn from_json(json: Value, read_kind: ReadKind) -> Result<Arena> {
         let Stored { root, nodes, schemas, labels, spacing } =
             serde_json::from_value(json).map_err(|error| Error::invalid(format!("format: {error}")))?;
