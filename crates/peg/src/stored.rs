@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::builder::Builder;
 use super::expr::{Arena, Expr, ExprId, Spacing, TagId};
-use chatparse_base::{Error, Result};
+use chatparse_base::{Error, Result, stack};
 
 /// The JSON form. A schema document that several nodes use is written once, in `schemas`; nodes refer to it by index.
 /// `labels` is left out if empty. Where a node has an index of a node, descriptions may have that node itself.
@@ -150,24 +150,28 @@ impl Arena {
     /// missing one. Those of `read_kind`.
     #[doc(hidden)]
     pub fn from_json(json: Value, read_kind: ReadKind) -> Result<Arena> {
-        let Stored { root, nodes, schemas, labels, spacing } =
-            serde_json::from_value(json).map_err(|error| Error::invalid(format!("format: {error}")))?;
-        let builder = Builder::new();
-        builder.set_spacing(spacing);
-        for (index, label) in labels.iter().enumerate() {
-            if builder.label(label).is_none_or(|tag| usize::from(tag.0 - TagId::LABELS.start) != index) {
-                return Err(Error::invalid(format!("format: label {index} is a duplicate, or there are too many")));
-            }
-        }
-        let mut reader = Reader { builder, ids: Vec::with_capacity(nodes.len()), schemas, read_kind };
-        for node in nodes {
-            let id = reader.add(node)?;
-            reader.ids.push(id);
-        }
-        if root.as_u64().is_some_and(|root| root >= reader.ids.len() as u64) {
-            return Err(Error::invalid("format: the root is not one of the nodes"));
-        }
-        let root = reader.child(root)?;
-        Ok(reader.builder.finish(root))
+        stack::deep(move || read(json, read_kind))
     }
+}
+
+fn read(json: Value, read_kind: ReadKind) -> Result<Arena> {
+    let Stored { root, nodes, schemas, labels, spacing } =
+        serde_json::from_value(json).map_err(|error| Error::invalid(format!("format: {error}")))?;
+    let builder = Builder::new();
+    builder.set_spacing(spacing);
+    for (index, label) in labels.iter().enumerate() {
+        if builder.label(label).is_none_or(|tag| usize::from(tag.0 - TagId::LABELS.start) != index) {
+            return Err(Error::invalid(format!("format: label {index} is a duplicate, or there are too many")));
+        }
+    }
+    let mut reader = Reader { builder, ids: Vec::with_capacity(nodes.len()), schemas, read_kind };
+    for node in nodes {
+        let id = reader.add(node)?;
+        reader.ids.push(id);
+    }
+    if root.as_u64().is_some_and(|root| root >= reader.ids.len() as u64) {
+        return Err(Error::invalid("format: the root is not one of the nodes"));
+    }
+    let root = reader.child(root)?;
+    Ok(reader.builder.finish(root))
 }
