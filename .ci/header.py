@@ -33,10 +33,8 @@ SECTIONS = [
     ("Parsers", "what parses an output, without its params", ["chat_parser", "chat_params_parser"]),
     ("Log", "what the library decides and is surprised by", ["chat_log"]),
     ("Grammar builder", "grammars from rules and schemas", ["chat_grammar_builder"]),
-    ("Formats of your own", "parsers from expressions, for formats that no template shows",
-     ["CHAT_EXPR", "chat_expr", "chat_parser_grammar", "chat_tag", "chat_value_kind", "chat_char_range", "chat_schema"]),
-    ("Trees", "syntax trees, for outputs that are not messages",
-     ["chat_tree", "chat_match", "chat_node", "chat_parser_tree"]),
+    ("Formats of your own", "syntax trees and grammars, for formats that no template shows",
+     ["chat_parser_tagged", "chat_message_tree", "chat_parser_grammar", "chat_schema"]),
     ("Conversations in token ids", "ids in, ids out: what was sent and sampled stays; only in a library with the part `conversation`",
      ["chat_conversation", "chat_token_sink", "chat_special_token", "chat_tokenizer", "chat_extended", "chat_ids", "chat_id_token", "chat_field"]),
     ("Servers' APIs", "requests and answers of OpenAI's and Anthropic's APIs",
@@ -58,7 +56,6 @@ INTRODUCTION = {
 SEPARATE = {
     "Grammar builder": UNSTABLE,
     "Formats of your own": UNSTABLE,
-    "Trees": UNSTABLE,
     "Conversations in token ids": UNSTABLE,
     "Servers' APIs": "chatparse/server.h",
 }

@@ -1,24 +1,19 @@
 // The examples of the header's comments. documented.sh looks that they stand here as they stand there.
 #include "support.h"
 
-static chat_parser *of_expressions(chat_error *error) {
+static chat_parser *of_description(chat_error *error) {
   // Content up to a call such as [weather]{"city": "Oslo"}[/weather], or to the end.
-  chat_expr_builder *b = NULL;
+  static const char text[] =
+    "{\"format\": {\"root\": {\"sequence\": ["
+    "  {\"tag\": [\"content\", {\"until\": [\"[weather]\"]}]},"
+    "  {\"repeat\": [{\"sequence\": ["
+    "    {\"atomic\": {\"tag\": [\"tool-open\", {\"sequence\": ["
+    "      {\"literal\": \"[\"}, {\"tag\": [\"tool-name\", {\"literal\": \"weather\"}]}, {\"literal\": \"]\"}]}]}},"
+    "    {\"tag\": [\"tool-args\", \"json\"]},"
+    "    {\"tag\": [\"tool-close\", {\"literal\": \"[/weather]\"}]}]}, 0, 1]},"
+    "  \"end\"]}}}";
   chat_parser *parser = NULL;
-  if (chat_expr_builder_new(&b, &error) != CHAT_STATUS_OK) return NULL;
-  const chat_str call[] = {{"[weather]", 9}};
-  const chat_expr open = chat_expr_tag(b, CHAT_TAG_TOOL_OPEN, chat_expr_sequence(b, (const chat_expr[]){
-      chat_expr_literal(b, "[", 1), chat_expr_tag(b, CHAT_TAG_TOOL_NAME, chat_expr_literal(b, "weather", 7)),
-      chat_expr_literal(b, "]", 1)}, 3));
-  const chat_expr parts[] = {
-    chat_expr_tag(b, CHAT_TAG_CONTENT, chat_expr_until(b, call, 1)),
-    chat_expr_repeat(b, chat_expr_sequence(b, (const chat_expr[]){
-        chat_expr_atomic(b, open), chat_expr_tag(b, CHAT_TAG_TOOL_ARGUMENTS, chat_expr_json(b, "", 0, "{}", 2)),
-        chat_expr_tag(b, CHAT_TAG_TOOL_CLOSE, chat_expr_literal(b, "[/weather]", 10))}, 3), 0, 1),
-    chat_expr_end(b),
-  };
-  const chat_status status = chat_expr_build(b, chat_expr_sequence(b, parts, 3), "", 0, &parser, &error);
-  chat_expr_builder_free(b);
+  const chat_status status = chat_parser_from_json(text, sizeof text - 1, &parser, &error);
   CHECK(status == CHAT_STATUS_OK);
   return parser;
 }
@@ -55,7 +50,7 @@ static void of_errors(const char *text, size_t len) {
 
 int main(void) {
   chat_message *message = NULL;
-  chat_parser *parser = of_expressions(NULL);
+  chat_parser *parser = of_description(NULL);
   OK(chat_parser_parse(parser, TEXT("Wait. [weather]{\"city\": \"Oslo\"}[/weather]"), CHAT_PARSE_STRICT, &message, &error));
   CHECK(chat_message_outcome(message) == CHAT_OUTCOME_COMPLETE);
   CHECK(is(chat_message_content(message), "Wait. ") && chat_message_tool_call_count(message) == 1);

@@ -6,15 +6,11 @@
 #include <memory>
 #include <type_traits>
 
-// Expressions, nested in braces.
+// A format that is described in a text.
 static bool builds() {
-  chat_expr_builder *b = nullptr;
+  static const char text[] = R"({"format": {"root": {"sequence": [{"tag": ["content", {"until": ["[weather]"]}]}, "end"]}}})";
   chat_parser *parser = nullptr;
-  if (chat_expr_builder_new(&b, nullptr) != CHAT_STATUS_OK) return false;
-  const chat_str call[] = {{"[weather]", 9}};
-  const chat_expr parts[] = {chat_expr_tag(b, CHAT_TAG_CONTENT, chat_expr_until(b, call, 1)), chat_expr_end(b)};
-  const bool built = chat_expr_build(b, chat_expr_sequence(b, parts, 2), "", 0, &parser, nullptr) == CHAT_STATUS_OK;
-  chat_expr_builder_free(b);
+  const bool built = chat_parser_from_json(text, sizeof text - 1, &parser, nullptr) == CHAT_STATUS_OK;
   chat_parser_free(parser);
   return built;
 }

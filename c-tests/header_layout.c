@@ -75,14 +75,6 @@ AT(chat_fidelity, pointer, 3);
 AT(chat_fidelity, message, 5);
 SIZE(chat_fidelity, 7);
 
-AT(chat_node, rule, 0);
-AT(chat_node, tag, 2);
-AT(chat_node, begin, 4);
-AT(chat_node, end, 5);
-AT(chat_node, parent, 6);
-AT(chat_node, partial, 7);
-SIZE(chat_node, 8);
-
 AT(chat_event, name, 0);
 AT(chat_event, data, 2);
 SIZE(chat_event, 4);
@@ -116,9 +108,6 @@ AT(chat_id_token, call, 1);
 AT(chat_id_token, argument, 2);
 AT(chat_id_token, field, 4);
 SIZE(chat_id_token, sizeof(size_t) == 8 ? 6 : 7);
-
-_Static_assert(offsetof(chat_char_range, first) == 0 && offsetof(chat_char_range, last) == 4, "chat_char_range");
-_Static_assert(sizeof(chat_char_range) == 8, "chat_char_range");
 #endif
 
 typedef chat_str header_has_structs;

@@ -3,6 +3,6 @@
 
 #include <chatparse/unstable.h>
 
-typedef chat_node header_has_trees;
+typedef chat_grammar_builder header_has_builders;
 typedef chat_event header_has_events;
 typedef chat_delta header_has_streams;

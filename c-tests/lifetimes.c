@@ -41,7 +41,7 @@ static void use(const all *all) {
   if (all->parser != NULL) {
     chat_message *message = NULL;
     OK(chat_parser_parse(all->parser, TEXT(OUTPUT), CHAT_PARSE_STRICT, &message, &error));
-    OK(chat_parser_text(all->parser, &text, &error));
+    OK(chat_parser_json(all->parser, &text, &error));
     CHECK(is(chat_message_tool_call_name(message, 0), "f"));
     chat_message_free(message);
   }
@@ -96,7 +96,6 @@ static void orders(void) {
 static void builders(void) {
   chat_grammar_builder *rules = NULL;
   chat_grammar *grammar = NULL;
-  chat_expr_builder *expressions = NULL;
   chat_parser *parser = NULL;
   chat_message *message = NULL;
   chat_error *kept = NULL;
@@ -112,17 +111,9 @@ static void builders(void) {
   chat_error_free(kept);
 
   // A text may be gone as soon as the call is over.
-  char marker[] = "|";
-  chat_str markers[] = {{marker, 1}};
-  OK(chat_expr_builder_new(&expressions, &error));
-  const chat_expr word = chat_expr_tag(expressions, CHAT_TAG_REASONING, chat_expr_until(expressions, markers, 1));
-  chat_expr children[] = {word, chat_expr_literal(expressions, marker, 1)};
-  const chat_expr root = chat_expr_sequence(expressions, children, 2);
-  marker[0] = 'x';
-  markers[0].data = NULL;
-  children[0] = CHAT_EXPR_NONE;
-  OK(chat_expr_build(expressions, root, "", 0, &parser, &error));
-  chat_expr_builder_free(expressions);
+  char text[] = "{\"format\": {\"root\": {\"sequence\": [{\"tag\": [\"reasoning\", {\"until\": [\"|\"]}]}, {\"literal\": \"|\"}]}}}";
+  OK(chat_parser_from_json(text, sizeof text - 1, &parser, &error));
+  memset(text, 'x', sizeof text);
   OK(chat_parser_parse(parser, TEXT("a|b"), 0, &message, &error));
   chat_parser_free(parser);
   CHECK(is(chat_message_reasoning(message), "a") && is(chat_message_content(message), "b"));
@@ -136,11 +127,6 @@ static void unused(void) {
   OK(chat_stream_new(all.params, &stream, &error));
   chat_stream_free(stream);
   for (int i = KINDS - 1; i >= 0; i--) drop(&all, i);
-  chat_expr_builder *builder = NULL;
-  OK(chat_expr_builder_new(&builder, &error));
-  chat_expr_literal(builder, TEXT("x"));
-  chat_expr_until(builder, NULL, 9);
-  chat_expr_builder_free(builder);
 }
 
 int main(void) {

@@ -108,7 +108,7 @@ static void parsers(void) {
   chat_parser *parser = NULL;
   size_t len;
   char *text = repeated("{\"chatparse_parser\":1,\"prefill\":\"\",\"format\":", "[", 100000, "", &len);
-  const chat_status status = chat_parser_from_text(text, len, &parser, NULL);
+  const chat_status status = chat_parser_from_json(text, len, &parser, NULL);
   CHECK(status == CHAT_STATUS_LIMIT || status == CHAT_STATUS_INVALID_ARGUMENT);
   CHECK(parser == NULL);
   free(text);

@@ -126,8 +126,8 @@ static void texts(const chat_template *template) {
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "name: ", chat_template_builtin(NULL, 3, &other, &error));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "request: ", chat_params_from_template(template, NULL, 3, &params, &error));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "schema: ", chat_grammar_from_json_schema(NULL, 3, CHAT_GRAMMAR_STYLE_FAITHFUL, &grammar, &error));
-  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "text: ", chat_parser_from_text(NULL, 3, &parser, &error));
-  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "out: ", chat_parser_from_text(TEXT("{}"), NULL, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "text: ", chat_parser_from_json(NULL, 3, &parser, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "out: ", chat_parser_from_json(TEXT("{}"), NULL, &error));
   CHECK(other == NULL && params == NULL && grammar == NULL && parser == NULL);
 }
 

@@ -14,8 +14,6 @@ static void handles(void) {
   chat_grammar *grammar = NULL;
   chat_grammar_builder *builder = NULL;
   chat_parser *parser = NULL;
-  chat_tree *tree = NULL;
-  chat_node node;
   bool allows = false;
   chat_fidelity fidelity;
   chat_trigger trigger;
@@ -93,14 +91,12 @@ static void handles(void) {
   BAD(chat_matcher_grammar(NULL, CHAT_DIALECT_GBNF, &grammar, &error));
   BAD(chat_stream_from_parser(NULL, &stream, &error));
   BAD(chat_params_parser(NULL, &parser, &error));
-  BAD(chat_parser_text(NULL, &text, &error));
+  BAD(chat_parser_json(NULL, &text, &error));
   BAD(chat_parser_grammar(NULL, false, &grammar, &error));
   BAD(chat_parser_parse(NULL, TEXT(""), 0, &message, &error));
-  BAD(chat_expr_build(NULL, 1, TEXT(""), &parser, &error));
   BAD(chat_grammar_builder_add_parser(NULL, NULL, false, &error));
-  BAD(chat_parser_tree(NULL, TEXT(""), 0, 0, &tree, &error));
-  BAD(chat_tree_node(NULL, 0, &node, &error));
-  BAD(chat_tree_message(NULL, &message, &error));
+  BAD(chat_parser_tagged(NULL, TEXT(""), 0, 0, &message, &error));
+  BAD(chat_message_tree_json(NULL, &text, &error));
   BAD(chat_schema_allows_string(NULL, 1, &allows, &error));
   BAD(chat_schema_allows_string(TEXT("{}"), NULL, &error));
   BAD(chat_answer_new(CHAT_API_RESPONSES, TEXT("{}"), TEXT(""), NULL, &error));
@@ -123,7 +119,7 @@ static void handles(void) {
   BAD(chat_answer_sse(answer, NULL, &error));
   BAD(chat_answer_body(answer, NULL, NULL, 0, &text, &error));
   chat_answer_free(answer);
-  CHECK(tree == NULL && !allows);
+  CHECK(!allows);
   CHECK(parser == NULL);
   CHECK(template == NULL && params == NULL && message == NULL && stream == NULL);
   CHECK(grammar == NULL && builder == NULL);
@@ -135,7 +131,6 @@ static void fields(void) {
   CHECK(is(chat_params_generation_prompt(NULL), ""));
   CHECK(is(chat_grammar_text(NULL), ""));
   CHECK(is(chat_message_content(NULL), ""));
-  CHECK(chat_tree_outcome(NULL) == CHAT_MATCH_FAILED && chat_tree_end(NULL) == 0 && chat_tree_node_count(NULL) == 0);
   CHECK(is(chat_message_reasoning(NULL), ""));
   CHECK(is(chat_message_tool_call_name(NULL, 0), ""));
   CHECK(is(chat_message_tool_call_id(NULL, 0), ""));
@@ -181,8 +176,6 @@ static void frees(void) {
   chat_stream_free(NULL);
   chat_answer_free(NULL);
   chat_parser_free(NULL);
-  chat_expr_builder_free(NULL);
-  chat_tree_free(NULL);
 }
 
 // These take no pointers, and never give one that is NULL.
@@ -190,36 +183,6 @@ static void no_pointers(void) {
   CHECK(chat_version_number() > 0 && chat_version_check(0, NULL) == CHAT_STATUS_INVALID_ARGUMENT);
   CHECK(chat_version() != NULL && chat_status_name(12345) != NULL && chat_delta_kind_name(12345) != NULL);
   CHECK(chat_template_builtin_name(chat_template_builtin_count()).data != NULL);
-}
-
-// Without a builder there are no expressions.
-static void expressions(void) {
-  const chat_expr one[] = {1};
-  const chat_char_range range[] = {{'a', 'z'}};
-  const chat_str marker[] = {{"x", 1}};
-  CHECK(chat_expr_literal(NULL, TEXT("x")) == CHAT_EXPR_NONE);
-  CHECK(chat_expr_until(NULL, marker, 1) == CHAT_EXPR_NONE);
-  CHECK(chat_expr_character(NULL, range, 1, false) == CHAT_EXPR_NONE);
-  CHECK(chat_expr_space(NULL) == CHAT_EXPR_NONE);
-  CHECK(chat_expr_end(NULL) == CHAT_EXPR_NONE);
-  CHECK(chat_expr_json(NULL, TEXT(""), TEXT("{}")) == CHAT_EXPR_NONE);
-  CHECK(chat_expr_sequence(NULL, one, 1) == CHAT_EXPR_NONE);
-  CHECK(chat_expr_choice(NULL, one, 1) == CHAT_EXPR_NONE);
-  CHECK(chat_expr_repeat(NULL, 1, 0, 1) == CHAT_EXPR_NONE);
-  CHECK(chat_expr_lookahead(NULL, 1, false) == CHAT_EXPR_NONE);
-  CHECK(chat_expr_atomic(NULL, 1) == CHAT_EXPR_NONE);
-  CHECK(chat_expr_tag(NULL, CHAT_TAG_CONTENT, 1) == CHAT_EXPR_NONE);
-  CHECK(chat_expr_rule(NULL, TEXT("r"), 1, false) == CHAT_EXPR_NONE);
-  CHECK(chat_expr_reference(NULL, TEXT("r")) == CHAT_EXPR_NONE);
-  CHECK(chat_expr_start(NULL) == CHAT_EXPR_NONE);
-  CHECK(chat_expr_class(NULL, TEXT("[a]")) == CHAT_EXPR_NONE);
-  CHECK(chat_expr_string_body(NULL, '"') == CHAT_EXPR_NONE);
-  CHECK(chat_expr_label(NULL, TEXT("l"), 1) == CHAT_EXPR_NONE);
-  CHECK(chat_expr_value(NULL, CHAT_VALUE_KIND_JSON) == CHAT_EXPR_NONE);
-  CHECK(chat_expr_calls(NULL, TEXT("{}"), TEXT("{}")) == CHAT_EXPR_NONE);
-  CHECK(chat_expr_schema(NULL, 1, TEXT("s"), TEXT("{}"), false) == CHAT_EXPR_NONE);
-  CHECK(chat_expr_gbnf(NULL, 1, TEXT("\"a\"")) == CHAT_EXPR_NONE);
-  CHECK(chat_expr_excluding(NULL, 1, marker, 1) == CHAT_EXPR_NONE);
 }
 
 // Outputs and texts, on handles that are fine.
@@ -294,36 +257,26 @@ static void outputs_and_texts(void) {
 static void parsers(void) {
   chat_params *params = builtin_params("chatml", HI_REQUEST);
   chat_parser *parser = NULL, *other = NULL;
-  chat_expr_builder *builder = NULL;
   chat_message *message = NULL;
   BAD(chat_params_parser(params, NULL, &error));
   OK(chat_params_parser(params, &parser, &error));
   chat_params_free(params);
-  BAD(chat_parser_text(parser, NULL, &error));
+  BAD(chat_parser_json(parser, NULL, &error));
   BAD(chat_parser_grammar(parser, false, NULL, &error));
   BAD(chat_parser_parse(parser, TEXT("x"), 0, NULL, &error));
   BAD(chat_parser_parse(parser, NULL, 1, 0, &message, &error));
   OK(chat_parser_parse(parser, NULL, 0, 0, &message, &error));
+  BAD(chat_message_tree_json(message, NULL, &error));
   chat_message_free(message);
-  BAD(chat_parser_from_text(TEXT("{}"), NULL, &error));
-  BAD(chat_parser_from_text(NULL, 2, &other, &error));
-  BAD(chat_parser_from_text(NULL, 0, &other, &error));
+  message = NULL;
+  BAD(chat_parser_from_json(TEXT("{}"), NULL, &error));
+  BAD(chat_parser_from_json(NULL, 2, &other, &error));
+  BAD(chat_parser_from_json(NULL, 0, &other, &error));
   BAD(chat_stream_from_parser(parser, NULL, &error));
-  CHECK(chat_parser_text(parser, NULL, NULL) == CHAT_STATUS_INVALID_ARGUMENT);
+  BAD(chat_parser_tagged(parser, TEXT("x"), 0, 0, NULL, &error));
+  BAD(chat_parser_tagged(parser, NULL, 1, 0, 0, &message, &error));
+  CHECK(chat_parser_json(parser, NULL, NULL) == CHAT_STATUS_INVALID_ARGUMENT);
   chat_parser_free(parser);
-
-  BAD(chat_expr_builder_new(NULL, &error));
-  OK(chat_expr_builder_new(&builder, &error));
-  const chat_expr literal = chat_expr_literal(builder, NULL, 0);
-  CHECK(literal != CHAT_EXPR_NONE);
-  BAD(chat_expr_build(builder, literal, TEXT(""), NULL, &error));
-  BAD(chat_expr_build(builder, literal, NULL, 1, &other, &error));
-  CHECK(other == NULL);
-  OK(chat_expr_build(builder, literal, NULL, 0, &other, &error));
-  chat_parser_free(other);
-  // The rest of what is wrong with expressions is in expr.c.
-  CHECK(chat_expr_until(builder, NULL, 1) == CHAT_EXPR_NONE);
-  chat_expr_builder_free(builder);
 }
 
 static void grammars(void) {
@@ -379,7 +332,6 @@ int main(void) {
   fields();
   frees();
   no_pointers();
-  expressions();
   outputs_and_texts();
   parsers();
   grammars();

@@ -70,11 +70,11 @@ static void round_trips(void) {
     chat_parser *parser = parser_of(name, REQUEST), *again = NULL;
     chat_message *one = NULL, *other = NULL;
     chat_str text, second, one_json, other_json;
-    OK(chat_parser_text(parser, &text, &error));
-    OK(chat_parser_text(parser, &second, &error));
+    OK(chat_parser_json(parser, &text, &error));
+    OK(chat_parser_json(parser, &second, &error));
     CHECK(text.len > 0 && text.data == second.data);
-    OK(chat_parser_from_text(text.data, text.len, &again, &error));
-    OK(chat_parser_text(again, &second, &error));
+    OK(chat_parser_from_json(text.data, text.len, &again, &error));
+    OK(chat_parser_json(again, &second, &error));
     CHECK(same_text(text, second));
     OK(chat_parser_parse(parser, TEXT(OUTPUT), CHAT_PARSE_PARTIAL, &one, &error));
     OK(chat_parser_parse(again, TEXT(OUTPUT), CHAT_PARSE_PARTIAL, &other, &error));
@@ -96,8 +96,8 @@ static void prefill(void) {
   chat_parser *again = NULL;
   chat_message *message = NULL;
   chat_str text;
-  OK(chat_parser_text(parser, &text, &error));
-  OK(chat_parser_from_text(text.data, text.len, &again, &error));
+  OK(chat_parser_json(parser, &text, &error));
+  OK(chat_parser_from_json(text.data, text.len, &again, &error));
   chat_parser_free(parser);
   OK(chat_parser_parse(again, TEXT(", hello"), 0, &message, &error));
   CHECK(is(chat_message_content(message), "Well, hello"));
@@ -107,7 +107,7 @@ static void prefill(void) {
 
 static void refused(const char *text, size_t len, const char *part) {
   chat_parser *parser = NULL;
-  SAYS(CHAT_STATUS_INVALID_ARGUMENT, part, chat_parser_from_text(text, len, &parser, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, part, chat_parser_from_json(text, len, &parser, &error));
   CHECK(parser == NULL);
 }
 
@@ -123,11 +123,11 @@ static void hostile(void) {
 
   chat_parser *parser = parser_of("json-call", REQUEST);
   chat_str text;
-  OK(chat_parser_text(parser, &text, &error));
+  OK(chat_parser_json(parser, &text, &error));
   // Cut off anywhere.
   for (size_t len = 0; len < text.len; len += 1 + len / 64) {
     chat_parser *cut = NULL;
-    BAD(chat_parser_from_text(text.data, len, &cut, &error));
+    BAD(chat_parser_from_json(text.data, len, &cut, &error));
     CHECK(cut == NULL);
   }
   // A byte is another: digits make other references, letters other kinds and texts.
@@ -140,7 +140,7 @@ static void hostile(void) {
     chat_error *error = NULL;
     memcpy(copy, text.data, text.len);
     copy[at] = bytes[turn % (sizeof bytes - 1)];
-    const chat_status status = chat_parser_from_text(copy, text.len, &other, &error);
+    const chat_status status = chat_parser_from_json(copy, text.len, &other, &error);
     CHECK(status == CHAT_STATUS_OK || status == CHAT_STATUS_INVALID_ARGUMENT || status == CHAT_STATUS_LIMIT);
     CHECK((other != NULL) == (status == CHAT_STATUS_OK) && (error != NULL) == (status != CHAT_STATUS_OK));
     chat_error_free(error);
@@ -164,7 +164,7 @@ static void hostile(void) {
 static int write_text(void) {
   chat_parser *parser = parser_of("json-call", REQUEST);
   chat_str text;
-  OK(chat_parser_text(parser, &text, &error));
+  OK(chat_parser_json(parser, &text, &error));
   CHECK(fwrite(text.data, 1, text.len, stdout) == text.len && fflush(stdout) == 0);
   chat_parser_free(parser);
   return 0;
@@ -174,7 +174,7 @@ static int read_text(void) {
   static char text[1 << 20];
   const size_t len = fread(text, 1, sizeof text, stdin);
   chat_parser *parser = NULL;
-  OK(chat_parser_from_text(text, len, &parser, &error));
+  OK(chat_parser_from_json(text, len, &parser, &error));
   memset(text, 'x', len);
   check_call(parser);
   chat_parser_free(parser);

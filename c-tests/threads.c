@@ -96,8 +96,8 @@ static void read_shared(const chat_params *params, const chat_parser *parser) {
   chat_grammar_free(grammar);
   chat_grammar_free(other);
   OK(chat_params_json(params, &text, &error));
-  OK(chat_parser_text(parser, &text, &error));
-  OK(chat_parser_from_text(text.data, text.len, &again, &error));
+  OK(chat_parser_json(parser, &text, &error));
+  OK(chat_parser_from_json(text.data, text.len, &again, &error));
   chat_parser_free(again);
 }
 
@@ -168,8 +168,8 @@ int main(void) {
     OK(chat_parse_partial(params[i], TEXT(LEAVES), 0, &messages[i], &error));
     // One that has compiled nothing.
     OK(chat_params_parser(params[i], &parser, &error));
-    OK(chat_parser_text(parser, &text, &error));
-    OK(chat_parser_from_text(text.data, text.len, &parsers[i], &error));
+    OK(chat_parser_json(parser, &text, &error));
+    OK(chat_parser_from_json(text.data, text.len, &parsers[i], &error));
     chat_parser_free(parser);
   }
 

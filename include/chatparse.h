@@ -22,8 +22,7 @@
  *     Parsers              what parses an output, without its params
  *     Log                  what the library decides and is surprised by
  *     Grammar builder      grammars from rules and schemas (chatparse/unstable.h)
- *     Formats of your own  parsers from expressions, for formats that no template shows (chatparse/unstable.h)
- *     Trees                syntax trees, for outputs that are not messages (chatparse/unstable.h)
+ *     Formats of your own  syntax trees and grammars, for formats that no template shows (chatparse/unstable.h)
  *     Conversations in token ids ids in, ids out: what was sent and sampled stays; only in a library with the part `conversation` (chatparse/unstable.h)
  *     Servers' APIs        requests and answers of OpenAI's and Anthropic's APIs (chatparse/server.h)
  *
@@ -443,7 +442,7 @@ CHAT_MUST_USE chat_status chat_template_proof(const chat_template *template_, si
  * learn are missing. The parser uses it if `chat_template_reader` is `turn`.
  *
  * `CHAT_REPORT_LAYOUT` has `reasoning` and `tools`, objects, and `user_start`, `assistant_start`, `preserved_tokens` and
- * `additional_stops`: what llama.cpp tells hosts of the turn; and `turn`: how it is written, as `chat_expr_calls` takes it.
+ * `additional_stops`: what llama.cpp tells hosts of the turn; and `turn`: how it is written, as descriptions (docs/formats.md) take it.
  *
  * `CHAT_REPORT_PROOF` has the result of `chat_template_proof` in full:
  *
@@ -1520,27 +1519,44 @@ void chat_matcher_free(chat_matcher *matcher);
 
 /* == Parsers ======================================================================================================= */
 
-/* Store a parser as a text, send it to another process, or make one with `chat_expr_builder`. */
+/* Store a parser as a text, send it to another process, or describe one for a format that no template shows. */
 
 /** Makes the parser of these params. */
 CHAT_MUST_USE chat_status chat_params_parser(const chat_params *params, chat_parser **out, chat_error **error);
 
 /**
- * Makes a parser from the text of `chat_parser_text`. The text may come from an untrusted source: the library checks
- * it.
+ * Makes a parser from JSON text: that of `chat_parser_json`, or a description of a format of your own. The text may come
+ * from an untrusted source: the library checks it. docs/formats.md has all kinds of nodes.
  *
- * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for text that `chat_parser_text` of this version does not write, and for a
+ * ```c
+ * // Content up to a call such as [weather]{"city": "Oslo"}[/weather], or to the end.
+ * static const char text[] =
+ *   "{\"format\": {\"root\": {\"sequence\": ["
+ *   "  {\"tag\": [\"content\", {\"until\": [\"[weather]\"]}]},"
+ *   "  {\"repeat\": [{\"sequence\": ["
+ *   "    {\"atomic\": {\"tag\": [\"tool-open\", {\"sequence\": ["
+ *   "      {\"literal\": \"[\"}, {\"tag\": [\"tool-name\", {\"literal\": \"weather\"}]}, {\"literal\": \"]\"}]}]}},"
+ *   "    {\"tag\": [\"tool-args\", \"json\"]},"
+ *   "    {\"tag\": [\"tool-close\", {\"literal\": \"[/weather]\"}]}]}, 0, 1]},"
+ *   "  \"end\"]}}}";
+ * chat_parser *parser = NULL;
+ * const chat_status status = chat_parser_from_json(text, sizeof text - 1, &parser, &error);
+ * ```
+ *
+ * An output that does not match the format still becomes a message: see `CHAT_OUTCOME_RECOVERED`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for text of another shape or version, with the number of the node, and for a
  * format that cannot be used, e.g. with a rule that begins with itself; `CHAT_STATUS_LIMIT` for one that is too deep
  * or too long.
  */
-CHAT_MUST_USE chat_status chat_parser_from_text(const char *text, size_t text_len, chat_parser **out,
+CHAT_MUST_USE chat_status chat_parser_from_json(const char *text, size_t text_len, chat_parser **out,
                                                 chat_error **error);
 
 /**
- * Writes the parser as a text for `chat_parser_from_text` of the same library version, in any process. Its form may
+ * Writes the parser as JSON text for `chat_parser_from_json` of the same library version, in any process. Its form may
  * change between versions. The first call writes the text; later ones return the same.
  */
-CHAT_MUST_USE chat_status chat_parser_text(const chat_parser *parser, chat_str *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_parser_json(const chat_parser *parser, chat_str *out, chat_error **error);
 
 /** As `chat_parse_partial`, with a parser instead of params. */
 CHAT_MUST_USE chat_status chat_parser_parse(const chat_parser *parser, const char *text, size_t text_len,

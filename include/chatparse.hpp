@@ -49,7 +49,6 @@ using ToolCalls = detail::List<ToolCall, chat_message, chat_message_tool_call_co
 using Diagnostics =
     detail::Elements<Diagnostic, chat_diagnostic, chat_message, chat_message_diagnostic_count, chat_message_diagnostic>;
 using Parts = detail::Elements<Part, chat_part, chat_message, chat_message_part_count, chat_message_part>;
-using Nodes = detail::Elements<Node, chat_node, chat_tree, chat_tree_node_count, chat_tree_node>;
 using SegmentList = detail::Elements<Segment, chat_segment, chat_segments, chat_segments_count, chat_segments_at>;
 using Report = detail::Elements<Fidelity, chat_fidelity, chat_grammar, chat_grammar_report_count, chat_grammar_report>;
 using MediaList = detail::Elements<Media, chat_media, chat_params, chat_params_media_count, chat_params_media>;
@@ -78,6 +77,9 @@ class Message : public detail::Handle<chat_message, chat_message_free> {
   Parts parts() const && = delete;
   Result<std::string_view> json() const & { return detail::text<std::string_view>(chat_message_json, get()); }
   Result<std::string> json() const && { return detail::text<std::string>(chat_message_json, get()); }
+  // Of a message of `Parser::tagged`.
+  Result<std::string_view> tree_json() const & { return detail::text<std::string_view>(chat_message_tree_json, get()); }
+  Result<std::string> tree_json() const && { return detail::text<std::string>(chat_message_tree_json, get()); }
   Result<std::string_view> report_json() const & {
     return detail::text<std::string_view>(chat_message_report_json, get());
   }
@@ -187,99 +189,26 @@ class Stream : public detail::Handle<chat_stream, chat_stream_free> {
   std::string pending() const && = delete;
 };
 
-// What an output of a format of your own is made of.
-class Tree : public detail::Handle<chat_tree, chat_tree_free> {
- public:
-  using Handle::Handle;
-
-  chat_match outcome() const noexcept { return chat_tree_outcome(get()); }
-  std::size_t end() const noexcept { return chat_tree_end(get()); }
-  Nodes nodes() const & noexcept { return Nodes(get()); }
-  Nodes nodes() const && = delete;
-  Result<Message> message() const { return detail::object<Message>(chat_tree_message, get()); }
-};
-
 // What an output is parsed with.
 class Parser : public detail::Handle<chat_parser, chat_parser_free> {
  public:
   using Handle::Handle;
 
-  static Result<Parser> from_text(std::string_view text) {
-    return detail::object<Parser>(chat_parser_from_text, text.data(), text.size());
+  // Of what `json` has written, or of a description of a format of your own.
+  static Result<Parser> from_json(std::string_view text) {
+    return detail::object<Parser>(chat_parser_from_json, text.data(), text.size());
   }
 
-  Result<std::string_view> text() const & { return detail::text<std::string_view>(chat_parser_text, get()); }
-  Result<std::string> text() const && { return detail::text<std::string>(chat_parser_text, get()); }
+  Result<std::string_view> json() const & { return detail::text<std::string_view>(chat_parser_json, get()); }
+  Result<std::string> json() const && { return detail::text<std::string>(chat_parser_json, get()); }
   Result<Grammar> grammar(bool lazy) const { return detail::object<Grammar>(chat_parser_grammar, get(), lazy); }
   Result<Stream> stream() const { return detail::object<Stream>(chat_stream_from_parser, get()); }
   Result<Message> parse(std::string_view text, std::uint32_t flags = 0) const {
     return detail::object<Message>(chat_parser_parse, get(), text.data(), text.size(), flags);
   }
-  Result<Tree> tree(std::string_view text, std::size_t from = 0, std::uint32_t flags = 0) const {
-    return detail::object<Tree>(chat_parser_tree, get(), text.data(), text.size(), from, flags);
-  }
-};
-
-// Puts a format of your own together. What is added is a chat_expr, for use in others; what cannot be added is CHAT_EXPR_NONE, and build
-// says why.
-class ExprBuilder : public detail::Handle<chat_expr_builder, chat_expr_builder_free> {
- public:
-  using Handle::Handle;
-
-  static Result<ExprBuilder> create() { return detail::object<ExprBuilder>(chat_expr_builder_new); }
-
-  chat_expr literal(std::string_view text) noexcept { return chat_expr_literal(get(), text.data(), text.size()); }
-  template <class Markers = std::initializer_list<std::string_view>> chat_expr until(const Markers &markers) {
-    const detail::Strings given(markers);
-    return chat_expr_until(get(), given.data(), given.size());
-  }
-  chat_expr rest() noexcept { return chat_expr_until(get(), nullptr, 0); }
-  template <class Ranges = std::initializer_list<chat_char_range>> chat_expr character(const Ranges &ranges, bool negated = false) noexcept {
-    return chat_expr_character(get(), std::data(ranges), std::size(ranges), negated);
-  }
-  chat_expr character_class(std::string_view text) noexcept { return chat_expr_class(get(), text.data(), text.size()); }
-  chat_expr string_body(char quote) noexcept { return chat_expr_string_body(get(), quote); }
-  chat_expr space() noexcept { return chat_expr_space(get()); }
-  chat_expr start() noexcept { return chat_expr_start(get()); }
-  chat_expr end() noexcept { return chat_expr_end(get()); }
-  template <class Children = std::initializer_list<chat_expr>> chat_expr sequence(const Children &children) noexcept {
-    return chat_expr_sequence(get(), std::data(children), std::size(children));
-  }
-  template <class Children = std::initializer_list<chat_expr>> chat_expr choice(const Children &children) noexcept {
-    return chat_expr_choice(get(), std::data(children), std::size(children));
-  }
-  chat_expr repeat(chat_expr child, std::uint32_t min = 0, std::uint32_t max = CHAT_EXPR_UNBOUNDED) noexcept {
-    return chat_expr_repeat(get(), child, min, max);
-  }
-  chat_expr lookahead(chat_expr child, bool negated = false) noexcept { return chat_expr_lookahead(get(), child, negated); }
-  chat_expr atomic(chat_expr child) noexcept { return chat_expr_atomic(get(), child); }
-  chat_expr tag(chat_tag meaning, chat_expr child) noexcept { return chat_expr_tag(get(), meaning, child); }
-  chat_expr label(std::string_view text, chat_expr child) noexcept {
-    return chat_expr_label(get(), text.data(), text.size(), child);
-  }
-  chat_expr json(std::string_view name = {}, std::string_view text = "{}") noexcept {
-    return chat_expr_json(get(), name.data(), name.size(), text.data(), text.size());
-  }
-  chat_expr value(chat_value_kind kind) noexcept { return chat_expr_value(get(), kind); }
-  chat_expr calls(std::string_view request, std::string_view turn) noexcept {
-    return chat_expr_calls(get(), request.data(), request.size(), turn.data(), turn.size());
-  }
-  chat_expr schema(chat_expr child, std::string_view name, std::string_view text, bool raw = false) noexcept {
-    return chat_expr_schema(get(), child, name.data(), name.size(), text.data(), text.size(), raw);
-  }
-  chat_expr gbnf(chat_expr child, std::string_view body) noexcept {
-    return chat_expr_gbnf(get(), child, body.data(), body.size());
-  }
-  template <class Markers = std::initializer_list<std::string_view>> chat_expr excluding(chat_expr child, const Markers &markers) {
-    const detail::Strings given(markers);
-    return chat_expr_excluding(get(), child, given.data(), given.size());
-  }
-  chat_expr rule(std::string_view name, chat_expr child, bool trigger = false) noexcept {
-    return chat_expr_rule(get(), name.data(), name.size(), child, trigger);
-  }
-  chat_expr reference(std::string_view name) noexcept { return chat_expr_reference(get(), name.data(), name.size()); }
-  Result<Parser> build(chat_expr root, std::string_view prefill = {}) {
-    return detail::object<Parser>(chat_expr_build, get(), root, prefill.data(), prefill.size());
+  // The tagged parts of a text alone, with its syntax tree (`Message::tree_json`).
+  Result<Message> tagged(std::string_view text, std::size_t from = 0, std::uint32_t flags = 0) const {
+    return detail::object<Message>(chat_parser_tagged, get(), text.data(), text.size(), from, flags);
   }
 };
 

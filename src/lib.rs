@@ -153,6 +153,8 @@ mod guides {
     struct Sampler;
     #[doc = include_str!("../docs/tokens.md")]
     struct Tokens;
+    #[doc = include_str!("../docs/formats.md")]
+    struct Formats;
     #[doc = include_str!("../docs/new-model.md")]
     struct NewModel;
 }

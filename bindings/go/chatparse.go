@@ -471,11 +471,11 @@ func (p *Params) Stream() (*Stream, error) {
 // whose library has the same version.
 type Parser struct{ handle *C.chat_parser }
 
-// ParserFromText is the parser of a text that [Parser.Text] has given.
+// ParserFromText is the parser of a text that [Parser.Text] has given, or of a description of a format (docs/formats.md).
 func ParserFromText(source string) (*Parser, error) {
 	p := &Parser{}
 	var failed *C.chat_error
-	status := C.chat_parser_from_text(chars(source), length(source), &p.handle, &failed)
+	status := C.chat_parser_from_json(chars(source), length(source), &p.handle, &failed)
 	return owned(p, status, failed)
 }
 
@@ -490,7 +490,7 @@ func (p *Parser) Close() error {
 func (p *Parser) Text() (string, error) {
 	defer runtime.KeepAlive(p)
 	return said(func(out *C.chat_str, failed **C.chat_error) C.chat_status {
-		return C.chat_parser_text(p.handle, out, failed)
+		return C.chat_parser_json(p.handle, out, failed)
 	})
 }
 

@@ -401,9 +401,10 @@ pub const Params = struct {
 pub const Parser = struct {
     handle: *c.chat_parser,
 
+    /// Of what `text` has given, or of a description of a format (docs/formats.md).
     pub fn init(source: []const u8, fail: ?*Diagnostic) Error!Parser {
         var out: ?*c.chat_parser = null;
-        try check(c.chat_parser_from_text(source.ptr, source.len, &out, place(fail)));
+        try check(c.chat_parser_from_json(source.ptr, source.len, &out, place(fail)));
         return .{ .handle = out.? };
     }
 
@@ -414,7 +415,7 @@ pub const Parser = struct {
     /// What `init` takes.
     pub fn text(self: Parser) Error![]const u8 {
         var out: c.chat_str = undefined;
-        try check(c.chat_parser_text(self.handle, &out, null));
+        try check(c.chat_parser_json(self.handle, &out, null));
         return slice(out);
     }
 

@@ -54,7 +54,7 @@ static void errors() {
   throws(CHAT_STATUS_INVALID_ARGUMENT, "messages", [] { Template::builtin("chatml").segments("{}"); });
   throws(CHAT_STATUS_INVALID_ARGUMENT, "option", [] { Template::with_options("", R"({"no such": 1})"); });
   throws(CHAT_STATUS_SCHEMA, "#", [] { chatparse::Grammar::from_json_schema(R"({"type": "no such"})"); });
-  throws(CHAT_STATUS_INVALID_ARGUMENT, "", [] { chatparse::Parser::from_text("no parser"); });
+  throws(CHAT_STATUS_INVALID_ARGUMENT, "", [] { chatparse::Parser::from_json("no parser"); });
   throws(CHAT_STATUS_PARSE, "", [] { params().parse("<tool_call>?", CHAT_PARSE_STRICT); });
 
   // As one of the standard's; and copies stay when all else is gone.
@@ -277,7 +277,7 @@ static void formats() {
   CHECK(!model.reader().empty() && contains(model.report(CHAT_REPORT_CAPS), "supports_tools"));
 
   const auto made = params();
-  const auto parser = chatparse::Parser::from_text(made.parser().text());
+  const auto parser = chatparse::Parser::from_json(made.parser().json());
   CHECK(parser.parse(OUTPUT).content() == "See.");
   CHECK(contains(parser.grammar(true).text(), "root ::="));
   CHECK(contains(made.grammar_as(CHAT_DIALECT_LARK).text(), "start") && !made.format().empty());
@@ -305,36 +305,21 @@ static void formats() {
 }
 
 static void own_formats() {
-  auto b = chatparse::ExprBuilder::create();
-  const auto open = b.tag(CHAT_TAG_TOOL_OPEN, b.sequence({b.literal("["), b.tag(CHAT_TAG_TOOL_NAME, b.literal("weather")), b.literal("]")}));
-  const auto call = b.sequence({
-      b.atomic(open),
-      b.tag(CHAT_TAG_TOOL_ARGUMENTS, b.json("arguments", R"({"type": "object", "properties": {"city": {"type": "string"}}})")),
-      b.tag(CHAT_TAG_TOOL_CLOSE, b.literal("[/weather]")),
-  });
-  const std::vector<std::string> markers = {"[weather]"};
-  const auto root = b.sequence({b.tag(CHAT_TAG_CONTENT, b.until(markers)), b.repeat(b.rule("call", call, true)), b.end()});
-  const auto parser = b.build(root);
-  b = {};
+  const auto parser = chatparse::Parser::from_json(R"({"format": {"root": {"sequence": [
+    {"tag": ["content", {"until": ["[weather]"]}]},
+    {"repeat": [{"rule": {"name": "call", "trigger": true, "child": {"sequence": [
+      {"atomic": {"tag": ["tool-open", {"sequence": [{"literal": "["}, {"tag": ["tool-name", {"literal": "weather"}]}, {"literal": "]"}]}]}},
+      {"tag": ["tool-args", {"schema": {"name": "arguments", "child": "json", "schema": {"document": {"type": "object"}}}}]},
+      {"tag": ["tool-close", {"literal": "[/weather]"}]}]}}}, 0, null]},
+    "end"]}}})");
   const std::string_view output = R"(See.[weather]{"city": "Oslo"}[/weather])";
   const Message read = parser.parse(output, CHAT_PARSE_STRICT);
   CHECK(read.content() == "See." && read.tool_calls()[0].name == "weather");
   CHECK(contains(parser.grammar(false).text(), "call ::="));
-  const auto tree = parser.tree(output);
-  CHECK(tree.outcome() == CHAT_MATCH_MATCHED && tree.end() == output.size() && tree.nodes()[0].tag == "content");
-  const Message made = tree.message();
-  CHECK(made.tool_calls().size() == 1);
-
-  auto word = chatparse::ExprBuilder::create();
-  const auto letters = word.repeat(word.character({{'a', 'z'}, {'_', '_'}}), 1);
-  const auto named = word.label("word", word.choice({letters, word.character_class("[0-9]")}));
-  const auto list = word.sequence({word.start(), named, word.repeat(word.sequence({word.space(), word.lookahead(word.end(), true), named}))});
-  const auto words = word.build(list).tree("ab 1 _c");
-  CHECK(words.nodes().size() == 3 && words.nodes()[2].span.begin == 5 && words.nodes()[2].tag == "word");
-  throws(CHAT_STATUS_INVALID_ARGUMENT, "no such", [&] { word.build(word.reference("no such")); });
-  const auto none = word.rule("", word.tag(CHAT_TAG_CONTENT, CHAT_EXPR_NONE));
-  CHECK(none == CHAT_EXPR_NONE);
-  throws(CHAT_STATUS_INVALID_ARGUMENT, "", [&] { word.build(none); });
+  const Message made = parser.tagged(output);
+  CHECK(made.tool_calls().size() == 1 && contains(made.tree_json(), R"("outcome":"matched")"));
+  CHECK(contains(parser.tagged(output).tree_json(), R"("tag":"content")") && read.tree_json().empty());
+  throws(CHAT_STATUS_INVALID_ARGUMENT, "no such", [] { chatparse::Parser::from_json(R"({"format": {"root": {"ref": "no such"}}})"); });
 }
 
 static void next_turn() {

@@ -102,179 +102,6 @@ void chat_grammar_builder_free(chat_grammar_builder *builder);
 
 /* == Formats of your own =========================================================================================== */
 
-/*
- * The expressions are those of a parsing expression grammar (PEG). Tags select the text of the message. Each function
- * adds an expression and returns its number, for use in others. A function that fails, also for NULL or text that is
- * not UTF-8, returns `CHAT_EXPR_NONE`; all others accept and return it, and `chat_expr_build` reports the first
- * failure. So calls can be nested:
- *
- * ```c
- * // Content up to a call such as [weather]{"city": "Oslo"}[/weather], or to the end.
- * chat_expr_builder *b = NULL;
- * chat_parser *parser = NULL;
- * if (chat_expr_builder_new(&b, &error) != CHAT_STATUS_OK) return NULL;
- * const chat_str call[] = {{"[weather]", 9}};
- * const chat_expr open = chat_expr_tag(b, CHAT_TAG_TOOL_OPEN, chat_expr_sequence(b, (const chat_expr[]){
- *     chat_expr_literal(b, "[", 1), chat_expr_tag(b, CHAT_TAG_TOOL_NAME, chat_expr_literal(b, "weather", 7)),
- *     chat_expr_literal(b, "]", 1)}, 3));
- * const chat_expr parts[] = {
- *   chat_expr_tag(b, CHAT_TAG_CONTENT, chat_expr_until(b, call, 1)),
- *   chat_expr_repeat(b, chat_expr_sequence(b, (const chat_expr[]){
- *       chat_expr_atomic(b, open), chat_expr_tag(b, CHAT_TAG_TOOL_ARGUMENTS, chat_expr_json(b, "", 0, "{}", 2)),
- *       chat_expr_tag(b, CHAT_TAG_TOOL_CLOSE, chat_expr_literal(b, "[/weather]", 10))}, 3), 0, 1),
- *   chat_expr_end(b),
- * };
- * const chat_status status = chat_expr_build(b, chat_expr_sequence(b, parts, 3), "", 0, &parser, &error);
- * chat_expr_builder_free(b);
- * ```
- *
- * An output that does not match the format still becomes a message: see `CHAT_OUTCOME_RECOVERED`.
- */
-
-/** A builder of parsers for formats that no template shows, from expressions with tags. One thread at a time. */
-typedef struct chatparse_expr_builder chat_expr_builder;
-/** The number that a function returns if it could not add an expression. */
-#define CHAT_EXPR_NONE 0
-/** No upper bound, for `chat_expr_repeat`. */
-#define CHAT_EXPR_UNBOUNDED UINT32_MAX
-
-/**
- * The meaning of a part of an output. A call is `CHAT_TAG_TOOL_OPEN` with the name inside, then the arguments, then
- * `CHAT_TAG_TOOL_CLOSE`. The arguments are either one JSON object (`CHAT_TAG_TOOL_ARGUMENTS`), or pairs of name and
- * value (`CHAT_TAG_ARGUMENT_...`), which the library makes an object. Tags of a call have no effect outside of one.
- */
-CHAT_ENUM(chat_tag) {
-  CHAT_TAG_REASONING = 1,       /**< Text of `reasoning_content`. */
-  CHAT_TAG_CONTENT = 2,         /**< Text of `content`. */
-  CHAT_TAG_TOOL_OPEN = 3,       /**< The start of a call. It may match empty text. */
-  CHAT_TAG_TOOL_CLOSE = 4,      /**< The end of a call. It may match empty text; without it the call counts as cut
-                                     off. */
-  CHAT_TAG_TOOL_NAME = 5,       /**< The call's name. */
-  CHAT_TAG_TOOL_ID = 6,         /**< The call's id, with or without quotes. */
-  CHAT_TAG_TOOL_ARGUMENTS = 7,  /**< The call's arguments, a JSON object. */
-  CHAT_TAG_ARGUMENT_NAME = 8,   /**< The name of one argument. */
-  CHAT_TAG_ARGUMENT_JSON = 9,   /**< The value of one argument, as JSON or as a Python literal. */
-  CHAT_TAG_ARGUMENT_TEXT = 10,  /**< The value of one argument as raw text: becomes a JSON string. */
-  CHAT_TAG_ARGUMENT_CLOSE = 11, /**< The end of a value. It may match empty text. */
-};
-
-/** The notations of a value. */
-CHAT_ENUM(chat_value_kind) {
-  CHAT_VALUE_KIND_JSON = 1,            /**< Any JSON value. */
-  CHAT_VALUE_KIND_JSON_OBJECT = 2,     /**< A JSON object. */
-  CHAT_VALUE_KIND_JSON_ARRAY = 3,      /**< A JSON array. */
-  CHAT_VALUE_KIND_JSON_STRING = 4,     /**< A JSON string with its quotes. */
-  CHAT_VALUE_KIND_JSON_NUMBER = 5,     /**< A JSON number, up to a character that cannot extend it. */
-  CHAT_VALUE_KIND_PYTHON = 6,          /**< Any Python literal: `{'a': [True, None]}`. */
-  CHAT_VALUE_KIND_PYTHON_DICT = 7,     /**< A Python dict. */
-  CHAT_VALUE_KIND_PYTHON_LIST = 8,     /**< A Python list. */
-  CHAT_VALUE_KIND_PYTHON_STRING = 9,   /**< A string in double or single quotes. */
-  CHAT_VALUE_KIND_PYTHON_OR_JSON = 10, /**< Any value, as JSON or as a Python literal. */
-};
-
-/** The number of an expression in its builder. */
-typedef uint32_t chat_expr;
-
-/** An inclusive range of characters. */
-typedef struct {
-  uint32_t first; /**< The first, as a Unicode code point. */
-  uint32_t last;  /**< The last. */
-} chat_char_range;
-
-/**
- * Makes the grammar of the outputs that the parser accepts. If `lazy`, the grammar describes only what may follow a
- * trigger: the rules with `trigger` set in `chat_expr_rule`. Otherwise it describes the prefill and the output
- * together.
- */
-CHAT_MUST_USE chat_status chat_parser_grammar(const chat_parser *parser, bool lazy, chat_grammar **out,
-                                              chat_error **error);
-
-/** Makes a builder without expressions. */
-CHAT_MUST_USE chat_status chat_expr_builder_new(chat_expr_builder **out, chat_error **error);
-/** Matches exactly this text, which may be empty. */
-chat_expr chat_expr_literal(chat_expr_builder *builder, const char *text, size_t text_len);
-
-/**
- * Matches text up to the first of these markers or up to the end of the output, without the marker. Without markers:
- * all text.
- */
-chat_expr chat_expr_until(chat_expr_builder *builder, const chat_str *markers, size_t marker_count);
-
-/** Matches one character in one of the ranges or, if `negated`, in none of them: without ranges, any character. */
-chat_expr chat_expr_character(chat_expr_builder *builder, const chat_char_range *ranges, size_t range_count,
-                              bool negated);
-
-/**
- * Matches one character of a class, e.g. `[a-z_]`, `[^"\\]` or `[\u4E00-\u9FFF]`. The brackets are optional. After a
- * backslash a character is literal, except in `\n`, `\t`, `\r`, `\xHH`, `\uHHHH` and `\UHHHHHHHH`. The class must not
- * be empty.
- */
-chat_expr chat_expr_class(chat_expr_builder *builder, const char *text, size_t text_len);
-
-/**
- * Matches the inside of a quoted string up to `quote` (ASCII), without it: text with JSON's escapes, and with `quote`
- * after a backslash. Any other escape ends it.
- */
-chat_expr chat_expr_string_body(chat_expr_builder *builder, char quote);
-
-/** Matches all white space at this place, also none. */
-chat_expr chat_expr_space(chat_expr_builder *builder);
-/** Matches empty text at the start of the output, or of the prefill if there is one. */
-chat_expr chat_expr_start(chat_expr_builder *builder);
-/** Matches empty text at the end of the output. Text after the match of a format without it becomes content. */
-chat_expr chat_expr_end(chat_expr_builder *builder);
-/** Matches all of the expressions, in order. */
-chat_expr chat_expr_sequence(chat_expr_builder *builder, const chat_expr *children, size_t child_count);
-
-/**
- * Ordered choice: tries each expression in turn and keeps the first that matches. Text that an alternative captures is
- * streamed to the caller before the alternative has matched. If two alternatives capture the same bytes differently,
- * wrap them in `chat_expr_atomic`. Without expressions it never matches; the grammar has empty text then.
- */
-chat_expr chat_expr_choice(chat_expr_builder *builder, const chat_expr *children, size_t child_count);
-
-/** Matches the expression as often as possible, at least `min` and at most `max` times (`CHAT_EXPR_UNBOUNDED`). */
-chat_expr chat_expr_repeat(chat_expr_builder *builder, chat_expr child, uint32_t min, uint32_t max);
-/** Matches empty text where the expression matches or, if `negated`, does not match. */
-chat_expr chat_expr_lookahead(chat_expr_builder *builder, chat_expr child, bool negated);
-
-/**
- * Matches the expression, and delays the text of its tags until it has matched. The text of a tag around it is not
- * delayed.
- */
-chat_expr chat_expr_atomic(chat_expr_builder *builder, chat_expr child);
-
-/** Matches the expression and gives it a meaning, a `chat_tag`. */
-chat_expr chat_expr_tag(chat_expr_builder *builder, uint32_t tag, chat_expr child);
-
-/**
- * Matches the expression and labels its node in `chat_parser_tree`. A label that is the name of a `chat_tag`, e.g.
- * `tool-name` for `CHAT_TAG_TOOL_NAME`, also gives it that meaning; the text is streamed as it comes, unless it is
- * inside of `chat_expr_atomic`.
- */
-chat_expr chat_expr_label(chat_expr_builder *builder, const char *label, size_t label_len, chat_expr child);
-
-/**
- * Makes the parser of the format `root`. `prefill` is the part of the model's turn that the prompt holds: the parser
- * reads it as if the model had written it. The builder keeps its expressions and can build other formats.
- *
- * Errors: the first failure of the builder's functions, with the function's name; such a builder builds nothing more.
- * `CHAT_STATUS_INVALID_ARGUMENT` for a root that is not an expression of the builder, a reference to a missing rule,
- * and a rule that begins with itself; `CHAT_STATUS_LIMIT` for a format that is too deep or too long.
- */
-CHAT_MUST_USE chat_status chat_expr_build(chat_expr_builder *builder, chat_expr root, const char *prefill,
-                                          size_t prefill_len, chat_parser **out, chat_error **error);
-
-/** Frees the builder. Parsers that it made stay valid. */
-void chat_expr_builder_free(chat_expr_builder *builder);
-
-/**
- * Matches one JSON value. The grammar gets the rules of `schema` (JSON text, `{}` for any value) under the rule name
- * `name`, which may be empty.
- */
-chat_expr chat_expr_json(chat_expr_builder *builder, const char *name, size_t name_len, const char *schema,
-                         size_t schema_len);
-
 /**
  * Writes whether a schema (JSON text) allows any string, in any of its branches. Tagged formats write such values as
  * raw text. A reference without a target, or in a circle, counts as no string.
@@ -283,117 +110,36 @@ CHAT_MUST_USE chat_status chat_schema_allows_string(const char *schema, size_t s
                                                     chat_error **error);
 
 /**
- * Matches a value in one of the notations `chat_value_kind`, the same in the grammar; for a schema use
- * `chat_expr_json`. A rule `json-string` (`chat_expr_rule`) that was added before replaces the strings of JSON.
+ * Makes the grammar of the outputs that the parser accepts. If `lazy`, the grammar describes only what may follow a
+ * trigger: the rules with `trigger`. Otherwise it describes the prefill and the output together.
  */
-chat_expr chat_expr_value(chat_expr_builder *builder, uint32_t kind);
+CHAT_MUST_USE chat_status chat_parser_grammar(const chat_parser *parser, bool lazy, chat_grammar **out,
+                                              chat_error **error);
 
 /**
- * Matches the tool calls of a message with their markers, and tags them. `request` is as for
- * `chat_params_from_template`; only `tools`, `tool_choice` and `parallel_tool_calls` count, and `messages` may be
- * empty. Without tools, or with `tool_choice` `none`, it matches empty text. The rule of a call is `tool-call`, a
- * trigger of lazy grammars.
- *
- * `turn` is a JSON object: how the calls are written, as the field `turn` of `CHAT_REPORT_LAYOUT` of
- * `chat_template_report` has it. Of its fields only `calls` must be there.
- *
- * - `calls`: the ways to write a call, each an object of `pieces` and `close`, the text after the call. A piece is
- *   `"name"`, `"id"`, `{"arguments": {"quoted": false}}` (a JSON object; `true`: as a JSON string), `{"glue": ...}`, the
- *   text between two of them, or `{"members": ...}` for arguments one by one;
- * - `members` has `first` and `next`, the texts before the name of the first argument and of each other one, and `slots`:
- *   pairs of the kinds of values (`text`, `integer`, `number`, `boolean`, `null`, `array`, `object`) and an object: the
- *   text `before` the name, `open` between name and value, `close` after the value, and its `encoding`: `raw`, `quoted`
- *   or `python`;
- * - `edges`: the texts around calls, each an array of a place, a text, and the place after it: `["prompt", "<calls>",
- *   "call"]`, `["call", ", ", "call"]`, `["call", "</calls>", "end"]`.
- *
- * E.g. `{"edges": [["prompt", "<tool_call>{\"name\": \"", "call"], ["call", "</tool_call>", "end"]], "calls": [{"pieces":
- * ["name", {"glue": "\", \"arguments\": "}, {"arguments": {"quoted": false}}], "close": "}"}]}`.
- */
-chat_expr chat_expr_calls(chat_expr_builder *builder, const char *request, size_t request_len, const char *turn,
-                          size_t turn_len);
-
-/**
- * Uses `child` to parse, and `schema` (JSON text) to generate the grammar rule `name`. Set `raw` if strings are
- * written without JSON quotes: then, if the schema allows strings, the grammar uses `child` instead of the schema.
- */
-chat_expr chat_expr_schema(chat_expr_builder *builder, chat_expr child, const char *name, size_t name_len,
-                           const char *schema, size_t schema_len, bool raw);
-
-/**
- * Uses `child` to parse, and `body` in the grammar: the part of a GBNF rule after `::=`, or empty text. It refers to
- * rules by their names in `chat_expr_rule`, which must exist.
- */
-chat_expr chat_expr_gbnf(chat_expr_builder *builder, chat_expr child, const char *body, size_t body_len);
-
-/**
- * Uses `child` to parse: it must match text up to and including the first of these markers. The grammar gets text that
- * ends with the first marker, so that it ends where the parser does.
- */
-chat_expr chat_expr_excluding(chat_expr_builder *builder, chat_expr child, const chat_str *markers,
-                              size_t marker_count);
-
-/**
- * Matches the expression as a rule, for `chat_expr_reference`, also from inside it. If `trigger`, a lazy grammar may
- * start at this rule. A second rule of the same name replaces the first.
- */
-chat_expr chat_expr_rule(chat_expr_builder *builder, const char *name, size_t name_len, chat_expr child, bool trigger);
-
-/** Matches the rule of that name, which may be added later. */
-chat_expr chat_expr_reference(chat_expr_builder *builder, const char *name, size_t name_len);
-
-/* == Trees ========================================================================================================= */
-
-/** A syntax tree of a text: a node for each rule, tag and label that matched. Immutable. */
-typedef struct chatparse_tree chat_tree;
-
-/** How a text relates to the format of a tree. */
-CHAT_ENUM(chat_match) {
-  CHAT_MATCH_FAILED = 0,  /**< It does not match; the tree has no nodes. */
-  CHAT_MATCH_MATCHED = 1, /**< It matches. Text after the match is ignored unless the format ends with
-                               `chat_expr_end`. */
-  CHAT_MATCH_PARTIAL = 2, /**< It ended before the match did, without a mismatch (only with `CHAT_PARSE_PARTIAL`). */
-};
-
-/** One rule, tag or label that matched. */
-typedef struct {
-  chat_str rule; /**< The rule's name; empty for a tag or label. */
-  chat_str tag;  /**< The tag's name (`content`, `tool-name`, ...) or the label; empty for a rule. */
-  size_t begin;  /**< Position of its first byte in the text. */
-  size_t end;    /**< Position after its last byte. */
-  size_t parent; /**< Index of the node around it, which is lower than its own; its own if there is none. */
-  bool partial;  /**< The text ended inside of it. */
-} chat_node;
-
-/**
- * Parses a text to a tree, from byte `from` on. `text` is the whole text of the format, prefill included, any bytes.
- * `flags` is 0 for a complete text or `CHAT_PARSE_PARTIAL`. The call succeeds even if the text does not match: see
- * `chat_tree_outcome`.
+ * Parses a text to the message of its tagged parts alone; `chat_message_tree_json` has all that matched. `text` is the
+ * whole text of the format, prefill included, any bytes, of which bytes before `from` are not read. `flags` is 0 for a
+ * complete text or `CHAT_PARSE_PARTIAL`. The message of a text that does not match is empty, and
+ * `CHAT_OUTCOME_RECOVERED`.
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a `from` above `text_len`; `CHAT_STATUS_LIMIT` for a format with too many
  * rules.
  */
-CHAT_MUST_USE chat_status chat_parser_tree(const chat_parser *parser, const char *text, size_t text_len, size_t from,
-                                           uint32_t flags, chat_tree **out, chat_error **error);
-
-/** Returns how the text relates to the format. `CHAT_MATCH_FAILED` for NULL. */
-chat_match chat_tree_outcome(const chat_tree *tree);
-/** Returns the position after the match; of a text that does not match, how far it could have matched. */
-size_t chat_tree_end(const chat_tree *tree);
-/** Returns how many nodes there are. */
-size_t chat_tree_node_count(const chat_tree *tree);
-/** Fills `*out` with node `index`. Nodes are in the order of their first bytes, the outer before the inner. */
-CHAT_MUST_USE chat_status chat_tree_node(const chat_tree *tree, size_t index, chat_node *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_parser_tagged(const chat_parser *parser, const char *text, size_t text_len, size_t from,
+                                             uint32_t flags, chat_message **out, chat_error **error);
 
 /**
- * Makes a message of the tagged text alone. Its outcome is `CHAT_OUTCOME_PARTIAL` if the text was cut off.
+ * Writes the syntax tree of a message of `chat_parser_tagged` as a JSON object; of other messages, empty text.
  *
- * Errors: `CHAT_STATUS_PARSE` for a text that does not match.
+ * - `outcome`: `matched`; `partial` if the text ended before the match did, without a mismatch (only with
+ *   `CHAT_PARSE_PARTIAL`); `failed` if it does not match. Text after a match is ignored unless the format ends with
+ *   `end`;
+ * - `end`: the position after the match; of a text that does not match, how far it could have matched;
+ * - `nodes`: an object for each rule, tag and label that matched, in the order of their first bytes, the outer before
+ *   the inner: `rule` or `tag` (the name), `begin`, `end`, `parent` (the index of the node around it, or null) and
+ *   `partial` (the text ended inside of it). A text that does not match has none.
  */
-CHAT_MUST_USE chat_status chat_tree_message(const chat_tree *tree, chat_message **out, chat_error **error);
-
-/** Frees the tree. Messages that were made from it stay valid. */
-void chat_tree_free(chat_tree *tree);
+CHAT_MUST_USE chat_status chat_message_tree_json(const chat_message *message, chat_str *out, chat_error **error);
 
 /* == Conversations in token ids ==================================================================================== */
 

@@ -169,16 +169,6 @@ struct Segment {
       : origin(c.origin), index(c.index), path(detail::view(c.path)), span{c.begin, c.end} {}
 };
 
-struct Node {
-  std::string_view rule, tag;
-  Span span;
-  std::size_t parent;
-  bool partial;
-
-  explicit Node(const chat_node &c)
-      : rule(detail::view(c.rule)), tag(detail::view(c.tag)), span{c.begin, c.end}, parent(c.parent), partial(c.partial) {}
-};
-
 struct Media {
   std::string_view kind, text, source;
   std::size_t message, part;

@@ -233,6 +233,24 @@ pub extern "C" fn chat_grammar_report(
     })
 }
 
+/// Writes whether a schema (JSON text) allows any string, in any of its branches. Tagged formats write such values as
+/// raw text. A reference without a target, or in a circle, counts as no string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_schema_allows_string(
+    schema: *const c_char,
+    schema_len: usize,
+    out: Out<bool>,
+    error: ErrorOut,
+) -> chat_status {
+    guard(error, || {
+        let out = required(out, "out")?;
+        // SAFETY: the caller's text, by the contract.
+        let schema = schema::from_text(unsafe { utf8(schema, schema_len, "schema") }?)?;
+        out.write(schema::may_be_string(&schema, &schema));
+        Ok(())
+    })
+}
+
 /// Frees the grammar.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_grammar_free(grammar: Option<Box<chat_grammar>>) {

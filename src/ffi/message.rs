@@ -62,11 +62,18 @@ pub struct chat_message {
     ended: Ended,
     json: OnceLock<String>,
     report: OnceLock<String>,
+    tree: String,
 }
 
 impl chat_message {
     pub(super) fn new(ended: Ended) -> Self {
-        chat_message { ended, json: OnceLock::new(), report: OnceLock::new() }
+        chat_message { ended, json: OnceLock::new(), report: OnceLock::new(), tree: String::new() }
+    }
+
+    /// The tagged parts of a text, with its tree.
+    pub(super) fn tagged(parser: &Parser, text: &[u8], from: usize, partial: bool) -> Result<Self> {
+        let tree = parser.tree_json(text, from, partial)?.to_string();
+        Ok(chat_message { tree, ..chat_message::new(parser.tagged(text, from, partial)) })
     }
 
     pub(super) fn parse(parser: &Parser, text: &[u8], flags: Flags) -> Result<Self> {
@@ -162,6 +169,24 @@ pub extern "C" fn chat_message_json(
         let json = message.json.get_or_init(|| message.ended.message.to_json().to_string());
         Ok(view(Some(json)))
     })
+}
+
+/// Writes the syntax tree of a message of `chat_parser_tagged` as a JSON object; of other messages, empty text.
+///
+/// - `outcome`: `matched`; `partial` if the text ended before the match did, without a mismatch (only with
+///   `CHAT_PARSE_PARTIAL`); `failed` if it does not match. Text after a match is ignored unless the format ends with
+///   `end`;
+/// - `end`: the position after the match; of a text that does not match, how far it could have matched;
+/// - `nodes`: an object for each rule, tag and label that matched, in the order of their first bytes, the outer before
+///   the inner: `rule` or `tag` (the name), `begin`, `end`, `parent` (the index of the node around it, or null) and
+///   `partial` (the text ended inside of it). A text that does not match has none.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_message_tree_json(
+    message: Option<&chat_message>,
+    out: Out<chat_str>,
+    error: ErrorOut,
+) -> chat_status {
+    filled(message, "message", out, error, |message| Ok(view(Some(&message.tree))))
 }
 
 /// Frees the message.

@@ -10,7 +10,6 @@
 //!   takes it without `const`.
 //! - **NULL.** A NULL handle or output is [`status::chat_status::InvalidArgument`], never a crash. Functions that return a
 //!   plain field give its empty value. `chat_error **` may be NULL everywhere: no details then.
-//! - **Expressions** are numbers of their builder. A function that fails returns none; `chat_expr_build` reports why.
 //! - **Outputs** are written on `CHAT_STATUS_OK` only, and `*error` on any other status only.
 //! - **Threads.** A `const` handle may be used by any number of threads at once; without `const` it has one user at a time.
 //! - **Text** is pointer and length, may hold NUL, and needs no NUL at its end. Templates, tokens, names, rules, schemas,
@@ -80,12 +79,6 @@ pub mod conversation;
 
 pub mod parser;
 
-pub mod expr;
-
-pub mod expr_grammar;
-
-pub mod tree;
-
 pub mod message;
 
 pub mod report;
@@ -111,13 +104,10 @@ const _: () = {
     #[cfg(feature = "segments")]
     shared::<segments::chat_segments>();
     shared::<parser::chat_parser>();
-    shared::<tree::chat_tree>();
     shared::<message::chat_message>();
     shared::<stream::chat_stream>();
     #[cfg(feature = "conversation")]
     shared::<conversation::chat_conversation>();
     #[cfg(feature = "api")]
     shared::<answer::chat_answer>();
-    const fn owned<T: Send>() {}
-    owned::<expr::chat_expr_builder>();
 };

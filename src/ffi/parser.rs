@@ -1,22 +1,20 @@
 //! A parser by itself: out of params, out of text, or of a format of the host's own.
 
 use std::ffi::c_char;
-use std::mem::MaybeUninit;
 use std::sync::{Arc, OnceLock};
 
-use super::error::chat_error;
 use super::grammar::chat_grammar;
 use super::guard::{filled, guard};
 use super::message::{Flags, chat_message};
 use super::params::chat_params;
-use super::ptr::{give, required};
+use super::ptr::{ErrorOut, Out, give, required};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, utf8, view};
 use chatparse_stream::Parser;
 
 /// A parser of outputs, without the rest of the params. Immutable.
 ///
-/// Store a parser as a text, send it to another process, or make one with `chat_expr_builder`.
+/// Store a parser as a text, send it to another process, or describe one for a format that no template shows.
 pub struct chat_parser {
     pub(super) parser: Parser,
     text: OnceLock<String>,
@@ -32,24 +30,41 @@ impl chat_parser {
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_parser(
     params: Option<&chat_params>,
-    out: Option<&mut MaybeUninit<*mut chat_parser>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_parser>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(params, "params", out, error, |params| Ok(give(chat_parser::new(params.params().parser.clone()))))
 }
 
-/// Makes a parser from the text of `chat_parser_text`. The text may come from an untrusted source: the library checks
-/// it.
+/// Makes a parser from JSON text: that of `chat_parser_json`, or a description of a format of your own. The text may come
+/// from an untrusted source: the library checks it. docs/formats.md has all kinds of nodes.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for text that `chat_parser_text` of this version does not write, and for a
+/// ```c
+/// // Content up to a call such as [weather]{"city": "Oslo"}[/weather], or to the end.
+/// static const char text[] =
+///   "{\"format\": {\"root\": {\"sequence\": ["
+///   "  {\"tag\": [\"content\", {\"until\": [\"[weather]\"]}]},"
+///   "  {\"repeat\": [{\"sequence\": ["
+///   "    {\"atomic\": {\"tag\": [\"tool-open\", {\"sequence\": ["
+///   "      {\"literal\": \"[\"}, {\"tag\": [\"tool-name\", {\"literal\": \"weather\"}]}, {\"literal\": \"]\"}]}]}},"
+///   "    {\"tag\": [\"tool-args\", \"json\"]},"
+///   "    {\"tag\": [\"tool-close\", {\"literal\": \"[/weather]\"}]}]}, 0, 1]},"
+///   "  \"end\"]}}}";
+/// chat_parser *parser = NULL;
+/// const chat_status status = chat_parser_from_json(text, sizeof text - 1, &parser, &error);
+/// ```
+///
+/// An output that does not match the format still becomes a message: see `CHAT_OUTCOME_RECOVERED`.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for text of another shape or version, with the number of the node, and for a
 /// format that cannot be used, e.g. with a rule that begins with itself; `CHAT_STATUS_LIMIT` for one that is too deep
 /// or too long.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn chat_parser_from_text(
+pub unsafe extern "C" fn chat_parser_from_json(
     text: *const c_char,
     text_len: usize,
-    out: Option<&mut MaybeUninit<*mut chat_parser>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_parser>,
+    error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
         let out = required(out, "out")?;
@@ -60,26 +75,25 @@ pub unsafe extern "C" fn chat_parser_from_text(
     })
 }
 
-/// Writes the parser as a text for `chat_parser_from_text` of the same library version, in any process. Its form may
+/// Writes the parser as JSON text for `chat_parser_from_json` of the same library version, in any process. Its form may
 /// change between versions. The first call writes the text; later ones return the same.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_parser_text(
+pub extern "C" fn chat_parser_json(
     parser: Option<&chat_parser>,
-    out: Option<&mut MaybeUninit<chat_str>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<chat_str>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(parser, "parser", out, error, |parser| Ok(view(Some(parser.text.get_or_init(|| parser.parser.to_text())))))
 }
 
 /// Makes the grammar of the outputs that the parser accepts. If `lazy`, the grammar describes only what may follow a
-/// trigger: the rules with `trigger` set in `chat_expr_rule`. Otherwise it describes the prefill and the output
-/// together.
+/// trigger: the rules with `trigger`. Otherwise it describes the prefill and the output together.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_parser_grammar(
     parser: Option<&chat_parser>,
     lazy: bool,
-    out: Option<&mut MaybeUninit<*mut chat_grammar>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_grammar>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(parser, "parser", out, error, |parser| Ok(give(chat_grammar(Arc::new(parser.parser.grammar(lazy))))))
 }
@@ -91,13 +105,37 @@ pub unsafe extern "C" fn chat_parser_parse(
     text: *const c_char,
     text_len: usize,
     flags: u32,
-    out: Option<&mut MaybeUninit<*mut chat_message>>,
-    error: Option<&mut MaybeUninit<*mut chat_error>>,
+    out: Out<*mut chat_message>,
+    error: ErrorOut,
 ) -> chat_status {
     filled(parser, "parser", out, error, |parser| {
         // SAFETY: the caller's bytes, by the contract.
         let text = unsafe { bytes(text, text_len, "text") }?;
         Ok(give(chat_message::parse(&parser.parser, text, Flags::from_bits(flags)?)?))
+    })
+}
+
+/// Parses a text to the message of its tagged parts alone; `chat_message_tree_json` has all that matched. `text` is the
+/// whole text of the format, prefill included, any bytes, of which bytes before `from` are not read. `flags` is 0 for a
+/// complete text or `CHAT_PARSE_PARTIAL`. The message of a text that does not match is empty, and
+/// `CHAT_OUTCOME_RECOVERED`.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a `from` above `text_len`; `CHAT_STATUS_LIMIT` for a format with too many
+/// rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_parser_tagged(
+    parser: Option<&chat_parser>,
+    text: *const c_char,
+    text_len: usize,
+    from: usize,
+    flags: u32,
+    out: Out<*mut chat_message>,
+    error: ErrorOut,
+) -> chat_status {
+    filled(parser, "parser", out, error, |parser| {
+        // SAFETY: the caller's bytes, by the contract.
+        let text = unsafe { bytes(text, text_len, "text") }?;
+        Ok(give(chat_message::tagged(&parser.parser, text, from, Flags::from_bits(flags)?.partial)?))
     })
 }
 

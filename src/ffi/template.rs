@@ -265,7 +265,7 @@ fn kind_of(report: u32) -> Result<ReportKind> {
 /// learn are missing. The parser uses it if `chat_template_reader` is `turn`.
 ///
 /// `CHAT_REPORT_LAYOUT` has `reasoning` and `tools`, objects, and `user_start`, `assistant_start`, `preserved_tokens` and
-/// `additional_stops`: what llama.cpp tells hosts of the turn; and `turn`: how it is written, as `chat_expr_calls` takes it.
+/// `additional_stops`: what llama.cpp tells hosts of the turn; and `turn`: how it is written, as descriptions (docs/formats.md) take it.
 ///
 /// `CHAT_REPORT_PROOF` has the result of `chat_template_proof` in full:
 ///

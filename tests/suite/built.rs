@@ -1,31 +1,35 @@
 //! Formats that are put together by hand: what they show as a tree, their grammars, and calls in a described turn.
 
-use chatparse::expr::described_calls;
 use chatparse::expr::{Arena, Builder, Notation, Outcome, Region, SchemaRef};
 use chatparse::grammar::FidelityKind;
 use chatparse::internals::grammar::from_arena;
-use chatparse::{ErrorKind, GrammarStyle, Parser, Request};
-use serde_json::json;
+use chatparse::{ErrorKind, GrammarStyle, Parser, Status};
+use serde_json::{Value, json};
 
-fn request(more: &str) -> Request {
+fn request(more: &str) -> Value {
     let parameters = json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}});
     let tool = json!({"type": "function", "function": {"name": "f", "parameters": parameters}});
     let mut body = json!({"messages": [], "tools": [tool], "tool_choice": "required", "parallel_tool_calls": true});
     body["tool_choice"] = more.into();
-    Request::from_json(&body).unwrap()
+    body
 }
 
-fn parser(request: &Request, turn: &str) -> chatparse::Result<Parser> {
-    let mut p = Builder::new();
-    let calls = described_calls(&mut p, request, turn)?;
-    let all = p.sequence([p.until("["), calls, p.end()]);
-    Parser::new(p.finish(all), "")
+/// Calls as the turn writes them, after text without a bracket.
+fn parser(request: &Value, turn: &Value) -> chatparse::Result<Parser> {
+    let calls = json!({"calls": {"request": request, "turn": turn}});
+    let root = json!({"sequence": [{"until": ["["]}, calls, "end"]});
+    Parser::from_text(&json!({"format": {"root": root}}).to_string())
+}
+
+fn turn(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
 }
 
 #[test]
 fn described_turns_read_calls() {
-    let calls = |turn: &str, output: &str| -> Vec<String> {
-        let (message, _) = parser(&request("required"), turn).unwrap().parse(output.as_bytes(), false, true).unwrap();
+    let calls = |written: &str, output: &str| -> Vec<String> {
+        let (message, _) =
+            parser(&request("required"), &turn(written)).unwrap().parse(output.as_bytes(), false, true).unwrap();
         message.tool_calls.iter().map(|call| format!("{} {} {}", call.id, call.name, call.arguments)).collect()
     };
     let json = r#"{"edges": [["prompt", "[c][{", "call"], ["call", ", {", "call"], ["call", "]", "end"]], "calls": [
@@ -52,42 +56,41 @@ fn described_turns_read_calls() {
 #[test]
 fn what_a_template_was_learnt_to_write_describes_calls() {
     let template = chatparse::ChatTemplate::builtin("json-call").unwrap();
-    let turn = template.report(chatparse::ReportKind::Layout)["turn"].to_string();
-    let calls = r#"[<tool_call>
+    let turn = &template.report(chatparse::ReportKind::Layout)["turn"];
+    let calls = r#"<tool_call>
 {"name": "f", "arguments": {"a": 1}}
 </tool_call>"#;
-    let mut p = Builder::new();
-    let described = described_calls(&mut p, &request("required"), &turn).unwrap();
-    let parser = Parser::new(p.finish(p.sequence([p.literal("["), described, p.end()])), "").unwrap();
+    let format = json!({"root": {"calls": {"request": request("required"), "turn": turn}}});
+    let parser = Parser::from_text(&json!({"format": format}).to_string()).unwrap();
     let (message, _) = parser.parse(calls.as_bytes(), false, true).unwrap();
     assert_eq!((&*message.tool_calls[0].name, &*message.tool_calls[0].arguments), ("f", r#"{"a": 1}"#));
 }
 
 #[test]
 fn calls_that_nobody_may_make_are_nothing() {
-    let turn = r#"{"edges": [["prompt", "[{\"name\": \"", "call"]], "calls": [
+    let written = r#"{"edges": [["prompt", "[{\"name\": \"", "call"]], "calls": [
         {"pieces": ["name", {"glue": "\", \"arguments\": "}, {"arguments": {"quoted": false}}], "close": "}"}]}"#;
-    let parser = parser(&request("none"), turn).unwrap();
+    let parser = parser(&request("none"), &turn(written)).unwrap();
     assert!(parser.parse(b"text", false, true).is_ok());
     assert!(parser.parse(br#"[{"name": "f", "arguments": {}}"#, false, true).is_err());
 }
 
 #[test]
 fn turns_of_another_shape_are_refused() {
-    for (turn, says) in [
-        ("{", "turn: EOF"),
+    for (written, says) in [
+        ("7", "turn.calls: missing"),
         ("{}", "turn.calls: missing"),
         (r#"{"calls": []}"#, "turn.calls: missing"),
         (r#"{"calls": [{"pieces": ["nam"]}]}"#, "turn: unknown variant `nam`"),
         (r#"{"calls": [{"pieces": ["name"]}], "edges": [["front", "", "call"]]}"#, "turn: unknown variant `front`"),
         (r#"{"calls": [{"pieces": ["name"]}], "edge": []}"#, "turn: unknown field `edge`"),
     ] {
-        let error = parser(&request("auto"), turn).unwrap_err();
+        let error = parser(&request("auto"), &turn(written)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-        assert!(error.message().contains(says), "{turn}: {error}");
+        assert!(error.message().contains(says), "{written}: {error}");
     }
     let calls = vec![r#"{"pieces": ["name"]}"#; 65].join(", ");
-    let error = parser(&request("auto"), &format!("{{\"calls\": [{calls}]}}")).unwrap_err();
+    let error = parser(&request("auto"), &turn(&format!("{{\"calls\": [{calls}]}}"))).unwrap_err();
     assert!(error.message().contains("more than 64 parts"), "{error}");
 }
 
@@ -178,8 +181,10 @@ fn labels_outlive_the_process_and_are_counted() {
         assert_eq!((tree.outcome, tree.nodes[0].region.clone()), (Outcome::Matched, Region::Rule("line".into())));
         let Region::Tag(tag) = tree.nodes[1].region else { panic!("no tag") };
         assert_eq!(parser.label(tag), Some("word"));
-        assert!(parser.tagged(b"ab", 0, false).unwrap().message.is_empty());
-        assert!(parser.tagged(b"7", 0, false).is_none());
+        let json = parser.tree_json(b"ab", 0, false).unwrap();
+        assert_eq!(json["nodes"][1], json!({"tag": "word", "begin": 0, "end": 2, "parent": 0, "partial": false}));
+        assert!(parser.tagged(b"ab", 0, false).message.is_empty());
+        assert_eq!(parser.tagged(b"7", 0, false).status, Status::Recovered);
     }
 
     let p = Builder::new();

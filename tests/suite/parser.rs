@@ -122,3 +122,87 @@ fn grammars_of_parts_that_may_be_nothing() {
         assert!(!grammar.accepts(no), "{nodes}: {no:?}\n{text}");
     }
 }
+
+/// A description: nodes in nodes, names of tags, labels, values and classes.
+fn described(root: Value) -> Value {
+    json!({"format": {"root": root}})
+}
+
+#[test]
+fn a_format_is_described_in_one_text() {
+    let opening =
+        json!({"sequence": [{"literal": "["}, {"tag": ["tool-name", {"literal": "weather"}]}, {"literal": "]"}]});
+    let call = json!({"sequence": [
+        {"atomic": {"tag": ["tool-open", opening]}},
+        {"tag": ["tool-args", {"schema": {"child": "json", "name": "city", "schema": {"document": {"type": "object"}}}}]},
+        {"tag": ["tool-close", {"literal": "[/weather]"}]}]});
+    let content = json!({"tag": ["content", {"until": ["[weather]"]}]});
+    let root = json!({"sequence": [content, {"repeat": [{"tag": ["whole", call]}, 0, 1]}, "end"]});
+    let parser = Parser::from_text(&described(root).to_string()).unwrap();
+    let again = Parser::from_text(&parser.to_text()).unwrap();
+    assert_eq!((program_of(&again), again.to_text()), (program_of(&parser), parser.to_text()));
+    let output = br#"I look. [weather]{"city": "Oslo"}[/weather]"#;
+    let (message, status) = parser.parse(output, false, false).unwrap();
+    assert_eq!((message.content.as_str(), status), ("I look. ", Status::Complete));
+    assert_eq!((&*message.tool_calls[0].name, &*message.tool_calls[0].arguments), ("weather", r#"{"city": "Oslo"}"#));
+    let nodes = parser.tree_json(output, 0, false).unwrap();
+    let tags: Vec<&str> = nodes["nodes"].as_array().unwrap().iter().filter_map(|node| node["tag"].as_str()).collect();
+    assert_eq!(tags, ["content", "whole", "tool-open", "tool-name", "tool-args", "tool-close"]);
+    let grammar = Recogniser::new(&parser.grammar(false).text).unwrap();
+    assert!(grammar.accepts(r#"x[weather]{}[/weather]"#) && !grammar.accepts(r#"x[weather][][/weather]"#));
+}
+
+#[test]
+fn each_kind_of_a_description() {
+    let digits = json!({"repeat": [{"char": "[0-9]"}, 1, null]});
+    let rules = json!([{"rule": {"name": "r", "child": {"literal": "replaced"}}},
+        {"rule": {"name": "r", "child": {"sequence": [{"literal": "("}, {"repeat": [{"ref": "r"}, 0, null]}, {"literal": ")"}]}}}]);
+    for (root, good, bad) in [
+        (json!({"char": r"[^\x00-\x1F]"}), "a", "\n"),
+        (json!({"char": {"ranges": [["a", "f"]], "negated": true}}), "g", "a"),
+        (json!({"choice": [{"literal": "a"}, "json_number"]}), "1.5", "b"),
+        (json!("json"), r#"{"a": [null]}"#, "'a'"),
+        (json!("json_object"), "{}", "[]"),
+        (json!("json_array"), "[1]", "{}"),
+        (json!("json_string"), r#""x""#, "x"),
+        (json!("python"), "{'a': [True, None]}", "true"),
+        (json!("python_dict"), "{'a': 1}", "[1]"),
+        (json!("python_list"), "[True]", "{}"),
+        (json!("python_string"), "'x'", "x"),
+        (json!("python_or_json"), "true", "x"),
+        (json!({"sequence": [{"and": {"literal": "a"}}, {"until": []}]}), "ab", "b"),
+        (json!({"sequence": [{"not": {"literal": "a"}}, "any", "space"]}), "b ", "a"),
+        (json!({"gbnf": [digits, "[0-9]+"]}), "42", "x"),
+        (json!({"excluding": [{"sequence": [{"until": ["b"]}, {"literal": "b"}]}, [["b"], []]]}), "ab", "ac"),
+        // A rule by its index is that of its name: the last.
+        (json!(0), "(()(()))", "replaced"),
+        (json!({"sequence": ["start", 1]}), "()", "(()"),
+    ] {
+        let format = json!({"root": {"sequence": [root, "end"]}, "nodes": rules});
+        let parser =
+            Parser::from_text(&json!({"format": format}).to_string()).unwrap_or_else(|error| panic!("{root}: {error}"));
+        let outcome = |text: &str| parser.tree_json(text.as_bytes(), 0, false).unwrap()["outcome"].clone();
+        assert_eq!((outcome(good), outcome(bad)), (json!("matched"), json!("failed")), "{root}");
+        assert!(Recogniser::new(&parser.grammar(false).text).unwrap().accepts(good), "{root}");
+    }
+}
+
+#[test]
+fn what_is_no_description_is_refused() {
+    use ErrorKind::{InvalidArgument, Limit};
+    for (root, why) in [
+        (json!({"char": "[z-a]"}), "node 0"),
+        (json!({"sequence": ["nothing"]}), "nothing"),
+        (json!({"sequence": "end"}), "sequence"),
+        (json!({"rule": ["r", 7, false]}), "struct variant"),
+        (json!({"tag": ["content"]}), "tuple"),
+        (json!({"calls": {"turn": {}}}), "node 0"),
+        (json!({"schema": {"child": "json", "name": "n", "schema": {"document": 0}}}), "schema"),
+        (json!(null), "format"),
+        (json!(-1), "format"),
+    ] {
+        refused(&described(root).to_string(), InvalidArgument, why);
+    }
+    let labels: Vec<Value> = (0..2000).map(|n| json!({"tag": [format!("label {n}"), "empty"]})).collect();
+    refused(&described(json!({"sequence": labels})).to_string(), Limit, "label");
+}

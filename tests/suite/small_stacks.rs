@@ -220,6 +220,17 @@ fn stored_parsers() {
     });
 }
 
+#[test]
+fn described_parsers() {
+    let cases = [20, 60, 110, 1000].map(|depth| {
+        let nested = format!("{}\"end\"{}", "{\"atomic\":".repeat(depth), "}".repeat(depth));
+        ("nodes in nodes", format!("{{\"format\":{{\"root\":{nested}}}}}"))
+    });
+    each(SMALLEST, &cases, |text| {
+        assert_eq!(Parser::from_text(text).is_ok(), text.len() < 2_000, "{}", text.len());
+    });
+}
+
 /// A stored parser of rules, each of which leads to the next: `rule` writes the nodes of one, given the number of its first node
 /// and a reference to the next. The root is all rules in a row, or the first alone.
 fn chain_of_rules(length: usize, order: Order, rule: fn(usize) -> Vec<Value>) -> String {

@@ -1,5 +1,4 @@
 import { Answer } from "./answer.js";
-import { put } from "./expr.js";
 import { Grammar, GrammarBuilder, schemaText } from "./grammar.js";
 import { Matcher } from "./matcher.js";
 import { GRAMMAR_STYLES, VERDICTS } from "./names.js";
@@ -10,11 +9,11 @@ import { OUT, Wasm } from "./wasm.js";
 // What programs in TypeScript name.
 /** @typedef {import("./message.js").Diagnostic} Diagnostic */
 /** @typedef {import("./message.js").ToolCall} ToolCall */
+/** @typedef {import("./message.js").Tree} Tree */
 /** @typedef {import("./names.js").CallOrigin} CallOrigin */
 /** @typedef {import("./names.js").DeltaKind} DeltaKind */
 /** @typedef {import("./names.js").Dialect} Dialect */
 /** @typedef {import("./names.js").Status} Status */
-/** @typedef {import("./names.js").Tag} Tag */
 /** @typedef {import("./names.js").TextOrigin} TextOrigin */
 /** @typedef {import("./segments.js").Segment} Segment */
 /** @typedef {import("./segments.js").Token} Token */
@@ -25,14 +24,12 @@ import { OUT, Wasm } from "./wasm.js";
 /** @typedef {import("./template.js").Lint} Lint */
 
 /** @import { AnswerOptions } from "./answer.js" */
-/** @import { Like } from "./expr.js" */
 /** @import { Schema } from "./grammar.js" */
 /** @import { Api, GrammarStyle, Verdict } from "./names.js" */
 /** @import { ChatRequest } from "./template.js" */
 
 export { Answer } from "./answer.js";
 export { ChatError } from "./error.js";
-export { Expr } from "./expr.js";
 export { Grammar, GrammarBuilder } from "./grammar.js";
 export { Matcher } from "./matcher.js";
 export { Message } from "./message.js";
@@ -41,7 +38,6 @@ export { Parser } from "./parser.js";
 export { Segments } from "./segments.js";
 export { Stream } from "./stream.js";
 export { Template } from "./template.js";
-export { Tree } from "./tree.js";
 
 /**
  * How a template is to be taken. `bos`, `eos`: the texts of the model's special tokens that templates may refer to; `ends`: those of
@@ -97,27 +93,12 @@ export class Chatparse {
   }
 
   /**
-   * The parser that `Parser.text` of the same version wrote.
-   * @param {string} text
+   * The parser that `Parser.text` of the same version wrote, or that of a format of your own, which docs/formats.md describes.
+   * @param {string | object} text
    */
   parser(text) {
-    return new Parser(this.#wasm, this.#wasm.work("chat_parser_from_text", text, OUT));
-  }
-
-  /**
-   * The parser of a format of your own.
-   * @param {Like} format
-   * @param {{ prefill?: string, rules?: Like[] }} [options] `prefill`: the part of the model's turn that the prompt holds, which is read as if
-   *   the model had written it. `rules`: those that nothing but references mention
-   */
-  parserOf(format, { prefill = "", rules = [] } = {}) {
-    const wasm = this.#wasm;
-    const builder = wasm.work("chat_expr_builder_new", OUT);
-    try {
-      return new Parser(wasm, wasm.work("chat_expr_build", builder, put(wasm, builder, [...rules, format]), prefill, OUT));
-    } finally {
-      if (!wasm.trapped) wasm.invoke("chat_expr_builder_free", [builder]);
-    }
+    const json = typeof text === "string" ? text : JSON.stringify(text);
+    return new Parser(this.#wasm, this.#wasm.work("chat_parser_from_json", json, OUT));
   }
 
   /**

@@ -38,6 +38,14 @@ import { OUT } from "./wasm.js";
  *   tool_calls?: { id?: string, type: string, function: { name: string, arguments: string } }[] }} OpenAIMessage
  */
 
+/**
+ * What a text is made of. `outcome`: `partial` where it ended before the match did. `end`: the byte behind the match; of a text that does not
+ * match, how far it could have matched. `nodes`: the rules, tags and labels that matched, in the order of their first bytes, the outer before
+ * the inner. `begin` and `end` are bytes of the text; `parent` is the number of the node around it; `partial`: the text ended inside of it.
+ * @typedef {{ outcome: "matched" | "partial" | "failed", end: number, nodes: { rule?: string, tag?: string, begin: number, end: number,
+ *   parent: number | null, partial: boolean }[] }} Tree
+ */
+
 /** What a model said: reasoning, content and tool calls. */
 export class Message extends Handle {
   /** @internal @param {Wasm} wasm @param {number} pointer */
@@ -76,6 +84,11 @@ export class Message extends Handle {
   /** How well the output fitted, call by call, and what was unusual. @returns {Report} */
   get report() {
     return JSON.parse(this.wasm.workText("chat_message_report_json", this.pointer, OUT));
+  }
+
+  /** What matched, of a message of `Parser.tagged`; `null` for others. @returns {Tree | null} */
+  get tree() {
+    return JSON.parse(this.wasm.workText("chat_message_tree_json", this.pointer, OUT) || "null");
   }
 
   /** What the output became, in its order: a model may think, call, and think again. @returns {Part[]} */

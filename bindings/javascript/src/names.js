@@ -120,50 +120,6 @@ export const MASK_LAST_ONLY = 16;
 /** The index that stands for none. */
 export const NO_MESSAGE = 0xffffffff;
 
-/**
- * What becomes of a part of an output. A call is `tool_open` with the name inside, then the arguments, then `tool_close`; both may match empty
- * text, and without `tool_close` the call counts as cut off. The arguments are a JSON object (`tool_arguments`), or pairs of name and value:
- * JSON or a Python literal (`argument_json`), or raw text that becomes a JSON string (`argument_text`).
- * @typedef {keyof typeof TAGS} Tag
- */
-
-export const TAGS = {
-  reasoning: 1,
-  content: 2,
-  tool_open: 3,
-  tool_close: 4,
-  tool_name: 5,
-  tool_id: 6,
-  tool_arguments: 7,
-  argument_name: 8,
-  argument_json: 9,
-  argument_text: 10,
-  argument_close: 11,
-};
-
-/**
- * A notation of values: any or some of JSON, any or some literals of Python, or either.
- * @typedef {keyof typeof VALUE_KINDS} ValueKind
- */
-
-export const VALUE_KINDS = {
-  json: 1,
-  json_object: 2,
-  json_array: 3,
-  json_string: 4,
-  json_number: 5,
-  python: 6,
-  python_dict: 7,
-  python_list: 8,
-  python_string: 9,
-  python_or_json: 10,
-};
-
-/** How a text relates to the format of a tree. @typedef {"failed" | "matched" | "partial" | "unknown"} Match */
-
-/** @type {Record<number, Match>} */
-export const MATCHES = { 0: "failed", 1: "matched", 2: "partial" };
-
 /** An API of servers: OpenAI's chat completions and Responses, Anthropic's Messages. @typedef {"chat_completions" | "responses" | "messages"} Api */
 
 /** @type {Record<Api, number>} */

@@ -2,12 +2,10 @@ import { Grammar } from "./grammar.js";
 import { Handle } from "./handle.js";
 import { Message } from "./message.js";
 import { Stream, flags } from "./stream.js";
-import { Tree } from "./tree.js";
 import { OUT } from "./wasm.js";
 
 /** @import { Wasm } from "./wasm.js" */
 /** @import { End, StreamOptions } from "./stream.js" */
-/** @import { TreeOptions } from "./tree.js" */
 
 /** What an output is parsed with, without the rest of the params: to be kept, or sent elsewhere, as a text. */
 export class Parser extends Handle {
@@ -18,7 +16,7 @@ export class Parser extends Handle {
 
   /** The parser as a text for `Chatparse.parser` of the same version. */
   get text() {
-    return this.wasm.workText("chat_parser_text", this.pointer, OUT);
+    return this.wasm.workText("chat_parser_json", this.pointer, OUT);
   }
 
   /**
@@ -47,11 +45,11 @@ export class Parser extends Handle {
   }
 
   /**
-   * What a text is made of. It is the whole text of the format, with the prefill.
+   * The message of the tagged parts of a text alone; its `tree` has all that matched. It is the whole text of the format, with the prefill.
    * @param {string | Uint8Array} text
-   * @param {TreeOptions} [options]
+   * @param {{ from?: number, partial?: boolean }} [options] `from`: the byte where it begins. `partial`: it is cut off
    */
-  tree(text, options = {}) {
-    return new Tree(this.wasm, this.pointer, text, options);
+  tagged(text, { from = 0, partial = false } = {}) {
+    return new Message(this.wasm, this.wasm.work("chat_parser_tagged", this.pointer, text, from, flags({ partial }), OUT));
   }
 }

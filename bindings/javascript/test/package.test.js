@@ -45,10 +45,10 @@ test("TypeScript takes the packed package's types, in its strictest", needsTypeS
     const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "program.ts"];
     return spawnSync(TSC, options, { cwd: folder, encoding: "utf8" }).stdout;
   };
-  const typed = `import type { Delta, DeltaKind, Status, Tag } from "chatparse";
+  const typed = `import type { Delta, DeltaKind, Status, Tree } from "chatparse";
     const kinds: DeltaKind[] = ["content", "call_withdrawn"];
     const shown = ({ kind, text }: Delta): string => (kinds.includes(kind) ? text : "");
-    const names: [Tag, Status] = ["tool_open", "complete"];
+    const names: [Tree["outcome"], Status] = ["matched", "complete"];
     console.log(shown, names);`;
   assert.equal(compiled(`${PROGRAM}\n${typed}`), "");
   assert.match(compiled(`${PROGRAM}\nconst reader: number = template.reader;`), /TS2322/);

@@ -5,11 +5,11 @@ import { Parser } from "./parser.js";
 import { Template } from "./template.js";
 export type Diagnostic = import("./message.js").Diagnostic;
 export type ToolCall = import("./message.js").ToolCall;
+export type Tree = import("./message.js").Tree;
 export type CallOrigin = import("./names.js").CallOrigin;
 export type DeltaKind = import("./names.js").DeltaKind;
 export type Dialect = import("./names.js").Dialect;
 export type Status = import("./names.js").Status;
-export type Tag = import("./names.js").Tag;
 export type TextOrigin = import("./names.js").TextOrigin;
 export type Segment = import("./segments.js").Segment;
 export type Token = import("./segments.js").Token;
@@ -19,17 +19,16 @@ export type State = import("./stream.js").State;
 export type Finding = import("./template.js").Finding;
 export type Lint = import("./template.js").Lint;
 import type { AnswerOptions } from "./answer.js";
-import type { Like } from "./expr.js";
 import type { Schema } from "./grammar.js";
 import type { Api, GrammarStyle, Verdict } from "./names.js";
 import type { ChatRequest } from "./template.js";
 /** @typedef {import("./message.js").Diagnostic} Diagnostic */
 /** @typedef {import("./message.js").ToolCall} ToolCall */
+/** @typedef {import("./message.js").Tree} Tree */
 /** @typedef {import("./names.js").CallOrigin} CallOrigin */
 /** @typedef {import("./names.js").DeltaKind} DeltaKind */
 /** @typedef {import("./names.js").Dialect} Dialect */
 /** @typedef {import("./names.js").Status} Status */
-/** @typedef {import("./names.js").Tag} Tag */
 /** @typedef {import("./names.js").TextOrigin} TextOrigin */
 /** @typedef {import("./segments.js").Segment} Segment */
 /** @typedef {import("./segments.js").Token} Token */
@@ -39,13 +38,11 @@ import type { ChatRequest } from "./template.js";
 /** @typedef {import("./template.js").Finding} Finding */
 /** @typedef {import("./template.js").Lint} Lint */
 /** @import { AnswerOptions } from "./answer.js" */
-/** @import { Like } from "./expr.js" */
 /** @import { Schema } from "./grammar.js" */
 /** @import { Api, GrammarStyle, Verdict } from "./names.js" */
 /** @import { ChatRequest } from "./template.js" */
 export { Answer } from "./answer.js";
 export { ChatError } from "./error.js";
-export { Expr } from "./expr.js";
 export { Grammar, GrammarBuilder } from "./grammar.js";
 export { Matcher } from "./matcher.js";
 export { Message } from "./message.js";
@@ -54,7 +51,6 @@ export { Parser } from "./parser.js";
 export { Segments } from "./segments.js";
 export { Stream } from "./stream.js";
 export { Template } from "./template.js";
-export { Tree } from "./tree.js";
 export type TemplateOptions = {
     bos?: string;
     eos?: string;
@@ -98,20 +94,10 @@ export declare class Chatparse {
      */
     template(source: string, options?: TemplateOptions): Template;
     /**
-     * The parser that `Parser.text` of the same version wrote.
-     * @param {string} text
+     * The parser that `Parser.text` of the same version wrote, or that of a format of your own, which docs/formats.md describes.
+     * @param {string | object} text
      */
-    parser(text: string): Parser;
-    /**
-     * The parser of a format of your own.
-     * @param {Like} format
-     * @param {{ prefill?: string, rules?: Like[] }} [options] `prefill`: the part of the model's turn that the prompt holds, which is read as if
-     *   the model had written it. `rules`: those that nothing but references mention
-     */
-    parserOf(format: Like, { prefill, rules }?: {
-        prefill?: string;
-        rules?: Like[];
-    }): Parser;
+    parser(text: string | object): Parser;
     /**
      * The answer to a client's request in the form of an API.
      * @param {Api} api

@@ -50,6 +50,18 @@ export type OpenAIMessage = {
         };
     }[];
 };
+export type Tree = {
+    outcome: "matched" | "partial" | "failed";
+    end: number;
+    nodes: {
+        rule?: string;
+        tag?: string;
+        begin: number;
+        end: number;
+        parent: number | null;
+        partial: boolean;
+    }[];
+};
 /** @import { Wasm } from "./wasm.js" */
 /** @import { CallOrigin, Field, PartKind, Status } from "./names.js" */
 /**
@@ -79,6 +91,13 @@ export type OpenAIMessage = {
  * @typedef {{ role: string, content: string | null, reasoning_content?: string,
  *   tool_calls?: { id?: string, type: string, function: { name: string, arguments: string } }[] }} OpenAIMessage
  */
+/**
+ * What a text is made of. `outcome`: `partial` where it ended before the match did. `end`: the byte behind the match; of a text that does not
+ * match, how far it could have matched. `nodes`: the rules, tags and labels that matched, in the order of their first bytes, the outer before
+ * the inner. `begin` and `end` are bytes of the text; `parent` is the number of the node around it; `partial`: the text ended inside of it.
+ * @typedef {{ outcome: "matched" | "partial" | "failed", end: number, nodes: { rule?: string, tag?: string, begin: number, end: number,
+ *   parent: number | null, partial: boolean }[] }} Tree
+ */
 /** What a model said: reasoning, content and tool calls. */
 export declare class Message extends Handle {
     /** How the output related to the format. */
@@ -90,6 +109,8 @@ export declare class Message extends Handle {
     get toolCalls(): ToolCall[];
     /** How well the output fitted, call by call, and what was unusual. @returns {Report} */
     get report(): Report;
+    /** What matched, of a message of `Parser.tagged`; `null` for others. @returns {Tree | null} */
+    get tree(): Tree | null;
     /** What the output became, in its order: a model may think, call, and think again. @returns {Part[]} */
     get parts(): Part[];
     /**

@@ -93,47 +93,6 @@ export declare const MASK_PARTS: Record<MaskPart, number>;
 export declare const MASK_LAST_ONLY = 16;
 /** The index that stands for none. */
 export declare const NO_MESSAGE = 4294967295;
-export type Tag = keyof typeof TAGS;
-/**
- * What becomes of a part of an output. A call is `tool_open` with the name inside, then the arguments, then `tool_close`; both may match empty
- * text, and without `tool_close` the call counts as cut off. The arguments are a JSON object (`tool_arguments`), or pairs of name and value:
- * JSON or a Python literal (`argument_json`), or raw text that becomes a JSON string (`argument_text`).
- * @typedef {keyof typeof TAGS} Tag
- */
-export declare const TAGS: {
-    reasoning: number;
-    content: number;
-    tool_open: number;
-    tool_close: number;
-    tool_name: number;
-    tool_id: number;
-    tool_arguments: number;
-    argument_name: number;
-    argument_json: number;
-    argument_text: number;
-    argument_close: number;
-};
-export type ValueKind = keyof typeof VALUE_KINDS;
-/**
- * A notation of values: any or some of JSON, any or some literals of Python, or either.
- * @typedef {keyof typeof VALUE_KINDS} ValueKind
- */
-export declare const VALUE_KINDS: {
-    json: number;
-    json_object: number;
-    json_array: number;
-    json_string: number;
-    json_number: number;
-    python: number;
-    python_dict: number;
-    python_list: number;
-    python_string: number;
-    python_or_json: number;
-};
-export type Match = "failed" | "matched" | "partial" | "unknown";
-/** How a text relates to the format of a tree. @typedef {"failed" | "matched" | "partial" | "unknown"} Match */
-/** @type {Record<number, Match>} */
-export declare const MATCHES: Record<number, Match>;
 export type Api = "chat_completions" | "responses" | "messages";
 /** An API of servers: OpenAI's chat completions and Responses, Anthropic's Messages. @typedef {"chat_completions" | "responses" | "messages"} Api */
 /** @type {Record<Api, number>} */

@@ -2,12 +2,9 @@ import { Grammar } from "./grammar.js";
 import { Handle } from "./handle.js";
 import { Message } from "./message.js";
 import { Stream } from "./stream.js";
-import { Tree } from "./tree.js";
 import type { End, StreamOptions } from "./stream.js";
-import type { TreeOptions } from "./tree.js";
 /** @import { Wasm } from "./wasm.js" */
 /** @import { End, StreamOptions } from "./stream.js" */
-/** @import { TreeOptions } from "./tree.js" */
 /** What an output is parsed with, without the rest of the params: to be kept, or sent elsewhere, as a text. */
 export declare class Parser extends Handle {
     /** The parser as a text for `Chatparse.parser` of the same version. */
@@ -31,9 +28,12 @@ export declare class Parser extends Handle {
      */
     parse(output: string | Uint8Array, end?: End): Message;
     /**
-     * What a text is made of. It is the whole text of the format, with the prefill.
+     * The message of the tagged parts of a text alone; its `tree` has all that matched. It is the whole text of the format, with the prefill.
      * @param {string | Uint8Array} text
-     * @param {TreeOptions} [options]
+     * @param {{ from?: number, partial?: boolean }} [options] `from`: the byte where it begins. `partial`: it is cut off
      */
-    tree(text: string | Uint8Array, options?: TreeOptions): Tree;
+    tagged(text: string | Uint8Array, { from, partial }?: {
+        from?: number;
+        partial?: boolean;
+    }): Message;
 }

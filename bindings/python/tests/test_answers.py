@@ -5,7 +5,7 @@ import pickle
 
 import chatparse
 import pytest
-from chatparse import Answer, Api, Event, Expr, Parser, Template
+from chatparse import Answer, Api, Event, Parser, Template
 from conftest import PIECES, REQUEST
 
 MESSAGES = {
@@ -108,6 +108,6 @@ def test_errors_as_a_server_sends_them():
         assert json.loads(each.body(Api.CHAT_COMPLETIONS))["error"]["param"] == "messages[1]"
         assert json.loads(each.body(Api.MESSAGES)) == {"type": "error", "error": {"type": "invalid_request_error", "message": str(each)}}
     with pytest.raises(chatparse.ParseError) as strict:
-        Parser.of(Expr.end()).parse("Hi", strict=True)
+        Parser({"format": {"root": "end"}}).parse("Hi", strict=True)
     assert strict.value.http_status == 500
     assert chatparse.Error("mine").body(Api.MESSAGES) == ""

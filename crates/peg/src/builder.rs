@@ -251,10 +251,14 @@ impl Builder {
         self.add(Expr::Tag(tag.into(), child))
     }
 
+    /// The tag of a label. `None`: there are too many labels.
+    pub fn label(&self, label: &str) -> Option<TagId> {
+        self.arena.borrow_mut().add_label(label)
+    }
+
     /// [`Builder::tag`] with the tag of a label. `None`: there are too many labels.
     pub fn labelled(&self, label: &str, child: ExprId) -> Option<ExprId> {
-        let tag = self.arena.borrow_mut().add_label(label)?;
-        Some(self.tag(tag, child))
+        Some(self.tag(self.label(label)?, child))
     }
 
     /// Captures inside show only once the whole child has matched.
@@ -346,9 +350,18 @@ impl Builder {
 
     #[inline(never)]
     fn add_rule(&self, name: SmolStr, child: ExprId, trigger: bool) -> ExprId {
-        let rule = self.add(Expr::Rule { name: name.clone(), child, trigger });
-        self.arena.borrow_mut().define(name.clone(), rule);
+        self.node(Expr::Rule { name: name.clone(), child, trigger });
         self.add(Expr::Ref(name))
+    }
+
+    /// This node as it is; a rule is defined.
+    pub(super) fn node(&self, node: Expr) -> ExprId {
+        let name = if let Expr::Rule { name, .. } = &node { Some(name.clone()) } else { None };
+        let id = self.add(node);
+        if let Some(name) = name {
+            self.arena.borrow_mut().define(name, id);
+        }
+        id
     }
 }
 

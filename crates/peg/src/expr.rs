@@ -64,6 +64,7 @@ pub struct SchemaRef {
     /// The document.
     pub document: Arc<Value>,
     /// The schema's place in the document, as a JSON pointer; empty for the whole document.
+    #[serde(default)]
     pub pointer: SmolStr,
 }
 
@@ -107,10 +108,11 @@ impl SchemaRef {
 }
 
 /// How a grammar writes the values that a schema allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Notation {
     /// All, as JSON.
+    #[default]
     Json,
     /// As JSON; where the schema allows a string, as the child reads it.
     JsonOrChild,
@@ -195,6 +197,7 @@ pub struct Annotated {
     /// The JSON schema.
     pub schema: SchemaRef,
     /// How the grammar writes the values.
+    #[serde(default)]
     pub notation: Notation,
     /// True for the arguments of a tool, or one of them: objects in it may have only the properties that they declare.
     #[serde(default)]
@@ -256,6 +259,7 @@ pub enum Expr {
         /// The rule's expression.
         child: ExprId,
         /// Whether a lazily applied grammar may start here.
+        #[serde(default)]
         trigger: bool,
     },
     /// Refers to the rule of this name; rules may recurse.

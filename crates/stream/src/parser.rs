@@ -7,11 +7,12 @@ use serde_json::Value;
 
 use crate::ends::Ends;
 use crate::fallback::{CallRules, FallbackConfig};
-use chatparse_base::{Error, Result, number};
+use chatparse_base::{Error, Result, json, number};
 use chatparse_grammar::{self as grammar, Grammar, Matcher, Start};
 use chatparse_learn::format::late::Parts;
+use chatparse_learn::format::{Tag, written};
 use chatparse_message::GrammarStyle;
-use chatparse_peg::{self as peg, Arena, Budget, Program, TagId, Tree, TreeParser};
+use chatparse_peg::{self as peg, Arena, Budget, Outcome, Program, Region, TagId, Tree, TreeParser};
 
 /// A compiled format, and the part of the model's turn that the prompt contains. Immutable and cheap to clone; threads may
 /// share it.
@@ -30,8 +31,10 @@ pub struct Parser {
 /// The JSON form of a parser.
 #[derive(Serialize, Deserialize)]
 struct Stored {
-    /// The version of this form.
+    /// The version of this form. Descriptions have none.
+    #[serde(default = "version")]
     chatparse_parser: u32,
+    #[serde(default)]
     prefill: String,
     format: Value,
     #[serde(default)]
@@ -41,6 +44,10 @@ struct Stored {
 }
 
 const VERSION: u32 = 1;
+
+fn version() -> u32 {
+    VERSION
+}
 
 impl Parser {
     /// Compiles a format. `prefill`: the part of the model's turn that the prompt contains; it is parsed in front of the
@@ -150,6 +157,30 @@ impl Parser {
         trees.parse(text, from, cut)
     }
 
+    /// [`Parser::tree`] as JSON: `outcome`, `end` and `nodes` with the names of rules, tags and labels.
+    ///
+    /// # Errors
+    /// As [`Parser::tree`].
+    pub fn tree_json(&self, text: &[u8], from: usize, cut: bool) -> Result<Value> {
+        let tree = self.tree(text, from, cut)?;
+        let nodes = tree.nodes.iter().map(|node| {
+            let (kind, name) = match &node.region {
+                Region::Rule(name) => ("rule", Some(name.as_str())),
+                Region::Tag(tag) => ("tag", Tag::from_id(*tag).map(Tag::name).or_else(|| self.label(*tag))),
+            };
+            let mut json =
+                json!({"begin": node.begin, "end": node.end, "parent": node.parent, "partial": node.partial});
+            json[kind] = name.unwrap_or_default().into();
+            json
+        });
+        let outcome = match tree.outcome {
+            Outcome::Matched => "matched",
+            Outcome::Partial => "partial",
+            Outcome::Failed => "failed",
+        };
+        Ok(json!({"outcome": outcome, "end": tree.end, "nodes": nodes.collect::<Vec<_>>()}))
+    }
+
     /// The grammar of what the parser accepts, as GBNF. With `lazy`, the grammar of the trigger rules, which begins at a
     /// trigger; otherwise that of the prefill and the output together.
     pub fn grammar(&self, lazy: bool) -> Grammar {
@@ -186,7 +217,8 @@ impl Parser {
         serde_json::to_string(&stored).unwrap_or_default()
     }
 
-    /// Reads the text of [`Parser::to_text`]. The text is checked, so it may come from anywhere.
+    /// Reads the text of [`Parser::to_text`], or a description of a format (docs/formats.md). The text is checked, so it may
+    /// come from anywhere.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] for text of another shape or version; otherwise as [`Parser::new`].
@@ -198,7 +230,7 @@ impl Parser {
                 "parser: the text has version {found}, this library reads version {VERSION}"
             )));
         }
-        let format = Arena::from_json(stored.format)?;
+        let format = written::from_json(stored.format)?;
         Ok(Parser::with_rules(format, &stored.prefill, stored.rules)?.ending(stored.ending))
     }
 }

@@ -30,10 +30,7 @@ class common_chat_peg_mapper {
         if (parsed.fail()) {
             return;
         }
-        chat_message * handle = nullptr;
-        chat_error * error = nullptr;
-        chatparse_llama::check(chat_tree_message(parsed.tree.get(), &handle, &error), error);
-        const std::unique_ptr<chat_message, void (*)(chat_message *)> message(handle, chat_message_free);
+        const chat_message * handle = parsed.message.get();
         result.reasoning_content += chatparse_llama::to_string(chat_message_reasoning(handle));
         result.content += chatparse_llama::to_string(chat_message_content(handle));
         for (size_t i = 0; i < chat_message_tool_call_count(handle); i++) {
@@ -58,9 +55,9 @@ constexpr size_t COMMON_CHAT_MAX_PERMUTE = 6;
 class common_chat_peg_builder : public common_peg_parser_builder {
     common_peg_parser whole(const char * name, const common_peg_parser & p) { return atomic(tag(name, p)); }
 
-    static std::string quoted(const std::string & text) { return chatparse_llama::dump_safe(common_json(text)); }
+    static std::string quoted(const std::string & text) { return chatparse_llama::quoted(text); }
 
-    // A form of a call for chat_expr_calls(): its text, with signs for its parts. `members`: arguments one by one, in place of their sign.
+    // A form of a call for calls(): its text, with signs for its parts. `members`: arguments one by one, in place of their sign.
     static std::string form(const std::string & text, const std::string & members = "{\"arguments\":{\"quoted\":false}}") {
         std::string pieces;
         size_t from = 0;
@@ -80,7 +77,7 @@ class common_chat_peg_builder : public common_peg_parser_builder {
             ",\"close\":" + quoted(close) + ",\"encoding\":\"" + how + "\"}]]}}";
     }
 
-    // What chat_expr_calls() makes of calls in these forms: the text in front of the first, between two, and behind the last.
+    // The library's expression for calls in these forms: the text in front of the first, between two, and behind the last.
     common_peg_parser calls(const common_json & tools, bool parallel, bool force, const std::string & open, const std::string & between,
                             const std::string & close, const std::vector<std::string> & forms) {
         auto known = common_json::array();
@@ -96,14 +93,13 @@ class common_chat_peg_builder : public common_peg_parser_builder {
         request["tools"] = known;
         request["tool_choice"] = force ? "required" : "auto";
         request["parallel_tool_calls"] = parallel;
-        const std::string asked = request.dump();
         std::string written = "{\"edges\":[[\"prompt\"," + quoted(open) + ",\"call\"],[\"call\"," + quoted(between) +
             ",\"call\"],[\"call\"," + quoted(close) + ",\"end\"]],\"calls\":[";
         for (size_t i = 0; i < forms.size(); i++) {
             written += (i > 0 ? "," : "") + forms[i];
         }
         written += "]}";
-        return wrap(chat_expr_calls(handle(), asked.data(), asked.size(), written.data(), written.size()));
+        return node("calls", "{\"request\":" + request.dump() + ",\"turn\":" + written + "}");
     }
 
   public:
@@ -281,7 +277,7 @@ class common_chat_peg_builder : public common_peg_parser_builder {
     }
 
     // Python's literals, and JSON's true, false and null.
-    common_peg_parser python_or_json_value() { return value(CHAT_VALUE_KIND_PYTHON_OR_JSON); }
+    common_peg_parser python_or_json_value() { return plain("python_or_json"); }
 
     // Calls as a Python list: [f(x=1, s='text'), g()]. JSON's literals are taken, too, whatever `allow_json_literals` says.
     common_peg_parser python_style_tool_calls(const common_json & tools, bool parallel_tool_calls, bool /* allow_json_literals */ = true) {

@@ -1,10 +1,11 @@
 // llama.cpp's common/peg-parser.h on chatparse: parsers put together from expressions, what they make of a text, and their grammar.
-// The expressions are built, the texts parsed and the grammars written in the library (chat_expr_builder, chat_parser and chat_tree
-// of chatparse.h); here they get llama.cpp's names. C++17; needs llama.cpp's llama.h and JSON.
+// Here expressions get llama.cpp's names and become one JSON text, which the library makes a parser of (chat_parser_from_json of
+// chatparse.h); it parses the texts and writes the grammars. C++17; needs llama.cpp's llama.h and JSON.
 //
 // What is other than in llama.cpp:
 // - An arena is a compiled parser. Its expressions cannot be looked at one by one, and root() is just a number.
-// - save() and to_json() give chatparse's form of a parser, which load() and from_json() of the same version read.
+// - save() and to_json() give chatparse's form of a parser, which load() and from_json() of the same version read. They also
+//   read a description: docs/formats.md.
 // - Without COMMON_PEG_PARSE_FLAG_LENIENT, until() takes half a delimiter at the very end, too.
 // - For ik_llama.cpp, a match that has broken UTF-8 in it fails, whatever matched it.
 // - Errors in expressions are thrown when the parser is built.
@@ -95,6 +96,33 @@ inline std::vector<chat_str> views(const std::vector<std::string> & texts) {
     return out;
 }
 
+// A text in JSON. What is no UTF-8 in it stays: the library refuses it.
+inline std::string quoted(const std::string & text) {
+    const char * const digits = "0123456789abcdef";
+    std::string out = "\"";
+    for (const char c : text) {
+        if (static_cast<unsigned char>(c) < 0x20) {
+            out += std::string("\\u00") + digits[c >> 4] + digits[c & 15];
+        } else {
+            out += c == '"' || c == '\\' ? std::string{ '\\', c } : std::string(1, c);
+        }
+    }
+    return out + "\"";
+}
+
+// A list in JSON, of what `write` makes of each.
+template <typename List, typename Write> std::string listed(const List & list, const Write & write) {
+    std::string out = "[";
+    for (const auto & item : list) {
+        out += (out.size() > 1 ? "," : "") + write(item);
+    }
+    return out + "]";
+}
+
+inline std::string quoted(const std::vector<std::string> & texts) {
+    return listed(texts, [](const std::string & text) { return quoted(text); });
+}
+
 }  // namespace chatparse_llama
 
 // An expression: its number, and the builder that it belongs to.
@@ -176,8 +204,8 @@ struct common_peg_parse_result {
     // What is no UTF-8 between `start` and `end`.
     std::vector<common_peg_invalid_utf8> invalid_utf8;
 
-    // What the parse gave, for calls of chatparse.h; NULL without a parse.
-    std::shared_ptr<const chat_tree> tree;
+    // The tagged parts of what was parsed, for calls of chatparse.h; NULL without a parse.
+    std::shared_ptr<const chat_message> message;
 
     bool fail() const { return type == COMMON_PEG_PARSE_RESULT_FAIL; }
     bool need_more_input() const { return type == COMMON_PEG_PARSE_RESULT_NEED_MORE_INPUT; }
@@ -218,22 +246,22 @@ class common_peg_ast_arena {
     friend class common_peg_arena;
 
     // Adds the nodes of a tree; returns the outermost ones. `invalid` is what is no UTF-8 in all of it.
-    std::vector<common_peg_ast_id> add(const chat_tree & tree,
+    std::vector<common_peg_ast_id> add(const common_json & tree,
                                        std::string_view input,
                                        const std::vector<common_peg_invalid_utf8> & invalid) {
         const auto is_before = [](const common_peg_invalid_utf8 & run, size_t at) { return run.pos < at; };
         const size_t first = nodes_.size();
         std::vector<common_peg_ast_id> roots;
-        for (size_t i = 0; i < chat_tree_node_count(&tree); i++) {
-            chat_node node;
-            chat_error * error = nullptr;
-            chatparse_llama::check(chat_tree_node(&tree, i, &node, &error), error);
-            const auto text = input.substr(node.begin, node.end - node.begin);
-            const auto from = std::lower_bound(invalid.begin(), invalid.end(), node.begin, is_before);
-            const auto to   = std::lower_bound(from, invalid.end(), node.end, is_before);
-            nodes_.push_back({ first + i, chatparse_llama::to_string(node.rule), chatparse_llama::to_string(node.tag), node.begin,
-                               node.end, text, {}, node.partial, { from, to } });
-            (node.parent == i ? roots : nodes_[first + node.parent].children).push_back(first + i);
+        for (const auto & node : tree.at("nodes")) {
+            const auto   begin = node.at("begin").get<size_t>();
+            const auto   end   = node.at("end").get<size_t>();
+            const auto   from  = std::lower_bound(invalid.begin(), invalid.end(), begin, is_before);
+            const auto   to    = std::lower_bound(from, invalid.end(), end, is_before);
+            const size_t id    = nodes_.size();
+            nodes_.push_back({ id, node.value("rule", ""), node.value("tag", ""), begin, end, input.substr(begin, end - begin), {},
+                               node.at("partial").get<bool>(), { from, to } });
+            const auto & parent = node.at("parent");
+            (parent.is_null() ? roots : nodes_[first + parent.get<size_t>()].children).push_back(id);
         }
         return roots;
     }
@@ -352,20 +380,21 @@ class common_peg_arena {
         if (empty()) {
             throw std::runtime_error("No root parser set");
         }
-        chat_tree * tree = nullptr;
+        chat_message * message = nullptr;
         chat_error * error = nullptr;
         const uint32_t flags = ctx.is_lenient() && !ctx.is_complete() ? CHAT_PARSE_PARTIAL : 0;
         chatparse_llama::check(
-            chat_parser_tree(handle(), ctx.input.data(), ctx.input.size(), start, flags, &tree, &error), error);
+            chat_parser_tagged(handle(), ctx.input.data(), ctx.input.size(), start, flags, &message, &error), error);
         common_peg_parse_result result;
-        result.tree = std::shared_ptr<const chat_tree>(tree, [tree](const chat_tree *) { chat_tree_free(tree); });
+        result.message = std::shared_ptr<const chat_message>(message, [message](const chat_message *) { chat_message_free(message); });
+        chat_str text;
+        chatparse_llama::check(chat_message_tree_json(message, &text, &error), error);
+        const auto tree    = common_json::parse(chatparse_llama::to_string(text));
+        const auto outcome = tree.at("outcome").get<std::string>();
         result.start = start;
-        result.end = chat_tree_end(tree);
-        switch (chat_tree_outcome(tree)) {
-            case CHAT_MATCH_MATCHED: result.type = COMMON_PEG_PARSE_RESULT_SUCCESS; break;
-            case CHAT_MATCH_PARTIAL: result.type = COMMON_PEG_PARSE_RESULT_NEED_MORE_INPUT; break;
-            default:                 result.type = COMMON_PEG_PARSE_RESULT_FAIL; break;
-        }
+        result.end = tree.at("end").get<size_t>();
+        result.type = outcome == "matched" ? COMMON_PEG_PARSE_RESULT_SUCCESS :
+                      outcome == "partial" ? COMMON_PEG_PARSE_RESULT_NEED_MORE_INPUT : COMMON_PEG_PARSE_RESULT_FAIL;
         result.invalid_utf8 = chatparse_llama::invalid_utf8(ctx.input, start, result.end);
 #if CHATPARSE_LLAMA == CHATPARSE_LLAMA_IK
         if (!result.invalid_utf8.empty()) {
@@ -373,7 +402,7 @@ class common_peg_arena {
             return result;
         }
 #endif
-        result.nodes = ctx.ast.add(*tree, ctx.input, result.invalid_utf8);
+        result.nodes = ctx.ast.add(tree, ctx.input, result.invalid_utf8);
         return result;
     }
 
@@ -396,14 +425,14 @@ class common_peg_arena {
     std::string save() const {
         chat_str text;
         chat_error * error = nullptr;
-        chatparse_llama::check(chat_parser_text(handle(), &text, &error), error);
+        chatparse_llama::check(chat_parser_json(handle(), &text, &error), error);
         return chatparse_llama::to_string(text);
     }
 
     void load(const std::string & data) {
         chat_parser * parser = nullptr;
         chat_error * error = nullptr;
-        chatparse_llama::check(chat_parser_from_text(data.data(), data.size(), &parser, &error), error);
+        chatparse_llama::check(chat_parser_from_json(data.data(), data.size(), &parser, &error), error);
         *this = common_peg_arena(chatparse_llama::own(parser));
     }
 
@@ -424,74 +453,63 @@ class common_peg_arena {
 
 // Puts expressions together. Each call adds one; build() makes a parser of what the root reaches.
 class common_peg_parser_builder {
-    struct freed {
-        void operator()(chat_expr_builder * builder) const { chat_expr_builder_free(builder); }
-    };
-    std::unique_ptr<chat_expr_builder, freed> handle_;
-    common_peg_parser_id root_ = CHAT_EXPR_NONE;
+    // In JSON; the number of an expression is its place here.
+    std::vector<std::string> nodes_;
+    common_peg_parser_id root_ = COMMON_PEG_INVALID_PARSER_ID;
     // Names of rules, also of those that are being built.
     std::set<std::string> rules_;
 
-    template <typename List> static std::vector<chat_expr> numbers(const List & parsers) {
-        std::vector<chat_expr> out;
-        for (const common_peg_parser_id id : parsers) {
-            out.push_back(static_cast<chat_expr>(id));
-        }
-        return out;
-    }
-    common_peg_parser sequence_of(const std::vector<chat_expr> & all) {
-        return wrap(chat_expr_sequence(handle(), all.data(), all.size()));
-    }
-    common_peg_parser choice_of(const std::vector<chat_expr> & all) {
-        return wrap(chat_expr_choice(handle(), all.data(), all.size()));
+    template <typename List> common_peg_parser list(const char * kind, const List & parsers) {
+        return node(kind, chatparse_llama::listed(parsers, [](common_peg_parser_id id) { return std::to_string(id); }));
     }
 
-    // As a name of a grammar's rule.
+    // An expression around another, with what else it takes.
+    common_peg_parser around(const char * kind, const common_peg_parser & p, const std::string & more) {
+        return node(kind, "[" + number(p) + "," + more + "]");
+    }
+
     common_peg_parser add_rule(const std::string & name, const common_peg_parser & p, bool trigger) {
         rules_.insert(name);
-        return wrap(chat_expr_rule(handle(), name.data(), name.size(), number(p), trigger));
+        return node("rule", "{\"name\":" + chatparse_llama::quoted(name) + ",\"child\":" + number(p) +
+                                ",\"trigger\":" + (trigger ? "true}" : "false}"));
     }
 
   protected:
-    chat_expr_builder * handle() { return handle_.get(); }
-    static chat_expr number(const common_peg_parser & p) { return static_cast<chat_expr>(p.id()); }
-    common_peg_parser wrap(chat_expr expr) { return common_peg_parser(expr, *this); }
-    common_peg_parser value(uint32_t kind) { return wrap(chat_expr_value(handle(), kind)); }
+    static std::string number(const common_peg_parser & p) { return std::to_string(p.id()); }
+    common_peg_parser node(const std::string & json) {
+        nodes_.push_back(json);
+        return common_peg_parser(nodes_.size() - 1, *this);
+    }
+    common_peg_parser node(const char * kind, const std::string & json) { return node("{\"" + std::string(kind) + "\":" + json + "}"); }
+    common_peg_parser plain(const char * kind) { return node("\"" + std::string(kind) + "\""); }
 
   public:
-    common_peg_parser_builder() {
-        chat_expr_builder * builder = nullptr;
-        chat_error * error = nullptr;
-        chatparse_llama::check(chat_expr_builder_new(&builder, &error), error);
-        handle_.reset(builder);
-    }
+    common_peg_parser_builder() = default;
     // Expressions refer to their builder.
     common_peg_parser_builder(const common_peg_parser_builder &) = delete;
     common_peg_parser_builder & operator=(const common_peg_parser_builder &) = delete;
 
     // Nothing; the start and the end of the input; exactly this text.
     common_peg_parser eps() { return literal(""); }
-    common_peg_parser start() { return wrap(chat_expr_start(handle())); }
-    common_peg_parser end() { return wrap(chat_expr_end(handle())); }
-    common_peg_parser literal(const std::string & text) { return wrap(chat_expr_literal(handle(), text.data(), text.size())); }
+    common_peg_parser start() { return plain("start"); }
+    common_peg_parser end() { return plain("end"); }
+    common_peg_parser literal(const std::string & text) { return node("literal", chatparse_llama::quoted(text)); }
 
     // All of them, in order.
-    common_peg_parser sequence() { return sequence_of({}); }
-    common_peg_parser sequence(const std::vector<common_peg_parser_id> & parsers) { return sequence_of(numbers(parsers)); }
-    common_peg_parser sequence(const std::vector<common_peg_parser> & parsers) { return sequence_of(numbers(parsers)); }
-    common_peg_parser sequence(std::initializer_list<common_peg_parser> parsers) { return sequence_of(numbers(parsers)); }
+    common_peg_parser sequence() { return list("sequence", std::vector<common_peg_parser_id>()); }
+    common_peg_parser sequence(const std::vector<common_peg_parser_id> & parsers) { return list("sequence", parsers); }
+    common_peg_parser sequence(const std::vector<common_peg_parser> & parsers) { return list("sequence", parsers); }
+    common_peg_parser sequence(std::initializer_list<common_peg_parser> parsers) { return list("sequence", parsers); }
 
     // The first of them that matches.
-    common_peg_parser choice() { return choice_of({}); }
-    common_peg_parser choice(const std::vector<common_peg_parser_id> & parsers) { return choice_of(numbers(parsers)); }
-    common_peg_parser choice(const std::vector<common_peg_parser> & parsers) { return choice_of(numbers(parsers)); }
-    common_peg_parser choice(std::initializer_list<common_peg_parser> parsers) { return choice_of(numbers(parsers)); }
+    common_peg_parser choice() { return list("choice", std::vector<common_peg_parser_id>()); }
+    common_peg_parser choice(const std::vector<common_peg_parser_id> & parsers) { return list("choice", parsers); }
+    common_peg_parser choice(const std::vector<common_peg_parser> & parsers) { return list("choice", parsers); }
+    common_peg_parser choice(std::initializer_list<common_peg_parser> parsers) { return list("choice", parsers); }
 
     // Between min and max times; -1 for no maximum.
     common_peg_parser repeat(const common_peg_parser & p, int min, int max) {
-        const uint32_t least = min < 0 ? 0 : static_cast<uint32_t>(min);
-        const uint32_t most = max < 0 ? CHAT_EXPR_UNBOUNDED : static_cast<uint32_t>(max);
-        return wrap(chat_expr_repeat(handle(), number(p), least, most));
+        return around("repeat", p, std::to_string(std::max(min, 0)) + "," + (max < 0 ? "null" : std::to_string(max)));
     }
     common_peg_parser repeat(const common_peg_parser & p, int n) { return repeat(p, n, n); }
     common_peg_parser one_or_more(const common_peg_parser & p) { return repeat(p, 1, -1); }
@@ -499,16 +517,16 @@ class common_peg_parser_builder {
     common_peg_parser optional(const common_peg_parser & p) { return repeat(p, 0, 1); }
 
     // Looks ahead: where p matches, and where it does not.
-    common_peg_parser peek(const common_peg_parser & p) { return wrap(chat_expr_lookahead(handle(), number(p), false)); }
-    common_peg_parser negate(const common_peg_parser & p) { return wrap(chat_expr_lookahead(handle(), number(p), true)); }
+    common_peg_parser peek(const common_peg_parser & p) { return node("and", number(p)); }
+    common_peg_parser negate(const common_peg_parser & p) { return node("not", number(p)); }
 
     // Any character; characters of a class such as "[a-z]"; white space, as much as there is.
-    common_peg_parser any() { return wrap(chat_expr_character(handle(), nullptr, 0, true)); }
+    common_peg_parser any() { return plain("any"); }
     common_peg_parser chars(const std::string & classes, int min = 1, int max = -1) {
-        const auto one = wrap(chat_expr_class(handle(), classes.data(), classes.size()));
+        const auto one = node("char", chatparse_llama::quoted(classes));
         return min == 1 && max == 1 ? one : repeat(one, min, max);
     }
-    common_peg_parser space() { return wrap(chat_expr_space(handle())); }
+    common_peg_parser space() { return plain("space"); }
 
     // Text up to a delimiter, or to the end. An empty delimiter is found at once.
     common_peg_parser until(const std::string & delimiter) { return until_one_of({ delimiter }); }
@@ -518,13 +536,12 @@ class common_peg_parser_builder {
                 return eps();
             }
         }
-        const auto all = chatparse_llama::views(delimiters);
-        return wrap(chat_expr_until(handle(), all.data(), all.size()));
+        return node("until", chatparse_llama::quoted(delimiters));
     }
     common_peg_parser rest() { return until_one_of({}); }
 
     // Strings in quotes, and what stands between the quotes.
-    common_peg_parser string_content(char delimiter) { return wrap(chat_expr_string_body(handle(), delimiter)); }
+    common_peg_parser string_content(char delimiter) { return node("string_body", std::to_string(static_cast<unsigned char>(delimiter))); }
     common_peg_parser double_quoted_string() {
         return rule("double-quoted-string", [this]() { return literal("\"") + string_content('"') + literal("\""); });
     }
@@ -536,13 +553,13 @@ class common_peg_parser_builder {
     }
 
     // JSON. A member is `"key": p`.
-    common_peg_parser json() { return value(CHAT_VALUE_KIND_JSON); }
-    common_peg_parser json_object() { return value(CHAT_VALUE_KIND_JSON_OBJECT); }
-    common_peg_parser json_array() { return value(CHAT_VALUE_KIND_JSON_ARRAY); }
+    common_peg_parser json() { return plain("json"); }
+    common_peg_parser json_object() { return plain("json_object"); }
+    common_peg_parser json_array() { return plain("json_array"); }
     common_peg_parser json_string() {
-        return rule("json-string", [this]() { return value(CHAT_VALUE_KIND_JSON_STRING); });
+        return rule("json-string", [this]() { return plain("json_string"); });
     }
-    common_peg_parser json_number() { return value(CHAT_VALUE_KIND_JSON_NUMBER); }
+    common_peg_parser json_number() { return plain("json_number"); }
     common_peg_parser json_bool() {
         return rule("json-bool", [this]() { return literal("true") | literal("false"); });
     }
@@ -554,11 +571,11 @@ class common_peg_parser_builder {
     }
 
     // Python's literals.
-    common_peg_parser python_value() { return value(CHAT_VALUE_KIND_PYTHON); }
-    common_peg_parser python_dict() { return value(CHAT_VALUE_KIND_PYTHON_DICT); }
-    common_peg_parser python_array() { return value(CHAT_VALUE_KIND_PYTHON_LIST); }
+    common_peg_parser python_value() { return plain("python"); }
+    common_peg_parser python_dict() { return plain("python_dict"); }
+    common_peg_parser python_array() { return plain("python_list"); }
     common_peg_parser python_string() {
-        return rule("python-string", [this]() { return value(CHAT_VALUE_KIND_PYTHON_STRING); });
+        return rule("python-string", [this]() { return plain("python_string"); });
     }
     common_peg_parser python_number() { return json_number(); }
     common_peg_parser python_bool() {
@@ -575,8 +592,8 @@ class common_peg_parser_builder {
 
     // As p parses; in a grammar the schema speaks, or with `raw` p where a value may be a string.
     common_peg_parser schema(const common_peg_parser & p, const std::string & name, const common_json & schema, bool raw = false) {
-        const std::string text = schema.dump();
-        return wrap(chat_expr_schema(handle(), number(p), name.data(), name.size(), text.data(), text.size(), raw));
+        return node("schema", "{\"child\":" + number(p) + ",\"name\":" + chatparse_llama::quoted(name) + ",\"schema\":{\"document\":" +
+                                  schema.dump() + "},\"notation\":\"" + (raw ? "json_or_child\"}" : "json\"}"));
     }
 #if CHATPARSE_LLAMA != CHATPARSE_LLAMA_IK
     common_peg_parser schema(const common_peg_parser & p,
@@ -601,21 +618,20 @@ class common_peg_parser_builder {
     common_peg_parser trigger_rule(const std::string & name, const std::function<common_peg_parser()> & builder) {
         return rule(name, builder, true);
     }
-    common_peg_parser ref(const std::string & name) { return wrap(chat_expr_reference(handle(), name.data(), name.size())); }
+    common_peg_parser ref(const std::string & name) { return node("ref", chatparse_llama::quoted(name)); }
 
     // No nodes of what has only begun to match; a node with this tag.
-    common_peg_parser atomic(const common_peg_parser & p) { return wrap(chat_expr_atomic(handle(), number(p))); }
+    common_peg_parser atomic(const common_peg_parser & p) { return node("atomic", number(p)); }
     common_peg_parser tag(const std::string & tag, const common_peg_parser & p) {
-        return wrap(chat_expr_label(handle(), tag.data(), tag.size(), number(p)));
+        return node("tag", "[" + chatparse_llama::quoted(tag) + "," + number(p) + "]");
     }
 
     // As p parses; a grammar has this GBNF in its place, or text that ends with the first delimiter.
     common_peg_parser gbnf(const common_peg_parser & p, const std::string & grammar) {
-        return wrap(chat_expr_gbnf(handle(), number(p), grammar.data(), grammar.size()));
+        return around("gbnf", p, chatparse_llama::quoted(grammar));
     }
     common_peg_parser ac(const common_peg_parser & p, const std::vector<std::string> & delimiters) {
-        const auto all = chatparse_llama::views(delimiters);
-        return wrap(chat_expr_excluding(handle(), number(p), all.data(), all.size()));
+        return around("excluding", p, "[" + chatparse_llama::quoted(delimiters) + ",[]]");
     }
     common_peg_parser ac(const common_peg_parser & p, const std::string & delimiter) {
         return ac(p, std::vector<std::string>{ delimiter });
@@ -624,10 +640,10 @@ class common_peg_parser_builder {
     void set_root(const common_peg_parser & p) { root_ = p.id(); }
 
     common_peg_arena build() {
-        chat_parser * parser = nullptr;
-        chat_error * error = nullptr;
-        chatparse_llama::check(chat_expr_build(handle(), static_cast<chat_expr>(root_), "", 0, &parser, &error), error);
-        return common_peg_arena(chatparse_llama::own(parser));
+        const auto nodes = chatparse_llama::listed(nodes_, [](const std::string & json) { return json; });
+        common_peg_arena arena;
+        arena.load("{\"format\":{\"root\":" + std::to_string(root_) + ",\"nodes\":" + nodes + "}}");
+        return arena;
     }
 };
 

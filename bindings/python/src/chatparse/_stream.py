@@ -74,6 +74,14 @@ class Message(_native.Message):
         report: dict[str, Any] = json.loads(self.report_json())
         return report
 
+    @property
+    def tree(self) -> dict[str, Any] | None:
+        """Of a message of `Parser.tagged`, what matched: `outcome`, `end`, and `nodes` with their `rule` or `tag`, `begin`, `end`, `parent` and
+        `partial`. `None` for others."""
+        text = self.tree_json()
+        tree: dict[str, Any] | None = json.loads(text) if text else None
+        return tree
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Message):
             return NotImplemented

@@ -13,7 +13,6 @@ from ._types import (
 )
 
 if TYPE_CHECKING:
-    from ._format import Like, Tree
     from ._grammar import Grammar, Matcher
     from ._stream import Message, Stream
 
@@ -279,27 +278,18 @@ class Params(_native.Params):
 
 
 class Parser(_native.Parser):
-    """What an output is parsed with, without the rest of the params, or by a format of one's own (`of`). As a text it can be kept, pickled, or
-    sent to another process whose library has the same version."""
+    """What an output is parsed with, without the rest of the params. As a text it can be kept, pickled, or sent to another process whose
+    library has the same version. Or it is of a format of one's own, described as a dict or a text, which docs/formats.md explains."""
 
     __slots__ = ()
 
-    def __new__(cls, text: str) -> Parser:
-        return cls.from_text(text)
-
-    @classmethod
-    def of(cls, format: Like, *, prefill: str = "", rules: Iterable[Like] = ()) -> Parser:
-        """The parser of an expression (`Expr`). `prefill` is the part of the model's turn that the prompt holds, and is read as if the model had
-        written it. `rules` are added before: those that nothing but references mention."""
-        from ._format import put
-
-        builder: _native.ExprBuilder = _native.ExprBuilder.begin()
-        return cls.of_expr(builder, put(builder, (*rules, format)), prefill)
+    def __new__(cls, text: Json) -> Parser:
+        return cls.from_json(json_text(text))
 
     @property
     def text(self) -> str:
         """The text that the class takes."""
-        return self.get_text()
+        return self.get_json()
 
     def __reduce__(self) -> tuple[type[Parser], tuple[str]]:
         return type(self), (self.text,)
@@ -318,11 +308,12 @@ class Parser(_native.Parser):
         """As `Params.parse`."""
         return _message(self, output, partial, strict)
 
-    def tree(self, text: Text, *, begin: int = 0, partial: bool = False) -> Tree:
-        """What a text is made of, from byte `begin` on. It is the whole text of the format, with the prefill. `partial`: it is cut off."""
-        from ._format import Tree
+    def tagged(self, text: Text, *, begin: int = 0, partial: bool = False) -> Message:
+        """The message of the tagged parts of a text alone, from byte `begin` on; its `tree` has all that matched. It is the whole text of
+        the format, with the prefill. `partial`: it is cut off."""
+        from ._stream import Message, flags
 
-        return Tree(self, text, begin, partial)
+        return Message.of_tags(self, text, begin, flags(partial, False))
 
 
 class Segments(_native.Segments):

@@ -291,55 +291,6 @@ class TriggerKind(_Named):
     """A regular expression (ECMAScript) that is searched for in the output."""
 
 
-class Tag(_Named):
-    """What becomes of a part of an output. A call is TOOL_OPEN with the name inside, then the arguments, then TOOL_CLOSE. The arguments are
-    a JSON object (TOOL_ARGUMENTS), or pairs of name and value (ARGUMENT_...), of which the library makes one."""
-
-    REASONING = 1
-    CONTENT = 2
-    TOOL_OPEN = 3
-    """It may match empty text."""
-    TOOL_CLOSE = 4
-    """It may match empty text; without it the call counts as cut off."""
-    TOOL_NAME = 5
-    TOOL_ID = 6
-    TOOL_ARGUMENTS = 7
-    ARGUMENT_NAME = 8
-    ARGUMENT_JSON = 9
-    """A value, as JSON or as a Python literal."""
-    ARGUMENT_TEXT = 10
-    """A value as raw text: becomes a JSON string."""
-    ARGUMENT_CLOSE = 11
-    """The end of a value. It may match empty text."""
-
-
-class ValueKind(_Named):
-    """A notation of values."""
-
-    JSON = 1
-    JSON_OBJECT = 2
-    JSON_ARRAY = 3
-    JSON_STRING = 4
-    """With its quotes."""
-    JSON_NUMBER = 5
-    """Up to a character that cannot extend it."""
-    PYTHON = 6
-    """Any Python literal."""
-    PYTHON_DICT = 7
-    PYTHON_LIST = 8
-    PYTHON_STRING = 9
-    PYTHON_OR_JSON = 10
-
-
-class Match(_Named):
-    """How a text relates to the format of a tree."""
-
-    FAILED = 0
-    MATCHED = 1
-    PARTIAL = 2
-    """It ended before the match did."""
-
-
 class Delta(NamedTuple):
     """A text to append to the message or, after `Stream.rollback`, to take from it. All deltas of a stream, applied in order, are
     its message."""

@@ -6,6 +6,7 @@ PyTypeObject *message_type;
 FREED_BY(message, chat_message_free)
 MADE_TEXT(message, json)
 MADE_TEXT(message, report_json)
+MADE_TEXT(message, tree_json)
 VIEW(message, content)
 VIEW(message, reasoning)
 
@@ -20,13 +21,18 @@ static PyObject *message_of_stream(PyObject *type, PyObject *arguments) {
   return wrap(type, status, error, made);
 }
 
-static PyObject *message_of_tree(PyObject *type, PyObject *arguments) {
-  PyObject *tree;
-  if (!PyArg_ParseTuple(arguments, "O!", tree_type, &tree)) return NULL;
+/* Of the tagged parts of a text, by a parser. */
+static PyObject *message_of_tags(PyObject *type, PyObject *arguments) {
+  PyObject *parser;
+  Text text;
+  Py_ssize_t begin;
+  unsigned flags;
+  if (!PyArg_ParseTuple(arguments, "O!O&nI", parser_type, &parser, text_from, &text, &begin, &flags)) return NULL;
   chat_message *made = NULL;
   chat_error *error = NULL;
   chat_status status;
-  UNLOCKED(chat_tree_message(HANDLE(tree), &made, &error));
+  UNLOCKED(chat_parser_tagged(HANDLE(parser), text.data, text.len, (size_t)begin, flags, &made, &error));
+  text_done(&text);
   return wrap(type, status, error, made);
 }
 
@@ -105,7 +111,7 @@ static PyObject *message_get_spans(PyObject *self, PyObject *arguments) {
 
 static PyMethodDef message_methods[] = {
   MAKES(message, of_stream),
-  MAKES(message, of_tree),
+  MAKES(message, of_tags),
   MAKES(message, parse),
   {"get_content", message_content, METH_NOARGS, NULL},
   {"get_reasoning", message_reasoning, METH_NOARGS, NULL},
@@ -115,6 +121,7 @@ static PyMethodDef message_methods[] = {
   NO_ARGUMENTS(message, get_outcome),
   {"json", message_json, METH_NOARGS, "json()\n--\n\nAll of it as JSON text."},
   NO_ARGUMENTS(message, report_json),
+  NO_ARGUMENTS(message, tree_json),
   ARGUMENTS(message, get_spans),
   {NULL, NULL, 0, NULL},
 };

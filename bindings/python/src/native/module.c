@@ -30,7 +30,7 @@ PyMODINIT_FUNC PyInit__native(void) {
   PyObject *module = PyModule_Create(&definition);
   if (!module) return NULL;
   if (take_classes() < 0 || add_template(module) < 0 || add_params(module) < 0 || add_grammar(module) < 0 || add_message(module) < 0 ||
-      add_stream(module) < 0 || add_format(module) < 0 || add_answer(module) < 0 || add_conversation(module) < 0) {
+      add_stream(module) < 0 || add_answer(module) < 0 || add_conversation(module) < 0) {
     Py_DECREF(module);
     return NULL;
   }

@@ -19,7 +19,7 @@ typedef struct {
 #define HANDLE(object) (((Handle *)(object))->handle)
 
 extern PyTypeObject *template_type, *params_type, *parser_type, *segments_type, *grammar_type, *builder_type, *matcher_type, *message_type, *stream_type,
-  *expr_builder_type, *tree_type, *answer_type;
+  *answer_type;
 
 /* Make the types of a file, and put them into the module; -1 with an exception set where that fails. */
 int add_template(PyObject *module);
@@ -27,7 +27,6 @@ int add_params(PyObject *module);
 int add_grammar(PyObject *module);
 int add_message(PyObject *module);
 int add_stream(PyObject *module);
-int add_format(PyObject *module);
 int add_answer(PyObject *module);
 int add_conversation(PyObject *module);
 
@@ -55,9 +54,6 @@ PyObject *list_of(PyObject *self, size_t count, PyObject *(*element)(PyObject *s
 /* The parse of a stream; NULL with an exception where it was closed. */
 chat_stream *opened(PyObject *stream);
 
-/* The parser of a format that a builder has. */
-PyObject *parser_of_expr(PyObject *type, PyObject *arguments);
-
 /* The kind of a delta as an enum, and a delta. */
 PyObject *delta_of(const chat_delta *delta);
 
@@ -71,8 +67,8 @@ typedef struct {
 int text_from(PyObject *object, void *text);
 void text_done(Text *text);
 
-/* The texts of a tuple, and room for some more, empty; NULL with an exception where one is no str. They are the tuple's own. */
-chat_str *strs_from(PyObject *tuple, size_t more);
+/* The texts of a tuple; NULL with an exception where one is no str. They are the tuple's own. */
+chat_str *strs_from(PyObject *tuple);
 
 /* A call that takes long, without the interpreter's lock. */
 #define UNLOCKED(call)     \

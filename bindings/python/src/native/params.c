@@ -167,7 +167,7 @@ static PyMethodDef params_methods[] = {
 };
 
 FREED_BY(parser, chat_parser_free)
-MADE_TEXT(parser, text)
+MADE_TEXT(parser, json)
 
 static PyObject *parser_of_params(PyObject *type, PyObject *arguments) {
   PyObject *params;
@@ -178,22 +178,21 @@ static PyObject *parser_of_params(PyObject *type, PyObject *arguments) {
   return wrap(type, status, error, made);
 }
 
-static PyObject *parser_from_text(PyObject *type, PyObject *arguments) {
+static PyObject *parser_from_json(PyObject *type, PyObject *arguments) {
   Text text;
   if (!PyArg_ParseTuple(arguments, "O&", text_from, &text)) return NULL;
   chat_parser *made = NULL;
   chat_error *error = NULL;
   chat_status status;
-  UNLOCKED(chat_parser_from_text(text.data, text.len, &made, &error));
+  UNLOCKED(chat_parser_from_json(text.data, text.len, &made, &error));
   text_done(&text);
   return wrap(type, status, error, made);
 }
 
 static PyMethodDef parser_methods[] = {
   MAKES(parser, of_params),
-  MAKES(parser, from_text),
-  MAKES(parser, of_expr),
-  VALUE(parser, text),
+  MAKES(parser, from_json),
+  VALUE(parser, json),
   {NULL, NULL, 0, NULL},
 };
 

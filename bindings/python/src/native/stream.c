@@ -109,7 +109,7 @@ static PyObject *stream_feed_marked(PyObject *self, PyObject *arguments) {
 static PyObject *stream_put_special_tokens(PyObject *self, PyObject *arguments) {
   PyObject *list;
   if (!opened(self) || !PyArg_ParseTuple(arguments, "O!", &PyTuple_Type, &list)) return NULL;
-  chat_str *tokens = strs_from(list, 0);
+  chat_str *tokens = strs_from(list);
   if (!tokens) return NULL;
   chat_error *error = NULL;
   const chat_status status = chat_stream_set_special_tokens(HANDLE(self), tokens, (size_t)PyTuple_Size(list), &error);

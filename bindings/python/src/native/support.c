@@ -138,9 +138,9 @@ int text_from(PyObject *object, void *out) {
 
 void text_done(Text *text) { Py_CLEAR(text->owner); }
 
-chat_str *strs_from(PyObject *tuple, size_t more) {
+chat_str *strs_from(PyObject *tuple) {
   const Py_ssize_t count = PyTuple_Size(tuple);
-  chat_str *texts = PyMem_Calloc((size_t)count + more + 1, sizeof *texts);
+  chat_str *texts = PyMem_Calloc((size_t)count + 1, sizeof *texts);
   if (!texts) PyErr_NoMemory();
   for (Py_ssize_t i = 0; texts && i < count; i++) {
     Py_ssize_t len = 0;

@@ -102,7 +102,7 @@ static PyObject *segments_trace_all(PyObject *type, PyObject *arguments) {
   Py_ssize_t threads;
   if (!PyArg_ParseTuple(arguments, "O!O!O&n", template_type, &template, &PyTuple_Type, &requests, text_from, &options, &threads)) return NULL;
   const size_t count = (size_t)PyTuple_Size(requests);
-  chat_str *texts = strs_from(requests, 0);
+  chat_str *texts = strs_from(requests);
   chat_segments **made = texts ? PyMem_Calloc(count + 1, sizeof *made) : NULL;
   PyObject *list = NULL;
   if (texts && !made) PyErr_NoMemory();

@@ -159,15 +159,15 @@ public struct Params: Sendable {
 public struct Parser: Sendable {
   let handle: Handle
 
-  /// The parser of a text that `text()` has given. It may come from anybody: it is checked.
+  /// The parser of a text that `text()` has given, or of a description (docs/formats.md). It may come from anybody: it is checked.
   public init(text: String) throws {
-    handle = try Handle(chat_parser_free) { chat_parser_from_text(text, text.utf8.count, $0, $1) }
+    handle = try Handle(chat_parser_free) { chat_parser_from_json(text, text.utf8.count, $0, $1) }
   }
 
   init(handle: Handle) { self.handle = handle }
 
   /// What `init(text:)` takes.
-  public func text() throws -> String { try handle.written(chat_parser_text) }
+  public func text() throws -> String { try handle.written(chat_parser_json) }
 
   /// The grammar of the outputs that the parser accepts or, if `lazy`, of what may follow a trigger.
   public func grammar(lazy: Bool = false) throws -> Grammar {

@@ -34,6 +34,7 @@ mod text;
 pub mod thought;
 pub mod wrappers;
 mod writing;
+pub mod written;
 
 use serde::Serialize;
 use serde_json::Value;

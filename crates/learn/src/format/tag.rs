@@ -106,6 +106,12 @@ impl Tag {
         Tag::ALL[self as usize].1
     }
 
+    /// The tag that descriptions of formats know by this name: not one of those that are [`lower()`](super::lower())'s own.
+    pub fn named(name: &str) -> Option<Tag> {
+        let mut known = Tag::ALL.into_iter().take(Tag::Key as usize);
+        known.find(|(_, known)| *known == name).map(|(tag, _)| tag)
+    }
+
     /// Whether the region's text is text of the message.
     pub fn is_text(self) -> bool {
         self.streams() || matches!(self, Tag::ToolName | Tag::ToolId | Tag::ArgName | Tag::Announced)

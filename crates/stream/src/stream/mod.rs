@@ -115,18 +115,21 @@ impl Parser {
         Ok(ended)
     }
 
-    /// The tagged parts of [`Parser::tree`] for the same text, as a message. `None` if the text does not match.
-    pub fn tagged(&self, text: &[u8], from: usize, cut: bool) -> Option<Ended> {
+    /// The tagged parts of [`Parser::tree`] for the same text, as a message. It is empty and [`Status::Recovered`] if the text
+    /// does not match.
+    pub fn tagged(&self, text: &[u8], from: usize, cut: bool) -> Ended {
         let config = FallbackConfig::new(Arc::clone(self.fallback().compiled()), None, CallRules::default());
         let mut machine = Machine::whole(Arc::clone(self.program()), text, from, cut);
         let status = match machine.state() {
-            State::Failed | State::Limit => return None,
+            State::Failed | State::Limit => Status::Recovered,
             State::Waiting | State::Undoing => Status::Partial,
             State::Accepted(_) => Status::Complete,
         };
         let mut builder = MessageBuilder::new(0);
-        CaptureReader::new(0, false).read_all(&mut machine, text, &mut builder);
-        Some(Ended::new(&builder, text, Arc::new(config), status, IncompleteCalls::Keep, FormatExit::default()))
+        if status != Status::Recovered {
+            CaptureReader::new(0, false).read_all(&mut machine, text, &mut builder);
+        }
+        Ended::new(&builder, text, Arc::new(config), status, IncompleteCalls::Keep, FormatExit::default())
     }
 }
 

@@ -1,5 +1,8 @@
 //! Calls without the rest of a message, in a turn that no template shows.
 
+use serde::Deserialize;
+use serde_json::Value;
+
 use super::super::builder::FormatBuilder;
 use super::super::{FormatSpec, Opening, learnt};
 use crate::analysis::turn::{
@@ -14,8 +17,8 @@ use chatparse_peg::{Builder, ExprId};
 ///
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] if the turn has another shape or no calls.
-pub fn described(builder: &mut Builder, request: &Request, turn: &str) -> Result<ExprId> {
-    let turn: TurnFormat = serde_json::from_str(turn).map_err(|error| Error::invalid(format!("turn: {error}")))?;
+pub fn described(builder: &mut Builder, request: &Request, turn: &Value) -> Result<ExprId> {
+    let turn = TurnFormat::deserialize(turn).map_err(|error| Error::invalid(format!("turn: {error}")))?;
     if turn.calls.is_empty() {
         return Err(Error::invalid("turn.calls: missing"));
     }
