@@ -57,7 +57,7 @@ impl ChatTemplate {
             reader: choice.reader.name().to_owned(),
             tried: choice.tried.iter().map(|tried| (tried.reader.to_owned(), tried.cases, tried.read_back)).collect(),
         };
-        let body = serde_json::to_string(&stored).unwrap_or_default();
+        let body = json!(stored).to_string();
         format!("{HEAD}{:016x}\n{body}", checksum(body.as_bytes())).into_bytes()
     }
 
@@ -85,7 +85,8 @@ impl ChatTemplate {
         if sum != format!("{:016x}", checksum(body)).as_bytes() {
             return Err(damaged());
         }
-        let stored: Stored = serde_json::from_slice(body).map_err(|error| wrong(&format!("stored: {error}")))?;
+        let stored: Stored =
+            serde_json::from_str(&String::from_utf8_lossy(body)).map_err(|error| wrong(&format!("stored: {error}")))?;
         let template = Template::stored(&stored.source, &stored.bos, &stored.eos, &stored.findings)?;
         let mut analyzed = AnalyzedTemplate::learnt(template, stored.ends, stored.learn_only, stored.turns);
         analyzed.response = stored.response;

@@ -78,11 +78,7 @@ pub unsafe extern "C" fn chat_parser_from_json(
 /// Writes the parser as JSON text for `chat_parser_from_json` of the same library version, in any process. Its form may
 /// change between versions. The first call writes the text; later ones return the same.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_parser_json(
-    parser: Option<&chat_parser>,
-    out: Out<chat_str>,
-    error: ErrorOut,
-) -> chat_status {
+pub extern "C" fn chat_parser_json(parser: Option<&chat_parser>, out: Out<chat_str>, error: ErrorOut) -> chat_status {
     filled(parser, "parser", out, error, |parser| Ok(view(Some(parser.text.get_or_init(|| parser.parser.to_text())))))
 }
 
