@@ -78,7 +78,7 @@ fn calls_that_nobody_may_make_are_nothing() {
 #[test]
 fn turns_of_another_shape_are_refused() {
     for (written, says) in [
-        ("7", "turn.calls: missing"),
+        ("7", "expected struct TurnFormat"),
         ("{}", "turn.calls: missing"),
         (r#"{"calls": []}"#, "turn.calls: missing"),
         (r#"{"calls": [{"pieces": ["nam"]}]}"#, "turn: unknown variant `nam`"),
