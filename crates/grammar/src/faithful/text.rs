@@ -8,7 +8,7 @@ use super::places::Place;
 use super::{Lowering, Writing, counted, format};
 use crate::formats::automaton::Automaton;
 use crate::regular::{self, Dfa, Expr, LazyAutomaton, Pattern, Spelling, Unusable};
-use crate::rules::builder::{Builder, FidelityKind};
+use crate::rules::builder::Builder;
 use crate::rules::primitive::{quoted, single_quoted};
 use crate::rules::rule::Rule;
 use crate::schema::refused;
@@ -135,9 +135,7 @@ impl<'a> Lowering<'_, 'a> {
             };
             match both {
                 Some(both) => whole = Some(both),
-                None => {
-                    self.note(place, key, FidelityKind::Widened, "too large for a grammar; not followed".to_owned())
-                }
+                None => self.widened(place, key, "too large for a grammar; not followed"),
             }
         }
         if !text.excluded.is_empty() {
@@ -165,8 +163,8 @@ impl<'a> Lowering<'_, 'a> {
         for part in all.parts.clone() {
             for key in ["minLength", "maxLength"] {
                 if part.schema.get(key).is_some() {
-                    let message = "too large for a grammar beside what else the text is; not followed".to_owned();
-                    self.note(part.place, key, FidelityKind::Widened, message);
+                    let message = "too large for a grammar beside what else the text is; not followed";
+                    self.widened(part.place, key, message);
                 }
             }
         }
@@ -203,14 +201,14 @@ impl<'a> Lowering<'_, 'a> {
                     Ok(pattern) if pattern.expr == Expr::nothing() && pattern.ahead.is_empty() => {}
                     Ok(pattern) => {
                         if pattern.pinned {
-                            let message = "it looks ahead without ^; texts match from their start on".to_owned();
-                            self.note(part.place, "pattern", FidelityKind::Narrowed, message);
+                            let message = "it looks ahead without ^; texts match from their start on";
+                            self.narrowed(part.place, "pattern", message);
                         }
                         text.patterns.push((pattern, part.place, "pattern"));
                     }
                     Err(Unusable::Unsupported(why)) => {
                         let message = format!("pattern {source:?} is not supported ({why}); any string is allowed");
-                        self.note(part.place, "pattern", FidelityKind::Widened, message);
+                        self.widened(part.place, "pattern", &message);
                     }
                     Err(Unusable::Invalid(why)) => {
                         let message = format!("pattern {source:?} is not a regular expression: {why}");
@@ -223,15 +221,15 @@ impl<'a> Lowering<'_, 'a> {
             {
                 if known == format::Known::Wider {
                     let message = format!("the grammar of {name:?} allows a little more than the format does");
-                    self.note(part.place, "format", FidelityKind::Widened, message);
+                    self.widened(part.place, "format", &message);
                 }
                 if known == format::Known::Narrower {
-                    let message = "leap seconds are written in UTC only".to_owned();
-                    self.note(part.place, "format", FidelityKind::Narrowed, message);
+                    let message = "leap seconds are written in UTC only";
+                    self.narrowed(part.place, "format", message);
                 }
                 if self.places.format_annotates(part) {
-                    let message = "the format is held to, which this draft only asks of who opts in".to_owned();
-                    self.note(part.place, "format", FidelityKind::Narrowed, message);
+                    let message = "the format is held to, which this draft only asks of who opts in";
+                    self.narrowed(part.place, "format", message);
                 }
                 text.patterns.extend(Pattern::parse(&source).ok().map(|pattern| (pattern, part.place, "format")));
             }
@@ -253,7 +251,7 @@ impl<'a> Lowering<'_, 'a> {
         let most = limits::GBNF_REPETITIONS;
         let mut note = |key: &'static str, message: &str| {
             let places: Vec<Place> = all.values(key).map(|(part, _)| part.place).collect();
-            places.into_iter().for_each(|place| self.note(place, key, FidelityKind::Widened, message.to_owned()));
+            places.into_iter().for_each(|place| self.widened(place, key, message));
         };
         if min > most {
             note(keys.0, &format!("lowered to {most}, the most that engines count"));

@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::Lowering;
 use super::conjunction::Conjunction;
 use super::places::Part;
-use crate::rules::builder::FidelityKind;
 use crate::schema::Keywords;
 use chatparse_base::Result;
 
@@ -47,10 +46,10 @@ impl<'a> Lowering<'_, 'a> {
         };
         let is_certain = !all.is_partial && !all.keywords().any(hides);
         if !is_certain {
-            self.note(part.place, key, FidelityKind::Widened, "not followed by the grammar".to_owned());
+            self.unfollowed(part.place, key);
         } else if all.chose_any {
-            let message = "only what one branch of an anyOf describes is beside the others".to_owned();
-            self.note(part.place, key, FidelityKind::Narrowed, message);
+            let message = "only what one branch of an anyOf describes is beside the others";
+            self.narrowed(part.place, key, message);
         }
         is_certain
     }

@@ -78,12 +78,8 @@ impl Builder {
         }
         self.spacing = before;
         if left == 0 {
-            self.note(Fidelity {
-                schema: String::new(),
-                pointer: "#".to_owned(),
-                kind: FidelityKind::Widened,
-                message: "the format is too large for a grammar; any text is allowed for the rest".to_owned(),
-            });
+            let message = "the format is too large for a grammar; any text is allowed for the rest";
+            self.note(Fidelity::new("", "#", FidelityKind::Widened, message));
         }
     }
 }
@@ -310,11 +306,9 @@ impl<'a> Lowering<'a> {
 
     /// Notes what the child does not hold to.
     fn note_unfollowed(&mut self, value: &Annotated) {
-        let note = |place: &str, message: &str| Fidelity {
-            schema: value.name.to_string(),
-            pointer: format!("#{}{place}", value.schema.pointer),
-            kind: FidelityKind::Widened,
-            message: message.to_owned(),
+        let note = |place: &str, message: &str| {
+            let pointer = format!("#{}{place}", value.schema.pointer);
+            Fidelity::new(&value.name, pointer, FidelityKind::Widened, message)
         };
         let message = match value.notation {
             Notation::PerhapsLeftOut => "may be missing, as the template leaves out null",
@@ -380,12 +374,8 @@ impl<'a> Lowering<'a> {
         match added {
             Ok(rule) => rule,
             Err(error) => {
-                self.rules.note(Fidelity {
-                    schema: name.to_string(),
-                    pointer: format!("#{pointer}"),
-                    kind: FidelityKind::Refused,
-                    message: error.message().to_owned(),
-                });
+                let pointer = format!("#{pointer}");
+                self.rules.note(Fidelity::new(name, pointer, FidelityKind::Refused, error.message()));
                 self.lower(*child)
             }
         }
@@ -399,12 +389,7 @@ impl<'a> Lowering<'a> {
             Ok(rule) if text.contains('|') => rule.group(),
             Ok(rule) => rule,
             Err(error) => {
-                self.rules.note(Fidelity {
-                    schema: text.to_owned(),
-                    pointer: "#".to_owned(),
-                    kind: FidelityKind::Refused,
-                    message: error.message().to_owned(),
-                });
+                self.rules.note(Fidelity::new(text, "#", FidelityKind::Refused, error.message()));
                 self.lower(child)
             }
         }
@@ -545,12 +530,8 @@ impl<'a> Lowering<'a> {
             let (least, most) = (required.len() as u64, all.len() as u64);
             return item(Rule::choice(all)).repeat(least, Some(most));
         }
-        self.rules.note(Fidelity {
-            schema: self.rule.to_string(),
-            pointer: "#/required".to_owned(),
-            kind: FidelityKind::Narrowed,
-            message: "many required members are written in the order of their schema".to_owned(),
-        });
+        let message = "many required members are written in the order of their schema";
+        self.rules.note(Fidelity::new(&self.rule, "#/required", FidelityKind::Narrowed, message));
         let others = |parts: Vec<Rule>| match optional {
             [] => Rule::Empty,
             _ => item(sequence(parts)).repeat(0, None),
@@ -605,14 +586,10 @@ fn parts(rule: &Rule) -> usize {
 }
 
 /// A choice without the empty branches.
-fn choice(branches: Vec<Rule>) -> Rule {
-    let mut branches: Vec<Rule> = branches.into_iter().filter(|branch| *branch != Rule::Empty).collect();
+fn choice(mut branches: Vec<Rule>) -> Rule {
+    branches.retain(|branch| *branch != Rule::Empty);
     distinct(&mut branches);
-    match branches.len() {
-        0 => Rule::Empty,
-        1 => branches.swap_remove(0),
-        _ => Rule::Choice(branches),
-    }
+    Rule::one_of_several(branches).unwrap_or(Rule::Empty)
 }
 
 /// The rule as a body. It must not end in a blank, because the next line would continue it.
@@ -653,11 +630,7 @@ fn sequence(parts: Vec<Rule>) -> Rule {
             other => flat.push(other),
         }
     }
-    match flat.len() {
-        0 => Rule::Empty,
-        1 => flat.swap_remove(0),
-        _ => Rule::Sequence(flat),
-    }
+    Rule::joined(flat)
 }
 
 /// The rule as one item that can be repeated.

@@ -39,7 +39,7 @@ pub(super) fn add(
     let mut lowering = Lowering::new(builder, &graph, name, document);
     // The names of all rules below begin with it, so it is cleaned once.
     let added = lowering.all(first, &clean(&name.into()))?;
-    Ok((added, lowering.notes))
+    Ok((added, lowering.notes.all))
 }
 
 /// An id for a document, because equal pointers refer to different schemas in different documents.

@@ -2,11 +2,11 @@
 
 use smol_str::SmolStr;
 
-use super::{Dialect, Printed, Start, behind, behind_prefix, lark, portable, tag, widened};
+use super::{Dialect, Printed, Start, behind, behind_prefix, lark, portable, tag};
 use crate::formats::automaton::Automaton;
 use crate::formats::states::States;
 use crate::regular::{Expr, Pattern, Spelling, StateBudget, automaton, of_automaton};
-use crate::rules::builder::Builder;
+use crate::rules::builder::{Builder, Fidelity, FidelityKind};
 use crate::rules::rule::Rule;
 use crate::text::gbnf;
 use crate::text::tree::Tree;
@@ -32,7 +32,7 @@ fn print_tree(text: &str, dialect: Dialect, begins: Start) -> Result<Printed> {
                 let free = free(triggers)?;
                 if free.is_empty() {
                     let why = "a trigger is a pattern that grammars cannot follow; calls begin nowhere";
-                    printed.report.push(widened(why.to_owned()));
+                    printed.report.push(Fidelity::new("", "#", FidelityKind::Widened, why));
                 }
                 print_rest(&behind(tree, &free)?, dialect)?
             }

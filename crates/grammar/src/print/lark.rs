@@ -201,7 +201,10 @@ mod tests {
     fn deep_groups_are_rules() {
         let gbnf = format!("root ::= {}root{} | \"x\"", "(\"a\" | \"b\" ".repeat(100), ")".repeat(100));
         let printed = lark(&gbnf);
-        assert!(printed.lines().all(|line| line.matches('(').count() <= NESTED + 1), "{printed}");
+        assert!(
+            printed.lines().all(|line| line.matches('(').count() <= super::super::portable::NESTED + 1),
+            "{printed}"
+        );
     }
 
     #[test]

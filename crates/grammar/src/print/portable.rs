@@ -75,7 +75,7 @@ pub(super) struct Printer<'t> {
 }
 
 /// The maximum nesting of groups in Lark; llguidance rejects about sixty.
-const NESTED: usize = 16;
+pub(super) const NESTED: usize = 16;
 
 impl<'t> Printer<'t> {
     pub fn new(tree: &Tree, used: &[usize], joint: char, wish: impl Fn(&str, bool) -> String) -> Printer<'t> {

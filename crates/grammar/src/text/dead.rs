@@ -49,8 +49,7 @@ pub(crate) fn without(rule: Rule, dead: &HashSet<SmolStr>) -> Option<Rule> {
             parts.map(Rule::joined)
         }
         Rule::Choice(branches) => {
-            let mut branches: Vec<Rule> = branches.into_iter().filter_map(|branch| without(branch, dead)).collect();
-            if branches.len() > 1 { Some(Rule::Choice(branches)) } else { branches.pop() }
+            Rule::one_of_several(branches.into_iter().filter_map(|branch| without(branch, dead)).collect())
         }
         Rule::Group(body, pad) => match without(*body, dead)? {
             Rule::Empty => Some(Rule::Empty),
