@@ -90,16 +90,12 @@ pub(crate) fn characters(builder: &mut Builder, chars: &Chars, spelling: Spellin
 
 /// The digits of a non-ASCII character; surrogates come in pairs.
 fn other_code(builder: &mut Builder) -> SmolStr {
-    let hex = |count| Rule::class("[0-9a-fA-F]").times(count, Some(count));
-    let last = Rule::class("[0-9a-fA-F]");
-    let large = Rule::sequence([Rule::class("[1-9abcefABCEF]"), hex(3)]);
-    let lower = Rule::sequence([Rule::class("[dD]"), Rule::class("[0-7]"), hex(2)]);
-    let first_half = [Rule::class("[dD]"), Rule::class("[89abAB]"), hex(2)];
-    let second_half = [Rule::literal("\\u"), Rule::class("[dD]"), Rule::class("[c-fC-F]"), hex(2)];
-    let both = Rule::Sequence(first_half.into_iter().chain(second_half).collect());
-    let middle = Rule::sequence([Rule::literal("0"), Rule::class("[1-9a-fA-F]"), hex(2)]);
-    let small = Rule::sequence([Rule::literal("00"), Rule::class("[89a-fA-F]"), last]);
-    builder.add(&SmolStr::new_static("code-beyond-ascii"), Rule::choice([large, lower, both, middle, small]))
+    let body = Rule::Gbnf(SmolStr::new_static(concat!(
+        "[1-9abcefABCEF] [0-9a-fA-F]{3} | [dD] [0-7] [0-9a-fA-F]{2} | ",
+        r#"[dD] [89abAB] [0-9a-fA-F]{2} "\\u" [dD] [c-fC-F] [0-9a-fA-F]{2} | "#,
+        r#""0" [1-9a-fA-F] [0-9a-fA-F]{2} | "00" [89a-fA-F] [0-9a-fA-F]"#
+    )));
+    builder.add(&SmolStr::new_static("code-beyond-ascii"), body)
 }
 
 fn spelled_out(chars: &Chars) -> Rule {

@@ -59,7 +59,7 @@ impl Builder {
         if !self.has_rule(name)
             && let Some(shared) = primitive::find(name, self.style)
         {
-            self.add(&SmolStr::new_static(name), (shared.body)());
+            self.add(&SmolStr::new_static(name), shared.body());
             self.share_all(shared.needs);
         }
         SmolStr::new_static(name)
@@ -70,7 +70,7 @@ impl Builder {
         match primitive::find(name, self.style) {
             Some(shared) => {
                 self.share_all(shared.needs);
-                (shared.body)()
+                shared.body()
             }
             None => Rule::reference(name),
         }
