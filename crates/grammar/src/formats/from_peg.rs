@@ -4,7 +4,6 @@
 //! each state. Look aheads are dropped, because a grammar cannot express them; so it may allow a little more than the parser
 //! does.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 
 use serde_json::Value;
@@ -151,22 +150,27 @@ impl<'a> Lowering<'a> {
             return Rule::class(".").repeat(0, None);
         }
         self.depth += 1;
-        let rule = self.all_of(id);
+        let rule = self.text_of(id, What::All).unwrap_or_else(|| self.all_of(id));
         self.depth -= 1;
         rule
+    }
+
+    /// Text of which the expression says how it ends.
+    fn text_of(&mut self, id: ExprId, what: What) -> Option<Rule> {
+        let (least, kind) = if what == What::All { (0, Text::Any) } else { (1, Text::Some) };
+        let character = match self.arena.get(id) {
+            Expr::StringBody(delimiter) => string_character(char::from(*delimiter), ""),
+            Expr::StringLine(delimiter) => string_character(char::from(*delimiter), "\\n"),
+            Expr::Until(markers) | Expr::UntilMarker(markers) if markers.is_empty() => Rule::class("."),
+            Expr::Until(markers) | Expr::UntilMarker(markers) => return Some(self.text(markers, &[], kind)),
+            _ => return None,
+        };
+        Some(character.repeat(least, None))
     }
 
     fn all_of(&mut self, id: ExprId) -> Rule {
         let arena = self.arena;
         match arena.get(id) {
-            Expr::Empty
-            | Expr::Start
-            | Expr::End
-            | Expr::And(_)
-            | Expr::Not(_)
-            | Expr::Tolerated(_)
-            | Expr::Late(_)
-            | Expr::Named { .. } => Rule::Empty,
             Expr::Literal(text) | Expr::Marker(text) | Expr::Written(_, text) if text.is_empty() => Rule::Empty,
             Expr::Literal(text) | Expr::Marker(text) | Expr::Written(_, text) => Rule::Literal(text.clone()),
             Expr::Sequence(children) => {
@@ -192,10 +196,6 @@ impl<'a> Lowering<'a> {
             Expr::Any => Rule::class("."),
             Expr::Space => Rule::reference("space"),
             Expr::Char(set) => class(set.ranges.iter().copied(), set.negated),
-            Expr::StringBody(delimiter) => string_character(char::from(*delimiter), "").repeat(0, None),
-            Expr::StringLine(delimiter) => string_character(char::from(*delimiter), "\\n").repeat(0, None),
-            Expr::Until(markers) | Expr::UntilMarker(markers) if markers.is_empty() => Rule::class(".").repeat(0, None),
-            Expr::Until(markers) | Expr::UntilMarker(markers) => self.text(markers, &[], Text::Any),
             Expr::Excluding(_, markers) => {
                 let [markers, others] = &**markers;
                 let faithful = self.rules.style == GrammarStyle::Faithful;
@@ -216,6 +216,8 @@ impl<'a> Lowering<'a> {
                 self.schemas.insert(id, rule.clone());
                 rule
             }
+            // Look aheads, and what only the parser reads.
+            _ => Rule::Empty,
         }
     }
 
@@ -228,7 +230,7 @@ impl<'a> Lowering<'a> {
             return self.lower(id);
         }
         self.depth += 1;
-        let rule = self.some_of(id);
+        let rule = self.text_of(id, What::Some).unwrap_or_else(|| self.some_of(id));
         self.depth -= 1;
         rule
     }
@@ -270,10 +272,6 @@ impl<'a> Lowering<'a> {
                 }
             }
             Expr::Space => choice(vec![Rule::literal(" "), Rule::class("[\\n]").repeat(1, Some(2))]),
-            Expr::StringBody(delimiter) => string_character(char::from(*delimiter), "").repeat(1, None),
-            Expr::StringLine(delimiter) => string_character(char::from(*delimiter), "\\n").repeat(1, None),
-            Expr::Until(markers) | Expr::UntilMarker(markers) if markers.is_empty() => Rule::class(".").repeat(1, None),
-            Expr::Until(markers) | Expr::UntilMarker(markers) => self.text(markers, &[], Text::Some),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower_some(*child),
             Expr::Ref(name) if self.depth > limits::LOWERING_DEPTH => self.reference(name, What::Some),
             Expr::Ref(name) => arena.rule_named(name).map_or(Rule::Empty, |rule| self.lower_some(rule)),
@@ -425,10 +423,10 @@ impl<'a> Lowering<'a> {
             self.rules.fill(&start, text);
             return Rule::Reference(start);
         }
-        let rules = RefCell::new(&mut *self.rules);
-        let rest = |rest| rules.borrow_mut().add(&SmolStr::new_static("r"), rest);
-        let rules = states.rules(rest, &mut |name| rules.borrow_mut().reserve(&name));
-        rules.into_iter().for_each(|(name, body)| self.rules.fill(&name, body));
+        let rest = states.rest().map(|rest| self.rules.add(&SmolStr::new_static("r"), rest));
+        for (name, body) in states.rules(rest, &mut |name| self.rules.reserve(&name)) {
+            self.rules.fill(&name, body);
+        }
         Rule::Reference(start)
     }
 

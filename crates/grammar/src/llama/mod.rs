@@ -15,8 +15,8 @@ use smol_str::SmolStr;
 
 use self::schema_to_rules::Lowering;
 use crate::rules::builder::{Builder, Fidelity, clean};
+use crate::rules::json;
 use chatparse_base::Result;
-use chatparse_base::limits;
 
 /// What the schema `{}` stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,33 +45,13 @@ pub(super) fn add(
 /// An id for a document, because equal pointers refer to different schemas in different documents.
 fn document(builder: &mut Builder, root: &Value) -> u64 {
     let mut hasher = DefaultHasher::new();
-    if fingerprint(root, 0, &mut hasher).is_none() {
-        builder.strange += 1;
-        builder.strange.hash(&mut hasher);
+    match json::print(root) {
+        // The order of members is that of properties.
+        Some(text) => text.hash(&mut hasher),
+        None => {
+            builder.strange += 1;
+            builder.strange.hash(&mut hasher);
+        }
     }
     hasher.finish()
-}
-
-/// Returns `None` if the value is nested too deeply. The order of fields is included, because it is the order of properties.
-fn fingerprint(value: &Value, depth: usize, hasher: &mut impl Hasher) -> Option<()> {
-    if depth > limits::JSON_DEPTH {
-        return None;
-    }
-    match value {
-        Value::Array(items) => {
-            (0_u8, items.len()).hash(hasher);
-            items.iter().try_for_each(|item| fingerprint(item, depth + 1, hasher))
-        }
-        Value::Object(fields) => {
-            (1_u8, fields.len()).hash(hasher);
-            fields.iter().try_for_each(|(name, field)| {
-                name.hash(hasher);
-                fingerprint(field, depth + 1, hasher)
-            })
-        }
-        scalar => {
-            (2_u8, scalar).hash(hasher);
-            Some(())
-        }
-    }
 }
