@@ -203,7 +203,7 @@ impl<'a> Lowering<'_, 'a> {
         for (number, value) in distinct.iter().enumerate() {
             let name = below(name, &format!("item-{number}"));
             let Some(rule) = self.one_of(part, &[value], &name, literals) else { return Ok(None) };
-            items.push(Rule::Reference(self.builder.add(&name, rule)));
+            items.push(self.builder.refer(&name, rule));
         }
         // By the set of values that are there already, the full one first: what may follow.
         let mut behind = vec![Rule::Empty; 1 << items.len()];
@@ -223,20 +223,15 @@ impl<'a> Lowering<'_, 'a> {
             let next = if count >= min as usize { next.optional() } else { next };
             behind[there] = match there {
                 0 => next,
-                _ => Rule::Reference(self.builder.add(&below(name, &format!("unique-{there}")), next)),
+                _ => self.builder.refer(&below(name, &format!("unique-{there}")), next),
             };
         }
         Ok(Some(Some(behind.swap_remove(0))))
     }
 
     fn note_unfollowed(&mut self, all: &Conjunction<'a>, max: Option<u64>) {
-        let unfollowed: Vec<_> = all
-            .keywords()
-            .filter_map(|(part, keywords)| Contained::of(part, keywords))
-            .map(|it| it.part.place)
-            .collect();
-        for place in unfollowed {
-            self.unfollowed(place, "contains");
+        for contained in all.keywords().filter_map(|(part, keywords)| Contained::of(part, keywords)) {
+            self.unfollowed(contained.part.place, "contains");
         }
         if max.is_none_or(|max| max > 1) {
             self.note_unique(all);
@@ -244,11 +239,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     fn note_unique(&mut self, all: &Conjunction<'a>) {
-        let parts: Vec<(Part<'a>, &Value)> = all.values("uniqueItems").collect();
-        for (part, value) in parts {
-            if *value == Value::Bool(true) {
-                self.unfollowed(part.place, "uniqueItems");
-            }
+        for (part, _) in all.values("uniqueItems").filter(|(_, value)| **value == Value::Bool(true)) {
+            self.unfollowed(part.place, "uniqueItems");
         }
     }
 
@@ -273,7 +265,7 @@ impl<'a> Lowering<'_, 'a> {
             }
             if index % NESTED == NESTED - 1 {
                 let name: SmolStr = format_smolstr!("{name}-from-{index}");
-                behind = Rule::Reference(self.builder.add(&name, behind));
+                behind = self.builder.refer(&name, behind);
             }
         }
         behind

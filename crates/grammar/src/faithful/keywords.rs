@@ -58,8 +58,7 @@ const UNFOLLOWED: &[&str] = &[
 impl<'a> Lowering<'_, 'a> {
     /// Reports the keywords that no rule expresses.
     pub(super) fn left_out(&mut self, all: &Conjunction<'a>, types: u8) {
-        let parts: Vec<_> = all.keywords().collect();
-        for (part, keywords) in parts {
+        for (part, keywords) in all.keywords() {
             if has_schemas_as_types(keywords) {
                 let message = "types that are schemas are not followed by the grammar";
                 self.widened(part.place, "type", message);

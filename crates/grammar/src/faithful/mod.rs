@@ -258,7 +258,7 @@ impl<'a> Lowering<'_, 'a> {
             return Ok(None);
         }
         if let Some(shared) = self.shared(&all)? {
-            return Ok(shared.map(|name| Rule::Reference(self.builder.share(name))));
+            return Ok(shared.map(|name| self.builder.shared(name)));
         }
         let key = all.key();
         if let Some(known) = self.rules.get(&key) {
@@ -328,7 +328,7 @@ impl<'a> Lowering<'_, 'a> {
 
     fn share(&mut self, all: &Conjunction<'a>, json: &'static str) -> Rule {
         let name = self.spelled(all, json);
-        Rule::Reference(self.builder.share(name))
+        self.builder.shared(name)
     }
 
     /// The types that all parts allow.

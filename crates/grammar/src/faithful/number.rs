@@ -35,7 +35,7 @@ impl<'a> Lowering<'_, 'a> {
         }
         if range.is_free() {
             let shared = if range.whole { "integer" } else { "number" };
-            return Some(Rule::Reference(self.builder.share(shared)));
+            return Some(self.builder.shared(shared));
         }
         let mut dfa = range.automaton(&self.room);
         if dfa.is_none() && !range.multiple_of.is_empty() {
@@ -59,7 +59,7 @@ impl<'a> Lowering<'_, 'a> {
                 if let Some((part, _)) = all.keywords().next() {
                     self.widened(part.place, "", "the bounds are too large for a grammar");
                 }
-                Some(Rule::Reference(self.builder.share(shared)))
+                Some(self.builder.shared(shared))
             }
         }
     }

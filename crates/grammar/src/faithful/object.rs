@@ -101,7 +101,7 @@ impl<'a> Lowering<'_, 'a> {
                 true => one.pair,
                 false => {
                     let name = format_smolstr!("{}-kv", below(name, property));
-                    Rule::Reference(self.builder.add(&name, one.pair))
+                    self.builder.refer(&name, one.pair)
                 }
             };
             properties.push(Declared { pair, ..one });
@@ -223,8 +223,7 @@ impl<'a> Lowering<'_, 'a> {
             return Ok(Some(self.named(name, "other-kv", pair(key, value))));
         }
         let mut allowed: Option<Dfa> = None;
-        let named: Vec<_> = all.values("propertyNames").collect();
-        for (part, schema) in named {
+        for (part, schema) in all.values("propertyNames") {
             let part = self.places.key(part, "propertyNames", schema);
             let schemas = Conjunction::of(&mut self.places, [part]);
             if schemas.never {
@@ -290,7 +289,7 @@ impl<'a> Lowering<'_, 'a> {
 
     /// A rule of its own, with a part appended to the name.
     fn named(&mut self, name: &str, part: &str, rule: Rule) -> Rule {
-        Rule::Reference(self.builder.add(&below(name, part), rule))
+        self.builder.refer(&below(name, part), rule)
     }
 
     /// The rule of a quoted name of the language that is not in `names`; `None` if there is none.
@@ -306,7 +305,7 @@ impl<'a> Lowering<'_, 'a> {
         if !taken.is_empty() {
             language = both(language, Dfa::of_texts(taken).complement(), &self.room.wider(4));
         }
-        let Some(dfa) = language else { return Some(Rule::Reference(self.builder.share("string"))) };
+        let Some(dfa) = language else { return Some(self.builder.shared("string")) };
         if dfa.accepts_nothing() {
             return None;
         }
@@ -337,9 +336,8 @@ impl<'a> Lowering<'_, 'a> {
             return Some((min, max));
         }
         for key in ["minProperties", "maxProperties"] {
-            let places: Vec<_> = all.values(key).map(|(part, _)| part.place).collect();
-            for place in places {
-                self.widened(place, key, "too large for a grammar; not followed");
+            for (part, _) in all.values(key) {
+                self.widened(part.place, key, "too large for a grammar; not followed");
             }
         }
         None

@@ -160,7 +160,7 @@ impl<'a> Lowering<'_, 'a> {
 
     /// Notes that the lengths of a text are not followed.
     fn note_lengths(&mut self, all: &Conjunction<'a>) {
-        for part in all.parts.clone() {
+        for part in &all.parts {
             for key in ["minLength", "maxLength"] {
                 if part.schema.get(key).is_some() {
                     let message = "too large for a grammar beside what else the text is; not followed";
@@ -193,8 +193,7 @@ impl<'a> Lowering<'_, 'a> {
             max: counted(all, "maxLength", u64::min),
             ..Text::default()
         };
-        let parts: Vec<_> = all.keywords().collect();
-        for (part, keywords) in parts {
+        for (part, keywords) in all.keywords() {
             if let Some(Value::String(source)) = keywords.get("pattern") {
                 match Pattern::parse(source) {
                     // Every text matches.
@@ -250,8 +249,7 @@ impl<'a> Lowering<'_, 'a> {
     ) -> (u64, Option<u64>) {
         let most = limits::GBNF_REPETITIONS;
         let mut note = |key: &'static str, message: &str| {
-            let places: Vec<Place> = all.values(key).map(|(part, _)| part.place).collect();
-            places.into_iter().for_each(|place| self.widened(place, key, message));
+            all.values(key).for_each(|(part, _)| self.widened(part.place, key, message));
         };
         if min > most {
             note(keys.0, &format!("lowered to {most}, the most that engines count"));
@@ -318,15 +316,13 @@ fn fits(pattern: &mut Pattern, min: u64, max: Option<u64>) -> bool {
     if body.iter().any(Expr::has_anchor) || !pattern.ahead.is_empty() {
         return false;
     }
-    let widths = body.iter().map(Expr::width);
-    let (least, most) = widths.clone().fold((0_u64, Some(0_u64)), |sum, part| {
-        (sum.0.saturating_add(part.0), sum.1.zip(part.1).map(|(sum, part)| sum.saturating_add(part)))
-    });
+    let (least, most) = Expr::width_of(body);
     if min <= least && max.is_none_or(|max| most.is_some_and(|most| most <= max)) {
         return true;
     }
     // All parts but one have a fixed length, and that one repeats single characters.
-    let fixed: u64 = widths.clone().filter(|(least, most)| Some(*least) == *most).map(|(least, _)| least).sum();
+    let fixed: u64 =
+        body.iter().map(Expr::width).filter(|(least, most)| Some(*least) == *most).map(|(least, _)| least).sum();
     let mut free = body.iter_mut().filter(|part| part.width().1 != Some(part.width().0));
     match (free.next(), free.next()) {
         (Some(Expr::Repeat(inner, low, high)), None) if inner.width() == (1, Some(1)) => {

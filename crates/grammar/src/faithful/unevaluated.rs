@@ -1,7 +1,5 @@
 //! `unevaluatedProperties` and `unevaluatedItems`: schemas for what no other schema describes that holds for the same value.
 
-use serde_json::Value;
-
 use super::Lowering;
 use super::conjunction::Conjunction;
 use super::places::Part;
@@ -17,9 +15,8 @@ impl<'a> Lowering<'_, 'a> {
         key: &'static str,
         describes: &dyn Fn(Part<'a>, Keywords<'a>) -> bool,
     ) -> Result<Vec<Part<'a>>> {
-        let outer: Vec<(Part<'a>, &'a Value)> = all.values(key).collect();
         let mut added = Vec::new();
-        for (part, schema) in outer {
+        for (part, schema) in all.values(key) {
             // Each part's way to the outer one is at most as long as there are parts.
             self.spend(all.parts.len() * all.parts.len() / 8)?;
             if !self.is_certain(all, part, key) {

@@ -70,7 +70,7 @@ impl Escaped {
 
     fn too_large(self, rules: &mut Builder) {
         for (name, escaped) in self.roots {
-            let any = Rule::Reference(rules.share("char")).repeat(0, None);
+            let any = rules.shared("char").repeat(0, None);
             rules.fill(&escaped, any);
             let message = "too large to be written in a string; any text is allowed";
             rules.note(Fidelity::new(&name, "#", FidelityKind::Widened, message));

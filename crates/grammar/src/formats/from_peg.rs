@@ -354,7 +354,7 @@ impl<'a> Lowering<'a> {
         let found = document.pointer(pointer).unwrap_or(&Value::Null);
         // llama.cpp takes `true` below the top only.
         if *found == Value::Bool(true) && self.rules.style != GrammarStyle::Faithful {
-            return Rule::Reference(self.rules.share("value"));
+            return self.rules.shared("value");
         }
         let writing = match value.notation {
             Notation::Text => {
@@ -494,7 +494,7 @@ impl<'a> Lowering<'a> {
         let sets: Vec<Rule> = (0..reserved).map(&mut name).collect();
         let mut more = choice(optional.clone());
         if optional.len() > 1 {
-            more = Rule::Reference(self.rules.add(&format_smolstr!("o{number}"), more));
+            more = self.rules.refer(&format_smolstr!("o{number}"), more);
         }
         let branches = |missing: usize| {
             let bits = required.iter().enumerate().filter(|(bit, _)| missing & 1 << bit != 0);
@@ -505,7 +505,7 @@ impl<'a> Lowering<'a> {
         let again = reserved > all_missing;
         let first = match &between {
             Rule::Empty => sets[all_missing].clone(),
-            _ if again => Rule::Reference(self.rules.add(&format_smolstr!("o{number}-all"), branches(all_missing))),
+            _ if again => self.rules.refer(&format_smolstr!("o{number}-all"), branches(all_missing)),
             _ => branches(all_missing),
         };
         for (missing, name) in sets.iter().enumerate() {

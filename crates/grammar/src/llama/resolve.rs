@@ -46,12 +46,17 @@ impl<'a> Resolver<'a> {
             return Ok(id);
         }
         let Value::Object(fields) = schema else { return Err(self.error(id, "a schema must be an object")) };
-        let node = self.with_type(fields, fields.get("type"), id, depth)?;
+        self.fill(id, fields, fields.get("type"), depth)?;
+        Ok(id)
+    }
+
+    fn fill(&mut self, id: NodeId, fields: &'a Fields, kind: Option<&'a Value>, depth: usize) -> Result<()> {
+        let node = self.with_type(fields, kind, id, depth)?;
         for (key, message) in unsupported::lost(&node, fields) {
             self.graph.lost.push((id, key, message));
         }
         self.graph.nodes[id.index()].0 = node;
-        Ok(id)
+        Ok(())
     }
 
     /// Reserves a node whose children come first.
@@ -89,11 +94,7 @@ impl<'a> Resolver<'a> {
             let mut branches = Vec::with_capacity(kinds.len());
             for kind in kinds {
                 let branch = self.reserve(Place::Same(id))?;
-                let node = self.with_type(fields, Some(kind), branch, depth + 1)?;
-                for (key, message) in unsupported::lost(&node, fields) {
-                    self.graph.lost.push((branch, key, message));
-                }
-                self.graph.nodes[branch.index()].0 = node;
+                self.fill(branch, fields, Some(kind), depth + 1)?;
                 branches.push(branch);
             }
             return Ok(Node::AnyOf(branches));

@@ -138,7 +138,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                 if let (true, Some(any)) = (properties.is_empty(), additional)
                     && matches!(graph.node(*any), Node::Any)
                 {
-                    return Ok(Lowered::Body(Rule::Reference(self.builder.share("object"))));
+                    return Ok(Lowered::Body(self.builder.shared("object")));
                 }
                 let required = properties.iter().filter(|property| property.required).map(|property| property.name);
                 let required = required.collect();
@@ -170,7 +170,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                 range.group()
             }
             // Of these, all but the first have shared rules.
-            Node::Any | Node::Null | Node::Boolean | Node::Number => Rule::Reference(self.builder.share("value")),
+            Node::Any | Node::Null | Node::Boolean | Node::Number => self.builder.shared("value"),
         }))
     }
 
@@ -372,7 +372,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         }
         let format = match text.format {
             None => {
-                let char = Rule::Reference(self.builder.share("char"));
+                let char = self.builder.shared("char");
                 let length = self.bounded(id, text.length, "minLength", "maxLength");
                 return Ok(quoted(char.repeat_or_nothing(length.min, length.max)));
             }
@@ -381,7 +381,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             Some(Format::Time) => "time-string",
             Some(Format::DateTime) => "date-time-string",
         };
-        Ok(Rule::Reference(self.builder.share(format)))
+        Ok(self.builder.shared(format))
     }
 
     fn pattern(&mut self, id: NodeId, source: &str, rule_name: &str) -> Result<Rule> {
@@ -390,7 +390,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             Err(pattern::Problem::Unsupported(why)) => {
                 let message = format!("pattern {source:?} is not supported ({why}); any string is allowed");
                 self.widened(id, "pattern", &message);
-                return Ok(Rule::Reference(self.builder.share("string")));
+                return Ok(self.builder.shared("string"));
             }
             Err(pattern::Problem::Invalid(why)) => {
                 let message = format!("pattern {source:?} is not a regular expression: {why}");

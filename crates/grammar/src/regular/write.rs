@@ -49,7 +49,7 @@ pub(crate) fn characters(builder: &mut Builder, chars: &Chars, spelling: Spellin
     }
     let (quote, any) = spelling.quote();
     if *chars == Chars::all() {
-        return Rule::Reference(builder.share(any));
+        return builder.shared(any);
     }
     let raw = chars.without(&Chars::of(spelling.must_escape()));
     let mut branches = Vec::new();
@@ -82,7 +82,7 @@ pub(crate) fn characters(builder: &mut Builder, chars: &Chars, spelling: Spellin
         1 => branches.swap_remove(0),
         _ if others => {
             let branches = Rule::Choice(branches);
-            Rule::Reference(builder.add(&SmolStr::new_static("char-but"), branches))
+            builder.refer(&SmolStr::new_static("char-but"), branches)
         }
         _ => Rule::Choice(branches).group(),
     }

@@ -65,6 +65,16 @@ impl Builder {
         SmolStr::new_static(name)
     }
 
+    /// A reference to a shared rule.
+    pub(crate) fn shared(&mut self, name: &'static str) -> Rule {
+        Rule::Reference(self.share(name))
+    }
+
+    /// Adds a rule, and refers to it.
+    pub(crate) fn refer(&mut self, name: &SmolStr, rule: Rule) -> Rule {
+        Rule::Reference(self.add(name, rule))
+    }
+
     /// The body of a shared rule, for use under another name.
     pub(crate) fn unshared(&mut self, name: &'static str) -> Rule {
         match primitive::find(name, self.style) {
