@@ -295,8 +295,8 @@ impl LazyAutomaton for Within<'_> {
 
     fn moves(&self, state: &usize) -> Vec<(Chars, usize)> {
         let moves = self.ends.moves(*state);
-        let others = (!moves.forced).then(|| Chars::of(moves.special.iter().map(|&c| (c, c))).negated());
-        let onward = moves.onward.iter().map(|&(to, c)| (Chars::of([(c, c)]), to));
+        let others = (!moves.forced).then(|| Chars::each(&moves.special).negated());
+        let onward = moves.onward.iter().map(|&(to, c)| (Chars::one(c), to));
         onward.chain(others.map(|others| (others, 0))).collect()
     }
 

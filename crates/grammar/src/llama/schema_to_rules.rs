@@ -154,7 +154,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                     let name = below(name, &format!("tuple-{i}"));
                     parts.push(Rule::Reference(self.visit(*item, &name, depth + 1)?));
                 }
-                bracketed("[", or_empty(parts), "]")
+                bracketed("[", Rule::joined(parts), "]")
             }
             Node::Array(item, count) => {
                 let item = Rule::Reference(self.visit(*item, &below(name, "item"), depth + 1)?);
@@ -302,7 +302,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             }
             required_parts.push(Rule::Reference(pairs[property].clone()));
         }
-        parts.push(or_empty(required_parts));
+        parts.push(Rule::joined(required_parts));
         if !optional.is_empty() {
             let choice = Rule::Choice(self.subsets(&optional, name));
             parts.push(match first.is_empty() {
@@ -474,10 +474,6 @@ fn below(name: &str, part: &str) -> SmolStr {
 
 fn bracketed(open: &str, inside: Rule, close: &str) -> Rule {
     Rule::sequence([Rule::literal(open), space(), inside, space(), Rule::literal(close)])
-}
-
-fn or_empty(parts: Vec<Rule>) -> Rule {
-    if parts.is_empty() { Rule::Empty } else { Rule::Sequence(parts) }
 }
 
 /// A repetition with commas in between.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use smol_str::{SmolStr, SmolStrBuilder, format_smolstr};
+use smol_str::{SmolStr, format_smolstr};
 
 use super::dfa::Dfa;
 use super::pattern::{Expr, Pattern};
@@ -10,6 +10,7 @@ use crate::rules::builder::Builder;
 use crate::rules::rule::Rule;
 use chatparse_base::char_class::{self, Spelling as ClassSpelling};
 use chatparse_base::chars::Chars;
+use chatparse_base::json_string::push_quoted_char;
 use chatparse_base::limits;
 
 /// How the characters of a text are written in the output.
@@ -64,7 +65,7 @@ pub(crate) fn characters(builder: &mut Builder, chars: &Chars, spelling: Spellin
     let letters: Vec<char> = short.filter(|(c, _)| chars.has(*c)).map(|(_, letter)| letter).collect();
     let mut escapes = Vec::new();
     if !letters.is_empty() {
-        escapes.push(class(&Chars::of(letters.into_iter().map(|c| (c, c)))));
+        escapes.push(class(&Chars::each(&letters)));
     }
     if controls {
         escapes.push(Rule::sequence([Rule::literal("u00"), Rule::class("[01]"), Rule::class("[0-9a-fA-F]")]));
@@ -112,22 +113,13 @@ fn class(chars: &Chars) -> Rule {
 }
 
 pub(crate) fn literal(c: char, spelling: Spelling) -> SmolStr {
-    let mut out = SmolStrBuilder::new();
-    match c {
-        _ if spelling == Spelling::Plain => out.push(c),
-        c if c == '\\' || c == spelling.quote().0 => {
-            out.push('\\');
-            out.push(c);
-        }
-        '\n' => out.push_str("\\n"),
-        '\r' => out.push_str("\\r"),
-        '\t' => out.push_str("\\t"),
-        '\u{8}' => out.push_str("\\b"),
-        '\u{c}' => out.push_str("\\f"),
-        c if c < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-        c => out.push(c),
+    let mut out = String::new();
+    match (spelling, c) {
+        (Spelling::SingleQuoted, '\'') => out.push_str("\\'"),
+        (Spelling::Plain, _) | (Spelling::SingleQuoted, '"') => out.push(c),
+        _ => push_quoted_char(c, &mut out),
     }
-    out.finish()
+    out.into()
 }
 
 /// The rule as one item of a sequence or repetition.
