@@ -328,10 +328,9 @@ impl<'a> Lowering<'a> {
     /// Whether the child stands for the value. llama.cpp's grammars have no notation but JSON.
     fn is_child(&self, value: &Annotated) -> bool {
         match value.notation {
-            Notation::Json | Notation::Others(_) | Notation::Escaped => false,
-            Notation::Parts | Notation::PerhapsLeftOut | Notation::PerhapsMore => false,
             Notation::JsonOrChild => may_be_string(&value.schema),
             Notation::Text | Notation::Quoted(_) | Notation::Printed => self.rules.style != GrammarStyle::Faithful,
+            _ => false,
         }
     }
 
@@ -590,20 +589,13 @@ fn choice(mut branches: Vec<Rule>) -> Rule {
     Rule::one_of_several(branches).unwrap_or(Rule::Empty)
 }
 
-/// The rule as a body. It must not end in a blank, because the next line would continue it.
+/// The rule as a body, of which a choice needs no parentheses.
 fn body_of(rule: Rule) -> Rule {
-    if !matches!(rule, Rule::Choice(_) | Rule::Empty) {
+    if !matches!(rule, Rule::Choice(_)) {
         return rule;
     }
     let mut branches = Vec::new();
     flatten(rule, &mut branches);
-    let all = branches.len();
-    branches.retain(|branch| *branch != Rule::Empty);
-    match (branches.len(), branches.len() < all) {
-        (0, _) => return Rule::literal(""),
-        (_, true) => branches.insert(0, Rule::Empty),
-        _ => {}
-    }
     Rule::Choice(branches)
 }
 

@@ -17,24 +17,14 @@ use self::schema_to_rules::Lowering;
 use crate::rules::builder::{Builder, Fidelity, clean};
 use crate::rules::json;
 use chatparse_base::Result;
-
-/// What the schema `{}` stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Empty {
-    AnyValue,
-    AnyObject,
-}
+use chatparse_message::GrammarStyle;
 
 /// Adds the rules of `schema`. Returns the name of its rule (`name` `""`: the top) and the report. References are resolved
 /// in `root`.
-pub(super) fn add(
-    builder: &mut Builder,
-    name: &str,
-    schema: &Value,
-    root: &Value,
-    empty: Empty,
-) -> Result<(SmolStr, Vec<Fidelity>)> {
-    let (graph, first) = resolve::resolve(schema, root, empty)?;
+pub(super) fn add(builder: &mut Builder, name: &str, schema: &Value, root: &Value) -> Result<(SmolStr, Vec<Fidelity>)> {
+    // Earlier versions of llama.cpp take `{}` for any object.
+    let empty_is_object = builder.style != GrammarStyle::LlamaCpp;
+    let (graph, first) = resolve::resolve(schema, root, empty_is_object)?;
     let document = if graph.targets.is_empty() { 0 } else { document(builder, root) };
     let mut lowering = Lowering::new(builder, &graph, name, document);
     // The names of all rules below begin with it, so it is cleaned once.

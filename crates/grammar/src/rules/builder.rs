@@ -406,10 +406,11 @@ impl Builder {
 fn settled(rule: Rule) -> Rule {
     match rule {
         Rule::Empty => Rule::literal(""),
-        Rule::Choice(mut branches) if branches.last() == Some(&Rule::Empty) => {
+        Rule::Choice(branches) if branches.iter().all(|branch| *branch == Rule::Empty) => Rule::literal(""),
+        Rule::Choice(mut branches) if branches[1..].contains(&Rule::Empty) => {
             branches.retain(|branch| *branch != Rule::Empty);
             branches.insert(0, Rule::Empty);
-            if branches.len() == 1 { Rule::literal("") } else { Rule::Choice(branches) }
+            Rule::Choice(branches)
         }
         rule => rule,
     }

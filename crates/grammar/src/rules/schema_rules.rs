@@ -4,7 +4,7 @@ use serde_json::Value;
 use smol_str::SmolStr;
 
 use crate::faithful::{self, Undeclared, Writing};
-use crate::llama::{self, Empty};
+use crate::llama;
 use crate::rules::builder::Builder;
 use crate::rules::primitive;
 use crate::rules::rule::Rule;
@@ -46,8 +46,7 @@ impl Builder {
         let name = if name == "root" { "" } else { name };
         let added = match self.style {
             GrammarStyle::Faithful => faithful::add(self, name, schema, root, undeclared, writing),
-            GrammarStyle::LlamaCpp => llama::add(self, name, schema, root, Empty::AnyValue),
-            _ => llama::add(self, name, schema, root, Empty::AnyObject),
+            _ => llama::add(self, name, schema, root),
         };
         let (added, notes) = added.inspect_err(|_| self.undo(mark))?;
         notes.into_iter().for_each(|note| self.note(note));
