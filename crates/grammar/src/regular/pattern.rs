@@ -3,7 +3,6 @@
 use std::iter::Peekable;
 use std::str::Chars as Text;
 
-use super::nfa::word;
 use chatparse_base::chars::Chars;
 use chatparse_base::limits;
 
@@ -371,6 +370,11 @@ fn number(text: &mut Peekable<Text>) -> Option<u32> {
         text.next();
     }
     value
+}
+
+/// The characters of words, for `\b` and `\w`.
+pub(super) fn word() -> Chars {
+    Chars::of([('0', '9'), ('A', 'Z'), ('a', 'z'), ('_', '_')])
 }
 
 /// ECMAScript's white space.
