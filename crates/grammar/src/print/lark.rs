@@ -72,7 +72,7 @@ const SHORT: usize = 32;
 fn print_cut(facts: &Facts, cut: &Cut) -> String {
     let used: Vec<usize> = cut.rules.iter().map(|(rule, _)| *rule).collect();
     let wish = |name: &str, root| if root { "start".to_owned() } else { name.to_ascii_lowercase().replace('-', "_") };
-    let mut printer = Printer::new(facts.tree, &used, '_', wish);
+    let mut printer = Printer::new(facts.tree, &used, true, wish);
     let mut terminals = String::new();
     let of_rules = facts.terminals();
     for (token, number) in cut.tokens.iter().zip(cut.first..) {

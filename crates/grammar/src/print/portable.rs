@@ -14,32 +14,11 @@ use chatparse_base::limits;
 pub(super) fn print(tree: &Tree) -> String {
     let used = tree.used();
     let wish = |name: &str, root| if root { "root".to_owned() } else { name.to_owned() };
-    let mut printer = Printer::new(tree, &used, '-', wish);
+    let mut printer = Printer::new(tree, &used, false, wish);
     for rule in used {
         printer.rule(rule, &tree.rules[rule]);
     }
     printer.out
-}
-
-/// A unique name for each rule: it begins with a letter and differs from others in more than case. `wish` returns the
-/// preferred name; it gets the rule and whether that is the root. `joint` precedes numbers.
-fn names(
-    tree: &Tree,
-    used: &[usize],
-    joint: char,
-    wish: impl Fn(&str, bool) -> String,
-    taken: &mut HashMap<String, usize>,
-) -> HashMap<usize, String> {
-    let mut names = HashMap::with_capacity(used.len());
-    // The root comes first, so it gets the name that it prefers.
-    for &rule in used {
-        let mut name = wish(&tree.names[rule], rule == tree.root);
-        if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            name.insert_str(0, &format!("r{joint}"));
-        }
-        names.insert(rule, free(name, joint, taken));
-    }
-    names
 }
 
 /// `name`, with a number appended if it is taken.
@@ -78,10 +57,22 @@ pub(super) struct Printer<'t> {
 pub(super) const NESTED: usize = 16;
 
 impl<'t> Printer<'t> {
-    pub fn new(tree: &Tree, used: &[usize], joint: char, wish: impl Fn(&str, bool) -> String) -> Printer<'t> {
-        let mut taken = HashMap::new();
-        let names = names(tree, used, joint, wish, &mut taken);
-        Printer { lark: joint == '_', names, taken, pending: Vec::new(), out: String::new() }
+    /// With a unique name for each rule: it begins with a letter and differs from others in more than case. `wish` returns the
+    /// preferred name; it gets the rule and whether that is the root.
+    pub fn new(tree: &Tree, used: &[usize], lark: bool, wish: impl Fn(&str, bool) -> String) -> Printer<'t> {
+        let (names, taken, pending, out) = Default::default();
+        let mut printer = Printer { lark, names, taken, pending, out };
+        let joint = if lark { '_' } else { '-' };
+        // The root comes first, so it gets the name that it prefers.
+        for &rule in used {
+            let mut name = wish(&tree.names[rule], rule == tree.root);
+            if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+                name.insert_str(0, &format!("r{joint}"));
+            }
+            let name = free(name, joint, &mut printer.taken);
+            printer.names.insert(rule, name);
+        }
+        printer
     }
 
     pub fn rule(&mut self, rule: usize, body: &'t Node) {

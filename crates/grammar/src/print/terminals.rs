@@ -200,11 +200,12 @@ struct Cutter<'a> {
 
 impl Cutter<'_> {
     fn token(&mut self, node: Cow<Node>) -> Node {
-        let fresh = self.facts.tree.rules.len() + self.tokens.len();
-        let number = *self.numbers.entry(node.into_owned()).or_insert_with_key(|node| {
-            self.tokens.push(node.clone());
-            fresh
-        });
+        if let Some(number) = self.numbers.get(&*node) {
+            return Node::Rule(*number);
+        }
+        let number = self.facts.tree.rules.len() + self.tokens.len();
+        self.tokens.push(node.clone().into_owned());
+        self.numbers.insert(node.into_owned(), number);
         Node::Rule(number)
     }
 
