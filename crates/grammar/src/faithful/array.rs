@@ -276,7 +276,7 @@ fn bracketed(inside: Rule) -> Rule {
     Rule::joined([Rule::literal("["), space(), inside, space(), Rule::literal("]")])
 }
 
-/// An item behind a comma, which may be repeated.
+/// A comma and an item, which may be repeated.
 pub(super) fn more(item: Rule) -> Rule {
     Rule::sequence([comma(), item]).group()
 }

@@ -93,7 +93,7 @@ impl States {
         self.pieces.then(|| one_of(true, &self.moves[0].special).repeat(0, None))
     }
 
-    /// The rules, the first one first. `rest`: the name of [`States::rest`]; `reserve` gives a rule a name.
+    /// The rules, the first one first. `rest`: the name of [`States::rest`]; `reserve` gives names.
     pub fn rules(mut self, rest: Option<SmolStr>, reserve: &mut dyn FnMut(SmolStr) -> SmolStr) -> Vec<(SmolStr, Rule)> {
         let mut rules = Vec::new();
         self.names.extend(rest.map(|rest| (States::REST, rest)));

@@ -32,7 +32,8 @@ use Problem::{Invalid, Unsupported};
 
 type Parsed<T> = Result<T, Problem>;
 
-/// A parsed pattern without its anchors. In the rule, only parts with braces have bounds without a sign, and a reference stands for `.`.
+/// A parsed pattern without its anchors. Its parts with braces have bounds without a sign; its
+/// references are its dots.
 #[derive(Debug)]
 pub(super) struct Pattern {
     body: Rule,

@@ -31,7 +31,7 @@ pub(super) fn resolve<'a>(schema: &'a Value, root: &'a Value, empty_is_object: b
 
 struct Resolver<'a> {
     root: &'a Value,
-    /// What the schema `{}` stands for; else any value.
+    /// Whether the schema `{}` allows objects only.
     empty_is_object: bool,
     graph: Graph<'a>,
     /// References whose targets are not in the graph yet, with the node to name in errors.

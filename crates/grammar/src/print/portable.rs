@@ -57,8 +57,8 @@ pub(super) struct Printer<'t> {
 pub(super) const NESTED: usize = 16;
 
 impl<'t> Printer<'t> {
-    /// With a unique name for each rule: it begins with a letter and differs from others in more than case. `wish` returns the
-    /// preferred name; it gets the rule and whether that is the root.
+    /// With a unique name for each rule, which begins with a letter and differs in more than case.
+    /// `wish` returns the preferred name; it gets the rule's, and whether that is the root.
     pub fn new(tree: &Tree, used: &[usize], lark: bool, wish: impl Fn(&str, bool) -> String) -> Printer<'t> {
         let (names, taken, pending, out) = Default::default();
         let mut printer = Printer { lark, names, taken, pending, out };
@@ -87,7 +87,7 @@ impl<'t> Printer<'t> {
     fn branches(&mut self, node: &'t Node, depth: usize) {
         match node {
             Node::Choice(branches) if !branches.is_empty() => {
-                // In GBNF, the empty branch first: a reader that tries branches in order still tries all.
+                // The empty branch first: a reader that tries branches in order still tries all.
                 let is_first = |branch: &&Node| !self.lark && **branch == Node::EMPTY;
                 let (first, others): (Vec<&Node>, Vec<&Node>) = branches.iter().partition(is_first);
                 for (i, branch) in first.into_iter().chain(others).enumerate() {

@@ -15,7 +15,7 @@ const TERMINAL_SIZE: usize = 300;
 
 /// A grammar over terminals.
 pub(super) struct Cut {
-    /// The terminals; none is empty. In rules, they have the numbers behind those of the tree's rules.
+    /// The terminals; none is empty. Their numbers in rules come after those of the tree's rules.
     pub tokens: Vec<Node>,
     /// The remaining rules, the root first: their parts are terminals and rules.
     pub rules: Vec<(usize, Node)>,

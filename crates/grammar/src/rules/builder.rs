@@ -56,7 +56,7 @@ impl Fidelity {
     }
 }
 
-/// How a grammar departs from one schema; each departure once, though a place may be visited several times.
+/// How a grammar departs from one schema: each departure once, though places are visited again.
 pub(crate) struct Notes<'s> {
     /// The schema's name.
     schema: &'s str,
