@@ -153,6 +153,7 @@ fn member(c: char, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::portable::NESTED;
     use super::*;
     use crate::text::gbnf::tree as read;
 
@@ -201,10 +202,7 @@ mod tests {
     fn deep_groups_are_rules() {
         let gbnf = format!("root ::= {}root{} | \"x\"", "(\"a\" | \"b\" ".repeat(100), ")".repeat(100));
         let printed = lark(&gbnf);
-        assert!(
-            printed.lines().all(|line| line.matches('(').count() <= super::super::portable::NESTED + 1),
-            "{printed}"
-        );
+        assert!(printed.lines().all(|line| line.matches('(').count() <= NESTED + 1), "{printed}");
     }
 
     #[test]

@@ -44,3 +44,16 @@ pub(crate) fn find(edges: &[Vec<usize>], starts: impl IntoIterator<Item = usize>
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::find;
+
+    #[test]
+    fn circles_are_groups_and_loops_that_can_be_reached() {
+        let edges = [vec![1], vec![2], vec![0, 3], vec![3, 4], vec![], vec![5]];
+        assert_eq!(find(&edges, [0]), [vec![3], vec![0, 1, 2]]);
+        assert_eq!(find(&edges, [4]), Vec::<Vec<usize>>::new());
+        assert_eq!(find(&edges, 3..6), [vec![3], vec![5]]);
+    }
+}
