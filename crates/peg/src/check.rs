@@ -215,16 +215,6 @@ impl Checker<'_> {
                 below(self, *child)?;
                 true
             }
-            Expr::Tag(_, child)
-            | Expr::Atomic(child)
-            | Expr::Tolerated(child)
-            | Expr::Rule { child, .. }
-            | Expr::Named { child, .. }
-            | Expr::Unordered(child, _)
-            | Expr::Excluding(child, _)
-            | Expr::Gbnf(child, _)
-            | Expr::Written(child, _) => below(self, *child)?,
-            Expr::Schema(value) => below(self, value.child)?,
             Expr::Ref(name) => {
                 let target = self.rule(id, name)?;
                 if self.entered.contains(&target) {
@@ -234,6 +224,14 @@ impl Checker<'_> {
                 self.entered.push(target);
                 let nullable = below(self, target)?;
                 self.entered.pop();
+                nullable
+            }
+            // Others have one child.
+            other => {
+                let mut nullable = false;
+                for child in other.children() {
+                    nullable = below(self, child)?;
+                }
                 nullable
             }
         })

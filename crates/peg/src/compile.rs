@@ -247,15 +247,11 @@ impl<'a> Compiler<'a> {
                     None => self.expr(*child),
                 }
             }
-            Expr::Excluding(child, _)
-            | Expr::Gbnf(child, _)
-            | Expr::Written(child, _)
-            | Expr::Unordered(child, _)
-            | Expr::Tolerated(child) => self.expr(*child),
-            Expr::Schema(value) => self.expr(value.child),
             Expr::Late(part) => drop(self.emit(Op::Late(*part + self.own.map_or(0, |own| own.part)))),
             Expr::Ref(_) => self.call(self.checked.target(id)),
             Expr::Choice(_) | Expr::Named { .. } => self.call(id),
+            // What others are for is not for the parser.
+            other => other.children().for_each(|child| self.expr(child)),
         }
     }
 

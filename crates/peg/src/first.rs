@@ -134,18 +134,9 @@ impl<'a> Firsts<'a> {
                 let first = self.below(*child, depth + 1);
                 First { passes: !first.passes, ..first }
             }
-            Expr::Schema(value) => self.below(value.child, depth + 1),
-            Expr::And(child)
-            | Expr::Tag(_, child)
-            | Expr::Atomic(child)
-            | Expr::Tolerated(child)
-            | Expr::Rule { child, .. }
-            | Expr::Named { child, .. }
-            | Expr::Unordered(child, _)
-            | Expr::Excluding(child, _)
-            | Expr::Gbnf(child, _)
-            | Expr::Written(child, _) => self.below(*child, depth + 1),
             Expr::Sequence(_) | Expr::Choice(_) | Expr::Ref(_) => self.remembered(id, depth + 1),
+            // Others have one child.
+            other => self.any(other.children(), depth + 1),
         }
     }
 

@@ -151,15 +151,10 @@ impl Table {
         let start = self.lists.len();
         self.lists.extend(alternatives);
         if !self.lists[start..].is_sorted_by(|one, next| one < next) {
-            self.lists[start..].sort_unstable();
-            let mut end = start;
-            for at in start..self.lists.len() {
-                if at == start || self.lists[at] != self.lists[end - 1] {
-                    self.lists[end] = self.lists[at];
-                    end += 1;
-                }
-            }
-            self.lists.truncate(end);
+            let mut own = self.lists.split_off(start);
+            own.sort_unstable();
+            own.dedup();
+            self.lists.append(&mut own);
         }
         start as u32..self.lists.len() as u32
     }
@@ -221,16 +216,9 @@ impl Table {
     }
 
     fn child(&self, children: &Range<u32>, byte: u8) -> Option<u32> {
-        let (mut low, mut high) = (children.start, children.end);
-        while low < high {
-            let middle = low.midpoint(high);
-            match self.head(middle).cmp(&byte) {
-                std::cmp::Ordering::Equal => return Some(middle),
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-            }
-        }
-        None
+        let nodes = &self.nodes[children.start as usize..children.end as usize];
+        let found = nodes.binary_search_by_key(&byte, |node| self.text[node.label.start as usize]);
+        found.ok().map(|at| children.start + at as u32)
     }
 
     /// `node`: the last node that matches; its alternatives are still possible.

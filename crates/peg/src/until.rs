@@ -1,6 +1,5 @@
 //! Finds the first of several markers in a text, or the half marker at the end of the available text.
 
-use std::fmt;
 use std::sync::OnceLock;
 
 use smallvec::SmallVec;
@@ -237,12 +236,6 @@ enum Begun {
     Half,
     /// The byte that is not the marker's is the last of so many.
     Not(usize),
-}
-
-impl fmt::Display for Markers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(&self.search().markers).finish()
-    }
 }
 
 #[cfg(test)]

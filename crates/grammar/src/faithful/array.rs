@@ -6,7 +6,6 @@ use smol_str::{SmolStr, format_smolstr};
 use super::conjunction::Conjunction;
 use super::places::Part;
 use super::{Lowering, below, comma, counted, space};
-use crate::rules::builder::FidelityKind;
 use crate::rules::rule::Rule;
 use crate::schema::Keywords;
 use crate::valid;
@@ -138,7 +137,7 @@ impl<'a> Lowering<'_, 'a> {
                     self.check_all(&other)?;
                     others.extend(self.rule(other, &below(name, "other"))?);
                 }
-                if others.len() > 1 { Some(Rule::Choice(others).group()) } else { others.pop() }
+                Rule::in_group(others)
             }
         };
         let mut found = item.clone();
@@ -147,7 +146,7 @@ impl<'a> Lowering<'_, 'a> {
         let found = self.rule(found, &below(name, "contained"))?;
         self.note_unique(all);
         // By the number of items that matched, from the end: what may follow them.
-        let more = between.clone().map(|other| Rule::sequence([comma(), other]).group().repeat(0, None));
+        let more = between.clone().map(|other| more(other).repeat(0, None));
         let more = more.unwrap_or(Rule::Empty);
         let (mut behind, mut after_first) = (Some(more.clone()), None);
         for count in (0..top).rev() {
@@ -161,8 +160,8 @@ impl<'a> Lowering<'_, 'a> {
             };
         }
         let starts = [between.zip(behind), found.zip(after_first)].into_iter().flatten();
-        let mut starts: Vec<Rule> = starts.map(|(first, behind)| Rule::joined([first, behind])).collect();
-        let items = if starts.len() > 1 { Rule::Choice(starts).group() } else { starts.pop().unwrap_or(Rule::Empty) };
+        let starts = starts.map(|(first, behind)| Rule::joined([first, behind])).collect();
+        let items = Rule::in_group(starts).unwrap_or(Rule::Empty);
         Ok(Some(match items {
             Rule::Empty => (least.max(min) == 0).then_some(Rule::Empty),
             items if least.max(min) == 0 => Some(items.group().optional()),
@@ -204,7 +203,7 @@ impl<'a> Lowering<'_, 'a> {
         for (number, value) in distinct.iter().enumerate() {
             let name = below(name, &format!("item-{number}"));
             let Some(rule) = self.one_of(part, &[value], &name, literals) else { return Ok(None) };
-            items.push(Rule::Reference(self.builder.add(&name, rule)));
+            items.push(self.builder.refer(&name, rule));
         }
         // By the set of values that are there already, the full one first: what may follow.
         let mut behind = vec![Rule::Empty; 1 << items.len()];
@@ -224,20 +223,15 @@ impl<'a> Lowering<'_, 'a> {
             let next = if count >= min as usize { next.optional() } else { next };
             behind[there] = match there {
                 0 => next,
-                _ => Rule::Reference(self.builder.add(&below(name, &format!("unique-{there}")), next)),
+                _ => self.builder.refer(&below(name, &format!("unique-{there}")), next),
             };
         }
         Ok(Some(Some(behind.swap_remove(0))))
     }
 
     fn note_unfollowed(&mut self, all: &Conjunction<'a>, max: Option<u64>) {
-        let unfollowed: Vec<_> = all
-            .keywords()
-            .filter_map(|(part, keywords)| Contained::of(part, keywords))
-            .map(|it| it.part.place)
-            .collect();
-        for place in unfollowed {
-            self.note(place, "contains", FidelityKind::Widened, "not followed by the grammar".to_owned());
+        for contained in all.keywords().filter_map(|(part, keywords)| Contained::of(part, keywords)) {
+            self.unfollowed(contained.part.place, "contains");
         }
         if max.is_none_or(|max| max > 1) {
             self.note_unique(all);
@@ -245,11 +239,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     fn note_unique(&mut self, all: &Conjunction<'a>) {
-        let parts: Vec<(Part<'a>, &Value)> = all.values("uniqueItems").collect();
-        for (part, value) in parts {
-            if *value == Value::Bool(true) {
-                self.note(part.place, "uniqueItems", FidelityKind::Widened, "not followed by the grammar".to_owned());
-            }
+        for (part, _) in all.values("uniqueItems").filter(|(_, value)| **value == Value::Bool(true)) {
+            self.unfollowed(part.place, "uniqueItems");
         }
     }
 
@@ -262,8 +253,7 @@ impl<'a> Lowering<'_, 'a> {
         // From the end: the rule behind the first so many items.
         let mut behind = match rest {
             Some(rest) => {
-                let more = Rule::sequence([comma(), rest]).group();
-                more.repeat_or_nothing(min.saturating_sub(count), max.map(|max| max.saturating_sub(count)))
+                more(rest).repeat_or_nothing(min.saturating_sub(count), max.map(|max| max.saturating_sub(count)))
             }
             None => Rule::Empty,
         };
@@ -275,7 +265,7 @@ impl<'a> Lowering<'_, 'a> {
             }
             if index % NESTED == NESTED - 1 {
                 let name: SmolStr = format_smolstr!("{name}-from-{index}");
-                behind = Rule::Reference(self.builder.add(&name, behind));
+                behind = self.builder.refer(&name, behind);
             }
         }
         behind
@@ -286,13 +276,17 @@ fn bracketed(inside: Rule) -> Rule {
     Rule::joined([Rule::literal("["), space(), inside, space(), Rule::literal("]")])
 }
 
+/// A comma and an item, which may be repeated.
+pub(super) fn more(item: Rule) -> Rule {
+    Rule::sequence([comma(), item]).group()
+}
+
 /// A repetition with commas in between.
 pub(super) fn listed(item: Rule, min: u64, max: Option<u64>) -> Rule {
     if max == Some(0) {
         return Rule::Empty;
     }
-    let more = Rule::sequence([comma(), item.clone()]).group();
-    let more = more.repeat_or_nothing(min.saturating_sub(1), max.map(|max| max - 1));
+    let more = more(item.clone()).repeat_or_nothing(min.saturating_sub(1), max.map(|max| max - 1));
     let items = Rule::joined([item, more]);
     if min == 0 { items.group().optional() } else { items }
 }

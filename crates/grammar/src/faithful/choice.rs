@@ -7,7 +7,6 @@ use smol_str::{SmolStr, format_smolstr};
 
 use super::conjunction::{Branches, Conjunction};
 use super::{Lowering, Undeclared, types};
-use crate::rules::builder::FidelityKind;
 use crate::rules::rule::Rule;
 use chatparse_base::Result;
 use chatparse_base::limits;
@@ -31,8 +30,8 @@ impl<'a> Lowering<'_, 'a> {
             if has_room && (combinations <= most || kept.is_empty()) {
                 kept.push(choice);
             } else {
-                let message = "too many combinations of alternatives for a grammar; not followed".to_owned();
-                self.note(choice.part.place, choice.key, FidelityKind::Widened, message);
+                let message = "too many combinations of alternatives for a grammar; not followed";
+                self.widened(choice.part.place, choice.key, message);
                 all.is_partial = true;
             }
         }
@@ -57,8 +56,8 @@ impl<'a> Lowering<'_, 'a> {
             Branches::Of(condition) => is_exact = condition.exact,
         }
         if !is_exact {
-            let message = "a value may fit several of the alternatives".to_owned();
-            self.note(choice.part.place, choice.key, FidelityKind::Widened, message);
+            let message = "a value may fit several of the alternatives";
+            self.widened(choice.part.place, choice.key, message);
         }
         let mut rules: Vec<Rule> = Vec::new();
         let mut known: HashSet<SmolStr> = HashSet::new();
@@ -69,11 +68,7 @@ impl<'a> Lowering<'_, 'a> {
                 _ => true,
             }));
         }
-        Ok(Some(match rules.len() {
-            0 => None,
-            1 => rules.pop(),
-            _ => Some(Rule::Choice(rules)),
-        }))
+        Ok(Some(Rule::one_of_several(rules)))
     }
 
     /// The schemas with each branch of the first choice.

@@ -247,15 +247,16 @@ fn opposite(schema: &Value, draft: Draft, depth: usize) -> Option<Vec<Value>> {
             "maxItems" => of("array", "minItems", above()?.into()),
             "minProperties" => fewer("object", "maxProperties")?,
             "maxProperties" => of("object", "minProperties", above()?.into()),
-            "allOf" => {
-                let branches = value.as_array()?.iter().map(|branch| opposite(branch, draft, depth + 1));
-                branches.collect::<Option<Vec<_>>>()?.concat()
-            }
-            "anyOf" => {
+            "allOf" | "anyOf" => {
                 let branches = value.as_array()?.iter().map(|branch| opposite(branch, draft, depth + 1));
                 let branches = branches.collect::<Option<Vec<_>>>()?;
-                let ways = each_of(branches.iter().map(Vec::as_slice))?.into_iter();
-                ways.map(|way| json!({"allOf": way})).collect()
+                match key.as_str() {
+                    "allOf" => branches.concat(),
+                    _ => {
+                        let ways = each_of(branches.iter().map(Vec::as_slice))?.into_iter();
+                        ways.map(|way| json!({"allOf": way})).collect()
+                    }
+                }
             }
             key if ANNOTATIONS.contains(&key) => continue,
             _ => return None,

@@ -21,15 +21,14 @@ pub(super) fn pattern(name: &str) -> Option<(String, Known)> {
         "time" => Some((format!("^({TIME})$"), Known::Narrower)),
         "date-time" => Some((format!("^(({})[tT]({TIME}))$", date()), Known::Narrower)),
         "duration" => exactly(DURATION.to_owned()),
-        "uuid" => exactly(UUID.to_owned()),
-        "uuid1" | "uuid2" | "uuid3" | "uuid4" | "uuid5" => exactly(UUID.to_owned()),
+        "uuid" | "uuid1" | "uuid2" | "uuid3" | "uuid4" | "uuid5" => exactly(UUID.to_owned()),
         "ipv4" => exactly(ipv4()),
         "ipv6" => exactly(ipv6()),
         // The limit of 253 characters is not expressed.
         "hostname" => wider(hostname),
         "idn-hostname" => wider(format!("{IDN_LABEL}([.\u{3002}\u{ff0e}\u{ff61}]{IDN_LABEL})*")),
-        "email" => wider(format!("{}@{}", mailbox(ATEXT), domain(&hostname))),
-        "idn-email" => wider(format!("{}@[^\\x00-\\x20@]+", mailbox(&format!("{ATEXT}\\u0080-\\uFFFF")))),
+        "email" => wider(format!("{}@{}", mailbox(""), domain(&hostname))),
+        "idn-email" => wider(format!("{}@[^\\x00-\\x20@]+", mailbox("\\u0080-\\uFFFF"))),
         "uri" => wider(uri("")),
         "uri-reference" => wider(format!("{}|{}", uri(""), relative(""))),
         "iri" => wider(uri(BEYOND)),
@@ -50,7 +49,7 @@ const DURATION: &str = "P([0-9]+W|([0-9]+D|[0-9]+M([0-9]+D)?|[0-9]+Y([0-9]+M([0-
 const UUID: &str = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}";
 const LABEL: &str = "[0-9A-Za-z]([0-9A-Za-z-]{0,61}[0-9A-Za-z])?";
 const IDN_LABEL: &str = "[0-9A-Za-z\\u0080-\\uFFFF]([0-9A-Za-z\\u0080-\\uFFFF-]{0,61}[0-9A-Za-z\\u0080-\\uFFFF])?";
-const ATEXT: &str = "A-Za-z0-9!#$%&'*+/=?^_`{|}~-";
+const ATEXT: &str = "A-Za-z0-9!#$%&'*+/=?^_`{|}~";
 const POINTER: &str = "(/([^/~]|~[01])*)*";
 /// Non-ASCII characters that an IRI may have.
 const BEYOND: &str = "\\u00A0-\\uD7FF\\uF900-\\uFDCF\\uFDF0-\\uFFEF\\u{10000}-\\u{10FFFD}";
@@ -91,12 +90,9 @@ fn ipv6() -> String {
     forms.join("|")
 }
 
-fn mailbox(atext: &str) -> String {
-    // The dash must be last in the class.
-    let atext = match atext.strip_suffix("~-") {
-        Some(_) => format!("[{atext}]"),
-        None => format!("[{}-]", atext.replacen("~-", "~", 1)),
-    };
+/// The part before the `@`, which may also have the characters `more`.
+fn mailbox(more: &str) -> String {
+    let atext = format!("[{ATEXT}{more}-]");
     format!("({atext}+(\\.{atext}+)*|\"([^\"\\\\\\x00-\\x1F\\x7F]|\\\\[\\x20-\\x7E])*\")")
 }
 
@@ -106,18 +102,17 @@ fn domain(hostname: &str) -> String {
 
 /// A URI that may also have the characters `more`.
 fn uri(more: &str) -> String {
-    format!("[A-Za-z][A-Za-z0-9+.-]*:({}){}", hierarchy(more), tail(more))
+    format!("[A-Za-z][A-Za-z0-9+.-]*:({}){}", hierarchy(more, ":@"), tail(more))
 }
 
 fn relative(more: &str) -> String {
-    let segment = pchar(more, ":@");
-    let first = pchar(more, "@");
-    format!("({}(/{segment}*)*|/({segment}+(/{segment}*)*)?|{first}+(/{segment}*)*|){}", authority(more), tail(more))
+    format!("({}){}", hierarchy(more, "@"), tail(more))
 }
 
-fn hierarchy(more: &str) -> String {
-    let segment = pchar(more, ":@");
-    format!("{}(/{segment}*)*|/({segment}+(/{segment}*)*)?|{segment}+(/{segment}*)*|", authority(more))
+/// An authority and a path, whose first segment may also have the characters `first`.
+fn hierarchy(more: &str, first: &str) -> String {
+    let (segment, first) = (pchar(more, ":@"), pchar(more, first));
+    format!("{}(/{segment}*)*|/({segment}+(/{segment}*)*)?|{first}+(/{segment}*)*|", authority(more))
 }
 
 fn authority(more: &str) -> String {

@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::conjunction::Conjunction;
 use super::not::{excluded, excluded_types, forbidden, has_only, is_free, not_matching};
 use super::{Lowering, types};
-use crate::rules::builder::FidelityKind;
 use crate::schema::{Draft, Keywords};
 
 /// The types that the keywords of all parts apply to.
@@ -59,11 +58,10 @@ const UNFOLLOWED: &[&str] = &[
 impl<'a> Lowering<'_, 'a> {
     /// Reports the keywords that no rule expresses.
     pub(super) fn left_out(&mut self, all: &Conjunction<'a>, types: u8) {
-        let parts: Vec<_> = all.keywords().collect();
-        for (part, keywords) in parts {
+        for (part, keywords) in all.keywords() {
             if has_schemas_as_types(keywords) {
-                let message = "types that are schemas are not followed by the grammar".to_owned();
-                self.note(part.place, "type", FidelityKind::Widened, message);
+                let message = "types that are schemas are not followed by the grammar";
+                self.widened(part.place, "type", message);
             }
             for (key, value) in keywords.fields {
                 let message = match key.as_str() {
@@ -75,13 +73,13 @@ impl<'a> Lowering<'_, 'a> {
                     }
                     _ => continue,
                 };
-                self.note(part.place, key, FidelityKind::Widened, message.to_owned());
+                self.widened(part.place, key, message);
             }
             if let Some(not) = keywords.get("not")
                 && !self.places.conditions.has(part.schema, "not")
                 && !self.is_followed(not, keywords.draft, types)
             {
-                self.note(part.place, "not", FidelityKind::Widened, "not followed by the grammar".to_owned());
+                self.unfollowed(part.place, "not");
             }
         }
     }

@@ -20,7 +20,7 @@ mod text;
 mod unevaluated;
 mod values;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
@@ -33,7 +33,7 @@ use self::keywords::types_of_keywords;
 use self::not::excluded_types;
 use self::places::{Part, Place, SchemaLocations};
 use crate::regular::{Dfa, StateBudget};
-use crate::rules::builder::{Builder, Fidelity, FidelityKind, clean};
+use crate::rules::builder::{Builder, Fidelity, FidelityKind, Notes, clean};
 use crate::rules::primitive::{self, blank as space, comma, no_character};
 use crate::rules::rule::Rule;
 use crate::schema::{Base, Document, refused};
@@ -96,7 +96,6 @@ pub(super) fn add(
     let mut lowering = Lowering {
         builder,
         places,
-        schema: name,
         undeclared,
         writing,
         rules: HashMap::new(),
@@ -107,11 +106,10 @@ pub(super) fn add(
         steps: 0,
         may_be_dead: false,
         at: first.place,
-        noted: HashSet::new(),
-        notes: Vec::new(),
+        notes: Notes::of(name),
     };
     let added = lowering.all(first, name)?;
-    Ok((added, lowering.notes))
+    Ok((added, lowering.notes.all))
 }
 
 /// The types of values, as bits. Numbers with and without a fraction are two types.
@@ -159,8 +157,6 @@ mod types {
 struct Lowering<'b, 'a> {
     builder: &'b mut Builder,
     places: SchemaLocations<'a>,
-    /// The name of the schema in reports.
-    schema: &'b str,
     undeclared: Undeclared,
     writing: &'b Writing<'b>,
     /// The rules of the sets of schemas seen so far.
@@ -178,8 +174,7 @@ struct Lowering<'b, 'a> {
     may_be_dead: bool,
     /// The schema that the latest rule is for.
     at: Place,
-    noted: HashSet<(String, String)>,
-    notes: Vec<Fidelity>,
+    notes: Notes<'b>,
 }
 
 impl<'a> Lowering<'_, 'a> {
@@ -216,7 +211,8 @@ impl<'a> Lowering<'_, 'a> {
                 return nothing_fits();
             }
             for (place, _) in places.into_iter().filter(|(_, name)| dead.contains(name)) {
-                self.note(place, "", FidelityKind::Refused, "no value fits; what holds it is left out".to_owned());
+                let message = "no value fits; what holds it is left out";
+                self.notes.add(self.places.pointer(place), FidelityKind::Refused, message);
             }
         }
         Ok(match rule {
@@ -256,13 +252,13 @@ impl<'a> Lowering<'_, 'a> {
                 return Err(refused(&self.places.pointer(part.place), &message));
             }
             let message = format!("{reference:?} leads out of the schema; any value is allowed");
-            self.note(part.place, key, FidelityKind::Widened, message);
+            self.widened(part.place, key, &message);
         }
         if all.never {
             return Ok(None);
         }
         if let Some(shared) = self.shared(&all)? {
-            return Ok(shared.map(|name| Rule::Reference(self.builder.share(name))));
+            return Ok(shared.map(|name| self.builder.shared(name)));
         }
         let key = all.key();
         if let Some(known) = self.rules.get(&key) {
@@ -332,7 +328,7 @@ impl<'a> Lowering<'_, 'a> {
 
     fn share(&mut self, all: &Conjunction<'a>, json: &'static str) -> Rule {
         let name = self.spelled(all, json);
-        Rule::Reference(self.builder.share(name))
+        self.builder.shared(name)
     }
 
     /// The types that all parts allow.
@@ -387,19 +383,24 @@ impl<'a> Lowering<'_, 'a> {
                 (_, true) => branches.extend(self.object(&all, name)?),
             }
         }
-        Ok(match branches.len() {
-            0 => None,
-            1 => branches.pop(),
-            _ => Some(Rule::Choice(branches.into_iter().map(inside_choice).collect())),
-        })
+        if branches.len() > 1 {
+            branches = branches.into_iter().map(inside_choice).collect();
+        }
+        Ok(Rule::one_of_several(branches))
     }
 
-    fn note(&mut self, place: Place, key: &str, kind: FidelityKind, message: String) {
-        let pointer = self.places.pointer_of(place, key);
-        // A place may be visited several times.
-        if self.noted.insert((pointer.clone(), message.clone())) {
-            self.notes.push(Fidelity { schema: self.schema.to_owned(), pointer, kind, message });
-        }
+    /// Notes that the grammar allows more than a keyword.
+    fn widened(&mut self, place: Place, key: &str, message: &str) {
+        self.notes.add(self.places.pointer_of(place, key), FidelityKind::Widened, message);
+    }
+
+    fn unfollowed(&mut self, place: Place, key: &str) {
+        self.widened(place, key, "not followed by the grammar");
+    }
+
+    /// Notes that the grammar allows less than a keyword.
+    fn narrowed(&mut self, place: Place, key: &str, message: &str) {
+        self.notes.add(self.places.pointer_of(place, key), FidelityKind::Narrowed, message);
     }
 
     fn check_all(&self, all: &Conjunction<'a>) -> Result<()> {

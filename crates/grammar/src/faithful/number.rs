@@ -6,7 +6,6 @@ use super::conjunction::Conjunction;
 use super::range::{Digits, Range};
 use super::{Lowering, types};
 use crate::regular::{self, Spelling};
-use crate::rules::builder::FidelityKind;
 use crate::rules::rule::Rule;
 use crate::schema::Keywords;
 use chatparse_base::number;
@@ -30,32 +29,27 @@ impl<'a> Lowering<'_, 'a> {
             range.multiple_of.extend(["multipleOf", "divisibleBy"].into_iter().filter_map(bound));
             for key in NUMBERS {
                 if keywords.get(key).is_some_and(|bound| number::is(bound) && Digits::of(bound).is_none()) {
-                    self.note(
-                        part.place,
-                        key,
-                        FidelityKind::Widened,
-                        "too large for a grammar; not followed".to_owned(),
-                    );
+                    self.widened(part.place, key, "too large for a grammar; not followed");
                 }
             }
         }
         if range.is_free() {
             let shared = if range.whole { "integer" } else { "number" };
-            return Some(Rule::Reference(self.builder.share(shared)));
+            return Some(self.builder.shared(shared));
         }
         let mut dfa = range.automaton(&self.room);
         if dfa.is_none() && !range.multiple_of.is_empty() {
             range.multiple_of.clear();
             for (part, _) in all.values("multipleOf") {
-                self.note(part.place, "multipleOf", FidelityKind::Widened, "not followed by the grammar".to_owned());
+                self.unfollowed(part.place, "multipleOf");
             }
             dfa = range.automaton(&self.room);
         }
         let exponents = range.has_exponent() || range.whole;
         let limits = |keywords: &Keywords| keywords.has("not") || NUMBERS.iter().any(|key| keywords.has(key));
         if let (false, Some((part, _))) = (exponents, all.keywords().find(|(_, keywords)| limits(keywords))) {
-            let message = "a number that is limited is written without an exponent".to_owned();
-            self.note(part.place, "", FidelityKind::Narrowed, message);
+            let message = "a number that is limited is written without an exponent";
+            self.narrowed(part.place, "", message);
         }
         match dfa {
             Some(dfa) if dfa.accepts_nothing() => None,
@@ -63,14 +57,9 @@ impl<'a> Lowering<'_, 'a> {
             None => {
                 let shared = if range.whole { "integer" } else { "number" };
                 if let Some((part, _)) = all.keywords().next() {
-                    self.note(
-                        part.place,
-                        "",
-                        FidelityKind::Widened,
-                        "the bounds are too large for a grammar".to_owned(),
-                    );
+                    self.widened(part.place, "", "the bounds are too large for a grammar");
                 }
-                Some(Rule::Reference(self.builder.share(shared)))
+                Some(self.builder.shared(shared))
             }
         }
     }

@@ -6,14 +6,13 @@ use std::rc::Rc;
 use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
-use super::array::listed;
+use super::array::{listed, more};
 use super::conjunction::Conjunction;
 use super::not::forbidden;
 use super::places::Part;
 use super::values::either;
 use super::{Lowering, Undeclared, below, comma, counted, space};
-use crate::regular::{self, Dfa, Pattern, Spelling};
-use crate::rules::builder::FidelityKind;
+use crate::regular::{self, Dfa, Pattern, Spelling, StateBudget};
 use crate::rules::primitive::{colon, quoted};
 use crate::rules::rule::Rule;
 use crate::schema::Keywords;
@@ -82,7 +81,7 @@ impl<'a> Lowering<'_, 'a> {
                 return others;
             }
             let pairs = [others].into_iter().chain(free.into_iter().map(|(_, one)| one.pair));
-            Rule::Reference(self.builder.add(&below(name, "other-kv"), Rule::Choice(pairs.collect())))
+            self.named(name, "other-kv", Rule::Choice(pairs.collect()))
         });
         if declared.len() > 1 || is_open && !declared.is_empty() {
             self.note_order(all, is_open);
@@ -102,7 +101,7 @@ impl<'a> Lowering<'_, 'a> {
                 true => one.pair,
                 false => {
                     let name = format_smolstr!("{}-kv", below(name, property));
-                    Rule::Reference(self.builder.add(&name, one.pair))
+                    self.builder.refer(&name, one.pair)
                 }
             };
             properties.push(Declared { pair, ..one });
@@ -134,8 +133,8 @@ impl<'a> Lowering<'_, 'a> {
             && !has("unevaluatedProperties")
             && !has("patternProperties");
         if closed && let Some((part, _)) = all.values("properties").next() {
-            let message = "properties that are not declared are left out".to_owned();
-            self.note(part.place, "properties", FidelityKind::Narrowed, message);
+            let message = "properties that are not declared are left out";
+            self.narrowed(part.place, "properties", message);
         }
         closed
     }
@@ -147,7 +146,7 @@ impl<'a> Lowering<'_, 'a> {
             return;
         };
         let others = if is_open { ", others before, behind or, where there are few, between them" } else { "" };
-        self.note(part.place, key, FidelityKind::Narrowed, format!("properties are written in this order{others}"));
+        self.narrowed(part.place, key, &format!("properties are written in this order{others}"));
     }
 
     /// The schemas of a property's value.
@@ -190,7 +189,7 @@ impl<'a> Lowering<'_, 'a> {
         let dfa = dfa.map(|dfa| Rc::new(if dfa.states.len() <= MINIMISED { dfa.minimal(&self.room) } else { dfa }));
         if dfa.is_none() {
             let message = format!("the pattern {source:?} is not supported; any name is taken to match");
-            self.note(part.place, "patternProperties", FidelityKind::Widened, message);
+            self.widened(part.place, "patternProperties", &message);
         }
         self.patterns.insert(source, dfa.clone());
         dfa
@@ -203,8 +202,8 @@ impl<'a> Lowering<'_, 'a> {
         if self.checker.is_spent()
             && let Some((part, _)) = all.values("propertyNames").next()
         {
-            let message = "too many names to check all of them".to_owned();
-            self.note(part.place, "propertyNames", FidelityKind::Widened, message);
+            let message = "too many names to check all of them";
+            self.widened(part.place, "propertyNames", message);
         }
         allows
     }
@@ -217,29 +216,24 @@ impl<'a> Lowering<'_, 'a> {
             patterns.extend(schemas.map(|(pattern, schema)| (part, pattern.as_str(), schema)));
         }
         if patterns.len() > PATTERNS {
-            let message = "too many patterns for a grammar; other properties may have any value".to_owned();
-            self.note(patterns[0].0.place, "patternProperties", FidelityKind::Widened, message);
+            let message = "too many patterns for a grammar; other properties may have any value";
+            self.widened(patterns[0].0.place, "patternProperties", message);
             let Some(key) = self.other_name(None, names, name) else { return Ok(None) };
             let value = self.share(all, "value");
-            let pair = pair(key, value);
-            return Ok(Some(Rule::Reference(self.builder.add(&below(name, "other-kv"), pair))));
+            return Ok(Some(self.named(name, "other-kv", pair(key, value))));
         }
         let mut allowed: Option<Dfa> = None;
-        let named: Vec<_> = all.values("propertyNames").collect();
-        for (part, schema) in named {
+        for (part, schema) in all.values("propertyNames") {
             let part = self.places.key(part, "propertyNames", schema);
             let schemas = Conjunction::of(&mut self.places, [part]);
             if schemas.never {
                 return Ok(None);
             }
             if let Some(own) = self.names(&schemas)? {
-                allowed = match allowed {
-                    None => Some(own),
-                    Some(known) => known.and(&own, &self.room).or(Some(known)),
-                };
+                allowed = both(allowed, own, &self.room);
             }
             if !schemas.choices.is_empty() {
-                self.note(part.place, "", FidelityKind::Widened, "alternatives are not followed for names".to_owned());
+                self.widened(part.place, "", "alternatives are not followed for names");
             }
         }
         let languages: Vec<Option<Rc<Dfa>>> =
@@ -275,10 +269,7 @@ impl<'a> Lowering<'_, 'a> {
                     language = Some(own);
                     continue;
                 }
-                language = match language {
-                    None => Some(own),
-                    Some(known) => known.and(&own, &self.room).or(Some(known)),
-                };
+                language = both(language, own, &self.room);
             }
             if language.as_ref().is_some_and(Dfa::accepts_nothing) {
                 continue;
@@ -290,41 +281,36 @@ impl<'a> Lowering<'_, 'a> {
             branches.push(pair(key, value));
         }
         if branches.len() > 2 {
-            let message = "names that several of the patterns match are left out".to_owned();
-            self.note(patterns[0].0.place, "patternProperties", FidelityKind::Narrowed, message);
+            let message = "names that several of the patterns match are left out";
+            self.narrowed(patterns[0].0.place, "patternProperties", message);
         }
-        let pair = match branches.len() {
-            0 => return Ok(None),
-            1 => branches.swap_remove(0),
-            _ => Rule::Choice(branches),
-        };
-        Ok(Some(Rule::Reference(self.builder.add(&below(name, "other-kv"), pair))))
+        Ok(Rule::one_of_several(branches).map(|pair| self.named(name, "other-kv", pair)))
+    }
+
+    /// A rule of its own, with a part appended to the name.
+    fn named(&mut self, name: &str, part: &str, rule: Rule) -> Rule {
+        self.builder.refer(&below(name, part), rule)
     }
 
     /// The rule of a quoted name of the language that is not in `names`; `None` if there is none.
-    fn other_name(&mut self, language: Option<Dfa>, names: &[&'a str], name: &str) -> Option<Rule> {
-        let mut language = language;
+    fn other_name(&mut self, mut language: Option<Dfa>, names: &[&'a str], name: &str) -> Option<Rule> {
         if language.is_none() && !names.is_empty() {
             let mut names = names.to_vec();
             chatparse_base::sort::sort(&mut names);
             let body = regular::none_of(self.builder, &names);
-            return Some(Rule::Reference(self.builder.add(&below(name, "other-name"), quoted(body))));
+            return Some(self.named(name, "other-name", quoted(body)));
         }
         let taken = names.iter().copied().filter(|name| language.as_ref().is_none_or(|dfa| dfa.accepts(name)));
         let taken: Vec<&str> = taken.collect();
         if !taken.is_empty() {
-            let others = Dfa::of_texts(taken).complement();
-            language = match language {
-                None => Some(others),
-                Some(known) => known.and(&others, &self.room.wider(4)).or(Some(known)),
-            };
+            language = both(language, Dfa::of_texts(taken).complement(), &self.room.wider(4));
         }
-        let Some(dfa) = language else { return Some(Rule::Reference(self.builder.share("string"))) };
+        let Some(dfa) = language else { return Some(self.builder.shared("string")) };
         if dfa.accepts_nothing() {
             return None;
         }
         let body = regular::of_automaton(self.builder, &below(name, "other-name"), &dfa, Spelling::JsonString);
-        Some(Rule::Reference(self.builder.add(&below(name, "other-name"), quoted(body))))
+        Some(self.named(name, "other-name", quoted(body)))
     }
 
     /// The bounds on the number of properties that need counting. Reports those that cannot be counted.
@@ -350,9 +336,8 @@ impl<'a> Lowering<'_, 'a> {
             return Some((min, max));
         }
         for key in ["minProperties", "maxProperties"] {
-            let places: Vec<_> = all.values(key).map(|(part, _)| part.place).collect();
-            for place in places {
-                self.note(place, key, FidelityKind::Widened, "too large for a grammar; not followed".to_owned());
+            for (part, _) in all.values(key) {
+                self.widened(part.place, key, "too large for a grammar; not followed");
             }
         }
         None
@@ -364,22 +349,22 @@ impl<'a> Lowering<'_, 'a> {
         let first = declared.iter().position(|one| one.required);
         let last_head = first.unwrap_or(declared.len() - 1);
         let before = others.clone().map(|other| Rule::sequence([other, comma()]).group().repeat(0, None));
-        let behind_any = others.clone().map(|other| Rule::sequence([comma(), other]).group().repeat(0, None));
+        let behind_any = others.clone().map(|other| more(other).repeat(0, None));
         let between = if declared.len() <= BETWEEN { behind_any.clone() } else { None };
-        let more = |one: &Declared| {
+        let next_of = |one: &Declared| {
             let next = Rule::joined(between.iter().cloned().chain([comma(), one.pair.clone()]).collect::<Vec<_>>());
             if one.required { next } else { next.group().optional() }
         };
-        let tail = declared[last_head + 1..].iter().map(more).chain(behind_any);
+        let tail = declared[last_head + 1..].iter().map(next_of).chain(behind_any);
         let mut behind = Rule::joined(tail.collect::<Vec<_>>());
         let mut heads = Vec::new();
         for (index, one) in declared[..=last_head].iter().enumerate().rev() {
             // The rest behind this property, whatever preceded it.
             if index < last_head || index > 0 && behind != Rule::Empty && !matches!(behind, Rule::Reference(_)) {
-                behind = Rule::Reference(self.builder.add(&below(name, &format!("rest-{}", index + 1)), behind));
+                behind = self.named(name, &format!("rest-{}", index + 1), behind);
             }
             heads.push(Rule::joined([one.pair.clone(), behind.clone()]));
-            behind = Rule::joined([more(one), behind]);
+            behind = Rule::joined([next_of(one), behind]);
         }
         heads.reverse();
         let heads = if heads.len() == 1 { heads.swap_remove(0) } else { Rule::Choice(heads).group() };
@@ -417,9 +402,7 @@ impl<'a> Lowering<'_, 'a> {
             behind.push(match &others {
                 None => (missing == 0).then_some(Rule::Empty),
                 Some(others) if count == 0 => Some(listed(others.clone(), missing, left)),
-                Some(others) => {
-                    Some(Rule::sequence([comma(), others.clone()]).group().repeat_or_nothing(missing, left))
-                }
+                Some(others) => Some(more(others.clone()).repeat_or_nothing(missing, left)),
             });
         }
         for (index, one) in declared.iter().enumerate().rev() {
@@ -435,16 +418,21 @@ impl<'a> Lowering<'_, 'a> {
                 };
                 let named = rule.map(|rule| match rule {
                     rule @ (Rule::Empty | Rule::Reference(_)) => rule,
-                    rule => {
-                        let name = below(name, &format!("rest-{index}-{count}"));
-                        Rule::Reference(self.builder.add(&name, rule))
-                    }
+                    rule => self.named(name, &format!("rest-{index}-{count}"), rule),
                 });
                 before.push(named);
             }
             behind = before;
         }
         behind.swap_remove(0)
+    }
+}
+
+/// What both accept; only the first if that is too large.
+fn both(known: Option<Dfa>, own: Dfa, room: &StateBudget) -> Option<Dfa> {
+    match known {
+        None => Some(own),
+        Some(known) => known.and(&own, room).or(Some(known)),
     }
 }
 

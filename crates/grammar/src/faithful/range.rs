@@ -118,10 +118,6 @@ fn digit(low: u8, high: u8) -> Chars {
     Chars::of([(char::from(b'0' + low), char::from(b'0' + high))])
 }
 
-fn sign(text: &[char]) -> Chars {
-    Chars::of(text.iter().map(|c| (*c, *c)))
-}
-
 /// The position in the text of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
@@ -283,13 +279,13 @@ impl LazyAutomaton for Sided<'_> {
             Phase::Zero | Phase::Whole(_) if !self.0.whole => {
                 moves.push((Chars::one('.'), At { phase: Phase::Point, ..self.closed(at) }));
             }
-            Phase::Exponent => moves.push((sign(&['+', '-']), At { phase: Phase::ExponentSign, ..at })),
+            Phase::Exponent => moves.push((Chars::each(&['+', '-']), At { phase: Phase::ExponentSign, ..at })),
             _ => {}
         }
         let ended = matches!(at.phase, Phase::Zero | Phase::Whole(_) | Phase::Part(_));
         if ended && self.0.has_exponent() && self.accepts(&at) {
             let after = At { phase: Phase::Exponent, ..self.start() };
-            moves.push((sign(&['e', 'E']), after));
+            moves.push((Chars::each(&['e', 'E']), after));
         }
         moves
     }

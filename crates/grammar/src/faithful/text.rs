@@ -8,7 +8,7 @@ use super::places::Place;
 use super::{Lowering, Writing, counted, format};
 use crate::formats::automaton::Automaton;
 use crate::regular::{self, Dfa, Expr, LazyAutomaton, Pattern, Spelling, Unusable};
-use crate::rules::builder::{Builder, FidelityKind};
+use crate::rules::builder::Builder;
 use crate::rules::primitive::{quoted, single_quoted};
 use crate::rules::rule::Rule;
 use crate::schema::refused;
@@ -135,9 +135,7 @@ impl<'a> Lowering<'_, 'a> {
             };
             match both {
                 Some(both) => whole = Some(both),
-                None => {
-                    self.note(place, key, FidelityKind::Widened, "too large for a grammar; not followed".to_owned())
-                }
+                None => self.widened(place, key, "too large for a grammar; not followed"),
             }
         }
         if !text.excluded.is_empty() {
@@ -162,11 +160,11 @@ impl<'a> Lowering<'_, 'a> {
 
     /// Notes that the lengths of a text are not followed.
     fn note_lengths(&mut self, all: &Conjunction<'a>) {
-        for part in all.parts.clone() {
+        for part in &all.parts {
             for key in ["minLength", "maxLength"] {
                 if part.schema.get(key).is_some() {
-                    let message = "too large for a grammar beside what else the text is; not followed".to_owned();
-                    self.note(part.place, key, FidelityKind::Widened, message);
+                    let message = "too large for a grammar beside what else the text is; not followed";
+                    self.widened(part.place, key, message);
                 }
             }
         }
@@ -195,22 +193,21 @@ impl<'a> Lowering<'_, 'a> {
             max: counted(all, "maxLength", u64::min),
             ..Text::default()
         };
-        let parts: Vec<_> = all.keywords().collect();
-        for (part, keywords) in parts {
+        for (part, keywords) in all.keywords() {
             if let Some(Value::String(source)) = keywords.get("pattern") {
                 match Pattern::parse(source) {
                     // Every text matches.
                     Ok(pattern) if pattern.expr == Expr::nothing() && pattern.ahead.is_empty() => {}
                     Ok(pattern) => {
                         if pattern.pinned {
-                            let message = "it looks ahead without ^; texts match from their start on".to_owned();
-                            self.note(part.place, "pattern", FidelityKind::Narrowed, message);
+                            let message = "it looks ahead without ^; texts match from their start on";
+                            self.narrowed(part.place, "pattern", message);
                         }
                         text.patterns.push((pattern, part.place, "pattern"));
                     }
                     Err(Unusable::Unsupported(why)) => {
                         let message = format!("pattern {source:?} is not supported ({why}); any string is allowed");
-                        self.note(part.place, "pattern", FidelityKind::Widened, message);
+                        self.widened(part.place, "pattern", &message);
                     }
                     Err(Unusable::Invalid(why)) => {
                         let message = format!("pattern {source:?} is not a regular expression: {why}");
@@ -223,15 +220,15 @@ impl<'a> Lowering<'_, 'a> {
             {
                 if known == format::Known::Wider {
                     let message = format!("the grammar of {name:?} allows a little more than the format does");
-                    self.note(part.place, "format", FidelityKind::Widened, message);
+                    self.widened(part.place, "format", &message);
                 }
                 if known == format::Known::Narrower {
-                    let message = "leap seconds are written in UTC only".to_owned();
-                    self.note(part.place, "format", FidelityKind::Narrowed, message);
+                    let message = "leap seconds are written in UTC only";
+                    self.narrowed(part.place, "format", message);
                 }
                 if self.places.format_annotates(part) {
-                    let message = "the format is held to, which this draft only asks of who opts in".to_owned();
-                    self.note(part.place, "format", FidelityKind::Narrowed, message);
+                    let message = "the format is held to, which this draft only asks of who opts in";
+                    self.narrowed(part.place, "format", message);
                 }
                 text.patterns.extend(Pattern::parse(&source).ok().map(|pattern| (pattern, part.place, "format")));
             }
@@ -252,8 +249,7 @@ impl<'a> Lowering<'_, 'a> {
     ) -> (u64, Option<u64>) {
         let most = limits::GBNF_REPETITIONS;
         let mut note = |key: &'static str, message: &str| {
-            let places: Vec<Place> = all.values(key).map(|(part, _)| part.place).collect();
-            places.into_iter().for_each(|place| self.note(place, key, FidelityKind::Widened, message.to_owned()));
+            all.values(key).for_each(|(part, _)| self.widened(part.place, key, message));
         };
         if min > most {
             note(keys.0, &format!("lowered to {most}, the most that engines count"));
@@ -299,8 +295,8 @@ impl LazyAutomaton for Within<'_> {
 
     fn moves(&self, state: &usize) -> Vec<(Chars, usize)> {
         let moves = self.ends.moves(*state);
-        let others = (!moves.forced).then(|| Chars::of(moves.special.iter().map(|&c| (c, c))).negated());
-        let onward = moves.onward.iter().map(|&(to, c)| (Chars::of([(c, c)]), to));
+        let others = (!moves.forced).then(|| Chars::each(&moves.special).negated());
+        let onward = moves.onward.iter().map(|&(to, c)| (Chars::one(c), to));
         onward.chain(others.map(|others| (others, 0))).collect()
     }
 
@@ -320,15 +316,13 @@ fn fits(pattern: &mut Pattern, min: u64, max: Option<u64>) -> bool {
     if body.iter().any(Expr::has_anchor) || !pattern.ahead.is_empty() {
         return false;
     }
-    let widths = body.iter().map(Expr::width);
-    let (least, most) = widths.clone().fold((0_u64, Some(0_u64)), |sum, part| {
-        (sum.0.saturating_add(part.0), sum.1.zip(part.1).map(|(sum, part)| sum.saturating_add(part)))
-    });
+    let (least, most) = Expr::width_of(body);
     if min <= least && max.is_none_or(|max| most.is_some_and(|most| most <= max)) {
         return true;
     }
     // All parts but one have a fixed length, and that one repeats single characters.
-    let fixed: u64 = widths.clone().filter(|(least, most)| Some(*least) == *most).map(|(least, _)| least).sum();
+    let fixed: u64 =
+        body.iter().map(Expr::width).filter(|(least, most)| Some(*least) == *most).map(|(least, _)| least).sum();
     let mut free = body.iter_mut().filter(|part| part.width().1 != Some(part.width().0));
     match (free.next(), free.next()) {
         (Some(Expr::Repeat(inner, low, high)), None) if inner.width() == (1, Some(1)) => {

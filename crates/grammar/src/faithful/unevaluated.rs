@@ -1,11 +1,8 @@
 //! `unevaluatedProperties` and `unevaluatedItems`: schemas for what no other schema describes that holds for the same value.
 
-use serde_json::Value;
-
 use super::Lowering;
 use super::conjunction::Conjunction;
 use super::places::Part;
-use crate::rules::builder::FidelityKind;
 use crate::schema::Keywords;
 use chatparse_base::Result;
 
@@ -18,9 +15,8 @@ impl<'a> Lowering<'_, 'a> {
         key: &'static str,
         describes: &dyn Fn(Part<'a>, Keywords<'a>) -> bool,
     ) -> Result<Vec<Part<'a>>> {
-        let outer: Vec<(Part<'a>, &'a Value)> = all.values(key).collect();
         let mut added = Vec::new();
-        for (part, schema) in outer {
+        for (part, schema) in all.values(key) {
             // Each part's way to the outer one is at most as long as there are parts.
             self.spend(all.parts.len() * all.parts.len() / 8)?;
             if !self.is_certain(all, part, key) {
@@ -47,10 +43,10 @@ impl<'a> Lowering<'_, 'a> {
         };
         let is_certain = !all.is_partial && !all.keywords().any(hides);
         if !is_certain {
-            self.note(part.place, key, FidelityKind::Widened, "not followed by the grammar".to_owned());
+            self.unfollowed(part.place, key);
         } else if all.chose_any {
-            let message = "only what one branch of an anyOf describes is beside the others".to_owned();
-            self.note(part.place, key, FidelityKind::Narrowed, message);
+            let message = "only what one branch of an anyOf describes is beside the others";
+            self.narrowed(part.place, key, message);
         }
         is_certain
     }

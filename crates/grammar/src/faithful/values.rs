@@ -7,7 +7,6 @@ use super::places::Part;
 use super::text::Within;
 use super::{Lowering, comma, space, types};
 use crate::regular::{self, Dfa, Spelling};
-use crate::rules::builder::FidelityKind;
 use crate::rules::json;
 use crate::rules::primitive::colon;
 use crate::rules::rule::Rule;
@@ -35,8 +34,8 @@ impl<'a> Lowering<'_, 'a> {
         });
         let fitting = fitting.collect();
         if self.checker.is_spent() {
-            let message = "too many values to check them against other keywords".to_owned();
-            self.note(part.place, "", FidelityKind::Widened, message);
+            let message = "too many values to check them against other keywords";
+            self.widened(part.place, "", message);
         }
         Some((part, fitting))
     }
@@ -48,7 +47,7 @@ impl<'a> Lowering<'_, 'a> {
             values.iter().filter_map(|value| value.as_str()).partition(|text| free.has(text));
         if !others.is_empty() {
             let message = format!("{} of the listed strings hold what ends them", others.len());
-            self.note(part.place, "", FidelityKind::Narrowed, message);
+            self.narrowed(part.place, "", &message);
         }
         if texts.is_empty() {
             return None;
@@ -96,7 +95,7 @@ impl<'a> Lowering<'_, 'a> {
             (is_too_deep, "a listed value is nested too deeply"),
         ] {
             if is_so {
-                self.note(part.place, "", FidelityKind::Narrowed, message.to_owned());
+                self.narrowed(part.place, "", message);
             }
         }
         match &texts[..] {
@@ -109,11 +108,7 @@ impl<'a> Lowering<'_, 'a> {
                 branches.insert(0, regular::of_automaton(self.builder, name, &dfa, Spelling::Plain));
             }
         }
-        match branches.len() {
-            0 => None,
-            1 => branches.pop(),
-            _ => Some(Rule::Choice(branches)),
-        }
+        Rule::one_of_several(branches)
     }
 }
 

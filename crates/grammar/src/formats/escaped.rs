@@ -70,14 +70,10 @@ impl Escaped {
 
     fn too_large(self, rules: &mut Builder) {
         for (name, escaped) in self.roots {
-            let any = Rule::Reference(rules.share("char")).repeat(0, None);
+            let any = rules.shared("char").repeat(0, None);
             rules.fill(&escaped, any);
-            rules.note(Fidelity {
-                schema: name.to_string(),
-                pointer: "#".to_owned(),
-                kind: FidelityKind::Widened,
-                message: "too large to be written in a string; any text is allowed".to_owned(),
-            });
+            let message = "too large to be written in a string; any text is allowed";
+            rules.note(Fidelity::new(&name, "#", FidelityKind::Widened, message));
         }
     }
 }

@@ -4,7 +4,6 @@
 //! each state. Look aheads are dropped, because a grammar cannot express them; so it may allow a little more than the parser
 //! does.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 
 use serde_json::Value;
@@ -78,12 +77,8 @@ impl Builder {
         }
         self.spacing = before;
         if left == 0 {
-            self.note(Fidelity {
-                schema: String::new(),
-                pointer: "#".to_owned(),
-                kind: FidelityKind::Widened,
-                message: "the format is too large for a grammar; any text is allowed for the rest".to_owned(),
-            });
+            let message = "the format is too large for a grammar; any text is allowed for the rest";
+            self.note(Fidelity::new("", "#", FidelityKind::Widened, message));
         }
     }
 }
@@ -155,22 +150,27 @@ impl<'a> Lowering<'a> {
             return Rule::class(".").repeat(0, None);
         }
         self.depth += 1;
-        let rule = self.all_of(id);
+        let rule = self.text_of(id, What::All).unwrap_or_else(|| self.all_of(id));
         self.depth -= 1;
         rule
+    }
+
+    /// Text of which the expression says how it ends.
+    fn text_of(&mut self, id: ExprId, what: What) -> Option<Rule> {
+        let (least, kind) = if what == What::All { (0, Text::Any) } else { (1, Text::Some) };
+        let character = match self.arena.get(id) {
+            Expr::StringBody(delimiter) => string_character(char::from(*delimiter), ""),
+            Expr::StringLine(delimiter) => string_character(char::from(*delimiter), "\\n"),
+            Expr::Until(markers) | Expr::UntilMarker(markers) if markers.is_empty() => Rule::class("."),
+            Expr::Until(markers) | Expr::UntilMarker(markers) => return Some(self.text(markers, &[], kind)),
+            _ => return None,
+        };
+        Some(character.repeat(least, None))
     }
 
     fn all_of(&mut self, id: ExprId) -> Rule {
         let arena = self.arena;
         match arena.get(id) {
-            Expr::Empty
-            | Expr::Start
-            | Expr::End
-            | Expr::And(_)
-            | Expr::Not(_)
-            | Expr::Tolerated(_)
-            | Expr::Late(_)
-            | Expr::Named { .. } => Rule::Empty,
             Expr::Literal(text) | Expr::Marker(text) | Expr::Written(_, text) if text.is_empty() => Rule::Empty,
             Expr::Literal(text) | Expr::Marker(text) | Expr::Written(_, text) => Rule::Literal(text.clone()),
             Expr::Sequence(children) => {
@@ -196,10 +196,6 @@ impl<'a> Lowering<'a> {
             Expr::Any => Rule::class("."),
             Expr::Space => Rule::reference("space"),
             Expr::Char(set) => class(set.ranges.iter().copied(), set.negated),
-            Expr::StringBody(delimiter) => string_character(char::from(*delimiter), "").repeat(0, None),
-            Expr::StringLine(delimiter) => string_character(char::from(*delimiter), "\\n").repeat(0, None),
-            Expr::Until(markers) | Expr::UntilMarker(markers) if markers.is_empty() => Rule::class(".").repeat(0, None),
-            Expr::Until(markers) | Expr::UntilMarker(markers) => self.text(markers, &[], Text::Any),
             Expr::Excluding(_, markers) => {
                 let [markers, others] = &**markers;
                 let faithful = self.rules.style == GrammarStyle::Faithful;
@@ -220,6 +216,8 @@ impl<'a> Lowering<'a> {
                 self.schemas.insert(id, rule.clone());
                 rule
             }
+            // Look aheads, and what only the parser reads.
+            _ => Rule::Empty,
         }
     }
 
@@ -232,7 +230,7 @@ impl<'a> Lowering<'a> {
             return self.lower(id);
         }
         self.depth += 1;
-        let rule = self.some_of(id);
+        let rule = self.text_of(id, What::Some).unwrap_or_else(|| self.some_of(id));
         self.depth -= 1;
         rule
     }
@@ -274,10 +272,6 @@ impl<'a> Lowering<'a> {
                 }
             }
             Expr::Space => choice(vec![Rule::literal(" "), Rule::class("[\\n]").repeat(1, Some(2))]),
-            Expr::StringBody(delimiter) => string_character(char::from(*delimiter), "").repeat(1, None),
-            Expr::StringLine(delimiter) => string_character(char::from(*delimiter), "\\n").repeat(1, None),
-            Expr::Until(markers) | Expr::UntilMarker(markers) if markers.is_empty() => Rule::class(".").repeat(1, None),
-            Expr::Until(markers) | Expr::UntilMarker(markers) => self.text(markers, &[], Text::Some),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower_some(*child),
             Expr::Ref(name) if self.depth > limits::LOWERING_DEPTH => self.reference(name, What::Some),
             Expr::Ref(name) => arena.rule_named(name).map_or(Rule::Empty, |rule| self.lower_some(rule)),
@@ -310,11 +304,9 @@ impl<'a> Lowering<'a> {
 
     /// Notes what the child does not hold to.
     fn note_unfollowed(&mut self, value: &Annotated) {
-        let note = |place: &str, message: &str| Fidelity {
-            schema: value.name.to_string(),
-            pointer: format!("#{}{place}", value.schema.pointer),
-            kind: FidelityKind::Widened,
-            message: message.to_owned(),
+        let note = |place: &str, message: &str| {
+            let pointer = format!("#{}{place}", value.schema.pointer);
+            Fidelity::new(&value.name, pointer, FidelityKind::Widened, message)
         };
         let message = match value.notation {
             Notation::PerhapsLeftOut => "may be missing, as the template leaves out null",
@@ -336,10 +328,9 @@ impl<'a> Lowering<'a> {
     /// Whether the child stands for the value. llama.cpp's grammars have no notation but JSON.
     fn is_child(&self, value: &Annotated) -> bool {
         match value.notation {
-            Notation::Json | Notation::Others(_) | Notation::Escaped => false,
-            Notation::Parts | Notation::PerhapsLeftOut | Notation::PerhapsMore => false,
             Notation::JsonOrChild => may_be_string(&value.schema),
             Notation::Text | Notation::Quoted(_) | Notation::Printed => self.rules.style != GrammarStyle::Faithful,
+            _ => false,
         }
     }
 
@@ -362,7 +353,7 @@ impl<'a> Lowering<'a> {
         let found = document.pointer(pointer).unwrap_or(&Value::Null);
         // llama.cpp takes `true` below the top only.
         if *found == Value::Bool(true) && self.rules.style != GrammarStyle::Faithful {
-            return Rule::Reference(self.rules.share("value"));
+            return self.rules.shared("value");
         }
         let writing = match value.notation {
             Notation::Text => {
@@ -380,12 +371,8 @@ impl<'a> Lowering<'a> {
         match added {
             Ok(rule) => rule,
             Err(error) => {
-                self.rules.note(Fidelity {
-                    schema: name.to_string(),
-                    pointer: format!("#{pointer}"),
-                    kind: FidelityKind::Refused,
-                    message: error.message().to_owned(),
-                });
+                let pointer = format!("#{pointer}");
+                self.rules.note(Fidelity::new(name, pointer, FidelityKind::Refused, error.message()));
                 self.lower(*child)
             }
         }
@@ -399,12 +386,7 @@ impl<'a> Lowering<'a> {
             Ok(rule) if text.contains('|') => rule.group(),
             Ok(rule) => rule,
             Err(error) => {
-                self.rules.note(Fidelity {
-                    schema: text.to_owned(),
-                    pointer: "#".to_owned(),
-                    kind: FidelityKind::Refused,
-                    message: error.message().to_owned(),
-                });
+                self.rules.note(Fidelity::new(text, "#", FidelityKind::Refused, error.message()));
                 self.lower(child)
             }
         }
@@ -440,10 +422,10 @@ impl<'a> Lowering<'a> {
             self.rules.fill(&start, text);
             return Rule::Reference(start);
         }
-        let rules = RefCell::new(&mut *self.rules);
-        let rest = |rest| rules.borrow_mut().add(&SmolStr::new_static("r"), rest);
-        let rules = states.rules(rest, &mut |name| rules.borrow_mut().reserve(&name));
-        rules.into_iter().for_each(|(name, body)| self.rules.fill(&name, body));
+        let rest = states.rest().map(|rest| self.rules.add(&SmolStr::new_static("r"), rest));
+        for (name, body) in states.rules(rest, &mut |name| self.rules.reserve(&name)) {
+            self.rules.fill(&name, body);
+        }
         Rule::Reference(start)
     }
 
@@ -511,7 +493,7 @@ impl<'a> Lowering<'a> {
         let sets: Vec<Rule> = (0..reserved).map(&mut name).collect();
         let mut more = choice(optional.clone());
         if optional.len() > 1 {
-            more = Rule::Reference(self.rules.add(&format_smolstr!("o{number}"), more));
+            more = self.rules.refer(&format_smolstr!("o{number}"), more);
         }
         let branches = |missing: usize| {
             let bits = required.iter().enumerate().filter(|(bit, _)| missing & 1 << bit != 0);
@@ -522,7 +504,7 @@ impl<'a> Lowering<'a> {
         let again = reserved > all_missing;
         let first = match &between {
             Rule::Empty => sets[all_missing].clone(),
-            _ if again => Rule::Reference(self.rules.add(&format_smolstr!("o{number}-all"), branches(all_missing))),
+            _ if again => self.rules.refer(&format_smolstr!("o{number}-all"), branches(all_missing)),
             _ => branches(all_missing),
         };
         for (missing, name) in sets.iter().enumerate() {
@@ -545,12 +527,8 @@ impl<'a> Lowering<'a> {
             let (least, most) = (required.len() as u64, all.len() as u64);
             return item(Rule::choice(all)).repeat(least, Some(most));
         }
-        self.rules.note(Fidelity {
-            schema: self.rule.to_string(),
-            pointer: "#/required".to_owned(),
-            kind: FidelityKind::Narrowed,
-            message: "many required members are written in the order of their schema".to_owned(),
-        });
+        let message = "many required members are written in the order of their schema";
+        self.rules.note(Fidelity::new(&self.rule, "#/required", FidelityKind::Narrowed, message));
         let others = |parts: Vec<Rule>| match optional {
             [] => Rule::Empty,
             _ => item(sequence(parts)).repeat(0, None),
@@ -605,30 +583,19 @@ fn parts(rule: &Rule) -> usize {
 }
 
 /// A choice without the empty branches.
-fn choice(branches: Vec<Rule>) -> Rule {
-    let mut branches: Vec<Rule> = branches.into_iter().filter(|branch| *branch != Rule::Empty).collect();
+fn choice(mut branches: Vec<Rule>) -> Rule {
+    branches.retain(|branch| *branch != Rule::Empty);
     distinct(&mut branches);
-    match branches.len() {
-        0 => Rule::Empty,
-        1 => branches.swap_remove(0),
-        _ => Rule::Choice(branches),
-    }
+    Rule::one_of_several(branches).unwrap_or(Rule::Empty)
 }
 
-/// The rule as a body. It must not end in a blank, because the next line would continue it.
+/// The rule as a body, of which a choice needs no parentheses.
 fn body_of(rule: Rule) -> Rule {
-    if !matches!(rule, Rule::Choice(_) | Rule::Empty) {
+    if !matches!(rule, Rule::Choice(_)) {
         return rule;
     }
     let mut branches = Vec::new();
     flatten(rule, &mut branches);
-    let all = branches.len();
-    branches.retain(|branch| *branch != Rule::Empty);
-    match (branches.len(), branches.len() < all) {
-        (0, _) => return Rule::literal(""),
-        (_, true) => branches.insert(0, Rule::Empty),
-        _ => {}
-    }
     Rule::Choice(branches)
 }
 
@@ -653,11 +620,7 @@ fn sequence(parts: Vec<Rule>) -> Rule {
             other => flat.push(other),
         }
     }
-    match flat.len() {
-        0 => Rule::Empty,
-        1 => flat.swap_remove(0),
-        _ => Rule::Sequence(flat),
-    }
+    Rule::joined(flat)
 }
 
 /// The rule as one item that can be repeated.

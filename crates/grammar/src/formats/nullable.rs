@@ -16,10 +16,8 @@ pub(crate) struct Nullable<'a> {
 /// What decides whether an expression may be empty.
 enum Depends {
     Itself(bool),
-    /// It may be empty if all of these may be.
-    All(Children),
-    /// It may be empty if one of these may be.
-    Any(Children),
+    /// All of these if true, or one of them: whether they may be empty.
+    On(bool, Children),
 }
 
 /// An expression that waits for its parts.
@@ -56,17 +54,17 @@ impl<'a> Nullable<'a> {
     }
 
     fn enter(&mut self, id: ExprId, open: &mut Vec<Open>) {
-        let (known, waits) = match self.depends(id) {
-            Depends::Itself(known) => (known, None),
-            Depends::All(parts) => (false, Some((true, parts))),
-            Depends::Any(parts) => (false, Some((false, parts))),
-        };
-        self.known[id.index()] = Some(known);
-        open.extend(waits.map(|(all, parts)| Open { id, all, rest: parts.into_iter() }));
+        self.known[id.index()] = Some(match self.depends(id) {
+            Depends::Itself(known) => known,
+            Depends::On(all, parts) => {
+                open.push(Open { id, all, rest: parts.into_iter() });
+                false
+            }
+        });
     }
 
     fn depends(&self, id: ExprId) -> Depends {
-        let on = |child: ExprId| Depends::All(Children::from_iter([child]));
+        let on = |child: ExprId| Depends::On(true, Children::from_iter([child]));
         match self.arena.get(id) {
             Expr::Empty
             | Expr::Start
@@ -75,10 +73,13 @@ impl<'a> Nullable<'a> {
             | Expr::Not(_)
             | Expr::Tolerated(_)
             | Expr::Late(_)
-            | Expr::Named { .. } => Depends::Itself(true),
-            Expr::Space | Expr::Until(_) | Expr::UntilMarker(_) | Expr::StringBody(_) | Expr::StringLine(_) => {
-                Depends::Itself(true)
-            }
+            | Expr::Named { .. }
+            | Expr::Space
+            | Expr::Until(_)
+            | Expr::UntilMarker(_)
+            | Expr::StringBody(_)
+            | Expr::StringLine(_)
+            | Expr::Repeat(_, 0, _) => Depends::Itself(true),
             Expr::Literal(text) | Expr::Marker(text) => Depends::Itself(text.is_empty()),
             Expr::Schema(value) => match value.notation {
                 Notation::Text | Notation::Parts | Notation::PerhapsLeftOut | Notation::PerhapsMore => on(value.child),
@@ -89,13 +90,12 @@ impl<'a> Nullable<'a> {
             Expr::Excluding(_, markers) => Depends::Itself(markers[0].iter().any(SmolStr::is_empty)),
             // GBNF from the author counts as non-empty.
             Expr::Gbnf(_, text) | Expr::Written(_, text) => Depends::Itself(text.is_empty()),
-            Expr::Sequence(children) => Depends::All(children.clone()),
-            Expr::Choice(children) => Depends::Any(written(self.arena, children)),
-            Expr::Repeat(_, 0, _) => Depends::Itself(true),
+            Expr::Sequence(children) => Depends::On(true, children.clone()),
+            Expr::Choice(children) => Depends::On(false, written(self.arena, children)),
             Expr::Unordered(_, parts) if parts.between.is_some() => {
-                Depends::Any(parts.required.iter().chain(&parts.optional).copied().collect())
+                Depends::On(false, parts.required.iter().chain(&parts.optional).copied().collect())
             }
-            Expr::Unordered(_, parts) => Depends::All(parts.required.clone()),
+            Expr::Unordered(_, parts) => Depends::On(true, parts.required.clone()),
             Expr::Repeat(child, ..) | Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => {
                 on(*child)
             }

@@ -88,16 +88,15 @@ impl States {
         self.pieces
     }
 
-    /// The rules, the first one first. `reserve` gives a rule a name; `add` adds the rest of pieces, which other texts have, too.
-    pub fn rules(
-        mut self,
-        add: impl FnOnce(Rule) -> SmolStr,
-        reserve: &mut impl FnMut(SmolStr) -> SmolStr,
-    ) -> Vec<(SmolStr, Rule)> {
+    /// The rest of a piece, which other texts have, too.
+    pub fn rest(&self) -> Option<Rule> {
+        self.pieces.then(|| one_of(true, &self.moves[0].special).repeat(0, None))
+    }
+
+    /// The rules, the first one first. `rest`: the name of [`States::rest`]; `reserve` gives names.
+    pub fn rules(mut self, rest: Option<SmolStr>, reserve: &mut dyn FnMut(SmolStr) -> SmolStr) -> Vec<(SmolStr, Rule)> {
         let mut rules = Vec::new();
-        if self.pieces {
-            self.names.insert(States::REST, add(one_of(true, &self.moves[0].special).repeat(0, None)));
-        }
+        self.names.extend(rest.map(|rest| (States::REST, rest)));
         while let Some(state) = self.open.pop() {
             let name = self.names[&state].clone();
             let body = match state {
@@ -114,7 +113,7 @@ impl States {
         rules
     }
 
-    fn body(&mut self, state: usize, depth: usize, reserve: &mut impl FnMut(SmolStr) -> SmolStr) -> Rule {
+    fn body(&mut self, state: usize, depth: usize, reserve: &mut dyn FnMut(SmolStr) -> SmolStr) -> Rule {
         let moves = self.moves[state].clone();
         let mut branches = Vec::with_capacity(moves.onward.len() + 4);
         if self.pieces || !self.closed {
@@ -134,7 +133,7 @@ impl States {
     }
 
     /// The branches to other states.
-    fn onward(&mut self, onward: &Onward, depth: usize, reserve: &mut impl FnMut(SmolStr) -> SmolStr) -> Vec<Rule> {
+    fn onward(&mut self, onward: &Onward, depth: usize, reserve: &mut dyn FnMut(SmolStr) -> SmolStr) -> Vec<Rule> {
         /// Readers nest no deeper than they must.
         const NESTED: usize = 24;
         let branch = |same: &[(usize, char)]| {
@@ -157,7 +156,7 @@ impl States {
     }
 
     /// The name of a state's rule, or of [`States::COMMON`].
-    fn name(&mut self, state: usize, reserve: &mut impl FnMut(SmolStr) -> SmolStr) -> SmolStr {
+    fn name(&mut self, state: usize, reserve: &mut dyn FnMut(SmolStr) -> SmolStr) -> SmolStr {
         if let Some(known) = self.names.get(&state) {
             return known.clone();
         }

@@ -1,5 +1,6 @@
 //! Ranges of whole numbers as rules over their digits, like llama.cpp's.
 
+use crate::rules::class;
 use crate::rules::rule::Rule;
 
 /// The maximum number of digits on a side without a bound.
@@ -151,8 +152,7 @@ fn from_here(a: u8, low: &[u8], b: u8, high: &[u8]) -> Rule {
 }
 
 fn class(from: u8, to: u8) -> Rule {
-    let (from, to) = (from as char, to as char);
-    Rule::class(if from == to { format!("[{from}]") } else { format!("[{from}-{to}]") })
+    class::class([(from.into(), to.into())].into_iter(), false)
 }
 
 fn digits(min: u64, max: u64) -> Rule {

@@ -16,6 +16,9 @@ use chatparse_base::limits;
 /// Characters with a meaning outside of classes; a backslash makes them literal.
 const SPECIAL: &str = "|.()[]{}*+?^$";
 
+/// The rule of any character.
+const DOT: &str = "dot";
+
 /// Why a pattern has no rule.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Problem {
@@ -29,29 +32,13 @@ use Problem::{Invalid, Unsupported};
 
 type Parsed<T> = Result<T, Problem>;
 
-/// A parsed pattern without its anchors.
+/// A parsed pattern without its anchors. Its parts with braces have bounds without a sign; its
+/// references are its dots.
 #[derive(Debug)]
 pub(super) struct Pattern {
-    body: Part,
+    body: Rule,
     bare: bool,
     large: bool,
-}
-
-#[derive(Debug)]
-enum Part {
-    Empty,
-    /// One character, as in a GBNF literal.
-    Char(String),
-    Dot,
-    /// A GBNF class.
-    Class(String),
-    Group(Box<Part>),
-    Sequence(Vec<Part>),
-    Choice(Vec<Part>),
-    /// With `*`, `+` or `?`.
-    Sign(Box<Part>, Count),
-    /// With braces.
-    Braces(Box<Part>, Count),
 }
 
 impl Pattern {
@@ -75,20 +62,19 @@ impl Pattern {
 
     /// The rule. Parts with braces get separate rules, named after `name`.
     pub fn rule(&self, builder: &mut Builder, name: &str) -> Rule {
-        Writer { builder, name, counted: HashMap::new() }.rule(&self.body)
+        Writer { builder, name, counted: HashMap::new() }.rule(self.body.clone())
     }
 }
 
-impl Part {
-    fn may_be_empty(&self) -> bool {
-        match self {
-            Part::Empty => true,
-            Part::Char(_) | Part::Dot | Part::Class(_) => false,
-            Part::Group(body) => body.may_be_empty(),
-            Part::Sequence(parts) => parts.iter().all(Part::may_be_empty),
-            Part::Choice(branches) => branches.iter().any(Part::may_be_empty),
-            Part::Sign(body, count) | Part::Braces(body, count) => count.min == 0 || body.may_be_empty(),
-        }
+/// Whether a part of a pattern may be empty.
+fn may_be_empty(part: &Rule) -> bool {
+    match part {
+        Rule::Empty => true,
+        Rule::Group(body, _) => may_be_empty(body),
+        Rule::Sequence(parts) => parts.iter().all(may_be_empty),
+        Rule::Choice(branches) => branches.iter().any(may_be_empty),
+        Rule::Repeat(body, bounds) => bounds.min == 0 || may_be_empty(body),
+        _ => false,
     }
 }
 
@@ -117,29 +103,32 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads branches up to the end or a closing parenthesis.
-    fn choice(&mut self) -> Parsed<Part> {
+    fn choice(&mut self) -> Parsed<Rule> {
         let mut branches = vec![self.sequence()?];
         while self.skip("|") {
             branches.push(self.sequence()?);
         }
-        Ok(if branches.len() == 1 { branches.remove(0) } else { Part::Choice(branches) })
+        Ok(if branches.len() == 1 { branches.remove(0) } else { Rule::Choice(branches) })
     }
 
-    fn sequence(&mut self) -> Parsed<Part> {
-        let mut parts = Vec::new();
+    fn sequence(&mut self) -> Parsed<Rule> {
+        let mut parts: Vec<Rule> = Vec::new();
         while !self.rest.is_empty() && !self.rest.starts_with(['|', ')']) {
             let part = self.atom()?;
-            parts.push(self.quantified(part)?);
+            match (parts.last_mut(), self.quantified(part)?) {
+                (Some(Rule::Spelled(before)), Rule::Spelled(text)) => before.push_str(&text),
+                (_, part) => parts.push(part),
+            }
         }
-        Ok(if parts.is_empty() { Part::Empty } else { Part::Sequence(parts) })
+        Ok(if parts.is_empty() { Rule::Empty } else { Rule::Sequence(parts) })
     }
 
-    fn atom(&mut self) -> Parsed<Part> {
+    fn atom(&mut self) -> Parsed<Rule> {
         let written = self.rest;
         match self.take().unwrap_or_default() {
             '.' => {
                 self.bare = true;
-                Ok(Part::Dot)
+                Ok(Rule::reference(DOT))
             }
             '(' => {
                 if self.rest.starts_with('?') && !self.skip("?:") {
@@ -154,7 +143,7 @@ impl<'a> Parser<'a> {
                     return Err(Invalid("a ( is not closed".into()));
                 }
                 self.depth -= 1;
-                Ok(Part::Group(Box::new(body)))
+                Ok(body.group())
             }
             '[' => self.class(),
             '^' | '$' => Err(Unsupported("it has an anchor inside".into())),
@@ -165,24 +154,24 @@ impl<'a> Parser<'a> {
                 None => Err(Invalid("it ends in a backslash".into())),
                 Some(c) if SPECIAL.contains(c) => {
                     self.take();
-                    Ok(Part::Char(c.into()))
+                    Ok(Rule::Spelled(c.into()))
                 }
                 Some(_) => {
                     let (c, rest) = character(written)?;
                     self.rest = rest;
                     self.bare |= must_be_escaped(c);
-                    Ok(Part::Char(written[..written.len() - rest.len()].to_owned()))
+                    Ok(Rule::Spelled(written[..written.len() - rest.len()].to_owned()))
                 }
             },
             c => {
                 self.bare |= must_be_escaped(c);
                 // Only these characters are written differently in GBNF; line breaks may stay.
-                Ok(Part::Char(if matches!(c, '"' | '\0') { spelled(c.encode_utf8(&mut [0; 4])) } else { c.into() }))
+                Ok(Rule::Spelled(if matches!(c, '"' | '\0') { spelled(c.encode_utf8(&mut [0; 4])) } else { c.into() }))
             }
         }
     }
 
-    fn class(&mut self) -> Parsed<Part> {
+    fn class(&mut self) -> Parsed<Rule> {
         let negated = self.skip("^");
         let written = self.rest;
         let mut ranges: Vec<(char, char)> = Vec::new();
@@ -202,11 +191,11 @@ impl<'a> Parser<'a> {
         self.take();
         let has = |c: char| ranges.iter().any(|(low, high)| *low <= c && c <= *high) != negated;
         self.bare |= ('\0'..='\x1F').chain(['"', '\\']).any(has);
-        Ok(Part::Class(format!("[{}{written}]", if negated { "^" } else { "" })))
+        Ok(Rule::class(format!("[{}{written}]", if negated { "^" } else { "" })))
     }
 
     /// A part, with its quantifier if one follows.
-    fn quantified(&mut self, part: Part) -> Parsed<Part> {
+    fn quantified(&mut self, part: Rule) -> Parsed<Rule> {
         let sign = |min, max| Count { min, max };
         let (count, braces) = match self.rest.chars().next() {
             Some('*') => (sign(0, None), false),
@@ -218,16 +207,15 @@ impl<'a> Parser<'a> {
         if !braces {
             self.take();
         }
-        if count.max.is_none_or(|max| max > limits::GBNF_REPETITIONS) && part.may_be_empty() {
+        if count.max.is_none_or(|max| max > limits::GBNF_REPETITIONS) && may_be_empty(&part) {
             return Err(Unsupported(
                 "it has an unbounded repetition of a part that may be empty, which llama.cpp rejects".into(),
             ));
         }
-        let part = Box::new(part);
-        let mut part = if braces { Part::Braces(part, count) } else { Part::Sign(part, count) };
+        let mut part = if braces { part.times(count.min, count.max) } else { part.repeat(count.min, count.max) };
         // A lazy quantifier matches the same texts.
         if self.skip("?") && count.min == 0 {
-            part = Part::Sign(Box::new(part), sign(0, Some(1)));
+            part = part.optional();
         }
         match self.rest.chars().next() {
             Some('*' | '+' | '?') => Err(Invalid("there is nothing to repeat".into())),
@@ -291,27 +279,18 @@ struct Writer<'b> {
 }
 
 impl Writer<'_> {
-    fn rule(&mut self, part: &Part) -> Rule {
+    fn rule(&mut self, part: Rule) -> Rule {
+        let all = |writer: &mut Self, parts: Vec<Rule>| parts.into_iter().map(|part| writer.rule(part)).collect();
         match part {
-            Part::Empty => Rule::Empty,
-            Part::Char(text) => Rule::Spelled(text.clone()),
-            Part::Dot => Rule::Reference(self.builder.add(&"dot".into(), Rule::class("[^\\x0A\\x0D]"))),
-            Part::Class(text) => Rule::class(text),
-            Part::Group(body) => self.rule(body).group(),
-            Part::Choice(branches) => Rule::Choice(branches.iter().map(|branch| self.rule(branch)).collect()),
-            Part::Sequence(parts) => {
-                let mut rules: Vec<Rule> = Vec::new();
-                for part in parts {
-                    match (rules.last_mut(), self.rule(part)) {
-                        (Some(Rule::Spelled(before)), Rule::Spelled(text)) => before.push_str(&text),
-                        (_, rule) => rules.push(rule),
-                    }
+            Rule::Reference(_) => self.builder.refer(&DOT.into(), Rule::class("[^\\x0A\\x0D]")),
+            Rule::Group(body, _) => self.rule(*body).group(),
+            Rule::Choice(branches) => Rule::Choice(all(self, branches)),
+            Rule::Sequence(parts) => Rule::Sequence(all(self, parts)),
+            Rule::Repeat(body, bounds) => {
+                let mut rule = self.rule(*body);
+                if bounds.sign {
+                    return rule.repeat(bounds.min, bounds.max);
                 }
-                Rule::Sequence(rules)
-            }
-            Part::Sign(body, count) => self.rule(body).repeat(count.min, count.max),
-            Part::Braces(body, count) => {
-                let mut rule = self.rule(body);
                 if !matches!(rule, Rule::Spelled(_)) {
                     let text = rule.to_string();
                     let number = self.counted.len() + 1;
@@ -322,8 +301,9 @@ impl Writer<'_> {
                     self.counted.insert(text, name.clone());
                     rule = Rule::Reference(name);
                 }
-                rule.repeat_or_nothing(count.min, count.max)
+                rule.repeat_or_nothing(bounds.min, bounds.max)
             }
+            other => other,
         }
     }
 }

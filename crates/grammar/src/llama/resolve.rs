@@ -7,7 +7,7 @@ use std::collections::{HashSet, VecDeque};
 use serde_json::{Map, Value};
 
 use super::schema_graph::{Count, Graph, Node, NodeId, Place, Property, Text};
-use super::{Empty, unsupported};
+use super::unsupported;
 use crate::schema::{self, Format, all_of, has_object_keywords, has_string_keywords, refused};
 use chatparse_base::limits;
 use chatparse_base::{Error, ErrorKind, Result, number};
@@ -15,9 +15,9 @@ use chatparse_base::{Error, ErrorKind, Result, number};
 type Fields = Map<String, Value>;
 
 /// The graph of `schema`, and its first node. References are resolved in `root`.
-pub(super) fn resolve<'a>(schema: &'a Value, root: &'a Value, empty: Empty) -> Result<(Graph<'a>, NodeId)> {
+pub(super) fn resolve<'a>(schema: &'a Value, root: &'a Value, empty_is_object: bool) -> Result<(Graph<'a>, NodeId)> {
     let mut resolver =
-        Resolver { root, empty, graph: Graph::default(), queue: VecDeque::new(), queued: HashSet::new() };
+        Resolver { root, empty_is_object, graph: Graph::default(), queue: VecDeque::new(), queued: HashSet::new() };
     let first = resolver.node(schema, Place::Root, 0)?;
     // References are resolved after the schemas that contain them, so that a long chain needs no stack.
     while let Some((pointer, from)) = resolver.queue.pop_front() {
@@ -31,7 +31,8 @@ pub(super) fn resolve<'a>(schema: &'a Value, root: &'a Value, empty: Empty) -> R
 
 struct Resolver<'a> {
     root: &'a Value,
-    empty: Empty,
+    /// Whether the schema `{}` allows objects only.
+    empty_is_object: bool,
     graph: Graph<'a>,
     /// References whose targets are not in the graph yet, with the node to name in errors.
     queue: VecDeque<(&'a str, NodeId)>,
@@ -46,12 +47,17 @@ impl<'a> Resolver<'a> {
             return Ok(id);
         }
         let Value::Object(fields) = schema else { return Err(self.error(id, "a schema must be an object")) };
-        let node = self.with_type(fields, fields.get("type"), id, depth)?;
+        self.fill(id, fields, fields.get("type"), depth)?;
+        Ok(id)
+    }
+
+    fn fill(&mut self, id: NodeId, fields: &'a Fields, kind: Option<&'a Value>, depth: usize) -> Result<()> {
+        let node = self.with_type(fields, kind, id, depth)?;
         for (key, message) in unsupported::lost(&node, fields) {
             self.graph.lost.push((id, key, message));
         }
         self.graph.nodes[id.index()].0 = node;
-        Ok(id)
+        Ok(())
     }
 
     /// Reserves a node whose children come first.
@@ -89,11 +95,7 @@ impl<'a> Resolver<'a> {
             let mut branches = Vec::with_capacity(kinds.len());
             for kind in kinds {
                 let branch = self.reserve(Place::Same(id))?;
-                let node = self.with_type(fields, Some(kind), branch, depth + 1)?;
-                for (key, message) in unsupported::lost(&node, fields) {
-                    self.graph.lost.push((branch, key, message));
-                }
-                self.graph.nodes[branch.index()].0 = node;
+                self.fill(branch, fields, Some(kind), depth + 1)?;
                 branches.push(branch);
             }
             return Ok(Node::AnyOf(branches));
@@ -116,7 +118,7 @@ impl<'a> Resolver<'a> {
             return Ok(Node::AllOf(self.branches(branches, "allOf", id, depth)?));
         }
         match name {
-            "" if fields.is_empty() && self.empty == Empty::AnyObject => self.object(fields, id, depth),
+            "" if fields.is_empty() && self.empty_is_object => self.object(fields, id, depth),
             "" if has_object_keywords(fields) => self.object(fields, id, depth),
             "" if fields.contains_key("items") || fields.contains_key("prefixItems") => self.array(fields, id, depth),
             "" if has_string_keywords(fields) => self.string(fields, id),

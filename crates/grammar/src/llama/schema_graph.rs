@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::schema::{Format, escaped};
+use crate::text::circles;
 
 /// Index of a node in its [`Graph`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -124,78 +125,13 @@ impl<'a> Graph<'a> {
 
     /// By node: whether it is on a cycle of `edges`.
     pub fn cyclic(&self, edges: impl Fn(NodeId) -> Vec<NodeId>) -> Vec<bool> {
-        // Without references a schema is a tree.
-        if self.targets.is_empty() {
-            return vec![false; self.nodes.len()];
-        }
-        let mut search = Search { state: vec![State::default(); self.nodes.len()], open: Vec::new(), entered: 0 };
         let mut cyclic = vec![false; self.nodes.len()];
-        for start in (0..self.nodes.len() as u32).map(NodeId) {
-            if search.state[start.index()].entered == 0 {
-                search.run(start, &edges, &mut cyclic);
-            }
+        // Without references a schema is a tree.
+        if !self.targets.is_empty() {
+            let leads = |node: u32| edges(NodeId(node)).into_iter().map(NodeId::index).collect();
+            let edges: Vec<Vec<usize>> = (0..cyclic.len() as u32).map(leads).collect();
+            circles::find(&edges, 0..edges.len()).into_iter().flatten().for_each(|node| cyclic[node] = true);
         }
         cyclic
-    }
-}
-
-/// Tarjan's search for strongly connected components, without recursion.
-struct Search {
-    state: Vec<State>,
-    open: Vec<NodeId>,
-    entered: u32,
-}
-
-#[derive(Clone, Default)]
-struct State {
-    /// The time at which the node was entered, from 1 on; 0 if it was not.
-    entered: u32,
-    /// The earliest open node that it reaches.
-    low: u32,
-    open: bool,
-}
-
-impl Search {
-    fn enter(&mut self, node: NodeId) {
-        self.entered += 1;
-        self.state[node.index()] = State { entered: self.entered, low: self.entered, open: true };
-        self.open.push(node);
-    }
-
-    fn lower(&mut self, node: NodeId, to: u32) {
-        let low = &mut self.state[node.index()].low;
-        *low = to.min(*low);
-    }
-
-    fn run(&mut self, start: NodeId, edges: &impl Fn(NodeId) -> Vec<NodeId>, cyclic: &mut [bool]) {
-        self.enter(start);
-        let mut path = vec![(start, edges(start).into_iter())];
-        while let Some((node, next)) = path.last_mut() {
-            let node = *node;
-            if let Some(to) = next.next() {
-                cyclic[node.index()] |= to == node;
-                let state = &self.state[to.index()];
-                if state.entered == 0 {
-                    self.enter(to);
-                    path.push((to, edges(to).into_iter()));
-                } else if state.open {
-                    self.lower(node, state.entered);
-                }
-                continue;
-            }
-            path.pop();
-            let State { entered, low, .. } = self.state[node.index()];
-            if let Some((before, _)) = path.last() {
-                self.lower(*before, low);
-            }
-            if low == entered {
-                let from = self.open.iter().rposition(|open| *open == node).unwrap_or(0);
-                let component = self.open.split_off(from);
-                for member in &component {
-                    self.state[member.index()].open = false;
-                    cyclic[member.index()] |= component.len() > 1;
-                }
-            }
-        }
     }
 }

@@ -8,7 +8,7 @@ use smol_str::{SmolStr, format_smolstr};
 use super::pattern::{self, Pattern};
 use super::schema_graph::{Count, Graph, Node, NodeId, Text};
 use super::{excluded_keys, number};
-use crate::rules::builder::{Builder, Fidelity, FidelityKind, clean};
+use crate::rules::builder::{Builder, FidelityKind, Notes, clean};
 use crate::rules::json;
 use crate::rules::primitive::{self, blank as space, comma, quoted};
 use crate::rules::rule::{Pad, Rule};
@@ -22,8 +22,6 @@ use chatparse_message::GrammarStyle;
 pub(super) struct Lowering<'b, 'g, 'a> {
     builder: &'b mut Builder,
     graph: &'g Graph<'a>,
-    /// The name of the schema in reports.
-    schema: &'b str,
     /// The document that the references belong to.
     document: u64,
     /// By node: whether it is an `allOf` that contains itself. Others are written out at each place.
@@ -33,8 +31,7 @@ pub(super) struct Lowering<'b, 'g, 'a> {
     /// Rules that have a name but no body yet.
     waiting: VecDeque<(NodeId, SmolStr)>,
     steps: usize,
-    noted: HashSet<(String, String)>,
-    pub notes: Vec<Fidelity>,
+    pub notes: Notes<'b>,
 }
 
 /// The result for a node.
@@ -48,14 +45,14 @@ enum Lowered {
 impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
     pub fn new(builder: &'b mut Builder, graph: &'g Graph<'a>, schema: &'b str, document: u64) -> Self {
         let circular = graph.cyclic(|id| written_out(graph, id));
-        let (named, waiting, noted, notes) = Default::default();
-        Lowering { builder, graph, schema, document, circular, named, waiting, steps: 0, noted, notes }
+        let (named, waiting) = Default::default();
+        Lowering { builder, graph, document, circular, named, waiting, steps: 0, notes: Notes::of(schema) }
     }
 
     /// Adds a node as the rule `name` (`""`: the top), with all rules that it needs. Returns the name of its rule.
     pub fn all(&mut self, first: NodeId, name: &SmolStr) -> Result<SmolStr> {
         for (id, key, message) in &self.graph.lost {
-            self.note(*id, key, FidelityKind::Widened, message.clone());
+            self.widened(*id, key, message);
         }
         let added = self.visit(first, name, 0)?;
         while let Some((id, name)) = self.waiting.pop_front() {
@@ -141,7 +138,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                 if let (true, Some(any)) = (properties.is_empty(), additional)
                     && matches!(graph.node(*any), Node::Any)
                 {
-                    return Ok(Lowered::Body(Rule::Reference(self.builder.share("object"))));
+                    return Ok(Lowered::Body(self.builder.shared("object")));
                 }
                 let required = properties.iter().filter(|property| property.required).map(|property| property.name);
                 let required = required.collect();
@@ -157,7 +154,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                     let name = below(name, &format!("tuple-{i}"));
                     parts.push(Rule::Reference(self.visit(*item, &name, depth + 1)?));
                 }
-                bracketed("[", or_empty(parts), "]")
+                bracketed("[", Rule::joined(parts), "]")
             }
             Node::Array(item, count) => {
                 let item = Rule::Reference(self.visit(*item, &below(name, "item"), depth + 1)?);
@@ -168,12 +165,12 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             Node::Integer(min, max) => {
                 let (range, widened) = number::range(*min, *max);
                 if let Some(message) = widened {
-                    self.note(id, "", FidelityKind::Widened, message.to_owned());
+                    self.widened(id, "", message);
                 }
                 range.group()
             }
             // Of these, all but the first have shared rules.
-            Node::Any | Node::Null | Node::Boolean | Node::Number => Rule::Reference(self.builder.share("value")),
+            Node::Any | Node::Null | Node::Boolean | Node::Number => self.builder.shared("value"),
         }))
     }
 
@@ -242,7 +239,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             let own: HashSet<&str> = own.iter().map(|property| property.name).collect();
             if properties.iter().any(|(name, _)| !own.contains(name)) {
                 let message = "properties of other parts of an allOf are not held to it";
-                self.note(object, "additionalProperties", FidelityKind::Widened, message.to_owned());
+                self.widened(object, "additionalProperties", message);
             }
         }
         let had_enums = !enums.is_empty();
@@ -250,24 +247,19 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             enums.into_values().filter(|(_, listing)| listing.len() == parts.len()).map(|(rule, _)| rule).collect();
         for part in ignored {
             let message = "allOf merges objects and enums; this part is left out";
-            self.note(part, "", FidelityKind::Refused, message.to_owned());
+            self.refused(part, message);
         }
         if !common.is_empty() {
             return Ok(Rule::Choice(common).group());
         }
         if had_enums {
-            let message = "the enums in allOf have no value in common and are left out".to_owned();
-            self.note(id, "", FidelityKind::Refused, message);
+            let message = "the enums in allOf have no value in common and are left out";
+            self.refused(id, message);
         }
         let last: HashMap<_, _> = properties.iter().copied().collect();
         let free = |schema: &NodeId| matches!(graph.node(*schema), Node::Any);
         if !properties.iter().all(|(name, schema)| last[name] == *schema || free(schema)) {
-            self.note(
-                id,
-                "allOf",
-                FidelityKind::Widened,
-                "of several schemas for a property, only the last is followed".to_owned(),
-            );
+            self.widened(id, "allOf", "of several schemas for a property, only the last is followed");
         }
         self.object(id, &properties, &required, None, name, depth)
     }
@@ -310,7 +302,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             }
             required_parts.push(Rule::Reference(pairs[property].clone()));
         }
-        parts.push(or_empty(required_parts));
+        parts.push(Rule::joined(required_parts));
         if !optional.is_empty() {
             let choice = Rule::Choice(self.subsets(&optional, name));
             parts.push(match first.is_empty() {
@@ -366,7 +358,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             let (rule, complete) = excluded_keys::none_of(properties.iter().map(|(property, _)| *property), &chars);
             if !complete {
                 let message = "names that are long or need escapes may also come as additional properties";
-                self.note(id, "additionalProperties", FidelityKind::Widened, message.to_owned());
+                self.widened(id, "additionalProperties", message);
             }
             self.builder.add(&format_smolstr!("{name}-k"), rule)
         };
@@ -380,7 +372,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         }
         let format = match text.format {
             None => {
-                let char = Rule::Reference(self.builder.share("char"));
+                let char = self.builder.shared("char");
                 let length = self.bounded(id, text.length, "minLength", "maxLength");
                 return Ok(quoted(char.repeat_or_nothing(length.min, length.max)));
             }
@@ -389,7 +381,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             Some(Format::Time) => "time-string",
             Some(Format::DateTime) => "date-time-string",
         };
-        Ok(Rule::Reference(self.builder.share(format)))
+        Ok(self.builder.shared(format))
     }
 
     fn pattern(&mut self, id: NodeId, source: &str, rule_name: &str) -> Result<Rule> {
@@ -397,8 +389,8 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             Ok(pattern) => pattern,
             Err(pattern::Problem::Unsupported(why)) => {
                 let message = format!("pattern {source:?} is not supported ({why}); any string is allowed");
-                self.note(id, "pattern", FidelityKind::Widened, message);
-                return Ok(Rule::Reference(self.builder.share("string")));
+                self.widened(id, "pattern", &message);
+                return Ok(self.builder.shared("string"));
             }
             Err(pattern::Problem::Invalid(why)) => {
                 let message = format!("pattern {source:?} is not a regular expression: {why}");
@@ -406,7 +398,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             }
         };
         for message in pattern.widened() {
-            self.note(id, "pattern", FidelityKind::Widened, message.to_owned());
+            self.widened(id, "pattern", message);
         }
         Ok(quoted(pattern.rule(self.builder, rule_name).group()))
     }
@@ -415,22 +407,23 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
     fn bounded(&mut self, id: NodeId, count: Count, min: &'static str, max: &'static str) -> Count {
         let most = limits::GBNF_REPETITIONS;
         if count.min > most {
-            self.note(id, min, FidelityKind::Widened, format!("lowered to {most}, the most that llama.cpp reads"));
+            self.widened(id, min, &format!("lowered to {most}, the most that llama.cpp reads"));
         }
         if count.max.is_some_and(|max| max > most) {
             let message = format!("llama.cpp reads a bound over {most} as no bound");
-            self.note(id, max, FidelityKind::Widened, message);
+            self.widened(id, max, &message);
         }
         Count { min: count.min.min(most), max: count.max }
     }
 
-    fn note(&mut self, id: NodeId, key: &str, kind: FidelityKind, message: String) {
+    fn widened(&mut self, id: NodeId, key: &str, message: &str) {
         let pointer = self.graph.pointer(id);
         let pointer = if key.is_empty() { pointer } else { format!("{pointer}/{key}") };
-        // A place may be written several times.
-        if self.noted.insert((pointer.clone(), message.clone())) {
-            self.notes.push(Fidelity { schema: self.schema.to_owned(), pointer, kind, message });
-        }
+        self.notes.add(pointer, FidelityKind::Widened, message);
+    }
+
+    fn refused(&mut self, id: NodeId, message: &str) {
+        self.notes.add(self.graph.pointer(id), FidelityKind::Refused, message);
     }
 }
 
@@ -481,10 +474,6 @@ fn below(name: &str, part: &str) -> SmolStr {
 
 fn bracketed(open: &str, inside: Rule, close: &str) -> Rule {
     Rule::sequence([Rule::literal(open), space(), inside, space(), Rule::literal(close)])
-}
-
-fn or_empty(parts: Vec<Rule>) -> Rule {
-    if parts.is_empty() { Rule::Empty } else { Rule::Sequence(parts) }
 }
 
 /// A repetition with commas in between.

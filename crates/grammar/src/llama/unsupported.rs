@@ -39,15 +39,13 @@ pub(super) fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static st
         Node::AnyOf(_) => &[OF_STRINGS, OF_NUMBERS, OF_ARRAYS, OF_OBJECTS, VALUES, &["allOf"]],
         Node::Any => &[OF_NUMBERS, OF_ARRAYS, OF_OBJECTS],
         Node::AllOf(_) => &[OF_STRINGS, &OF_OBJECTS[3..]],
-        Node::Const(_) | Node::Enum(_) => &[&["allOf"]],
-        Node::Null | Node::Boolean => &[&["allOf"]],
+        Node::Const(_) | Node::Enum(_) | Node::Null | Node::Boolean => &[&["allOf"]],
         Node::Number => &[OF_NUMBERS, &["allOf"]],
         Node::Integer(..) => &[&["multipleOf", "allOf"]],
         Node::String(text) if text.pattern.is_some() => &[&["minLength", "maxLength", "format"]],
         Node::String(text) if text.format.is_some() => &[&["minLength", "maxLength"]],
         Node::String(_) => &[&["format"]],
-        Node::Array(..) => &[&["uniqueItems", "contains", "allOf"]],
-        Node::Tuple(_) => &[&["uniqueItems", "contains", "allOf"]],
+        Node::Array(..) | Node::Tuple(_) => &[&["uniqueItems", "contains", "allOf"]],
         Node::Object(..) => &[&OF_OBJECTS[3..], &["allOf"]],
     };
     let keys = unfollowed.iter().copied().flatten().chain(CONDITIONS).copied();
@@ -60,11 +58,13 @@ pub(super) fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static st
             }
         }
     }
-    if let Node::Const(_) | Node::Enum(_) = node {
-        let key = if matches!(node, Node::Const(_)) { "const" } else { "enum" };
-        if excludes_listed(node, fields) {
-            lost.push((key, "values that other keywords exclude are not left out".to_owned()));
-        }
+    let (key, listed) = match node {
+        Node::Const(value) => ("const", std::slice::from_ref(*value)),
+        Node::Enum(values) => ("enum", *values),
+        _ => ("", &[][..]),
+    };
+    if excludes_listed(listed, fields) {
+        lost.push((key, "values that other keywords exclude are not left out".to_owned()));
     }
     if let Node::Tuple(items) = node {
         let bound = |key: &str| fields.get(key).and_then(Value::as_u64);
@@ -101,12 +101,7 @@ fn excludes_others(parts: &[Value]) -> bool {
 }
 
 /// Whether a keyword beside `const` or `enum` excludes one of the values. Keywords with subschemas are assumed to.
-fn excludes_listed(node: &Node, fields: &Map<String, Value>) -> bool {
-    let values = match node {
-        Node::Const(value) => std::slice::from_ref(*value),
-        Node::Enum(values) => values,
-        _ => &[],
-    };
+fn excludes_listed(values: &[Value], fields: &Map<String, Value>) -> bool {
     let is_flat = |key: &str| key == "type" || OF_STRINGS.contains(&key) || OF_NUMBERS.contains(&key);
     let flat = fields.iter().filter(|(key, _)| is_flat(key)).map(|(key, value)| (key.clone(), value.clone()));
     let flat = Value::Object(flat.collect());

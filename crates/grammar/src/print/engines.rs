@@ -2,12 +2,11 @@
 
 use smol_str::SmolStr;
 
-use super::{Dialect, Printed, Start, behind, behind_prefix, lark, portable, tag, widened};
+use super::{Dialect, Printed, Start, behind, behind_prefix, lark, portable, tag};
 use crate::formats::automaton::Automaton;
 use crate::formats::states::States;
 use crate::regular::{Expr, Pattern, Spelling, StateBudget, automaton, of_automaton};
-use crate::rules::builder::Builder;
-use crate::rules::rule::Rule;
+use crate::rules::builder::{Builder, Fidelity, FidelityKind};
 use crate::text::gbnf;
 use crate::text::tree::Tree;
 use crate::{Trigger, TriggerKind};
@@ -32,7 +31,7 @@ fn print_tree(text: &str, dialect: Dialect, begins: Start) -> Result<Printed> {
                 let free = free(triggers)?;
                 if free.is_empty() {
                     let why = "a trigger is a pattern that grammars cannot follow; calls begin nowhere";
-                    printed.report.push(widened(why.to_owned()));
+                    printed.report.push(Fidelity::new("", "#", FidelityKind::Widened, why));
                 }
                 print_rest(&behind(tree, &free)?, dialect)?
             }
@@ -82,19 +81,13 @@ pub(super) fn free(triggers: &[Trigger]) -> Result<String> {
     let mut text = "root ::= u\n".to_owned();
     let rest = SmolStr::new_static("r");
     let states = States::new(&Automaton::new(&words, &[]), &SmolStr::new_static("u"), false);
-    let add_rest = |body| {
-        line(&rest, &body, &mut text);
-        rest.clone()
-    };
-    let rules = states.rules(add_rest, &mut |name| name);
-    rules.into_iter().for_each(|(name, body)| line(&name, &body, &mut text));
+    let first = states.rest().map(|body| (rest.clone(), body));
+    for (name, body) in first.into_iter().chain(states.rules(Some(rest), &mut |name| name)) {
+        text.extend([&name, " ::= "]);
+        body.write(&mut text);
+        text.push('\n');
+    }
     Ok(text)
-}
-
-fn line(name: &str, body: &Rule, out: &mut String) {
-    out.extend([name, " ::= "]);
-    body.write(out);
-    out.push('\n');
 }
 
 fn behind_patterns(triggers: &[Trigger]) -> Option<String> {

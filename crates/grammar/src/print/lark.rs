@@ -3,12 +3,10 @@
 //! llguidance splits the output into terminals, the longest first, and each terminal costs time. So terminals are as long as
 //! possible without changing the language (`tokens`, `lexer`). The two engines agree on `\u` with four digits only.
 
-use std::collections::HashMap;
-
 use super::lexer;
-use super::portable::{bounds, class, escaped, free, names};
+use super::portable::{Printer, bounds, class, free, in_short, quoted};
 use super::recursion;
-use super::terminals::{Cut, Facts, Part, Splits, cut};
+use super::terminals::{Cut, Facts, Splits, cut};
 use crate::text::tree::{Node, Tree};
 use chatparse_base::chars::Chars;
 use chatparse_base::limits;
@@ -27,7 +25,7 @@ pub(super) fn print(tree: &Tree) -> Result<String> {
     let free = recursion::into_loops(&mut tree, &mut left);
     weighed(&tree)?;
     let facts = Facts::new(&tree, &free);
-    Ok(Printer::new(&facts, &terminals(&facts)).print())
+    Ok(print_cut(&facts, &terminals(&facts)))
 }
 
 /// The weight of all rules, if it is within the bound.
@@ -67,206 +65,95 @@ fn terminals(facts: &Facts) -> Cut {
     cut(facts, &splits)
 }
 
-struct Printer<'a> {
-    facts: &'a Facts<'a>,
-    cut: &'a Cut,
-    rules: HashMap<usize, String>,
-    /// The terminals, as written in rules.
-    tokens: Vec<String>,
-    /// Names in use.
-    taken: HashMap<String, usize>,
-    /// Groups that become rules.
-    pending: Vec<(String, &'a Part)>,
-    out: String,
-}
-
 /// The length up to which terminals are written in place instead of getting a name.
 const SHORT: usize = 32;
-/// The maximum nesting of groups; llguidance rejects about sixty.
-const NESTED: usize = 16;
 
-impl<'a> Printer<'a> {
-    fn new(facts: &'a Facts<'a>, cut: &'a Cut) -> Printer<'a> {
-        let used: Vec<usize> = cut.rules.iter().map(|(rule, _)| *rule).collect();
-        let wish =
-            |name: &str, root| if root { "start".to_owned() } else { name.to_ascii_lowercase().replace('-', "_") };
-        let rules = names(facts.tree, &used, '_', wish);
-        let taken = rules.values().map(|name| (name.to_ascii_lowercase(), 1)).collect();
-        Printer { facts, cut, rules, tokens: Vec::new(), taken, pending: Vec::new(), out: String::new() }
-    }
-
-    fn print(mut self) -> String {
-        let mut terminals = String::new();
-        let of_rules = self.facts.terminals();
-        for token in &self.cut.tokens {
-            let (rule, body) = match token {
-                Node::Rule(rule) => (Some(*rule), &self.facts.tree.rules[*rule]),
-                other => (of_rules.get(other).copied(), other),
-            };
-            if let Node::Text(text) = body {
-                self.tokens.push(quoted(text));
-                continue;
-            }
-            let mut regex = String::from("/");
-            self.regex(body, &mut regex);
-            regex.push('/');
-            if regex.len() <= SHORT && rule.is_none() {
-                self.tokens.push(regex);
-                continue;
-            }
-            let name = rule.map_or("text".to_owned(), |rule| self.facts.tree.names[rule].to_string());
-            let mut name = name.to_ascii_uppercase().replace('-', "_");
-            if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
-                name.insert_str(0, "T_");
-            }
-            let name = free(name, '_', &mut self.taken);
-            terminals.extend([&*name, ": ", &regex, "\n"]);
-            self.tokens.push(name);
+/// Prints the rules, and then the terminals that have names.
+fn print_cut(facts: &Facts, cut: &Cut) -> String {
+    let used: Vec<usize> = cut.rules.iter().map(|(rule, _)| *rule).collect();
+    let wish = |name: &str, root| if root { "start".to_owned() } else { name.to_ascii_lowercase().replace('-', "_") };
+    let mut printer = Printer::new(facts.tree, &used, true, wish);
+    let mut terminals = String::new();
+    let of_rules = facts.terminals();
+    for (token, number) in cut.tokens.iter().zip(cut.first..) {
+        let (rule, body) = match token {
+            Node::Rule(rule) => (Some(*rule), &facts.tree.rules[*rule]),
+            other => (of_rules.get(other).copied(), other),
+        };
+        if let Node::Text(text) = body {
+            printer.names.insert(number, quoted(text, true));
+            continue;
         }
-        for (rule, part) in &self.cut.rules {
-            self.out.extend([&*self.rules[rule], ": "]);
-            self.branches(part, 0);
-            self.out.push('\n');
-            while let Some((name, part)) = self.pending.pop() {
-                self.out.extend([&*name, ": "]);
-                self.branches(part, 0);
-                self.out.push('\n');
-            }
+        let mut expression = String::from("/");
+        regex(facts.tree, body, &mut expression);
+        expression.push('/');
+        if expression.len() <= SHORT && rule.is_none() {
+            printer.names.insert(number, expression);
+            continue;
         }
-        self.out + &terminals
+        let name = rule.map_or("text".to_owned(), |rule| facts.tree.names[rule].to_string());
+        let mut name = name.to_ascii_uppercase().replace('-', "_");
+        if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            name.insert_str(0, "T_");
+        }
+        let name = free(name, '_', &mut printer.taken);
+        terminals.extend([&*name, ": ", &expression, "\n"]);
+        printer.names.insert(number, name);
     }
+    for (rule, part) in &cut.rules {
+        printer.rule(*rule, part);
+    }
+    printer.out + &terminals
+}
 
-    fn branches(&mut self, part: &'a Part, depth: usize) {
-        match part {
-            Part::Choice(branches) if !branches.is_empty() => {
-                for (i, branch) in branches.iter().enumerate() {
-                    if i > 0 {
-                        self.out.push_str(" | ");
-                    }
-                    self.sequence(branch, depth);
+/// Writes a terminal as a regular expression.
+fn regex(tree: &Tree, node: &Node, out: &mut String) {
+    match node {
+        Node::Text(text) => text.chars().for_each(|c| member(c, out)),
+        Node::Class(set) => class(set, member, out),
+        Node::Rule(rule) => group(tree, &tree.rules[*rule], out),
+        Node::Sequence(parts) => parts.iter().for_each(|part| match part {
+            Node::Choice(_) => group(tree, part, out),
+            other => regex(tree, other, out),
+        }),
+        Node::Choice(branches) if branches.is_empty() => class(&Chars::default(), member, out),
+        Node::Choice(branches) => {
+            for (i, branch) in branches.iter().enumerate() {
+                if i > 0 {
+                    out.push('|');
                 }
-            }
-            other => self.sequence(other, depth),
-        }
-    }
-
-    fn sequence(&mut self, part: &'a Part, depth: usize) {
-        match part {
-            Part::Sequence(parts) if parts.is_empty() => self.out.push_str("\"\""),
-            Part::Sequence(parts) => {
-                for (i, part) in parts.iter().enumerate() {
-                    if i > 0 {
-                        self.out.push(' ');
-                    }
-                    self.item(part, depth);
-                }
-            }
-            other => self.item(other, depth),
-        }
-    }
-
-    fn item(&mut self, part: &'a Part, depth: usize) {
-        match part {
-            Part::Token(token) => self.out.push_str(&self.tokens[*token]),
-            Part::Rule(rule) => self.out.push_str(&self.rules[rule]),
-            Part::Choice(branches) if branches.is_empty() => {
-                self.out.push('/');
-                class(&Chars::default(), member, &mut self.out);
-                self.out.push('/');
-            }
-            Part::Choice(_) | Part::Sequence(_) => self.in_group(part, depth),
-            Part::Repeat(inner, min, max) => {
-                match **inner {
-                    Part::Repeat(..) => self.in_group(inner, depth),
-                    _ => self.item(inner, depth),
-                }
-                bounds(*min, *max, &mut self.out);
+                regex(tree, branch, out);
             }
         }
-    }
-
-    fn in_group(&mut self, part: &'a Part, depth: usize) {
-        if depth == NESTED {
-            let name = free("part".to_owned(), '_', &mut self.taken);
-            self.out.push_str(&name);
-            self.pending.push((name, part));
-            return;
-        }
-        self.out.push('(');
-        self.branches(part, depth + 1);
-        self.out.push(')');
-    }
-
-    /// Writes a terminal as a regular expression.
-    fn regex(&self, node: &Node, out: &mut String) {
-        match node {
-            Node::Text(text) => text.chars().for_each(|c| member(c, out)),
-            Node::Class(set) => class(set, member, out),
-            Node::Rule(rule) => self.group(&self.facts.tree.rules[*rule], out),
-            Node::Sequence(parts) => parts.iter().for_each(|part| match part {
-                Node::Choice(_) => self.group(part, out),
-                other => self.regex(other, out),
-            }),
-            Node::Choice(branches) if branches.is_empty() => class(&Chars::default(), member, out),
-            Node::Choice(branches) => {
-                for (i, branch) in branches.iter().enumerate() {
-                    if i > 0 {
-                        out.push('|');
-                    }
-                    self.regex(branch, out);
-                }
+        Node::Repeat(part, min, max) => {
+            match &**part {
+                Node::Class(set) => class(set, member, out),
+                Node::Text(text) if text.chars().count() == 1 => regex(tree, part, out),
+                other => group(tree, other, out),
             }
-            Node::Repeat(part, min, max) => {
-                match &**part {
-                    Node::Class(set) => class(set, member, out),
-                    Node::Text(text) if text.chars().count() == 1 => self.regex(part, out),
-                    other => self.group(other, out),
-                }
-                bounds(*min, *max, out);
-            }
+            bounds(*min, *max, out);
         }
     }
+}
 
-    fn group(&self, node: &Node, out: &mut String) {
-        out.push('(');
-        self.regex(node, out);
-        out.push(')');
-    }
+fn group(tree: &Tree, node: &Node, out: &mut String) {
+    out.push('(');
+    regex(tree, node, out);
+    out.push(')');
 }
 
 /// Writes a character of a regular expression, inside or outside of a class.
 fn member(c: char, out: &mut String) {
     match c {
-        '\n' => out.push_str("\\n"),
-        '\r' => out.push_str("\\r"),
-        '\t' => out.push_str("\\t"),
         c if c.is_ascii_alphanumeric() || " \"'!,;<>_%@`".contains(c) => out.push(c),
         c if c.is_alphanumeric() => out.push(c),
-        c => escaped(c, out),
+        c => in_short(c, out),
     }
-}
-
-/// A quoted text, as in JSON. Readers take a text with `::=` in it for GBNF.
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '=' if out.ends_with("::") => escaped(c, &mut out),
-            c if c.is_control() => escaped(c, &mut out),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::portable::NESTED;
     use super::*;
     use crate::text::gbnf::tree as read;
 

@@ -9,7 +9,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use super::terminals::{Cut, Facts, Part};
+use super::terminals::{Cut, Facts};
 use crate::text::tree::Node;
 use chatparse_base::bytes::Bytes;
 use chatparse_base::chars::Chars;
@@ -45,7 +45,7 @@ type Step = (usize, usize);
 
 struct Lexer<'c> {
     net: Net<'c>,
-    machine: Machine,
+    machine: Machine<'c>,
     /// The first bytes of the terminals.
     first: Vec<Bytes>,
     /// Steps from nodes of the net, computed on first use.
@@ -56,7 +56,7 @@ struct Lexer<'c> {
 }
 
 impl<'c> Lexer<'c> {
-    fn new(cut: &'c Cut, facts: &Facts, left: usize) -> Lexer<'c> {
+    fn new(cut: &'c Cut, facts: &'c Facts, left: usize) -> Lexer<'c> {
         let net = Net::new(cut, facts);
         let machine = Machine::new(cut, facts);
         let first = (0..cut.tokens.len()).map(|token| machine.first(token)).collect();
@@ -136,6 +136,45 @@ impl<'c> Lexer<'c> {
     }
 }
 
+/// Nodes with edges between them, along which a part is read.
+trait Graph<'c> {
+    /// A new node in the same terminal as another one.
+    fn node(&mut self, like: usize) -> usize;
+
+    fn free(&mut self, from: usize, to: usize);
+
+    /// Lays out what has no parts.
+    fn leaf(&mut self, leaf: &'c Node, from: usize, to: usize);
+
+    fn part(&mut self, part: &'c Node, from: usize, to: usize) {
+        match part {
+            Node::Sequence(parts) => {
+                let mut at = from;
+                for part in parts {
+                    let next = self.node(from);
+                    self.part(part, at, next);
+                    at = next;
+                }
+                self.free(at, to);
+            }
+            Node::Choice(branches) => branches.iter().for_each(|branch| self.part(branch, from, to)),
+            Node::Repeat(part, min, max) => {
+                let (begin, end) = (self.node(from), self.node(from));
+                self.free(from, begin);
+                self.part(part, begin, end);
+                self.free(end, to);
+                if *max != Some(1) {
+                    self.free(end, begin);
+                }
+                if *min == 0 {
+                    self.free(from, to);
+                }
+            }
+            leaf => self.leaf(leaf, from, to),
+        }
+    }
+}
+
 /// The rules as a net: its edges are terminals or rules.
 struct Net<'c> {
     nodes: Vec<NetNode>,
@@ -145,7 +184,9 @@ struct Net<'c> {
     nullable: Vec<bool>,
     walk: usize,
     /// Rules whose parts stand where they are used.
-    short: HashMap<usize, &'c Part>,
+    short: HashMap<usize, &'c Node>,
+    /// The number of the first terminal.
+    first: usize,
 }
 
 /// A node of the net.
@@ -164,14 +205,39 @@ enum Edge {
     Rule(usize, usize),
 }
 
+impl<'c> Graph<'c> for Net<'c> {
+    fn node(&mut self, _: usize) -> usize {
+        self.nodes.push(NetNode::default());
+        self.nodes.len() - 1
+    }
+
+    fn free(&mut self, from: usize, to: usize) {
+        self.nodes[from].edges.push(Edge::Free(to));
+    }
+
+    fn leaf(&mut self, leaf: &'c Node, from: usize, to: usize) {
+        let Node::Rule(rule) = leaf else { return };
+        if let Some(token) = rule.checked_sub(self.first) {
+            return self.nodes[from].edges.push(Edge::Token(token, to));
+        }
+        if let Some(part) = self.short.get(rule) {
+            return self.part(part, from, to);
+        }
+        self.nodes[from].edges.push(Edge::Rule(*rule, to));
+        // The last node of a rule is next to its first.
+        self.nodes[self.begins[*rule] + 1].returns.push(to);
+    }
+}
+
 impl<'c> Net<'c> {
     fn new(cut: &'c Cut, facts: &Facts) -> Net<'c> {
         let nullable = facts.nullable.clone();
-        let short = cut.rules.iter().filter(|(_, part)| part.is_short()).map(|(rule, part)| (*rule, part)).collect();
-        let mut net = Net { nodes: Vec::new(), start: 0, begins: vec![0; nullable.len()], nullable, walk: 0, short };
+        let short = cut.rules.iter().filter(|(_, part)| cut.is_short(part)).map(|(rule, part)| (*rule, part)).collect();
+        let begins = vec![0; nullable.len()];
+        let mut net = Net { nodes: Vec::new(), start: 0, begins, nullable, walk: 0, short, first: cut.first };
         for (rule, _) in &cut.rules {
-            net.begins[*rule] = net.node();
-            net.node();
+            net.begins[*rule] = net.node(0);
+            net.node(0);
         }
         net.start = net.begins[facts.tree.root];
         for (rule, part) in &cut.rules {
@@ -179,47 +245,6 @@ impl<'c> Net<'c> {
             net.part(part, begin, begin + 1);
         }
         net
-    }
-
-    fn node(&mut self) -> usize {
-        self.nodes.push(NetNode::default());
-        self.nodes.len() - 1
-    }
-
-    fn part(&mut self, part: &Part, from: usize, to: usize) {
-        match part {
-            Part::Token(token) => self.nodes[from].edges.push(Edge::Token(*token, to)),
-            Part::Rule(rule) => {
-                if let Some(part) = self.short.get(rule) {
-                    return self.part(part, from, to);
-                }
-                self.nodes[from].edges.push(Edge::Rule(*rule, to));
-                // The last node of a rule is next to its first.
-                self.nodes[self.begins[*rule] + 1].returns.push(to);
-            }
-            Part::Sequence(parts) => {
-                let mut at = from;
-                for part in parts {
-                    let next = self.node();
-                    self.part(part, at, next);
-                    at = next;
-                }
-                self.nodes[at].edges.push(Edge::Free(to));
-            }
-            Part::Choice(branches) => branches.iter().for_each(|branch| self.part(branch, from, to)),
-            Part::Repeat(part, min, max) => {
-                let (begin, end) = (self.node(), self.node());
-                self.nodes[from].edges.push(Edge::Free(begin));
-                self.part(part, begin, end);
-                self.nodes[end].edges.push(Edge::Free(to));
-                if *max != Some(1) {
-                    self.nodes[end].edges.push(Edge::Free(begin));
-                }
-                if *min == 0 {
-                    self.nodes[from].edges.push(Edge::Free(to));
-                }
-            }
-        }
     }
 
     /// The terminals that may follow a node, as far as steps are left.
@@ -267,7 +292,8 @@ struct Scan {
 
 /// The terminals as automata. Counts of repetitions are ignored, which makes a terminal look longer than it is and is
 /// conservative.
-struct Machine {
+struct Machine<'c> {
+    rules: &'c [Node],
     states: Vec<State>,
     starts: Vec<usize>,
 }
@@ -280,14 +306,41 @@ struct State {
     whole: bool,
 }
 
-impl Machine {
-    fn new(cut: &Cut, facts: &Facts) -> Machine {
-        let mut machine = Machine { states: Vec::new(), starts: Vec::new() };
+impl<'c> Graph<'c> for Machine<'c> {
+    fn node(&mut self, like: usize) -> usize {
+        self.state(self.states[like].token)
+    }
+
+    fn free(&mut self, from: usize, to: usize) {
+        self.states[from].free.push(to);
+    }
+
+    fn leaf(&mut self, leaf: &'c Node, from: usize, to: usize) {
+        match leaf {
+            Node::Text(text) => {
+                let mut at = from;
+                for c in text.chars() {
+                    let next = self.node(from);
+                    self.states[at].moves.push((Chars::one(c), next));
+                    at = next;
+                }
+                self.free(at, to);
+            }
+            Node::Class(set) => self.states[from].moves.push((set.clone(), to)),
+            Node::Rule(rule) => self.part(&self.rules[*rule], from, to),
+            _ => {}
+        }
+    }
+}
+
+impl<'c> Machine<'c> {
+    fn new(cut: &'c Cut, facts: &'c Facts) -> Machine<'c> {
+        let mut machine = Machine { rules: &facts.tree.rules, states: Vec::new(), starts: Vec::new() };
         for (token, node) in cut.tokens.iter().enumerate() {
             let (start, end) = (machine.state(token), machine.state(token));
             machine.starts.push(start);
             machine.states[end].whole = true;
-            machine.node(node, start, end, facts);
+            machine.part(node, start, end);
         }
         machine
     }
@@ -295,45 +348,6 @@ impl Machine {
     fn state(&mut self, token: usize) -> usize {
         self.states.push(State { token, ..State::default() });
         self.states.len() - 1
-    }
-
-    fn node(&mut self, node: &Node, from: usize, to: usize, facts: &Facts) {
-        let token = self.states[from].token;
-        match node {
-            Node::Text(text) => {
-                let mut at = from;
-                for c in text.chars() {
-                    let next = self.state(token);
-                    self.states[at].moves.push((Chars::one(c), next));
-                    at = next;
-                }
-                self.states[at].free.push(to);
-            }
-            Node::Class(set) => self.states[from].moves.push((set.clone(), to)),
-            Node::Rule(rule) => self.node(&facts.tree.rules[*rule], from, to, facts),
-            Node::Sequence(parts) => {
-                let mut at = from;
-                for part in parts {
-                    let next = self.state(token);
-                    self.node(part, at, next, facts);
-                    at = next;
-                }
-                self.states[at].free.push(to);
-            }
-            Node::Choice(branches) => branches.iter().for_each(|branch| self.node(branch, from, to, facts)),
-            Node::Repeat(part, min, max) => {
-                let (begin, end) = (self.state(token), self.state(token));
-                self.states[from].free.push(begin);
-                self.node(part, begin, end, facts);
-                self.states[end].free.push(to);
-                if *max != Some(1) {
-                    self.states[end].free.push(begin);
-                }
-                if *min == 0 {
-                    self.states[from].free.push(to);
-                }
-            }
-        }
     }
 
     /// All states that are reachable from these without a character.

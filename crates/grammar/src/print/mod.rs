@@ -21,7 +21,7 @@ mod terminals;
 
 use crate::Trigger;
 use crate::matcher::{Matcher, Source};
-use crate::rules::builder::{Fidelity, FidelityKind, Grammar};
+use crate::rules::builder::{Fidelity, Grammar};
 use crate::text::gbnf;
 use crate::text::tree::{Node, Tree};
 use chatparse_base::chars::Chars;
@@ -198,10 +198,6 @@ impl Matcher {
             Ok(Printed { text: engines::print_rest(&rest, dialect)?, report: Vec::new() })
         })
     }
-}
-
-fn widened(message: String) -> Fidelity {
-    Fidelity { schema: String::new(), pointer: "#".to_owned(), kind: FidelityKind::Widened, message }
 }
 
 /// Stands in for what this build leaves out.

@@ -13,35 +13,12 @@ use chatparse_base::limits;
 /// Prints the rules of `tree`, `root` first, one per line.
 pub(super) fn print(tree: &Tree) -> String {
     let used = tree.used();
-    let names = names(tree, &used, '-', |name, root| if root { "root".to_owned() } else { name.to_owned() });
-    let mut out = String::new();
-    for &rule in &used {
-        out.extend([&*names[&rule], " ::= "]);
-        branches(&tree.rules[rule], &names, &mut out);
-        out.push('\n');
+    let wish = |name: &str, root| if root { "root".to_owned() } else { name.to_owned() };
+    let mut printer = Printer::new(tree, &used, false, wish);
+    for rule in used {
+        printer.rule(rule, &tree.rules[rule]);
     }
-    out
-}
-
-/// A unique name for each rule: it begins with a letter and differs from others in more than case. `wish` returns the
-/// preferred name; it gets the rule and whether that is the root. `joint` precedes numbers.
-pub(super) fn names(
-    tree: &Tree,
-    used: &[usize],
-    joint: char,
-    wish: impl Fn(&str, bool) -> String,
-) -> HashMap<usize, String> {
-    let mut taken: HashMap<String, usize> = HashMap::new();
-    let mut names = HashMap::with_capacity(used.len());
-    // The root comes first, so it gets the name that it prefers.
-    for &rule in used {
-        let mut name = wish(&tree.names[rule], rule == tree.root);
-        if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            name.insert_str(0, &format!("r{joint}"));
-        }
-        names.insert(rule, free(name, joint, &mut taken));
-    }
-    names
+    printer.out
 }
 
 /// `name`, with a number appended if it is taken.
@@ -64,70 +41,135 @@ pub(super) fn free(name: String, joint: char, taken: &mut HashMap<String, usize>
     }
 }
 
-fn branches(node: &Node, names: &HashMap<usize, String>, out: &mut String) {
-    match node {
-        Node::Choice(branches) if !branches.is_empty() => {
-            // The empty branch first: a reader that tries branches in order still tries all.
-            let empty = branches.iter().filter(|branch| **branch == Node::EMPTY);
-            let others = branches.iter().filter(|branch| **branch != Node::EMPTY);
-            for (i, branch) in empty.chain(others).enumerate() {
-                if i > 0 {
-                    out.push_str(" | ");
-                }
-                sequence(branch, names, out);
-            }
-        }
-        other => sequence(other, names, out),
-    }
+/// Prints rules as portable GBNF, or as Lark.
+pub(super) struct Printer<'t> {
+    pub lark: bool,
+    /// How rules are referred to, and terminals.
+    pub names: HashMap<usize, String>,
+    /// Names in use.
+    pub taken: HashMap<String, usize>,
+    /// Rules that are not written yet: groups that nest too deeply become rules.
+    pending: Vec<(String, &'t Node)>,
+    pub out: String,
 }
 
-fn sequence(node: &Node, names: &HashMap<usize, String>, out: &mut String) {
-    match node {
-        Node::Sequence(parts) if parts.is_empty() => out.push_str("\"\""),
-        Node::Sequence(parts) => {
-            for (i, part) in parts.iter().enumerate() {
-                if i > 0 {
-                    out.push(' ');
-                }
-                item(part, names, out);
-            }
-        }
-        other => item(other, names, out),
-    }
-}
+/// The maximum nesting of groups in Lark; llguidance rejects about sixty.
+pub(super) const NESTED: usize = 16;
 
-fn item(node: &Node, names: &HashMap<usize, String>, out: &mut String) {
-    match node {
-        Node::Text(text) => literal(text, out),
-        Node::Class(set) => class(set, member, out),
-        Node::Rule(rule) => out.push_str(&names[rule]),
-        Node::Choice(branches) if branches.is_empty() => class(&Chars::default(), member, out),
-        Node::Choice(_) | Node::Sequence(_) => {
-            out.push('(');
-            branches(node, names, out);
-            out.push(')');
-        }
-        Node::Repeat(part, min, max) => {
-            let mut once = String::new();
-            item(part, names, &mut once);
-            let in_group = matches!(**part, Node::Repeat(..));
-            let times_of = |min: u64, max: Option<u64>, out: &mut String| {
-                let is_group = in_group && (min, max) != (1, Some(1));
-                out.push_str(if is_group { "(" } else { "" });
-                out.push_str(&once);
-                out.push_str(if is_group { ")" } else { "" });
-                bounds(min, max, out);
-            };
-            let times = max.unwrap_or(*min);
-            if rules(part).saturating_mul(times) < limits::GBNF_REPETITIONS || times < 2 || once.len() > SPLIT_BYTES {
-                return times_of(*min, *max, out);
+impl<'t> Printer<'t> {
+    /// With a unique name for each rule, which begins with a letter and differs in more than case.
+    /// `wish` returns the preferred name; it gets the rule's, and whether that is the root.
+    pub fn new(tree: &Tree, used: &[usize], lark: bool, wish: impl Fn(&str, bool) -> String) -> Printer<'t> {
+        let (names, taken, pending, out) = Default::default();
+        let mut printer = Printer { lark, names, taken, pending, out };
+        let joint = if lark { '_' } else { '-' };
+        // The root comes first, so it gets the name that it prefers.
+        for &rule in used {
+            let mut name = wish(&tree.names[rule], rule == tree.root);
+            if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+                name.insert_str(0, &format!("r{joint}"));
             }
-            // Newer readers reject a repetition that unrolls to more rules than older ones accept.
-            let first = (*min).min(times - 1);
-            times_of(first, Some(times - 1), out);
-            out.push(' ');
-            times_of(min - first, max.map(|_| 1), out);
+            let name = free(name, joint, &mut printer.taken);
+            printer.names.insert(rule, name);
         }
+        printer
+    }
+
+    pub fn rule(&mut self, rule: usize, body: &'t Node) {
+        self.pending.push((self.names[&rule].clone(), body));
+        while let Some((name, body)) = self.pending.pop() {
+            self.out.extend([&*name, if self.lark { ": " } else { " ::= " }]);
+            self.branches(body, 0);
+            self.out.push('\n');
+        }
+    }
+
+    fn branches(&mut self, node: &'t Node, depth: usize) {
+        match node {
+            Node::Choice(branches) if !branches.is_empty() => {
+                // The empty branch first: a reader that tries branches in order still tries all.
+                let is_first = |branch: &&Node| !self.lark && **branch == Node::EMPTY;
+                let (first, others): (Vec<&Node>, Vec<&Node>) = branches.iter().partition(is_first);
+                for (i, branch) in first.into_iter().chain(others).enumerate() {
+                    if i > 0 {
+                        self.out.push_str(" | ");
+                    }
+                    self.sequence(branch, depth);
+                }
+            }
+            other => self.sequence(other, depth),
+        }
+    }
+
+    fn sequence(&mut self, node: &'t Node, depth: usize) {
+        match node {
+            Node::Sequence(parts) if parts.is_empty() => self.out.push_str("\"\""),
+            Node::Sequence(parts) => {
+                for (i, part) in parts.iter().enumerate() {
+                    if i > 0 {
+                        self.out.push(' ');
+                    }
+                    self.item(part, depth);
+                }
+            }
+            other => self.item(other, depth),
+        }
+    }
+
+    fn item(&mut self, node: &'t Node, depth: usize) {
+        match node {
+            Node::Text(text) => self.out.push_str(&quoted(text, false)),
+            Node::Class(set) => class(set, member, &mut self.out),
+            Node::Rule(rule) => self.out.push_str(&self.names[rule]),
+            Node::Choice(branches) if branches.is_empty() => {
+                let sign = if self.lark { "/" } else { "" };
+                self.out.push_str(sign);
+                class(&Chars::default(), member, &mut self.out);
+                self.out.push_str(sign);
+            }
+            Node::Choice(_) | Node::Sequence(_) => self.in_group(node, depth),
+            Node::Repeat(part, min, max) if self.lark => {
+                match **part {
+                    Node::Repeat(..) => self.in_group(part, depth),
+                    _ => self.item(part, depth),
+                }
+                bounds(*min, *max, &mut self.out);
+            }
+            Node::Repeat(part, min, max) => self.repeat(part, *min, *max, depth),
+        }
+    }
+
+    fn in_group(&mut self, part: &'t Node, depth: usize) {
+        if self.lark && depth == NESTED {
+            let name = free("part".to_owned(), '_', &mut self.taken);
+            self.out.push_str(&name);
+            self.pending.push((name, part));
+            return;
+        }
+        self.out.push('(');
+        self.branches(part, depth + 1);
+        self.out.push(')');
+    }
+
+    fn repeat(&mut self, part: &'t Node, min: u64, max: Option<u64>, depth: usize) {
+        let start = self.out.len();
+        self.item(part, depth);
+        let once = self.out.split_off(start);
+        let in_group = matches!(part, Node::Repeat(..));
+        let times_of = |min: u64, max: Option<u64>, out: &mut String| {
+            let [open, close] = if in_group && (min, max) != (1, Some(1)) { ["(", ")"] } else { ["", ""] };
+            out.extend([open, &*once, close]);
+            bounds(min, max, out);
+        };
+        let times = max.unwrap_or(min);
+        if rules(part).saturating_mul(times) < limits::GBNF_REPETITIONS || times < 2 || once.len() > SPLIT_BYTES {
+            return times_of(min, max, &mut self.out);
+        }
+        // Newer readers reject a repetition that unrolls to more rules than older ones accept.
+        let first = min.min(times - 1);
+        times_of(first, Some(times - 1), &mut self.out);
+        self.out.push(' ');
+        times_of(min - first, max.map(|_| 1), &mut self.out);
     }
 }
 
@@ -156,20 +198,30 @@ pub(super) fn bounds(min: u64, max: Option<u64>, out: &mut String) {
     };
 }
 
-fn literal(text: &str, out: &mut String) {
-    out.push('"');
+/// A quoted text, as in JSON. Readers of Lark take a text with `::=` in it for GBNF.
+pub(super) fn quoted(text: &str, lark: bool) -> String {
+    let mut out = String::from("\"");
     for c in text.chars() {
         match c {
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            c if c.is_control() => escaped(c, out),
+            '=' if lark && out.ends_with("::") => escaped(c, &mut out),
+            c if c.is_control() => in_short(c, &mut out),
             c => out.push(c),
         }
     }
     out.push('"');
+    out
+}
+
+/// Writes a character with a letter if there is one, or by its code.
+pub(super) fn in_short(c: char, out: &mut String) {
+    match c {
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        c => escaped(c, out),
+    }
 }
 
 /// Writes a class; `member` writes its characters.
@@ -191,11 +243,8 @@ pub(super) fn class(set: &Chars, member: fn(char, &mut String), out: &mut String
 
 fn member(c: char, out: &mut String) {
     match c {
-        '\n' => out.push_str("\\n"),
-        '\r' => out.push_str("\\r"),
-        '\t' => out.push_str("\\t"),
         c if c.is_ascii_graphic() && !"[]\\^-\"".contains(c) || c == ' ' => out.push(c),
-        c => escaped(c, out),
+        c => in_short(c, out),
     }
 }
 

@@ -5,8 +5,10 @@
 //! up to a marker, one rule becomes a loop: a round is a path through the other rules back to it. For this the others are
 //! written twice, with the paths that lead back and with those that do not.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use crate::text::circles;
 use crate::text::tree::{Node, Tree};
 
 /// The number of passes over the circles that remain among the rules of a circle: a marker that begins again inside itself
@@ -41,83 +43,19 @@ pub(super) fn into_loops(tree: &mut Tree, left: &mut usize) -> HashSet<usize> {
             break;
         }
     }
-    drop_never(tree);
+    if let Cow::Owned(living) = tree.living() {
+        *tree = living;
+    }
     free
 }
 
-/// Removes paths that match no text.
-fn drop_never(tree: &mut Tree) {
-    let fits = tree.matching();
-    if fits.iter().all(|fits| *fits) {
-        return;
-    }
-    for rule in tree.used() {
-        tree.rules[rule] = if fits[rule] { without(&tree.rules[rule], &fits) } else { Node::NEVER };
-    }
-}
-
-/// The node without rules that match no text.
-fn without(node: &Node, rules: &[bool]) -> Node {
-    match node {
-        Node::Rule(rule) if !rules[*rule] => Node::NEVER,
-        Node::Text(_) | Node::Class(_) | Node::Rule(_) => node.clone(),
-        Node::Sequence(parts) => Node::sequence(parts.iter().map(|part| without(part, rules))),
-        Node::Choice(branches) => Node::choice(branches.iter().map(|branch| without(branch, rules))),
-        Node::Repeat(part, min, max) => without(part, rules).repeat(*min, *max),
-    }
-}
-
-/// Groups of mutually recursive rules, and rules that refer to themselves (Tarjan's algorithm).
+/// Groups of mutually recursive rules, and rules that refer to themselves.
 pub(super) fn circles(tree: &Tree) -> Vec<Vec<usize>> {
-    const NEW: usize = usize::MAX;
-    let count = tree.rules.len();
-    let used = |rule: usize| {
-        let mut used = Vec::new();
-        tree.rules[rule].references(&mut |rule| used.push(rule));
-        used
-    };
-    let (mut index, mut low) = (vec![NEW; count], vec![NEW; count]);
-    let mut waiting = vec![false; count];
-    let (mut next, mut stack, mut found) = (0, Vec::new(), Vec::new());
-    for start in tree.used() {
-        let mut path: Vec<(usize, Vec<usize>)> = Vec::new();
-        if index[start] == NEW {
-            path.push((start, used(start)));
-        }
-        while let Some((rule, rest)) = path.last_mut() {
-            let rule = *rule;
-            if index[rule] == NEW {
-                (index[rule], low[rule], waiting[rule]) = (next, next, true);
-                next += 1;
-                stack.push(rule);
-            }
-            if let Some(to) = rest.pop() {
-                match index[to] {
-                    NEW => {
-                        let further = used(to);
-                        path.push((to, further));
-                    }
-                    seen if waiting[to] => low[rule] = low[rule].min(seen),
-                    _ => {}
-                }
-                continue;
-            }
-            path.pop();
-            if let Some((from, _)) = path.last() {
-                low[*from] = low[*from].min(low[rule]);
-            }
-            if low[rule] == index[rule] {
-                let begin = stack.iter().rposition(|&other| other == rule).unwrap_or(0);
-                let mut group = stack.split_off(begin);
-                group.iter().for_each(|&member| waiting[member] = false);
-                group.sort_unstable();
-                if group.len() > 1 || used(rule).contains(&rule) {
-                    found.push(group);
-                }
-            }
-        }
+    let mut edges = vec![Vec::new(); tree.rules.len()];
+    for (rule, body) in tree.rules.iter().enumerate() {
+        body.references(&mut |to| edges[rule].push(to));
     }
-    found
+    circles::find(&edges, tree.used())
 }
 
 /// Whether a part has rules of the circle at its ends only.

@@ -13,58 +13,14 @@ use chatparse_base::chars::Chars;
 /// The maximum size of a terminal.
 const TERMINAL_SIZE: usize = 300;
 
-/// A part of a rule over terminals.
-#[derive(Clone, Debug)]
-pub(super) enum Part {
-    Token(usize),
-    Rule(usize),
-    Sequence(Vec<Part>),
-    Choice(Vec<Part>),
-    Repeat(Box<Part>, u64, Option<u64>),
-}
-
-impl Part {
-    fn sequence(parts: impl IntoIterator<Item = Part>) -> Part {
-        let mut flat = Vec::new();
-        for part in parts {
-            match part {
-                Part::Sequence(inner) => flat.extend(inner),
-                other => flat.push(other),
-            }
-        }
-        if flat.len() == 1 { flat.swap_remove(0) } else { Part::Sequence(flat) }
-    }
-
-    /// Whether it is a few terminals.
-    pub fn is_short(&self) -> bool {
-        const SHORT: usize = 16;
-        fn refers(part: &Part) -> bool {
-            match part {
-                Part::Token(_) => false,
-                Part::Rule(_) => true,
-                Part::Sequence(parts) | Part::Choice(parts) => parts.iter().any(refers),
-                Part::Repeat(part, ..) => refers(part),
-            }
-        }
-        !refers(self) && self.size() <= SHORT
-    }
-
-    /// The number of its parts.
-    fn size(&self) -> usize {
-        1 + match self {
-            Part::Token(_) | Part::Rule(_) => 0,
-            Part::Sequence(parts) | Part::Choice(parts) => parts.iter().map(Part::size).sum(),
-            Part::Repeat(part, ..) => part.size(),
-        }
-    }
-}
-
 /// A grammar over terminals.
 pub(super) struct Cut {
-    /// The terminals; none is empty.
+    /// The terminals; none is empty. Their numbers in rules come after those of the tree's rules.
     pub tokens: Vec<Node>,
-    /// The remaining rules, the root first.
-    pub rules: Vec<(usize, Part)>,
+    /// The remaining rules, the root first: their parts are terminals and rules.
+    pub rules: Vec<(usize, Node)>,
+    /// The number of the first terminal.
+    pub first: usize,
 }
 
 impl Cut {
@@ -72,6 +28,14 @@ impl Cut {
     pub fn size(&self, facts: &Facts) -> usize {
         let tokens = self.tokens.iter().map(|token| facts.states(token));
         tokens.chain(self.rules.iter().map(|(_, part)| part.size())).sum()
+    }
+
+    /// Whether a part is a few terminals.
+    pub fn is_short(&self, part: &Node) -> bool {
+        const SHORT: usize = 16;
+        let mut refers = false;
+        part.references(&mut |rule| refers |= rule < self.first);
+        !refers && part.size() <= SHORT
     }
 }
 
@@ -222,7 +186,7 @@ pub(super) fn cut(facts: &Facts, splits: &Splits) -> Cut {
         let fully = splits.everything || splits.rules.contains(&rule);
         rules.push((rule, cutter.part(&facts.tree.rules[rule], fully)));
     }
-    Cut { tokens: cutter.tokens, rules }
+    Cut { tokens: cutter.tokens, rules, first: facts.tree.rules.len() }
 }
 
 struct Cutter<'a> {
@@ -235,25 +199,18 @@ struct Cutter<'a> {
 }
 
 impl Cutter<'_> {
-    fn token(&mut self, node: Cow<Node>) -> Part {
+    fn token(&mut self, node: Cow<Node>) -> Node {
         if let Some(number) = self.numbers.get(&*node) {
-            return Part::Token(*number);
+            return Node::Rule(*number);
         }
-        let number = self.tokens.len();
+        let number = self.facts.tree.rules.len() + self.tokens.len();
         self.tokens.push(node.clone().into_owned());
         self.numbers.insert(node.into_owned(), number);
-        Part::Token(number)
-    }
-
-    fn rule(&mut self, rule: usize) -> Part {
-        if self.seen.insert(rule) {
-            self.pending.push_back(rule);
-        }
-        Part::Rule(rule)
+        Node::Rule(number)
     }
 
     /// A part over terminals, or with `fully` over single characters.
-    fn part(&mut self, node: &Node, fully: bool) -> Part {
+    fn part(&mut self, node: &Node, fully: bool) -> Node {
         let mut fully = fully;
         if !fully
             && self.facts.size(node).is_some()
@@ -263,32 +220,36 @@ impl Cutter<'_> {
             if !fully && !self.splits.once.contains(&*token) {
                 let optional = self.facts.is_nullable(node);
                 let token = self.token(token);
-                return if optional { Part::Repeat(Box::new(token), 0, Some(1)) } else { token };
+                return if optional { token.optional() } else { token };
             }
         }
         match node {
-            Node::Text(text) => Part::sequence(text.chars().map(|c| self.token(Cow::Owned(Node::Text(c.into()))))),
+            Node::Text(text) => Node::sequence(text.chars().map(|c| self.token(Cow::Owned(Node::Text(c.into()))))),
             Node::Class(_) => self.token(Cow::Borrowed(node)),
             Node::Rule(rule) => self.reference(*rule, fully),
             Node::Sequence(parts) => {
                 let whole = parts.iter().all(|part| self.facts.size(part).is_some());
                 if fully || whole {
-                    return Part::sequence(parts.iter().map(|part| self.part(part, fully)));
+                    return Node::sequence(parts.iter().map(|part| self.part(part, fully)));
                 }
                 let runs = parts.chunk_by(|one, two| self.facts.size(one).is_some() && self.facts.size(two).is_some());
-                Part::sequence(runs.map(|run| match run {
+                Node::sequence(runs.map(|run| match run {
                     [part] => self.part(part, false),
                     run => self.part(&Node::sequence(run.iter().cloned()), false),
                 }))
             }
-            Node::Choice(branches) => Part::Choice(branches.iter().map(|branch| self.part(branch, fully)).collect()),
+            Node::Choice(branches) => self.branches(branches, fully),
             Node::Repeat(part, 0, None) if matches!(**part, Node::Choice(_)) => self.rounds(part, fully),
-            Node::Repeat(part, min, max) => Part::Repeat(Box::new(self.part(part, fully)), *min, *max),
+            Node::Repeat(part, min, max) => Node::Repeat(Box::new(self.part(part, fully)), *min, *max),
         }
     }
 
+    fn branches(&mut self, branches: &[Node], fully: bool) -> Node {
+        Node::Choice(branches.iter().map(|branch| self.part(branch, fully)).collect())
+    }
+
     /// A rule that may be empty is written in place if it is only an optional terminal.
-    fn reference(&mut self, rule: usize, fully: bool) -> Part {
+    fn reference(&mut self, rule: usize, fully: bool) -> Node {
         let body = &self.facts.tree.rules[rule];
         let atomic = fully || self.splits.everything || self.splits.rules.contains(&rule);
         if !atomic
@@ -300,12 +261,15 @@ impl Cutter<'_> {
         {
             return self.part(body, false);
         }
-        self.rule(rule)
+        if self.seen.insert(rule) {
+            self.pending.push_back(rule);
+        }
+        Node::Rule(rule)
     }
 
     /// A repetition of branches, some of which are single characters: consecutive characters form one terminal. Otherwise
     /// each character of a text would be one.
-    fn rounds(&mut self, choice: &Node, fully: bool) -> Part {
+    fn rounds(&mut self, choice: &Node, fully: bool) -> Node {
         let (mut classes, mut others) = (Vec::new(), Vec::new());
         for branch in choice.parts() {
             match branch {
@@ -315,12 +279,14 @@ impl Cutter<'_> {
         }
         let run = Node::class(Chars::of_codes(classes)).repeat(1, None);
         if run == Node::NEVER || self.splits.runs || self.splits.once.contains(&run) || self.splits.all.contains(&run) {
-            let branches = choice.parts().iter().map(|branch| self.part(branch, fully)).collect();
-            return Part::Repeat(Box::new(Part::Choice(branches)), 0, None);
+            return Node::Repeat(Box::new(self.branches(choice.parts(), fully)), 0, None);
         }
-        let run = Part::Repeat(Box::new(self.token(Cow::Owned(run))), 0, Some(1));
-        let others = self.part(&Node::choice(others), fully);
-        let round = Part::sequence([others, run.clone()]);
-        Part::sequence([run, Part::Repeat(Box::new(round), 0, None)])
+        let run = self.token(Cow::Owned(run)).optional();
+        let mut round = match self.part(&Node::choice(others), fully) {
+            Node::Sequence(parts) => parts,
+            other => vec![other],
+        };
+        round.push(run.clone());
+        Node::sequence([run, Node::Repeat(Box::new(Node::Sequence(round)), 0, None)])
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::dfa::{Dfa, LazyAutomaton, StateBudget};
-use super::pattern::{Expr, Pattern};
+use super::pattern::{Expr, Pattern, word};
 use chatparse_base::chars::Chars;
 
 /// The automaton of all texts in which the pattern is found; `None` if it would be too large.
@@ -91,11 +91,6 @@ impl Condition {
             (Condition::Edge(is), after) => ((before == Before::Word) != (after == After::Character(true))) == is,
         }
     }
-}
-
-/// The characters of words, for `\b` and `\w`.
-pub(super) fn word() -> Chars {
-    Chars::of([('0', '9'), ('A', 'Z'), ('a', 'z'), ('_', '_')])
 }
 
 /// An automaton with empty moves, in which state 0 is in front of all that is read.

@@ -74,10 +74,7 @@ impl Expr {
         match self {
             Expr::One(_) => (1, Some(1)),
             Expr::Start | Expr::End | Expr::Edge(_) => (0, Some(0)),
-            Expr::Sequence(parts) => parts.iter().map(Expr::width).fold((0, Some(0)), |sum, part| {
-                let most = sum.1.zip(part.1).map(|(sum, part)| sum.saturating_add(part));
-                (sum.0.saturating_add(part.0), most)
-            }),
+            Expr::Sequence(parts) => Expr::width_of(parts),
             Expr::Choice(branches) => branches
                 .iter()
                 .map(Expr::width)
@@ -92,6 +89,14 @@ impl Expr {
                 (least.saturating_mul(u64::from(*min)), most)
             }
         }
+    }
+
+    /// The same of parts in order.
+    pub fn width_of(parts: &[Expr]) -> (u64, Option<u64>) {
+        parts.iter().map(Expr::width).fold((0, Some(0)), |sum, part| {
+            let most = sum.1.zip(part.1).map(|(sum, part)| sum.saturating_add(part));
+            (sum.0.saturating_add(part.0), most)
+        })
     }
 
     /// Whether it contains an anchor.
@@ -219,35 +224,22 @@ impl Parser<'_> {
 
     /// A part, with its quantifier if one follows. A lazy quantifier matches the same texts.
     fn quantified(&mut self, part: Expr) -> Parsed<Expr> {
-        let (min, max) = match self.rest.peek() {
-            Some('*') => (0, None),
-            Some('+') => (1, None),
-            Some('?') => (0, Some(1)),
-            Some('{') => {
-                let before = self.rest.clone();
-                self.rest.next();
-                match self.braces() {
-                    Some((min, max)) if max.is_some_and(|max| max < min) => {
-                        return Err(Invalid("a lower bound is above the upper one"));
-                    }
-                    Some(bounds) => {
-                        self.skip('?');
-                        return self.repeated(part, bounds);
-                    }
-                    None => {
-                        self.rest = before;
-                        return Ok(part);
-                    }
-                }
-            }
-            _ => return Ok(part),
+        let before = self.rest.clone();
+        let bounds = match self.rest.next() {
+            Some('*') => Some((0, None)),
+            Some('+') => Some((1, None)),
+            Some('?') => Some((0, Some(1))),
+            Some('{') => self.braces(),
+            _ => None,
         };
-        self.rest.next();
+        let Some((min, max)) = bounds else {
+            self.rest = before;
+            return Ok(part);
+        };
+        if max.is_some_and(|max| max < min) {
+            return Err(Invalid("a lower bound is above the upper one"));
+        }
         self.skip('?');
-        self.repeated(part, (min, max))
-    }
-
-    fn repeated(&mut self, part: Expr, (min, max): (u32, Option<u32>)) -> Parsed<Expr> {
         if matches!(self.rest.peek(), Some('*' | '+' | '?')) {
             return Err(Invalid("there is nothing to repeat"));
         }
@@ -258,34 +250,11 @@ impl Parser<'_> {
     /// number.
     fn braces(&mut self) -> Option<(u32, Option<u32>)> {
         let mut after = self.rest.clone();
-        let mut number = || {
-            let mut value: Option<u32> = None;
-            while let Some(digit) = after.peek().and_then(|c| c.to_digit(10)) {
-                value = Some(value.unwrap_or(0).saturating_mul(10).saturating_add(digit));
-                after.next();
-            }
-            let end = after.peek().copied();
-            (value, end)
-        };
-        let (min, end) = number();
-        let bounds = match end {
-            Some('}') => (min?, Some(min?)),
-            Some(',') => {
-                after.next();
-                let mut upper: Option<u32> = None;
-                while let Some(digit) = after.peek().and_then(|c| c.to_digit(10)) {
-                    upper = Some(upper.unwrap_or(0).saturating_mul(10).saturating_add(digit));
-                    after.next();
-                }
-                (min?, upper)
-            }
-            _ => return None,
-        };
-        if after.next() != Some('}') {
-            return None;
-        }
+        let min = number(&mut after)?;
+        let max = if after.next_if_eq(&',').is_some() { number(&mut after) } else { Some(min) };
+        after.next_if_eq(&'}')?;
         self.rest = after;
-        Some(bounds)
+        Some((min, max))
     }
 
     fn class(&mut self) -> Parsed<Chars> {
@@ -325,12 +294,11 @@ impl Parser<'_> {
     fn escape(&mut self, in_class: bool) -> Parsed<Chars> {
         let Some(c) = self.rest.next() else { return Err(Invalid("it ends in a backslash")) };
         let digits = || Chars::of([('0', '9')]);
-        let words = || Chars::of([('0', '9'), ('A', 'Z'), ('a', 'z'), ('_', '_')]);
         Ok(match c {
             'd' => digits(),
             'D' => digits().negated(),
-            'w' => words(),
-            'W' => words().negated(),
+            'w' => word(),
+            'W' => word().negated(),
             's' => blanks(),
             'S' => blanks().negated(),
             't' => Chars::one('\t'),
@@ -392,6 +360,21 @@ impl Parser<'_> {
         }
         Err(Unsupported("it has half a character"))
     }
+}
+
+/// A number without sign; `None` if there is no digit.
+fn number(text: &mut Peekable<Text>) -> Option<u32> {
+    let mut value: Option<u32> = None;
+    while let Some(digit) = text.peek().and_then(|c| c.to_digit(10)) {
+        value = Some(value.unwrap_or(0).saturating_mul(10).saturating_add(digit));
+        text.next();
+    }
+    value
+}
+
+/// The characters of words, for `\b` and `\w`.
+pub(super) fn word() -> Chars {
+    Chars::of([('0', '9'), ('A', 'Z'), ('a', 'z'), ('_', '_')])
 }
 
 /// ECMAScript's white space.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use smol_str::{SmolStr, SmolStrBuilder, format_smolstr};
+use smol_str::{SmolStr, format_smolstr};
 
 use super::dfa::Dfa;
 use super::pattern::{Expr, Pattern};
@@ -10,6 +10,7 @@ use crate::rules::builder::Builder;
 use crate::rules::rule::Rule;
 use chatparse_base::char_class::{self, Spelling as ClassSpelling};
 use chatparse_base::chars::Chars;
+use chatparse_base::json_string::push_quoted_char;
 use chatparse_base::limits;
 
 /// How the characters of a text are written in the output.
@@ -49,7 +50,7 @@ pub(crate) fn characters(builder: &mut Builder, chars: &Chars, spelling: Spellin
     }
     let (quote, any) = spelling.quote();
     if *chars == Chars::all() {
-        return Rule::Reference(builder.share(any));
+        return builder.shared(any);
     }
     let raw = chars.without(&Chars::of(spelling.must_escape()));
     let mut branches = Vec::new();
@@ -64,7 +65,7 @@ pub(crate) fn characters(builder: &mut Builder, chars: &Chars, spelling: Spellin
     let letters: Vec<char> = short.filter(|(c, _)| chars.has(*c)).map(|(_, letter)| letter).collect();
     let mut escapes = Vec::new();
     if !letters.is_empty() {
-        escapes.push(class(&Chars::of(letters.into_iter().map(|c| (c, c)))));
+        escapes.push(class(&Chars::each(&letters)));
     }
     if controls {
         escapes.push(Rule::sequence([Rule::literal("u00"), Rule::class("[01]"), Rule::class("[0-9a-fA-F]")]));
@@ -82,7 +83,7 @@ pub(crate) fn characters(builder: &mut Builder, chars: &Chars, spelling: Spellin
         1 => branches.swap_remove(0),
         _ if others => {
             let branches = Rule::Choice(branches);
-            Rule::Reference(builder.add(&SmolStr::new_static("char-but"), branches))
+            builder.refer(&SmolStr::new_static("char-but"), branches)
         }
         _ => Rule::Choice(branches).group(),
     }
@@ -90,16 +91,12 @@ pub(crate) fn characters(builder: &mut Builder, chars: &Chars, spelling: Spellin
 
 /// The digits of a non-ASCII character; surrogates come in pairs.
 fn other_code(builder: &mut Builder) -> SmolStr {
-    let hex = |count| Rule::class("[0-9a-fA-F]").times(count, Some(count));
-    let last = Rule::class("[0-9a-fA-F]");
-    let large = Rule::sequence([Rule::class("[1-9abcefABCEF]"), hex(3)]);
-    let lower = Rule::sequence([Rule::class("[dD]"), Rule::class("[0-7]"), hex(2)]);
-    let first_half = [Rule::class("[dD]"), Rule::class("[89abAB]"), hex(2)];
-    let second_half = [Rule::literal("\\u"), Rule::class("[dD]"), Rule::class("[c-fC-F]"), hex(2)];
-    let both = Rule::Sequence(first_half.into_iter().chain(second_half).collect());
-    let middle = Rule::sequence([Rule::literal("0"), Rule::class("[1-9a-fA-F]"), hex(2)]);
-    let small = Rule::sequence([Rule::literal("00"), Rule::class("[89a-fA-F]"), last]);
-    builder.add(&SmolStr::new_static("code-beyond-ascii"), Rule::choice([large, lower, both, middle, small]))
+    let body = Rule::Gbnf(SmolStr::new_static(concat!(
+        "[1-9abcefABCEF] [0-9a-fA-F]{3} | [dD] [0-7] [0-9a-fA-F]{2} | ",
+        r#"[dD] [89abAB] [0-9a-fA-F]{2} "\\u" [dD] [c-fC-F] [0-9a-fA-F]{2} | "#,
+        r#""0" [1-9a-fA-F] [0-9a-fA-F]{2} | "00" [89a-fA-F] [0-9a-fA-F]"#
+    )));
+    builder.add(&SmolStr::new_static("code-beyond-ascii"), body)
 }
 
 fn spelled_out(chars: &Chars) -> Rule {
@@ -116,22 +113,13 @@ fn class(chars: &Chars) -> Rule {
 }
 
 pub(crate) fn literal(c: char, spelling: Spelling) -> SmolStr {
-    let mut out = SmolStrBuilder::new();
-    match c {
-        _ if spelling == Spelling::Plain => out.push(c),
-        c if c == '\\' || c == spelling.quote().0 => {
-            out.push('\\');
-            out.push(c);
-        }
-        '\n' => out.push_str("\\n"),
-        '\r' => out.push_str("\\r"),
-        '\t' => out.push_str("\\t"),
-        '\u{8}' => out.push_str("\\b"),
-        '\u{c}' => out.push_str("\\f"),
-        c if c < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-        c => out.push(c),
+    let mut out = String::new();
+    match (spelling, c) {
+        (Spelling::SingleQuoted, '\'') => out.push_str("\\'"),
+        (Spelling::Plain, _) | (Spelling::SingleQuoted, '"') => out.push(c),
+        _ => push_quoted_char(c, &mut out),
     }
-    out.finish()
+    out.into()
 }
 
 /// The rule as one item of a sequence or repetition.

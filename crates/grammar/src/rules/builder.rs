@@ -27,13 +27,8 @@ pub struct Grammar {
 impl Grammar {
     /// No grammar; `why`: what a request that may expect one is told.
     pub fn none(why: Option<&str>) -> Grammar {
-        let told = |why: &str| Fidelity {
-            schema: String::new(),
-            pointer: "#".to_owned(),
-            kind: FidelityKind::Widened,
-            message: why.to_owned(),
-        };
-        Grammar { text: String::new(), report: why.map(told).into_iter().collect() }
+        let report = why.map(|why| Fidelity::new("", "#", FidelityKind::Widened, why)).into_iter().collect();
+        Grammar { text: String::new(), report }
     }
 }
 
@@ -49,6 +44,37 @@ pub struct Fidelity {
     pub kind: FidelityKind,
     /// What the grammar has there instead, for display.
     pub message: String,
+}
+
+impl Fidelity {
+    pub(crate) fn new(
+        schema: &str,
+        pointer: impl Into<String>,
+        kind: FidelityKind,
+        message: impl Into<String>,
+    ) -> Self {
+        Fidelity { schema: schema.to_owned(), pointer: pointer.into(), kind, message: message.into() }
+    }
+}
+
+/// How a grammar departs from one schema: each departure once, though places are visited again.
+pub(crate) struct Notes<'s> {
+    /// The schema's name.
+    schema: &'s str,
+    pub all: Vec<Fidelity>,
+    known: HashSet<(String, String)>,
+}
+
+impl<'s> Notes<'s> {
+    pub fn of(schema: &'s str) -> Self {
+        Notes { schema, all: Vec::new(), known: HashSet::new() }
+    }
+
+    pub fn add(&mut self, pointer: String, kind: FidelityKind, message: &str) {
+        if self.known.insert((pointer.clone(), message.to_owned())) {
+            self.all.push(Fidelity::new(self.schema, pointer, kind, message));
+        }
+    }
 }
 
 /// How a grammar departs from a schema.
@@ -381,10 +407,11 @@ impl Builder {
 fn settled(rule: Rule) -> Rule {
     match rule {
         Rule::Empty => Rule::literal(""),
-        Rule::Choice(mut branches) if branches.last() == Some(&Rule::Empty) => {
+        Rule::Choice(branches) if branches.iter().all(|branch| *branch == Rule::Empty) => Rule::literal(""),
+        Rule::Choice(mut branches) if branches[1..].contains(&Rule::Empty) => {
             branches.retain(|branch| *branch != Rule::Empty);
             branches.insert(0, Rule::Empty);
-            if branches.len() == 1 { Rule::literal("") } else { Rule::Choice(branches) }
+            Rule::Choice(branches)
         }
         rule => rule,
     }

@@ -2,13 +2,29 @@
 
 use crate::rules::rule::{Blank, Pad, Rule};
 use chatparse_message::GrammarStyle;
-use smol_str::format_smolstr;
+use smol_str::SmolStr;
 
 /// A shared rule, and the shared rules that it needs.
 pub(crate) struct Primitive {
     pub name: &'static str,
-    pub body: fn() -> Rule,
+    body: Body,
     pub needs: &'static [&'static str],
+}
+
+enum Body {
+    /// As GBNF.
+    Written(&'static str),
+    /// With the white space that the grammar has.
+    Made(fn() -> Rule),
+}
+
+impl Primitive {
+    pub fn body(&self) -> Rule {
+        match self.body {
+            Body::Written(text) => Rule::Gbnf(SmolStr::new_static(text)),
+            Body::Made(make) => make(),
+        }
+    }
 }
 
 /// The shared rule of this name.
@@ -23,90 +39,80 @@ pub(crate) fn is_reserved(name: &str, style: GrammarStyle) -> bool {
 }
 
 const PRIMITIVES: &[Primitive] = &[
-    Primitive { name: "boolean", body: boolean, needs: &[] },
-    Primitive { name: "decimal-part", body: || digits(1, 16), needs: &[] },
-    Primitive { name: "integral-part", body: integral_part, needs: &[] },
-    Primitive { name: "number", body: number, needs: &["integral-part", "decimal-part"] },
-    Primitive { name: "integer", body: || signed_integral(), needs: &["integral-part"] },
-    Primitive { name: "value", body: value, needs: &["object", "array", "string", "number", "boolean", "null"] },
-    Primitive { name: "object", body: object, needs: &["string", "value"] },
-    Primitive { name: "array", body: array, needs: &["value"] },
-    Primitive { name: "uuid", body: uuid, needs: &[] },
-    Primitive { name: "char", body: char_, needs: &[] },
-    Primitive { name: "string", body: || quoted(rule("char").repeat(0, None)), needs: &["char"] },
-    Primitive { name: "null", body: || text("null"), needs: &[] },
-    Primitive { name: "date", body: date, needs: &[] },
-    Primitive { name: "time", body: time, needs: &[] },
-    Primitive { name: "date-time", body: date_time, needs: &["date", "time"] },
-    Primitive { name: "date-string", body: || quoted(rule("date")), needs: &["date"] },
-    Primitive { name: "time-string", body: || quoted(rule("time")), needs: &["time"] },
-    Primitive { name: "date-time-string", body: || quoted(rule("date-time")), needs: &["date-time"] },
+    written("boolean", r#"("true" | "false")"#, &[]),
+    written("decimal-part", "[0-9]{1,16}", &[]),
+    written("integral-part", "[0] | [1-9] [0-9]{0,15}", &[]),
+    written(
+        "number",
+        r#"("-"? integral-part) ("." decimal-part)? ([eE] [-+]? integral-part)?"#,
+        &["integral-part", "decimal-part"],
+    ),
+    written("integer", r#"("-"? integral-part)"#, &["integral-part"]),
+    written(
+        "value",
+        "object | array | string | number | boolean | null",
+        &["object", "array", "string", "number", "boolean", "null"],
+    ),
+    made("object", || object_of("string", "value"), &["string", "value"]),
+    made("array", || array_of("value"), &["value"]),
+    written(
+        "uuid",
+        r#""\"" [0-9a-fA-F]{8} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{12} "\"""#,
+        &[],
+    ),
+    written("char", r#"[^"\\\x7F\x00-\x1F] | [\\] (["\\bfnrt] | "u" [0-9a-fA-F]{4})"#, &[]),
+    written("string", r#""\"" char* "\"""#, &["char"]),
+    written("null", r#""null""#, &[]),
+    written("date", r#"[0-9]{4} "-" ( "0" [1-9] | "1" [0-2] ) "-" ( "0" [1-9] | [1-2] [0-9] | "3" [0-1] )"#, &[]),
+    written(
+        "time",
+        concat!(
+            r#"([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9] ( "." [0-9]{3} )? "#,
+            r#"( "Z" | ( "+" | "-" ) ( [01] [0-9] | "2" [0-3] ) ":" [0-5] [0-9] )"#
+        ),
+        &[],
+    ),
+    written("date-time", r#"date "T" time"#, &["date", "time"]),
+    written("date-string", r#""\"" date "\"""#, &["date"]),
+    written("time-string", r#""\"" time "\"""#, &["time"]),
+    written("date-time-string", r#""\"" date-time "\"""#, &["date-time"]),
 ];
 
 /// Rules that differ because they allow all of JSON: any number of digits, an escaped solidus.
 const FAITHFUL: &[Primitive] = &[
-    Primitive { name: "integer", body: || Rule::sequence(any_integer()), needs: &[] },
-    Primitive { name: "number", body: any_number, needs: &[] },
-    Primitive { name: "char", body: || any_char('"'), needs: &["code-unit"] },
-    Primitive { name: "code-unit", body: code_unit, needs: &[] },
-    Primitive { name: "python-value", body: python_value, needs: PYTHON },
-    Primitive { name: "python-object", body: python_object, needs: &["python-string", "python-value"] },
-    Primitive { name: "python-array", body: || array_of("python-value"), needs: &["python-value"] },
-    Primitive { name: "python-string", body: python_string, needs: &["char", "single-char"] },
-    Primitive { name: "single-char", body: || any_char('\''), needs: &["code-unit"] },
-    Primitive { name: "python-boolean", body: || words(["true", "false", "True", "False"]), needs: &[] },
-    Primitive { name: "lowercase-null", body: || words(["null", "none"]), needs: &[] },
-    Primitive { name: "python-null", body: || words(["null", "None"]), needs: &[] },
+    written("integer", r#""-"? ("0" | [1-9] [0-9]*)"#, &[]),
+    // Most readers reject larger exponents.
+    written("number", r#""-"? ("0" | [1-9] [0-9]*) ("." [0-9]+)? ([eE] [-+]? [0-2]? [0-9] [0-9]?)?"#, &[]),
+    written("char", r#"[^"\\\x00-\x1F] | "\\" (["\\/bfnrt] | "u" code-unit)"#, &["code-unit"]),
+    // Four digits after `\u`; surrogates come in pairs.
+    written(
+        "code-unit",
+        concat!(
+            "[0-9abcefABCEF] [0-9a-fA-F]{3} | [dD] [0-7] [0-9a-fA-F]{2} | ",
+            r#"[dD] [89abAB] [0-9a-fA-F]{2} "\\u" [dD] [c-fC-F] [0-9a-fA-F]{2}"#
+        ),
+        &[],
+    ),
+    written(
+        "python-value",
+        "python-object | python-array | python-string | number | python-boolean | python-null",
+        &["python-object", "python-array", "python-string", "number", "python-boolean", "python-null"],
+    ),
+    made("python-object", || object_of("python-string", "python-value"), &["python-string", "python-value"]),
+    made("python-array", || array_of("python-value"), &["python-value"]),
+    written("python-string", r#""\"" char* "\"" | "'" single-char* "'""#, &["char", "single-char"]),
+    written("single-char", r#"[^'\\\x00-\x1F] | "\\" (['\\/bfnrt] | "u" code-unit)"#, &["code-unit"]),
+    written("python-boolean", r#"("true" | "false" | "True" | "False")"#, &[]),
+    written("lowercase-null", r#"("null" | "none")"#, &[]),
+    written("python-null", r#"("null" | "None")"#, &[]),
 ];
 
-/// What a literal of Python may be.
-const PYTHON: &[&str] = &["python-object", "python-array", "python-string", "number", "python-boolean", "python-null"];
-
-fn words<const N: usize>(all: [&str; N]) -> Rule {
-    Rule::choice(all.map(text)).group()
+const fn written(name: &'static str, text: &'static str, needs: &'static [&'static str]) -> Primitive {
+    Primitive { name, body: Body::Written(text), needs }
 }
 
-fn python_value() -> Rule {
-    Rule::Choice(PYTHON.iter().map(|name| rule(name)).collect())
-}
-
-fn python_object() -> Rule {
-    object_of("python-string", "python-value")
-}
-
-fn python_string() -> Rule {
-    Rule::choice([quoted(rule("char").repeat(0, None)), single_quoted(rule("single-char").repeat(0, None))])
-}
-
-fn any_integer() -> [Rule; 2] {
-    let from_1 = Rule::sequence([class("[1-9]"), class("[0-9]").repeat(0, None)]);
-    [text("-").optional(), Rule::choice([text("0"), from_1]).group()]
-}
-
-fn any_number() -> Rule {
-    let digits = || class("[0-9]").repeat(1, None);
-    let decimals = Rule::sequence([text("."), digits()]).group().optional();
-    // Most readers reject larger exponents.
-    let power = [class("[0-2]").optional(), class("[0-9]"), class("[0-9]").optional()];
-    let exponent = [class("[eE]"), class("[-+]").optional()].into_iter().chain(power);
-    let exponent = Rule::Sequence(exponent.collect()).group().optional();
-    Rule::Sequence(any_integer().into_iter().chain([decimals, exponent]).collect())
-}
-
-/// Four digits after `\u`; surrogates come in pairs.
-fn code_unit() -> Rule {
-    let hex = |count| class("[0-9a-fA-F]").times(count, Some(count));
-    let plain = Rule::sequence([class("[0-9abcefABCEF]"), hex(3)]);
-    let low = Rule::sequence([class("[dD]"), class("[0-7]"), hex(2)]);
-    let first_half = [class("[dD]"), class("[89abAB]"), hex(2)];
-    let second_half = [text("\\u"), class("[dD]"), class("[c-fC-F]"), hex(2)];
-    Rule::choice([plain, low, Rule::Sequence(first_half.into_iter().chain(second_half).collect())])
-}
-
-fn any_char(quote: char) -> Rule {
-    let hex = Rule::sequence([text("u"), rule("code-unit")]);
-    let escape = Rule::choice([Rule::Class(format_smolstr!(r"[{quote}\\/bfnrt]")), hex]).group();
-    Rule::choice([Rule::Class(format_smolstr!(r"[^{quote}\\\x00-\x1F]")), Rule::sequence([text("\\"), escape])])
+const fn made(name: &'static str, body: fn() -> Rule, needs: &'static [&'static str]) -> Primitive {
+    Primitive { name, body: Body::Made(body), needs }
 }
 
 /// A body in the quotes of a JSON string.
@@ -121,7 +127,7 @@ pub(crate) fn single_quoted(body: Rule) -> Rule {
 
 /// A rule that matches no text, not even the empty one.
 pub(crate) fn no_character() -> Rule {
-    class("[^\\x00-\\U0010FFFF]")
+    Rule::class("[^\\x00-\\U0010FFFF]")
 }
 
 /// White space inside of brackets.
@@ -141,8 +147,7 @@ pub(crate) fn colon() -> [Rule; 3] {
 
 /// One blank at most, or one or two line breaks and an indentation: enough for any style, too little to fill a context.
 pub(crate) fn space() -> Rule {
-    let break_and_indent = [text("\n").times(1, Some(2)), Rule::class("[ \\t]").times(0, Some(20))];
-    Rule::choice([Rule::Empty, text(" "), Rule::sequence(break_and_indent)])
+    Rule::Gbnf(SmolStr::new_static(r#"| " " | "\n"{1,2} [ \t]{0,20}"#))
 }
 
 fn text(text: &str) -> Rule {
@@ -153,110 +158,18 @@ fn rule(name: &str) -> Rule {
     Rule::reference(name)
 }
 
-fn class(spelled: &str) -> Rule {
-    Rule::class(spelled)
-}
-
-fn digits(min: u64, max: u64) -> Rule {
-    class("[0-9]").times(min, Some(max))
-}
-
-fn boolean() -> Rule {
-    Rule::choice([text("true"), text("false")]).group()
-}
-
-fn integral_part() -> Rule {
-    Rule::choice([class("[0]"), Rule::sequence([class("[1-9]"), digits(0, 15)])])
-}
-
-fn signed_integral() -> Rule {
-    Rule::sequence([text("-").optional(), rule("integral-part")]).group()
-}
-
-fn number() -> Rule {
-    let decimals = Rule::sequence([text("."), rule("decimal-part")]).group().optional();
-    let exponent = Rule::sequence([class("[eE]"), class("[-+]").optional(), rule("integral-part")]).group().optional();
-    Rule::sequence([signed_integral(), decimals, exponent])
-}
-
-fn value() -> Rule {
-    Rule::choice(["object", "array", "string", "number", "boolean", "null"].map(rule))
-}
-
-/// `open`, the inside, `close`, with blanks where JSON allows them.
-fn bracketed(open: &str, inside: Rule, close: &str) -> Rule {
+/// Items of these parts, with blanks where JSON allows them.
+fn list_of([open, close]: [&str; 2], item: &[Rule]) -> Rule {
+    let more = [&[text(","), Rule::Blank(Blank::Comma)], item].concat();
+    let items = [item, &[Rule::sequence(more).group().repeat(0, None)]].concat();
+    let inside = Rule::sequence(items).padded(Pad::Both).optional();
     Rule::sequence([text(open), blank(), inside, blank(), text(close)])
 }
 
-fn object() -> Rule {
-    object_of("string", "value")
-}
-
 fn object_of(name: &str, value: &str) -> Rule {
-    let pair = || [rule(name), text(":"), Rule::Blank(Blank::Colon), rule(value)];
-    let more = Rule::Sequence([text(","), Rule::Blank(Blank::Comma)].into_iter().chain(pair()).collect())
-        .group()
-        .repeat(0, None);
-    let pairs = Rule::Sequence(pair().into_iter().chain([more]).collect());
-    bracketed("{", pairs.padded(Pad::Both).optional(), "}")
-}
-
-fn array() -> Rule {
-    array_of("value")
+    list_of(["{", "}"], &[rule(name), text(":"), Rule::Blank(Blank::Colon), rule(value)])
 }
 
 fn array_of(value: &str) -> Rule {
-    let more = Rule::sequence([text(","), Rule::Blank(Blank::Comma), rule(value)]).group().repeat(0, None);
-    bracketed("[", Rule::sequence([rule(value), more]).padded(Pad::Both).optional(), "]")
-}
-
-fn uuid() -> Rule {
-    let hex = |count| class("[0-9a-fA-F]").times(count, Some(count));
-    let mut parts = vec![text("\""), hex(8)];
-    for count in [4, 4, 4, 12] {
-        parts.extend([text("-"), hex(count)]);
-    }
-    parts.push(text("\""));
-    Rule::Sequence(parts)
-}
-
-fn char_() -> Rule {
-    let hex = Rule::sequence([text("u"), class("[0-9a-fA-F]").times(4, Some(4))]);
-    let escape = Rule::choice([class(r#"["\\bfnrt]"#), hex]).group();
-    Rule::choice([class(r#"[^"\\\x7F\x00-\x1F]"#), Rule::sequence([class(r"[\\]"), escape])])
-}
-
-/// A choice of digit sequences, in parentheses with blanks.
-fn either<const N: usize>(branches: [Rule; N]) -> Rule {
-    Rule::choice(branches).padded(Pad::Both)
-}
-
-fn date() -> Rule {
-    let month = [Rule::sequence([text("0"), class("[1-9]")]), Rule::sequence([text("1"), class("[0-2]")])];
-    let day = [
-        Rule::sequence([text("0"), class("[1-9]")]),
-        Rule::sequence([class("[1-2]"), class("[0-9]")]),
-        Rule::sequence([text("3"), class("[0-1]")]),
-    ];
-    let year = class("[0-9]").times(4, Some(4));
-    Rule::sequence([year, text("-"), either(month), text("-"), either(day)])
-}
-
-fn hours() -> Rule {
-    let from_20 = Rule::sequence([text("2"), class("[0-3]")]);
-    Rule::choice([Rule::sequence([class("[01]"), class("[0-9]")]), from_20])
-}
-
-fn time() -> Rule {
-    let sixty = || [text(":"), class("[0-5]"), class("[0-9]")];
-    let millis = Rule::sequence([text("."), class("[0-9]").times(3, Some(3))]).padded(Pad::Both).optional();
-    let sign = either([text("+"), text("-")]);
-    let offset = Rule::Sequence([sign, hours().padded(Pad::Both)].into_iter().chain(sixty()).collect());
-    let zone = either([text("Z"), offset]);
-    let parts = [hours().group()].into_iter().chain(sixty()).chain(sixty());
-    Rule::Sequence(parts.chain([millis, zone]).collect())
-}
-
-fn date_time() -> Rule {
-    Rule::sequence([rule("date"), text("T"), rule("time")])
+    list_of(["[", "]"], &[rule(value)])
 }

@@ -129,6 +129,17 @@ impl Rule {
         Rule::Choice(branches.into())
     }
 
+    /// Any one of these, if there is one; only one is not wrapped.
+    pub(crate) fn one_of_several(mut branches: Vec<Rule>) -> Option<Rule> {
+        if branches.len() > 1 { Some(Rule::Choice(branches)) } else { branches.pop() }
+    }
+
+    /// The same, with several in parentheses.
+    pub(crate) fn in_group(branches: Vec<Rule>) -> Option<Rule> {
+        let several = branches.len() > 1;
+        Rule::one_of_several(branches).map(|rule| if several { rule.group() } else { rule })
+    }
+
     /// In parentheses.
     pub fn group(self) -> Rule {
         self.padded(Pad::None)

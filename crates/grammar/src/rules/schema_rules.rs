@@ -4,7 +4,7 @@ use serde_json::Value;
 use smol_str::SmolStr;
 
 use crate::faithful::{self, Undeclared, Writing};
-use crate::llama::{self, Empty};
+use crate::llama;
 use crate::rules::builder::Builder;
 use crate::rules::primitive;
 use crate::rules::rule::Rule;
@@ -46,8 +46,7 @@ impl Builder {
         let name = if name == "root" { "" } else { name };
         let added = match self.style {
             GrammarStyle::Faithful => faithful::add(self, name, schema, root, undeclared, writing),
-            GrammarStyle::LlamaCpp => llama::add(self, name, schema, root, Empty::AnyValue),
-            _ => llama::add(self, name, schema, root, Empty::AnyObject),
+            _ => llama::add(self, name, schema, root),
         };
         let (added, notes) = added.inspect_err(|_| self.undo(mark))?;
         notes.into_iter().for_each(|note| self.note(note));
@@ -59,10 +58,20 @@ impl Builder {
         if !self.has_rule(name)
             && let Some(shared) = primitive::find(name, self.style)
         {
-            self.add(&SmolStr::new_static(name), (shared.body)());
+            self.add(&SmolStr::new_static(name), shared.body());
             self.share_all(shared.needs);
         }
         SmolStr::new_static(name)
+    }
+
+    /// A reference to a shared rule.
+    pub(crate) fn shared(&mut self, name: &'static str) -> Rule {
+        Rule::Reference(self.share(name))
+    }
+
+    /// Adds a rule, and refers to it.
+    pub(crate) fn refer(&mut self, name: &SmolStr, rule: Rule) -> Rule {
+        Rule::Reference(self.add(name, rule))
     }
 
     /// The body of a shared rule, for use under another name.
@@ -70,7 +79,7 @@ impl Builder {
         match primitive::find(name, self.style) {
             Some(shared) => {
                 self.share_all(shared.needs);
-                (shared.body)()
+                shared.body()
             }
             None => Rule::reference(name),
         }

@@ -25,13 +25,9 @@ pub(crate) fn find<'r>(rules: impl Iterator<Item = (&'r SmolStr, &'r Rule)>) -> 
 fn matches(rule: &Rule, numbers: &HashMap<&SmolStr, usize>, facts: &mut Fixpoint) -> Fact {
     match rule {
         Rule::Reference(name) => numbers.get(name).map_or(Fact::Always, |number| Fact::Number(*number)),
-        Rule::Sequence(parts) => {
+        Rule::Sequence(parts) | Rule::Choice(parts) => {
             let parts: Vec<Fact> = parts.iter().map(|part| matches(part, numbers, facts)).collect();
-            facts.all(parts)
-        }
-        Rule::Choice(branches) => {
-            let branches: Vec<Fact> = branches.iter().map(|branch| matches(branch, numbers, facts)).collect();
-            facts.any(branches)
+            if matches!(rule, Rule::Sequence(_)) { facts.all(parts) } else { facts.any(parts) }
         }
         Rule::Repeat(_, bounds) if bounds.min == 0 => Fact::Always,
         Rule::Group(body, _) | Rule::Repeat(body, _) => matches(body, numbers, facts),
@@ -49,8 +45,7 @@ pub(crate) fn without(rule: Rule, dead: &HashSet<SmolStr>) -> Option<Rule> {
             parts.map(Rule::joined)
         }
         Rule::Choice(branches) => {
-            let mut branches: Vec<Rule> = branches.into_iter().filter_map(|branch| without(branch, dead)).collect();
-            if branches.len() > 1 { Some(Rule::Choice(branches)) } else { branches.pop() }
+            Rule::one_of_several(branches.into_iter().filter_map(|branch| without(branch, dead)).collect())
         }
         Rule::Group(body, pad) => match without(*body, dead)? {
             Rule::Empty => Some(Rule::Empty),

@@ -144,7 +144,7 @@ impl<'a> Reader<'a> {
     }
 
     fn peek(&self) -> Option<char> {
-        self.text[self.at..].chars().next()
+        self.rest().chars().next()
     }
 
     fn take(&mut self) -> Option<char> {
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
     }
 
     fn skip(&mut self, text: &str) -> bool {
-        let found = self.text[self.at..].starts_with(text);
+        let found = self.rest().starts_with(text);
         if found {
             self.at += text.len();
         }
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
                 ' ' | '\t' => self.at += 1,
                 '\r' | '\n' if breaks && !self.alone => self.at += 1,
                 '#' if !self.alone => {
-                    let rest = &self.text[self.at..];
+                    let rest = self.rest();
                     self.at += rest.find(['\r', '\n']).unwrap_or(rest.len());
                 }
                 _ => break,
@@ -181,7 +181,7 @@ impl<'a> Reader<'a> {
     }
 
     fn word(&mut self, fits: fn(char) -> bool) -> &'a str {
-        let rest = &self.text[self.at..];
+        let rest = self.rest();
         let word = &rest[..rest.find(|c| !fits(c)).unwrap_or(rest.len())];
         self.at += word.len();
         word

@@ -1,5 +1,6 @@
 //! Grammars that are read: as a tree, unrolled, what follows for all rules, and which texts they allow.
 
+pub(crate) mod circles;
 pub(crate) mod dead;
 pub(crate) mod fixpoint;
 pub(crate) mod gbnf;

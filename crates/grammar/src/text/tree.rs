@@ -131,15 +131,15 @@ impl Node {
         }
     }
 
-    /// With the rules that have numbers from `by` on.
-    fn moved(self, by: usize) -> Node {
-        let all = |parts: Vec<Node>| parts.into_iter().map(|part| part.moved(by)).collect();
+    /// With these in place of the rules that it refers to.
+    fn with_rules(&self, of: &dyn Fn(usize) -> Node) -> Node {
+        let part = |part: &Node| part.with_rules(of);
         match self {
-            Node::Rule(rule) => Node::Rule(rule + by),
-            Node::Sequence(parts) => Node::Sequence(all(parts)),
-            Node::Choice(branches) => Node::Choice(all(branches)),
-            Node::Repeat(part, min, max) => Node::Repeat(Box::new(part.moved(by)), min, max),
-            other => other,
+            Node::Text(_) | Node::Class(_) => self.clone(),
+            Node::Rule(rule) => of(*rule),
+            Node::Sequence(parts) => Node::sequence(parts.iter().map(part)),
+            Node::Choice(branches) => Node::choice(branches.iter().map(part)),
+            Node::Repeat(inner, min, max) => part(inner).repeat(*min, *max),
         }
     }
 
@@ -218,25 +218,13 @@ impl Tree {
 
     /// Without the rules that match nothing, and what needs them.
     pub fn living(&self) -> Cow<'_, Tree> {
-        fn living(node: &Node, matching: &[bool]) -> Node {
-            let part = |part| living(part, matching);
-            match node {
-                Node::Text(_) | Node::Class(_) => node.clone(),
-                Node::Rule(rule) if matching[*rule] => node.clone(),
-                Node::Rule(_) => Node::NEVER,
-                Node::Sequence(parts) => Node::sequence(parts.iter().map(part)),
-                Node::Choice(branches) => Node::choice(branches.iter().map(part)),
-                Node::Repeat(inner, min, max) => part(inner).repeat(*min, *max),
-            }
-        }
         let matching = self.matching();
-        match matching.contains(&false) {
-            true => {
-                let rules = self.rules.iter().map(|rule| living(rule, &matching)).collect();
-                Cow::Owned(Tree { rules, ..self.clone() })
-            }
-            false => Cow::Borrowed(self),
+        if !matching.contains(&false) {
+            return Cow::Borrowed(self);
         }
+        let living = |rule: usize| if matching[rule] { Node::Rule(rule) } else { Node::NEVER };
+        let rules = self.rules.iter().map(|rule| rule.with_rules(&living)).collect();
+        Cow::Owned(Tree { rules, names: self.names.clone(), root: self.root })
     }
 
     /// By rule: what follows for it, where characters decide `of_characters`.
@@ -266,7 +254,7 @@ impl Tree {
     pub fn append(&mut self, other: Tree) -> usize {
         let own = self.rules.len();
         self.names.extend(other.names);
-        self.rules.extend(other.rules.into_iter().map(|rule| rule.moved(own)));
+        self.rules.extend(other.rules.iter().map(|rule| rule.with_rules(&|rule| Node::Rule(rule + own))));
         own + other.root
     }
 }

@@ -1,5 +1,6 @@
 //! A grammar whose groups and repetitions are rules: as llama.cpp checks it, and as texts are checked.
 
+use crate::text::circles;
 use chatparse_base::chars::Chars;
 
 /// A grammar with its groups and repetitions unrolled into rules.
@@ -26,45 +27,18 @@ impl Rules {
     /// accepts `("a"? "b"?)*`, which its own grammars contain.
     pub fn has_left_recursion(&self) -> bool {
         let empty: Vec<bool> = self.rules.iter().map(|alternatives| alternatives.iter().any(Vec::is_empty)).collect();
-        let firsts: Vec<Vec<u32>> = self.rules.iter().map(|alternatives| firsts(alternatives, &empty)).collect();
-        // 0: new, 1: on the path, 2: done.
-        let mut state = vec![0_u8; self.rules.len()];
-        for start in 0..self.rules.len() {
-            let mut path = vec![(start, 0)];
-            while let Some((rule, next)) = path.last_mut() {
-                let rule = *rule;
-                if *next == 0 && state[rule] == 2 {
-                    path.pop();
-                    continue;
-                }
-                state[rule] = 1;
-                match firsts[rule].get(*next) {
-                    Some(first) => {
-                        *next += 1;
-                        match state[*first as usize] {
-                            0 => path.push((*first as usize, 0)),
-                            1 => return true,
-                            _ => {}
-                        }
-                    }
-                    None => {
-                        state[rule] = 2;
-                        path.pop();
-                    }
-                }
-            }
-        }
-        false
+        let firsts: Vec<Vec<usize>> = self.rules.iter().map(|alternatives| firsts(alternatives, &empty)).collect();
+        !circles::find(&firsts, 0..firsts.len()).is_empty()
     }
 }
 
 /// The rules that an expression may begin with.
-fn firsts(alternatives: &Alternatives, empty: &[bool]) -> Vec<u32> {
+fn firsts(alternatives: &Alternatives, empty: &[bool]) -> Vec<usize> {
     let mut firsts = Vec::new();
     for alternative in alternatives {
         for symbol in alternative {
             let Symbol::Rule(rule) = symbol else { break };
-            firsts.push(*rule);
+            firsts.push(*rule as usize);
             if !empty[*rule as usize] {
                 break;
             }
