@@ -1,5 +1,6 @@
 //! The result of a parse: the message, its status, and the report on it.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -13,7 +14,7 @@ use chatparse_base::{Error, ErrorKind, Result};
 use chatparse_message::{IncompleteCalls, Message};
 
 /// The result of a parse.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Ended {
     /// The message: all deltas put together.
@@ -211,5 +212,15 @@ impl PartialEq for Ended {
         let all = |ended: &Ended| (ended.status, ended.left_at, ended.left.clone(), ended.limit.clone());
         let same = self.message == other.message && self.records == other.records;
         all(self) == all(other) && same && self.sources == other.sources
+    }
+}
+
+/// Shows what the parse says, and nothing that is made when it is asked for.
+impl fmt::Debug for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Ended { message, status, left_at, .. } = self;
+        let mut out = f.debug_struct("Ended");
+        out.field("message", message).field("status", status).field("left_at", left_at);
+        out.field("report", self.report()).field("sources", &self.sources).finish()
     }
 }
