@@ -6,7 +6,7 @@ use chatparse::internals::format::{params_without, rules};
 use chatparse::{ChatTemplate, Params, Request};
 use serde_json::{Value, json};
 
-/// A rule, a template of the library, options of the request, an output, and what is read of it: in the format, or in another.
+/// A rule, a template of the library or its text (`source`), options of the request, an output, and what is read of it.
 const CASES: &str = include_str!("rules.jsonl");
 
 fn request(options: &Value) -> Request {
@@ -32,6 +32,13 @@ fn request(options: &Value) -> Request {
     Request::from_json(&body).unwrap()
 }
 
+fn template_of(case: &Value) -> ChatTemplate {
+    match case["source"].as_str() {
+        Some(source) => ChatTemplate::new(source, "<s>", "</s>").unwrap(),
+        None => ChatTemplate::builtin(case["template"].as_str().unwrap()).unwrap(),
+    }
+}
+
 fn read(params: &Params, output: &str) -> (String, Value) {
     let ended = params.parser.read(output.as_bytes(), false, false).unwrap();
     (ended.status.name().to_owned(), ended.message.to_json())
@@ -43,9 +50,9 @@ fn each_rule_reads_what_nothing_else_does() {
     assert_eq!(rest.len(), rules::all().count(), "a name is given twice");
     for case in CASES.lines() {
         let case: Value = serde_json::from_str(case).unwrap();
-        let [name, template, output] = ["rule", "template", "output"].map(|key| case[key].as_str().unwrap());
+        let [name, output] = ["rule", "output"].map(|key| case[key].as_str().unwrap());
         let rule = rules::all().find(|(_, rule)| *rule == name).unwrap_or_else(|| panic!("no rule {name}")).1;
-        let template = ChatTemplate::builtin(template).unwrap();
+        let template = template_of(&case);
         let request = request(case.get("options").unwrap_or(&json!({})));
         let whole = read(&template.params(&request).unwrap(), output);
         assert_eq!(json!([whole.0, whole.1]), json!([case["status"], case["message"]]), "{name}: {output}");

@@ -1,8 +1,7 @@
 //! The format of GPT-OSS ("harmony") and its dialects: a turn is a list of messages, each on a channel.
 
 use crate::format::rules::channels::{
-    BARE_TEXT, CALL_HEADER, CHANNEL_TOKEN, FINAL_HEADER, OTHER_MESSAGE, START_OF_MESSAGE, START_SPACE, STARTED,
-    THOUGHT_END, TOKEN,
+    BARE_TEXT, CALL_HEADER, CHANNEL_TOKEN, FINAL_HEADER, OTHER_MESSAGE, START_OF_MESSAGE, STARTED, THOUGHT_END, TOKEN,
 };
 use std::collections::BTreeSet;
 
@@ -64,7 +63,7 @@ impl Harmony<'_> {
         let (p, spec) = (self.p, self.spec);
         // A space, or none, as in the prompt, which has the first one. The model writes more of them.
         let shown = spec.opening.text.rsplit_once(START).is_some_and(|(_, role)| role.starts_with(' '));
-        let space = if shown { p.or(p.marker(" "), START_SPACE, |way| way(p)) } else { p.empty() };
+        let space = if shown { p.marker(" ") } else { p.empty() };
         let more = p.between(TOKEN, |way| way(self));
         let start = self.start("start", p.sequence([p.marker(START), space, more]));
         let next = match self.dialect {

@@ -10,10 +10,6 @@ use chatparse_base::limits::MARKER_WORD_CHARS;
 use chatparse_peg::ExprId;
 
 sites! {
-    /// The space before a role.
-    START_SPACE("channel"): (&FormatBuilder) = {
-        space_left_out,
-    }
     /// After a token.
     TOKEN("channel"): (&Harmony) = {
         more_spaces,
@@ -50,11 +46,6 @@ sites! {
     CHANNEL_TOKEN("channel"): (&FormatBuilder) = {
         channel_token_left_out,
     }
-}
-
-/// No space after the token that begins a message, where the prompt has one.
-fn space_left_out(p: &FormatBuilder) -> Way {
-    Some(p.empty())
 }
 
 /// More spaces after a token.

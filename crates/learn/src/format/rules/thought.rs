@@ -41,7 +41,6 @@ sites! {
     }
     /// The end of reasoning that is shown as content: the texts that open calls.
     SHOWN_THOUGHT_CLOSE("thought-end"): (&FormatBuilder, &[String]) = {
-        output_ends_thought,
         call_ends_shown_thought,
     }
     /// After reasoning: what opens more, and its text with the end.
@@ -104,11 +103,6 @@ fn thought_end_alone(writer: &Writer, thought: &Thought) -> Way {
 /// The end of reasoning after content, without its beginning.
 fn late_end_alone(writer: &Writer, thought: &Thought) -> Way {
     Some(writer.p.marker(thought.close.head().trim()))
-}
-
-/// The end of the output ends reasoning that is content.
-fn output_ends_thought(p: &FormatBuilder, _: &[String]) -> Way {
-    Some(p.end())
 }
 
 /// What opens calls ends reasoning that is content.
