@@ -1,6 +1,7 @@
 //! The sources of a message's parts in the output, in the order of the output and by field.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -14,7 +15,7 @@ use chatparse_peg::lossy;
 type Fields = HashMap<(DeltaKind, usize), Vec<Range<usize>>>;
 
 /// Where the texts of a message came from.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Sources {
     places: Places,
     prefill: usize,
@@ -119,6 +120,13 @@ impl PartialEq for Sources {
     /// The other fields are derived.
     fn eq(&self, other: &Self) -> bool {
         (&self.places, self.prefill, &self.parts) == (&other.places, other.prefill, &other.parts)
+    }
+}
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let places = self.places.iter().map(|Place { kind, call, span }| (kind.name(), call, span));
+        f.debug_list().entries(places).finish()
     }
 }
 
