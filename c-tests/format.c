@@ -250,11 +250,12 @@ static void calls_are(const char *turn, const char *output) {
 }
 
 static void calls(void) {
-  calls_are("{'edges': [['Prompt', '<c>{\\'name\\': \\'', 'Call'], ['Call', '</c>', 'End']],"
-            " 'calls': [['Name', ['\\', \\'arguments\\': '], 'Arguments', ['}']]]}",
+  calls_are("{'edges': [['prompt', '<c>{\\'name\\': \\'', 'call'], ['call', '</c>', 'end']],"
+            " 'calls': [{'pieces': ['name', {'glue': '\\', \\'arguments\\': '}, {'arguments': {'quoted': false}}],"
+            " 'close': '}'}]}",
             "<c>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</c>");
-  calls_are("{'edges': [['Prompt', '<f=', 'Call']], 'calls': [['Name', {'first': '><p=', 'next': '<p=', 'slots':"
-            " [['Text Integer', '', '>', '</p>', 'Raw']]}, ['</f>']]]}",
+  calls_are("{'edges': [['prompt', '<f=', 'call']], 'calls': [{'pieces': ['name', {'members': {'first': '><p=',"
+            " 'next': '<p=', 'slots': [[['text', 'integer'], {'open': '>', 'close': '</p>'}]]}}], 'close': '</f>'}]}",
             "<f=f><p=a>1</p></f>");
 }
 
