@@ -51,9 +51,9 @@ impl FormatBuilder {
     }
 
     /// The text of an argument up to a marker, and the marker. If white space is part of the marker, the marker with other
-    /// white space ends the text only in front of one of `next` or of the end, because a text may contain it. If the model
-    /// leaves the marker out, one of `names` ends the text, or `end`, which in front of more text is text itself. `behind`: what
-    /// else may follow the marker.
+    /// white space ends the text only before one of `next` or the end of the output, because a text may contain it. Without the
+    /// marker, the text ends before one of `names`, the next argument's opening, or before `end`; `end` followed by more text
+    /// does not end it. `behind`: what else may follow the marker.
     pub fn arg_text_up_to(
         &self,
         marker: &str,

@@ -1,5 +1,4 @@
-//! The sites of a format, where models deviate from what the template writes: what the lowering knows there, as data for
-//! the rules.
+//! The sites where models deviate from their template: what the lowering knows there, as data for the rules.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -62,9 +61,9 @@ impl<K: PartialEq> Once<K> {
     }
 }
 
-/// The rest of a form, behind the name.
+/// The rest of a form, after the name.
 pub struct Tail<'a> {
-    /// The glue directly behind the name.
+    /// The glue directly after the name.
     pub first: Glue,
     pub pieces: &'a [CallPiece],
     pub form: &'a CallForm,
@@ -122,7 +121,7 @@ impl CallForm {
         (head, Tail { first, pieces, form: self })
     }
 
-    /// The form without its id, which a model may leave out with the marker in front of it, if another one follows.
+    /// The form without its id and the marker before it: models leave both out where another marker follows.
     pub fn without_id(&self) -> Option<CallForm> {
         let at = self.pieces.iter().position(|piece| *piece == CallPiece::Id)?;
         let is_marked = |piece: &CallPiece| {
@@ -146,7 +145,7 @@ pub fn keys(turn: &TurnFormat, open: &Glue) -> String {
     glues.chain([open]).chain(turn.calls.iter().map(|form| &form.close)).map(Glue::head).collect()
 }
 
-/// What is between the names of a call behind the first marker of that.
+/// The text between the two names of a call, from the end of its first marker on.
 pub fn unannounced(between: &Glue) -> Glue {
     between.without_start(between.marker_spans().first().map_or(0, |first| first.end))
 }
@@ -178,7 +177,7 @@ pub struct Arguments<'a> {
     pub opens: ExprId,
     /// What opens calls, where names of arguments are certain without their opening.
     pub call_open: Option<&'a Glue>,
-    /// What closes the call behind the last argument.
+    /// What closes the call after the last argument.
     pub close: Option<&'a Glue>,
     pub wrapper_close: &'a Glue,
     pub behind: ExprId,
@@ -232,12 +231,13 @@ pub struct Value<'a> {
     pub bare_close: Option<Glue>,
 }
 
+/// A turn for one request: its parts, and the site of the rules for thoughts, sections and ends.
 pub struct Writer<'a> {
     pub p: &'a FormatBuilder,
     pub turn: &'a TurnFormat,
     pub layout: &'a Layout,
     pub spec: &'a FormatSpec<'a>,
-    /// The part of the prompt's opening in front of what is read.
+    /// The part of the prompt's opening before what is read.
     pub opening: &'a str,
     pub callable: bool,
     pub thought: Option<&'a Thought>,
