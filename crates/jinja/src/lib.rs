@@ -55,7 +55,7 @@ pub use request::messages::Messages;
 pub use request::offered::offered;
 pub use request::plain::plain;
 use request::prepare;
-pub use request::prepare::{Prepared, ReasoningIn, prepare, resolve};
+pub use request::prepare::{Prepared, ReasoningIn, blocks, prepare, resolve};
 pub use request::roles::{Arranged, Fit};
 pub use request::said::{Said, is_system, lost};
 pub use request::tools::Tools;

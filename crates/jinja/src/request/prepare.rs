@@ -15,7 +15,7 @@ use crate::{Conversation, Host, Template, system_clock};
 use chatparse_base::{Error, Result, number};
 use chatparse_message::{
     Compat, Continuation, MalformedArguments, Media, Message, REASONING, Request, THINKING, TOOL_REFERENCE, ToolChoice,
-    text_part, thinking_part,
+    join_parts, text_part, thinking_part,
 };
 
 /// A request, converted for rendering.
@@ -60,6 +60,15 @@ pub enum ReasoningIn {
     Field(String),
     /// A part of the content, of the type `thinking`.
     Part,
+    /// A content of blocks, of the types `thoughts` and `response`, which all answers of the conversation then have.
+    Blocks,
+}
+
+/// A content of blocks, without those that are empty.
+pub fn blocks(thought: &str, said: &str) -> Value {
+    let mut blocks = vec![json!({"type": "thoughts", "text": thought}), json!({"type": "response", "text": said})];
+    blocks.retain(|block| block["text"] != "");
+    json!({"blocks": blocks})
 }
 
 impl ReasoningIn {
@@ -72,6 +81,8 @@ impl ReasoningIn {
         let fields: Vec<&'static str> = others.into_iter().filter(|field| reads_field(source, field)).collect();
         let mut part = json!({"role": "assistant", "content": thinking_first(TRIED[0], vec![text_part(TRIED[1])])});
         part["content"][0]["unknown"] = json!(UNKNOWN);
+        let mut in_blocks = json!({"role": "assistant", "content": blocks(TRIED[0], TRIED[1])});
+        in_blocks["content"]["unknown"] = json!(UNKNOWN);
         let shows = |message: &Value| {
             let shows = |prompt: String| TRIED.iter().all(|text| prompt.contains(text)) && !prompt.contains(UNKNOWN);
             prompt(message).is_some_and(shows)
@@ -85,6 +96,8 @@ impl ReasoningIn {
             ReasoningIn::Field(field.to_owned())
         } else if fields.contains(&THINKING) && shows(&part) {
             ReasoningIn::Part
+        } else if shows(&in_blocks) {
+            ReasoningIn::Blocks
         } else {
             // Not in these places; an unused field does no harm.
             let read = fields.into_iter().find(|field| source.contains(&format!(".{field}")));
@@ -153,6 +166,9 @@ pub fn prepare(template: &Template, request: &Request, native: bool) -> Result<P
     }
     if !caps.system_role {
         fold_system_message(&mut messages);
+    }
+    if *template.reasoning_in() == ReasoningIn::Blocks {
+        write_blocks(&mut messages);
     }
     let conversation = Conversation {
         messages: Messages::new(messages),
@@ -226,7 +242,7 @@ fn message_json(message: &Message, template: &Template, compat: Compat) -> Value
     if !message.reasoning_content.is_empty() {
         let thought = &message.reasoning_content;
         match template.reasoning_in() {
-            ReasoningIn::Usual => {}
+            ReasoningIn::Usual | ReasoningIn::Blocks => {}
             ReasoningIn::Field(name) => json[&**name] = json!(thought),
             ReasoningIn::Part => {
                 let said = as_parts(&json["content"]).into_iter().filter(|part| part["text"] != "");
@@ -265,7 +281,7 @@ fn fit_content(content: &mut Value, role: &str, template: &Template, compat: Com
         };
         if joined {
             let texts = parts.iter().map(|part| ("text", part["text"].as_str().unwrap_or_default()));
-            *content = Value::String(chatparse_message::join_parts(texts));
+            *content = Value::String(join_parts(texts));
         }
     }
     if let Value::String(text) = content
@@ -305,6 +321,26 @@ fn as_parts(content: &Value) -> Vec<Value> {
     match content {
         Value::Array(parts) => parts.clone(),
         text => vec![text_part(text.as_str().unwrap_or_default())],
+    }
+}
+
+/// Gives all answers a content of blocks, if one of them has reasoning.
+fn write_blocks(messages: &mut [Shown]) {
+    let mut answers = Vec::new();
+    for (index, message) in messages.iter().enumerate() {
+        let json = message.to_json();
+        if json["role"] == "assistant" {
+            answers.push((index, json));
+        }
+    }
+    if answers.iter().all(|(_, json)| json[REASONING[0]] == "" || json[REASONING[0]].is_null()) {
+        return;
+    }
+    for (index, mut json) in answers {
+        let parts = as_parts(&json["content"]);
+        let said = join_parts(parts.iter().map(|part| ("text", part["text"].as_str().unwrap_or_default())));
+        json["content"] = blocks(json[REASONING[0]].as_str().unwrap_or_default(), &said);
+        messages[index] = Shown::Json(json);
     }
 }
 

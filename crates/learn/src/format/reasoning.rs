@@ -42,8 +42,7 @@ impl Writer<'_> {
 
     /// Reasoning behind calls.
     pub(super) fn late_reasoning(&self) -> Option<ExprId> {
-        let separates = self.spec.extract_reasoning() && self.spec.options.compat == Compat::Off;
-        let thought = self.thought.filter(|_| separates)?;
+        let thought = self.thought.filter(|_| self.spec.extract_reasoning())?;
         let again = self.reasoning_again(thought)?;
         Some(self.p.sequence([self.p.space(), again, self.thought_and_close(thought, None)]))
     }
@@ -70,7 +69,8 @@ impl Writer<'_> {
         let p = self.p;
         // The opening of content ends it as well, unless a call goes on so.
         let opens = self.edges(&[SlotKind::Reasoning], SlotKind::Content).map(|edge| &edge.glue);
-        let at_once = self.reads_calls_at_once();
+        let holds_calls = self.turn.reasoning.as_ref().is_some_and(|reasoning| reasoning.holds_calls);
+        let at_once = holds_calls || self.reads_calls_at_once();
         let calls = if at_once { &[] } else { self.before_first_call() };
         let behind = |text: &str| -> Vec<&str> {
             calls.iter().filter_map(|call| call.head().trim_start().strip_prefix(text.trim())).collect()
@@ -95,7 +95,7 @@ impl Writer<'_> {
         // Where a call must come, reasoning does not end the output.
         let end = (!self.spec.call_required()).then(|| p.end());
         // A mark without the rest of what it opens is reasoning to the parser; llama.cpp's grammars have it.
-        let (text, close) = match (self.tolerances.calls_in_reasoning && at_once, self.callable) {
+        let (text, close) = match ((holds_calls || self.tolerances.calls_in_reasoning) && at_once, self.callable) {
             // A token that opens calls ends reasoning even where no tools are offered, unless a name must follow.
             (true, false) if !self.turn.calls_begin_with_names() => {
                 let first = |glue: &Glue| glue.first_marker().map(str::to_owned);

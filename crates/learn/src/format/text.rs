@@ -201,7 +201,9 @@ impl Writer<'_> {
         }
         let (stops, mut ends) = (self.marks_of_calls(), self.marks_of_end());
         ends.extend(self.empty_section());
-        let late = self.thought.filter(|_| self.tolerances.late_thoughts && self.spec.extract_reasoning());
+        let late = self.thought.filter(|thought| {
+            (self.tolerances.late_thoughts || thought.is_special()) && self.spec.extract_reasoning()
+        });
         ends.extend(
             late.into_iter().flat_map(|thought| [&thought.start, thought.close.head().trim()].map(str::to_owned)),
         );

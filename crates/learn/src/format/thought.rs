@@ -2,6 +2,7 @@
 
 use super::Begun;
 use crate::analysis::Layout;
+use chatparse_base::brackets;
 use crate::analysis::turn::{Glue, Reasoning, SlotKind, TurnFormat};
 
 /// Reasoning with one of its openings.
@@ -29,6 +30,12 @@ impl Thought {
             && !opening.contains(thought.close.head().trim());
         let known = turn.reasoning.is_some() && (at_once || opening == turn.opening);
         Some(if known { thought } else { thought.behind(opening) })
+    }
+
+    /// Whether special tokens, which no text has, are around it.
+    pub fn is_special(&self) -> bool {
+        let close = self.close.head().trim();
+        brackets::begins_token(&self.start) && (brackets::begins_token(close) || brackets::ends_token(close))
     }
 
     /// The same reasoning when another opening may begin or end it.

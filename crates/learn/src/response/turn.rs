@@ -157,7 +157,7 @@ impl Field {
                 (tag.filter(|tag| opening.contains(tag)).unwrap_or_default(), Glue::default())
             }
         };
-        Ok(Reasoning { start, open, close: format!("{line}{close}").as_str().into(), shown: true })
+        Ok(Reasoning { start, open, close: format!("{line}{close}").as_str().into(), shown: true, holds_calls: false })
     }
 
     /// Adds the ends of content to the turn; what begins it, and what ends it if that is not the end of the turn.

@@ -99,7 +99,7 @@ impl Reasoning {
     pub fn behind(opening: &str, start: &str, close: &str) -> Reasoning {
         let opened = opening.rfind(trim(start)) > opening.rfind(trim(close));
         let open = if opened { Glue::default() } else { Glue::from(start) };
-        Reasoning { start: trim(start).to_owned(), open, close: Glue::from(close), shown: false }
+        Reasoning { start: trim(start).to_owned(), open, close: Glue::from(close), shown: false, holds_calls: false }
     }
 }
 

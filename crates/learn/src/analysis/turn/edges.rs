@@ -106,9 +106,11 @@ fn split_reasoning(edges: &mut Vec<Edge>, opening: &str) -> Option<Reasoning> {
         edges.retain(|edge| edge.from != SlotKind::Reasoning && edge.to != SlotKind::Reasoning);
         return None;
     }
+    let mut holds_calls = false;
     for edge in edges.iter_mut().filter(|edge| edge.from == SlotKind::Reasoning) {
-        if let Some(rest) = edge.glue.strip_prefix(&close) {
-            edge.glue = rest;
+        match edge.glue.strip_prefix(&close) {
+            Some(rest) => edge.glue = rest,
+            None => holds_calls |= edge.to == SlotKind::Call,
         }
     }
     // A word directly behind a marker is the role's name, and no reasoning.
@@ -120,5 +122,5 @@ fn split_reasoning(edges: &mut Vec<Edge>, opening: &str) -> Option<Reasoning> {
         true => Some(Glue::last_marker(opening)).filter(|marker| opens(marker)).unwrap_or_default(),
         false => trim(open.head()),
     };
-    Some(Reasoning { start: start.to_owned(), open, close, shown: true })
+    Some(Reasoning { start: start.to_owned(), open, close, shown: true, holds_calls })
 }

@@ -102,6 +102,9 @@ pub struct Reasoning {
     pub close: Glue,
     /// Whether turns of the history show it.
     pub shown: bool,
+    /// Whether the template writes calls before its end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub holds_calls: bool,
 }
 
 /// A step of a turn.

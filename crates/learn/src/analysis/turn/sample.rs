@@ -10,7 +10,7 @@ use super::super::markup::Markup;
 use super::{Glue, ValueKind};
 use chatparse_base::find::{shared, shared_end};
 use chatparse_base::limits::{PROBE_BYTES, TURN_BYTES};
-use chatparse_jinja::{Conversation, Host, Marks, ReasoningIn, Template};
+use chatparse_jinja::{Conversation, Host, Marks, ReasoningIn, Template, blocks};
 use chatparse_message::{REASONING, text_part};
 
 /// The user's message.
@@ -396,6 +396,7 @@ impl<'t> Sampler<'t> {
                 let said = (sample.speaks || !in_part).then(|| text_part(&content));
                 in_part.then(thought).into_iter().chain(said).collect()
             }
+            false if sample.thinks && self.reasoning == Some(ReasoningIn::Blocks) => blocks(&text(THOUGHT), &content),
             false => json!(content),
         };
         let mut message = json!({"role": "assistant", "content": content});
