@@ -33,7 +33,8 @@ impl Around {
     pub fn of_turn(turn: &TurnFormat) -> Around {
         let content = |from| turn.edges.iter().find(|edge| edge.from == from && edge.to == SlotKind::Content);
         let opens = |from| content(from).map_or("", |edge| edge.glue.head());
-        let Some(Reasoning { start, open, close, shown, .. }) = turn.reasoning.as_ref().filter(|it| !it.start.is_empty())
+        let Some(Reasoning { start, open, close, shown, .. }) =
+            turn.reasoning.as_ref().filter(|it| !it.start.is_empty())
         else {
             return Around::new("", "", opens(SlotKind::Prompt));
         };

@@ -105,6 +105,8 @@ impl Writer<'_> {
             }
             (true, true) => {
                 let opens = self.marks_of_calls().iter().cloned().chain(self.marks_of_bare_calls());
+                // White space before calls is theirs.
+                let opens = opens.flat_map(|open| ["", "\n", "\n\n"].map(|space| [space, &*open].concat()));
                 let call = p.and(self.announced_call());
                 let stop = p.choice([closed, call]);
                 let run = p.until_marker(ends.into_iter().chain(opens));

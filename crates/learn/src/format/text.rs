@@ -69,6 +69,9 @@ impl Writer<'_> {
         at_once.extend(self.callable.then(|| calls::unannounced_heads(self.turn)).into_iter().flatten());
         let at_once = (!at_once.is_empty()).then(|| p.only_read(true, p.and(p.any_of(&at_once))));
         let marks = self.marks_of_calls();
+        // White space alone is no text before calls.
+        let calls = p.any_of(marks.iter().map(|mark| mark.trim_start()));
+        let blank = (!marks.is_empty()).then(|| p.only_read(true, p.sequence([p.space(), p.and(calls)])));
         let freely = self.spec.options.compat == Compat::Off;
         let (opens, cut) = self.opening_at_end();
         let behind_thoughts = |calls: ExprId| self.may_close_thoughts().then_some(calls);
@@ -82,7 +85,7 @@ impl Writer<'_> {
                 p.only_read(true, wrappers::text_before_calls(p, &texts, stop, calls))
             });
             let text = [p.content(p.until_marker(all.iter().cloned()))];
-            p.choice(at_once.into_iter().chain(near).chain(text))
+            p.choice(at_once.into_iter().chain(blank).chain(near).chain(text))
         };
         if self.bare_open().is_none() {
             return plain(&stops, &[]);
@@ -152,7 +155,7 @@ impl Writer<'_> {
 
     /// Whether an empty thought, or what closes one, is no text in front of calls.
     fn may_close_thoughts(&self) -> bool {
-        self.spec.options.compat == Compat::Off && self.spec.extract_reasoning()
+        self.spec.extract_reasoning()
     }
 
     /// What opens calls, where the output ends behind or inside of it: the markers that it begins with, and all of it. Such an output
@@ -201,9 +204,9 @@ impl Writer<'_> {
         }
         let (stops, mut ends) = (self.marks_of_calls(), self.marks_of_end());
         ends.extend(self.empty_section());
-        let late = self.thought.filter(|thought| {
-            (self.tolerances.late_thoughts || thought.is_special()) && self.spec.extract_reasoning()
-        });
+        let late = self
+            .thought
+            .filter(|thought| (self.tolerances.late_thoughts || thought.is_special()) && self.spec.extract_reasoning());
         ends.extend(
             late.into_iter().flat_map(|thought| [&thought.start, thought.close.head().trim()].map(str::to_owned)),
         );

@@ -2,8 +2,8 @@
 
 use super::Begun;
 use crate::analysis::Layout;
-use chatparse_base::brackets;
 use crate::analysis::turn::{Glue, Reasoning, SlotKind, TurnFormat};
+use chatparse_base::brackets;
 
 /// Reasoning with one of its openings.
 pub(super) struct Thought {
