@@ -90,6 +90,8 @@ impl Writer<'_> {
         let closed = p.sequence([glue(p, &thought.close, None, ""), p.markup_ends()]);
         let mut closes = p.ways(THOUGHT_JOIN, |way| way(p, thought, again?));
         closes.push(closed);
+        // As the template writes it.
+        closes.extend((holds_calls && self.callable).then(|| p.and(self.announced_call())));
         closes.extend(p.ways(THOUGHT_CLOSE, |way| way(p, &opens, &rests)));
         let closed = p.choice(closes);
         // Where a call must come, reasoning does not end the output.

@@ -2,6 +2,7 @@
 
 use crate::format::rules::calls::members_before_name;
 use crate::format::rules::thought::LATE_THOUGHT;
+use crate::format::rules::turn::CONTENT;
 use smol_str::SmolStr;
 
 use super::calls::{learnt as calls, order};
@@ -69,9 +70,7 @@ impl Writer<'_> {
         at_once.extend(self.callable.then(|| calls::unannounced_heads(self.turn)).into_iter().flatten());
         let at_once = (!at_once.is_empty()).then(|| p.only_read(true, p.and(p.any_of(&at_once))));
         let marks = self.marks_of_calls();
-        // White space alone is no text before calls.
-        let calls = p.any_of(marks.iter().map(|mark| mark.trim_start()));
-        let blank = (!marks.is_empty()).then(|| p.only_read(true, p.sequence([p.space(), p.and(calls)])));
+        let blank = p.ways(CONTENT, |way| way(p, marks));
         let freely = self.spec.options.compat == Compat::Off;
         let (opens, cut) = self.opening_at_end();
         let behind_thoughts = |calls: ExprId| self.may_close_thoughts().then_some(calls);
@@ -85,7 +84,7 @@ impl Writer<'_> {
                 p.only_read(true, wrappers::text_before_calls(p, &texts, stop, calls))
             });
             let text = [p.content(p.until_marker(all.iter().cloned()))];
-            p.choice(at_once.into_iter().chain(blank).chain(near).chain(text))
+            p.choice(at_once.into_iter().chain(blank.iter().copied()).chain(near).chain(text))
         };
         if self.bare_open().is_none() {
             return plain(&stops, &[]);

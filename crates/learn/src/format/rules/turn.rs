@@ -10,6 +10,10 @@ use crate::analysis::turn::Glue;
 use chatparse_peg::ExprId;
 
 sites! {
+    /// The content: the texts that calls begin with.
+    CONTENT("content"): (&FormatBuilder, &[String]) = {
+        blank_content,
+    }
     /// After the content, in place of calls.
     NO_CALLS("calls"): (&Writer) = {
         empty_section,
@@ -39,6 +43,12 @@ sites! {
     TURN_END("turn-end"): (&Writer) = {
         next_header,
     }
+}
+
+/// White space alone, before calls.
+fn blank_content(p: &FormatBuilder, calls: &[String]) -> Way {
+    let calls = calls.iter().map(|call| call.trim_start());
+    (calls.len() > 0).then(|| p.sequence([p.space(), p.and(p.any_of(calls))]))
 }
 
 /// The markers around all calls, without any between them.
