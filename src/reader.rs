@@ -102,6 +102,8 @@ impl Reader {
                 (Maker::Response, Some(Response { turn, late_thoughts, .. })) => {
                     let mut writing = Writing::learnt(turn.clone());
                     writing.tolerances.late_thoughts |= late_thoughts;
+                    // It says itself what joins texts.
+                    writing.tolerances.without = "line_between_thoughts";
                     writing
                 }
                 (Maker::Family(family), _) => family.writing(analyzed.turn(thinks).clone()),

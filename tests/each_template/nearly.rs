@@ -54,7 +54,9 @@ pub fn check_unmended(written: &Written) -> (Vec<String>, usize) {
         };
         let message = &ended.message;
         let arguments: String = message.tool_calls.iter().map(|call| &*call.arguments).collect();
-        let is_there = [&message.content, &arguments].iter().any(|text| text.contains(word));
+        let as_text = serde_json::to_string(word).unwrap();
+        let texts = [&message.content, &arguments];
+        let is_there = texts.iter().any(|text| text.contains(word) || text.contains(as_text.trim_matches('"')));
         (!is_there).then(|| format!("{word} is not in {message:?}\n  {output:?}"))
     });
     (wrong.collect(), UNMENDED.len())

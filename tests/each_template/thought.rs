@@ -1,6 +1,6 @@
 //! Calls in reasoning: where nobody closes it, they are calls; in front of its end, they are quoted. Until then they are not shown.
 
-use chatparse::Stream;
+use chatparse::{Status, Stream};
 
 use super::shown::{self, Shown};
 use super::written::{Written, calls};
@@ -19,6 +19,10 @@ pub fn check(written: &Written) -> (Vec<String>, usize) {
         return (Vec::new(), 0);
     }
     let unclosed = format!("{open}I should look.\n{call}");
+    // A template may write calls in reasoning.
+    if written.read(&unclosed).1.status == Status::Complete {
+        return (Vec::new(), 0);
+    }
     let half = written.values[written.values.len() - 1].start;
     let half = &unclosed[..unclosed.len() - call.len() + half - written.output.find(call).unwrap_or(half)];
     let quoted = format!("{open}I could write {call} but I know it.{end}\n\nIt rains.");

@@ -192,7 +192,7 @@ fn what_models_write() {
             "gpt-oss",
             "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>analysis<|message|>b<|end|>\
              <|start|>assistant<|channel|>final <|constrain|>text<|message|>c<|end|>",
-            message("ab", "c", &[]),
+            message("a\nb", "c", &[]),
         ),
         (
             "gpt-oss",
@@ -327,13 +327,9 @@ fn what_does_not_fit_is_content() {
         ("functionary-v3.2", "get_all\n{} and so on", message("", " and so on", &call)),
     ];
     // A marker of content may be missing.
-    let bare = [
-        ("muse-glimmer", " to=other<|message|>text"),
-        ("functionary-v3.2", "plain text"),
-        ("gpt-oss", "plain text"),
-        ("llm-jp-harmony", "plain text"),
-    ];
+    let bare = [("functionary-v3.2", "plain text"), ("gpt-oss", "plain text"), ("llm-jp-harmony", "plain text")];
     let bare = bare.map(|(family, text)| (family, text, message("", text, &[])));
+    let other = ("muse-glimmer", " to=other<|message|>text", message("other", "text", &[]));
     let thought = "Well, <|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>";
     let [answer, calls] = ["final<|message|>so.", "commentary to=functions.get_all<|message|>{}"];
     let behind = [
@@ -342,7 +338,7 @@ fn what_does_not_fit_is_content() {
     ];
     let recovered = cases.iter().map(|case| (case, Status::Recovered));
     let cases = recovered
-        .chain(bare.iter().chain(&behind).map(|case| (case, Status::Complete)))
+        .chain(bare.iter().chain(&behind).chain([&other]).map(|case| (case, Status::Complete)))
         .flat_map(|((family, output, expected), status)| check(family, &json!({}), output, expected, status));
     report(&cases.collect::<Vec<_>>());
 }

@@ -114,12 +114,7 @@ fn hidden() -> Vec<Hidden> {
             ["I see.", ""],
             call(json!({})),
         ),
-        row(
-            "gemma-4",
-            "<|channel>thought\nHm.<channel|>Well<channel|>.<|channel>thought\nSo.<channel|>",
-            ["Hm.So.", "Well."],
-            json!([]),
-        ),
+        row("gemma-4", "I see.<|tool_call>call:find(any=1)<tool_call|>", ["", "I see."], call(json!({"any": 1}))),
         told("minicpm5", ""),
         row(
             "qwen3-coder",

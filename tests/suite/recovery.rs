@@ -449,7 +449,7 @@ fn a_broken_call_comes_from_the_same_bytes_however_the_output_is_cut() {
     let list = format!("{}{}", tag("invoke name=\"list\""), tag("/invoke"));
     let read = [tag("invoke name=\"read\""), tag("line") + "4" + &tag("/line"), tag("path") + &tag("/path")].concat();
     let output = format!("{section}{list}{section_end}{section}{read}]<</invoke>{section_end}");
-    check(&params, &output, "", &[("list", json!({})), ("read", json!("{\"line\":4,\"path\":\"\"]<</invoke>"))]);
+    check(&params, &output, "", &[("list", json!({})), ("read", json!("{\"line\":4,\"path\":\"\"]<"))]);
 }
 
 /// Such an output is the beginning of one that fits, so nothing of it is wrong; but nothing will come that shows the rest.
@@ -968,13 +968,40 @@ fn an_offered_call_shows_that_the_others_of_its_list_are_calls() {
 }
 
 #[test]
-fn a_name_that_announces_another_call_is_shown_once() {
+fn the_recipient_of_a_message_is_no_content() {
     let params = params("muse-glimmer", &json!({}));
-    let call = "<atem:function_calls><atem:invoke name=\"list\"></atem:invoke></atem:function_calls>";
+    let call =
+        |name: &str| format!("<atem:function_calls><atem:invoke name=\"{name}\"></atem:invoke></atem:function_calls>");
     let thought = " to=self<|message|>z<|eom|><|start|>assistant to=x<|message|>";
-    check(&params, &format!("{thought}{call}"), "x", &[("list", json!({}))]);
     let answer = "<|eom|><|start|>assistant to=user<|message|>Done.";
-    check(&params, &format!("{thought}{call}{answer}"), "xDone.", &[("list", json!({}))]);
+    for (output, content, reasoning, name) in [
+        (format!("{thought}{}", call("list")), "", "z\nx", "list"),
+        (format!("{thought}{}{answer}", call("list")), "Done.", "z\nx", "list"),
+        (format!(" to=list.list<|message|>{}{answer}", call("list.list")), "Done.", "", "list"),
+        (format!("{thought}{}{answer}", call("x")), "Done.", "z", "x"),
+        (format!(" to=x<|message|>Well.{answer}"), "Well.Done.", "x", ""),
+    ] {
+        let message = read(&params, &output).message;
+        let names: String = message.tool_calls.iter().map(|call| &*call.name).collect();
+        assert_eq!((&*message.content, &*message.reasoning_content, &*names), (content, reasoning, name), "{output}");
+        let wrong = check_streaming(&params.parser, output.as_bytes(), false);
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}
+
+#[test]
+fn a_word_or_a_name_before_json_makes_it_a_call() {
+    let list = r#"functools[{"name": "list", "arguments": {}}, {"name": "read", "arguments": {"path": "a"}}]"#;
+    let both = [("list", json!({})), ("read", json!({"path": "a"}))];
+    let named = "list\n{}\nread\n{\"path\": \"a\"}";
+    for template in ["json-call", "json-bare"] {
+        let params = params(template, &json!({"enable_thinking": false}));
+        check(&params, list, "", &both);
+        check(&params, named, "", &both);
+        for text in ["unknown\n{}", "See list\n{}", "functools has none."] {
+            assert_eq!(read(&params, text).message.content, text, "{template}");
+        }
+    }
 }
 
 #[test]

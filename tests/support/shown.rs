@@ -112,9 +112,19 @@ fn account(ended: &Ended, output: &[u8]) -> Result<(), String> {
     // A prompt may have begun a text.
     let Message { reasoning_content, content, .. } = &ended.message;
     for (kind, text) in [(DeltaKind::Reasoning, reasoning_content), (DeltaKind::Content, content)] {
-        let written: Vec<u8> = ended.spans(kind, 0).iter().flat_map(|span| &output[span.clone()]).copied().collect();
-        if std::str::from_utf8(output).is_ok() && !text.as_bytes().ends_with(&written) {
-            return Err(format!("{text:?} is not {:?}", String::from_utf8_lossy(&written)));
+        let written: Vec<&[u8]> = ended.spans(kind, 0).iter().map(|span| &output[span.clone()]).collect();
+        let mut rest = Some(text.as_bytes());
+        for (at, part) in written.iter().enumerate().rev() {
+            rest = rest.and_then(|rest| rest.strip_suffix(*part));
+            // Two thoughts are two lines.
+            let apart = kind == DeltaKind::Reasoning && at > 0;
+            rest = rest.map(|rest| {
+                let joined = rest.strip_suffix(b"\n").filter(|_| apart && !rest.ends_with(written[at - 1]));
+                joined.unwrap_or(rest)
+            });
+        }
+        if std::str::from_utf8(output).is_ok() && rest.is_none() {
+            return Err(format!("{text:?} is not {:?}", String::from_utf8_lossy(&written.concat())));
         }
     }
     Ok(())

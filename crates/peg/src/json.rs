@@ -2,7 +2,6 @@
 
 use super::builder::Builder;
 use super::expr::ExprId;
-use chatparse_base::json_string::quoted;
 
 impl Builder {
     /// Any JSON value.
@@ -70,11 +69,6 @@ impl Builder {
             self.not(self.one_of(&longer)),
         ]);
         self.rule(NAME, number)
-    }
-
-    /// `"key"`, a colon and a value, with white space around the colon.
-    pub fn json_member(&self, key: &str, value: ExprId) -> ExprId {
-        self.sequence([self.literal(quoted(key)), self.space(), self.literal(":"), self.space(), value])
     }
 
     /// An object or an array, given its brackets and the expression between its commas.

@@ -200,6 +200,18 @@ impl Machine {
         }
     }
 
+    /// Whether it waits in a look ahead.
+    pub fn is_looking(&self) -> bool {
+        self.looking != NONE
+    }
+
+    /// The end of the output refutes what waits: the next feed goes back to another way.
+    pub fn refute(&mut self) {
+        if self.state == State::Waiting {
+            (self.state, self.matched, self.walk, self.searches.begun) = (State::Undoing, 0, None, None);
+        }
+    }
+
     /// Ends the run because the output was cut off; the captures so far count. Returns `false` if the output is not the
     /// beginning of a match.
     pub fn cut(&mut self, output: &[u8]) -> bool {

@@ -30,19 +30,34 @@ impl Builder {
 
     /// [`Builder::python`] as models spoil it: a comma may stand behind the last item or member, comments where white space may, and
     /// a single quote inside of a string, which closes only in front of what may follow an item. Others are captured under this tag.
-    pub fn nearly_json(&self, inner: TagId) -> ExprId {
+    /// `closer`: the marker after the value, if it has one. Where a string has it, the string shows only once it is whole.
+    pub fn nearly_json(&self, inner: TagId, closer: &str) -> ExprId {
         let string = || {
             let [line, block] = ["//", "/*"].map(|comment| self.literal(comment));
             let after = self.choice([self.one_of(&AFTER_ITEM), line, block, self.end()]);
-            self.choice([self.quoted("\""), self.printed("'", inner, after)])
+            self.choice([self.quoted("\"", closer), self.printed("'", self.body_around("'", closer), inner, after)])
         };
-        self.python_value(NEARLY, &WORDS, &string, &|_| Vec::new())
+        let names = NEARLY.map(|name| format!("{name}{closer}"));
+        self.python_value(names.each_ref().map(|name| &**name), &WORDS, &string, &|_| Vec::new())
+    }
+
+    /// The inside of a string. From a closer in it on, it waits for the quote, as the value may end there instead.
+    fn body_around(&self, quote: &str, closer: &str) -> ExprId {
+        let body = self.python_body(self.string_body(quote.as_bytes()[0]));
+        if closer.is_empty() {
+            return body;
+        }
+        let run = self.until_any([quote, "\\", closer, closer.trim_start()]);
+        let more = self.many(self.sequence([self.literal("\\"), self.optional(self.any()), run]));
+        let rest = self.sequence([self.space(), self.literal(closer.trim_start()), body]);
+        let ends = self.and(self.sequence([rest, self.literal(quote), self.space(), self.one_of(&AFTER_ITEM)]));
+        self.sequence([run, self.tolerated(more), self.optional(self.sequence([ends, rest]))])
     }
 
     /// White space, and with [`Builder::nearly_json`] comments, which JSON does not have.
     fn gap(&self, value: &str) -> ExprId {
         const NAME: &str = "comments";
-        if value != NEARLY[0] {
+        if !value.starts_with(NEARLY[0]) {
             return self.space();
         }
         if !self.is_defined(NAME) {
@@ -53,11 +68,11 @@ impl Builder {
         self.sequence([self.space(), self.choice([self.reference(NAME), self.empty()])])
     }
 
-    /// [`Builder::nearly_json`]'s objects and arrays.
-    fn nearly_container(&self, name: &str, brackets: [&str; 2], item: ExprId) -> ExprId {
+    /// Objects and arrays that a comma may end. `gap`: what may be between their parts.
+    fn nearly_container(&self, name: &str, brackets: [&str; 2], item: ExprId, gap: ExprId) -> ExprId {
         let [open, close] = brackets.map(|bracket| self.literal(bracket));
-        let gap = self.gap(NEARLY[0]);
-        let next = self.sequence([self.literal(","), gap, self.choice([self.sequence([item, gap]), self.and(close)])]);
+        let last = self.tolerated(self.and(close));
+        let next = self.sequence([self.literal(","), gap, self.choice([self.sequence([item, gap]), last])]);
         let items = self.sequence([item, gap, self.many(next), close]);
         let whole = self.sequence([open, gap, self.choice([close, items])]);
         self.rule(name, whole)
@@ -88,7 +103,7 @@ impl Builder {
 
     fn python_value(
         &self,
-        [value, dict, list]: Names,
+        [value, dict, list]: [&str; 3],
         words: &[&str],
         string: &dyn Fn() -> ExprId,
         more: &dyn Fn(ExprId) -> Vec<ExprId>,
@@ -99,8 +114,8 @@ impl Builder {
         let string = string();
         let gap = self.gap(value);
         let member = self.sequence([string, gap, self.literal(":"), gap, self.reference(value)]);
-        let container = |name, brackets, item| match value == NEARLY[0] {
-            true => self.nearly_container(name, brackets, item),
+        let container = |name, brackets, item| match value.starts_with(NEARLY[0]) || value == PRINTED[0] {
+            true => self.nearly_container(name, brackets, item, gap),
             false => self.json_container(name, brackets, item),
         };
         let others = [
@@ -114,20 +129,22 @@ impl Builder {
         self.rule(value, self.choice(more.into_iter().chain(others).chain(words)))
     }
 
-    /// The inside of a string, of which `body` is what JSON has: a backslash in front of any other character is one itself.
+    /// The inside of a string, of which `body` is what JSON has: a backslash in front of any other character is one itself, or
+    /// joins two lines.
     pub fn python_body(&self, body: ExprId) -> ExprId {
-        let more = self.many(self.sequence([self.literal("\\"), body]));
+        let line = self.optional(self.literal("\n"));
+        let more = self.many(self.sequence([self.literal("\\"), line, body]));
         self.sequence([body, self.tolerated(more)])
     }
 
     /// A string in double or single quotes.
     pub fn python_string(&self) -> ExprId {
-        self.choice([self.quoted("\""), self.quoted("'")])
+        self.choice(["\"", "'"].map(|quote| self.quoted(quote, "")))
     }
 
-    fn quoted(&self, quote: &str) -> ExprId {
+    fn quoted(&self, quote: &str, closer: &str) -> ExprId {
         let sign = self.literal(quote);
-        self.sequence([sign, self.python_body(self.string_body(quote.as_bytes()[0])), sign])
+        self.sequence([sign, self.body_around(quote, closer), sign])
     }
 
     /// The same with quotes inside: models print texts between quotes as they are. A quote closes the string only in front of
@@ -135,12 +152,12 @@ impl Builder {
     pub fn printed_string(&self, inner: impl Into<TagId>) -> ExprId {
         let inner = inner.into();
         let after = self.choice([self.one_of(&AFTER_ITEM), self.literal(")"), self.end()]);
-        self.choice(["\"", "'"].map(|quote| self.printed(quote, inner, after)))
+        self.choice(["\"", "'"].map(|quote| self.printed(quote, self.body_around(quote, ""), inner, after)))
     }
 
     /// A string that ends only in front of white space and `after`.
-    fn printed(&self, quote: &str, inner: TagId, after: ExprId) -> ExprId {
-        let (sign, body) = (self.literal(quote), self.python_body(self.string_body(quote.as_bytes()[0])));
+    fn printed(&self, quote: &str, body: ExprId, inner: TagId, after: ExprId) -> ExprId {
+        let sign = self.literal(quote);
         let closes = self.sequence([sign, self.space(), after]);
         let text = self.sequence([self.not(closes), self.tag(inner, sign), body]);
         self.sequence([sign, body, self.tolerated(self.many(text)), sign])

@@ -19,6 +19,7 @@ use super::coverage;
 use super::late::Late;
 use super::tag::Tag;
 use super::{FormatSpec, Tolerances};
+use crate::analysis::turn::Glue;
 
 /// A [`Builder`] with functions for the parts of a message.
 #[derive(Default)]
@@ -26,6 +27,10 @@ pub struct FormatBuilder {
     builder: Builder,
     /// Other spellings of texts in markers: the template's, and the model's.
     spellings: Vec<(String, String)>,
+    /// What the template writes before each tag of calls; empty: nothing.
+    pub prefix: SmolStr,
+    /// Texts are as the template writes them: where others may be values.
+    pub exact: Cell<bool>,
     /// Names are written with XML entities.
     pub entities: bool,
     /// Texts in quotes have line breaks as they are, beside escapes.
@@ -42,6 +47,8 @@ pub struct FormatBuilder {
     pub faithful: bool,
     /// Arguments may be nearly JSON, and members may stand around them that calls of JSON have elsewhere.
     pub mends: bool,
+    /// No offered name has a colon or a dot.
+    pub plain_names: bool,
     /// The row of the table of dialects that calls belong to: it marks their names, and keeps their rules apart.
     pub dialect: Option<usize>,
     /// Texts of the template that are expressions already.
@@ -86,7 +93,9 @@ impl FormatBuilder {
     /// A builder for a format of this request.
     pub fn of(spec: &FormatSpec) -> Self {
         let mends = spec.options.leniency.nearly_json == NearlyJson::Mend;
-        FormatBuilder { mends, squeezes: spec.options.json_spacing == JsonSpacing::Compact, ..FormatBuilder::default() }
+        let squeezes = spec.options.json_spacing == JsonSpacing::Compact;
+        let plain_names = !spec.tools().iter().any(|tool| tool.name.contains([':', '.']));
+        FormatBuilder { mends, squeezes, plain_names, ..FormatBuilder::default() }
     }
 
     /// A builder for a model that deviates so.
@@ -210,6 +219,25 @@ impl FormatBuilder {
             let made = make();
             self.rule(format!("shared-{}", made.index()), made)
         })
+    }
+
+    /// What `make` makes of texts as the template writes them, if `exact` or around it.
+    pub fn exactly<T>(&self, exact: bool, make: impl FnOnce() -> T) -> T {
+        let before = self.exact.replace(exact || self.exact.get());
+        let made = make();
+        self.exact.set(before);
+        made
+    }
+
+    /// The first marker of a glue, with what is before each tag.
+    pub fn first_tag<'g>(&self, glue: &'g Glue) -> Option<&'g str> {
+        let prefix = &*self.prefix;
+        if prefix.is_empty() {
+            return glue.first_marker();
+        }
+        let open = &glue.head()[glue.head().find(prefix)?..];
+        let next = open.match_indices(prefix).nth(1).map_or(open.len(), |(next, _)| next);
+        Some(open[..next].trim_end())
     }
 
     /// A marker in its other spellings.
@@ -469,61 +497,71 @@ impl FormatBuilder {
 
     /// An object, or `null` for an empty one. Other values do not match, because they would be lost.
     fn json_object(&self) -> ExprId {
-        let value = if self.mends { self.nearly_json(Tag::ArgText.into()) } else { self.json() };
+        let value = if self.mends { self.nearly_json(Tag::ArgText.into(), "") } else { self.json() };
         let object = self.sequence([self.and(self.literal("{")), value]);
         self.choice([object, self.literal("null")])
     }
 
     /// Any value, as JSON or as a Python literal, or nearly so: [`Builder::python`].
-    pub fn python(&self) -> ExprId {
+    /// `closer`: the tag after it, or nothing.
+    pub fn python(&self, closer: &str) -> ExprId {
         match self.mends {
             // A string alone ends at its quote, as what follows the value is not known here.
-            true => self.choice([self.python_string(), self.nearly_json(Tag::ArgText.into())]),
+            true => self.choice([self.python_string(), self.nearly_json(Tag::ArgText.into(), closer)]),
             false => self.builder.python(),
         }
     }
 
+    /// A word between JSON's quotes, or Python's where JSON may be nearly that.
+    pub fn json_word(&self, word: &str) -> ExprId {
+        let single = self.mends.then(|| self.literal(format!("'{word}'")));
+        self.choice([self.literal(format!("\"{word}\""))].into_iter().chain(single))
+    }
+
+    /// A key, a colon and a value, with white space around the colon.
+    pub fn json_member(&self, key: &str, value: ExprId) -> ExprId {
+        self.sequence([self.json_word(key), self.space(), self.literal(":"), self.space(), value])
+    }
+
+    /// An id between Python's quotes.
+    pub fn single_quoted_id(&self) -> ExprId {
+        self.sequence([self.literal("'"), self.tool_id(self.until_marker(["'"])), self.literal("'")])
+    }
+
     /// A member of a call that is a JSON object, which says no more than that: its type, its number, or its id, unless it has one
-    /// already. `known`: what the call has itself.
-    fn other_member(&self, known: &str) -> ExprId {
+    /// already. `known`: what the call has itself; `again`: the id, too.
+    fn other_member(&self, known: &str, again: bool) -> ExprId {
         let named = |keys: &[&'static str], value: ExprId| {
-            let keys = keys.iter().filter(|key| !known.contains(&format!("\"{key}\"")));
-            let keys = self.choice(keys.map(|key| self.literal(format!("\"{key}\""))).collect::<Vec<_>>());
-            self.sequence([keys, self.space(), self.literal(":"), self.space(), value])
+            let keys = keys.iter().filter(|key| again && keys == IDS || !known.contains(&format!("\"{key}\"")));
+            self.choice(keys.map(|key| self.json_member(key, value)).collect::<Vec<_>>())
         };
         const IDS: &[&str] = &["id", "call_id", "tool_call_id"];
         let number = coverage::word(self, 1, &[('0', '9')]);
-        let quoted = |text| self.sequence([self.literal("\""), text, self.literal("\"")]);
         let id = match IDS.iter().any(|key| known.contains(&format!("\"{key}\""))) {
-            true => self.choice([
-                quoted(coverage::word(self, 1, &[('0', '9'), ('A', 'Z'), ('a', 'z'), ('_', '_'), ('-', '-')])),
-                number,
-            ]),
-            false => self.choice([quoted(self.tool_id(self.string_body(b'"'))), self.tool_id(number)]),
+            true => {
+                let word = coverage::word(self, 1, &[('0', '9'), ('A', 'Z'), ('a', 'z'), ('_', '_'), ('-', '-')]);
+                self.choice([self.sequence([self.quote(), word, self.quote()]), number])
+            }
+            false => {
+                let quoted = [self.literal("\""), self.tool_id(self.string_body(b'"')), self.literal("\"")];
+                self.choice([self.sequence(quoted), self.single_quoted_id(), self.tool_id(number)])
+            }
         };
-        let kinds = ["\"function\"", "\"tool_call\"", "\"tool_use\""].map(|kind| self.literal(kind));
+        let kinds = ["function", "tool_call", "tool_use"].map(|kind| self.json_word(kind));
         self.choice([named(IDS, id), named(&["type"], self.choice(kinds)), named(&["index"], number)])
     }
 
     /// Such members in front of others, with their commas, at least one.
-    pub fn other_members(&self, known: &str) -> ExprId {
-        let member = self.other_member(known);
+    pub fn other_members(&self, known: &str, again: bool) -> ExprId {
+        let member = self.other_member(known, again);
         self.some(self.sequence([member, self.space(), self.literal(","), self.space()]))
     }
 
     /// [`FormatBuilder::other_members`] in front of all others, or the call is the member `function` of an object with such members.
-    pub fn members_in_front(&self, known: &str) -> ExprId {
-        self.shared(&format!("members in front {known}"), || {
-            let all = self.other_members(known);
-            let key = [
-                self.literal("\"function\""),
-                self.space(),
-                self.literal(":"),
-                self.space(),
-                self.literal("{"),
-                self.space(),
-            ];
-            let key = self.sequence(key);
+    pub fn members_in_front(&self, known: &str, again: bool) -> ExprId {
+        self.shared(&format!("members in front {again} {known}"), || {
+            let all = self.other_members(known, again);
+            let key = self.sequence([self.json_member("function", self.literal("{")), self.space()]);
             self.choice([
                 self.sequence([all, self.optional(self.sequence([key, self.optional(all)]))]),
                 self.sequence([key, self.optional(all)]),
@@ -534,7 +572,9 @@ impl FormatBuilder {
     /// Such members behind the others.
     pub fn members_behind(&self, known: &str) -> ExprId {
         self.shared(&format!("members behind {known}"), || {
-            self.many(self.sequence([self.literal(","), self.space(), self.other_member(known), self.space()]))
+            let last = self.sequence([self.literal(","), self.space(), self.and(self.literal("}"))]);
+            let member = self.sequence([self.literal(","), self.space(), self.other_member(known, true), self.space()]);
+            self.sequence([self.many(member), self.optional(last)])
         })
     }
 

@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 
 use super::builder::{FormatBuilder, UNKNOWN_NAME};
-use super::rules::texts as rules;
+use super::rules::texts::{self as rules, TextEnd};
 use super::tag::Tag;
 use chatparse_peg::ExprId;
 
@@ -52,18 +52,13 @@ impl FormatBuilder {
 
     /// The text of an argument up to a marker, and the marker. If white space is part of the marker, the marker with other
     /// white space ends the text only before one of `next` or the end of the output, because a text may contain it. Without the
-    /// marker, the text ends before one of `names`, the next argument's opening, or before `end`; `end` followed by more text
-    /// does not end it. `behind`: what else may follow the marker.
-    pub fn arg_text_up_to(
-        &self,
-        marker: &str,
-        next: &[&str],
-        names: &[String],
-        end: Option<&str>,
-        behind: Option<ExprId>,
-    ) -> ExprId {
+    /// marker, the text ends before one of `names` or before `end`; `end` followed by more text does not end it.
+    pub fn arg_text_up_to(&self, ends: &TextEnd) -> ExprId {
+        let TextEnd { marker, next, names, end, .. } = *ends;
         let core = marker.trim();
-        let left_out = || names.iter().map(String::as_str).chain(end);
+        let wrapper =
+            ends.wrapper.map(|(wrapper, _)| format!("{}{wrapper}", &marker[..marker.find(core).unwrap_or(0)]));
+        let left_out = || names.iter().map(String::as_str).chain(end).chain(wrapper.as_deref());
         if core.is_empty() || core.len() == marker.len() && left_out().next().is_none() {
             let close = self.arg_close(self.marker(marker));
             return self.sequence([self.arg_text(self.until_marker([marker])), close]);
@@ -73,21 +68,26 @@ impl FormatBuilder {
         let texts = next.iter().map(String::as_str).chain(left_out());
         let signs: Vec<_> = texts.filter_map(|text| text.trim_start().chars().next()).collect();
         let signs: Vec<_> = signs.into_iter().chain(('\t'..='\r').chain([' '])).map(|sign| (sign, sign)).collect();
-        let ends = behind.map(|behind| self.not(behind));
-        let more = self.sequence(ends.into_iter().chain([self.space(), self.none_of(&signs)]));
+        let behind = ends.behind.map(|behind| self.not(behind));
+        let more = self.sequence(behind.into_iter().chain([self.space(), self.none_of(&signs)]));
         let next = next.into_iter().map(|next| self.marker(next));
         let next = self.choice(next.chain([self.sequence([self.space(), self.end()])]).collect::<Vec<_>>());
         let cores = self.spelled(vec![core.to_owned()]);
         let end = end.map(|end| self.sequence([self.marker(end), self.not(more)]));
+        let known = self.any_of(names.iter().map(|name| name.trim()));
         let names = names.iter().map(|name| self.literal(&**name));
         let names = self.choice(names.chain(end).collect::<Vec<_>>());
         let written = self.choice([self.literal(marker)].into_iter().chain(self.with_spelled_breaks(marker)));
         let closed = self.sequence([written, self.between(rules::TEXT_CLOSED, |way| way(self, more))]);
         let core = self.any_of(&cores);
-        let close = self.or(closed, rules::TEXT_CLOSE, |way| way(self, core, next, names));
-        let run = self
-            .until_marker([marker.trim_end()].into_iter().chain(cores.iter().map(String::as_str)).chain(left_out()));
-        let more = self.many(self.sequence([self.not(close), self.any(), run]));
+        let close = self.or(closed, rules::TEXT_CLOSE, |way| way(self, ends, [core, next, names, known]));
+        let opening = ends.opening();
+        let others = ends.stem().into_iter().chain(opening.as_deref()).chain(left_out());
+        let run =
+            self.until_marker([marker.trim_end()].into_iter().chain(cores.iter().map(String::as_str)).chain(others));
+        let parts = self.ways(rules::TEXT_PART, |way| way(self, ends, run));
+        let more = self.choice(parts.into_iter().chain([self.sequence([self.any(), run])]));
+        let more = self.many(self.sequence([self.not(close), more]));
         self.sequence([self.arg_text(self.sequence([run, more])), self.arg_close(close)])
     }
 

@@ -1,7 +1,7 @@
 //! Turns glue into expressions. A grammar has it as the template writes it; the parser accepts other white space.
 
 use crate::analysis::turn::{Glue, GluePiece};
-use crate::format::rules::texts::{MARKER, NUMBER};
+use crate::format::rules::texts::{JSON_TEXT, MARKER, NUMBER};
 use chatparse_grammar::spelled;
 use chatparse_message::Tool;
 use chatparse_peg::ExprId;
@@ -18,7 +18,7 @@ pub(super) fn glue(p: &FormatBuilder, glue: &Glue, tool: Option<&Tool>, key: &st
 
 /// All pieces, for glue that ends a text: JSON in it is as the template writes it.
 pub(super) fn as_written(p: &FormatBuilder, glue: &Glue) -> ExprId {
-    with_texts(p, glue, None, "", spelled_text)
+    with_texts(p, glue, None, "", json_part)
 }
 
 fn with_texts(
@@ -28,6 +28,7 @@ fn with_texts(
     key: &str,
     text_of: fn(&FormatBuilder, &str) -> ExprId,
 ) -> ExprId {
+    let text_of = if p.exact.get() { |p: &FormatBuilder, text: &str| p.marker(text) } else { text_of };
     if let Some(text) = glue.literal().filter(|text| !text.is_empty()) {
         return text_of(p, text);
     }
@@ -122,7 +123,7 @@ pub(super) fn end_of_json(p: &FormatBuilder, end: &Glue) -> ExprId {
 }
 
 /// A text of the template. White space around the punctuation of JSON is free.
-fn json_text(p: &FormatBuilder, text: &str) -> ExprId {
+pub(super) fn json_text(p: &FormatBuilder, text: &str) -> ExprId {
     p.once(text, || free_json(p, text))
 }
 
@@ -141,10 +142,10 @@ fn free_json(p: &FormatBuilder, text: &str) -> ExprId {
         if free_before {
             let before = &text[from..before.len().max(from)];
             compact.extend([before, sign]);
-            parts.extend([spelled_text(p, before), p.space(), p.literal(sign)]);
+            parts.extend([json_part(p, before), p.space(), p.literal(sign)]);
         } else {
             compact.push_str(&text[from..=at]);
-            parts.push(spelled_text(p, &text[from..=at]));
+            parts.push(json_part(p, &text[from..=at]));
         }
         // A value follows.
         if sign == ":" && behind.is_empty() {
@@ -157,8 +158,13 @@ fn free_json(p: &FormatBuilder, text: &str) -> ExprId {
         return spelled_text(p, text);
     }
     compact.push_str(&text[from..]);
-    parts.push(spelled_text(p, &text[from..]));
+    parts.push(json_part(p, &text[from..]));
     p.fixed(p.sequence(parts), text, &compact)
+}
+
+/// A text of JSON, and what the rules read in its place.
+fn json_part(p: &FormatBuilder, text: &str) -> ExprId {
+    p.or(spelled_text(p, text), JSON_TEXT, |way| way(p, text))
 }
 
 /// A text of the template, and what the rules read in its place.
@@ -181,7 +187,7 @@ pub(super) fn no_closer(p: &FormatBuilder, opens: &Glue, close: &Glue) -> ExprId
     let open = opens.head().trim();
     let sign = close.head().trim_start().strip_prefix(open).and_then(|rest| rest.chars().next());
     match sign.filter(|sign| !open.is_empty() && sign.is_ascii_punctuation()) {
-        Some(sign) => p.not(p.sequence([p.space(), p.marker(open), p.literal(&*sign.to_string())])),
+        Some(sign) => p.not(p.sequence([p.space(), glue(p, &open.into(), None, ""), p.literal(&*sign.to_string())])),
         None => p.empty(),
     }
 }

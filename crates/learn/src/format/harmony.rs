@@ -3,6 +3,7 @@
 use crate::format::rules::channels::{
     BARE_TEXT, CALL_HEADER, CHANNEL_TOKEN, FINAL_HEADER, OTHER_MESSAGE, START_OF_MESSAGE, STARTED, THOUGHT_END, TOKEN,
 };
+use crate::format::rules::thought::THOUGHT_BEGIN;
 use std::collections::BTreeSet;
 
 use super::builder::FormatBuilder;
@@ -242,7 +243,8 @@ impl Harmony<'_> {
         let p = self.p;
         let header = p.sequence([self.first_header(), self.token(CHANNEL), p.marker("analysis"), self.message()]);
         if self.spec.extract_reasoning() {
-            return p.sequence([header, p.closed(Tag::Reasoning, END, self.behind_reasoning())]);
+            let line = p.between(THOUGHT_BEGIN, |way| way(p, p.marker(END)));
+            return p.sequence([header, line, p.closed(Tag::Reasoning, END, self.behind_reasoning())]);
         }
         // The header is captured once it is certain that it is not the header of a call.
         let text = p.content(p.until_marker([END, START]));

@@ -4,8 +4,11 @@
 //! for good, so that nothing is read twice. A step accepts any glue that was seen in front of its part, whatever part came
 //! before.
 
+use crate::format::rules::calls::{first_tags, tag_prefix};
 use crate::format::rules::thought::OPENING;
-use crate::format::rules::turn::{CALLS, CALLS_CLOSED, LIST_CLOSE, NEXT_CALL, NO_CALLS, SECTION_OPEN, TURN_END};
+use crate::format::rules::turn::{
+    AFTER_CALLS, CALLS, CALLS_CLOSED, LAST_CALL, LIST_CLOSE, NEXT_CALL, NO_CALLS, SECTION_OPEN, TURN_END,
+};
 use std::cell::OnceCell;
 
 use super::builder::FormatBuilder;
@@ -27,6 +30,7 @@ pub fn build(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
     let Writing { turn, layout, tolerances, .. } = writing;
     let mut p = FormatBuilder::writing(tolerances, spec);
     p.raw_lines = turn.raw_lines;
+    p.prefix = tag_prefix(turn).unwrap_or_default().into();
     p.faithful = spec.is_faithful();
     (p.sorts_names, p.leaves_out_null) = (turn.sorts_names && p.faithful, turn.leaves_out_null && p.faithful);
     let members = turn.calls.iter().flat_map(|form| &form.pieces).filter_map(CallPiece::members);
@@ -243,9 +247,21 @@ impl<'a> Writer<'a> {
             return p.sequence([p.space(), p.any_of(marks)]);
         }
         let names = self.named_call();
-        let glues = self.before_first_call().iter().map(Glue::trim_start);
-        let opens = glues.chain(self.bare_open().cloned()).map(|open| glue(p, &open, None, ""));
-        p.sequence([p.space(), self.near_section(), p.choice(opens.collect::<Vec<_>>()), p.space(), names])
+        let opens = || {
+            let glues = self.before_first_call().iter().map(Glue::trim_start);
+            p.choice(glues.chain(self.bare_open().cloned()).map(|open| glue(p, &open, None, "")).collect::<Vec<_>>())
+        };
+        let written = p.sequence([p.exactly(!p.prefix.is_empty(), opens), p.space(), names]);
+        let near = self.near_tag().map(|tag| p.sequence([opens(), p.space(), names, tag]));
+        p.sequence([p.space(), self.near_section(), p.choice([written].into_iter().chain(near))])
+    }
+
+    /// Where a tag is known by the token before it, what tells a call from a quotation without that token: more of the call.
+    fn near_tag(&self) -> Option<ExprId> {
+        let (p, tags) = (self.p, first_tags(self.p, self.turn)?);
+        let first = self.turn.calls.first()?.at_name().1.first;
+        let name_close = first.head().split(&*p.prefix).next()?;
+        Some(p.sequence([p.marker(name_close), p.space(), p.choice([p.marker(&*p.prefix), tags])]))
     }
 
     /// The opening of each call, if it announces a call without the markers around all calls.
@@ -257,11 +273,13 @@ impl<'a> Writer<'a> {
 
     /// What the marker around all calls and that of each call both begin with.
     pub(super) fn family_of_markers(&self) -> Option<&str> {
-        let (open, section) =
-            (self.bare_open()?.head().trim_start(), self.before_first_call().first()?.first_marker()?);
-        let same = open.char_indices().zip(section.chars()).find(|((_, one), other)| one != other)?.0.0;
-        let family = &open[..same];
-        (brackets::begins_token(family) && family.contains(char::is_alphanumeric)).then_some(family)
+        let open = self.bare_open()?.head().trim_start();
+        let mut sections = self.before_first_call().iter().filter_map(Glue::first_marker);
+        sections.find_map(|section| {
+            let same = open.char_indices().zip(section.chars()).find(|((_, one), other)| one != other)?.0.0;
+            let family = &open[..same];
+            (brackets::begins_token(family) && family.contains(char::is_alphanumeric)).then_some(family)
+        })
     }
 
     /// The marker around all calls, as the rules read it.
@@ -336,7 +354,7 @@ impl<'a> Writer<'a> {
             false if excluded => {}
             allowed => rest.push(p.only_read(!allowed, next)),
         }
-        rest.push(self.close(&[SlotKind::Call]));
+        rest.extend([p.between(LAST_CALL, |way| way(self)), self.close(&[SlotKind::Call])]);
         if let Some(edge) = self.edges(&[SlotKind::Call], SlotKind::Content).next() {
             let only_calls = self.spec.calls_only();
             let marks = if self.tolerances.allowed_calls { Vec::new() } else { self.marks_of_calls().to_vec() };
@@ -348,7 +366,8 @@ impl<'a> Writer<'a> {
                 |end: &Edge| edge.glue.strip_prefix(&end.glue).filter(|rest| !end.glue.is_blank() && is_strong(rest));
             let open = self.edges(&[SlotKind::Call], SlotKind::End).find_map(closed);
             let open = glue(p, open.as_ref().unwrap_or(&edge.glue), None, "");
-            let text = no_call.into_iter().chain([open, self.last_text(marks)]);
+            let front = p.between(AFTER_CALLS, |way| way(self));
+            let text = no_call.into_iter().chain([front, open, self.last_text(marks)]);
             let text = p.optional(p.sequence(text.collect::<Vec<_>>()));
             rest.push(p.only_read(only_calls, text));
         }
@@ -398,7 +417,7 @@ impl<'a> Writer<'a> {
         });
         let mut ways: Vec<(bool, ExprId)> = ways.collect();
         for (core, _) in &firsts {
-            ways.extend(p.ways(CALLS, |way| way(p, core, rest)).into_iter().map(|way| (false, way)));
+            ways.extend(p.ways(CALLS, |way| way(self, core, rest)).into_iter().map(|way| (false, way)));
         }
         // Without the markers around all calls.
         if self.bare_open().is_some() {
@@ -416,6 +435,9 @@ impl<'a> Writer<'a> {
     /// The text that shows that a call begins.
     pub(super) fn marker(&self) -> &str {
         match &*self.tolerances.calls_from {
+            "" if !self.p.prefix.is_empty() => {
+                self.turn.before_calls().find_map(|glue| self.p.first_tag(glue)).unwrap_or_default()
+            }
             "" => self.layout.calls_marker(),
             from => from,
         }
@@ -443,7 +465,7 @@ impl<'a> Writer<'a> {
                 let token = p.optional(p.sequence([p.space(), glue(p, token, None, ""), p.markup_ends()]));
                 return p.sequence([if end.is_blank() { p.empty() } else { close(end) }, token]);
             }
-            let closes = p.or(close(end), LIST_CLOSE, |way| way(p, end).filter(|_| is_json));
+            let closes = p.or(close(end), LIST_CLOSE, |way| way(p, end));
             // Where no section is open, grammars leave out the token.
             let ends_turn = self.turn.is_stop(end) && !in_section;
             p.only_read(ends_turn, p.sequence([closes, p.markup_ends()]))
@@ -463,14 +485,16 @@ impl<'a> Writer<'a> {
         at.map_or_else(|| (end.clone(), Glue::default()), |at| (end.up_to(at), end.without_start(at)))
     }
 
-    /// The markers around all calls, without any between them.
-    pub(super) fn empty_section(&self) -> Option<String> {
+    /// What opens and closes all calls, where both are markers.
+    pub(super) fn section(&self) -> Option<[&str; 2]> {
         let is_section = |glue: &Glue| is_strong(glue) && glue.is_literal();
         let calls = if self.callable { self.before_first_call() } else { &[] };
-        let mut opens = calls.iter().filter_map(|glue| glue.strip_suffix(&self.call_open)).filter(is_section);
+        let mut opens = calls.iter().filter(|glue| glue.strip_suffix(&self.call_open).as_ref().is_some_and(is_section));
         let close =
             self.edges(&[SlotKind::Call], SlotKind::End).map(|edge| &edge.glue).find(|glue| is_section(glue))?;
-        Some(format!("{}{}", opens.next()?.head().trim(), close.head().trim()))
+        let open = opens.next()?.head();
+        let open = &open[..open.len() - self.call_open.head().len()];
+        Some([open[open.find(self.marker()).unwrap_or(0)..].trim(), close.head().trim()])
     }
 
     /// Whether something opens in front of the first call, for each glue there.

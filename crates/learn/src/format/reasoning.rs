@@ -5,8 +5,8 @@ use super::sites::Writer;
 use super::thought::Thought;
 use crate::analysis::turn::{Glue, SlotKind};
 use crate::format::rules::thought::{
-    SHOWN_THOUGHT_CLOSE, THOUGHT, THOUGHT_AGAIN, THOUGHT_CALL, THOUGHT_CLOSE, THOUGHT_CLOSED, THOUGHT_JOIN,
-    THOUGHT_OPEN, THOUGHT_OPENED,
+    SHOWN_THOUGHT_CLOSE, THOUGHT, THOUGHT_AGAIN, THOUGHT_BEGIN, THOUGHT_CALL, THOUGHT_CLOSE, THOUGHT_CLOSED,
+    THOUGHT_JOIN, THOUGHT_OPEN, THOUGHT_OPENED,
 };
 use chatparse_message::{CallsInReasoning, Compat};
 use chatparse_peg::ExprId;
@@ -44,6 +44,7 @@ impl Writer<'_> {
     pub(super) fn late_reasoning(&self) -> Option<ExprId> {
         let thought = self.thought.filter(|_| self.spec.extract_reasoning())?;
         let again = self.reasoning_again(thought)?;
+        let again = self.next_message([again]).unwrap_or(again);
         Some(self.p.sequence([self.p.space(), again, self.thought_and_close(thought, None)]))
     }
 
@@ -91,7 +92,8 @@ impl Writer<'_> {
         let mut closes = p.ways(THOUGHT_JOIN, |way| way(p, thought, again?));
         closes.push(closed);
         // As the template writes it.
-        closes.extend((holds_calls && self.callable).then(|| p.and(self.announced_call())));
+        let holds = holds_calls && self.callable && self.spec.response_schema().is_none();
+        closes.extend(holds.then(|| p.and(self.announced_call())));
         closes.extend(p.ways(THOUGHT_CLOSE, |way| way(p, &opens, &rests)));
         let closed = p.choice(closes);
         // Where a call must come, reasoning does not end the output.
@@ -129,7 +131,9 @@ impl Writer<'_> {
             }
             _ => (p.until_marker(ends), p.choice([closed].into_iter().chain(end))),
         };
-        p.sequence([self.thought_text(text), close])
+        let apart = self.thinks_in_messages() && self.spec.extract_reasoning();
+        let line = p.between(THOUGHT_BEGIN, |way| way(p, Some(closed).filter(|_| apart)?));
+        p.sequence([line, self.thought_text(text), close])
     }
 
     /// Whether a call ends the reasoning with the models that may write it so. Otherwise it waits for the end. Reasoning that is
@@ -162,10 +166,15 @@ impl Writer<'_> {
         let again = glue(self.p, &open, None, "");
         // What begins a turn may stand in front of each of its parts.
         let opening = self.turn.opening.trim();
-        let mut behind = self.turn.edges.iter().filter(|edge| edge.from == SlotKind::Reasoning);
-        let begins = !opening.is_empty() && behind.any(|edge| edge.glue.head().trim_start().starts_with(opening));
-        let front = if begins { self.p.optional(self.p.marker(opening)) } else { self.p.empty() };
+        let front = if self.thinks_in_messages() { self.p.optional(self.p.marker(opening)) } else { self.p.empty() };
         is_strong(&open).then(|| self.p.sequence([front, again]))
+    }
+
+    /// Whether reasoning is a message of its own: what begins the turn is after it, too.
+    fn thinks_in_messages(&self) -> bool {
+        let opening = self.turn.opening.trim();
+        let mut behind = self.turn.edges.iter().filter(|edge| edge.from == SlotKind::Reasoning);
+        !opening.is_empty() && behind.any(|edge| edge.glue.head().trim_start().starts_with(opening))
     }
 
     /// Whether a glue opens and closes reasoning, or closes it. Behind text it does not.

@@ -11,6 +11,7 @@ use super::wrappers::is_marker;
 use super::writing::Tolerances;
 use crate::analysis::Layout;
 use crate::analysis::turn::{CallForm, CallPiece, Glue, Members, Nested, Slot, TurnFormat, ValueKind};
+use chatparse_base::brackets;
 use chatparse_grammar::schema::Types;
 use chatparse_message::Tool;
 use chatparse_peg::{ExprId, Literals};
@@ -134,6 +135,16 @@ impl CallForm {
     }
 }
 
+impl TurnFormat {
+    /// The special token after the id of calls, where another one is all of their opening.
+    pub fn marker_in_calls(&self, open: &Glue) -> Option<&str> {
+        let is_token = |text: &str| brackets::begins_token(text) && brackets::ends_token(text);
+        let [first, CallPiece::Glue(behind), ..] = &*self.calls.first()?.pieces else { return None };
+        let marker = behind.first_marker().filter(|_| !first.holds_arguments() && *first != CallPiece::Name)?;
+        (is_token(marker) && is_token(open.head().trim())).then_some(marker)
+    }
+}
+
 /// The text that a call has beside its name and its arguments.
 pub fn keys(turn: &TurnFormat, open: &Glue) -> String {
     let glues = turn.calls.iter().flat_map(|form| {
@@ -181,6 +192,8 @@ pub struct Arguments<'a> {
     pub close: Option<&'a Glue>,
     pub wrapper_close: &'a Glue,
     pub behind: ExprId,
+    /// The end of the markers around all calls, and what may be after that.
+    pub section: Option<(&'a str, ExprId)>,
 }
 
 /// The values of one tool's arguments.
@@ -197,6 +210,8 @@ pub struct Values<'a> {
     pub enclosing: Option<&'a str>,
     /// What ends the value that this one is in, and this one if its own end is missing.
     pub within: Option<ExprId>,
+    /// What may follow a value in another, besides the end of that.
+    pub next: Option<ExprId>,
 }
 
 pub const QUOTE: &str = "\"";

@@ -53,13 +53,19 @@ pub enum Tag {
     Markup,
     /// The name in this call has the escapes of a JSON string.
     Escaped,
-    /// A name in front of a call's own: text of `content`, unless it is the same.
+    /// A name in front of a call's own: text of `reasoning_content`, unless it is the same.
     Announced,
+    /// Empty: the raw text that follows is an array or object that breaks.
+    BrokenJson,
+    /// The value of one argument, written as raw text, whose name comes after it.
+    Unnamed,
+    /// The arguments in this call are written as Python's.
+    Python,
 }
 
 impl Tag {
     /// In the order of their ids, with their names: llama.cpp's where it has one.
-    const ALL: [(Tag, &str); 24] = [
+    const ALL: [(Tag, &str); 27] = [
         (Tag::Reasoning, "reasoning"),
         (Tag::Content, "content"),
         (Tag::ToolOpen, "tool-open"),
@@ -84,6 +90,9 @@ impl Tag {
         (Tag::Markup, "markup"),
         (Tag::Escaped, "escaped"),
         (Tag::Announced, "announced"),
+        (Tag::BrokenJson, "broken-json"),
+        (Tag::Unnamed, "unnamed"),
+        (Tag::Python, "python"),
     ];
 
     /// The tag id for calls in a dialect, given its row in the table.
@@ -114,7 +123,7 @@ impl Tag {
 
     /// Whether the region's text is text of the message.
     pub fn is_text(self) -> bool {
-        self.streams() || matches!(self, Tag::ToolName | Tag::ToolId | Tag::ArgName | Tag::Announced)
+        self.streams() || matches!(self, Tag::ToolName | Tag::ToolId | Tag::ArgName | Tag::Announced | Tag::Unnamed)
     }
 
     /// Whether the region's text is visible while the region is open.

@@ -2,11 +2,12 @@
 
 use crate::format::rules::calls::members_before_name;
 use crate::format::rules::thought::LATE_THOUGHT;
-use crate::format::rules::turn::CONTENT;
+use crate::format::rules::turn::{CONTENT, CONTENT_OPEN, TEXT_AGAIN};
 use smol_str::SmolStr;
 
 use super::calls::{learnt as calls, order};
-use super::glue::{any_space, glue, heads, is_strong, split_space};
+use super::coverage;
+use super::glue::{any_space, as_written, glue, heads, is_strong, split_space};
 use super::learnt::UNLISTED_FRONT;
 use super::sites::Writer;
 use super::wrappers;
@@ -28,7 +29,9 @@ impl Writer<'_> {
         let marker = self.marker().trim();
         let marks = glues.iter().filter(|glue| such(glue)).flat_map(|glue| match glue.head().find(marker) {
             // What stands between the marker and the name may differ.
-            Some(at) if !named && !marker.is_empty() => heads(&glue.up_to(at + marker.len())),
+            Some(at) if !(named && self.p.prefix.is_empty() || marker.is_empty()) => {
+                heads(&glue.up_to(at + marker.len()))
+            }
             // Text may begin as a call does.
             _ if named && is_strong(glue) && self.begins_content(glue) => {
                 let names = self.spec.tools().iter().map(|tool| glue.and(&Glue::from(&*tool.name)));
@@ -50,17 +53,17 @@ impl Writer<'_> {
     /// behind them.
     pub(super) fn marks_of_bare_calls(&self) -> Vec<String> {
         let Some(open) = self.bare_open() else { return Vec::new() };
-        let first = |glue: &Glue| glue.first_marker().map(str::to_owned);
-        let outer = self.before_first_call().iter().filter_map(first);
-        let mut marks = self.p.spelled(outer.chain(self.family_of_markers().map(str::to_owned)).collect());
-        for open in self.p.spelled(vec![open.head().to_owned()]) {
+        let bare = |mark: &str| [mark, mark.strip_prefix(&*self.p.prefix).unwrap_or(mark)].map(str::to_owned);
+        let outer = self.before_first_call().iter().filter_map(|glue| self.p.first_tag(glue));
+        let mut marks = self.p.spelled(outer.chain(self.family_of_markers()).flat_map(bare).collect());
+        for open in self.p.spelled(bare(open.head()).into()) {
             marks.extend(self.spec.tools().iter().map(|tool| [&*open, &*tool.name].concat()));
         }
         marks
     }
 
     /// Text up to calls or one of `ends`.
-    fn text(&self, ends: Vec<String>) -> ExprId {
+    pub(super) fn text(&self, ends: Vec<String>) -> ExprId {
         self.text_up_to(self.marks_of_calls().iter().chain(&ends).map(SmolStr::new).collect())
     }
 
@@ -73,14 +76,18 @@ impl Writer<'_> {
         let blank = p.ways(CONTENT, |way| way(p, marks));
         let freely = self.spec.options.compat == Compat::Off;
         let (opens, cut) = self.opening_at_end();
+        let (sections, unmarked) = self.section_without_marker();
+        let (headers, header) = self.up_to_header();
         let behind_thoughts = |calls: ExprId| self.may_close_thoughts().then_some(calls);
         // `all`: the stops and the marks of bare calls, with each white space in front.
         let plain = |all: &[SmolStr], bare: &[String]| {
-            let near = (freely && !marks.is_empty()).then(|| {
+            let words: Vec<SmolStr> = all.iter().filter_map(|mark| first_word(mark)).collect();
+            let near = ((freely || !words.is_empty()) && !marks.is_empty()).then(|| {
                 let calls = behind_thoughts(p.any_of(marks.iter().map(|mark| mark.trim_start())));
                 let cores = stops.iter().map(|stop| stop.trim_start()).chain(bare.iter().map(String::as_str));
                 let stop = if bare.is_empty() { p.any_of(all.iter().cloned()) } else { p.any_of_words(cores) };
-                let (texts, stop) = ([all, &opens].concat(), p.choice([stop, cut]));
+                let texts = [all, &opens, &sections, &headers, &words].concat();
+                let stop = p.choice([stop, cut, unmarked, header]);
                 p.only_read(true, wrappers::text_before_calls(p, &texts, stop, calls))
             });
             let text = [p.content(p.until_marker(all.iter().cloned()))];
@@ -91,7 +98,7 @@ impl Writer<'_> {
         }
         let alone = p.only_read(true, p.and(self.announced_call()));
         // A token that nobody writes is none.
-        let marked = brackets::begins_token(self.call_open.head().trim_start());
+        let marked = brackets::begins_token(self.call_open.head().trim_start()) || freely && !p.prefix.is_empty();
         if !self.tolerances.bare_calls && !marked {
             // Behind other text, what looks like a call is a part of that.
             return p.choice([alone, plain(&stops, &[])]);
@@ -174,8 +181,74 @@ impl Writer<'_> {
         (opens, p.sequence([p.choice(ways), p.space(), p.end()]))
     }
 
+    /// The marker around all calls, where a call without its own marker follows.
+    fn section_without_marker(&self) -> (Vec<SmolStr>, ExprId) {
+        let p = self.p;
+        let inner = self.turn.marker_in_calls(&self.call_open).filter(|_| self.callable);
+        let outer = |glue: &Glue| glue.strip_suffix(&self.call_open)?.first_marker().map(SmolStr::new);
+        let sections: Vec<SmolStr> = inner.iter().flat_map(|_| self.before_first_call()).filter_map(outer).collect();
+        let head = coverage::word(p, 1, coverage::WORD);
+        let parts = [p.any_of(sections.iter().cloned()), p.space(), head, p.space(), p.any_of(inner)];
+        (sections, p.sequence(parts))
+    }
+
+    /// What ends messages before others, where each part of a turn is one.
+    fn message_ends(&self) -> Vec<Glue> {
+        let opening = self.turn.opening.trim();
+        let ends = self.turn.edges.iter().filter_map(|edge| Some(edge.glue.up_to(edge.glue.head().find(opening)?)));
+        ends.filter(is_strong).collect()
+    }
+
+    /// The end of a message, which may be missing, and one of these beginnings of another.
+    pub(super) fn next_message(&self, begins: impl IntoIterator<Item = ExprId>) -> Option<ExprId> {
+        let (p, ends) = (self.p, self.message_ends());
+        let end = p.optional(p.choice(ends.iter().map(|end| glue(p, end, None, "")).collect::<Vec<_>>()));
+        (!ends.is_empty()).then(|| p.sequence([end, p.choice(begins)]))
+    }
+
+    /// What opens content in messages of their own.
+    fn message_openings(&self) -> impl Iterator<Item = ExprId> {
+        let opens = self.edges(&[SlotKind::Reasoning], SlotKind::Content).map(|edge| &edge.glue);
+        let opening = self.turn.opening.trim();
+        let opens = opens.filter(move |open| is_strong(open) && open.head().trim_start().starts_with(opening));
+        opens.map(|open| self.content_open(open))
+    }
+
+    /// More content, in a message of its own.
+    pub(super) fn message(&self, text: ExprId) -> Option<ExprId> {
+        Some(self.p.sequence([self.next_message(self.message_openings())?, text]))
+    }
+
+    /// What ends a text because another message begins: the texts that this begins with, and up to its header.
+    fn up_to_header(&self) -> (Vec<SmolStr>, ExprId) {
+        let (p, opening) = (self.p, self.turn.opening.trim());
+        let texts = self
+            .message_ends()
+            .into_iter()
+            .flat_map(|end| heads(&end))
+            .map(SmolStr::from)
+            .chain([SmolStr::new(opening)]);
+        let mut begins: Vec<ExprId> = self.message_openings().collect();
+        begins.extend(self.thought.and_then(|thought| self.reasoning_again(thought)));
+        if let Some(marker) = calls::announced(self.turn).as_ref().and_then(Glue::first_marker) {
+            let calls = self.before_first_call().iter().map(Glue::trim_start);
+            let word = coverage::word(p, 1, coverage::WORD);
+            let calls = calls.filter(|call| call.head().starts_with(opening));
+            begins.extend(calls.map(|call| p.sequence([glue(p, &call, None, ""), word, p.marker(marker)])));
+        }
+        // A thought that is content has its markers.
+        let apart = self.spec.options.compat == Compat::Off && (self.thought.is_none() || self.reads_thoughts());
+        let next = self.next_message(begins).filter(|_| apart);
+        next.map_or_else(|| (Vec::new(), p.choice([])), |next| (texts.collect(), next))
+    }
+
+    /// What opens content.
+    fn content_open(&self, open: &Glue) -> ExprId {
+        self.p.or(glue(self.p, open, None, ""), CONTENT_OPEN, |way| way(self, open))
+    }
+
     /// The markers that end the last text of a turn.
-    fn marks_of_end(&self) -> Vec<String> {
+    pub(super) fn marks_of_end(&self) -> Vec<String> {
         let glues = self.edges(&[SlotKind::Content], SlotKind::End).filter(|edge| !edge.glue.is_blank());
         let end = self.tolerances.spelled_end.then(|| heads(&self.turn.end));
         glues.flat_map(|edge| heads(&edge.glue)).chain(end.into_iter().flatten()).collect()
@@ -202,7 +275,7 @@ impl Writer<'_> {
             return p.sequence([before, p.optional(p.sequence([marker, self.text(self.marks_of_end())]))]);
         }
         let (stops, mut ends) = (self.marks_of_calls(), self.marks_of_end());
-        ends.extend(self.empty_section());
+        ends.extend(self.section().map(|section| section.concat()));
         let late = self
             .thought
             .filter(|thought| (self.tolerances.late_thoughts || thought.is_special()) && self.spec.extract_reasoning());
@@ -217,14 +290,16 @@ impl Writer<'_> {
                 let nearly = members_before_name(p, self.turn, &self.call_open).filter(|_| self.callable);
                 let glues = self.before_first_call().iter().filter(|_| self.turn.calls_begin_with_names());
                 let named = glues
-                    .filter(|open| open.head().trim_start().starts_with('{'))
-                    .map(|open| p.sequence([glue(p, &open.trim_start(), None, ""), self.named_call()]));
+                    .filter(|open| open.head().trim_start().trim_start_matches('[').trim_start().starts_with('{'))
+                    .map(|open| p.sequence([as_written(p, &open.trim_start()), self.named_call()]));
                 let named = named.filter(|_| self.callable && self.spec.opening.begun_content().is_none());
                 // Or such a list, which begins with what is not offered.
                 let front = p.is_defined(UNLISTED_FRONT) && self.spec.opening.begun_content().is_none();
                 let front = front.then(|| self.before_first_call()).into_iter().flatten();
-                let front =
-                    front.map(|open| p.sequence([glue(p, &open.trim_start(), None, ""), p.reference(UNLISTED_FRONT)]));
+                let front = front.map(|open| {
+                    let open = glue(p, &open.trim_start(), None, "");
+                    p.sequence([open, p.optional(p.literal("[")), p.reference(UNLISTED_FRONT)])
+                });
                 let alone = nearly.into_iter().chain(named).chain(front).chain(self.other_orders());
                 let alone = alone.map(|opened| p.only_read(true, p.and(p.sequence([p.space(), opened]))));
                 let alone = alone.collect::<Vec<_>>();
@@ -251,8 +326,9 @@ impl Writer<'_> {
         if begun {
             return if marked.is_empty() { text } else { marked_text };
         }
+        let more = p.between(TEXT_AGAIN, |way| way(self, marked_text));
         let mut ways: Vec<ExprId> =
-            marked.iter().map(|edge| p.sequence([glue(p, &edge.glue, None, ""), marked_text])).collect();
+            marked.iter().map(|edge| p.sequence([self.content_open(&edge.glue), marked_text, more])).collect();
         let mut spaces: Vec<&str> = blank.iter().map(|edge| edge.glue.head()).collect();
         spaces.dedup();
         match spaces.is_empty() {
@@ -273,4 +349,11 @@ impl Writer<'_> {
         let text = if is_text { p.answer(text) } else { p.content(text) };
         p.sequence([text, self.close(&[SlotKind::Content])])
     }
+}
+
+/// The first word of a text of several, with the white space before it: between them other white space may be.
+fn first_word(text: &str) -> Option<SmolStr> {
+    let core = text.trim_start();
+    let word = core.trim_end().find(char::is_whitespace)?;
+    Some(text[..text.len() - core.len() + word].into())
 }

@@ -8,7 +8,10 @@ use chatparse_peg::ExprId;
 use smol_str::SmolStr;
 
 /// The first characters of wrappers.
-const STARTS: [&str; 3] = ["```", "<", "["];
+const STARTS: [&str; 4] = ["```", "<", "[", WORD];
+
+/// A word that some models write before a list of calls.
+const WORD: &str = "functools";
 
 /// Names of tags around calls; also between brackets, in capitals.
 const NAMES: [&str; 9] =
@@ -42,7 +45,7 @@ pub fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId, own: [&[String]; 2
 /// The texts that wrappers begin with, but for the bracket of a list. They are as long as can be: a text is tried where it ends.
 pub fn starts() -> impl Iterator<Item = String> {
     let named = NAMES.into_iter().flat_map(|name| [format!("<{name}>"), format!("[{}]", name.to_uppercase())]);
-    ["```", "<|", "<｜", "<tool▁"].iter().chain(&THOUGHT).map(|start| (*start).to_owned()).chain(named)
+    ["```", "<|", "<｜", "<tool▁", "functools["].iter().chain(&THOUGHT).map(|start| (*start).to_owned()).chain(named)
 }
 
 /// Whether the whole text is a marker.
@@ -56,7 +59,7 @@ pub fn separator(p: &FormatBuilder) -> ExprId {
 }
 
 /// A wrapper with `inner`, or with `marked` if it is a tag or a special token.
-fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId, [opens, closes]: [ExprId; 2]) -> [ExprId; 6] {
+fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId, [opens, closes]: [ExprId; 2]) -> [ExprId; 7] {
     let holding = |inner: ExprId, open: ExprId, close: ExprId| {
         p.sequence([open, p.space(), inner, p.optional(p.sequence([p.space(), close]))])
     };
@@ -66,6 +69,7 @@ fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId, [opens, closes]: [Ex
         p.sequence([thoughts(p), inner]),
         holding(marked, tag(p, "<"), tag(p, "</")),
         holding(marked, opens, closes),
+        p.sequence([p.literal(WORD), p.space(), marked]),
         holding(inner, p.literal("["), p.literal("]")),
     ]
 }
@@ -74,7 +78,7 @@ fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId, [opens, closes]: [Ex
 /// other texts that end it. `has_thoughts`: an empty thought is a wrapper.
 pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String], has_thoughts: bool) -> ExprId {
     let thought = has_thoughts.then(|| p.any_of(THOUGHT));
-    let wrapper = p.choice([fence(p), special(p, false), tag(p, "<")].into_iter().chain(thought));
+    let wrapper = p.choice([fence(p), special(p, false), tag(p, "<"), p.literal(WORD)].into_iter().chain(thought));
     let wrappers = p.repeat(p.sequence([wrapper, p.space()]), 1, Some(MARKS));
     let call = p.and(p.any_of(calls));
     let held = p.sequence([wrappers, p.choice([call, p.sequence([p.literal("["), p.space(), call])])]);
@@ -144,11 +148,6 @@ fn fence(p: &FormatBuilder) -> ExprId {
     p.sequence([p.literal("```"), coverage::word(p, 0, &[('a', 'z'), ('_', '_')])])
 }
 
-/// The end of a token, with its bar or without.
-pub(super) fn token_end(p: &FormatBuilder) -> ExprId {
-    p.sequence([p.optional(p.one_of(&[('|', '|'), ('｜', '｜')])), p.literal(">")])
-}
-
 /// A text with a blank between its tags.
 pub(super) fn apart(tags: &str) -> String {
     tags.replace("><", "> <")
@@ -180,6 +179,6 @@ fn in_brackets(p: &FormatBuilder, open: &str) -> ExprId {
 }
 
 /// A tag.
-fn tag(p: &FormatBuilder, open: &str) -> ExprId {
+pub(super) fn tag(p: &FormatBuilder, open: &str) -> ExprId {
     p.sequence([p.literal(open), p.choice(NAMES.map(|name| p.literal(name))), p.literal(">")])
 }

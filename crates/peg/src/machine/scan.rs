@@ -147,7 +147,7 @@ pub(super) struct Searches {
     last: [(u64, usize, usize); 8],
     next: usize,
     /// Where the search began that is waiting for more output.
-    begun: Option<usize>,
+    pub begun: Option<usize>,
 }
 
 impl Searches {

@@ -55,7 +55,13 @@ static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
 
 impl From<StoredRow> for Dialect {
     fn from((name, starts, turn): StoredRow) -> Dialect {
-        Dialect { name, rows: Rows::Marked, starts, named: Named::of(&turn), turn: Some(turn) }
+        let named = Named::of(&turn);
+        // Where nothing marks the calls, the name of an offered tool on a line of its own begins them.
+        let (rows, named) = match starts.is_empty() && named.is_none() {
+            true => (Rows::Bare, Some(Named { before: vec![String::new()], behind: "\n{".to_owned() })),
+            false => (Rows::Marked, named),
+        };
+        Dialect { name, rows, starts, named, turn: Some(turn) }
     }
 }
 
@@ -288,11 +294,11 @@ pub(super) struct Offer<'a> {
 fn bare_json(p: &FormatBuilder, offer: Offer) -> ExprId {
     let comma = || p.sequence([p.space(), p.marker(","), p.space()]);
     let kind = p.optional(match p.mends {
-        true => p.members_in_front(""),
+        true => p.members_in_front("", false),
         false => p.sequence([p.json_member("type", p.marker("\"function\"")), comma()]),
     });
     let [between, behind] = match p.mends {
-        true => [p.optional(p.other_members("")), p.members_behind("")],
+        true => [p.optional(p.other_members("", false)), p.members_behind("")],
         false => [p.empty(); 2],
     };
     let inner = p.sequence([p.json_member("function", p.marker("{")), p.space()]);
@@ -301,12 +307,14 @@ fn bare_json(p: &FormatBuilder, offer: Offer) -> ExprId {
     let own = offer.keys.map(|[name, arguments]| [&**name, &**arguments]);
     // The quotation mark behind the name may be missing, and one may stand behind the arguments.
     let quote = p.choice([p.marker("\""), p.and(p.literal(", \""))]);
-    let name = p.sequence([p.marker("\""), p.listed_tool_name(offer.tools), quote]);
+    let (name, single) = (p.listed_tool_name(offer.tools), p.literal("'"));
+    let single = p.mends.then(|| p.sequence([single, name, single]));
+    let name = p.choice([p.sequence([p.marker("\""), name, quote])].into_iter().chain(single));
     let names = ["name"].into_iter().chain(own.map(|[name, _]| name).filter(|name| *name != "name"));
     let name = p.choice(names.map(|key| p.json_member(key, name)));
     let keys = ["arguments", "parameters"].into_iter();
     let keys = keys.chain(own.map(|[_, key]| key).filter(|key| !matches!(*key, "arguments" | "parameters")));
-    let key = p.choice(keys.map(|key| p.marker(format!("\"{key}\""))));
+    let key = p.choice(keys.map(|key| p.json_word(key)));
     let behind_text = p.optional(p.literal("\""));
     let arguments = [key, p.space(), p.marker(":"), p.space(), p.any_json_args(), behind_text, p.space()];
     let arguments = p.sequence(arguments);
@@ -330,8 +338,9 @@ fn shallow_object(p: &FormatBuilder) -> ExprId {
         p.sequence([p.marker(open), p.space(), p.optional(items), p.marker(close)])
     };
     let words = ["true", "false", "null"].map(|word| p.marker(word));
-    let plain = p.choice([p.json_string(), p.json_number()].into_iter().chain(words));
-    let member = |value| p.sequence([p.json_string(), p.space(), p.marker(":"), p.space(), value]);
+    let string = if p.mends { p.python_string() } else { p.json_string() };
+    let plain = p.choice([string, p.json_number()].into_iter().chain(words));
+    let member = |value| p.sequence([string, p.space(), p.marker(":"), p.space(), value]);
     let value = (1..SHALLOW).fold(plain, |inner, depth| {
         let containers = [container("{", "}", member(inner)), container("[", "]", inner), plain];
         p.rule(format!("shallow-{depth}"), p.choice(containers))

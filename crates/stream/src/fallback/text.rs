@@ -219,7 +219,10 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen,
             let late = [p.not(p.sequence([p.space(), others])), text, behind_own];
             let close = match scope {
                 Scope::BehindCall => p.choice([p.sequence(late), behind_own]),
-                _ => p.sequence([p.optional(p.sequence([p.space(), wrappers::special(&p, true)])), behind]),
+                _ => {
+                    let close = p.choice([wrappers::special(&p, true), p.literal("]")]);
+                    p.sequence([p.optional(p.sequence([p.space(), close])), behind])
+                }
             };
             p.sequence([p.optional(bare), close, p.optional(next)])
         }
@@ -293,7 +296,8 @@ fn closing_markers(arena: &Arena) -> Vec<String> {
     // What stands in front of a token may be missing.
     let tokens = texts.iter().filter_map(|text| Some(text[text.find(brackets::opens)?..].to_owned()));
     texts.extend(tokens.collect::<Vec<_>>());
-    texts.retain(|text| is_marker(text));
+    // The end of a tag that opens is none.
+    texts.retain(|text| is_marker(text) && !text.starts_with('>'));
     chatparse_base::sort::sort(&mut texts);
     texts.dedup();
     texts

@@ -16,10 +16,15 @@ pub(super) struct OpenCall {
     pub quoted: bool,
     /// A JSON value has begun and has no text yet.
     pub fresh: bool,
+    /// The value at hand is JSON that breaks, and a value was.
+    pub breaks: bool,
+    pub broken: bool,
     pub arguments: Arguments,
     /// How the last value is read that is JSON or Python's, and up to where.
     pub literal: Literal,
     pub literal_end: usize,
+    /// Its values are Python's.
+    pub python: bool,
     /// How names in it are written.
     pub names: Names,
     /// Where the arguments that precede the name begin, and the first and the last byte they were read from.

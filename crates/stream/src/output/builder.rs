@@ -87,7 +87,7 @@ impl Sink for MessageBuilder {
                 }
             }
             Event::Broken(bytes, at) => self.broken(bytes, at),
-            Event::CallEnd(at) => self.end_call(at),
+            Event::CallEnd { at, broken } => self.end_call(at, broken),
             Event::Uncovered(bytes) => self.uncovered += bytes,
         }
     }
@@ -213,11 +213,13 @@ impl MessageBuilder {
         self.arguments(Text::Raw(text, from), from..to);
     }
 
-    fn end_call(&mut self, at: usize) {
+    fn end_call(&mut self, at: usize, broken: bool) {
         let span = self.in_output(&(at..at));
         let Some((index, call)) = self.call_at_hand() else { return };
         if !call.arguments.is_confirmed() {
             self.contradicted = true;
+        } else if broken {
+            call.state.span.end = call.state.span.end.max(span.end);
         } else if !std::mem::replace(&mut call.state.complete, true) {
             call.state.span.end = call.state.span.end.max(span.end);
             if !self.without_deltas {

@@ -34,8 +34,8 @@ pub(crate) enum Event<'a> {
     Mended(u8),
     /// More of what a broken call goes on with, and where it is: the rest of its arguments, as it stands.
     Broken(&'a [u8], usize),
-    /// The current call is complete at this position.
-    CallEnd(usize),
+    /// The current call ends at this position. It is complete, unless a value in it is broken.
+    CallEnd { at: usize, broken: bool },
     /// So many bytes of texts are in no field of the message.
     Uncovered(usize),
 }

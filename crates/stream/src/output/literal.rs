@@ -2,21 +2,23 @@
 //! them become escapes, `True`, `False` and `None` become JSON's words, comments and a comma behind the last item are left out. JSON
 //! is unchanged, and so is what is neither: a word waits until it is one of these. Which quote closes a string, the format knows.
 
-use chatparse_base::json_string::push_quoted;
+use chatparse_base::json_string::{push_quoted, push_quoted_char};
 use chatparse_peg::lossy;
 
 /// The state between two pieces of a value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Literal {
     quote: Option<char>,
-    /// The characters of an escape inside a string that is not whole: a backslash, `u`, digits.
-    escape: [char; 5],
+    /// The characters of an escape inside a string that is not whole: a backslash, a letter, digits.
+    escape: [u8; 10],
     held: usize,
+    /// The value is of a call of Python, whose escapes count.
+    python: bool,
     /// The last character was part of a word.
     in_word: bool,
     /// A Python word, and how much of it was read: it waits for what follows.
     word: Option<(usize, usize)>,
-    /// A comma and the white space and comments around it wait: it may be the last.
+    /// White space, a comma and comments wait: the comma may be the last, and nothing may follow.
     pub mends: bool,
     /// How many bytes wait so.
     gap: usize,
@@ -55,9 +57,9 @@ const COMMENT: u8 = 1 << 4;
 const WORDS: [(&str, &str); 3] = [("True", "true"), ("False", "false"), ("None", "null")];
 
 impl Literal {
-    /// Reads a value; `mends`: one that may be nearly JSON. `quoted`: inside of a string.
-    pub fn new(mends: bool, quoted: bool) -> Self {
-        Literal { mends, quote: quoted.then_some('"'), ..Literal::default() }
+    /// Reads a value; `mends`: one that may be nearly JSON. `quoted`: inside of a string. `python`: with Python's escapes.
+    pub fn new(mends: bool, quoted: bool, python: bool) -> Self {
+        Literal { mends: mends || python, quote: quoted.then_some('"'), python, ..Literal::default() }
     }
 
     /// Appends the next piece of a value to `json`. `before`: what is in front of it.
@@ -94,7 +96,7 @@ impl Literal {
             (Comment::Line | Comment::Block, _) => self.comment,
             (Comment::None | Comment::Behind, _) => {
                 self.comma |= c == ',';
-                return c == ',' || self.gap > 0 && c.is_ascii_whitespace();
+                return c == ',' || c.is_ascii_whitespace();
             }
         };
         true
@@ -163,32 +165,33 @@ impl Literal {
 
     fn inside(&mut self, c: char, quote: char, json: &mut String) {
         if self.held > 0 {
-            let held = std::mem::take(&mut self.held);
             match c {
-                '"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't' if held == 1 => json.extend(['\\', c]),
-                '\'' if held == 1 => {
-                    self.mended |= ESCAPE;
-                    json.push(c);
+                '"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't' if self.held == 1 => {
+                    self.held = 0;
+                    json.extend(['\\', c]);
                 }
-                _ if held == 1 && c == 'u' || held > 1 && c.is_ascii_hexdigit() => {
-                    if held == 5 {
-                        json.extend(self.escape.iter().chain([&c]));
-                    } else {
-                        (self.escape[held], self.held) = (c, held + 1);
+                '\'' | '\n' if self.held == 1 && (self.python || c == '\'') => {
+                    self.held = 0;
+                    self.mended |= ESCAPE;
+                    // Python joins lines that end with a backslash.
+                    json.push_str(if c == '\n' { "" } else { "'" });
+                }
+                _ if self.continues_escape(c) => {
+                    self.escape[self.held] = c as u8;
+                    self.held += 1;
+                    if self.held == self.escape_length().1 {
+                        self.end_escape(json);
                     }
                 }
-                // Of an escape that JSON does not have, the backslash is one.
                 _ => {
-                    self.mended |= ESCAPE;
-                    json.push('\\');
-                    json.extend(&self.escape[..held]);
+                    self.end_escape(json);
                     self.inside(c, quote, json);
                 }
             }
             return;
         }
         match c {
-            '\\' => (self.escape[0], self.held) = (c, 1),
+            '\\' => (self.escape[0], self.held) = (b'\\', 1),
             _ if c == quote => {
                 self.quote = None;
                 json.push('"');
@@ -201,6 +204,49 @@ impl Literal {
             }
             _ => json.push(c),
         }
+    }
+
+    /// The base of the digits of the escape that waits, and its length with all of them.
+    fn escape_length(&self) -> (u32, usize) {
+        match self.escape[1] {
+            b'u' => (16, 6),
+            b'x' if self.python => (16, 4),
+            b'U' if self.python => (16, 10),
+            b'0'..=b'7' if self.python => (8, 4),
+            _ => (0, 0),
+        }
+    }
+
+    /// Whether a character is one more of the escape that waits.
+    fn continues_escape(&mut self, c: char) -> bool {
+        if self.held == 1 && c.is_ascii() {
+            self.escape[1] = c as u8;
+            return self.escape_length().0 > 0;
+        }
+        self.held > 1 && c.is_digit(self.escape_length().0)
+    }
+
+    /// What waits of an escape ends there. One that is none is text with its backslash. Returns how much waited.
+    pub fn end_escape(&mut self, json: &mut String) -> usize {
+        let length = std::mem::take(&mut self.held);
+        let text = std::str::from_utf8(&self.escape[..length]).unwrap_or_default();
+        let read = match self.escape_length() {
+            _ if length < 2 => None,
+            (8, _) => u32::from_str_radix(&text[1..], 8).ok(),
+            // JSON has it, too.
+            (16, 6) if length == 6 => {
+                json.push_str(text);
+                return length;
+            }
+            (16, whole) if length == whole => u32::from_str_radix(&text[2..], 16).ok(),
+            _ => None,
+        };
+        self.mended |= if length > 0 { ESCAPE } else { 0 };
+        match read.and_then(char::from_u32) {
+            Some(c) => push_quoted_char(c, json),
+            None => push_quoted(text, json),
+        }
+        length
     }
 
     fn outside(&mut self, c: char, json: &mut String) {
@@ -231,8 +277,8 @@ mod tests {
     use proptest::sample::select;
 
     /// What a text becomes in pieces that end at these places.
-    fn read(text: &str, ends: impl Iterator<Item = usize>) -> String {
-        let (mut literal, mut json, mut from) = (Literal::new(true, false), String::new(), 0);
+    fn read(text: &str, python: bool, ends: impl Iterator<Item = usize>) -> String {
+        let (mut literal, mut json, mut from) = (Literal::new(true, false, python), String::new(), 0);
         for to in ends.chain([text.len()]) {
             literal.feed(&text.as_bytes()[..from], &text[from..to], &mut json);
             from = to;
@@ -241,11 +287,11 @@ mod tests {
         json
     }
 
-    fn read_in_any_pieces(text: &str) -> String {
-        let (whole, ends) = (read(text, [].into_iter()), text.char_indices().map(|(at, _)| at));
-        assert_eq!(read(text, ends.clone()), whole, "character by character");
+    fn read_in_any_pieces(text: &str, python: bool) -> String {
+        let (whole, ends) = (read(text, python, [].into_iter()), text.char_indices().map(|(at, _)| at));
+        assert_eq!(read(text, python, ends.clone()), whole, "character by character");
         for end in ends {
-            assert_eq!(read(text, [end].into_iter()), whole, "cut at {end} of {text:?}");
+            assert_eq!(read(text, python, [end].into_iter()), whole, "cut at {end} of {text:?}");
         }
         whole
     }
@@ -263,14 +309,29 @@ mod tests {
             ("['a\n\tb',\n1]", "[\"a\\n\\tb\",\n1]"),
             ("{\"a\": [1, 2,\n ], // x, }\n'b': /* * , **/ 'c' , }", "{\"a\": [1, 2],\"b\": \"c\" }"),
         ] {
-            assert_eq!(read_in_any_pieces(python), json);
+            assert_eq!(read_in_any_pieces(python, false), json);
         }
+    }
+
+    #[test]
+    fn escapes_of_python_in_any_pieces() {
+        for (python, json) in [
+            (r"'m\xf6tet \x0a\x22'", r#""mötet \n\"""#),
+            (r"'\102\d\0a\12\18\400'", r#""B\\d\u0000a\n\u00018Ā""#),
+            ("'one \\\nrow'", r#""one row""#),
+            (r"'\U0001f600\u00e9\ud83d\ude00'", r#""😀\u00e9\ud83d\ude00""#),
+            (r"['\xZ', '\x4', '\U0011ffff', '\1', '\N']", r#"["\\xZ", "\\x4", "\\U0011ffff", "\u0001", "\\N"]"#),
+        ] {
+            assert_eq!(read_in_any_pieces(python, true), json);
+        }
+        assert_eq!(read_in_any_pieces(r"'\xf6\102'", false), r#""\\xf6\\102""#);
     }
 
     proptest! {
         #[test]
-        fn cuts_change_nothing(parts in vec(select(&["True", "No", "one", "Fal", "é", "'", "\"", "\\", "u0", "n", ", ", "]", "//", "/*", "*/", "\n"]), 0..16)) {
-            read_in_any_pieces(&parts.concat());
+        fn cuts_change_nothing(parts in vec(select(&["True", "No", "one", "Fal", "é", "'", "\"", "\\", "u0", "x4", "10", "n", ", ", "]", "//", "/*", "*/", "\n"]), 0..16)) {
+            read_in_any_pieces(&parts.concat(), false);
+            read_in_any_pieces(&parts.concat(), true);
         }
     }
 }

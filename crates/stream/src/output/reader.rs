@@ -50,6 +50,8 @@ struct ReaderState {
     id: Range<usize>,
     /// Where another name is that announced the call, which has no name yet.
     announced: Range<usize>,
+    /// Where the text of an argument is that has no name yet.
+    unnamed: Option<Range<usize>>,
     /// The bounds of the last reasoning; its end is `usize::MAX` while it is open.
     reasoning: Option<(usize, usize)>,
 }
@@ -186,11 +188,14 @@ impl CaptureReader {
             Tag::ArgClose => self.close_text(pos, sink),
             // A text in several regions is one value.
             Tag::ArgText if self.state.call.quoted || self.state.call.literal.in_string() => {}
+            Tag::ArgText if self.state.call.breaks => self.begin_json(),
             Tag::ArgText => {
                 self.begin_value(pos, sink);
                 self.begin_text(pos, sink);
             }
-            Tag::ArgJson => (self.state.call.literal, self.state.call.fresh) = (Literal::new(self.mends, false), true),
+            Tag::ArgJson => self.begin_json(),
+            Tag::Broken => self.state.call.broken = true,
+            Tag::BrokenJson => (self.state.call.breaks, self.state.call.broken) = (true, true),
             Tag::Key => {
                 self.begin_member(pos, sink);
                 self.begin_text(pos, sink);
@@ -198,6 +203,7 @@ impl CaptureReader {
             Tag::Object => self.begin_container(Container::Object, "{", pos, sink),
             Tag::Array => self.begin_container(Container::Array, "[", pos, sink),
             Tag::Unknown => self.state.flags.unknown = true,
+            Tag::Python => self.state.call.python = true,
             Tag::Entities => self.state.call.names = Names::Entities,
             Tag::Escaped => self.state.call.names = Names::Escaped,
             Tag::Content => sink.event(Event::Begin(Channel::Content, pos)),
@@ -230,6 +236,11 @@ impl CaptureReader {
             Tag::Content | Tag::Reasoning => {
                 self.state.reasoning = self.state.reasoning.map(|(from, end)| (from, end.min(pos)));
                 sink.event(Event::End(pos));
+            }
+            // What breaks stays as it is.
+            Tag::ArgText if self.state.call.breaks => {
+                let held = pos - std::mem::take(&mut self.state.call.literal).held()..pos;
+                self.add_arguments(Text::Raw(&output[held.clone()], held.start), held, sink);
             }
             _ if tag.streams() => {}
             _ => self.word(tag, from..pos, output, sink),
@@ -279,6 +290,11 @@ impl CaptureReader {
         Some((kind, !filled))
     }
 
+    fn begin_json(&mut self) {
+        let literal = Literal::new(self.mends, false, self.state.call.python);
+        (self.state.call.literal, self.state.call.fresh) = (literal, true);
+    }
+
     fn begin_text(&mut self, pos: usize, sink: &mut impl Sink) {
         if self.state.call.open && !self.state.call.quoted {
             self.markup("\"", pos, sink);
@@ -305,9 +321,13 @@ impl CaptureReader {
 
     /// Reads a region that is passed on as a whole.
     fn word(&mut self, tag: Tag, span: Range<usize>, output: &[u8], sink: &mut impl Sink) {
-        if tag == Tag::Announced {
-            self.state.announced = span;
-            return;
+        match tag {
+            Tag::Announced => return self.state.announced = span,
+            Tag::Unnamed => return self.state.unnamed = Some(span),
+            _ => {}
+        }
+        if tag == Tag::Separator && !self.state.call.open {
+            return self.join_thoughts(span.end, sink);
         }
         // The object around a call may hold its id, behind the end of the call.
         let is_late_id = tag == Tag::ToolId && self.state.call.named;
@@ -332,11 +352,10 @@ impl CaptureReader {
                 let (other, behind) = (lossy(&output[announced.clone()]), lossy(&output[announced.end..span.end]));
                 let mut words = other.split(|c: char| !c.is_alphanumeric() && c != '_');
                 if words.any(|word| !behind.contains(word)) {
-                    sink.event(Event::Text(
-                        Channel::Content,
-                        Text::Raw(&output[announced.clone()], announced.start),
-                        announced,
-                    ));
+                    self.join_thoughts(announced.start, sink);
+                    self.state.reasoning = Some((announced.start, announced.end));
+                    let text = Text::Raw(&output[announced.clone()], announced.start);
+                    sink.event(Event::Text(Channel::Reasoning, text, announced));
                 }
                 let id_span = bare_id(output, self.state.id.clone());
                 let flags = std::mem::take(&mut self.state.flags);
@@ -357,7 +376,11 @@ impl CaptureReader {
                 let name = text.trim_ascii_end();
                 let name = name.strip_prefix(|c: char| c.is_ascii_whitespace()).unwrap_or(name);
                 self.begin_member(span.start, sink);
-                self.arguments(Text::Owned(&format!("{}:", Value::from(name))), span, sink);
+                self.arguments(Text::Owned(&format!("{}:", Value::from(name))), span.clone(), sink);
+                if let Some(text) = self.state.unnamed.take() {
+                    self.begin_text(span.start, sink);
+                    self.arguments(Text::Escaped(&output[text.clone()], text.start), text, sink);
+                }
             }
             Tag::ArgNull => {
                 self.begin_value(span.start, sink);
@@ -369,6 +392,13 @@ impl CaptureReader {
             }
             _ if tag.is_text() => sink.event(Event::Uncovered(span.len())),
             _ => {}
+        }
+    }
+
+    /// Writes a line break between two thoughts, which the output does not have.
+    fn join_thoughts(&mut self, at: usize, sink: &mut impl Sink) {
+        if self.state.reasoning.is_some_and(|(from, end)| from < end) {
+            sink.event(Event::Text(Channel::Reasoning, Text::Owned("\n"), at..at));
         }
     }
 
@@ -424,7 +454,7 @@ impl CaptureReader {
                 self.object(Text::Owned(&json), from..to, sink);
                 self.scratch = json;
             }
-            Tag::ArgJson => {
+            Tag::ArgText | Tag::ArgJson if tag == Tag::ArgJson || self.state.call.breaks => {
                 if std::mem::take(&mut self.state.call.fresh) {
                     self.begin_value(from, sink);
                 }
@@ -452,7 +482,7 @@ impl CaptureReader {
             let json = if shown > 0 { waited..from + shown } else { waited..waited };
             begin = json.end;
             if broken {
-                call.literal = Literal::new(true, call.arguments.end_json());
+                call.literal = Literal::new(true, call.arguments.end_json(), false);
             }
             if shown > 0 {
                 self.show_arguments(Text::Raw(&output[json.clone()], json.start), json, sink);
@@ -525,6 +555,12 @@ impl CaptureReader {
 
     fn arguments(&mut self, text: Text<'_>, span: Range<usize>, sink: &mut impl Sink) {
         self.end_word(sink);
+        let OpenCall { literal, literal_end: to, .. } = &mut self.state.call;
+        let mut escape = String::new();
+        let waited = *to - literal.end_escape(&mut escape)..*to;
+        if !waited.is_empty() {
+            self.add_arguments(Text::Owned(&escape), waited, sink);
+        }
         self.add_arguments(text, span, sink);
     }
 
@@ -551,6 +587,9 @@ impl CaptureReader {
     }
 
     fn close_text(&mut self, pos: usize, sink: &mut impl Sink) {
+        if std::mem::take(&mut self.state.call.breaks) {
+            self.state.call.literal = Literal::default();
+        }
         if self.state.call.literal.end_string() || self.state.call.quoted {
             self.markup("\"", pos, sink);
             self.state.call.quoted = false;
@@ -561,9 +600,10 @@ impl CaptureReader {
         self.close_text(pos, sink);
         if self.state.call.open && self.state.call.named {
             let Arguments { begun, depth, .. } = self.state.call.arguments;
-            let end = if begun { "}".repeat(depth) } else { "{}".to_owned() };
+            let broken = self.state.call.broken;
+            let end = if begun { "}".repeat(if broken { 1 } else { depth }) } else { "{}".to_owned() };
             self.markup(&end, pos, sink);
-            sink.event(Event::CallEnd(pos));
+            sink.event(Event::CallEnd { at: pos, broken });
         } else if self.state.call.open {
             let early = self.state.call.early_span.map_or(0, |(from, to)| to - from);
             sink.event(Event::Uncovered(early + self.state.id.len()));

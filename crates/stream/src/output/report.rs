@@ -33,9 +33,11 @@ pub struct CallRecord {
     pub begin: usize,
 }
 
-/// The position of the first call that the format does not have.
-pub(crate) fn first_unusual(calls: &[CallRecord]) -> Option<usize> {
-    calls.iter().filter(|call| call.flags != CallFlags::default()).map(|call| call.span.start).min()
+/// The position of the first call that the format does not have, or that breaks in it. `whole`: the last one has not been cut off.
+pub(crate) fn first_unusual(calls: &[CallRecord], whole: bool) -> Option<usize> {
+    let breaks = |at: usize, call: &CallRecord| !call.complete && (whole || at + 1 < calls.len());
+    let unusual = |(at, call): &(usize, &CallRecord)| call.flags != CallFlags::default() || breaks(*at, call);
+    calls.iter().enumerate().filter(unusual).map(|(_, call)| call.span.start).min()
 }
 
 /// The report on a message. `found`: what is known of the output as a whole. `dialect`: returns the name of a row of the

@@ -149,9 +149,12 @@ impl<'a> Text<'a> {
 
     /// The next part of the text, which came from these bytes.
     fn next(&mut self, bytes: &[u8]) -> Range<usize> {
+        // A line break between two thoughts is in no place.
+        let rest = &self.text.as_bytes()[self.given..];
+        let is_apart = rest.starts_with(b"\n") && !rest.starts_with(bytes) && rest[1..].starts_with(bytes);
         let from = self.given;
         let length = if self.places == self.text.len() { bytes.len() } else { lossy(bytes).len() };
-        self.given = (from + length).min(self.text.len());
+        self.given = (from + usize::from(is_apart) + length).min(self.text.len());
         while !self.text.is_char_boundary(self.given) {
             self.given -= 1;
         }

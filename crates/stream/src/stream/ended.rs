@@ -66,7 +66,7 @@ impl Ended {
         let mut records: Vec<CallRecord> = builder.calls().collect();
         let FormatExit { format: left, limit, reasoning } = left;
         let behind = [&left, &limit].into_iter().flatten().map(|left| left.start);
-        let left_at = behind.chain(output::first_unusual(&records)).min();
+        let left_at = behind.chain(output::first_unusual(&records, status == Status::Complete)).min();
         let status = match left_at {
             Some(_) => Status::Recovered,
             None if reasoning.is_some() => Status::Partial,

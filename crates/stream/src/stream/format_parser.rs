@@ -1,14 +1,15 @@
 //! Runs the format's machine and passes events to the builder. When the machine goes back, it resets builder and reader to a
 //! snapshot.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use crate::fallback::{End, FallbackConfig, FallbackParser};
-use crate::output::{BuilderMark, CaptureReader, Event, MessageBuilder, Parsed, ReaderMark, Sink, is_of_name};
+use crate::output::{BuilderMark, CaptureReader, Event, MessageBuilder, Parsed, ReaderMark, Sink, Text, is_of_name};
 use chatparse_learn::format::Tag;
-use chatparse_peg::{Budget, Capture, Machine, Program, State, Visible};
+use chatparse_peg::{Budget, Capture, Machine, Program, State, Visible, lossy};
 
 /// The state that both parsers write to.
 #[derive(Clone)]
@@ -103,13 +104,16 @@ impl Sink for Routed<'_> {
                 written.set_fallback(parser);
             }
             Event::Text(channel, text, span) => match &mut written.fallback {
-                Some(parser) => {
+                Some(parser) if parser.channel() == channel && !matches!(text, Text::Owned(_)) => {
                     parser.feed(span.end, *output, &mut written.builder);
                     if parser.is_text() {
                         written.drop_fallback();
                     }
                 }
-                None => written.builder.event(Event::Text(channel, text, span)),
+                _ => {
+                    written.go_on(*output);
+                    written.builder.event(Event::Text(channel, text, span));
+                }
             },
             Event::End(at) => {
                 let end = if written.whole == Some(at) { End::Output } else { End::Region };
@@ -238,6 +242,22 @@ impl FormatParser {
         self.machine.finish(output, self.reader.captures_read(), prefill)
     }
 
+    /// The text that waits because it is looked at: the beginning of a value, or what looks like its end.
+    pub fn waiting<'a>(&self, output: Parsed<'a>) -> Cow<'a, str> {
+        let from = if self.machine.is_looking() { self.covered() } else { output.len() };
+        lossy(output.seen[from.min(output.len())..].trim_ascii_start())
+    }
+
+    /// Whether the value of an argument has begun that is written as JSON.
+    pub fn in_json(&self) -> bool {
+        self.reader.in_json()
+    }
+
+    /// What waits is refuted, because the model has ended the output: the next feed reads what is shown in another way.
+    pub fn refute(&mut self) {
+        self.machine.refute();
+    }
+
     /// Ends the run because the output was cut off. Returns whether it is the beginning of a match.
     pub fn cut(&mut self, output: &[u8]) -> bool {
         self.machine.cut(output)
@@ -247,6 +267,12 @@ impl FormatParser {
     fn names_call(&self, length: usize) -> bool {
         let last = self.machine.visible().hidden().last();
         last.is_some_and(|last| !last.opens && last.pos < length && Tag::from_id(last.tag) == Some(Tag::ToolName))
+    }
+
+    /// Whether the text of an argument waits for its name.
+    pub fn waits_for_name(&self) -> bool {
+        let visible = self.machine.visible();
+        visible.hidden().iter().any(|capture| Tag::from_id(capture.tag) == Some(Tag::Unnamed))
     }
 
     /// Whether a text of the message with at least one byte has begun and is not visible, or half of a name is at the end, after the

@@ -23,7 +23,7 @@ use crate::fallback::{CallRules, End, FallbackConfig, FallbackParser};
 use crate::output::{CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text};
 use crate::parser::Parser;
 use crate::report::Status;
-use chatparse_base::{Error, Result};
+use chatparse_base::{Error, Result, brackets};
 use chatparse_message::{IncompleteCalls, Message};
 use chatparse_peg::{Machine, State, incomplete_tail};
 use ended::FormatExit;
@@ -135,6 +135,9 @@ impl Parser {
 
 /// Bytes that the format's parser runs over before its captures are read. This bounds the memory for captures.
 const PIECE: usize = 64 << 10;
+
+/// How many ways to go on are tried at the end of an output.
+const WAYS: usize = 8;
 
 impl Stream {
     /// A parse at the start of the output. The part of the message that is in the prompt (a prefill) comes with the first
@@ -505,7 +508,29 @@ impl Progress {
             return None;
         }
         let whole = end == End::Output;
-        let complete = whole && self.format.finish(output.seen, prefill);
+        let mut complete = whole && self.format.finish(output.seen, prefill);
+        if whole && !complete && self.format.in_call() {
+            // A value that goes on to the end may end before it.
+            let (mut at, mut other) = (self.clone(), written.clone());
+            let waiting = self.format.waiting(output);
+            let shows = |at: &Self| waiting.starts_with(['{', '[']) && at.format.covered() > self.format.covered();
+            let fits = (0..WAYS).any(|_| {
+                at.format.refute();
+                let goes_on = at.feed_format(&mut other, output);
+                complete = goes_on && at.format.finish(output.seen, prefill);
+                !goes_on || complete || shows(&at)
+            });
+            // What was shown stays.
+            if (complete || fits && at.left.is_none()) && at.format.read(&mut other, output) {
+                (*self, *written) = (at, other);
+            } else {
+                complete = false;
+                if self.format.in_json() && waiting.starts_with(brackets::opens) {
+                    self.leave_at(self.format.covered(), written, output);
+                    return None;
+                }
+            }
+        }
         let matches = complete || self.format.cut(output.seen);
         self.limit = self.format.is_over_budget();
         // Half a marker may wait at the end, and what a call has not shown, but no other text gets lost.
@@ -513,7 +538,7 @@ impl Progress {
             complete
                 || !whole
                 || !at.format.hides_text(output, &written.config)
-                || at.format.in_call() && !at.is_broken(written, output)
+                || at.format.in_call() && !at.format.waits_for_name() && !at.is_broken(written, output)
         };
         if matches && self.format.read(written, output) && keeps(self, written) {
             self.format.read_held(whole, written, output);

@@ -207,6 +207,13 @@ pub struct Members {
     pub nested: Nested,
 }
 
+impl Members {
+    /// Whether calls are written as in Python: `name(key=value)`.
+    pub fn is_python(&self) -> bool {
+        self.first.head().trim() == "("
+    }
+}
+
 /// Arrays and objects that are not written as JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -386,6 +393,12 @@ impl TurnFormat {
     /// Whether the name is the first part of each call, next to its marker.
     pub fn calls_begin_with_names(&self) -> bool {
         self.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name))
+    }
+
+    /// Whether calls are [written as in Python](Members::is_python).
+    pub fn calls_are_python(&self) -> bool {
+        let mut members = self.calls.iter().flat_map(|form| &form.pieces).filter_map(CallPiece::members);
+        members.next().is_some_and(Members::is_python)
     }
 
     /// The glue in front of the first call.

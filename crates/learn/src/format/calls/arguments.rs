@@ -6,8 +6,10 @@ use super::members::{Member, members, unlisted_name};
 use super::values::{is_between_quotes, perhaps_quoted, unquoted};
 use crate::analysis::turn::{Encoding, Glue, Members, Slot, ValueKind};
 use crate::format::rules::arguments::{
-    ARGUMENT, ARGUMENT_OPEN, NAME_OF_ARGUMENT_CLOSE, NAME_OF_ARGUMENT_CLOSED, TEXT, TEXT_BEGIN, VALUE_OPEN,
+    ARGUMENT, ARGUMENT_OPEN, LAST_ARGUMENT, NAME_OF_ARGUMENT_CLOSE, NAME_OF_ARGUMENT_CLOSED, NEXT_ARGUMENT, TEXT,
+    TEXT_BEGIN, VALUE_OPEN,
 };
+use crate::format::rules::texts::{TEXT as TEXT_END, TextEnd};
 use crate::format::sites::{Arguments, Tags, Values, tag};
 use crate::format::wrappers::{self, is_marker};
 use chatparse_grammar::{schema, spelled};
@@ -101,12 +103,20 @@ impl Arguments<'_> {
             *kind == ValueKind::Text && (slot.encoding == Encoding::Quoted || is_between_quotes(slot))
         };
         let known = !FormatBuilder::is_any(member.name);
-        let python = self.members.first.head().trim_end().ends_with('(');
+        let python = self.members.is_python();
         let after = (known && (python || self.members.slots.iter().any(quoted))).then(|| self.after());
         let enclosing =
             self.close.filter(|close| is_strong(close) && close.is_literal()).map(|close| close.head().trim());
-        let values =
-            Values { p, tool: self.tool, nested: &self.members.nested, python, after, enclosing, within: None };
+        let values = Values {
+            p,
+            tool: self.tool,
+            nested: &self.members.nested,
+            python,
+            after,
+            enclosing,
+            within: None,
+            next: None,
+        };
         let raw = |slot: &Slot| self.raw(slot, member);
         let between = |text: &Glue| glue(p, text, Some(self.tool), member.name);
         let ways = befores(self.members).into_iter().filter_map(|before| {
@@ -140,6 +150,11 @@ impl Arguments<'_> {
         let spelled = if known { slot.close.with_names(&self.tool.name, member.name) } else { slot.close.clone() };
         let mut ends = text::heads(&spelled);
         let written = |text| member.written(p, text, "text", Notation::Text);
+        if let Some(end) = p.first_tag(&spelled).filter(|_| known && !p.prefix.is_empty()) {
+            let texts = p.ways(TEXT_END, |way| way(p, end, self.after()));
+            let text = p.choice(texts.into_iter().chain([p.arg_text(p.until_marker([end]))]));
+            return written(p.excluding(p.sequence([text, p.arg_close(close)]), [end]));
+        }
         if is_strong(&spelled) && spelled.is_literal() {
             // A text between two quotes may hold anything else.
             let quoted = slot.open.head().ends_with(spelled.head());
@@ -160,7 +175,7 @@ impl Arguments<'_> {
         let more = p.between(TEXT, |way| way(self, &ends, close));
         let mut text = p.until_marker(ends.clone());
         // Where a literal of Python may stand, no bare text begins as one; in a grammar none begins as what ends it, either.
-        let python = self.members.first.head().trim_end().ends_with('(') && slot.open.head().ends_with('=');
+        let python = self.members.is_python() && slot.open.head().ends_with('=');
         if python && schema::allows_any_string(member.schema.get()) {
             let quotes = [('"', '"'), ('\'', '\'')];
             let mut others = quotes.to_vec();
@@ -195,8 +210,15 @@ impl Arguments<'_> {
     /// `shared`: all arguments of the tool have this marker.
     fn marked_text(&self, marker: &Glue, shared: bool) -> ExprId {
         let p = self.p;
-        let text = |names: &[String], end: Option<&str>| {
-            let next: Vec<&str> = self.next_of(marker).collect();
+        let space = &marker.head()[marker.head().trim_end().len()..];
+        let end = self.close.map(|close| close.and(self.wrapper_close));
+        let end = end.filter(|close| !close.marker_spans().is_empty() && close.is_literal());
+        let end = end.map(|close| format!("{space}{}", close.head()));
+        let wrapper = tag(self.wrapper_close).map(|wrapper| (wrapper, self.behind)).or(self.section);
+        let wrapper = wrapper.filter(|_| end.is_some());
+        let next: Vec<&str> = self.next_of(marker).collect();
+        let text = |names: &[String]| {
+            let end = end.as_deref();
             // What ends it without its marker: in a grammar what opens any argument, and markers with other white space.
             let core = Some(marker.head().trim()).filter(|core| core.len() < marker.head().len());
             let opens = Some(self.members.next.head().trim()).filter(|_| !names.is_empty());
@@ -204,32 +226,37 @@ impl Arguments<'_> {
             let others = opens.into_iter().chain(core).map(SmolStr::new).chain(ends).collect();
             // A call without an end of its own ends with the last value.
             let behind = self.close.is_some_and(Glue::is_blank).then_some(self.behind);
-            p.excluding_all(p.arg_text_up_to(marker.head(), &next, names, end, behind), [marker.head()], others)
+            let opens = [self.close, Some(&self.members.next)].into_iter().flatten().filter(|glue| is_strong(glue));
+            let opens: Vec<&str> = opens.map(|glue| glue.head().trim()).collect();
+            let ends = TextEnd { marker: marker.head(), next: &next, behind, opens: &opens, names, end, wrapper };
+            p.excluding_all(p.arg_text_up_to(&ends), [marker.head()], others)
         };
         if !shared {
-            let next: Vec<&str> = self.next_of(marker).collect();
-            return p.shared(&["text up to", marker.head(), &next.join("\0")].join("\0"), || text(&[], None));
+            return p.shared(&["text up to", marker.head(), &next.join("\0")].join("\0"), || text(&[]));
         }
         let rule = format!("tool-{}-text{}", self.tool.name, spelled(marker.head()));
         if p.is_defined(&rule) {
             return p.reference(rule);
         }
-        let space = &marker.head()[marker.head().trim_end().len()..];
         let root = SchemaRef::from(self.p.parameters(self.tool));
         let opens = Glue::common_start(self.members.slots.iter().map(|(_, slot)| &slot.open));
         let is_marked = is_strong(&self.members.next) && opens.is_literal() && !opens.is_blank();
         let names = members(p, &root, "", true).into_iter().filter(|_| is_marked);
         let names = names.map(|one| format!("{space}{}{}{}", self.members.next.head(), one.name, opens.head()));
-        let end = self.close.map(|close| close.and(self.wrapper_close));
-        let end = end.filter(|close| !close.marker_spans().is_empty() && close.is_literal());
-        let end = end.map(|close| format!("{space}{}", close.head()));
-        p.rule(rule, text(&names.collect::<Vec<_>>(), end.as_deref()))
+        p.rule(rule, text(&names.collect::<Vec<_>>()))
     }
 
     /// What may stand behind a text with this marker. The marker itself may come twice.
     fn next_of<'g>(&'g self, marker: &'g Glue) -> impl Iterator<Item = &'g str> {
         let next = [Some(&self.members.next), self.close, Some(self.wrapper_close), Some(marker)];
         next.into_iter().flatten().map(Glue::head)
+    }
+
+    /// What is between two arguments.
+    pub fn next(&self) -> ExprId {
+        let p = self.p;
+        let written = glue(p, &self.members.next, Some(self.tool), "");
+        p.choice(p.ways(NEXT_ARGUMENT, |way| way(p, self.members)).into_iter().chain([written]))
     }
 
     /// What may follow an argument: the name of another, or the end of the call.
@@ -240,7 +267,6 @@ impl Arguments<'_> {
             return p.reference(name);
         }
         let root = SchemaRef::from(self.p.parameters(self.tool));
-        let next = glue(p, &self.members.next, Some(self.tool), "");
         let ways = befores(self.members).into_iter().map(|before| {
             let slots = self.members.slots.iter().map(|(_, slot)| slot).filter(|slot| slot.before == *before);
             let opens = Glue::common_start(slots.map(|slot| &slot.open));
@@ -249,9 +275,10 @@ impl Arguments<'_> {
             let names = names.map(|name| p.sequence([p.marker(name), glue(p, &opens, Some(self.tool), name)]));
             p.sequence([glue(p, before, Some(self.tool), ""), p.choice(names.collect::<Vec<_>>())])
         });
-        let another = p.sequence([next, p.choice(ways.collect::<Vec<_>>())]);
+        let another = p.sequence([self.next(), p.choice(ways.collect::<Vec<_>>())]);
         let wrapper = p.optional(glue(p, self.wrapper_close, Some(self.tool), ""));
-        let end = self.close.map(|close| p.sequence([glue(p, close, Some(self.tool), ""), wrapper, self.behind]));
+        let last = p.between(LAST_ARGUMENT, |way| way(p, self.members));
+        let end = self.close.map(|close| p.sequence([last, glue(p, close, Some(self.tool), ""), wrapper, self.behind]));
         p.rule(name, p.choice([another].into_iter().chain(end).collect::<Vec<_>>()))
     }
 }

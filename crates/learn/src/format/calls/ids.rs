@@ -1,13 +1,13 @@
 //! Ids of calls, where they are more than a piece between two glues.
 
 use super::super::builder::FormatBuilder;
-use super::super::glue::{glue, split_space};
+use super::super::glue::{glue, json_text, split_space};
 use crate::analysis::turn::{CallForm, CallPiece, Glue, TurnFormat};
-use crate::format::rules::calls::{BEFORE_ID, FIRST_ID, NAMED_ID};
+use crate::format::rules::calls::{BEFORE_ID, FIRST_ID, NAMED_ID, QUOTED_ID};
 use chatparse_peg::ExprId;
 
 /// The opening of calls without its last quote, where that opens an id.
-pub(super) fn quoted_id(turn: &TurnFormat, open: &Glue) -> Option<Glue> {
+pub(super) fn before_quoted_id(turn: &TurnFormat, open: &Glue) -> Option<Glue> {
     let is_quoted = |form: &CallForm| matches!(&*form.pieces, [CallPiece::Id, CallPiece::Glue(behind), ..] if behind.head().starts_with('"'));
     open.strip_suffix(&"\"".into()).filter(|_| !turn.calls.is_empty() && turn.calls.iter().all(is_quoted))
 }
@@ -16,7 +16,7 @@ pub(super) fn quoted_id(turn: &TurnFormat, open: &Glue) -> Option<Glue> {
 pub(super) fn opening(p: &FormatBuilder, (before, key, behind): (&str, &str, Glue)) -> ExprId {
     let (space, after) = split_space(&behind);
     let comma = [p.space(), p.marker(","), p.space_as(space)];
-    let id = [p.marker(key), p.tool_id(p.until_marker(["\""])), p.marker("\"")].into_iter().chain(comma);
+    let id = [json_text(p, key), quoted_id(p, p.until_marker(["\""]))].into_iter().chain(comma);
     let after = glue(p, &after, None, "");
     let id = p.sequence(id.collect::<Vec<_>>());
     let front = p.between(BEFORE_ID, |way| way(p, key));
@@ -24,14 +24,20 @@ pub(super) fn opening(p: &FormatBuilder, (before, key, behind): (&str, &str, Glu
 }
 
 /// The member of a JSON object whose value is the call's number, in the text that opens a call: what is in front of it, its
-/// key with the quote that opens the value, and what is behind its comma.
+/// key, and what is behind its comma.
 pub(super) fn generated_id(open: &Glue) -> Option<(&str, &str, Glue)> {
     let before = open.head();
     let after = open.strip_prefix(&Glue::from(before))?.behind_counter()?;
     let key = before.strip_suffix("\"")?.trim_end().strip_suffix(':')?.trim_end().strip_suffix('"')?.rfind('"')?;
     let rest = after.head().strip_prefix('"')?.trim_start().strip_prefix(',')?;
     let after = after.without_start(after.head().len() - rest.len());
-    Some((&before[..key], &before[key..], after))
+    Some((&before[..key], &before[key..before.len() - 1], after))
+}
+
+/// An id between quotes: `text` is what JSON's are around.
+pub(in crate::format) fn quoted_id(p: &FormatBuilder, text: ExprId) -> ExprId {
+    let written = p.sequence([p.marker("\""), p.tool_id(text), p.marker("\"")]);
+    p.or(written, QUOTED_ID, |way| way(p))
 }
 
 /// An id with the name in it.
@@ -40,8 +46,9 @@ pub(super) fn named_id(p: &FormatBuilder, before: &Glue, name: &str, behind: &Gl
     p.or(p.tool_id(p.sequence(written)), NAMED_ID, |way| way(p, before.head(), name))
 }
 
-/// Whether glue is the key of a further member of a JSON object, up to the quote that opens its value.
-pub(super) fn is_member(glue: &Glue) -> bool {
-    let key = glue.head().strip_suffix('"').and_then(|text| text.trim_end().strip_suffix(':'));
-    key.is_some_and(|text| text.trim_end().ends_with('"')) && glue.head().trim_start().starts_with(',')
+/// The key of a further member of a JSON object, from glue up to the quote that opens its value.
+pub(super) fn member_key(glue: &Glue) -> Option<Glue> {
+    let key = glue.strip_suffix(&"\"".into())?;
+    let text = key.head().trim_end().strip_suffix(':')?;
+    (text.trim_end().ends_with('"') && text.trim_start().starts_with(',')).then_some(key)
 }

@@ -1,8 +1,9 @@
 //! Calls as the analysis learnt them: parts in order, with glue between them.
 
+use crate::format::rules::arguments::LAST_ARGUMENT;
 use crate::format::rules::calls::{
-    AFTER_ARGUMENTS, AFTER_NAME, ARGUMENTS, BEFORE_ARGUMENTS, BETWEEN_ARGUMENTS, CALL_CLOSE, CALL_CLOSED, CALL_FORM,
-    CALL_OPEN, CALL_TAG, ID, LAST_ID, MEMBERS, NAME, NAME_ALONE, NAME_CLOSE, NAMES, NO_ARGUMENTS, NO_GLUE,
+    AFTER_ARGUMENTS, AFTER_ID, AFTER_NAME, ARGUMENTS, BEFORE_ARGUMENTS, BETWEEN_ARGUMENTS, CALL_CLOSE, CALL_CLOSED,
+    CALL_FORM, CALL_OPEN, CALL_TAG, ID, LAST_ID, MEMBERS, NAME, NAME_ALONE, NAME_CLOSE, NAMES, NO_ARGUMENTS, NO_GLUE,
     WRAPPER_CLOSE, WRAPPER_CLOSED,
 };
 use chatparse_base::brackets;
@@ -13,10 +14,12 @@ use serde_json::Value;
 use super::super::FormatSpec;
 use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue, is_strong};
-use super::ids::{generated_id, is_member, named_id, opening, quoted_id};
+use super::super::tag::Tag;
+use super::ids::{before_quoted_id, generated_id, member_key, named_id, opening, quoted_id};
 use super::members::members;
 use super::order;
 use crate::analysis::turn::{CallForm, CallPiece, Glue, GluePiece, Members, SlotKind, TurnFormat};
+use crate::format::rules::calls::no_other_tag;
 use crate::format::sites::{Arguments, Call, End, INNER, Shared, Tail, unannounced};
 use crate::format::wrappers::is_marker;
 use chatparse_message::Tool;
@@ -56,7 +59,13 @@ pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec
         None => {}
     }
     match turn.calls.iter().find_map(|form| form.pieces.first()) {
-        Some(CallPiece::Name) => spec.tools().iter().flat_map(|tool| texts(&tool.name)).collect(),
+        Some(CallPiece::Name) => {
+            // Models write Python's calls in brackets.
+            let bare = whole.trim().is_empty() && turn.calls_are_python();
+            let fronts = if bare { &["", "["][..] } else { &[""] };
+            let named = |tool: &Tool| fronts.iter().map(|front| [front, &*tool.name].concat()).collect::<Vec<_>>();
+            spec.tools().iter().flat_map(named).flat_map(|name| texts(&name)).collect()
+        }
         Some(CallPiece::Arguments { quoted }) => texts(if *quoted { "\"{" } else { "{" }),
         _ => text::heads(glue),
     }
@@ -74,16 +83,17 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     let of = |rule: &str, turn: &TurnFormat, open: &Glue, any: bool| {
         let (shared, objects, wrapper_close) = (&Shared::default(), &objects, &wrapper_close);
         let call = |tool: &Tool| Call { p, turn, tool, shared, objects, behind, open, wrapper_close, inner }.expr();
-        let python = |members: &Members| members.first.head().trim_end().ends_with('(');
-        let mut members = turn.calls.iter().flat_map(|form| &form.pieces).filter_map(CallPiece::members);
-        if !marked && turn.calls_begin_with_names() && members.next().is_some_and(python) {
+        if !marked && turn.calls_begin_with_names() && turn.calls_are_python() {
             p.unknown_tool(spec, &call).map(|call| p.rule(UNLISTED, call));
         }
         if any { p.any_tool(rule, spec, &call) } else { p.known_tool(rule, spec.tools(), &call) }
     };
     // Of a name that is not known no expression can say that it is the same again.
     let tool = of("tool", turn, &open, marked && renamed.is_none());
-    let renamed = renamed.map(|(first, turn)| (first, of("renamed", &turn, &open, marked)));
+    let renamed = renamed.map(|(first, turn)| {
+        let marked = marked || is_strong(&first);
+        (first, of("renamed", &turn, &open, marked))
+    });
     if let Some(inner) = inner {
         p.rule(INNER, p.sequence([glue(p, inner, None, ""), renamed.as_ref().map_or(tool, |(_, call)| *call)]));
     }
@@ -98,7 +108,7 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     }
     let ends_text = turn.before_calls().all(is_strong);
     let opened = |turn: &TurnFormat, open: &Glue, calls: ExprId| {
-        let open = quoted_id(turn, open).unwrap_or(open.clone());
+        let open = before_quoted_id(turn, open).unwrap_or(open.clone());
         let written = if ends_text { glue(p, &open, None, "") } else { text::as_written(p, &open) };
         let mut ways = p.ways(CALL_OPEN, |way| way(p, turn, &open));
         // Where the name is a key, any other would begin like it.
@@ -121,10 +131,13 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
 
 /// The texts that calls begin with whose name is not announced.
 pub(in crate::format) fn unannounced_heads(turn: &TurnFormat) -> Vec<String> {
-    renamed(turn)
-        .map(|(first, _)| unannounced(&first))
-        .filter(is_strong)
-        .map_or_else(Vec::new, |open| text::heads(&open))
+    let open = announced(turn).map(|first| unannounced(&first)).filter(is_strong);
+    open.map_or_else(Vec::new, |open| text::heads(&open))
+}
+
+/// What is between the two names of each call.
+pub(in crate::format) fn announced(turn: &TurnFormat) -> Option<Glue> {
+    renamed(turn).map(|(first, _)| first)
 }
 
 /// The rule for a call of a tool that is not offered, where only an offered one beside it shows that it is a call.
@@ -170,7 +183,8 @@ fn behind_call(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> ExprI
         match edge.to {
             SlotKind::Call if turn.calls_begin_with_names() => {
                 let names = spec.tools().iter().map(|tool| p.marker(&*tool.name));
-                p.sequence([between, p.choice(names.collect::<Vec<_>>())])
+                let other = turn.calls_are_python().then(|| p.sequence([p.other_name(), p.literal("(")]));
+                p.sequence([between, p.choice(names.chain(other).collect::<Vec<_>>())])
             }
             _ if edge.glue.is_blank() => p.sequence([p.space(), glue(p, &turn.end, None, "")]),
             _ => between,
@@ -222,9 +236,10 @@ impl Call<'_> {
         let pieces = || head.iter().enumerate().map(|(at, piece)| self.piece(piece, head.get(at + 1), &form));
         match head {
             // An id between quotes may be a number.
-            [CallPiece::Id, CallPiece::Glue(behind), ..] if quoted_id(self.turn, self.open).is_some() => {
-                let text = p.sequence([p.marker("\"")].into_iter().chain(pieces().take(2)));
-                parts.push(p.or(text, ID, |way| way(self, behind)));
+            [CallPiece::Id, CallPiece::Glue(behind), ..] if before_quoted_id(self.turn, self.open).is_some() => {
+                parts.push(p.or(quoted_id(p, p.string_body(b'"')), ID, |way| way(p)));
+                let after = glue(p, &behind.without_start(1), Some(self.tool), "");
+                parts.push(p.or(after, AFTER_ID, |way| way(self, behind)));
                 parts.extend(pieces().skip(2));
             }
             _ => parts.extend(pieces()),
@@ -251,6 +266,9 @@ impl Call<'_> {
         if self.tool.name == FormatBuilder::ANY && tails.iter().all(is_object) {
             parts.push(p.and(p.sequence([p.space(), p.choice([p.literal("{"), p.literal("\"")])])));
         }
+        // Without the token before each tag, calls of other formats begin so.
+        let rest = whole.strip_prefix(&shared).unwrap_or_default();
+        parts.extend(no_other_tag(p, self.turn, rest.head().split(&*p.prefix).next().unwrap_or_default()));
         let head = p.atomic(p.sequence(parts));
         let markup = if shared.is_blank() { p.empty() } else { p.markup_ends() };
         let taken = if shared.is_blank() { Glue::default() } else { shared };
@@ -302,10 +320,14 @@ impl Call<'_> {
     }
 
     /// The end of the markers around all calls, which ends a call that has no end of its own.
-    pub fn section_ends(&self) -> Option<ExprId> {
+    fn section_end(&self) -> Option<&str> {
         let mut ends = self.turn.edges.iter().filter(|edge| (edge.from, edge.to) == (SlotKind::Call, SlotKind::End));
-        let end = ends.find_map(|edge| edge.glue.first_marker().filter(|end| is_marker(end)))?;
-        Some(self.p.marker(end))
+        ends.find_map(|edge| self.p.first_tag(&edge.glue).filter(|end| is_marker(end)))
+    }
+
+    /// That end.
+    pub fn section_ends(&self) -> Option<ExprId> {
+        Some(glue(self.p, &self.section_end()?.into(), None, ""))
     }
 
     fn tail(&self, tail: &Tail, taken: &Glue) -> ExprId {
@@ -347,7 +369,9 @@ impl Call<'_> {
             }
         }
         let (id, pieces) = match pieces.split_last_chunk() {
-            Some((pieces, [CallPiece::Glue(key), CallPiece::Id])) if is_member(key) => (Some(key), pieces),
+            Some((pieces, [CallPiece::Glue(key), CallPiece::Id])) if member_key(key).is_some() => {
+                (member_key(key), pieces)
+            }
             _ => (None, pieces),
         };
         parts.extend(pieces.iter().enumerate().map(|(at, piece)| self.piece(piece, pieces.get(at + 1), tail.form)));
@@ -358,15 +382,16 @@ impl Call<'_> {
         }
         let last = tail.pieces.last().and_then(CallPiece::members);
         let ends_members = last.is_some_and(|members| is_strong(&members.next));
-        let end = |close: Glue| self.end(End { close, is_json, ends_members, is_brace });
-        parts.push(match id.zip(close.strip_prefix(&Glue::from("\""))) {
-            // A last member with the id, which a model may leave out.
+        let close = match id.zip(close.strip_prefix(&Glue::from("\""))) {
+            // A last member with the id.
             Some((key, bare)) => {
-                let id = [glue(p, key, Some(self.tool), ""), p.tool_id(p.string_body(b'"')), end(close)];
-                p.or(p.sequence(id), LAST_ID, |way| way(end(bare.clone())))
+                let id = p.sequence([glue(p, &key, Some(self.tool), ""), quoted_id(p, p.string_body(b'"'))]);
+                parts.push(p.or(id, LAST_ID, |way| way(p)));
+                bare
             }
-            None => end(close),
-        });
+            None => close,
+        };
+        parts.push(self.end(End { close, is_json, ends_members, is_brace }));
         p.sequence(parts)
     }
 
@@ -439,7 +464,14 @@ impl Call<'_> {
             }
             CallPiece::Arguments { .. } if self.tool.name == FormatBuilder::ANY => p.any_json_args(),
             CallPiece::Arguments { .. } => {
-                *self.objects.borrow_mut().entry(self.tool.name.clone()).or_insert_with(|| p.json_args(self.tool))
+                let all =
+                    *self.objects.borrow_mut().entry(self.tool.name.clone()).or_insert_with(|| p.json_args(self.tool));
+                match next {
+                    Some(CallPiece::Glue(next)) if self.is_brace(next) => {
+                        p.sequence([all, p.between(AFTER_ARGUMENTS, |way| way(self))])
+                    }
+                    _ => all,
+                }
             }
             CallPiece::Members(members) => self.members(members, &members.in_front(), form),
         }
@@ -466,10 +498,14 @@ impl Call<'_> {
         };
         let each = members.in_front_of_each();
         let any_tool = Tool::new(FormatBuilder::ANY, "", Value::Null);
+        let section = self.section_end().map(|end| {
+            let ends = p.choice([glue(p, &self.turn.end, None, ""), p.sequence([p.space(), p.end()])]);
+            (end, ends)
+        });
         let writer = |tool| {
             let opens = if each { glue(p, &members.next, Some(tool), "") } else { p.empty() };
             let call_open = Some(self.open).filter(|_| each && members.name_close().is_some());
-            Arguments { p, tool, members, opens, call_open, close, wrapper_close, behind }
+            Arguments { p, tool, members, opens, call_open, close, wrapper_close, behind, section }
         };
         let any = || writer(&any_tool).any();
         let writer = writer(self.tool);
@@ -500,13 +536,16 @@ impl Call<'_> {
             let one_by_one = p.sequence([extra, p.unordered(required, optional)]);
             let mut ways = p.ways(MEMBERS, |way| way(self, first));
             ways.push(one_by_one);
-            return p.sequence([glue(p, first, Some(self.tool), ""), p.choice(ways)]);
+            return p.sequence([glue(p, first, Some(self.tool), ""), p.markup_ends(), p.choice(ways)]);
         }
         let any = any.map(|any| p.only_read(true, p.sequence([no, any])));
         let has_known = !known.is_empty();
-        let between = p.sequence([p.blank(), glue(p, &members.next, Some(self.tool), ""), p.blank()]);
+        let between = p.sequence([p.blank(), writer.next(), p.blank()]);
         let all = p.listed(known, any, between);
-        let all = p.sequence([glue(p, first, Some(self.tool), ""), all, p.blank()]);
+        let last = p.between(LAST_ARGUMENT, |way| way(p, members));
+        let python = members.is_python().then(|| p.tag(Tag::Python, p.empty()));
+        let front = python.into_iter().chain([glue(p, first, Some(self.tool), "")]);
+        let all = p.sequence(front.chain([all, p.blank(), last]));
         p.only_read(!has_known, all)
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::super::builder::FormatBuilder;
 use super::super::glue::is_strong;
+use super::super::tag::Tag;
 use crate::analysis::turn::{Slot, ValueKind};
 use serde_json::Value;
 
@@ -46,8 +47,9 @@ impl Member<'_> {
     }
 
     /// Its value as JSON or a Python literal. Strings of its schema are written beside it.
-    pub fn python(&self, p: &FormatBuilder, literals: Literals) -> ExprId {
-        p.arg_json(self.written(p, p.python(), "schema", Notation::Others(literals)))
+    /// `closer`: the tag after it, or nothing.
+    pub fn python(&self, p: &FormatBuilder, literals: Literals, closer: &str) -> ExprId {
+        p.arg_json(self.written(p, p.python(closer), "schema", Notation::Others(literals)))
     }
 
     /// `child`, whose values have this notation in grammars.
@@ -119,10 +121,21 @@ pub(in crate::format) fn shown(p: &FormatBuilder, json: ExprId) -> ExprId {
     p.choice([p.sequence([p.and(bracket(p)), json]), p.atomic(json)])
 }
 
-/// The first character of a list or an object.
+/// A list or an object that breaks behind what was visible of it: `text`, as it stands.
+pub(in crate::format) fn broken(p: &FormatBuilder, text: ExprId) -> ExprId {
+    p.sequence([p.space(), p.and(bracket(p)), p.tag(Tag::BrokenJson, p.empty()), text])
+}
+
+/// The beginning of a list or an object, up to the first sign of a value in it: `[North]` is a text.
 fn bracket(p: &FormatBuilder) -> ExprId {
-    let key = p.one_of(&[('"', '"'), ('\'', '\''), ('}', '}')]);
-    p.choice([p.literal("["), p.sequence([p.literal("{"), p.space(), key])])
+    p.shared("bracket", || {
+        let words = ["true", "false", "null", "True", "False", "None"].map(|word| p.literal(word));
+        let sign = p.one_of(&[('"', '"'), ('\'', '\''), ('-', '-'), ('/', '9'), ('[', '['), ('{', '{')]);
+        let value = p.choice([sign].into_iter().chain(words));
+        let member = p.spaced([p.python_string(), p.literal(":"), value]);
+        let list = p.spaced([p.literal("["), p.choice([value, p.literal("]")])]);
+        p.choice([list, p.spaced([p.literal("{"), p.choice([member, p.one_of(&[('/', '/'), ('}', '}')])])])])
+    })
 }
 
 /// Looks ahead to the first characters of a value of these types, as JSON or Python. Strings are left out.

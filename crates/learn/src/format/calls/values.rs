@@ -5,10 +5,12 @@ use super::super::glue::{self as text, glue};
 use super::super::tag::Tag;
 use super::members::{Member, members, shown, sign};
 use crate::analysis::turn::{Container, Encoding, Glue, Slot, ValueKind};
+use crate::format::rules::texts::TEXT as TEXT_END;
 use crate::format::rules::values::{
-    CONTAINER, CONTAINER_CLOSE, KEY, NAME_OF_ARGUMENT, QUOTED, VALUE, VALUE_CLOSE, VALUE_FIRST, VALUE_LAST, VALUE_TEXT,
+    CONTAINER, CONTAINER_CLOSE, KEY, NAME_OF_ARGUMENT, QUOTED, SLOT_OPEN, VALUE, VALUE_CLOSE, VALUE_FIRST, VALUE_LAST,
+    VALUE_TEXT,
 };
-use crate::format::sites::{QUOTE, Value, Values};
+use crate::format::sites::{QUOTE, Value, Values, tag};
 use chatparse_grammar::schema::{self, Types};
 use chatparse_peg::{ExprId, Literals, Notation, SchemaRef};
 
@@ -146,7 +148,8 @@ impl<'a> Value<'a> {
     }
 
     pub fn rest(&self, slot: &Slot) -> ExprId {
-        self.glue(&self.rest_of(slot))
+        let rest = self.rest_of(slot);
+        self.values.p.or(self.glue(&rest), SLOT_OPEN, |way| way(self, &rest))
     }
 
     pub fn raw(&self, slot: &Slot) -> ExprId {
@@ -162,7 +165,7 @@ impl<'a> Value<'a> {
     pub fn followed(&self, slot: &Slot) -> Option<ExprId> {
         let p = self.values.p;
         let after = self.after().filter(|_| slot.close.is_blank())?;
-        Some(p.and(p.sequence([p.space(), after])))
+        Some(p.and(if self.is_python() { self.values.after_literal() } else { p.sequence([p.space(), after]) }))
     }
 
     /// Whether a raw text may be the value.
@@ -189,11 +192,22 @@ impl<'a> Value<'a> {
         self.texts.iter().copied().chain(self.fallback).find(|slot| is_between_quotes(slot))
     }
 
+    /// Whether the value is an argument of a call of Python.
+    pub fn is_python(&self) -> bool {
+        self.values.python && self.depth == 0
+    }
+
     /// Whether the template prints a raw text bare where calls are Python: there it is a literal.
     pub fn is_printed_bare(&self) -> bool {
-        let bare = self.values.python && self.opens.head() == "=" && self.bare_close.is_none();
+        let bare = self.is_python() && self.opens.head() == "=" && self.bare_close.is_none();
         let mut slots = self.texts.iter().copied().chain(self.fallbacks());
-        bare && self.values.after.is_some() && slots.any(|slot| slot.encoding == Encoding::Raw)
+        bare && slots.any(|slot| slot.encoding == Encoding::Raw)
+    }
+
+    /// A literal of Python that is no text, and what follows it.
+    pub fn literal(&self) -> ExprId {
+        let p = self.values.p;
+        p.sequence([p.not(p.quote()), p.arg_printed(), p.arg_close(p.empty()), p.and(self.values.after_literal())])
     }
 
     /// A text as a literal of Python.
@@ -211,7 +225,9 @@ impl<'a> Value<'a> {
             ways.push(self.printed_text());
         }
         for (kind, slot) in &self.nested {
-            ways.extend(self.nested(*kind, slot).into_iter().flatten());
+            // A text may have tags of its own.
+            let nested = p.exactly(!self.texts.is_empty(), || self.nested(*kind, slot));
+            ways.extend(nested.into_iter().flatten());
         }
         ways.extend(p.ways(VALUE, |way| way(self)));
         ways.extend(self.plain.iter().map(|slot| self.plain(slot)));
@@ -254,7 +270,9 @@ impl<'a> Value<'a> {
         let p = self.values.p;
         let value = match self.values.python {
             true => self.member.written(p, p.arg_printed(), "schema", Notation::Printed),
-            false => self.member.python(p, self.literals),
+            false => {
+                self.member.python(p, self.literals, tag(&slot.close).map_or("", |_| slot.close.head().trim_end()))
+            }
         };
         if self.is_raw_too(slot) {
             let signed = [self.rest(slot), sign(p, self.types), value, self.close(slot)];
@@ -264,7 +282,7 @@ impl<'a> Value<'a> {
         let begins = p.atomic(p.sequence([self.rest(slot), p.stray_space(), p.and(p.any())]));
         // A word that may still be text is not shown before it ends.
         let alone = !self.is_raw() && self.fallback.is_none() && self.bare_close.is_none();
-        p.sequence([begins, if alone { spaced } else { shown(p, spaced) }])
+        p.sequence([begins, p.markup_ends(), if alone { spaced } else { shown(p, spaced) }])
     }
 }
 
@@ -297,6 +315,13 @@ impl Values<'_> {
         (!ways.is_empty()).then(|| (value.opens, self.p.choice(ways)))
     }
 
+    /// White space and what may follow a literal that is an argument of Python.
+    pub fn after_literal(&self) -> ExprId {
+        let p = self.p;
+        let ends = [p.one_of(&[(',', ','), (')', ')')]), p.end()];
+        p.sequence([p.space(), p.choice(ends.into_iter().chain(self.after))])
+    }
+
     /// A text in quotes, and its end. Templates and models print texts between quotes unescaped, whatever they contain, but a
     /// quoted string has no line breaks. So behind a line break, or a quote that ends no Python literal, it is read unescaped: a
     /// backslash is a backslash, and a quote closes the text only in front of what may follow an argument.
@@ -305,17 +330,16 @@ impl Values<'_> {
         if p.raw_lines {
             return p.sequence([p.arg_json(p.python_string()), p.arg_close(end)]);
         }
-        let Some(after) = self.after else {
+        if self.after.is_none() {
             let text = if self.python { p.printed_string(Tag::ArgText) } else { p.python_string() };
             return p.sequence([p.arg_json(text), p.arg_close(end)]);
-        };
+        }
         let printed = |quote: char| {
             let sign = p.literal(&*quote.to_string());
             let close = p.arg_close(p.sequence([sign, end]));
             let line = p.string_line(quote as u8);
             let line = p.arg_json(p.sequence([sign, if self.python { p.python_body(line) } else { line }]));
-            let ends = p.choice([p.one_of(&[(',', ','), (')', ')')]), p.end(), after]);
-            let closes = if self.python { p.and(p.sequence([sign, p.space(), ends])) } else { p.empty() };
+            let closes = if self.python { p.and(p.sequence([sign, self.after_literal()])) } else { p.empty() };
             let usual = p.sequence([closes, close]);
             p.sequence([line, p.or(usual, QUOTED, |way| way(self, quote, close))])
         };
@@ -344,7 +368,8 @@ impl Values<'_> {
         if !self.p.is_defined(name) {
             // Defined first, so that the expressions inside can refer to it.
             self.p.rule(name, self.p.empty());
-            self.p.rule(name, self.expr(kind, container, slot, &Member::any(), SCHEMA_LEVELS));
+            let all = || self.expr(kind, container, slot, &Member::any(), SCHEMA_LEVELS);
+            self.p.rule(name, self.p.exactly(true, all));
         }
         Some((container.open.and(&container.each), self.p.reference(name)))
     }
@@ -358,7 +383,12 @@ impl Values<'_> {
         let ends = inner.chain([slot]).map(|slot| container.close.and(&slot.close)).filter(|end| !end.is_blank());
         let name = if depth == SCHEMA_LEVELS { FormatBuilder::ANY } else { member.name };
         let end = p.choice(ends.map(|end| glue(p, &end, Some(self.tool), name)).collect::<Vec<_>>());
-        let values = Values { within: Some(end).filter(|_| depth < SCHEMA_LEVELS), ..*self };
+        let next = (!p.prefix.is_empty()).then(|| {
+            let names = members(p, &member.schema, "", false).into_iter().map(|inner| p.literal(inner.name));
+            let names = names.chain((kind == ValueKind::Array).then(|| p.empty()));
+            p.sequence([between(&container.each), p.choice(names)])
+        });
+        let values = Values { within: Some(end).filter(|_| depth < SCHEMA_LEVELS), next, ..*self };
         let (known, any) = match kind {
             ValueKind::Array => {
                 let places = schema::places(&member.schema, false).into_iter();
@@ -437,8 +467,18 @@ impl Values<'_> {
                 let behind = [&container.next, &container.close].into_iter();
                 ends = behind.flat_map(|behind| text::heads(&slot.close.and(behind))).collect();
             }
-            let close = p.arg_close(glue(p, &slot.close, Some(self.tool), member.name));
-            p.sequence([member.written(p, p.arg_text(p.until_marker(ends)), "text", Notation::Text), close])
+            // Without the first of the template's quotes, the second one ends it.
+            let quoted = container.slots.iter().map(|(_, slot)| slot).find(|slot| is_between_quotes(slot));
+            let mark = quoted.filter(|_| slot.close.is_blank()).map(|slot| slot.close.head());
+            ends.extend(mark.map(str::to_owned));
+            let mark = mark.map(|mark| p.optional(p.literal(mark)));
+            let close = glue(p, &slot.close, Some(self.tool), member.name);
+            let close = p.arg_close(p.sequence(mark.into_iter().chain([close])));
+            let named = slot.close.with_names(&self.tool.name, member.name);
+            let after = self.within.filter(|_| !FormatBuilder::is_any(member.name)).into_iter().chain(self.next);
+            let texts = p.ways(TEXT_END, |way| way(p, p.first_tag(&named)?, p.choice(after.clone())));
+            let text = p.choice(texts.into_iter().chain([p.arg_text(p.until_marker(ends))]));
+            p.sequence([member.written(p, text, "text", Notation::Text), close])
         };
         let none = || (Glue::default(), p.choice([]));
         self.of(&container.slots, &Glue::default(), member, depth, &raw).unwrap_or_else(none)

@@ -1,15 +1,28 @@
 //! Arguments that are written one by one, as models write them beside the template's way.
 
 use super::super::builder::FormatBuilder;
+use super::super::calls::members::unlisted_name;
+use super::super::coverage;
 use super::super::glue::glue;
 use super::super::sites::{Arguments, Tags, tag};
+use super::super::tag::Tag;
 use super::table::{Rule, Way};
-use chatparse_peg::ExprId;
+use crate::analysis::turn::{GluePiece, Members, ValueKind};
+use chatparse_peg::{ExprId, SchemaRef};
 
 sites! {
     /// An argument that the schema lists, or what is in its place.
     ARGUMENT("argument"): (&Arguments) = {
         argument_opened_again,
+        name_in_end,
+    }
+    /// Between two arguments, before what the template writes there.
+    NEXT_ARGUMENT("argument"): (&FormatBuilder, &Members) = {
+        python_comma,
+    }
+    /// After the last argument.
+    LAST_ARGUMENT("argument"): (&FormatBuilder, &Members) = {
+        comma_after_last_argument,
     }
     /// What opens an argument.
     ARGUMENT_OPEN("argument"): (&Arguments) = {
@@ -27,6 +40,7 @@ sites! {
     /// What opens a value: the template's text for it.
     VALUE_OPEN("argument"): (&Tags, ExprId) = {
         name_closed_as_value,
+        type_in_tags,
         value_open_left_out,
     }
     /// A raw text after what may end it.
@@ -45,6 +59,33 @@ fn argument_opened_again(all: &Arguments) -> Way {
     let tag = tag(&all.members.next).filter(|_| all.members.in_front_of_each())?;
     let again = p.and(p.sequence([p.space(), p.marker(tag)]));
     Some(p.sequence([p.space(), p.marker(tag), again]))
+}
+
+/// No tag before a value, whose end has the name.
+fn name_in_end(all: &Arguments) -> Way {
+    let (p, prefix) = (all.p, &*all.p.prefix);
+    let (_, slot) =
+        Some(all.members).filter(|_| !prefix.is_empty())?.slots.iter().find(|(kind, _)| *kind == ValueKind::Text)?;
+    let pieces: Vec<GluePiece> = slot.close.pieces().collect();
+    let [GluePiece::Text(end), GluePiece::Key, GluePiece::Text(rest)] = *pieces else { return None };
+    let listed = unlisted_name(p, &all.tool.name, &SchemaRef::from(p.parameters(all.tool)));
+    let name = p.whole(Tag::ArgName, p.listed_name(&listed));
+    let written = |text: &str| glue(p, &text.into(), None, "");
+    let front = [p.space(), p.optional(p.marker(prefix)), p.not(written(all.members.next.head().trim()))];
+    let text = p.whole(Tag::Unnamed, p.until_marker([end, end.strip_prefix(prefix).unwrap_or(end)]));
+    let end = [text, written(end), name, p.marker(rest), p.arg_close(p.empty())];
+    Some(p.atomic(p.sequence(front.into_iter().chain(end))))
+}
+
+/// A comma, where calls are Python's and the template writes none.
+fn python_comma(p: &FormatBuilder, members: &Members) -> Way {
+    (members.is_python() && members.next.is_blank()).then(|| p.literal(","))
+}
+
+/// A comma after the last argument.
+fn comma_after_last_argument(p: &FormatBuilder, members: &Members) -> Way {
+    let listed = members.is_python() || members.next.head().trim() == ",";
+    listed.then(|| p.optional(p.sequence([p.literal(","), p.space()])))
 }
 
 /// No opening, where a marker after the name makes it certain.
@@ -74,6 +115,17 @@ fn name_closed_again(tags: &Tags) -> Way {
 fn name_closed_as_value(tags: &Tags, open: ExprId) -> Way {
     let (p, _) = (tags.p, tags.value_open?);
     Some(p.sequence([p.space(), p.marker(tags.value_close?), open]))
+}
+
+/// The name of a type of JSON between tags, before the value's opening.
+fn type_in_tags(tags: &Tags, open: ExprId) -> Way {
+    let (p, opening) = (tags.p, tags.value_open?);
+    Some(p.shared(&format!("type before {opening}"), || {
+        let name = coverage::word(p, 1, &[('a', 'z'), ('_', '_'), ('|', '|')]);
+        let tag = |bracket: &str| p.sequence([p.literal(bracket), name, p.literal(">")]);
+        let types = p.any_of(["string", "integer", "number", "boolean", "array", "object", "null"]);
+        p.sequence([p.space(), tag("<"), types, tag("</"), open])
+    }))
 }
 
 /// No opening of the value.

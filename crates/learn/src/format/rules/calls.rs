@@ -2,6 +2,7 @@
 
 use super::super::builder::FormatBuilder;
 use super::super::calls::members::unlisted_name;
+use super::super::coverage;
 use super::super::glue::{announced_name, behind_json, glue, heads, is_strong};
 use super::super::sites::{Call, End, Tail, keys, unannounced};
 use super::super::wrappers::is_marker;
@@ -14,10 +15,12 @@ sites! {
     CALL_OPEN("call"): (&FormatBuilder, &TurnFormat, &Glue) = {
         members_before_name,
         call_without_word,
+        call_marker_left_out,
     }
     /// A call whose name the template writes twice: the text between the names, and the call from the second one on.
     NAMES("call"): (&FormatBuilder, &Glue, ExprId) = {
         names_differ,
+        members_before_second_name,
     }
     /// The same, from its opening on.
     NAME_ALONE("call"): (&FormatBuilder, &Glue, ExprId) = {
@@ -27,16 +30,24 @@ sites! {
     CALL_FORM("call"): (&Call, &CallForm) = {
         id_left_out,
     }
+    /// An id between quotes.
+    QUOTED_ID("call"): (&FormatBuilder) = {
+        id_in_single_quotes,
+    }
     /// An id that calls begin with, between quotes.
-    ID("call"): (&Call, &Glue) = {
+    ID("call"): (&FormatBuilder) = {
         id_as_number,
+    }
+    /// After such an id: the template's text there.
+    AFTER_ID("call"): (&Call, &Glue) = {
+        members_after_id,
     }
     /// An id with the name in it.
     NAMED_ID("call"): (&FormatBuilder, &str, &str) = {
         id_with_other_signs,
     }
-    /// An id that is the last member of a call: the end of a call without it.
-    LAST_ID("call"): (ExprId) = {
+    /// An id that is the last member of a call.
+    LAST_ID("call"): (&FormatBuilder) = {
         last_id_left_out,
     }
     /// Before an id that is a member of a call.
@@ -62,6 +73,7 @@ sites! {
     /// What is after a name and before the arguments of all forms; the quote that it begins with.
     NAME_CLOSE("name"): (&Call, Option<char>) = {
         section_ends_name,
+        single_quote_ends_name,
     }
     /// Looks ahead to what may be after a name.
     AFTER_NAME("name"): (&Call, Option<&Members>) = {
@@ -83,6 +95,7 @@ sites! {
     /// Between arguments, and after the last.
     BETWEEN_ARGUMENTS("arguments"): (&Call, &Members) = {
         argument_closed_again,
+        tag_around_arguments,
     }
     /// After arguments that are one JSON object, in another.
     AFTER_ARGUMENTS("arguments"): (&Call) = {
@@ -95,9 +108,11 @@ sites! {
     /// The end of a call: what it is, and the template's text for it.
     CALL_CLOSE("call-end"): (&Call, &End, ExprId) = {
         call_in_object,
+        brace_left_out,
         wrapper_ends_call,
         opening_ends_call,
         section_ends_arguments,
+        opening_before_end,
         output_ends_call,
     }
     /// After the end of a call.
@@ -117,17 +132,32 @@ sites! {
 /// A call that is a JSON object with more members before its name.
 pub fn members_before_name(p: &FormatBuilder, turn: &TurnFormat, open: &Glue) -> Way {
     let names_first = turn.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name));
-    let text = open.literal().filter(|_| p.mends && names_first)?;
+    Some(p.atomic(members_in_object(p, open, &keys(turn, open)).filter(|_| names_first)?))
+}
+
+/// What opens an object, with more members before its first one.
+fn members_in_object(p: &FormatBuilder, open: &Glue, keys: &str) -> Way {
+    let text = open.literal().filter(|_| p.mends)?;
     let brace = text.rfind('{').filter(|brace| text[brace + 1..].trim_start().starts_with('"'))? + 1;
     let (before, key) = (open.up_to(brace), open.without_start(brace).trim_start());
-    let front = p.members_in_front(&keys(turn, open));
-    let parts = [glue(p, &before, None, ""), p.space(), p.tool_open(p.empty()), front, glue(p, &key, None, "")];
-    Some(p.atomic(p.sequence(parts)))
+    let front = p.members_in_front(keys, false);
+    Some(p.sequence([glue(p, &before, None, ""), p.space(), p.tool_open(p.empty()), front, glue(p, &key, None, "")]))
+}
+
+/// A call whose name the template writes twice, with more members before the second one.
+fn members_before_second_name(p: &FormatBuilder, between: &Glue, call: ExprId) -> Way {
+    let second = members_in_object(p, between, between.head())?;
+    Some(p.sequence([p.atomic(p.sequence([announced_name(p), second])), call]))
 }
 
 /// A special token without the word that the template writes after it.
 fn call_without_word(p: &FormatBuilder, _: &TurnFormat, open: &Glue) -> Way {
     Some(glue(p, &super::super::glue::without_word(open)?, None, ""))
+}
+
+/// The marker of each call is missing, where another marker is after what calls begin with.
+fn call_marker_left_out(p: &FormatBuilder, turn: &TurnFormat, open: &Glue) -> Way {
+    turn.marker_in_calls(open).map(|_| p.empty())
 }
 
 /// Two names that differ: the second one counts.
@@ -149,10 +179,23 @@ fn id_left_out(call: &Call, form: &CallForm) -> Way {
     Some(call.group(head, &[tail]))
 }
 
+/// An id between Python's quotes.
+fn id_in_single_quotes(p: &FormatBuilder) -> Way {
+    p.mends.then(|| p.single_quoted_id())
+}
+
 /// A number without the quotes of an id.
-fn id_as_number(call: &Call, behind: &Glue) -> Way {
+fn id_as_number(p: &FormatBuilder) -> Way {
+    Some(p.tool_id(p.json_number()))
+}
+
+/// More members of a call after its id.
+fn members_after_id(call: &Call, behind: &Glue) -> Way {
     let p = call.p;
-    Some(p.sequence([p.tool_id(p.json_number()), glue(p, &behind.without_start(1), Some(call.tool), "")]))
+    let rest = behind.head().strip_prefix('"')?.trim_start().strip_prefix(',').filter(|_| p.mends)?.trim_start();
+    let rest = behind.without_start(behind.head().len() - rest.len());
+    let members = p.members_in_front(&keys(call.turn, call.open), true);
+    Some(p.sequence([p.space(), p.literal(","), p.space(), members, glue(p, &rest, Some(call.tool), "")]))
 }
 
 /// Other signs around the name in an id, and no number.
@@ -165,12 +208,14 @@ fn id_with_other_signs(p: &FormatBuilder, before: &str, name: &str) -> Way {
 
 /// More members of a call before its id.
 fn members_before_id(p: &FormatBuilder, key: &str) -> Way {
-    p.mends.then(|| p.optional(p.members_in_front(key)))
+    p.mends.then(|| p.optional(p.members_in_front(key, false)))
 }
 
-/// A colon and the name once more.
+/// A colon and the name once more, or a dot, where no offered name has one.
 fn name_again(p: &FormatBuilder, name: &str) -> Way {
-    Some(p.optional(p.sequence([p.literal(":"), p.literal(name)])))
+    let signs = [(':', ':'), ('.', '.')];
+    let sign = p.one_of(&signs[..if p.plain_names { 2 } else { 1 }]);
+    Some(p.optional(p.sequence([sign, p.literal(name)])))
 }
 
 /// A tag that closes itself is a call without arguments.
@@ -206,6 +251,11 @@ fn section_ends_name(call: &Call, quote: Option<char>) -> Way {
     Some(p.sequence([p.space(), call.extra_ends(members), end]))
 }
 
+/// A single quote of Python ends a name in place of JSON's.
+fn single_quote_ends_name(call: &Call, quote: Option<char>) -> Way {
+    (call.p.mends && quote == Some('"')).then(|| call.p.literal("'"))
+}
+
 /// The brace of an object in place of arguments one by one.
 fn object_after_name(call: &Call, members: Option<&Members>) -> Way {
     members.map(|_| call.p.literal("{"))
@@ -228,7 +278,7 @@ fn members_before_arguments(call: &Call, first: &Glue) -> Way {
     let p = call.p;
     let rest = first.head().trim_start().strip_prefix(',').filter(|_| p.mends)?;
     let rest = first.without_start(first.head().len() - rest.trim_start().len());
-    let others = p.other_members(&keys(call.turn, call.open));
+    let others = p.other_members(&keys(call.turn, call.open), false);
     Some(p.sequence([p.space(), p.literal(","), p.space(), others, glue(p, &rest, Some(call.tool), "")]))
 }
 
@@ -252,6 +302,12 @@ fn argument_closed_again(call: &Call, members: &Members) -> Way {
     (is_marker(end) && !closes).then(|| call.p.many(call.p.marker(end)))
 }
 
+/// A tag around all arguments that the template does not have.
+fn tag_around_arguments(call: &Call, members: &Members) -> Way {
+    let tags = ["arguments", "parameters"].into_iter().flat_map(|name| [format!("<{name}>"), format!("</{name}>")]);
+    members.next.head().trim().starts_with('<').then(|| call.p.many(call.p.any_of(tags)))
+}
+
 /// More members of a call after its arguments.
 fn members_after_arguments(call: &Call) -> Way {
     Some(call.p.members_behind(&keys(call.turn, call.open)))
@@ -268,6 +324,13 @@ fn call_in_object(call: &Call, end: &End, close: ExprId) -> Way {
     let applies = end.is_brace && end.close.head().trim() != "}";
     let behind = || p.members_behind(&keys(call.turn, call.open));
     applies.then(|| p.sequence([p.space(), p.literal("}"), p.space(), behind(), close]))
+}
+
+/// The marker that ends the call without the brace before it.
+fn brace_left_out(call: &Call, end: &End, _: ExprId) -> Way {
+    let (p, rest) = (call.p, end.close.without_start(end.first_mark().start));
+    let applies = !end.is_json && end.ends_arguments() && is_marker(rest.head().trim());
+    applies.then(|| p.sequence([p.space(), glue(p, &rest, Some(call.tool), "")]))
 }
 
 /// The end of an object whose member the call is.
@@ -292,6 +355,14 @@ fn opening_ends_call(call: &Call, _: &End, _: ExprId) -> Way {
 /// The end of all calls closes the call.
 fn section_ends_arguments(call: &Call, _: &End, _: ExprId) -> Way {
     before_section_end(call)
+}
+
+/// What opens reasoning, before the marker that ends the call.
+fn opening_before_end(call: &Call, end: &End, _: ExprId) -> Way {
+    let (p, braces) = (call.p, end.braces());
+    let start = call.turn.reasoning.as_ref().map(|thought| &*thought.start).filter(|start| is_marker(start))?;
+    let rest = end.close.strip_prefix(&braces).filter(|rest| end.is_json && is_strong(rest))?;
+    Some(p.sequence([behind_json(p, &braces, Some(call.tool)), p.marker(start), glue(p, &rest, Some(call.tool), "")]))
 }
 
 /// The end of the output closes the last call.
@@ -321,7 +392,34 @@ fn first_id_left_out(after: ExprId) -> Way {
     Some(after)
 }
 
-/// No id, which is the last member of a call: the end of the call.
-fn last_id_left_out(end: ExprId) -> Way {
-    Some(end)
+/// No id, which is the last member of a call.
+fn last_id_left_out(p: &FormatBuilder) -> Way {
+    Some(p.empty())
+}
+
+/// The special token that is before each tag of calls whose arguments are tags.
+pub fn tag_prefix(turn: &TurnFormat) -> Option<&str> {
+    let open = turn.before_calls().min_by_key(|glue| glue.head().len())?;
+    let text = open.head().trim_start();
+    let (at, _) = text.match_indices('<').find(|(at, _)| text[at + 1..].starts_with(char::is_alphabetic))?;
+    let members = turn.calls.iter().flat_map(|form| &form.pieces).find_map(CallPiece::members)?;
+    let end = &members.slots.first()?.1.close;
+    let tags = [open, &members.first, end, &members.next, end, &turn.calls[0].close].map(Glue::head).concat();
+    (!tags.replace(&text[..=at], "").replace(&text[..at], "").contains('<')).then_some(&text[..at])
+}
+
+/// The first tag after the name of a call, where a token is before each.
+pub fn first_tags(p: &FormatBuilder, turn: &TurnFormat) -> Option<ExprId> {
+    let members = turn.calls.iter().filter(|_| !p.prefix.is_empty()).flat_map(|form| &form.pieces);
+    let members = members.filter_map(CallPiece::members).next()?;
+    let written = |text: &Glue| glue(p, text, None, "");
+    let word = coverage::word(p, 1, coverage::WORD);
+    let argument = p.sequence([written(&members.next), word, written(&members.slots.first()?.1.open)]);
+    Some(p.choice([argument, written(&turn.calls[0].close)]))
+}
+
+/// Looks ahead: what is after the name of a call, which goes on with `rest`, is no tag of another format.
+pub fn no_other_tag(p: &FormatBuilder, turn: &TurnFormat, rest: &str) -> Option<ExprId> {
+    let tags = first_tags(p, turn)?;
+    Some(p.not(p.sequence([p.marker(rest), p.space(), p.and(p.literal("<")), p.not(tags)])))
 }

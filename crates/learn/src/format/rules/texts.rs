@@ -24,6 +24,11 @@ sites! {
     MARKER("marker"): (&FormatBuilder, &str) = {
         other_argument_key,
         other_spelling,
+        prefix_left_out,
+    }
+    /// A text of JSON.
+    JSON_TEXT("marker"): (&FormatBuilder, &str) = {
+        single_quotes,
     }
     /// The name of a tool.
     TOOL_NAME("name"): (&FormatBuilder, &str) = {
@@ -39,14 +44,57 @@ sites! {
         python_set,
         python_number,
     }
+    /// A raw text up to a marker: the marker, and what may follow it.
+    TEXT("value-end"): (&FormatBuilder, &str, ExprId) = {
+        prefix_of_end_left_out,
+    }
     /// After the marker that ends a raw text: what more text looks like.
     TEXT_CLOSED("value-end"): (&FormatBuilder, ExprId) = {
         marker_in_text,
     }
-    /// The marker that ends a raw text: without its white space; what may be after it; what else ends the text.
-    TEXT_CLOSE("value-end"): (&FormatBuilder, ExprId, ExprId, ExprId) = {
+    /// The marker that ends a raw text: without its white space; what may be after it; what else ends the text; other arguments.
+    TEXT_CLOSE("value-end"): (&FormatBuilder, &TextEnd, [ExprId; 4]) = {
         marker_with_other_space,
         name_ends_text,
+        name_in_line,
+        marker_misspelled,
+        wrapper_ends_text,
+    }
+    /// A raw text after a part of it: text up to what may end it.
+    TEXT_PART("value"): (&FormatBuilder, &TextEnd, ExprId) = {
+        marker_opened,
+    }
+}
+
+/// What ends the text of an argument.
+pub struct TextEnd<'a> {
+    /// Its own marker.
+    pub marker: &'a str,
+    /// What may be after the marker, and the end of the call, whatever the marker is.
+    pub next: &'a [&'a str],
+    pub behind: Option<ExprId>,
+    /// What opens any argument, and what ends the call after the last one.
+    pub opens: &'a [&'a str],
+    /// What opens other arguments, with their names.
+    pub names: &'a [String],
+    /// The end of the call and of its wrapper.
+    pub end: Option<&'a str>,
+    /// The end of the wrapper or of the section, and what may be after that.
+    pub wrapper: Option<(&'a str, ExprId)>,
+}
+
+impl TextEnd<'_> {
+    /// How the marker begins, if it is a closing tag: up to its last sign, `</arg`, or, after a token, up to its name.
+    pub fn stem(&self) -> Option<&str> {
+        let marker = self.marker.trim_end();
+        let name = marker.find("</").filter(|_| marker.ends_with('>'))? + 2;
+        Some(if marker.trim_start().starts_with("</") { &marker[..marker.len() - 1] } else { &marker[..name] })
+    }
+
+    /// What opens it in a text: `<arg>`.
+    pub fn opening(&self) -> Option<String> {
+        let name = self.marker.trim().strip_prefix("</").filter(|_| self.stem().is_some())?;
+        Some(format!("<{name}"))
     }
 }
 
@@ -65,6 +113,29 @@ fn other_argument_key(p: &FormatBuilder, text: &str) -> Way {
 fn other_spelling(p: &FormatBuilder, text: &str) -> Way {
     let variants: Vec<ExprId> = p.variants(text).map(|variant| p.marker(variant)).collect();
     (!variants.is_empty()).then(|| p.choice(variants))
+}
+
+/// Tags without the token that is before each, or with the token in place of their bracket.
+fn prefix_left_out(p: &FormatBuilder, text: &str) -> Way {
+    let (front, tags) = text.split_once(&*p.prefix).filter(|_| !p.prefix.is_empty())?;
+    let prefixed = |tag: &str| [&*p.prefix, tag].concat();
+    let tags = tags.split(&*p.prefix);
+    let tags = tags.map(|tag| p.any_of([prefixed(tag), tag.to_owned(), prefixed(tag.trim_start_matches('<'))]));
+    Some(p.sequence([p.marker(front)].into_iter().chain(tags)))
+}
+
+/// A text ends at its tag without the token before it, where an argument may end.
+fn prefix_of_end_left_out(p: &FormatBuilder, end: &str, after: ExprId) -> Way {
+    let bare = end.strip_prefix(&*p.prefix).filter(|_| !p.prefix.is_empty() && !p.exact.get())?;
+    let next = p.sequence([p.space(), p.optional(p.marker(&*p.prefix)), after]);
+    let stop = p.choice([p.marker(end), p.sequence([p.marker(bare), next])]);
+    let run = p.until_marker([end, bare]);
+    Some(p.arg_text(p.sequence([run, p.more_text(stop, run)])))
+}
+
+/// Python's quotes in place of JSON's.
+fn single_quotes(p: &FormatBuilder, text: &str) -> Way {
+    (p.mends && text.contains('"')).then(|| p.marker(text.replace('"', "'")))
 }
 
 /// A line break between tags as a backslash and an `n`.
@@ -95,13 +166,44 @@ fn marker_in_text(p: &FormatBuilder, more: ExprId) -> Way {
 }
 
 /// The marker after a text with other white space, before what may follow.
-fn marker_with_other_space(p: &FormatBuilder, core: ExprId, next: ExprId, _: ExprId) -> Way {
+fn marker_with_other_space(p: &FormatBuilder, _: &TextEnd, [core, next, ..]: [ExprId; 4]) -> Way {
     Some(p.sequence([core, p.and(next)]))
 }
 
 /// The next argument or the end of the call ends a text.
-fn name_ends_text(p: &FormatBuilder, _: ExprId, _: ExprId, names: ExprId) -> Way {
+fn name_ends_text(p: &FormatBuilder, _: &TextEnd, [_, _, names, _]: [ExprId; 4]) -> Way {
     Some(p.and(names))
+}
+
+/// The opening of another argument in a line of the text, before a value and not as a word of a sentence.
+fn name_in_line(p: &FormatBuilder, _: &TextEnd, [.., known]: [ExprId; 4]) -> Way {
+    let quoted = p.one_of(&[(' ', '"'), ('\'', ')'), (',', '.'), (':', '<'), ('`', '`')]);
+    Some(p.and(p.sequence([known, p.not(quoted)])))
+}
+
+/// The marker with other letters at its end, or without the last sign, before another argument or the end of the call.
+fn marker_misspelled(p: &FormatBuilder, end: &TextEnd, [.., known]: [ExprId; 4]) -> Way {
+    let (stem, close) = (end.stem()?, end.opens.iter().take(1));
+    // After a token, it may be the end of an element in the text.
+    let opens = end.opens.iter().skip(if stem.ends_with('/') { end.opens.len() } else { 1 });
+    let next = p.and(p.any_of(close.clone().chain(opens).copied()));
+    let known = p.and(p.choice([known, p.any_of(close.copied())]));
+    let sign = p.choice([p.sequence([p.literal(">"), next]), p.sequence([p.and(p.one_of(&[('\t', ' ')])), known])]);
+    Some(p.sequence([p.marker(stem), coverage::word(p, 0, coverage::WORD), sign]))
+}
+
+/// The end of the call's wrapper ends a text.
+fn wrapper_ends_text(p: &FormatBuilder, end: &TextEnd, _: [ExprId; 4]) -> Way {
+    let (wrapper, behind) = end.wrapper?;
+    Some(p.and(p.sequence([p.marker(wrapper), behind])))
+}
+
+/// A text that opens what the marker closes owns one of two markers.
+fn marker_opened(p: &FormatBuilder, end: &TextEnd, run: ExprId) -> Way {
+    let (open, close) = (end.opening()?, end.marker.trim());
+    let again = p.choice([p.marker(close), p.marker(&*open)]);
+    let closes = p.and(p.sequence([p.marker(close), again]));
+    Some(p.sequence([p.literal(open), run, closes, p.space(), p.literal(close), run]))
 }
 
 /// Items between brackets of Python, which are an array.

@@ -19,6 +19,10 @@ sites! {
     THOUGHT_OPENED("thought"): (&Writer, &str) = {
         opening_again,
     }
+    /// Before the text of reasoning that is a message of its own: its end.
+    THOUGHT_BEGIN("thought"): (&FormatBuilder, ExprId) = {
+        line_between_thoughts,
+    }
     /// What opens reasoning.
     THOUGHT_OPEN("thought"): (&Writer, &Thought) = {
         opening_without_word,
@@ -55,6 +59,11 @@ sites! {
     LATE_THOUGHT("thought"): (&Writer, &Thought) = {
         late_end_alone,
     }
+}
+
+/// Two thoughts of a turn are two lines.
+fn line_between_thoughts(p: &FormatBuilder, end: ExprId) -> Way {
+    Some(p.choice([p.sequence([p.not(end), p.separator(p.empty())]), p.empty()]))
 }
 
 /// More reasoning directly after the end of reasoning.

@@ -1,18 +1,27 @@
 //! The parts of a turn as models write them beside the template's way.
 
 use super::super::builder::FormatBuilder;
+use super::super::calls::learnt as calls;
 use super::super::coverage;
-use super::super::glue::{end_of_json, glue, is_strong, split_space};
+use super::super::glue::{end_of_json, glue, heads, is_strong, split_space};
 use super::super::sites::{INNER, Writer};
 use super::super::wrappers;
 use super::table::{Rule, Way};
-use crate::analysis::turn::Glue;
+use crate::analysis::turn::{Glue, SlotKind};
 use chatparse_peg::ExprId;
 
 sites! {
     /// The content: the texts that calls begin with.
     CONTENT("content"): (&FormatBuilder, &[String]) = {
         blank_content,
+    }
+    /// What opens content: the template's text for it.
+    CONTENT_OPEN("content"): (&Writer, &Glue) = {
+        other_recipient,
+    }
+    /// After content with an opening: more of such a text.
+    TEXT_AGAIN("content"): (&Writer, ExprId) = {
+        text_again,
     }
     /// After the content, in place of calls.
     NO_CALLS("calls"): (&Writer) = {
@@ -23,17 +32,27 @@ sites! {
         section_misspelled,
     }
     /// All calls: what opens them, and the calls.
-    CALLS("calls"): (&FormatBuilder, &Glue, ExprId) = {
+    CALLS("calls"): (&Writer, &Glue, ExprId) = {
         call_without_list,
+        calls_in_brackets,
     }
     /// A further call.
     NEXT_CALL("calls"): (&Writer) = {
         call_in_wrapper,
         inner_call,
+        call_after_comma,
+    }
+    /// After the last call.
+    LAST_CALL("calls-end"): (&Writer) = {
+        comma_after_last_call,
     }
     /// The end of all calls.
     LIST_CLOSE("calls-end"): (&FormatBuilder, &Glue) = {
         bracket_left_out,
+    }
+    /// Before text after calls.
+    AFTER_CALLS("calls-end"): (&Writer) = {
+        opening_cut_off,
     }
     /// After the end of all calls: calls with what opens all.
     CALLS_CLOSED("calls-end"): (&Writer, &[ExprId]) = {
@@ -51,20 +70,42 @@ fn blank_content(p: &FormatBuilder, calls: &[String]) -> Way {
     (calls.len() > 0).then(|| p.sequence([p.space(), p.and(p.any_of(calls))]))
 }
 
-/// The markers around all calls, without any between them.
-fn empty_section(writer: &Writer) -> Way {
-    let p = writer.p;
-    writer.empty_section().map(|section| p.optional(p.marker(section)))
+/// A message to somebody who gets no call, where the template has the user. The name is hidden.
+fn other_recipient(writer: &Writer, open: &Glue) -> Way {
+    let (p, between) = (writer.p, calls::announced(writer.turn)?);
+    let (call, rest) = writer.before_first_call().iter().find_map(|call| Some((call, open.strip_prefix(call)?)))?;
+    let marker = rest.first_marker().filter(|marker| !rest.head().starts_with(marker))?;
+    let calls = glue(p, &between.strip_prefix(&marker.into())?, None, "");
+    let known = writer.edges(&[SlotKind::Prompt, SlotKind::Reasoning], SlotKind::Content);
+    let known = known.map(|edge| glue(p, &edge.glue, None, ""));
+    let known = p.choice(known.chain(writer.thought.and_then(|thought| writer.reasoning_again(thought))));
+    let name = writer.thought_text(coverage::word(p, 1, coverage::WORD));
+    let name = p.choice([p.literal("commentary"), p.sequence([p.separator(p.empty()), name])]);
+    let header = [glue(p, call, None, ""), name, p.marker(marker), p.not(calls)];
+    Some(p.sequence([p.not(known), p.atomic(p.sequence(header))]))
 }
 
-/// The marker around all calls, misspelled.
+/// More content in messages of their own, and reasoning between.
+fn text_again(writer: &Writer, text: ExprId) -> Way {
+    let p = writer.p;
+    Some(p.many(p.choice([writer.message(text)?].into_iter().chain(writer.late_reasoning()))))
+}
+
+/// The markers around all calls, without any between them.
+fn empty_section(writer: &Writer) -> Way {
+    let (p, [open, close]) = (writer.p, writer.section()?);
+    Some(p.optional(p.sequence([p.marker(open), p.space(), glue(p, &close.into(), None, "")])))
+}
+
+/// The marker around all calls, misspelled, cut short, or followed by what is none; perhaps before the right one.
 fn section_misspelled(writer: &Writer) -> Way {
     let (p, family) = (writer.p, writer.family_of_markers()?);
-    let word = coverage::word(p, 1, &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁')]);
-    let ends = p.sequence([wrappers::token_end(p), p.space()]);
+    let word = coverage::word(p, 1, &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁'), ('.', '.'), ('…', '…')]);
+    let ends = p.sequence([p.optional(p.one_of(&[('|', '|'), ('｜', '｜')])), p.optional(p.literal(">"))]);
     let own = writer.turn.calls.iter().map(|form| &form.close).chain([&writer.call_open]);
     let own = p.not(p.any_of(own.filter_map(Glue::first_marker)));
-    Some(p.optional(p.sequence([own, p.literal(family), word, ends])))
+    let marker = [own, p.literal(family), word, ends, p.optional(wrappers::tag(p, "<")), p.space()];
+    Some(p.repeat(p.sequence(marker), 0, Some(wrappers::MARKS)))
 }
 
 /// A further call without the end of its wrapper and its opening.
@@ -80,23 +121,65 @@ fn inner_call(writer: &Writer) -> Way {
     p.is_defined(INNER).then(|| p.sequence([p.space(), p.reference(INNER)]))
 }
 
-/// Calls after the end of calls, and reasoning between them.
+/// A comma after the last call of a list.
+fn comma_after_last_call(writer: &Writer) -> Way {
+    let (p, python) = (writer.p, writer.turn.calls_are_python());
+    let listed =
+        writer.edges(&[SlotKind::Call], SlotKind::Call).any(|edge| edge.glue.head().trim_start().starts_with(','));
+    let ends = writer.edges(&[SlotKind::Call], SlotKind::End).flat_map(|edge| heads(&edge.glue));
+    let ends = p.any_of(ends.chain(python.then(|| "]".to_owned())));
+    let comma = p.sequence([p.space(), p.literal(","), p.and(p.sequence([p.space(), ends]))]);
+    (listed || python).then(|| p.optional(comma))
+}
+
+/// A further call after a comma, where the template writes Python's calls without one.
+fn call_after_comma(writer: &Writer) -> Way {
+    let p = writer.p;
+    let listed = writer.edges(&[SlotKind::Call], SlotKind::Call).any(|edge| edge.glue.head().trim() == ",");
+    let comma = [p.space(), p.literal(","), p.space(), p.reference("call")];
+    (writer.turn.calls_are_python() && !listed).then(|| p.sequence(comma))
+}
+
+/// Calls after the end of calls, and reasoning and messages between them.
 fn calls_again(writer: &Writer, calls: &[ExprId]) -> Way {
     let p = writer.p;
-    Some(p.many(p.choice(calls.iter().copied().chain(writer.late_reasoning()))))
+    let text = writer.message(writer.text(writer.marks_of_end()));
+    Some(p.many(p.choice(calls.iter().copied().chain(writer.late_reasoning()).chain(text))))
+}
+
+/// Half of what opens calls is no text after calls, where the output ends.
+fn opening_cut_off(writer: &Writer) -> Way {
+    let p = writer.p;
+    let marks = writer.before_first_call().iter().filter_map(|glue| writer.p.first_tag(glue));
+    let halves = marks.flat_map(|mark| mark.char_indices().skip(2).map(|(half, _)| &mark[..half]));
+    let halves = halves.map(|half| p.sequence([p.literal(half), p.space(), p.end()]));
+    Some(p.not(p.sequence([p.space(), p.choice(halves.collect::<Vec<_>>())])))
 }
 
 /// A call in place of a list of calls.
-fn call_without_list(p: &FormatBuilder, open: &Glue, calls: ExprId) -> Way {
+fn call_without_list(writer: &Writer, open: &Glue, calls: ExprId) -> Way {
+    let p = writer.p;
     let open = Glue::from(open.literal()?.trim_end().strip_suffix('[')?);
-    let object = p.and(p.sequence([p.space(), p.literal("{"), p.space(), p.literal("\"")]));
-    is_strong(&open).then(|| p.sequence([p.space(), glue(p, &open, None, ""), object, calls]))
+    let object = p.sequence([p.literal("{"), p.space(), p.literal("\"")]);
+    let named = p.sequence([writer.named_call(), p.literal("(")]);
+    let begins = p.and(p.sequence([p.space(), p.choice([object, named])]));
+    is_strong(&open).then(|| p.sequence([p.space(), glue(p, &open, None, ""), begins, calls]))
+}
+
+/// Calls of Python as a list of Python, where the template writes no list.
+fn calls_in_brackets(writer: &Writer, open: &Glue, calls: ExprId) -> Way {
+    let p = writer.p;
+    let list = [glue(p, open, None, ""), p.literal("["), calls, p.literal("]")];
+    let list = [p.space(), p.spaced(list), p.markup_ends(), writer.close(&[SlotKind::Call])];
+    let applies = writer.turn.calls_are_python() && !open.head().trim_end().ends_with('[');
+    applies.then(|| p.some(p.sequence(list)))
 }
 
 /// The end of a list without its bracket.
 fn bracket_left_out(p: &FormatBuilder, end: &Glue) -> Way {
     let list = split_space(end).1.without_start(1);
-    (end.head().trim_start().starts_with(']') && is_strong(&list)).then(|| end_of_json(p, &list))
+    let closes = is_strong(&list) || list.head().starts_with("```");
+    (end.head().trim_start().starts_with(']') && closes).then(|| end_of_json(p, &list))
 }
 
 /// The header of the next turn, where the output ends with it.

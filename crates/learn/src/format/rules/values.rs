@@ -1,9 +1,9 @@
 //! Values as models write them beside the template's way.
 
 use super::super::builder::FormatBuilder;
-use super::super::calls::members::{name_quotes, no_json, sign};
+use super::super::calls::members::{broken, name_quotes, no_json, sign};
 use super::super::glue::is_strong;
-use super::super::sites::{QUOTE, Value, Values};
+use super::super::sites::{QUOTE, Value, Values, tag};
 use super::table::{Rule, Way};
 use super::texts::attribute;
 use crate::analysis::turn::{Container, Encoding, Glue, Slot, ValueKind};
@@ -11,8 +11,13 @@ use chatparse_grammar::schema::Types;
 use chatparse_peg::ExprId;
 
 sites! {
+    /// What opens a value of a type, after what opens any.
+    SLOT_OPEN("value"): (&Value, &Glue) = {
+        type_left_out,
+    }
     /// The value of an argument, before all forms of the template.
     VALUE_FIRST("value"): (&Value) = {
+        enumerated_text,
         text_in_quotes,
         printed_text,
         printed_value,
@@ -33,11 +38,13 @@ sites! {
     VALUE_LAST("value"): (&Value) = {
         text_to_line_end,
         text_for_type,
+        broken_container,
         text_for_other_type,
         type_attribute,
         json_quotes,
         text_without_quotes,
         value_without_quotes,
+        literal_of_other_type,
     }
     /// The end of a value.
     VALUE_CLOSE("value-end"): (&Value, &Slot) = {
@@ -62,6 +69,24 @@ sites! {
     }
 }
 
+/// A text of an enum that looks like another value, which the enum does not have.
+fn enumerated_text(value: &Value) -> Way {
+    let (p, all) = (value.values.p, value.member.schema.get()["enum"].as_array()?);
+    let other = |text: &&str| serde_json::from_str(text).is_ok_and(|other: serde_json::Value| !all.contains(&other));
+    let texts: Vec<_> = all.iter().filter_map(|one| one.as_str()).filter(other).map(|text| p.literal(text)).collect();
+    let ways = value.texts.iter().filter(|slot| slot.encoding == Encoding::Raw && !texts.is_empty());
+    let text =
+        |slot: &&Slot| p.atomic(p.sequence([value.rest(slot), p.arg_text(p.choice(texts.clone())), value.close(slot)]));
+    let ways: Vec<ExprId> = ways.map(text).collect();
+    (!ways.is_empty()).then(|| p.choice(ways))
+}
+
+/// No type between tags before the value.
+fn type_left_out(value: &Value, rest: &Glue) -> Way {
+    let [first, last] = &rest.marker_spans()[..] else { return None };
+    (first.start > 0 && rest.is_literal()).then(|| value.glue(&rest.without_start(last.start)))
+}
+
 /// A text in quotes ends where an argument does, whatever else the value may be.
 fn text_in_quotes(value: &Value) -> Way {
     let (p, values) = (value.values.p, value.values);
@@ -75,19 +100,17 @@ fn printed_text(value: &Value) -> Way {
     (value.is_printed_bare() && !value.types.has(Types::STRING)).then(|| value.printed_text())
 }
 
-/// Any literal of Python, where the template prints texts bare and the schema allows none.
+/// Any literal of Python, where the template prints texts bare, and the schema allows none or the template ends them otherwise.
 fn printed_value(value: &Value) -> Way {
-    let p = value.values.p;
-    let after = value.values.after.filter(|_| value.is_printed_bare() && !value.types.has(Types::STRING))?;
-    let followed = p.and(p.sequence([p.space(), after]));
-    Some(p.atomic(p.sequence([p.arg_printed(), p.arg_close(p.empty()), followed])))
+    let ended = value.texts.iter().all(|text| text.open == value.opens && !text.close.is_blank());
+    (value.is_printed_bare() && ended).then(|| value.values.p.atomic(value.literal()))
 }
 
 /// An array or object as JSON, in place of the template's notation. What may still be text is not shown before it ends.
 fn container_as_json(value: &Value, kind: ValueKind, begin: &Glue, slot: &Slot) -> Way {
     let p = value.values.p;
     let sign = if kind == ValueKind::Array { "[" } else { "{" };
-    let python = || value.member.python(p, value.literals);
+    let python = || value.member.python(p, value.literals, "");
     let json = || p.sequence([value.rest(slot), p.and(p.literal(sign)), python(), p.space(), value.close(slot)]);
     (!begin.head().starts_with(sign)).then(|| p.atomic(json()))
 }
@@ -155,7 +178,7 @@ fn type_attribute(value: &Value) -> Way {
     }
     let slot = value.used[0];
     let text = value.raw(&Slot { encoding: Encoding::Raw, ..slot.clone() });
-    let json = [sign(p, value.types), value.member.python(p, value.literals), p.space(), value.close(slot)];
+    let json = [sign(p, value.types), value.member.python(p, value.literals, ""), p.space(), value.close(slot)];
     let all = p.choice([p.atomic(p.sequence(json)), text]);
     Some(p.sequence([p.optional(attribute(p)), value.glue(&behind), all]))
 }
@@ -194,8 +217,22 @@ fn text_without_quotes(value: &Value) -> Way {
 /// A literal without the quotes that the template puts around all values.
 fn value_without_quotes(value: &Value) -> Way {
     let (p, close) = (value.values.p, value.bare_close.as_ref()?);
-    let literal = if value.values.python { p.arg_printed() } else { p.arg_json(p.python()) };
+    let literal = if value.values.python { p.arg_printed() } else { p.arg_json(p.python("")) };
     Some(p.sequence([p.not(p.literal(QUOTE)), literal, p.arg_close(value.glue(close))]))
+}
+
+/// An array or object that breaks: what is up to its end, as it stands.
+fn broken_container(value: &Value) -> Way {
+    let p = value.values.p;
+    let slots = value.plain.iter().filter(|slot| tag(&slot.close).is_some());
+    let ways = slots.map(|slot| p.sequence([value.rest(slot), broken(p, value.raw(slot))]));
+    let ways: Vec<ExprId> = ways.collect();
+    (p.mends && value.depth == 0 && !ways.is_empty()).then(|| p.choice(ways))
+}
+
+/// A literal of Python of another type than the schema allows.
+fn literal_of_other_type(value: &Value) -> Way {
+    (value.is_python() && value.bare_close.is_none()).then(|| value.literal())
 }
 
 /// What ends the call ends its last value.
