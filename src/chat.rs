@@ -22,12 +22,12 @@ use chatparse_base::{Error, Result};
 use chatparse_grammar::{Dialect, Grammar, Matcher, Printed, Start};
 #[doc(inline)]
 pub use chatparse_jinja::Caps;
-use chatparse_jinja::{Template, laddered, offered};
+use chatparse_jinja::{ReasoningIn, Template, laddered, offered};
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_learn::analysis::{Evidence, Layout, evidence};
 use chatparse_learn::format::{FormatSpec, Writing, applied_rules};
 use chatparse_learn::response::{self, Engine, ExportedTemplate};
-use chatparse_message::{Continuation, KnownTools, Media, Request, ToolChoice};
+use chatparse_message::{Compat, Continuation, KnownTools, Media, Request, ToolChoice};
 use chatparse_stream::{Ended, Parser};
 
 use config::Config;
@@ -455,15 +455,23 @@ impl ChatTemplate {
         notes.splice(..0, request.notes.iter().cloned());
         notes.extend(note);
         notes.extend(notes::notes(&self.0.analyzed.template, request, &spec, &prompt, free));
+        let (mut preserved_tokens, mut thought) = (compiled.preserved_tokens.clone(), compiled.thinking.clone());
+        // llama.cpp sees no reasoning in blocks.
+        if request.output.compat == Compat::LlamaCpp && *self.0.analyzed.template.reasoning_in() == ReasoningIn::Blocks
+        {
+            let marks = thought.take().into_iter().flat_map(|thought| thought.ends.into_iter().chain([thought.start]));
+            let marks: Vec<String> = marks.collect();
+            preserved_tokens.retain(|token| !marks.contains(token));
+        }
         Ok(Params {
             format: compiled.name,
             prompt,
             media,
             notes,
             constraint: compiled.constraint.clone(),
-            preserved_tokens: compiled.preserved_tokens.clone(),
+            preserved_tokens,
             additional_stops: compiled.additional_stops.clone(),
-            thinking: compiled.thinking.clone(),
+            thinking: thought,
             delimiters: compiled.delimiters.clone(),
             parser: compiled.parser.clone(),
             writing: Arc::clone(reader.writing(thinking)),
