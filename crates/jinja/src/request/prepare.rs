@@ -96,7 +96,7 @@ impl ReasoningIn {
             ReasoningIn::Field(field.to_owned())
         } else if fields.contains(&THINKING) && shows(&part) {
             ReasoningIn::Part
-        } else if shows(&in_blocks) {
+        } else if reads_field(source, "blocks") && shows(&in_blocks) {
             ReasoningIn::Blocks
         } else {
             // Not in these places; an unused field does no harm.

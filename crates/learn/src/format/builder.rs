@@ -502,8 +502,7 @@ impl FormatBuilder {
         self.choice([object, self.literal("null")])
     }
 
-    /// Any value, as JSON or as a Python literal, or nearly so: [`Builder::python`].
-    /// `closer`: the tag after it, or nothing.
+    /// Any value, as JSON or Python's, or nearly so: [`Builder::python`]. `closer`: the tag after it, or nothing.
     pub fn python(&self, closer: &str) -> ExprId {
         match self.mends {
             // A string alone ends at its quote, as what follows the value is not known here.

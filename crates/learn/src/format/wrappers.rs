@@ -45,7 +45,8 @@ pub fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId, own: [&[String]; 2
 /// The texts that wrappers begin with, but for the bracket of a list. They are as long as can be: a text is tried where it ends.
 pub fn starts() -> impl Iterator<Item = String> {
     let named = NAMES.into_iter().flat_map(|name| [format!("<{name}>"), format!("[{}]", name.to_uppercase())]);
-    ["```", "<|", "<｜", "<tool▁", "functools["].iter().chain(&THOUGHT).map(|start| (*start).to_owned()).chain(named)
+    let starts = ["```", "<|", "<｜", "<tool▁"].iter().chain(&THOUGHT).map(|start| (*start).to_owned());
+    starts.chain([format!("{WORD}[")]).chain(named)
 }
 
 /// Whether the whole text is a marker.
