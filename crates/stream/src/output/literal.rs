@@ -307,7 +307,7 @@ mod tests {
             ("[North, NaN, Nope, Nonesuch, True1, Fals, None, N", "[North, NaN, Nope, Nonesuch, True1, Fals, null, N"),
             ("[True,\n None ,False]", "[true,\n null ,false]"),
             ("['a\n\tb',\n1]", "[\"a\\n\\tb\",\n1]"),
-            ("{\"a\": [1, 2,\n ], // x, }\n'b': /* * , **/ 'c' , }", "{\"a\": [1, 2],\"b\": \"c\" }"),
+            ("{\"a\": [1, 2,\n ], // x, }\n'b': /* * , **/ 'c' , }", "{\"a\": [1, 2],\"b\":\"c\"}"),
         ] {
             assert_eq!(read_in_any_pieces(python, false), json);
         }
