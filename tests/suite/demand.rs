@@ -332,3 +332,24 @@ fn a_name_that_json_escapes_is_read_in_both_ways() {
         assert_eq!((calls, ended.status), (vec![(name, "{}")], Status::Complete), "{output}");
     }
 }
+
+#[test]
+fn the_text_of_an_object_is_that_object_where_no_text_may_be() {
+    let types = json!({"filter": {"type": "object"}, "list": {"type": ["array", "null"]}, "note": {"type": "string"}});
+    let params = params("json-call", vec![tool("find", types, &[])], &json!({}));
+    for (written, meant) in [
+        (r#"{"filter": "{\"a\": [1, \"b\"]}", "note": "n"}"#, r#"{"filter": {"a": [1, "b"]}, "note": "n"}"#),
+        (r#"{"note": "n" , "list"  :  "[1]"  }"#, r#"{"note": "n" , "list"  :  [1]  }"#),
+        (r#"{'list': [], "filter": "{}",}"#, r#"{"list": [], "filter": {}}"#),
+        (r#"{"filter": "{a}", "note": "{\"a\": 1}"}"#, r#"{"filter": "{a}", "note": "{\"a\": 1}"}"#),
+        (r#"{"in": {"filter": "{}"}, "list": "none"}"#, r#"{"in": {"filter": "{}"}, "list": "none"}"#),
+    ] {
+        let output = format!("<tool_call>\n{{\"name\": \"find\", \"arguments\": {written}}}\n</tool_call>");
+        let ended = read(&params, &output);
+        assert_eq!((&*ended.message.tool_calls[0].arguments, ended.status), (meant, Status::Complete));
+        let mended = ended.diagnostics().iter().any(|found| found.kind == DiagnosticKind::MendedArguments);
+        assert_eq!(mended, written != meant, "{written}");
+        let wrong = check_streaming(&params.parser, output.as_bytes(), true);
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}

@@ -32,13 +32,25 @@ impl Builder {
     /// a single quote inside of a string, which closes only in front of what may follow an item. Others are captured under this tag.
     /// `closer`: the marker after the value, if it has one. Where a string has it, the string shows only once it is whole.
     pub fn nearly_json(&self, inner: TagId, closer: &str) -> ExprId {
-        let string = || {
-            let [line, block] = ["//", "/*"].map(|comment| self.literal(comment));
-            let after = self.choice([self.one_of(&AFTER_ITEM), line, block, self.end()]);
-            self.choice([self.quoted("\"", closer), self.printed("'", self.body_around("'", closer), inner, after)])
-        };
         let names = NEARLY.map(|name| format!("{name}{closer}"));
+        let string = || self.nearly_string(inner, closer);
         self.python_value(names.each_ref().map(|name| &**name), &WORDS, &string, &|_| Vec::new())
+    }
+
+    /// An object of [`Builder::nearly_json`], in a rule of this name. `first`: a member that is tried before any other.
+    pub fn nearly_object(&self, inner: TagId, name: &str, first: ExprId) -> ExprId {
+        let member = self.member(self.nearly_string(inner, ""), self.gap(NEARLY[0]), self.nearly_json(inner, ""));
+        self.nearly_container(name, ["{", "}"], self.choice([first, member]), self.gap(NEARLY[0]))
+    }
+
+    fn nearly_string(&self, inner: TagId, closer: &str) -> ExprId {
+        let [line, block] = ["//", "/*"].map(|comment| self.literal(comment));
+        let after = self.choice([self.one_of(&AFTER_ITEM), line, block, self.end()]);
+        self.choice([self.quoted("\"", closer), self.printed("'", self.body_around("'", closer), inner, after)])
+    }
+
+    fn member(&self, name: ExprId, gap: ExprId, value: ExprId) -> ExprId {
+        self.sequence([name, gap, self.literal(":"), gap, value])
     }
 
     /// The inside of a string. From a closer in it on, it waits for the quote, as the value may end there instead.
@@ -113,7 +125,7 @@ impl Builder {
         }
         let string = string();
         let gap = self.gap(value);
-        let member = self.sequence([string, gap, self.literal(":"), gap, self.reference(value)]);
+        let member = self.member(string, gap, self.reference(value));
         let container = |name, brackets, item| match value.starts_with(NEARLY[0]) || value == PRINTED[0] {
             true => self.nearly_container(name, brackets, item, gap),
             false => self.json_container(name, brackets, item),

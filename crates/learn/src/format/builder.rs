@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use chatparse_base::find::find_to_escape;
 use chatparse_base::{brackets, json_string};
-use chatparse_grammar::schema;
+use chatparse_grammar::schema::{self, Types};
 use chatparse_message::{JsonSpacing, NearlyJson, Tool, UnknownTools};
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use chatparse_peg::{Arena, Builder, Expr, ExprId, Notation, Parts, Spacing};
+use chatparse_peg::{Arena, Builder, Expr, ExprId, Notation, Parts, SchemaRef, Spacing};
 
 use super::coverage;
 use super::late::Late;
@@ -473,8 +473,31 @@ impl FormatBuilder {
     /// A call's arguments as a JSON object with the schema of the tool's parameters.
     pub fn json_args(&self, tool: &Tool) -> ExprId {
         let schema = self.parameters(tool);
-        let object = self.argument(self.json_object(), format!("tool-{}-schema", tool.name), schema, Notation::Json);
+        let object = self.json_object(&tool.name, &self.containers(&schema));
+        let object = self.argument(object, format!("tool-{}-schema", tool.name), schema, Notation::Json);
         self.quoted_or(self.tool_args(object))
+    }
+
+    /// The names of parameters, as JSON, that may be an array or object, and no text.
+    fn containers(&self, parameters: &Arc<Value>) -> Vec<String> {
+        let mut known: BTreeMap<String, Types> = BTreeMap::new();
+        let root = SchemaRef::from(Arc::clone(parameters));
+        for (place, _) in schema::places(&root, true).iter().filter(|_| self.mends) {
+            for (name, member, _) in schema::members(place.get()) {
+                let types = known.entry(Value::from(name).to_string()).or_insert(Types::NONE);
+                *types = types.or(schema::types(member, parameters));
+            }
+        }
+        known.retain(|_, types| is_container(*types));
+        known.into_keys().collect()
+    }
+
+    /// The text of an array or object as a JSON string.
+    pub fn json_text(&self) -> ExprId {
+        let rest = self.sequence([self.string_body(b'"'), self.literal("\"")]);
+        let begins = self.sequence([self.literal("\""), self.one_of(&[('[', '['), ('{', '{')]), rest]);
+        let text = self.tag(Tag::JsonText, self.sequence([self.literal("\""), rest]));
+        self.tolerated(self.sequence([self.and(begins), text]))
     }
 
     /// More text behind `run`, a text up to what `stop` may begin with: runs go on while it does not match.
@@ -492,12 +515,21 @@ impl FormatBuilder {
 
     /// A call's arguments as any JSON object.
     pub fn any_json_args(&self) -> ExprId {
-        self.quoted_or(self.tool_args(self.json_object()))
+        self.quoted_or(self.tool_args(self.json_object("", &[])))
     }
 
-    /// An object, or `null` for an empty one. Other values do not match, because they would be lost.
-    fn json_object(&self) -> ExprId {
-        let value = if self.mends { self.nearly_json(Tag::ArgText.into(), "") } else { self.json() };
+    /// An object, or `null` for an empty one. Other values do not match, because they would be lost. `containers`: members of the
+    /// tool that may be arrays or objects, and no texts.
+    fn json_object(&self, tool: &str, containers: &[String]) -> ExprId {
+        let value = match (self.mends, containers) {
+            (true, []) => self.nearly_json(Tag::ArgText.into(), ""),
+            (true, keys) => {
+                let name = self.choice(keys.iter().map(|key| self.literal(&**key)));
+                let text = self.sequence([name, self.space(), self.literal(":"), self.space(), self.json_text()]);
+                self.nearly_object(Tag::ArgText.into(), &format!("tool-{tool}-object"), self.tolerated(text))
+            }
+            (false, _) => self.json(),
+        };
         let object = self.sequence([self.and(self.literal("{")), value]);
         self.choice([object, self.literal("null")])
     }
@@ -723,3 +755,8 @@ const NOT_IN_ARG_NAMES: &[(char, char)] = &[
     ('{', '}'),
     ('\u{7f}', '\u{a0}'),
 ];
+
+/// Whether values of these types may be arrays or objects, and no texts.
+pub fn is_container(types: Types) -> bool {
+    !types.has(Types::STRING) && (types.has(Types::ARRAY) || types.has(Types::OBJECT))
+}

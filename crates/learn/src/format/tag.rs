@@ -61,11 +61,13 @@ pub enum Tag {
     Unnamed,
     /// The arguments in this call are written as Python's.
     Python,
+    /// The text of an array or object as a JSON string.
+    JsonText,
 }
 
 impl Tag {
     /// In the order of their ids, with their names: llama.cpp's where it has one.
-    const ALL: [(Tag, &str); 27] = [
+    const ALL: [(Tag, &str); 28] = [
         (Tag::Reasoning, "reasoning"),
         (Tag::Content, "content"),
         (Tag::ToolOpen, "tool-open"),
@@ -93,6 +95,7 @@ impl Tag {
         (Tag::BrokenJson, "broken-json"),
         (Tag::Unnamed, "unnamed"),
         (Tag::Python, "python"),
+        (Tag::JsonText, "json-text"),
     ];
 
     /// The tag id for calls in a dialect, given its row in the table.
@@ -123,7 +126,11 @@ impl Tag {
 
     /// Whether the region's text is text of the message.
     pub fn is_text(self) -> bool {
-        self.streams() || matches!(self, Tag::ToolName | Tag::ToolId | Tag::ArgName | Tag::Announced | Tag::Unnamed)
+        self.streams()
+            || matches!(
+                self,
+                Tag::ToolName | Tag::ToolId | Tag::ArgName | Tag::Announced | Tag::Unnamed | Tag::JsonText
+            )
     }
 
     /// Whether the region's text is visible while the region is open.

@@ -24,7 +24,7 @@ pub(super) struct Literal {
     gap: usize,
     comma: bool,
     comment: Comment,
-    /// What was no JSON: bits of [`MENDED`].
+    /// What was no JSON, or no text: bits of [`MENDED`].
     pub mended: u8,
 }
 
@@ -41,18 +41,20 @@ enum Comment {
 }
 
 /// What may be mended.
-pub(super) const MENDED: [&str; 5] = [
+pub(super) const MENDED: [&str; 6] = [
     "control characters in strings",
     "escapes that JSON does not have",
     "Python's words and quotes",
     "a comma behind the last item",
     "comments",
+    "arrays or objects as texts",
 ];
 const CONTROL: u8 = 1;
 const ESCAPE: u8 = 1 << 1;
 const PYTHON: u8 = 1 << 2;
 const COMMA: u8 = 1 << 3;
 const COMMENT: u8 = 1 << 4;
+pub(super) const JSON_TEXT: u8 = 1 << 5;
 
 const WORDS: [(&str, &str); 3] = [("True", "true"), ("False", "false"), ("None", "null")];
 

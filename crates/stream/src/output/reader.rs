@@ -8,11 +8,12 @@
 
 use std::ops::Range;
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::arguments::{Arguments, Container, Names, OpenCall};
 use super::event::{CallFlags, Channel, Early, Event, Sink, Text};
-use super::literal::Literal;
+use super::literal::{JSON_TEXT, Literal};
 use super::persistent_stack::{PersistentStack, StackMark};
 use chatparse_base::json_string::{push_unquoted, unquoted};
 use chatparse_learn::format::Tag;
@@ -324,6 +325,7 @@ impl CaptureReader {
         match tag {
             Tag::Announced => return self.state.announced = span,
             Tag::Unnamed => return self.state.unnamed = Some(span),
+            Tag::JsonText => return self.json_text(span, output, sink),
             _ => {}
         }
         if tag == Tag::Separator && !self.state.call.open {
@@ -495,6 +497,31 @@ impl CaptureReader {
         let end = self.literal(begin, to, output, sink);
         sink.event(Event::Mended(self.state.call.literal.mended));
         end
+    }
+
+    /// Reads the text of an array or object as that, unless it is none: then it is the text.
+    fn json_text(&mut self, span: Range<usize>, output: &[u8], sink: &mut impl Sink) {
+        if std::mem::take(&mut self.state.call.fresh) {
+            self.begin_value(span.start, sink);
+        }
+        let text: Option<String> = serde_json::from_slice(&output[span.clone()]).ok();
+        let is_json = |text: &String| serde_json::from_str::<IgnoredAny>(text).is_ok();
+        let Some(text) = text.filter(is_json) else {
+            self.nearly_object(span.start, span.end, output, sink);
+            return;
+        };
+        let call = &mut self.state.call;
+        if !call.literal.mends {
+            let waited = span.start - call.arguments.waits..span.start;
+            call.literal = Literal::new(true, call.arguments.end_json(), false);
+            self.show_arguments(Text::Raw(&output[waited.clone()], waited.start), waited, sink);
+        }
+        let (literal, mut json) = (&mut self.state.call.literal, String::new());
+        literal.mended |= JSON_TEXT;
+        literal.feed(&output[..span.start], &text, &mut json);
+        self.state.call.literal_end = span.end;
+        sink.event(Event::Mended(literal.mended));
+        self.add_arguments(Text::Owned(&json), span, sink);
     }
 
     /// Reads a piece of a value that is JSON, nearly JSON or Python's. Returns up to where it is shown: an escape, a word and a comma wait.

@@ -513,7 +513,9 @@ impl Progress {
             // A value that goes on to the end may end before it.
             let (mut at, mut other) = (self.clone(), written.clone());
             let waiting = self.format.waiting(output);
-            let shows = |at: &Self| waiting.starts_with(['{', '[']) && at.format.covered() > self.format.covered();
+            let shows = |at: &Self| {
+                waiting.trim_start_matches('"').starts_with(['{', '[']) && at.format.covered() > self.format.covered()
+            };
             let fits = (0..WAYS).any(|_| {
                 at.format.refute();
                 let goes_on = at.feed_format(&mut other, output);

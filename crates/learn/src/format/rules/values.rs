@@ -1,6 +1,6 @@
 //! Values as models write them beside the template's way.
 
-use super::super::builder::FormatBuilder;
+use super::super::builder::{FormatBuilder, is_container};
 use super::super::calls::members::{broken, name_quotes, no_json, sign};
 use super::super::glue::is_strong;
 use super::super::sites::{QUOTE, Value, Values, tag};
@@ -28,6 +28,7 @@ sites! {
     }
     /// The value of an argument, after containers.
     VALUE("value"): (&Value) = {
+        container_as_text,
         null,
     }
     /// The value of an argument, before the template's texts.
@@ -104,6 +105,13 @@ fn printed_text(value: &Value) -> Way {
 fn printed_value(value: &Value) -> Way {
     let ended = value.texts.iter().all(|text| text.open == value.opens && !text.close.is_blank());
     (value.is_printed_bare() && ended).then(|| value.values.p.atomic(value.literal()))
+}
+
+/// The text of an array or object in quotes, where the template writes JSON and the schema allows no text.
+fn container_as_text(value: &Value) -> Way {
+    let (p, slot) = (value.values.p, value.plain.first()?);
+    let text = [value.rest(slot), p.space(), p.arg_json(p.json_text()), p.space(), value.close(slot)];
+    (p.mends && is_container(value.types)).then(|| p.atomic(p.sequence(text)))
 }
 
 /// An array or object as JSON, in place of the template's notation. What may still be text is not shown before it ends.
