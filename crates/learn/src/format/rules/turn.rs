@@ -23,6 +23,10 @@ sites! {
     TEXT_AGAIN("content"): (&Writer, ExprId) = {
         text_again,
     }
+    /// Text after reasoning that follows content: what else ends it.
+    LATE_TEXT("content"): (&Writer, &[String]) = {
+        end_after_late_thought,
+    }
     /// After the content, in place of calls.
     NO_CALLS("calls"): (&Writer) = {
         empty_section,
@@ -89,6 +93,17 @@ fn other_recipient(writer: &Writer, open: &Glue) -> Way {
 fn text_again(writer: &Writer, text: ExprId) -> Way {
     let p = writer.p;
     Some(p.many(p.choice([writer.message(text)?].into_iter().chain(writer.late_reasoning()))))
+}
+
+/// A token that ends outputs, at the end of this one, is no text.
+fn end_after_late_thought(writer: &Writer, ends: &[String]) -> Way {
+    let (p, own) = (writer.p, writer.turn.end.head().trim());
+    let tokens = writer.tolerances.ends.iter().map(String::as_str).chain([own]).filter(|token| !token.is_empty());
+    let text = writer.text(ends.iter().cloned().chain(tokens.clone().map(str::to_owned)).collect());
+    let token = p.any_of(tokens);
+    let end = p.sequence([token, p.space(), p.end()]);
+    let more = p.many(p.sequence([p.not(end), p.content(token), text]));
+    Some(p.sequence([text, more, p.optional(end)]))
 }
 
 /// The markers around all calls, without any between them.
