@@ -60,6 +60,7 @@ sites! {
     }
     /// After the end of all calls: calls with what opens all.
     CALLS_CLOSED("calls-end"): (&Writer, &[ExprId]) = {
+        thought_after_calls,
         calls_again,
     }
     /// After the end of a turn.
@@ -153,6 +154,15 @@ fn call_after_comma(writer: &Writer) -> Way {
     let listed = writer.edges(&[SlotKind::Call], SlotKind::Call).any(|edge| edge.glue.head().trim() == ",");
     let comma = [p.space(), p.literal(","), p.space(), p.reference("call")];
     (writer.turn.calls_are_python() && !listed).then(|| p.sequence(comma))
+}
+
+/// Calls in a thought that is still open: the rest of the thought, and text after it.
+fn thought_after_calls(writer: &Writer, _: &[ExprId]) -> Way {
+    let (p, close) = (writer.p, writer.thought?.close.head().trim());
+    writer.turn.reasoning.as_ref().filter(|thought| thought.holds_calls && writer.spec.extract_reasoning())?;
+    let ends = writer.marks_of_calls().iter().cloned().chain(heads(&writer.turn.end)).chain([close.to_owned()]);
+    let rest = p.atomic(p.sequence([p.reasoning(p.until_marker(ends)), p.marker(close)]));
+    Some(p.optional(p.sequence([rest, end_after_late_thought(writer, &writer.marks_of_end())?])))
 }
 
 /// Calls after the end of calls, and reasoning and messages between them.
