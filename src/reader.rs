@@ -109,6 +109,7 @@ impl Reader {
                 (Maker::Family(family), _) => family.writing(analyzed.turn(thinks).clone()),
                 _ => Writing::learnt(analyzed.turn(thinks).clone()),
             };
+            writing.tolerances.ends.clone_from(&analyzed.ends);
             if !thinks {
                 writing.layout = Arc::clone(&self.writing(true).layout);
             }

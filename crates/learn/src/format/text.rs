@@ -2,7 +2,7 @@
 
 use crate::format::rules::calls::members_before_name;
 use crate::format::rules::thought::LATE_THOUGHT;
-use crate::format::rules::turn::{CONTENT, CONTENT_OPEN, TEXT_AGAIN};
+use crate::format::rules::turn::{CONTENT, CONTENT_OPEN, LATE_TEXT, TEXT_AGAIN};
 use smol_str::SmolStr;
 
 use super::calls::{learnt as calls, order};
@@ -312,7 +312,8 @@ impl Writer<'_> {
             let again = self.reasoning_again(thought);
             let block = again.map(|again| p.sequence([again, self.thought_and_close(thought, Some(again))]));
             let close = p.ways(LATE_THOUGHT, |way| way(self, thought));
-            let more = p.many(p.sequence([p.choice(block.into_iter().chain(close).collect::<Vec<_>>()), text]));
+            let last = p.choice(p.ways(LATE_TEXT, |way| way(self, &ends)).into_iter().chain([text]));
+            let more = p.many(p.sequence([p.choice(block.into_iter().chain(close).collect::<Vec<_>>()), last]));
             // As the template writes it, or as models do that have learnt it elsewhere.
             p.sequence([text, p.only_read(!self.turn.has_late_thoughts(), more)])
         });

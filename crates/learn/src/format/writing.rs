@@ -82,6 +82,9 @@ pub struct Tolerances {
     pub bare_thoughts: bool,
     /// llama.cpp's grammar has no code block around a structured response.
     pub bare_response: bool,
+    /// The texts of the tokens that end the model's output, as far as they are told.
+    #[serde(skip)]
+    pub ends: Vec<String>,
     /// The name of a rule that does not apply, for who asks what it reads; empty: all do.
     #[serde(skip)]
     pub without: &'static str,

@@ -6,8 +6,8 @@ use super::members::{Member, members, unlisted_name};
 use super::values::{is_between_quotes, perhaps_quoted, unquoted};
 use crate::analysis::turn::{Encoding, Glue, Members, Slot, ValueKind};
 use crate::format::rules::arguments::{
-    ARGUMENT, ARGUMENT_OPEN, LAST_ARGUMENT, NAME_OF_ARGUMENT_CLOSE, NAME_OF_ARGUMENT_CLOSED, NEXT_ARGUMENT, TEXT,
-    TEXT_BEGIN, VALUE_OPEN,
+    ARGUMENT, ARGUMENT_OPEN, BRANCH, LAST_ARGUMENT, NAME_OF_ARGUMENT_CLOSE, NAME_OF_ARGUMENT_CLOSED, NEXT_ARGUMENT,
+    TEXT, TEXT_BEGIN, VALUE_OPEN,
 };
 use crate::format::rules::texts::{TEXT as TEXT_END, TextEnd};
 use crate::format::sites::{Arguments, Tags, Values, tag};
@@ -75,7 +75,11 @@ impl Arguments<'_> {
         });
         // A tag that opens an argument and stands there twice is glue. Not a part of each argument: they begin with fixed texts.
         let others = p.ways(ARGUMENT, |way| way(self)).into_iter().map(|way| (way, false));
-        known.chain(others).collect()
+        let mut known: Vec<_> = known.chain(others).collect();
+        if let Some((first, _)) = known.first_mut() {
+            *first = p.choice(p.ways(BRANCH, |way| way(self)).into_iter().chain([*first]));
+        }
+        known
     }
 
     /// An argument that the schema does not list: `any`, unless its name is one that is listed.
@@ -97,7 +101,7 @@ impl Arguments<'_> {
     }
 
     /// A name, and the value in each form that its types allow.
-    fn argument(&self, member: &Member) -> ExprId {
+    pub fn argument(&self, member: &Member) -> ExprId {
         let p = self.p;
         let quoted = |(kind, slot): &(ValueKind, Slot)| {
             *kind == ValueKind::Text && (slot.encoding == Encoding::Quoted || is_between_quotes(slot))

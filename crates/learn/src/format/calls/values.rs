@@ -354,7 +354,7 @@ impl Values<'_> {
     }
 
     /// An array or object in the template's notation, and what its first item has in front of it.
-    fn container(&self, kind: ValueKind, slot: &Slot, member: &Member, depth: usize) -> Option<(Glue, ExprId)> {
+    pub fn container(&self, kind: ValueKind, slot: &Slot, member: &Member, depth: usize) -> Option<(Glue, ExprId)> {
         let (container, name) = match kind {
             ValueKind::Array => (self.nested.array.as_ref()?, ANY[0]),
             _ => (self.nested.object.as_ref()?, ANY[1]),

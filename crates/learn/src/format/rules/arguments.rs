@@ -1,16 +1,23 @@
 //! Arguments that are written one by one, as models write them beside the template's way.
 
 use super::super::builder::FormatBuilder;
-use super::super::calls::members::unlisted_name;
+use super::super::calls::members::{members, unlisted_name};
 use super::super::coverage;
 use super::super::glue::glue;
 use super::super::sites::{Arguments, Tags, tag};
 use super::super::tag::Tag;
 use super::table::{Rule, Way};
-use crate::analysis::turn::{GluePiece, Members, ValueKind};
+use crate::analysis::turn::{Encoding, Glue, GluePiece, Members, ValueKind};
+use chatparse_base::sort;
+use chatparse_grammar::schema;
 use chatparse_peg::{ExprId, SchemaRef};
+use serde_json::Value;
 
 sites! {
+    /// Before the arguments that the schema lists: those of one of its branches.
+    BRANCH("argument"): (&Arguments) = {
+        constant_tells_branch,
+    }
     /// An argument that the schema lists, or what is in its place.
     ARGUMENT("argument"): (&Arguments) = {
         argument_opened_again,
@@ -51,6 +58,35 @@ sites! {
     TEXT_BEGIN("value"): (&FormatBuilder, &[String], ExprId) = {
         text_begins_as_end,
     }
+}
+
+/// Branches of a schema that a text tells apart: the arguments after it have the types of its branch.
+fn constant_tells_branch(all: &Arguments) -> Way {
+    let (p, root) = (all.p, SchemaRef::from(all.p.parameters(all.tool)));
+    let (_, slot) = all.members.slots.iter().find(|(_, slot)| slot.encoding == Encoding::Raw)?;
+    let branches = schema::places(&root, true).into_iter().filter(|(_, must)| !must).map(|(branch, _)| branch);
+    let branches: Vec<SchemaRef> = branches.filter(|branch| !branch.get()["properties"].is_null()).collect();
+    let first = branches.get(1).filter(|_| all.members.in_front_of_each())?;
+    let (key, texts) = schema::members(first.get()).find_map(|(key, ..)| {
+        let schemas = branches.iter().map(|branch| &branch.get()["properties"][key]);
+        let texts: Option<Vec<&str>> =
+            schemas.map(|schema| schema["const"].as_str().or(only(&schema["enum"]))).collect();
+        Some(key).zip(texts.filter(|texts| sort::set(texts).len() == texts.len()))
+    })?;
+    let written = |text: &Glue| glue(p, text, Some(all.tool), key);
+    let front = p.sequence([all.opens, written(&slot.before), p.arg_name(key), written(&slot.open)]);
+    let ways = branches.iter().zip(texts).enumerate().map(|(at, (branch, text))| {
+        let first = [front, p.arg_text(p.literal(text)), p.arg_close(written(&slot.close))];
+        let rest = members(p, branch, &format!("tool-{}-branch-{at}-", all.tool.name), false);
+        let rest = p.choice(rest.iter().map(|member| all.argument(member)).collect::<Vec<_>>());
+        p.sequence([p.atomic(p.sequence(first)), p.many(p.sequence([p.blank(), rest]))])
+    });
+    Some(p.choice(ways.collect::<Vec<_>>()))
+}
+
+/// The text of a list of one.
+fn only(all: &Value) -> Option<&str> {
+    all[0].as_str().filter(|_| all.get(1).is_none())
 }
 
 /// The opening twice. Not a part of each argument: they begin with fixed texts.

@@ -23,6 +23,10 @@ sites! {
     TEXT_AGAIN("content"): (&Writer, ExprId) = {
         text_again,
     }
+    /// Text after reasoning that follows content: what else ends it.
+    LATE_TEXT("content"): (&Writer, &[String]) = {
+        end_after_late_thought,
+    }
     /// After the content, in place of calls.
     NO_CALLS("calls"): (&Writer) = {
         empty_section,
@@ -56,6 +60,7 @@ sites! {
     }
     /// After the end of all calls: calls with what opens all.
     CALLS_CLOSED("calls-end"): (&Writer, &[ExprId]) = {
+        thought_after_calls,
         calls_again,
     }
     /// After the end of a turn.
@@ -89,6 +94,17 @@ fn other_recipient(writer: &Writer, open: &Glue) -> Way {
 fn text_again(writer: &Writer, text: ExprId) -> Way {
     let p = writer.p;
     Some(p.many(p.choice([writer.message(text)?].into_iter().chain(writer.late_reasoning()))))
+}
+
+/// A token that ends outputs, at the end of this one, is no text.
+fn end_after_late_thought(writer: &Writer, ends: &[String]) -> Way {
+    let (p, own) = (writer.p, writer.turn.end.head().trim());
+    let tokens = writer.tolerances.ends.iter().map(String::as_str).chain([own]).filter(|token| !token.is_empty());
+    let text = writer.text(ends.iter().cloned().chain(tokens.clone().map(str::to_owned)).collect());
+    let token = p.any_of(tokens);
+    let end = p.sequence([token, p.space(), p.end()]);
+    let more = p.many(p.sequence([p.not(end), p.content(token), text]));
+    Some(p.sequence([text, more, p.optional(end)]))
 }
 
 /// The markers around all calls, without any between them.
@@ -138,6 +154,15 @@ fn call_after_comma(writer: &Writer) -> Way {
     let listed = writer.edges(&[SlotKind::Call], SlotKind::Call).any(|edge| edge.glue.head().trim() == ",");
     let comma = [p.space(), p.literal(","), p.space(), p.reference("call")];
     (writer.turn.calls_are_python() && !listed).then(|| p.sequence(comma))
+}
+
+/// Calls in a thought that is still open: the rest of the thought, and text after it.
+fn thought_after_calls(writer: &Writer, _: &[ExprId]) -> Way {
+    let (p, close) = (writer.p, writer.thought?.close.head().trim());
+    writer.turn.reasoning.as_ref().filter(|thought| thought.holds_calls && writer.spec.extract_reasoning())?;
+    let ends = writer.marks_of_calls().iter().cloned().chain(heads(&writer.turn.end)).chain([close.to_owned()]);
+    let rest = p.atomic(p.sequence([p.reasoning(p.until_marker(ends)), p.marker(close)]));
+    Some(p.optional(p.sequence([rest, end_after_late_thought(writer, &writer.marks_of_end())?])))
 }
 
 /// Calls after the end of calls, and reasoning and messages between them.

@@ -1,7 +1,7 @@
 //! Values as models write them beside the template's way.
 
 use super::super::builder::{FormatBuilder, is_container};
-use super::super::calls::members::{broken, name_quotes, no_json, sign};
+use super::super::calls::members::{Member, broken, name_quotes, no_json, sign};
 use super::super::glue::is_strong;
 use super::super::sites::{QUOTE, Value, Values, tag};
 use super::table::{Rule, Way};
@@ -37,6 +37,7 @@ sites! {
     }
     /// The value of an argument, after all forms of the template.
     VALUE_LAST("value"): (&Value) = {
+        list_of_texts,
         text_to_line_end,
         text_for_type,
         broken_container,
@@ -143,6 +144,16 @@ fn escaped_quote(value: &Value) -> Way {
     let followed = p.and(p.sequence([p.space(), after]));
     let escaped = p.sequence([p.and(p.literal("\\\"")), rest, p.arg_close(value.glue(close)), followed]);
     Some(p.sequence([start, p.choice([p.atomic(escaped), value.raw(slot)])]))
+}
+
+/// A list that begins with one of the template's quotes, where the schema allows a text and no list.
+fn list_of_texts(value: &Value) -> Way {
+    let (p, array) = (value.values.p, value.values.nested.array.as_ref()?);
+    let quoted = value.between_quotes().filter(|_| value.depth == 0 && value.nested.is_empty())?;
+    let (_, slot) = array.slots.iter().find(|(kind, _)| *kind == ValueKind::Array)?;
+    let (open, list) = value.values.container(ValueKind::Array, slot, &Member::any(), 0)?;
+    let begins = p.and(p.sequence([value.glue(&open), p.literal(quoted.close.head())]));
+    Some(p.sequence([begins, list, value.close(slot)]))
 }
 
 /// A text without its quotes, which is the rest of the line where nothing but a text may be, and the line ends with it.
