@@ -187,7 +187,9 @@ fn marker_misspelled(p: &FormatBuilder, end: &TextEnd, [.., known]: [ExprId; 4])
     // After a token, it may be the end of an element in the text.
     let opens = end.opens.iter().skip(if stem.ends_with('/') { end.opens.len() } else { 1 });
     let next = p.and(p.any_of(close.clone().chain(opens).copied()));
-    let known = p.and(p.choice([known, p.any_of(close.copied())]));
+    let wrapper = end.wrapper.map(|(wrapper, _)| p.sequence([p.space(), p.marker(wrapper)]));
+    let closed = p.sequence([p.any_of(close.copied())].into_iter().chain(wrapper));
+    let known = p.and(p.choice([known, closed]));
     let sign = p.choice([p.sequence([p.literal(">"), next]), p.sequence([p.and(p.one_of(&[('\t', ' ')])), known])]);
     Some(p.sequence([p.marker(stem), coverage::word(p, 0, coverage::WORD), sign]))
 }
