@@ -585,7 +585,8 @@ typedef struct {
  *   complete. `drop`: it is not in the final message, and a diagnostic has its bytes. `content`: its text is content
  *   of the final message. The deltas have shown it in any case;
  * - `nearly_json`: arguments that are almost JSON. `mend` (default): the library mends control characters in strings,
- *   a last comma, comments, and Python's words and quotes. `keep`: it reads them as llama.cpp does;
+ *   a last comma, comments, Python's words and quotes, and the text of an object where the schema has no text.
+ *   `keep`: it reads them as llama.cpp does;
  * - `revealed_tools`: where the prompt shows a deferred tool once it is revealed, if the template does not support
  *   such tools. `inline` (default): where it is revealed. `listed`: after the other tools, which rewrites the prompt
  *   from there on;
