@@ -160,7 +160,9 @@ fn call_after_comma(writer: &Writer) -> Way {
 fn thought_after_calls(writer: &Writer, _: &[ExprId]) -> Way {
     let (p, close) = (writer.p, writer.thought?.close.head().trim());
     writer.turn.reasoning.as_ref().filter(|thought| thought.holds_calls && writer.spec.extract_reasoning())?;
-    let ends = writer.marks_of_calls().iter().cloned().chain(heads(&writer.turn.end)).chain([close.to_owned()]);
+    let behind = writer.turn.edges.iter().filter(|edge| edge.from == SlotKind::Call).map(|edge| &edge.glue);
+    let ends = behind.chain([&writer.turn.end]).flat_map(heads).chain([close.to_owned()]);
+    let ends = ends.chain(writer.marks_of_calls().iter().cloned());
     let rest = p.atomic(p.sequence([p.reasoning(p.until_marker(ends)), p.marker(close)]));
     Some(p.optional(p.sequence([rest, end_after_late_thought(writer, &writer.marks_of_end())?])))
 }
