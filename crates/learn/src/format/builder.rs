@@ -115,6 +115,17 @@ impl FormatBuilder {
         if self.spacing() == Spacing::Free { space } else { self.tolerated(space) }
     }
 
+    /// White space, and the child.
+    pub fn after_space(&self, child: ExprId) -> ExprId {
+        self.sequence([self.space(), child])
+    }
+
+    /// The first of these that matches; `None` where there are none.
+    pub fn any_way(&self, ways: impl IntoIterator<Item = ExprId>) -> Option<ExprId> {
+        let ways: Vec<ExprId> = ways.into_iter().collect();
+        (!ways.is_empty()).then(|| self.choice(ways))
+    }
+
     /// White space around arguments, which a text that is not in quotes would have in it.
     pub fn blank(&self) -> ExprId {
         if self.faithful { self.stray_space() } else { self.space() }
@@ -283,7 +294,7 @@ impl FormatBuilder {
             let words = self.choice(words.into_iter().map(|word| self.literal(word)));
             self.sequence([self.any_of(heads), words])
         });
-        self.choice(groups.collect::<Vec<_>>())
+        self.choice(groups)
     }
 
     /// Text of the reasoning.
@@ -310,7 +321,7 @@ impl FormatBuilder {
     pub fn tool_open(&self, child: ExprId) -> ExprId {
         let open = self.whole(Tag::ToolOpen, child);
         let row = self.dialect.map(|row| self.tag(Tag::dialect(row), self.empty()));
-        self.sequence([open].into_iter().chain(row).collect::<Vec<_>>())
+        self.sequence([open].into_iter().chain(row))
     }
 
     /// The end of a call.
@@ -353,7 +364,7 @@ impl FormatBuilder {
         chatparse_base::sort::by_key(&mut names, |name| std::cmp::Reverse(name.len()));
         let names = names.into_iter().map(|name| self.literal(name));
         let longer = self.none_of(self.name_ends_at(not_in));
-        self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)])
+        self.sequence([self.choice(names), self.not(longer)])
     }
 
     /// A name of any tool that is not in the request.
@@ -417,7 +428,7 @@ impl FormatBuilder {
 
     /// Members with this between them, each with whether it is required, and members of any other name.
     pub fn listed(&self, known: Vec<(ExprId, bool)>, any: Option<ExprId>, between: ExprId) -> ExprId {
-        let item = self.choice(known.iter().map(|(member, _)| *member).chain(any).collect::<Vec<_>>());
+        let item = self.choice(known.iter().map(|(member, _)| *member).chain(any));
         let all = self.sequence([item, self.many(self.sequence([between, item]))]);
         let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);
         let [required, optional] = [required, optional].map(|all| all.into_iter().map(|(member, _)| member));
@@ -564,7 +575,7 @@ impl FormatBuilder {
     fn other_member(&self, known: &str, again: bool) -> ExprId {
         let named = |keys: &[&'static str], value: ExprId| {
             let keys = keys.iter().filter(|key| again && keys == IDS || !known.contains(&format!("\"{key}\"")));
-            self.choice(keys.map(|key| self.json_member(key, value)).collect::<Vec<_>>())
+            self.choice(keys.map(|key| self.json_member(key, value)))
         };
         const IDS: &[&str] = &["id", "call_id", "tool_call_id"];
         let number = coverage::word(self, 1, &[('0', '9')]);
@@ -635,7 +646,7 @@ impl FormatBuilder {
                 None => self.rule(format!("{rule}-{}", tool.name), of(place, tool)),
             }
         });
-        self.choice(calls.collect::<Vec<_>>())
+        self.choice(calls)
     }
 
     /// Like `known_tool`, and also calls of tools that are not offered, unless these are to be content. For formats that

@@ -20,7 +20,7 @@ impl FormatBuilder {
                 let name = self.whole(Tag::ToolName, self.reference(UNKNOWN_NAME));
                 let entities = self.entities.then(|| self.tag(Tag::Entities, self.empty()));
                 let unknown = self.tag(Tag::Unknown, self.empty());
-                self.sequence([unknown].into_iter().chain(entities).chain([name]).collect::<Vec<_>>())
+                self.sequence([unknown].into_iter().chain(entities).chain([name]))
             }
             FormatBuilder::ANY => self.any_tool_name(),
             // Nothing would show of its call.
@@ -71,12 +71,12 @@ impl FormatBuilder {
         let behind = ends.behind.map(|behind| self.not(behind));
         let more = self.sequence(behind.into_iter().chain([self.space(), self.none_of(&signs)]));
         let next = next.into_iter().map(|next| self.marker(next));
-        let next = self.choice(next.chain([self.sequence([self.space(), self.end()])]).collect::<Vec<_>>());
+        let next = self.choice(next.chain([self.after_space(self.end())]));
         let cores = self.spelled(vec![core.to_owned()]);
         let end = end.map(|end| self.sequence([self.marker(end), self.not(more)]));
         let known = self.any_of(names.iter().map(|name| name.trim()));
         let names = names.iter().map(|name| self.literal(&**name));
-        let names = self.choice(names.chain(end).collect::<Vec<_>>());
+        let names = self.choice(names.chain(end));
         let written = self.choice([self.literal(marker)].into_iter().chain(self.with_spelled_breaks(marker)));
         let closed = self.sequence([written, self.between(rules::TEXT_CLOSED, |way| way(self, more))]);
         let core = self.any_of(&cores);

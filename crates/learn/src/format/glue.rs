@@ -21,6 +21,13 @@ pub(super) fn as_written(p: &FormatBuilder, glue: &Glue) -> ExprId {
     with_texts(p, glue, None, "", json_part)
 }
 
+impl FormatBuilder {
+    /// All pieces of glue that repeats no names.
+    pub(super) fn glue(&self, text: &Glue) -> ExprId {
+        glue(self, text, None, "")
+    }
+}
+
 fn with_texts(
     p: &FormatBuilder,
     glue: &Glue,
@@ -41,7 +48,7 @@ fn with_texts(
             let at = glue.pieces().position(|piece| piece == GluePiece::Any).unwrap_or_default();
             let word = || coverage::word(p, 1, coverage::WORD);
             let each = p.sequence([next(at), p.choice([word(), wrappers::token(p, word())]), p.space()]);
-            p.only_read(true, p.sequence([p.space(), p.repeat(each, 0, Some(HEADER_WORDS))]))
+            p.only_read(true, p.after_space(p.repeat(each, 0, Some(HEADER_WORDS))))
         }
         GluePiece::Text(text) => text_of(p, text),
         GluePiece::Name => again(p, tool.map_or("", |tool| &tool.name)),
@@ -51,7 +58,7 @@ fn with_texts(
     };
     let pieces: Vec<GluePiece> = glue.pieces().collect();
     let Some((at, before, behind)) = numbered_attribute(&pieces) else {
-        return p.sequence(pieces.iter().map(expr).collect::<Vec<_>>());
+        return p.sequence(pieces.iter().map(expr));
     };
     // The number means nothing, so a model may leave it out.
     let rest = pieces[at + 2..].iter().map(expr).collect::<Vec<_>>();
@@ -59,7 +66,7 @@ fn with_texts(
     let written =
         p.sequence([text_of(p, before.0), text_of(p, before.1), number, text_of(p, "\""), text_of(p, behind)]);
     let tag = p.or(p.atomic(written), NUMBER, |way| way(p, text_of(p, before.0), text_of(p, behind)));
-    p.sequence(pieces[..at - 1].iter().map(expr).chain([tag]).chain(rest).collect::<Vec<_>>())
+    p.sequence(pieces[..at - 1].iter().map(expr).chain([tag]).chain(rest))
 }
 
 /// A name in front of a call that has its own.
@@ -103,7 +110,7 @@ pub(super) fn behind_json(p: &FormatBuilder, close: &Glue, tool: Option<&Tool>) 
         let behind = rest.without_start(1);
         let (space, behind) = split_space(&behind);
         let list = [open, glue(p, &rest.up_to(1), tool, ""), p.markup_ends(), p.space_as(space)];
-        return p.sequence(list.into_iter().chain([glue(p, &behind, tool, "")]).collect::<Vec<_>>());
+        return p.sequence(list.into_iter().chain([glue(p, &behind, tool, "")]));
     }
     let closers = head.len() - head.trim_start_matches(['}', ']']).len();
     let marked = closers > 0 && head[closers..].starts_with(|sign: char| !sign.is_whitespace());
@@ -187,7 +194,7 @@ pub(super) fn no_closer(p: &FormatBuilder, opens: &Glue, close: &Glue) -> ExprId
     let open = opens.head().trim();
     let sign = close.head().trim_start().strip_prefix(open).and_then(|rest| rest.chars().next());
     match sign.filter(|sign| !open.is_empty() && sign.is_ascii_punctuation()) {
-        Some(sign) => p.not(p.sequence([p.space(), glue(p, &open.into(), None, ""), p.literal(&*sign.to_string())])),
+        Some(sign) => p.not(p.sequence([p.space(), p.glue(&open.into()), p.literal(&*sign.to_string())])),
         None => p.empty(),
     }
 }

@@ -148,7 +148,7 @@ impl Harmony<'_> {
         let word = coverage::word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.')]);
         let ends = p.not(word);
         let offered = self.spec.tools().iter().map(|tool| p.sequence([p.literal(&*tool.name), ends]));
-        let functions = p.choice([p.marker("functions.")].into_iter().chain(offered).collect::<Vec<_>>());
+        let functions = p.choice([p.marker("functions.")].into_iter().chain(offered));
         p.sequence([p.marker(" to="), p.not(functions), word])
     }
 
@@ -318,7 +318,7 @@ impl Harmony<'_> {
     /// If the host does not stop the model behind its calls, it goes on to think, call and answer in the same output.
     fn behind_calls(&self, start: ExprId, any: [ExprId; 2], call: ExprId) -> ExprId {
         let p = self.p;
-        let end = || p.sequence([p.space(), p.choice([p.marker(END), p.marker(CALL)])]);
+        let end = || p.after_space(p.choice([p.marker(END), p.marker(CALL)]));
         let again = self.spec.parallel();
         let again = again.then(|| p.sequence([self.header_before_another(), call, p.optional(end())]));
         let more = p.many(p.sequence([start, p.choice(any.into_iter().chain(again))]));

@@ -13,7 +13,7 @@ use std::cell::OnceCell;
 
 use super::builder::FormatBuilder;
 use super::calls::learnt as calls;
-use super::glue::{any_space, behind_json, end_of_json, glue, is_strong, split_space};
+use super::glue::{any_space, behind_json, end_of_json, is_strong, split_space};
 use super::late::{Late, Want};
 use super::sites::Writer;
 use super::thought::Thought;
@@ -129,7 +129,7 @@ impl<'a> Writer<'a> {
             let wrapped = self.edges(self.begin(), SlotKind::Content);
             let wrapped = wrapped.filter(|edge| !edge.glue.is_blank() && begun.is_none());
             let (all, close) = (p.response(schema, fenced), self.close(&[SlotKind::Content]));
-            let opened = wrapped.map(|edge| p.sequence([glue(p, &edge.glue, None, ""), all, close]));
+            let opened = wrapped.map(|edge| p.sequence([p.glue(&edge.glue), all, close]));
             let mut ways: Vec<ExprId> = opened.collect();
             // What nothing has opened need not be closed.
             ways.push(p.sequence([all, if ways.is_empty() { close } else { p.optional(close) }]));
@@ -151,8 +151,7 @@ impl<'a> Writer<'a> {
             let ways = if self.callable { self.ways_of_calls() } else { Vec::new() };
             let (at_once, marked) = ways.into_iter().partition::<Vec<_>, _>(|(at_once, _)| *at_once);
             let begins_turn = !at_once.is_empty() && begun.is_none_or(|text| text.trim().is_empty());
-            let [at_once, marked] =
-                [at_once, marked].map(|ways| p.choice(ways.into_iter().map(|(_, way)| way).collect::<Vec<_>>()));
+            let [at_once, marked] = [at_once, marked].map(|ways| p.choice(ways.into_iter().map(|(_, way)| way)));
             let behind = match self.callable {
                 true if spec.call_required() || response.is_some() => marked,
                 true if self.tolerances.allowed_calls => {
@@ -168,7 +167,7 @@ impl<'a> Writer<'a> {
                 (Some(response), _) => p.choice([at_once, marked, response, p.only_read(true, all)]),
                 (None, true) => {
                     let glues = self.before_first_call().iter().filter(|glue| self.begins_turn(glue));
-                    let opens = glues.map(|open| glue(p, open, None, "")).collect::<Vec<_>>();
+                    let opens = glues.map(|open| p.glue(open)).collect::<Vec<_>>();
                     p.choice([at_once, p.sequence([p.not(p.sequence([p.choice(opens), self.named_call()])), all])])
                 }
                 (None, false) => all,
@@ -244,12 +243,12 @@ impl<'a> Writer<'a> {
         let p = self.p;
         if !self.turn.calls_begin_with_names() {
             let marks = self.marks_of_calls().iter().map(String::as_str).chain([self.marker()]);
-            return p.sequence([p.space(), p.any_of(marks)]);
+            return p.after_space(p.any_of(marks));
         }
         let names = self.named_call();
         let opens = || {
             let glues = self.before_first_call().iter().map(Glue::trim_start);
-            p.choice(glues.chain(self.bare_open().cloned()).map(|open| glue(p, &open, None, "")).collect::<Vec<_>>())
+            p.choice(glues.chain(self.bare_open().cloned()).map(|open| p.glue(&open)))
         };
         let written = p.sequence([p.exactly(!p.prefix.is_empty(), opens), p.space(), names]);
         let near = self.near_tag().map(|tag| p.sequence([opens(), p.space(), names, tag]));
@@ -298,19 +297,13 @@ impl<'a> Writer<'a> {
 
     /// All calls of a message with the glue around them, and the text behind them if the template has one.
     fn calls(&self) -> ExprId {
-        self.p.choice(self.ways_of_calls().into_iter().map(|(_, way)| way).collect::<Vec<_>>())
+        self.p.choice(self.ways_of_calls().into_iter().map(|(_, way)| way))
     }
 
     /// The name of an offered tool where a call may begin with it.
     pub(super) fn named_call(&self) -> ExprId {
         let p = self.p;
-        p.choice(
-            self.spec
-                .tools()
-                .iter()
-                .map(|tool| p.sequence([p.literal(p.written(&tool.name)), p.name_ends()]))
-                .collect::<Vec<_>>(),
-        )
+        p.choice(self.spec.tools().iter().map(|tool| p.sequence([p.literal(p.written(&tool.name)), p.name_ends()])))
     }
 
     /// The ways to begin calls, and whether each is one only where the turn begins.
@@ -329,9 +322,9 @@ impl<'a> Writer<'a> {
                     let (outer, close) = (outer(edge), behind_json(p, wrapper_close, None));
                     // This white space is not JSON's.
                     let (space, open) = split_space(&outer);
-                    p.sequence([close, p.fixed(p.space(), space, space), glue(p, &open, None, "")])
+                    p.sequence([close, p.fixed(p.space(), space, space), p.glue(&open)])
                 }
-                false => glue(p, &wrapper_close.and(&outer(edge)), None, ""),
+                false => p.glue(&wrapper_close.and(&outer(edge))),
             })
             .collect();
         let following = |call: &str| between.iter().map(|between| p.sequence([*between, p.reference(call)])).collect();
@@ -365,10 +358,10 @@ impl<'a> Writer<'a> {
             let closed =
                 |end: &Edge| edge.glue.strip_prefix(&end.glue).filter(|rest| !end.glue.is_blank() && is_strong(rest));
             let open = self.edges(&[SlotKind::Call], SlotKind::End).find_map(closed);
-            let open = glue(p, open.as_ref().unwrap_or(&edge.glue), None, "");
+            let open = p.glue(open.as_ref().unwrap_or(&edge.glue));
             let front = p.between(AFTER_CALLS, |way| way(self));
             let text = no_call.into_iter().chain([front, open, self.last_text(marks)]);
-            let text = p.optional(p.sequence(text.collect::<Vec<_>>()));
+            let text = p.optional(p.sequence(text));
             rest.push(p.only_read(only_calls, text));
         }
         let rest = p.rule("calls", p.sequence(rest));
@@ -385,8 +378,7 @@ impl<'a> Writer<'a> {
             }
         }
         // Calls behind the end of calls, and reasoning between them.
-        let again: Vec<ExprId> =
-            firsts.iter().map(|(core, _)| p.sequence([p.space(), glue(p, core, None, ""), rest])).collect();
+        let again: Vec<ExprId> = firsts.iter().map(|(core, _)| p.sequence([p.space(), p.glue(core), rest])).collect();
         let again = p.between(CALLS_CLOSED, |way| way(self, &again));
         // A grammar constrains from the marker of calls on.
         let mut triggers: Vec<Glue> = Vec::new();
@@ -399,9 +391,7 @@ impl<'a> Writer<'a> {
             let name = if at == 0 { "tool-call".to_owned() } else { format!("tool-call-{at}") };
             match p.is_defined(&name) {
                 true => p.reference(name),
-                false => {
-                    p.trigger_rule(name, p.sequence([space, glue(p, &from, None, ""), rest, again, self.spelled_end()]))
-                }
+                false => p.trigger_rule(name, p.sequence([space, p.glue(&from), rest, again, self.spelled_end()])),
             }
         };
         let marker = self.marker();
@@ -413,7 +403,7 @@ impl<'a> Writer<'a> {
             }
             let at = core.head().find(marker).filter(|_| !marker.is_empty()).unwrap_or(0);
             let calls = constrained(core.without_start(at), p.empty());
-            (at_once, p.sequence([space, glue(p, &core.up_to(at), None, ""), calls]))
+            (at_once, p.sequence([space, p.glue(&core.up_to(at)), calls]))
         });
         let mut ways: Vec<(bool, ExprId)> = ways.collect();
         for (core, _) in &firsts {
@@ -458,11 +448,11 @@ impl<'a> Writer<'a> {
             return p.empty();
         }
         let is_json = from == [SlotKind::Call] && self.layout.tools.format == ToolFormat::JsonNative;
-        let close = |end: &Glue| if is_json { end_of_json(p, end) } else { glue(p, end, None, "") };
+        let close = |end: &Glue| if is_json { end_of_json(p, end) } else { p.glue(end) };
         let left_out = p.only_read(must, p.empty());
         let ends = ends.iter().map(|(end, token)| {
             if !token.is_blank() {
-                let token = p.optional(p.sequence([p.space(), glue(p, token, None, ""), p.markup_ends()]));
+                let token = p.optional(p.sequence([p.space(), p.glue(token), p.markup_ends()]));
                 return p.sequence([if end.is_blank() { p.empty() } else { close(end) }, token]);
             }
             let closes = p.or(close(end), LIST_CLOSE, |way| way(p, end));
@@ -470,7 +460,7 @@ impl<'a> Writer<'a> {
             let ends_turn = self.turn.is_stop(end) && !in_section;
             p.only_read(ends_turn, p.sequence([closes, p.markup_ends()]))
         });
-        p.choice(ends.chain([left_out]).collect::<Vec<_>>())
+        p.choice(ends.chain([left_out]))
     }
 
     /// What closes a part, and what ends the turn with it, if turns end otherwise behind other parts. What nothing opens is closed by
@@ -513,7 +503,7 @@ impl<'a> Writer<'a> {
         let (p, end) = (self.p, &self.turn.end);
         let optional = |end: &Glue, more: ExprId| match end.is_blank() {
             true => more,
-            false => p.optional(p.sequence([p.space(), glue(p, end, None, ""), p.markup_ends(), more])),
+            false => p.optional(p.sequence([p.space(), p.glue(end), p.markup_ends(), more])),
         };
         let last = end.marker_spans().pop().map_or(0, |last| last.start);
         let token = optional(&end.without_start(last), p.empty());

@@ -1,6 +1,6 @@
 //! The reasoning of a turn: its text, what opens and what ends it, and how often.
 
-use super::glue::{glue, heads, is_strong};
+use super::glue::{heads, is_strong};
 use super::sites::Writer;
 use super::thought::Thought;
 use crate::analysis::turn::{Glue, SlotKind};
@@ -26,13 +26,13 @@ impl Writer<'_> {
         match thought.open.is_empty() {
             // As in llama.cpp, a grammar does not insist on the end of reasoning in front of calls.
             true if self.spec.call_required() => {
-                let at_once = glue(p, &thought.close.trim_start(), None, "");
+                let at_once = p.glue(&thought.close.trim_start());
                 let unclosed = p.empty();
                 p.choice([rest, at_once, p.only_read(self.spec.calls_only(), unclosed)])
             }
             true => rest,
             false => {
-                let opens = glue(p, &thought.open, None, "");
+                let opens = p.glue(&thought.open);
                 let opens = p.or(opens, THOUGHT_OPEN, |way| way(self, thought));
                 let opened = p.sequence([opens, rest]);
                 p.optional(p.or(opened, THOUGHT, |way| way(self, thought)))
@@ -56,12 +56,12 @@ impl Writer<'_> {
         let thought = self.thought.filter(|_| alone && !self.reads_thoughts() && spec.options.compat == Compat::Off)?;
         let marks = self.marks_of_calls();
         let text = p.until_marker(p.spelled(heads(&thought.close)).into_iter().chain(marks.iter().cloned()));
-        let close = glue(p, &thought.close, None, "");
+        let close = p.glue(&thought.close);
         let rest = [text, p.or(close, SHOWN_THOUGHT_CLOSE, |way| way(p, marks))];
-        let block = |open: ExprId| p.content(p.sequence([open].into_iter().chain(rest).collect::<Vec<_>>()));
+        let block = |open: ExprId| p.content(p.sequence([open].into_iter().chain(rest)));
         Some(match thought.open.is_empty() {
             true => block(p.literal(opened)),
-            false => p.sequence([p.literal(opened), p.optional(block(glue(p, &thought.open, None, "")))]),
+            false => p.sequence([p.literal(opened), p.optional(block(p.glue(&thought.open)))]),
         })
     }
 
@@ -88,7 +88,7 @@ impl Writer<'_> {
         let rests: Vec<String> = rests.collect();
         let ends: Vec<String> = p.spelled(heads(&thought.close)).into_iter().chain(opens.iter().cloned()).collect();
         // Its end is no content, whatever follows.
-        let closed = p.sequence([glue(p, &thought.close, None, ""), p.markup_ends()]);
+        let closed = p.sequence([p.glue(&thought.close), p.markup_ends()]);
         let mut closes = p.ways(THOUGHT_JOIN, |way| way(p, thought, again?));
         closes.push(closed);
         // As the template writes it.
@@ -163,7 +163,7 @@ impl Writer<'_> {
     /// What opens more reasoning directly behind the end of reasoning.
     pub(super) fn reasoning_again(&self, thought: &Thought) -> Option<ExprId> {
         let open = if thought.open.is_empty() { Glue::from(&*thought.start) } else { thought.open.trim_start() };
-        let again = glue(self.p, &open, None, "");
+        let again = self.p.glue(&open);
         // What begins a turn may stand in front of each of its parts.
         let opening = self.turn.opening.trim();
         let front = if self.thinks_in_messages() { self.p.optional(self.p.marker(opening)) } else { self.p.empty() };

@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 use super::calls::{learnt as calls, order};
 use super::coverage;
-use super::glue::{any_space, as_written, glue, heads, is_strong, split_space};
+use super::glue::{any_space, as_written, heads, is_strong, split_space};
 use super::learnt::UNLISTED_FRONT;
 use super::sites::Writer;
 use super::wrappers;
@@ -146,16 +146,16 @@ impl Writer<'_> {
         }
         for (open, turn) in order::others(turn, &self.call_open, &self.wrapper_close) {
             for outer in self.before_first_call().iter().filter_map(|glue| glue.strip_suffix(&self.call_open)) {
-                let mut parts = vec![glue(p, &outer.and(&open).trim_start(), None, "")];
+                let mut parts = vec![p.glue(&outer.and(&open).trim_start())];
                 for piece in turn.calls.first().into_iter().flat_map(|form| &form.pieces) {
                     parts.push(match piece {
-                        CallPiece::Glue(text) => glue(p, text, None, ""),
+                        CallPiece::Glue(text) => p.glue(text),
                         CallPiece::Id => p.string_body(b'"'),
                         CallPiece::Name => break,
                         _ => return ways,
                     });
                 }
-                ways.push(p.sequence(parts.into_iter().chain([self.named_call()]).collect::<Vec<_>>()));
+                ways.push(p.sequence(parts.into_iter().chain([self.named_call()])));
             }
         }
         ways
@@ -204,7 +204,7 @@ impl Writer<'_> {
     /// The end of a message, which may be missing, and one of these beginnings of another.
     pub(super) fn next_message(&self, begins: impl IntoIterator<Item = ExprId>) -> Option<ExprId> {
         let (p, ends) = (self.p, self.message_ends());
-        let end = p.optional(p.choice(ends.iter().map(|end| glue(p, end, None, "")).collect::<Vec<_>>()));
+        let end = p.optional(p.choice(ends.iter().map(|end| p.glue(end))));
         (!ends.is_empty()).then(|| p.sequence([end, p.choice(begins)]))
     }
 
@@ -236,7 +236,7 @@ impl Writer<'_> {
             let calls = self.before_first_call().iter().map(Glue::trim_start);
             let word = coverage::word(p, 1, coverage::WORD);
             let calls = calls.filter(|call| call.head().starts_with(opening));
-            begins.extend(calls.map(|call| p.sequence([glue(p, &call, None, ""), word, p.marker(marker)])));
+            begins.extend(calls.map(|call| p.sequence([p.glue(&call), word, p.marker(marker)])));
         }
         // A thought that is content has its markers.
         let apart = self.spec.options.compat == Compat::Off && (self.thought.is_none() || self.reads_thoughts());
@@ -246,7 +246,7 @@ impl Writer<'_> {
 
     /// What opens content.
     fn content_open(&self, open: &Glue) -> ExprId {
-        self.p.or(glue(self.p, open, None, ""), CONTENT_OPEN, |way| way(self, open))
+        self.p.or(self.p.glue(open), CONTENT_OPEN, |way| way(self, open))
     }
 
     /// The markers that end the last text of a turn.
@@ -273,7 +273,7 @@ impl Writer<'_> {
             let before = p.content(
                 p.until_marker(marked.iter().flat_map(|glue| heads(glue)).chain(self.marks_of_calls().to_vec())),
             );
-            let marker = p.choice(marked.iter().map(|open| glue(p, open, None, "")).collect::<Vec<_>>());
+            let marker = p.choice(marked.iter().map(|open| p.glue(open)));
             return p.sequence([before, p.optional(p.sequence([marker, self.text(self.marks_of_end())]))]);
         }
         let (stops, mut ends) = (self.marks_of_calls(), self.marks_of_end());
@@ -299,11 +299,11 @@ impl Writer<'_> {
                 let front = p.is_defined(UNLISTED_FRONT) && self.spec.opening.begun_content().is_none();
                 let front = front.then(|| self.before_first_call()).into_iter().flatten();
                 let front = front.map(|open| {
-                    let open = glue(p, &open.trim_start(), None, "");
+                    let open = p.glue(&open.trim_start());
                     p.sequence([open, p.optional(p.literal("[")), p.reference(UNLISTED_FRONT)])
                 });
                 let alone = nearly.into_iter().chain(named).chain(front).chain(self.other_orders());
-                let alone = alone.map(|opened| p.only_read(true, p.and(p.sequence([p.space(), opened]))));
+                let alone = alone.map(|opened| p.only_read(true, p.and(p.after_space(opened))));
                 let alone = alone.collect::<Vec<_>>();
                 p.choice(alone.into_iter().chain([wrappers::text_before(p, stops, &ends, self.may_close_thoughts())]))
             }
@@ -313,7 +313,7 @@ impl Writer<'_> {
             let block = again.map(|again| p.sequence([again, self.thought_and_close(thought, Some(again))]));
             let close = p.ways(LATE_THOUGHT, |way| way(self, thought));
             let last = p.choice(p.ways(LATE_TEXT, |way| way(self, &ends)).into_iter().chain([text]));
-            let more = p.many(p.sequence([p.choice(block.into_iter().chain(close).collect::<Vec<_>>()), last]));
+            let more = p.many(p.sequence([p.choice(block.into_iter().chain(close)), last]));
             // As the template writes it, or as models do that have learnt it elsewhere.
             p.sequence([text, p.only_read(!self.turn.has_late_thoughts(), more)])
         });

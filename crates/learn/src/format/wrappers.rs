@@ -32,7 +32,7 @@ pub fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId, own: [&[String]; 2
     };
     let calls = p.rule("calls-in-a-row", row(call));
     let held = p.rule("held-calls-in-a-row", row(held));
-    let list = p.sequence([p.literal("["), p.space(), held, p.optional(p.sequence([p.space(), p.literal("]")]))]);
+    let list = p.sequence([p.literal("["), p.space(), held, p.optional(p.after_space(p.literal("]")))]);
     let marked = p.rule("marked-calls", p.choice([held, list]));
     let tags = NAMES.map(|name| format!("<{name}>"));
     let own = [p.any_of(own[0].iter().filter(|text| !tags.contains(text))), p.any_of(own[1])];
@@ -62,7 +62,7 @@ pub fn separator(p: &FormatBuilder) -> ExprId {
 /// A wrapper with `inner`, or with `marked` if it is a tag or a special token.
 fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId, [opens, closes]: [ExprId; 2]) -> [ExprId; 7] {
     let holding = |inner: ExprId, open: ExprId, close: ExprId| {
-        p.sequence([open, p.space(), inner, p.optional(p.sequence([p.space(), close]))])
+        p.sequence([open, p.space(), inner, p.optional(p.after_space(close))])
     };
     [
         holding(inner, fence(p), p.literal("```")),
@@ -129,14 +129,14 @@ pub fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str], foreign: bool
     let closer = if foreign { p.choice([fence, any()]) } else { known };
     let closer = p.sequence([bracket, p.not(next), closer]);
     if !foreign {
-        return p.many(p.sequence([p.space(), closer]));
+        return p.many(p.after_space(closer));
     }
     // What opens, where nothing follows but the header of the next turn, was to close.
     let mark = p.sequence([p.choice([next, tag(p, "<"), special(p, true)]), p.space()]);
     let role = p.optional(p.sequence([p.any_of(ROLES), p.space()]));
     let last = p.choice([p.sequence([p.some(mark), role]), p.sequence([p.literal("]"), p.space()])]);
     let last = p.sequence([last, p.and(p.end())]);
-    p.many(p.sequence([p.space(), p.choice([closer, last])]))
+    p.many(p.after_space(p.choice([closer, last])))
 }
 
 /// What opens and closes empty thoughts.
@@ -167,7 +167,7 @@ pub fn special(p: &FormatBuilder, closes: bool) -> ExprId {
         |left: &str, right: &str| p.sequence([p.literal(left), p.optional(p.literal("/")), any, p.literal(right)]);
     let half = if closes { between("<|", ">") } else { p.choice([]) };
     let token = p.choice([between("<|", "|>"), half, between("<｜", "｜>"), between("<tool▁", ">")]);
-    let opens = p.sequence([p.space(), p.one_of(&[('{', '{'), ('[', '[')])]);
+    let opens = p.after_space(p.one_of(&[('{', '{'), ('[', '[')]));
     match closes {
         true => p.choice([p.sequence([token, p.not(opens)]), in_brackets(p, "[/")]),
         false => p.choice([token, in_brackets(p, "[")]),

@@ -143,7 +143,7 @@ impl Arguments<'_> {
             let ends_again = p.between(NAME_OF_ARGUMENT_CLOSED, |way| way(&tags));
             Some(p.sequence([p.atomic(name), ends_again, rest, p.markup_ends(), value]))
         });
-        p.choice(ways.collect::<Vec<_>>())
+        p.choice(ways)
     }
 
     /// Raw text and its end. Without a marker, the text ends in front of an argument or of what may follow a call.
@@ -277,12 +277,12 @@ impl Arguments<'_> {
             let opens = unquoted(&opens).unwrap_or(opens);
             let names = members(p, &root, "", true).into_iter().map(|member| member.name);
             let names = names.map(|name| p.sequence([p.marker(name), glue(p, &opens, Some(self.tool), name)]));
-            p.sequence([glue(p, before, Some(self.tool), ""), p.choice(names.collect::<Vec<_>>())])
+            p.sequence([glue(p, before, Some(self.tool), ""), p.choice(names)])
         });
-        let another = p.sequence([self.next(), p.choice(ways.collect::<Vec<_>>())]);
+        let another = p.sequence([self.next(), p.choice(ways)]);
         let wrapper = p.optional(glue(p, self.wrapper_close, Some(self.tool), ""));
         let last = p.between(LAST_ARGUMENT, |way| way(p, self.members));
         let end = self.close.map(|close| p.sequence([last, glue(p, close, Some(self.tool), ""), wrapper, self.behind]));
-        p.rule(name, p.choice([another].into_iter().chain(end).collect::<Vec<_>>()))
+        p.rule(name, p.choice([another].into_iter().chain(end)))
     }
 }

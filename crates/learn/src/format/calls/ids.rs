@@ -1,7 +1,7 @@
 //! Ids of calls, where they are more than a piece between two glues.
 
 use super::super::builder::FormatBuilder;
-use super::super::glue::{glue, json_text, split_space};
+use super::super::glue::{json_text, split_space};
 use crate::analysis::turn::{CallForm, CallPiece, Glue, TurnFormat};
 use crate::format::rules::calls::{BEFORE_ID, FIRST_ID, NAMED_ID, QUOTED_ID};
 use chatparse_peg::ExprId;
@@ -17,8 +17,8 @@ pub(super) fn opening(p: &FormatBuilder, (before, key, behind): (&str, &str, Glu
     let (space, after) = split_space(&behind);
     let comma = [p.space(), p.marker(","), p.space_as(space)];
     let id = [json_text(p, key), quoted_id(p, p.until_marker(["\""]))].into_iter().chain(comma);
-    let after = glue(p, &after, None, "");
-    let id = p.sequence(id.collect::<Vec<_>>());
+    let after = p.glue(&after);
+    let id = p.sequence(id);
     let front = p.between(BEFORE_ID, |way| way(p, key));
     p.sequence([p.marker(before), front, p.or(p.sequence([id, after]), FIRST_ID, |way| way(after))])
 }
@@ -42,7 +42,7 @@ pub(in crate::format) fn quoted_id(p: &FormatBuilder, text: ExprId) -> ExprId {
 
 /// An id with the name in it.
 pub(super) fn named_id(p: &FormatBuilder, before: &Glue, name: &str, behind: &Glue) -> ExprId {
-    let written = [glue(p, before, None, ""), p.tool_name(name), glue(p, behind, None, "")];
+    let written = [p.glue(before), p.tool_name(name), p.glue(behind)];
     p.or(p.tool_id(p.sequence(written)), NAMED_ID, |way| way(p, before.head(), name))
 }
 

@@ -95,7 +95,7 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
         (first, of("renamed", &turn, &open, marked))
     });
     if let Some(inner) = inner {
-        p.rule(INNER, p.sequence([glue(p, inner, None, ""), renamed.as_ref().map_or(tool, |(_, call)| *call)]));
+        p.rule(INNER, p.sequence([p.glue(inner), renamed.as_ref().map_or(tool, |(_, call)| *call)]));
     }
     let mut calls = vec![tool];
     if let Some((first, call)) = &renamed {
@@ -109,7 +109,7 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     let ends_text = turn.before_calls().all(is_strong);
     let opened = |turn: &TurnFormat, open: &Glue, calls: ExprId| {
         let open = before_quoted_id(turn, open).unwrap_or(open.clone());
-        let written = if ends_text { glue(p, &open, None, "") } else { text::as_written(p, &open) };
+        let written = if ends_text { p.glue(&open) } else { text::as_written(p, &open) };
         let mut ways = p.ways(CALL_OPEN, |way| way(p, turn, &open));
         // Where the name is a key, any other would begin like it.
         let last = if open.head().trim_end().ends_with("{\"") { ways.len() } else { 0 };
@@ -179,20 +179,20 @@ fn renamed(turn: &TurnFormat) -> Option<(Glue, TurnFormat)> {
 fn behind_call(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> ExprId {
     let edges = turn.edges.iter().filter(|edge| edge.from == SlotKind::Call);
     let ways = edges.map(|edge| {
-        let between = glue(p, &edge.glue, None, "");
+        let between = p.glue(&edge.glue);
         match edge.to {
             SlotKind::Call if turn.calls_begin_with_names() => {
                 let names = spec.tools().iter().map(|tool| p.marker(&*tool.name));
                 let other = turn.calls_are_python().then(|| p.sequence([p.other_name(), p.literal("(")]));
-                p.sequence([between, p.choice(names.chain(other).collect::<Vec<_>>())])
+                p.sequence([between, p.choice(names.chain(other))])
             }
-            _ if edge.glue.is_blank() => p.sequence([p.space(), glue(p, &turn.end, None, "")]),
+            _ if edge.glue.is_blank() => p.after_space(p.glue(&turn.end)),
             _ => between,
         }
     });
     // Engines leave out what ends the turn.
-    let end = p.sequence([p.space(), p.end()]);
-    p.choice(ways.chain([end]).collect::<Vec<_>>())
+    let end = p.after_space(p.end());
+    p.choice(ways.chain([end]))
 }
 
 impl Call<'_> {
@@ -264,7 +264,7 @@ impl Call<'_> {
             bare && matches!(tail.pieces.first(), Some(CallPiece::Arguments { quoted: false }))
         };
         if self.tool.name == FormatBuilder::ANY && tails.iter().all(is_object) {
-            parts.push(p.and(p.sequence([p.space(), p.choice([p.literal("{"), p.literal("\"")])])));
+            parts.push(p.and(p.after_space(p.choice([p.literal("{"), p.literal("\"")]))));
         }
         // Without the token before each tag, calls of other formats begin so.
         let rest = whole.strip_prefix(&shared).unwrap_or_default();
@@ -278,7 +278,7 @@ impl Call<'_> {
                 let lacks = !all_lack && self.lacks_arguments(tail);
                 p.only_read(lacks, self.tail(tail, &taken))
             });
-            Some(p.choice(ways.chain(ending).collect::<Vec<_>>()))
+            Some(p.choice(ways.chain(ending)))
         };
         let call = p.sequence([head, markup].into_iter().chain(p.late(ways)));
         p.choice([call].into_iter().chain(unquoted))
@@ -297,7 +297,7 @@ impl Call<'_> {
         }
         let members = tails.iter().flat_map(|tail| tail.pieces).find_map(CallPiece::members);
         let firsts = firsts.iter().map(|first| glue(p, first, Some(self.tool), ""));
-        let firsts = p.choice(firsts.chain(p.ways(AFTER_NAME, |way| way(self, members))).collect::<Vec<_>>());
+        let firsts = p.choice(firsts.chain(p.ways(AFTER_NAME, |way| way(self, members))));
         let extra = self.extra_ends(members);
         let written = p.sequence([p.space(), extra, p.space(), firsts]);
         let mut ways = vec![written];
@@ -315,8 +315,8 @@ impl Call<'_> {
         let mut forms = self.turn.calls.iter().filter_map(|form| form.pieces.split_last());
         let is_last = forms.any(|(last, before)| last.is_name() && before.iter().any(CallPiece::holds_arguments));
         let edges = self.turn.edges.iter().filter(|edge| edge.from == SlotKind::Call && !edge.glue.is_blank());
-        let ends = edges.map(|edge| glue(p, &edge.glue, None, "")).chain([p.end()]);
-        is_last.then(|| p.and(p.sequence([p.space(), p.choice(ends.collect::<Vec<_>>())])))
+        let ends = edges.map(|edge| p.glue(&edge.glue)).chain([p.end()]);
+        is_last.then(|| p.and(p.after_space(p.choice(ends))))
     }
 
     /// The end of the markers around all calls, which ends a call that has no end of its own.
@@ -327,7 +327,7 @@ impl Call<'_> {
 
     /// That end.
     pub fn section_ends(&self) -> Option<ExprId> {
-        Some(glue(self.p, &self.section_end()?.into(), None, ""))
+        Some(self.p.glue(&self.section_end()?.into()))
     }
 
     fn tail(&self, tail: &Tail, taken: &Glue) -> ExprId {
@@ -499,7 +499,7 @@ impl Call<'_> {
         let each = members.in_front_of_each();
         let any_tool = Tool::new(FormatBuilder::ANY, "", Value::Null);
         let section = self.section_end().map(|end| {
-            let ends = p.choice([glue(p, &self.turn.end, None, ""), p.sequence([p.space(), p.end()])]);
+            let ends = p.choice([p.glue(&self.turn.end), p.after_space(p.end())]);
             (end, ends)
         });
         let writer = |tool| {

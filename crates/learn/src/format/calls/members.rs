@@ -112,7 +112,7 @@ pub(in crate::format) fn name_quotes(slots: &[(ValueKind, Slot)]) -> impl Iterat
 
 /// Text, unless [`shown`] matches here: a list or an object that was visible cannot be read again as text.
 pub(in crate::format) fn no_json(p: &FormatBuilder, text: ExprId) -> ExprId {
-    p.sequence([p.not(p.sequence([p.space(), bracket(p)])), text])
+    p.sequence([p.not(p.after_space(bracket(p))), text])
 }
 
 /// JSON where text is allowed as well. A list or an object is visible while it is read; a word or a number only once it is

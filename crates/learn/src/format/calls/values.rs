@@ -165,7 +165,7 @@ impl<'a> Value<'a> {
     pub fn followed(&self, slot: &Slot) -> Option<ExprId> {
         let p = self.values.p;
         let after = self.after().filter(|_| slot.close.is_blank())?;
-        Some(p.and(if self.is_python() { self.values.after_literal() } else { p.sequence([p.space(), after]) }))
+        Some(p.and(if self.is_python() { self.values.after_literal() } else { p.after_space(after) }))
     }
 
     /// Whether a raw text may be the value.
@@ -319,7 +319,7 @@ impl Values<'_> {
     pub fn after_literal(&self) -> ExprId {
         let p = self.p;
         let ends = [p.one_of(&[(',', ','), (')', ')')]), p.end()];
-        p.sequence([p.space(), p.choice(ends.into_iter().chain(self.after))])
+        p.after_space(p.choice(ends.into_iter().chain(self.after)))
     }
 
     /// A text in quotes, and its end. Templates and models print texts between quotes unescaped, whatever they contain, but a
@@ -382,7 +382,7 @@ impl Values<'_> {
         let inner = inner.filter(|(of, _)| *of == kind && depth == SCHEMA_LEVELS).map(|(_, slot)| slot);
         let ends = inner.chain([slot]).map(|slot| container.close.and(&slot.close)).filter(|end| !end.is_blank());
         let name = if depth == SCHEMA_LEVELS { FormatBuilder::ANY } else { member.name };
-        let end = p.choice(ends.map(|end| glue(p, &end, Some(self.tool), name)).collect::<Vec<_>>());
+        let end = p.choice(ends.map(|end| glue(p, &end, Some(self.tool), name)));
         let next = (!p.prefix.is_empty()).then(|| {
             let names = members(p, &member.schema, "", false).into_iter().map(|inner| p.literal(inner.name));
             let names = names.chain((kind == ValueKind::Array).then(|| p.empty()));
@@ -406,7 +406,7 @@ impl Values<'_> {
                     let name = perhaps_quoted(p, p.arg_name(inner.name), &opens, &container.slots);
                     let name = [name, glue(p, &opens, Some(self.tool), inner.name)];
                     let name = [between(&container.each)].into_iter().chain(name);
-                    let all = [p.atomic(p.sequence(name.collect::<Vec<_>>())), p.markup_ends(), value];
+                    let all = [p.atomic(p.sequence(name)), p.markup_ends(), value];
                     (inner.perhaps_left_out(p, p.sequence(all)), inner.required)
                 });
                 let known: Vec<(ExprId, bool)> = known.collect();
@@ -431,7 +431,7 @@ impl Values<'_> {
                 let quoted = p.ways(KEY, |way| way(&values, container, &ends, opens));
                 let name = p.choice(quoted.into_iter().chain([p.key(name)]));
                 let member = [between(&container.each), name, opens, p.markup_ends(), value];
-                let any = p.sequence(closes.into_iter().chain(member).collect::<Vec<_>>());
+                let any = p.sequence(closes.into_iter().chain(member));
                 // Of an object whose properties are known, a grammar has no others.
                 (known.clone(), p.only_read(!known.is_empty(), any))
             }

@@ -78,10 +78,10 @@ fn constant_tells_branch(all: &Arguments) -> Way {
     let ways = branches.iter().zip(texts).enumerate().map(|(at, (branch, text))| {
         let first = [front, p.arg_text(p.literal(text)), p.arg_close(written(&slot.close))];
         let rest = members(p, branch, &format!("tool-{}-branch-{at}-", all.tool.name), false);
-        let rest = p.choice(rest.iter().map(|member| all.argument(member)).collect::<Vec<_>>());
+        let rest = p.choice(rest.iter().map(|member| all.argument(member)));
         p.sequence([p.atomic(p.sequence(first)), p.many(p.sequence([p.blank(), rest]))])
     });
-    Some(p.choice(ways.collect::<Vec<_>>()))
+    Some(p.choice(ways))
 }
 
 /// The text of a list of one.
@@ -93,7 +93,7 @@ fn only(all: &Value) -> Option<&str> {
 fn argument_opened_again(all: &Arguments) -> Way {
     let p = all.p;
     let tag = tag(&all.members.next).filter(|_| all.members.in_front_of_each())?;
-    let again = p.and(p.sequence([p.space(), p.marker(tag)]));
+    let again = p.and(p.after_space(p.marker(tag)));
     Some(p.sequence([p.space(), p.marker(tag), again]))
 }
 
@@ -106,7 +106,7 @@ fn name_in_end(all: &Arguments) -> Way {
     let [GluePiece::Text(end), GluePiece::Key, GluePiece::Text(rest)] = *pieces else { return None };
     let listed = unlisted_name(p, &all.tool.name, &SchemaRef::from(p.parameters(all.tool)));
     let name = p.whole(Tag::ArgName, p.listed_name(&listed));
-    let written = |text: &str| glue(p, &text.into(), None, "");
+    let written = |text: &str| p.glue(&text.into());
     let front = [p.space(), p.optional(p.marker(prefix)), p.not(written(all.members.next.head().trim()))];
     let text = p.whole(Tag::Unnamed, p.until_marker([end, end.strip_prefix(prefix).unwrap_or(end)]));
     let end = [text, written(end), name, p.marker(rest), p.arg_close(p.empty())];
@@ -138,13 +138,13 @@ fn call_opens_argument(all: &Arguments) -> Way {
 /// No tag after the name: the value's opening ends it.
 fn name_end_left_out(tags: &Tags) -> Way {
     let (p, _) = (tags.p, tags.name_close?);
-    Some(p.and(p.sequence([p.space(), p.marker(tags.value_open?)])))
+    Some(p.and(p.after_space(p.marker(tags.value_open?))))
 }
 
 /// The tag after the name, again.
 fn name_closed_again(tags: &Tags) -> Way {
     let (p, tag) = (tags.p, tags.name_close?);
-    Some(p.shared(&format!("again {tag}"), || p.many(p.sequence([p.space(), p.marker(tag)]))))
+    Some(p.shared(&format!("again {tag}"), || p.many(p.after_space(p.marker(tag)))))
 }
 
 /// The end of a value after the name, before the value's opening.
@@ -168,7 +168,7 @@ fn type_in_tags(tags: &Tags, open: ExprId) -> Way {
 fn value_open_left_out(tags: &Tags, _: ExprId) -> Way {
     let (p, _) = (tags.p, tags.value_open?);
     let no_name = tags.next.map_or_else(|| p.empty(), |next| p.not(p.marker(next)));
-    Some(p.sequence([p.space(), no_name]))
+    Some(p.after_space(no_name))
 }
 
 /// A raw text goes on after what ends it, where nothing follows that may be after an argument.

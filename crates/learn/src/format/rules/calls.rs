@@ -141,7 +141,7 @@ fn members_in_object(p: &FormatBuilder, open: &Glue, keys: &str) -> Way {
     let brace = text.rfind('{').filter(|brace| text[brace + 1..].trim_start().starts_with('"'))? + 1;
     let (before, key) = (open.up_to(brace), open.without_start(brace).trim_start());
     let front = p.members_in_front(keys, false);
-    Some(p.sequence([glue(p, &before, None, ""), p.space(), p.tool_open(p.empty()), front, glue(p, &key, None, "")]))
+    Some(p.sequence([p.glue(&before), p.space(), p.tool_open(p.empty()), front, p.glue(&key)]))
 }
 
 /// A call whose name the template writes twice, with more members before the second one.
@@ -152,7 +152,7 @@ fn members_before_second_name(p: &FormatBuilder, between: &Glue, call: ExprId) -
 
 /// A special token without the word that the template writes after it.
 fn call_without_word(p: &FormatBuilder, _: &TurnFormat, open: &Glue) -> Way {
-    Some(glue(p, &super::super::glue::without_word(open)?, None, ""))
+    Some(p.glue(&super::super::glue::without_word(open)?))
 }
 
 /// The marker of each call is missing, where another marker is after what calls begin with.
@@ -162,14 +162,14 @@ fn call_marker_left_out(p: &FormatBuilder, turn: &TurnFormat, open: &Glue) -> Wa
 
 /// Two names that differ: the second one counts.
 fn names_differ(p: &FormatBuilder, between: &Glue, call: ExprId) -> Way {
-    Some(p.sequence([p.atomic(p.sequence([announced_name(p), glue(p, between, None, "")])), call]))
+    Some(p.sequence([p.atomic(p.sequence([announced_name(p), p.glue(between)])), call]))
 }
 
 /// The first name is missing, or the name is written once.
 fn first_name_left_out(p: &FormatBuilder, between: &Glue, call: ExprId) -> Way {
     let opens = [between.clone(), unannounced(between)].into_iter().filter(is_strong);
-    let opens = opens.map(|open| glue(p, &open, None, ""));
-    Some(p.sequence([p.choice(opens.collect::<Vec<_>>()), call]))
+    let opens = opens.map(|open| p.glue(&open));
+    Some(p.sequence([p.choice(opens), call]))
 }
 
 /// A call without its id and the marker before that.
@@ -233,7 +233,7 @@ fn argument_ends_name(call: &Call, tails: &[Tail]) -> Way {
     let name = p.late(|| {
         let listed = unlisted_name(p, &call.tool.name, &SchemaRef::from(p.parameters(call.tool)));
         let known = call.tool.name != FormatBuilder::ANY && listed != FormatBuilder::ANY;
-        let open = open.map_or_else(|| p.empty(), |open| p.optional(glue(p, open, None, "")));
+        let open = open.map_or_else(|| p.empty(), |open| p.optional(p.glue(open)));
         known.then(|| p.sequence([p.space(), open, p.listed_name(&listed), p.marker(close)]))
     });
     name.map(|name| p.and(name))
@@ -241,7 +241,7 @@ fn argument_ends_name(call: &Call, tails: &[Tail]) -> Way {
 
 /// Looks ahead to the end of all calls.
 fn before_section_end(call: &Call) -> Way {
-    Some(call.p.and(call.p.sequence([call.p.space(), call.section_ends()?])))
+    Some(call.p.and(call.p.after_space(call.section_ends()?)))
 }
 
 /// The end of all calls ends a name without arguments.
@@ -270,7 +270,7 @@ fn section_ends_later(call: &Call, _: Option<&Members>) -> Way {
 fn arguments_left_out(call: &Call, tail: &Tail, close: &Glue) -> Way {
     let p = call.p;
     let end = tail.may_lack_arguments().then(|| p.tool_close(behind_json(p, close, Some(call.tool))))?;
-    Some(p.atomic(p.sequence([p.space(), end])))
+    Some(p.atomic(p.after_space(end)))
 }
 
 /// More members of a call before its arguments.
@@ -330,7 +330,7 @@ fn call_in_object(call: &Call, end: &End, close: ExprId) -> Way {
 fn brace_left_out(call: &Call, end: &End, _: ExprId) -> Way {
     let (p, rest) = (call.p, end.close.without_start(end.first_mark().start));
     let applies = !end.is_json && end.ends_arguments() && is_marker(rest.head().trim());
-    applies.then(|| p.sequence([p.space(), glue(p, &rest, Some(call.tool), "")]))
+    applies.then(|| p.after_space(glue(p, &rest, Some(call.tool), "")))
 }
 
 /// The end of an object whose member the call is.
@@ -342,14 +342,14 @@ fn object_around_call(p: &FormatBuilder, end: &End) -> Way {
 fn wrapper_ends_call(call: &Call, _: &End, _: ExprId) -> Way {
     let p = call.p;
     let end = heads(call.wrapper_close).pop()?;
-    Some(p.and(p.sequence([p.space(), p.marker(end)])))
+    Some(p.and(p.after_space(p.marker(end))))
 }
 
 /// The next call's opening closes the call.
 fn opening_ends_call(call: &Call, _: &End, _: ExprId) -> Way {
     let p = call.p;
     let open = Some(call.open).filter(|open| is_strong(open) && open.is_literal())?;
-    Some(p.and(p.sequence([p.space(), p.marker(open.head().trim())])))
+    Some(p.and(p.after_space(p.marker(open.head().trim()))))
 }
 
 /// The end of all calls closes the call.
@@ -377,8 +377,8 @@ fn output_ends_call(call: &Call, end: &End, _: ExprId) -> Way {
 /// No end of the wrapper, before a call in the same wrapper or the end of the output.
 fn wrapper_end_left_out(call: &Call) -> Way {
     let p = call.p;
-    let inner = call.inner.map(|inner| p.and(glue(p, inner, None, "")));
-    Some(p.sequence([p.space(), p.choice([p.end()].into_iter().chain(inner))]))
+    let inner = call.inner.map(|inner| p.and(p.glue(inner)));
+    Some(p.after_space(p.choice([p.end()].into_iter().chain(inner))))
 }
 
 /// The marker that closes the wrapper, once more.
@@ -412,7 +412,7 @@ pub fn tag_prefix(turn: &TurnFormat) -> Option<&str> {
 pub fn first_tags(p: &FormatBuilder, turn: &TurnFormat) -> Option<ExprId> {
     let members = turn.calls.iter().filter(|_| !p.prefix.is_empty()).flat_map(|form| &form.pieces);
     let members = members.filter_map(CallPiece::members).next()?;
-    let written = |text: &Glue| glue(p, text, None, "");
+    let written = |text: &Glue| p.glue(text);
     let word = coverage::word(p, 1, coverage::WORD);
     let argument = p.sequence([written(&members.next), word, written(&members.slots.first()?.1.open)]);
     Some(p.choice([argument, written(&turn.calls[0].close)]))

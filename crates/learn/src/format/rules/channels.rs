@@ -70,7 +70,7 @@ fn text_without_header(turn: &Harmony, start: ExprId) -> Way {
     let p = turn.p;
     // Calls of other formats may begin with the signs.
     let letter = p.none_of(&[('\t', '\r'), (' ', ' '), ('<', '<'), ('[', '['), ('`', '`'), ('{', '{')]);
-    let (word, gap) = (p.some(letter), p.atomic(p.sequence([p.space(), p.and(letter)])));
+    let (word, gap) = (p.some(letter), p.atomic(p.after_space(p.and(letter))));
     let text = p.sequence([p.not(p.marker(" to=")), word, p.many(p.sequence([gap, word]))]);
     let end = p.sequence([p.optional(p.any_of([RETURN, END])), p.end()]);
     let end = p.choice([p.and(p.any_of([CHANNEL, START])), end]);

@@ -111,8 +111,7 @@ fn other_argument_key(p: &FormatBuilder, text: &str) -> Way {
 
 /// The spelling of the model, which differs from the template's.
 fn other_spelling(p: &FormatBuilder, text: &str) -> Way {
-    let variants: Vec<ExprId> = p.variants(text).map(|variant| p.marker(variant)).collect();
-    (!variants.is_empty()).then(|| p.choice(variants))
+    p.any_way(p.variants(text).map(|variant| p.marker(variant)))
 }
 
 /// Tags without the token that is before each, or with the token in place of their bracket.
@@ -187,7 +186,7 @@ fn marker_misspelled(p: &FormatBuilder, end: &TextEnd, [.., known]: [ExprId; 4])
     // After a token, it may be the end of an element in the text.
     let opens = end.opens.iter().skip(if stem.ends_with('/') { end.opens.len() } else { 1 });
     let next = p.and(p.any_of(close.clone().chain(opens).copied()));
-    let wrapper = end.wrapper.map(|(wrapper, _)| p.sequence([p.space(), p.marker(wrapper)]));
+    let wrapper = end.wrapper.map(|(wrapper, _)| p.after_space(p.marker(wrapper)));
     let closed = p.sequence([p.any_of(close.copied())].into_iter().chain(wrapper));
     let known = p.and(p.choice([known, closed]));
     let sign = p.choice([p.sequence([p.literal(">"), next]), p.sequence([p.and(p.one_of(&[('\t', ' ')])), known])]);

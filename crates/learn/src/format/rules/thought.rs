@@ -1,7 +1,7 @@
 //! Reasoning as models write it beside the template's way.
 
 use super::super::builder::FormatBuilder;
-use super::super::glue::{glue, is_strong, split_space, without_word};
+use super::super::glue::{is_strong, split_space, without_word};
 use super::super::sites::Writer;
 use super::super::thought::Thought;
 use super::super::wrappers::is_marker;
@@ -100,7 +100,7 @@ fn prompt_opening_again(writer: &Writer, opened: &str) -> Way {
 fn opening_without_word(writer: &Writer, thought: &Thought) -> Way {
     let p = writer.p;
     let bare = without_word(&thought.open).filter(|bare| !writer.begins_with(bare.head()))?;
-    Some(p.sequence([glue(p, &bare, None, ""), p.not(p.marker(bare.head()))]))
+    Some(p.sequence([p.glue(&bare), p.not(p.marker(bare.head()))]))
 }
 
 /// The end of reasoning without its beginning.

@@ -3,7 +3,7 @@
 use super::super::builder::FormatBuilder;
 use super::super::calls::learnt as calls;
 use super::super::coverage;
-use super::super::glue::{end_of_json, glue, heads, is_strong, split_space};
+use super::super::glue::{end_of_json, heads, is_strong, split_space};
 use super::super::sites::{INNER, Writer};
 use super::super::wrappers;
 use super::table::{Rule, Way};
@@ -72,7 +72,7 @@ sites! {
 /// White space alone, before calls.
 fn blank_content(p: &FormatBuilder, calls: &[String]) -> Way {
     let calls = calls.iter().map(|call| call.trim_start());
-    (calls.len() > 0).then(|| p.sequence([p.space(), p.and(p.any_of(calls))]))
+    (calls.len() > 0).then(|| p.after_space(p.and(p.any_of(calls))))
 }
 
 /// A message to somebody who gets no call, where the template has the user. The name is hidden.
@@ -80,13 +80,13 @@ fn other_recipient(writer: &Writer, open: &Glue) -> Way {
     let (p, between) = (writer.p, calls::announced(writer.turn)?);
     let (call, rest) = writer.before_first_call().iter().find_map(|call| Some((call, open.strip_prefix(call)?)))?;
     let marker = rest.first_marker().filter(|marker| !rest.head().starts_with(marker))?;
-    let calls = glue(p, &between.strip_prefix(&marker.into())?, None, "");
+    let calls = p.glue(&between.strip_prefix(&marker.into())?);
     let known = writer.edges(&[SlotKind::Prompt, SlotKind::Reasoning], SlotKind::Content);
-    let known = known.map(|edge| glue(p, &edge.glue, None, ""));
+    let known = known.map(|edge| p.glue(&edge.glue));
     let known = p.choice(known.chain(writer.thought.and_then(|thought| writer.reasoning_again(thought))));
     let name = writer.thought_text(coverage::word(p, 1, coverage::WORD));
     let name = p.choice([p.literal("commentary"), p.sequence([p.separator(p.empty()), name])]);
-    let header = [glue(p, call, None, ""), name, p.marker(marker), p.not(calls)];
+    let header = [p.glue(call), name, p.marker(marker), p.not(calls)];
     Some(p.sequence([p.not(known), p.atomic(p.sequence(header))]))
 }
 
@@ -110,7 +110,7 @@ fn end_after_late_thought(writer: &Writer, ends: &[String]) -> Way {
 /// The markers around all calls, without any between them.
 fn empty_section(writer: &Writer) -> Way {
     let (p, [open, close]) = (writer.p, writer.section()?);
-    Some(p.optional(p.sequence([p.marker(open), p.space(), glue(p, &close.into(), None, "")])))
+    Some(p.optional(p.sequence([p.marker(open), p.space(), p.glue(&close.into())])))
 }
 
 /// The marker around all calls, misspelled, cut short, or followed by what is none; perhaps before the right one.
@@ -134,7 +134,7 @@ fn call_in_wrapper(writer: &Writer) -> Way {
 /// A further call without the outer part of its opening.
 fn inner_call(writer: &Writer) -> Way {
     let p = writer.p;
-    p.is_defined(INNER).then(|| p.sequence([p.space(), p.reference(INNER)]))
+    p.is_defined(INNER).then(|| p.after_space(p.reference(INNER)))
 }
 
 /// A comma after the last call of a list.
@@ -144,7 +144,7 @@ fn comma_after_last_call(writer: &Writer) -> Way {
         writer.edges(&[SlotKind::Call], SlotKind::Call).any(|edge| edge.glue.head().trim_start().starts_with(','));
     let ends = writer.edges(&[SlotKind::Call], SlotKind::End).flat_map(|edge| heads(&edge.glue));
     let ends = p.any_of(ends.chain(python.then(|| "]".to_owned())));
-    let comma = p.sequence([p.space(), p.literal(","), p.and(p.sequence([p.space(), ends]))]);
+    let comma = p.sequence([p.space(), p.literal(","), p.and(p.after_space(ends))]);
     (listed || python).then(|| p.optional(comma))
 }
 
@@ -180,7 +180,7 @@ fn opening_cut_off(writer: &Writer) -> Way {
     let marks = writer.before_first_call().iter().filter_map(|glue| writer.p.first_tag(glue));
     let halves = marks.flat_map(|mark| mark.char_indices().skip(2).map(|(half, _)| &mark[..half]));
     let halves = halves.map(|half| p.sequence([p.literal(half), p.space(), p.end()]));
-    Some(p.not(p.sequence([p.space(), p.choice(halves.collect::<Vec<_>>())])))
+    Some(p.not(p.after_space(p.choice(halves))))
 }
 
 /// A call in place of a list of calls.
@@ -189,14 +189,14 @@ fn call_without_list(writer: &Writer, open: &Glue, calls: ExprId) -> Way {
     let open = Glue::from(open.literal()?.trim_end().strip_suffix('[')?);
     let object = p.sequence([p.literal("{"), p.space(), p.literal("\"")]);
     let named = p.sequence([writer.named_call(), p.literal("(")]);
-    let begins = p.and(p.sequence([p.space(), p.choice([object, named])]));
-    is_strong(&open).then(|| p.sequence([p.space(), glue(p, &open, None, ""), begins, calls]))
+    let begins = p.and(p.after_space(p.choice([object, named])));
+    is_strong(&open).then(|| p.sequence([p.space(), p.glue(&open), begins, calls]))
 }
 
 /// Calls of Python as a list of Python, where the template writes no list.
 fn calls_in_brackets(writer: &Writer, open: &Glue, calls: ExprId) -> Way {
     let p = writer.p;
-    let list = [glue(p, open, None, ""), p.literal("["), calls, p.literal("]")];
+    let list = [p.glue(open), p.literal("["), calls, p.literal("]")];
     let list = [p.space(), p.spaced(list), p.markup_ends(), writer.close(&[SlotKind::Call])];
     let applies = writer.turn.calls_are_python() && !open.head().trim_end().ends_with('[');
     applies.then(|| p.some(p.sequence(list)))

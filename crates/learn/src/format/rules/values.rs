@@ -79,8 +79,7 @@ fn enumerated_text(value: &Value) -> Way {
     let ways = value.texts.iter().filter(|slot| slot.encoding == Encoding::Raw && !texts.is_empty());
     let text =
         |slot: &&Slot| p.atomic(p.sequence([value.rest(slot), p.arg_text(p.choice(texts.clone())), value.close(slot)]));
-    let ways: Vec<ExprId> = ways.map(text).collect();
-    (!ways.is_empty()).then(|| p.choice(ways))
+    p.any_way(ways.map(text))
 }
 
 /// No type between tags before the value.
@@ -141,7 +140,7 @@ fn escaped_quote(value: &Value) -> Way {
     let slot = value.texts.first()?;
     let start = p.arg_json(p.sequence([p.literal(QUOTE), p.until_marker([QUOTE, "\\"])]));
     let rest = p.arg_json(p.sequence([p.python_body(p.string_body(b'"')), p.literal(QUOTE)]));
-    let followed = p.and(p.sequence([p.space(), after]));
+    let followed = p.and(p.after_space(after));
     let escaped = p.sequence([p.and(p.literal("\\\"")), rest, p.arg_close(value.glue(close)), followed]);
     Some(p.sequence([start, p.choice([p.atomic(escaped), value.raw(slot)])]))
 }
@@ -166,7 +165,7 @@ fn text_to_line_end(value: &Value) -> Way {
             ways.push(p.sequence([value.rest(slot), p.not(p.quote()), text, value.close(slot)]));
         }
     }
-    (!ways.is_empty()).then(|| p.choice(ways))
+    p.any_way(ways)
 }
 
 /// A raw text, where the schema allows another type.
@@ -174,17 +173,14 @@ fn text_for_type(value: &Value) -> Way {
     let p = value.values.p;
     let mut slots = value.fallbacks();
     slots.dedup_by(|next, first| (&next.open, &next.close) == (&first.open, &first.close));
-    let ways = slots.into_iter().map(|slot| p.sequence([value.rest(slot), no_json(p, value.raw(slot))]));
-    let ways: Vec<ExprId> = ways.collect();
-    (!ways.is_empty()).then(|| p.choice(ways))
+    p.any_way(slots.into_iter().map(|slot| p.sequence([value.rest(slot), no_json(p, value.raw(slot))])))
 }
 
 /// A text that is announced as another type.
 fn text_for_other_type(value: &Value) -> Way {
     let p = value.values.p;
     let slots = value.mistyped.iter().filter(|slot| !value.rest_of(slot).is_blank());
-    let ways: Vec<ExprId> = slots.map(|slot| p.sequence([value.rest(slot), value.raw(slot)])).collect();
-    (!ways.is_empty()).then(|| p.choice(ways))
+    p.any_way(slots.map(|slot| p.sequence([value.rest(slot), value.raw(slot)])))
 }
 
 /// A value without the attribute that tells its type, or with another word in it.
@@ -224,7 +220,7 @@ fn text_without_quotes(value: &Value) -> Way {
     if value.depth > 0 {
         return Some(no_json(p, p.sequence([p.not(p.opens_quoted()), value.raw(slot)])));
     }
-    let ends = p.and(p.sequence([p.space(), value.after()?]));
+    let ends = p.and(p.after_space(value.after()?));
     let null = p.null(false, true, p.sequence([p.arg_close(p.empty()), ends]));
     let close = p.sequence([p.optional(p.literal(mark)), ends]);
     let run = p.until_marker([mark, ",", "}"]);
@@ -243,10 +239,8 @@ fn value_without_quotes(value: &Value) -> Way {
 /// An array or object that breaks: what is up to its end, as it stands.
 fn broken_container(value: &Value) -> Way {
     let p = value.values.p;
-    let slots = value.plain.iter().filter(|slot| tag(&slot.close).is_some());
-    let ways = slots.map(|slot| p.sequence([value.rest(slot), broken(p, value.raw(slot))]));
-    let ways: Vec<ExprId> = ways.collect();
-    (p.mends && value.depth == 0 && !ways.is_empty()).then(|| p.choice(ways))
+    let slots = value.plain.iter().filter(|slot| p.mends && value.depth == 0 && tag(&slot.close).is_some());
+    p.any_way(slots.map(|slot| p.sequence([value.rest(slot), broken(p, value.raw(slot))])))
 }
 
 /// A literal of Python of another type than the schema allows.
@@ -258,14 +252,14 @@ fn literal_of_other_type(value: &Value) -> Way {
 fn call_ends_value(value: &Value, slot: &Slot) -> Way {
     let p = value.values.p;
     let end = value.values.enclosing.filter(|_| value.depth == 0 && !slot.close.is_blank())?;
-    Some(p.and(p.sequence([p.space(), p.marker(end)])))
+    Some(p.and(p.after_space(p.marker(end))))
 }
 
 /// What ends a container ends its last value.
 fn container_ends_value(value: &Value, slot: &Slot) -> Way {
     let p = value.values.p;
     let end = value.values.within.filter(|_| is_strong(&slot.close))?;
-    Some(p.and(p.sequence([p.space(), end])))
+    Some(p.and(p.after_space(end)))
 }
 
 /// What ends an outer container ends the inner one.
@@ -284,7 +278,7 @@ fn unescaped_text(values: &Values, quote: char, close: ExprId) -> Way {
 /// A name between quotes, or between what the template puts around texts.
 fn name_in_quotes(p: &FormatBuilder, name: ExprId, slots: &[(ValueKind, Slot)]) -> Way {
     let quoted = name_quotes(slots).map(|quote| p.sequence([p.literal(quote), name, p.literal(quote)]));
-    Some(p.choice(quoted.collect::<Vec<_>>()))
+    Some(p.choice(quoted))
 }
 
 /// The name of a member between quotes.
@@ -295,5 +289,5 @@ fn key_in_quotes(values: &Values, all: &Container, ends: &[String], opens: ExprI
         let (sign, text) = (p.literal(quote), p.key(p.until_marker([quote, "\n"])));
         ways.push(p.atomic(p.sequence([sign, text, sign, p.and(opens)])));
     }
-    (!ways.is_empty()).then(|| p.choice(ways))
+    p.any_way(ways)
 }
