@@ -102,8 +102,7 @@ impl Reader {
                 (Maker::Response, Some(Response { turn, late_thoughts, .. })) => {
                     let mut writing = Writing::learnt(turn.clone());
                     writing.tolerances.late_thoughts |= late_thoughts;
-                    // It says itself what joins texts.
-                    writing.tolerances.without = "line_between_thoughts";
+                    writing.tolerances.joins_thoughts = true;
                     writing
                 }
                 (Maker::Family(family), _) => family.writing(analyzed.turn(thinks).clone()),

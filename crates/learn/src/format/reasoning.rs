@@ -131,7 +131,7 @@ impl Writer<'_> {
             }
             _ => (p.until_marker(ends), p.choice([closed].into_iter().chain(end))),
         };
-        let apart = self.thinks_in_messages() && self.spec.extract_reasoning();
+        let apart = self.thinks_in_messages() && self.spec.extract_reasoning() && !self.tolerances.joins_thoughts;
         let line = p.between(THOUGHT_BEGIN, |way| way(p, Some(closed).filter(|_| apart)?));
         p.sequence([line, self.thought_text(text), close])
     }

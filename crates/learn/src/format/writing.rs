@@ -82,6 +82,8 @@ pub struct Tolerances {
     pub bare_thoughts: bool,
     /// llama.cpp's grammar has no code block around a structured response.
     pub bare_response: bool,
+    /// Nothing is between two thoughts of a turn.
+    pub joins_thoughts: bool,
     /// The texts of the tokens that end the model's output, as far as they are told.
     #[serde(skip)]
     pub ends: Vec<String>,
