@@ -39,9 +39,7 @@ impl Writer<'_> {
             }
             _ => calls::heads(self.turn, glue, self.spec),
         });
-        // A space in place of the template's line break is the template's, too.
-        let spaced = |mark: String| [mark.strip_prefix('\n').map(|mark| format!(" {mark}")), Some(mark.clone())];
-        self.p.spelled(marks.flat_map(spaced).flatten().collect())
+        self.p.spelled(marks.collect())
     }
 
     /// Whether what is in front of content begins with this glue.
