@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::ends::Ends;
 use crate::fallback::{CallRules, FallbackConfig};
 use chatparse_base::{Error, Result, json, number};
-use chatparse_grammar::{self as grammar, Grammar, Matcher, Start};
+use chatparse_grammar::{Grammar, Matcher, Start};
 use chatparse_learn::format::late::Parts;
 use chatparse_learn::format::{Tag, written};
 use chatparse_message::GrammarStyle;
@@ -189,7 +189,7 @@ impl Parser {
 
     /// Like [`Parser::grammar`], with schemas in this style.
     pub fn grammar_in(&self, lazy: bool, style: GrammarStyle) -> Grammar {
-        grammar::from_arena(self.fallback.format(), lazy, style)
+        self.fallback.grammar(lazy, style)
     }
 
     /// The grammar of the output, as a machine at its first byte: all that the format is, also where a request's grammar is lazy. Built by

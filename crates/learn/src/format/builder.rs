@@ -55,6 +55,8 @@ pub struct FormatBuilder {
     texts: RefCell<HashMap<SmolStr, ExprId>>,
     /// The name of a rule that does not apply; empty: all do.
     pub without: &'static str,
+    /// The format is for a grammar alone: no rule applies.
+    pub for_grammar: bool,
     /// Which calls are built.
     pub late: Late,
     /// The tool of the call that is built, by its place.

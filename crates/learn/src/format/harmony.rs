@@ -20,6 +20,7 @@ use chatparse_peg::{Arena, ExprId, Notation, Spacing};
 /// The format of a dialect, for one request.
 pub(crate) fn build(tolerances: &Tolerances, spec: &FormatSpec, want: Want, dialect: Dialect) -> Format {
     let mut p = FormatBuilder::writing(tolerances, spec);
+    p.for_grammar = want == Want::Grammar;
     p.late = Late::of_tools(spec.tools(), want);
     p.set_spacing(spec.spacing(Spacing::Free));
     let turns = [

@@ -21,6 +21,8 @@ pub enum Want {
     /// All of it.
     #[default]
     Whole,
+    /// All of it, without what the rules of deviations read: no grammar has that.
+    Grammar,
     /// All but parts that are built late, if there are many tools.
     Late,
     /// One of these.
@@ -100,7 +102,7 @@ impl Late {
     pub fn of_tools(tools: &[Tool], want: Want) -> Late {
         let alone = tools.len() <= 2 && want != Want::Late;
         let many = alone || (limits::LATE_TOOLS..=limits::MOST_LATE_TOOLS).contains(&tools.len());
-        if want == Want::Whole || !many {
+        if matches!(want, Want::Whole | Want::Grammar) || !many {
             return Late::default();
         }
         let weights = tools.iter().enumerate().map(|(place, tool)| match want {

@@ -36,6 +36,7 @@ pub fn build(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
     let members = turn.calls.iter().flat_map(|form| &form.pieces).filter_map(CallPiece::members);
     p.spelled_breaks = members.into_iter().any(|members| members.name_close().is_some());
     p.set_spacing(spec.spacing(turn.spacing));
+    p.for_grammar = want == Want::Grammar;
     p.late = Late::of(turn, spec.tools(), want);
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
     let opening = spec.opening.front();

@@ -13,8 +13,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::output::{Channel, is_of_name};
 use crate::report::CallOrigin;
+use chatparse_grammar::{self as grammar, Grammar};
 use chatparse_learn::format::late::{Parts, Want};
-use chatparse_message::{BareCalls, CallsInReasoning, Dialects, Leniency, NearlyJson, Tool};
+use chatparse_message::{BareCalls, CallsInReasoning, Dialects, GrammarStyle, Leniency, NearlyJson, Tool};
 use chatparse_peg::{self as peg, Arena, Expr, Program, lossy};
 use dialects::{LateRows, Offer, Seen};
 use serde::{Deserialize, Serialize};
@@ -77,6 +78,14 @@ impl FallbackConfig {
     pub fn format(&self) -> &Arc<Arena> {
         let Some((parts, whole)) = &self.parts else { return &self.format };
         whole.get_or_init(|| Arc::new(parts.source.build(Want::Whole)))
+    }
+
+    /// The grammar of the format; `lazy`: of what follows a trigger.
+    pub fn grammar(&self, lazy: bool, style: GrammarStyle) -> Grammar {
+        match &self.parts {
+            Some((parts, _)) => grammar::from_arena(&parts.source.build(Want::Grammar), lazy, style),
+            None => grammar::from_arena(&self.format, lazy, style),
+        }
     }
 
     /// The format as it is compiled: it may lack what calls have behind their heads.
