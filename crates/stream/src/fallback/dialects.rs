@@ -124,13 +124,6 @@ impl Named {
     }
 }
 
-impl Dialect {
-    /// Whether a text shows where its calls begin: only then are they compiled.
-    fn is_seen(&self) -> bool {
-        self.rows == Rows::Marked || self.named.is_some()
-    }
-}
-
 /// Maximum length in bytes of a name that is searched for in front of its marker.
 const NAME_BYTES: usize = 256;
 
@@ -217,7 +210,7 @@ pub(super) fn find(output: &[u8], from: usize, seen: Seen, is_known: impl Fn(&st
     // By last byte, which few bytes of prose are.
     static ENDING: LazyLock<Vec<Vec<Ending>>> = LazyLock::new(|| {
         let mut ending = vec![Vec::new(); 256];
-        for (row, dialect) in DIALECTS.iter().enumerate().filter(|(_, dialect)| dialect.is_seen()) {
+        for (row, dialect) in table(Rows::Marked) {
             let named = dialect.named.as_ref();
             let starts = dialect.starts.iter().map(|start| (start.as_bytes(), row, None));
             for start in starts.chain(named.map(|named| (named.behind.as_bytes(), row, Some(named)))) {
@@ -242,10 +235,19 @@ pub(super) fn find(output: &[u8], from: usize, seen: Seen, is_known: impl Fn(&st
     })
 }
 
-/// The calls of a group; of those with markers or names in front, the ones that were seen. `late`: the parts so far.
+/// Bare rows whose calls begin with names.
+pub(super) fn named() -> Seen {
+    table(Rows::Bare)
+        .filter(|(_, dialect)| dialect.named.is_some())
+        .fold(Seen::default(), |all, (row, _)| Seen(all.0 | 1 << row))
+}
+
+/// The calls of a group; of those with markers or with names before all, the ones that were seen. `late`: the parts so far.
 pub(super) fn calls(p: &mut FormatBuilder, offer: Offer, rows: Rows, seen: Seen, late: &mut LateRows) -> Vec<ExprId> {
     let mut calls = Vec::new();
-    for (index, dialect) in table(rows).filter(|(index, dialect)| !dialect.is_seen() || seen.has(*index)) {
+    for (index, dialect) in
+        table(rows).filter(|(index, dialect)| seen.has(*index) || rows != Rows::Marked && dialect.named.is_none())
+    {
         p.dialect = Some(index);
         let call = dialect.calls(p, offer, late.count, Want::Late);
         let parts = std::mem::take(&mut p.late);

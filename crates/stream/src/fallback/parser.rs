@@ -8,9 +8,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::FallbackConfig;
 use super::dialects::{self, Seen};
-use super::text::{CANDIDATE, Prefilter, Scope, Sight};
+use super::text::{CANDIDATE, Prefilter, Scope, Sight, counts_bare};
+use super::{CallRules, FallbackConfig};
 use crate::output::{CallFlags, CallRecord, CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text, report};
 use crate::report::CallReport;
 use chatparse_message::Dialects;
@@ -175,8 +175,9 @@ impl FallbackParser {
     pub(super) fn new(config: Arc<FallbackConfig>, channel: Channel, scope: Scope, at: usize) -> Option<Self> {
         // Behind a call, another one or its rest may come at once.
         let at_once = matches!(scope, Scope::BehindCall | Scope::BehindWrapped | Scope::InCall | Scope::Only);
+        let seen = if scope == Scope::Only { dialects::named() } else { Seen::default() };
         let (prefilter, machine) = match at_once {
-            true => (None, Some(Machine::committed(config.program(scope, Seen::default())?, at))),
+            true => (None, Some(Machine::committed(config.program(scope, seen)?, at))),
             false => (Some(config.prefilter(scope)?), None),
         };
         let mends = config.mends();
@@ -184,7 +185,7 @@ impl FallbackParser {
             config,
             scope,
             reads: scope,
-            seen: Seen::default(),
+            seen,
             looked: at,
             clear: at,
             in_rest: scope == Scope::InCall,
@@ -473,6 +474,12 @@ impl FallbackParser {
     fn begin(&mut self, scope: Scope, output: Parsed<'_>) -> bool {
         let covered = self.reader.covered();
         self.looked = covered;
+        // Calls that begin with names are compiled where a text begins with one.
+        let (CallRules { tools, leniency, .. }, text) = (&self.config.rules, output.seen[covered..].trim_ascii_start());
+        let named = !scope.is_whole() || tools.iter().any(|tool| text.starts_with(tool.name.as_bytes()));
+        if named && counts_bare(*leniency, scope) {
+            self.seen = self.seen.and(dialects::named());
+        }
         let before = self.seen;
         while let Some(start) = self.find(output.seen, self.looked) {
             (self.looked, self.seen) = (start.span.end, self.seen.and(start.rows));

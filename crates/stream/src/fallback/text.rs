@@ -43,7 +43,7 @@ impl Scope {
     /// The number of scopes.
     pub const COUNT: usize = Scope::Only as usize + 1;
 
-    fn is_whole(self) -> bool {
+    pub(super) fn is_whole(self) -> bool {
         matches!(self, Scope::Whole | Scope::Only)
     }
 
@@ -92,7 +92,7 @@ fn openings(closes: &[String]) -> Vec<String> {
 }
 
 /// Whether calls without a marker count.
-fn counts_bare(leniency: Leniency, scope: Scope) -> bool {
+pub(super) fn counts_bare(leniency: Leniency, scope: Scope) -> bool {
     scope.is_whole() || leniency.bare_calls == BareCalls::Anywhere
 }
 
