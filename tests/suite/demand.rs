@@ -353,3 +353,15 @@ fn the_text_of_an_object_is_that_object_where_no_text_may_be() {
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 }
+
+#[test]
+fn the_end_of_the_turn_ends_content_that_lacks_its_own_end() {
+    let params = params("kimi-k3", vec![tool("list", json!({}), &[])], &json!({}));
+    let answer = |end: &str| format!("<|close|>think<|sep|><|open|>response<|sep|>Fine.{end}<|close|>message<|sep|>");
+    for output in [answer(""), answer("<|close|>response<|sep|>"), answer("") + "<|end_of_msg|>"] {
+        let ended = read(&params, &output);
+        assert_eq!((&*ended.message.content, ended.status), ("Fine.", Status::Complete), "{output}");
+        let wrong = check_streaming(&params.parser, output.as_bytes(), true);
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}

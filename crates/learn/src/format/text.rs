@@ -250,8 +250,14 @@ impl Writer<'_> {
     /// The markers that end the last text of a turn.
     pub(super) fn marks_of_end(&self) -> Vec<String> {
         let glues = self.edges(&[SlotKind::Content], SlotKind::End).filter(|edge| !edge.glue.is_blank());
-        let end = self.tolerances.spelled_end.then(|| heads(&self.turn.end));
-        glues.flat_map(|edge| heads(&edge.glue)).chain(end.into_iter().flatten()).collect()
+        let closes: Vec<String> = glues.flat_map(|edge| heads(&edge.glue)).collect();
+        // Content that has a closer may lack it before the end of the turn, as far as that is no token of its own.
+        let token = self.turn.end.marker_spans().pop().map_or(0, |token| token.start);
+        let turn = self.turn.end.up_to(token);
+        let turn = Some(&turn).filter(|turn| !closes.is_empty() && is_strong(turn));
+        let spelled = self.tolerances.spelled_end.then_some(&self.turn.end);
+        let ends = turn.into_iter().chain(spelled).flat_map(heads);
+        closes.iter().cloned().chain(ends).collect()
     }
 
     pub(super) fn content(&self) -> ExprId {
