@@ -550,7 +550,7 @@ const LINES: &[(&str, usize)] = &[
     ("crates/conversation", 1_000),
     ("crates/grammar", 16_584),
     ("crates/jinja", 10_598),
-    ("crates/learn", 14_044),
+    ("crates/learn", 14_046),
     ("crates/message", 2_896),
     ("crates/peg", 5_203),
     ("crates/stream", 7_186),

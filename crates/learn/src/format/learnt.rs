@@ -506,12 +506,9 @@ impl<'a> Writer<'a> {
             true => more,
             false => p.optional(p.sequence([p.space(), p.glue(end), p.markup_ends(), more])),
         };
-        let last = end.marker_spans().pop().map_or(0, |last| last.start);
-        let token = optional(&end.without_start(last), p.empty());
-        match end.up_to(last) {
-            before if before.is_blank() => p.only_read(true, token),
-            before => optional(&before, token),
-        }
+        let (before, last) = end.before_last_marker();
+        let token = optional(&last, p.empty());
+        if before.is_blank() { p.only_read(true, token) } else { optional(&before, token) }
     }
 
     /// Whether a marker identifies calls. Only then can calls of tools that are not offered be read.

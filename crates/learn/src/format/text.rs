@@ -252,12 +252,11 @@ impl Writer<'_> {
         let glues = self.edges(&[SlotKind::Content], SlotKind::End).filter(|edge| !edge.glue.is_blank());
         let closes: Vec<String> = glues.flat_map(|edge| heads(&edge.glue)).collect();
         // Content that has a closer may lack it before the end of the turn, as far as that is no token of its own.
-        let token = self.turn.end.marker_spans().pop().map_or(0, |token| token.start);
-        let turn = self.turn.end.up_to(token);
+        let (turn, _) = self.turn.end.before_last_marker();
         let turn = Some(&turn).filter(|turn| !closes.is_empty() && is_strong(turn));
         let spelled = self.tolerances.spelled_end.then_some(&self.turn.end);
-        let ends = turn.into_iter().chain(spelled).flat_map(heads);
-        closes.iter().cloned().chain(ends).collect()
+        let ends: Vec<String> = turn.into_iter().chain(spelled).flat_map(heads).collect();
+        [closes, ends].concat()
     }
 
     pub(super) fn content(&self) -> ExprId {

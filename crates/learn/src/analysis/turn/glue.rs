@@ -173,6 +173,12 @@ impl Glue {
         Some(&self.head()[self.marker_spans().first()?.clone()])
     }
 
+    /// The text before the last marker, and the rest from that marker on.
+    pub fn before_last_marker(&self) -> (Glue, Glue) {
+        let last = self.marker_spans().pop().map_or(0, |last| last.start);
+        (self.up_to(last), self.without_start(last))
+    }
+
     /// The text up to the end of the first marker, or all of it if there is only one.
     pub fn up_to_first_marker(&self) -> Glue {
         match &*self.marker_spans() {
