@@ -74,7 +74,7 @@ pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec
 /// One call of any tool, with its opening. `marked`: a marker in front identifies calls, so tools that are not offered can be
 /// read.
 pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool) -> ExprId {
-    let behind = p.rule("behind-call", behind_call(p, turn, spec));
+    let behind = p.rule("behind-call", behind_call(p, turn));
     let (open, wrapper_close) = turn.call_frame();
     let renamed = renamed(turn);
     let inner = inner_opening(renamed.as_ref().map_or(&open, |(first, _)| first));
@@ -175,17 +175,23 @@ fn renamed(turn: &TurnFormat) -> Option<(Glue, TurnFormat)> {
     Some((first?, TurnFormat { calls, ..turn.clone() }))
 }
 
+/// Any tool's name, and what follows it. What may follow a call depends on no list of tools.
+fn any_name(p: &FormatBuilder, turn: &TurnFormat) -> ExprId {
+    let firsts = turn.calls.iter().map(|form| form.at_name().1.first);
+    let ends = firsts.map(|first| match first.is_blank() {
+        true => p.name_ends(),
+        false => p.after_space(p.glue(&first)),
+    });
+    p.sequence([p.other_name(), p.choice(ends)])
+}
+
 /// What may follow a call: another call, the end of all calls, or the end of the output.
-fn behind_call(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> ExprId {
+fn behind_call(p: &FormatBuilder, turn: &TurnFormat) -> ExprId {
     let edges = turn.edges.iter().filter(|edge| edge.from == SlotKind::Call);
     let ways = edges.map(|edge| {
         let between = p.glue(&edge.glue);
         match edge.to {
-            SlotKind::Call if turn.calls_begin_with_names() => {
-                let names = spec.tools().iter().map(|tool| p.marker(&*tool.name));
-                let other = turn.calls_are_python().then(|| p.sequence([p.other_name(), p.literal("(")]));
-                p.sequence([between, p.choice(names.chain(other))])
-            }
+            SlotKind::Call if turn.calls_begin_with_names() => p.sequence([between, any_name(p, turn)]),
             _ if edge.glue.is_blank() => p.after_space(p.glue(&turn.end)),
             _ => between,
         }
