@@ -1,14 +1,15 @@
 //! What the tools of a request cost, in processor time: `cargo bench --bench tools [-- part-of-a-name [tools rounds [one|same]]]`
 //!
-//! One request with tools of five arguments each: none of them seen before, without the grammar's text and with it; one of them new; the
-//! same as before; the prompt alone; and the first marker of another format in an output. Each time is the median of the rounds, from the
+//! One request with tools of five arguments each: none of them seen before, without the grammar's text and with it; one of them new, without
+//! it, with it, and in Lark; the same as before, with it; the prompt alone; and the first marker of another format in an output. Each time is the median of the rounds, from the
 //! body as JSON to the parameters. Then what the parser holds, and what a request takes on the clock where several threads use the template.
 //! With a number of tools and of rounds: only new tools, so often, to be profiled; with `one` behind them, only one of them new, with `same`
-//! none.
+//! none; with one more word, with the grammar's text.
 
 use std::path::Path;
 use std::time::Instant;
 
+use chatparse::grammar::Dialect;
 use chatparse::message::Dialects;
 use chatparse::{ChatTemplate, Params, Stream, builtin};
 
@@ -27,8 +28,8 @@ fn main() {
     let number = |at: usize| words.get(at).and_then(|word| word.parse().ok());
     println!("milliseconds");
     println!(
-        "{:>6} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
-        "tools", "new", "grammar", "one new", "same", "prompt", "foreign", "KB held"
+        "{:>6} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "tools", "new", "grammar", "one new", "grammar", "lark", "same", "prompt", "foreign", "KB held"
     );
     for (name, source) in templates().into_iter().filter(|(name, _)| name.contains(part)) {
         let template = ChatTemplate::new(&source, "<s>", "</s>").expect("the template compiles");
@@ -36,6 +37,7 @@ fn main() {
         println!("{name}");
         if let Some(tools) = number(1) {
             let kind = words.get(3).map(String::as_str);
+            let asked = if words.len() > 4 { Asked::Grammar } else { Asked::Parser };
             for round in 0..number(2).unwrap_or(1) {
                 let round = format!("p{round}");
                 let (salt, last) = match kind {
@@ -43,7 +45,7 @@ fn main() {
                     Some(_) => ("p", ""),
                     None => (&*round, ""),
                 };
-                run(&template, &body(tools, salt, last), false);
+                run(&template, &body(tools, salt, last), asked);
             }
             continue;
         }
@@ -53,15 +55,19 @@ fn main() {
             let of = |at: usize| median(times.iter().map(|row| row[at]).collect());
             let [new, grammar, same, prompt, foreign] = [0, 1, 2, 3, 4].map(of);
             // One after the other, as an agent has them.
-            let one = |round: usize| {
-                let body = body(tools, "one", &format!("_{round}"));
-                timed(|| run(&template, &body, false))
+            let one = |name: &str, asked: Asked| {
+                let one = |round: usize| {
+                    let body = body(tools, name, &format!("_{round}"));
+                    timed(|| run(&template, &body, asked))
+                };
+                let rounds = if matches!(asked, Asked::Lark) { 4 } else { 40 };
+                median((0..rounds).map(one).skip(rounds / 2).collect())
             };
-            let one = median((0..40).map(one).skip(20).collect());
+            let [one, text, lark] = [one("one", Asked::Parser), one("two", Asked::Grammar), one("three", Asked::Lark)];
             let params = params(&template, &body(tools, "a0", "x"));
             let held = (params.parser.bytes() + params.parser.late_bytes()) >> 10;
             println!(
-                "{tools:>6} {new:>8.2} {grammar:>8.2} {one:>8.2} {same:>8.2} {prompt:>8.2} {foreign:>8.2} {held:>8}"
+                "{tools:>6} {new:>8.2} {grammar:>8.2} {one:>8.2} {text:>8.2} {lark:>8.2} {same:>8.2} {prompt:>8.2} {foreign:>8.2} {held:>8}"
             );
         }
         let [two, eight] = [2, 8].map(|threads| together(&template, threads));
@@ -82,12 +88,12 @@ fn templates() -> Vec<(String, String)> {
 
 /// New tools without and with the grammar, the same, the prompt, and the first marker of another format.
 fn row(template: &ChatTemplate, tools: usize, round: usize) -> [f64; 5] {
-    let timed_run = |salt: &str, grammar: bool| {
+    let timed_run = |salt: &str, asked: Asked| {
         let body = body(tools, &format!("{salt}{round}"), "");
-        timed(|| run(template, &body, grammar))
+        timed(|| run(template, &body, asked))
     };
-    let (new, grammar) = (timed_run("a", false), timed_run("b", true));
-    let same = timed_run("b", false);
+    let (new, grammar) = (timed_run("a", Asked::Parser), timed_run("b", Asked::Grammar));
+    let same = timed_run("b", Asked::Grammar);
     let request = template.request(&body(tools, "a", ""), "{}").expect("a request");
     let prompt = timed(|| drop(template.prompt(&request).expect("a prompt")));
     let mut request = template.request(&body(tools, &format!("c{round}"), ""), "{}").expect("a request");
@@ -105,7 +111,8 @@ fn together(template: &ChatTemplate, threads: usize) -> f64 {
     let start = Instant::now();
     std::thread::scope(|scope| {
         for thread in 0..threads {
-            let one = move |round| run(template, &body(50, &format!("t{threads}_{thread}_{round}"), ""), true);
+            let one =
+                move |round| run(template, &body(50, &format!("t{threads}_{thread}_{round}"), ""), Asked::Grammar);
             scope.spawn(move || (0..REQUESTS / threads).for_each(one));
         }
     });
@@ -117,10 +124,22 @@ fn params(template: &ChatTemplate, body: &str) -> Params {
     template.params(&request).expect("the template takes it")
 }
 
-fn run(template: &ChatTemplate, body: &str, grammar: bool) {
+/// What a host asks for.
+#[derive(Clone, Copy)]
+enum Asked {
+    Parser,
+    /// Also the grammar's text.
+    Grammar,
+    /// The same in Lark.
+    Lark,
+}
+
+fn run(template: &ChatTemplate, body: &str, asked: Asked) {
     let params = params(template, body);
-    if grammar {
-        params.grammar();
+    match asked {
+        Asked::Parser => {}
+        Asked::Grammar => drop(params.grammar()),
+        Asked::Lark => drop(params.grammar_as(Dialect::Lark)),
     }
 }
 

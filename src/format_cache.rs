@@ -1,19 +1,19 @@
 //! Caches the compiled formats of a template by all that they depend on, because agents send the same tools again and again.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, Weak};
 
-use chatparse_base::json::bytes;
+use chatparse_base::json::{self, bytes};
 use chatparse_base::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES, CACHED_PARTS_BYTES};
+use chatparse_base::store::{Store, hash_of};
 use chatparse_base::{ErrorKind, Result};
-use chatparse_grammar::{self as grammar, Dialect, Fidelity, Grammar, Printed, Start};
-use chatparse_learn::format::late::{Parts, Source, Want};
+use chatparse_grammar::{self as grammar, Dialect, Fidelity, Grammar, Printed, Section, Start};
+use chatparse_learn::format::late::{Anew, PartMaker, Parts, Want};
 use chatparse_learn::format::{Constraint, Format, FormatSpec, Resolved, Tag, Writing, lower};
 use chatparse_message::{Compat, GrammarStyle, Tool};
-use chatparse_peg::{self as peg, Expr, Program};
+use chatparse_peg::{Expr, Program};
 use chatparse_stream::{CallRules, Parser};
 
 /// A compiled format.
@@ -142,98 +142,124 @@ fn check_response(spec: &FormatSpec) -> Result<()> {
     spec.response_schema().map(|schema| grammar::from_json_schema_as(schema, style)).transpose().map(drop)
 }
 
-/// Moves the matching entry to the front.
-fn used<T>(kept: &mut VecDeque<T>, is_wanted: impl Fn(&T) -> bool) -> Option<&T> {
-    let found = kept.iter().position(is_wanted).and_then(|at| kept.remove(at))?;
-    kept.push_front(found);
-    kept.front()
-}
-
-/// A template's last formats, and the compiled parts of calls that these share, the most recently used first. Threads may share it. It is
-/// locked only to look and to keep: threads that need the same at the same time each compile it.
-#[derive(Default)]
+/// A template's last formats, and what is made of single tools, which formats share.
 pub(crate) struct FormatCache {
-    formats: Mutex<VecDeque<Cached>>,
-    parts: Arc<PartCache>,
+    /// Formats, each with the bytes of its key.
+    formats: Store<Arc<Resolved>, (Arc<CompiledFormat>, usize)>,
+    parts: Arc<Store<PartKey, Part>>,
 }
 
-/// Compiled parts of calls of tools alone. A part that is the same beside another tool is used in
-/// each list with its tool.
-#[derive(Default)]
-struct PartCache {
-    kept: Mutex<VecDeque<CachedPart>>,
-    compiled: AtomicUsize,
+impl Default for FormatCache {
+    fn default() -> Self {
+        let parts = Arc::new(Store::new(CACHED_PARTS_BYTES));
+        FormatCache { formats: Store::new(CACHED_FORMATS_BYTES), parts }
+    }
 }
 
-struct CachedPart {
-    key: PartKey,
-    /// `None`: it depends on the other tools.
-    part: Option<Arc<Program>>,
+/// What a part of a tool's calls is kept by: parts have no descriptions.
+struct PartKey {
+    /// The format's, without its tools.
+    format: Arc<Resolved>,
+    tool: Tool,
+    kind: PartKind,
 }
 
-impl PartCache {
-    /// The part of this number, of formats like this one.
-    fn part(&self, format: &Arc<Resolved>, source: &dyn Source, number: u32) -> Option<Arc<Program>> {
-        let (tool, call) = source.tool(number);
-        let key = PartKey::new(format, tool, call);
-        let alone = self.get(&key).unwrap_or_else(|| {
-            self.compiled.fetch_add(1, Ordering::Relaxed);
-            let compiled = |beside| peg::compile_part(&source.alone(number, beside)).ok();
-            let alone = compiled(false).filter(|alone| compiled(true).as_ref() == Some(alone)).map(Arc::new);
-            self.keep(CachedPart { key, part: alone.clone() });
-            alone
-        });
-        alone.or_else(|| peg::compile_part(&source.build(Want::Part(number))).ok().map(Arc::new))
-    }
+/// What is made of a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum PartKind {
+    /// The program of this call.
+    Program(u32),
+    /// The rules of these calls.
+    Rules(Vec<u32>),
+}
 
-    fn locked(&self) -> MutexGuard<'_, VecDeque<CachedPart>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+#[derive(Clone)]
+enum Part {
+    /// `None`: it cannot be compiled.
+    Program(Option<Arc<Program>>),
+    Rules(Arc<Section>),
+}
 
-    fn get(&self, key: &PartKey) -> Option<Option<Arc<Program>>> {
-        used(&mut self.locked(), |one| one.key == *key).map(|found| found.part.clone())
-    }
-
-    fn keep(&self, new: CachedPart) {
-        let mut kept = self.locked();
-        kept.retain(|one| one.key != new.key);
-        kept.push_front(new);
-        let mut sum = 0;
-        kept.retain(|one| {
-            sum += one.bytes();
-            sum <= CACHED_PARTS_BYTES
-        });
-    }
-
+impl Part {
     fn bytes(&self) -> usize {
-        self.locked().iter().map(CachedPart::bytes).sum()
+        match self {
+            Part::Program(program) => program.as_ref().map_or(0, |program| program.bytes()),
+            Part::Rules(rules) => rules.bytes(),
+        }
     }
 }
 
-impl CachedPart {
-    fn bytes(&self) -> usize {
-        let part = self.part.as_ref().map_or(0, |part| part.bytes() + part.late_bytes());
-        size_of::<CachedPart>() + key_bytes(&self.key.format, std::slice::from_ref(&self.key.tool)) + part
+impl PartialEq for PartKey {
+    fn eq(&self, other: &PartKey) -> bool {
+        self.is(&other.format, &other.tool, &other.kind)
     }
 }
 
-struct Cached {
-    key: Arc<Resolved>,
-    format: Arc<CompiledFormat>,
-    /// Its memory use when it was added.
-    bytes: usize,
+impl PartKey {
+    fn is(&self, format: &Arc<Resolved>, tool: &Tool, kind: &PartKind) -> bool {
+        let same = || self.format.serves(&format.writing, &format.spec());
+        let same_tool = || {
+            let own = &self.tool.parameters;
+            self.tool.name == tool.name && (Arc::ptr_eq(own, &tool.parameters) || json::same(own, &tool.parameters))
+        };
+        self.kind == *kind && same_tool() && (Arc::ptr_eq(&self.format, format) || same())
+    }
 }
 
-impl Cached {
-    fn new(key: Arc<Resolved>, format: Arc<CompiledFormat>) -> Cached {
-        // The parser has tools of its own, which share their parameters with the key's.
-        let of_parser = key.spec().tools().iter().map(without_parameters).sum::<usize>();
-        let bytes = key_bytes(&key, &key.tools) + of_parser + format.parser.bytes();
-        Cached { key, format, bytes }
+/// Makes what is made of single tools, and keeps it for other lists of tools.
+struct SharedParts {
+    /// Weak, because a cached format owns this, and the cache the format.
+    parts: Weak<Store<PartKey, Part>>,
+    /// The format's key, without its tools.
+    format: Arc<Resolved>,
+}
+
+impl SharedParts {
+    fn hash(&self, tool: &Tool, kind: &PartKind) -> u64 {
+        hash_of((&self.format.options, &self.format.opening, &tool.name, bytes(&tool.parameters), kind))
     }
 
-    fn bytes(&self) -> usize {
-        self.bytes + self.format.late_bytes()
+    fn get(&self, tool: &Tool, kind: &PartKind) -> Option<Part> {
+        self.parts.upgrade()?.get(self.hash(tool, kind), |key| key.is(&self.format, tool, kind))
+    }
+
+    fn keep(&self, tool: &Tool, kind: PartKind, part: Part) {
+        let Some(parts) = self.parts.upgrade() else { return };
+        let hash = self.hash(tool, &kind);
+        let mut own = Tool::default();
+        (own.name, own.parameters) = (tool.name.clone(), Arc::clone(&tool.parameters));
+        let size = size_of::<PartKey>() + tool_bytes(&own) + part.bytes();
+        parts.keep(hash, PartKey { format: Arc::clone(&self.format), tool: own, kind }, part, size);
+    }
+}
+
+impl PartMaker for SharedParts {
+    fn program(&self, source: &Arc<Resolved>, part: u32) -> Option<Arc<Program>> {
+        let (tool, call) = source.part(part);
+        if let Some(Part::Program(known)) = self.get(tool, &PartKind::Program(call)) {
+            return known;
+        }
+        let made = Anew.program(source, part);
+        self.keep(tool, PartKind::Program(call), Part::Program(made.clone()));
+        made
+    }
+
+    fn rules(&self, source: &Arc<Resolved>, tools: &BTreeMap<usize, Vec<u32>>) -> Vec<Arc<Section>> {
+        let all = source.spec().tools();
+        let known = |(place, calls): (&usize, &Vec<u32>)| match self.get(&all[*place], &PartKind::Rules(calls.clone()))
+        {
+            Some(Part::Rules(known)) => Some(known),
+            _ => None,
+        };
+        let known: Vec<Option<Arc<Section>>> = tools.iter().map(known).collect();
+        let missing = tools.iter().zip(&known).filter(|(_, known)| known.is_none());
+        let missing: BTreeMap<usize, Vec<u32>> = missing.map(|((place, calls), _)| (*place, calls.clone())).collect();
+        let made = Anew.rules(source, &missing);
+        for ((place, calls), made) in missing.into_iter().zip(&made) {
+            self.keep(&all[place], PartKind::Rules(calls), Part::Rules(Arc::clone(made)));
+        }
+        let mut made = made.into_iter();
+        known.into_iter().filter_map(|known| known.or_else(|| made.next())).collect()
     }
 }
 
@@ -245,102 +271,72 @@ impl FormatCache {
         spec: &FormatSpec,
         ends: impl FnOnce() -> Vec<String>,
     ) -> Result<Arc<CompiledFormat>> {
-        let known = |one: &Cached| one.key.serves(writing, spec) && one.key.tools == spec.offered;
-        if let Some(found) = used(&mut self.cached(), known) {
-            return Ok(Arc::clone(&found.format));
+        let tools = spec.offered.iter().map(|tool| (&tool.name, tool.description.len(), bytes(&tool.parameters)));
+        let hash = hash_of((spec.options, spec.opening, tools.collect::<Vec<_>>()));
+        let is_key = |key: &Arc<Resolved>| key.serves(writing, spec) && key.tools == spec.offered;
+        if let Some((found, _)) = self.formats.get(hash, is_key) {
+            return Ok(found);
         }
         check_response(spec)?;
         let key = Arc::new(Resolved::new(writing, spec));
-        let mut format = lower(writing, spec, Want::Late);
+        let mut format = lower(writing, spec, Want::Linked);
         format.ends = ends();
         // A prefilled message hardly occurs twice.
         let keeps = spec.opening.begun.is_none();
         let parts = format.parts.map(|(count, widest)| {
-            let mut parts = Parts::new(count, widest, Arc::clone(&key) as Arc<dyn Source>);
-            if keeps {
-                // Weak, because a cached format owns this closure, and the cache the format.
-                let (shared, source) = (Arc::downgrade(&self.parts), Arc::clone(&key));
-                let without_tools = Arc::new(Resolved { tools: Vec::new(), ..Resolved::clone(&key) });
-                let alone = Arc::clone(&parts.compile);
-                parts.compile = Arc::new(move |number| match shared.upgrade() {
-                    Some(shared) => shared.part(&without_tools, &*source, number),
-                    None => alone(number),
-                });
-            }
-            parts
+            let source = Arc::clone(&key);
+            let maker: Arc<dyn PartMaker> = match keeps {
+                true => {
+                    let format = Arc::new(Resolved { tools: Vec::new(), ..Resolved::clone(&key) });
+                    Arc::new(SharedParts { parts: Arc::downgrade(&self.parts), format })
+                }
+                false => Arc::new(Anew),
+            };
+            Parts { count, widest, source, maker }
         });
         let format = Arc::new(CompiledFormat::new((format, parts), spec, spec.tools().to_vec())?);
         if keeps {
-            self.keep(Cached::new(key, Arc::clone(&format)));
+            // All are measured again, because grammars may have been built since.
+            self.formats.measure(|_, (format, key)| weight(*key, format));
+            // The parser has tools of its own, which share their parameters with the key's.
+            let of_key = key_bytes(&key) + key.spec().tools().iter().map(without_parameters).sum::<usize>();
+            let bytes = weight(of_key, &format);
+            self.formats.keep(hash, key, (Arc::clone(&format), of_key), bytes);
         }
         Ok(format)
     }
+}
 
-    /// How many parts were compiled, and how many are kept.
-    #[cfg(test)]
-    pub fn parts(&self) -> [usize; 2] {
-        [self.parts.compiled.load(Ordering::Relaxed), self.parts.locked().len()]
-    }
-
-    fn cached(&self) -> MutexGuard<'_, VecDeque<Cached>> {
-        self.formats.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Adds an entry, unless it is too large, and drops the least recently used ones as needed.
-    fn keep(&self, new: Cached) {
-        let of_parts = self.parts.bytes();
-        let mut cached = self.cached();
-        // Another thread may have added the same entry meanwhile.
-        cached.retain(|one| one.key != new.key);
-        cached.push_front(new);
-        let (mut count, mut sum) = (0, of_parts);
-        // All entries are measured again, because grammars may have been built since.
-        cached.retain(|one| {
-            let bytes = one.bytes();
-            if of_parts + bytes > CACHED_FORMATS_BYTES {
-                return false;
-            }
-            count += 1;
-            sum += bytes;
-            count <= CACHED_FORMATS && sum <= CACHED_FORMATS_BYTES
-        });
+#[cfg(test)]
+impl FormatCache {
+    /// How much is kept of single tools.
+    pub fn parts(&self) -> usize {
+        self.parts.size().0
     }
 }
 
 impl fmt::Debug for FormatCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} formats", self.cached().len())
+        write!(f, "formats: {:?}, parts: {:?}", self.formats, self.parts)
     }
 }
 
-/// What a part of a tool's calls is kept by: parts have no descriptions.
-struct PartKey {
-    /// The format's, without its tools.
-    format: Arc<Resolved>,
-    tool: Tool,
-    call: u32,
-}
-
-impl PartKey {
-    fn new(format: &Arc<Resolved>, tool: &Tool, call: u32) -> PartKey {
-        let mut own = Tool::default();
-        (own.name, own.parameters) = (tool.name.clone(), Arc::clone(&tool.parameters));
-        PartKey { format: Arc::clone(format), tool: own, call }
-    }
-}
-
-impl PartialEq for PartKey {
-    fn eq(&self, other: &PartKey) -> bool {
-        let same = || self.format.serves(&other.format.writing, &other.format.spec());
-        self.call == other.call && self.tool == other.tool && (Arc::ptr_eq(&self.format, &other.format) || same())
-    }
+/// What a format takes of the cache in bytes: so much at least that they are few, because all are measured often.
+fn weight(of_key: usize, format: &CompiledFormat) -> usize {
+    let bytes = of_key + format.parser.bytes() + format.late_bytes();
+    bytes.max(CACHED_FORMATS_BYTES / CACHED_FORMATS)
 }
 
 /// Approximate memory use of a key in bytes, with the parameters of the tools.
-fn key_bytes(format: &Resolved, tools: &[Tool]) -> usize {
-    let opening = format.opening.text.len() + format.opening.prefill.len();
-    let tools = tools.iter().map(|tool| without_parameters(tool) + bytes(&tool.parameters));
-    size_of::<Resolved>() + opening + bytes(&format.options.json_schema) + tools.sum::<usize>()
+fn key_bytes(key: &Resolved) -> usize {
+    let opening = key.opening.text.len() + key.opening.prefill.len();
+    let tools = key.tools.iter().map(tool_bytes).sum::<usize>();
+    size_of::<Resolved>() + opening + bytes(&key.options.json_schema) + tools
+}
+
+/// Approximate memory use of a tool in bytes.
+fn tool_bytes(tool: &Tool) -> usize {
+    without_parameters(tool) + bytes(&tool.parameters)
 }
 
 /// Approximate memory use of a tool in bytes, but for its parameters.
@@ -398,11 +394,7 @@ mod tests {
             |options| options.compat = Compat::LlamaCpp,
             |options| options.leniency.dialects = Dialects::Off,
         ];
-        // Each use keeps the first one in the cache.
-        let differs = |other: Arc<CompiledFormat>| {
-            assert!(!Arc::ptr_eq(&found, &other));
-            assert!(Arc::ptr_eq(&found, &make_for(&cache, &tools)));
-        };
+        let differs = |other: Arc<CompiledFormat>| assert!(!Arc::ptr_eq(&found, &other));
         let opening = Opening::of("<|assistant|>");
         for change in changes {
             let mut options = OutputOptions::default();
@@ -418,48 +410,15 @@ mod tests {
     }
 
     #[test]
-    fn those_go_that_were_not_used_for_the_longest_time() {
-        let cache = FormatCache::default();
-        let sets: Vec<[Tool; 1]> = (0..=CACHED_FORMATS).map(|index| [tool(&index.to_string(), "{}")]).collect();
-        let make = |tools: &[Tool]| make_for(&cache, tools);
-        let first = make(&sets[0]);
-        let second = make(&sets[1]);
-        assert!(Arc::ptr_eq(&first, &make(&sets[0])));
-        sets[2..].iter().for_each(|tools| drop(make(tools)));
-        assert_eq!(cache.cached().len(), CACHED_FORMATS);
-        assert!(Arc::ptr_eq(&first, &make(&sets[0])));
-        assert!(!Arc::ptr_eq(&second, &make(&sets[1])));
-    }
-
-    #[test]
     fn ten_thousand_lists_of_tools_take_no_more_than_the_bound() {
         let cache = FormatCache::default();
         for list in 0..10_000_usize {
             let bytes = if list % 500 < 20 { CACHED_FORMATS_BYTES / 30 } else { list % 1_000 };
             let tools = [described(&list.to_string(), &"d".repeat(bytes), "{}")];
             make_for(&cache, &tools);
-            let cached = cache.cached();
-            let held: usize = cached.iter().map(Cached::bytes).sum();
-            assert!(held <= CACHED_FORMATS_BYTES && cached.len() <= CACHED_FORMATS, "{held} bytes");
+            let (count, bytes) = cache.formats.size();
+            assert!(bytes <= CACHED_FORMATS_BYTES && count <= CACHED_FORMATS, "{bytes} bytes");
         }
-    }
-
-    #[test]
-    fn as_many_go_as_need_be_for_one_that_is_large_and_none_for_one_that_is_too_large() {
-        let cache = FormatCache::default();
-        let large = |name: &str, bytes: usize| [described(name, &"d".repeat(bytes), "{}")];
-        let make = |tools: &[Tool]| make_for(&cache, tools);
-        // A description is kept twice: with the tool, and in the key.
-        let thirds = ["a", "b", "c"].map(|name| large(name, CACHED_FORMATS_BYTES / 6 - 10_000));
-        let [first, second, third] = thirds.each_ref().map(|tools| make(tools));
-        make(&large("d", CACHED_FORMATS_BYTES));
-        assert_eq!(cache.cached().len(), 3);
-        assert!(Arc::ptr_eq(&first, &make(&thirds[0])));
-        let half = large("e", CACHED_FORMATS_BYTES / 4);
-        let fourth = make(&half);
-        assert_eq!(cache.cached().len(), 2);
-        assert!(Arc::ptr_eq(&first, &make(&thirds[0])) && Arc::ptr_eq(&fourth, &make(&half)));
-        assert!(!Arc::ptr_eq(&second, &make(&thirds[1])) && !Arc::ptr_eq(&third, &make(&thirds[2])));
     }
 
     #[test]
@@ -468,27 +427,15 @@ mod tests {
         let mut options = OutputOptions::default();
         options.leniency.dialects = Dialects::Always;
         let made = make(&cache, &[tool("a", "{}")], &options, &Opening::of("<|assistant|>"));
-        let bytes = || cache.cached()[0].bytes();
+        let bytes = || made.late_bytes();
         let at_first = bytes();
         let text = "x".repeat(1_000);
-        made.grammar.set(Arc::new(Grammar { text, ..Grammar::default() })).unwrap();
+        made.grammar.set(Arc::new(Grammar::written(text))).unwrap();
         assert_eq!(bytes(), at_first + 1_000);
         made.parser.tree(b"", 0, true).unwrap();
         let with_tree = bytes();
         assert!(with_tree > at_first + 1_000);
         made.parser.parse(b"Hello", false, false).unwrap();
         assert!(bytes() > with_tree);
-    }
-    #[test]
-    fn parts_take_no_more_than_their_bound() {
-        let parts = PartCache::default();
-        for at in 0..1_000_usize {
-            let opening = Opening::of(&"x".repeat(at % 7_000 + 2_000));
-            let spec = FormatSpec { options: &OutputOptions::default(), opening: &opening, offered: &[] };
-            let format = Arc::new(Resolved::new(&Arc::default(), &spec));
-            parts.keep(CachedPart { key: PartKey::new(&format, &tool("a", "{}"), 0), part: Some(Arc::default()) });
-            assert!(parts.bytes() <= CACHED_PARTS_BYTES);
-        }
-        assert!(parts.locked().len() > 100);
     }
 }

@@ -93,7 +93,9 @@ pub(super) fn dialect(number: u32) -> Result<Dialect> {
 
 impl From<Printed> for chat_grammar {
     fn from(Printed { text, report }: Printed) -> Self {
-        chat_grammar(Arc::new(Grammar { text, report }))
+        let mut grammar = Grammar::written(text);
+        grammar.report = report;
+        chat_grammar(Arc::new(grammar))
     }
 }
 

@@ -16,5 +16,6 @@ pub mod names;
 pub mod number;
 pub mod sort;
 pub mod stack;
+pub mod store;
 
 pub use error::{Error, ErrorKind, Place, Result};

@@ -283,8 +283,9 @@ pub const TOOL_TEXT_BYTES: usize = 4 << 20;
 /// Maximum memory of the tools of earlier requests that a template keeps, in bytes: some 1,200 with five arguments.
 pub const KNOWN_TOOLS_BYTES: usize = 8 << 20;
 
-/// How much of that the compiled parts of calls may take that formats share: a part for a tool with seven arguments takes some 10 KB.
-pub const CACHED_PARTS_BYTES: usize = 4 << 20;
+/// Maximum memory of what is made of single tools, which formats share: the rules and the program of a tool with seven arguments take
+/// some 20 KB.
+pub const CACHED_PARTS_BYTES: usize = 8 << 20;
 
 /// Maximum length of a probe's render from which a template's format is learnt, in bytes.
 pub const PROBE_BYTES: usize = 1 << 20;

@@ -20,13 +20,14 @@ pub mod valid;
 
 pub use chatparse_base::{Error, ErrorKind, Result};
 pub use faithful::Undeclared;
-pub use formats::from_peg::from_arena;
+pub use formats::from_peg::{SectionRoot, from_arena, linked};
 pub use matcher::recogniser::Recogniser;
 pub use matcher::{ByteSet, Matcher};
 pub use print::{Dialect, Printed, Start};
 pub use rules::builder::{Builder, Fidelity, FidelityKind, Grammar};
 pub use rules::rule::spelled;
 pub use rules::rule::{Bounds, Pad, Rule};
+pub use rules::section::Section;
 pub use text::sample::Walk;
 
 use serde::Serialize;

@@ -351,6 +351,12 @@ impl Arena {
         &self.nodes[id.0 as usize]
     }
 
+    /// Makes this expression the root.
+    pub fn set_root(&mut self, root: ExprId) {
+        self.root = Some(root);
+        self.nodes.shrink_to_fit();
+    }
+
     /// All nodes, by their ids' indices.
     pub fn nodes(&self) -> &[Expr] {
         &self.nodes
@@ -462,12 +468,6 @@ impl Arena {
     /// The expression where parsing starts; unset in a new arena.
     pub fn root(&self) -> Option<ExprId> {
         self.root
-    }
-
-    /// Sets the expression where parsing starts, and releases spare memory.
-    pub(super) fn set_root(&mut self, root: ExprId) {
-        self.root = Some(root);
-        self.nodes.shrink_to_fit();
     }
 
     /// Number of nodes.

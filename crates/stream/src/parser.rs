@@ -85,8 +85,8 @@ impl Parser {
         let program = Arc::new(match &parts {
             None => peg::compile(&format)?,
             Some(parts) => {
-                let compile = Arc::clone(&parts.compile);
-                peg::compile_late(&format, parts.count, parts.widest, move |part| compile(part))?
+                let of = parts.clone();
+                peg::compile_late(&format, parts.count, parts.widest, move |part| of.program(part))?
             }
         });
         let ends = Arc::new(Ends::new(rules.ends.clone()));

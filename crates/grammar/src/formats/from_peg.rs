@@ -4,7 +4,8 @@
 //! each state. Look aheads are dropped, because a grammar cannot express them; so it may allow a little more than the parser
 //! does.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
@@ -14,12 +15,14 @@ use crate::formats::automaton::Automaton;
 use crate::formats::escaped::Escaped;
 use crate::formats::nullable::{Nullable, is_only_read, may_be_string, written};
 use crate::formats::states::States;
-use crate::rules::builder::{Builder, Fidelity, FidelityKind, Grammar};
+use crate::rules::builder::{Builder, Fidelity, FidelityKind, Grammar, clean};
 use crate::rules::class::{class, string_character};
 use crate::rules::primitive::no_character;
 use crate::rules::rule::{Rule, SPACE, distinct};
+use crate::rules::section::Section;
 use crate::schema;
 use chatparse_base::limits;
+use chatparse_base::store::hash_of;
 use chatparse_message::GrammarStyle;
 use chatparse_peg::{Annotated, Arena, Expr, ExprId, Notation, Parts, SchemaRef, Spacing};
 
@@ -30,26 +33,67 @@ pub fn from_arena(arena: &Arena, lazy: bool, style: GrammarStyle) -> Grammar {
     rules.finish()
 }
 
+/// The faithful grammar of a format that is linked with parts. `name`: the rule of a part; `make`: the rules of all that the format has.
+/// `None`: two rules of one name differ, or the rules are too many.
+pub fn linked(
+    arena: &Arena,
+    lazy: bool,
+    name: &dyn Fn(u32) -> SmolStr,
+    make: impl FnOnce(BTreeSet<u32>) -> Vec<Arc<Section>>,
+) -> Option<Grammar> {
+    let mut rules = Builder::with_style(GrammarStyle::Faithful);
+    let Lowered { parts, needs, size } = rules.lower_format(arena, lazy, Some(name));
+    let mut sections = vec![Arc::new(Section { needs, ..rules.section(size) })];
+    sections.extend(make(parts));
+    Grammar::of_sections(sections)
+}
+
+/// An expression that has a rule of this name.
+pub struct SectionRoot {
+    /// The rule's name, which others may refer to.
+    pub name: SmolStr,
+    /// The expression.
+    pub expr: ExprId,
+}
+
+impl Section {
+    /// The faithful rules of expressions of one arena, each set on its own.
+    pub fn of_roots(arena: &Arena, sets: Vec<Vec<SectionRoot>>) -> Vec<Section> {
+        let (mut nullable, mut texts) = (Nullable::new(arena), Texts::new());
+        let mut sections = Vec::with_capacity(sets.len());
+        for roots in sets {
+            let mut rules = Builder::with_style(GrammarStyle::Faithful);
+            let mark = rules.mark();
+            rules.spacing = arena.spacing;
+            let mut lowering = Lowering::new(arena, &mut rules, &mut nullable, &mut texts);
+            for SectionRoot { name, expr } in &roots {
+                let name = lowering.rules.reserve(name);
+                lowering.pending.push((name, *expr, What::All));
+            }
+            let size = lowering.fill_pending();
+            let needs = lowering.needs;
+            let names: Vec<SmolStr> = roots.iter().map(|root| clean(&root.name)).collect();
+            rules.without_aliases(mark, &names);
+            sections.push(Section { needs, ..rules.section(size) });
+        }
+        sections
+    }
+}
+
 impl Builder {
     /// Adds the rules of a format: `root` for all of it, or with `lazy` for what may follow a trigger.
     pub fn add_format(&mut self, format: &Arena, lazy: bool) {
+        let Lowered { needs, .. } = self.lower_format(format, lazy, None);
+        needs.iter().for_each(|section| self.import(section));
+    }
+
+    /// The same, without the rules of texts. `name`: the rule of a part that the format is linked with.
+    fn lower_format(&mut self, format: &Arena, lazy: bool, name: Option<PartName>) -> Lowered {
         let spacing = if self.style == GrammarStyle::Faithful { format.spacing } else { Spacing::Free };
         let (before, mark, is_new) = (std::mem::replace(&mut self.spacing, spacing), self.mark(), self.is_new());
-        let mut lowering = Lowering {
-            arena: format,
-            rules: self,
-            names: HashMap::new(),
-            pending: Vec::new(),
-            nullable: Nullable::new(format),
-            depth: 0,
-            texts: HashMap::new(),
-            schemas: HashMap::new(),
-            escaped: Escaped::default(),
-            orders: 0,
-            verbatim: false,
-            rule: SmolStr::new_static("root"),
-            left: limits::FORMAT_GRAMMAR_PARTS,
-        };
+        let (mut nullable, mut texts) = (Nullable::new(format), Texts::new());
+        let lowering = Lowering::new(format, self, &mut nullable, &mut texts);
+        let mut lowering = Lowering { part_name: name, ..lowering };
         let root = match (lazy, format.root()) {
             (true, _) => {
                 let triggers: Vec<&SmolStr> = format.trigger_rules().collect();
@@ -59,29 +103,31 @@ impl Builder {
             (false, None) => Rule::Empty,
         };
         lowering.rules.add_rule("root", body_of(root));
-        while let Some((name, id, what)) = lowering.pending.pop() {
-            lowering.rule = name.clone();
-            let body = match what {
-                What::All => lowering.lower(id),
-                What::Some => {
-                    Some(lowering.lower_some(id)).filter(|body| *body != Rule::Empty).unwrap_or_else(no_character)
-                }
-            };
-            lowering.rules.fill(&name, body_of(body));
-        }
-        let (left, verbatim, escaped) = (lowering.left, lowering.verbatim, lowering.escaped);
-        escaped.add(self);
+        let size = lowering.fill_pending();
+        let Lowering { parts, needs, verbatim, .. } = lowering;
         // What somebody has written by hand may name any rule.
         if self.style == GrammarStyle::Faithful && !verbatim && is_new {
-            self.without_aliases(mark);
+            self.without_aliases(mark, &[SmolStr::new_static("root")]);
         }
         self.spacing = before;
-        if left == 0 {
-            let message = "the format is too large for a grammar; any text is allowed for the rest";
-            self.note(Fidelity::new("", "#", FidelityKind::Widened, message));
-        }
+        Lowered { parts, needs, size }
     }
 }
+
+/// What the rules of a format refer to, and their size.
+struct Lowered {
+    /// The parts that it is linked with.
+    parts: BTreeSet<u32>,
+    /// The rules of texts.
+    needs: Vec<Arc<Section>>,
+    size: usize,
+}
+
+/// By markers that end a text, what else is not in it, and how it ends: its rules.
+type Texts<'a> = HashMap<(&'a [SmolStr], &'a [SmolStr], Text), Arc<Section>>;
+
+/// The name of the rule of a part.
+type PartName<'n> = &'n dyn Fn(u32) -> SmolStr;
 
 /// The variant of an expression that a rule stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -113,24 +159,34 @@ impl Text {
     }
 }
 
-struct Lowering<'a> {
+struct Lowering<'a, 'n> {
     arena: &'a Arena,
-    rules: &'a mut Builder,
+    rules: &'n mut Builder,
+    /// Names the rules of parts that are linked.
+    part_name: Option<PartName<'n>>,
+    /// The parts that the rules refer to.
+    parts: BTreeSet<u32>,
+    /// What the rule of a tool's calls has for itself: its name, and what is added to the numbers of its parts.
+    own: Option<(&'a SmolStr, u32)>,
+    /// The rules of tools' calls.
+    named: HashMap<ExprId, Rule>,
     /// The grammar's names for the arena's rules.
     names: HashMap<(&'a SmolStr, What), SmolStr>,
     /// Rules that have a name but no body yet.
     pending: Vec<(SmolStr, ExprId, What)>,
-    nullable: Nullable<'a>,
+    nullable: &'n mut Nullable<'a>,
     /// The current nesting of expressions.
     depth: usize,
-    /// Rules for text with markers. Their number is in the names, so that a name does not depend on the size of the format.
-    texts: HashMap<(&'a [SmolStr], &'a [SmolStr], Text), SmolStr>,
+    /// Rules for text with markers.
+    texts: &'n mut Texts<'a>,
+    /// Those of them that the rules refer to.
+    needs: Vec<Arc<Section>>,
     /// Rules for schemas.
     schemas: HashMap<ExprId, Rule>,
     escaped: Escaped,
     /// The rule that is being written, for the report.
     rule: SmolStr,
-    /// The number of unordered groups so far.
+    /// The number of unordered groups in that rule so far.
     orders: usize,
     /// A part is GBNF by the format's author.
     verbatim: bool,
@@ -138,7 +194,72 @@ struct Lowering<'a> {
     left: usize,
 }
 
-impl<'a> Lowering<'a> {
+impl<'a, 'n> Lowering<'a, 'n> {
+    fn new(arena: &'a Arena, rules: &'n mut Builder, nullable: &'n mut Nullable<'a>, texts: &'n mut Texts<'a>) -> Self {
+        let (parts, names, named, pending, needs, schemas, escaped) = Default::default();
+        Lowering {
+            arena,
+            rules,
+            part_name: None,
+            parts,
+            own: None,
+            named,
+            names,
+            pending,
+            nullable,
+            depth: 0,
+            texts,
+            needs,
+            schemas,
+            escaped,
+            orders: 0,
+            verbatim: false,
+            rule: SmolStr::new_static("root"),
+            left: limits::FORMAT_GRAMMAR_PARTS,
+        }
+    }
+
+    /// Adds the bodies of all rules that have a name. Returns the rules' size.
+    fn fill_pending(&mut self) -> usize {
+        while let Some((name, id, what)) = self.pending.pop() {
+            (self.rule, self.orders) = (name.clone(), 0);
+            let body = match what {
+                What::All => self.lower(id),
+                What::Some => {
+                    Some(self.lower_some(id)).filter(|body| *body != Rule::Empty).unwrap_or_else(no_character)
+                }
+            };
+            self.rules.fill(&name, body_of(body));
+        }
+        std::mem::take(&mut self.escaped).add(self.rules);
+        if self.left == 0 {
+            let message = "the format is too large for a grammar; any text is allowed for the rest";
+            self.rules.note(Fidelity::new("", "#", FidelityKind::Widened, message));
+        }
+        limits::FORMAT_GRAMMAR_PARTS - self.left
+    }
+
+    /// The rule of a call that differs from others in the name and the numbers of its parts.
+    fn named(&mut self, id: ExprId, child: ExprId, name: &'a SmolStr, part: u32) -> Rule {
+        if let Some(known) = self.named.get(&id) {
+            return known.clone();
+        }
+        let before = self.own.replace((name, part));
+        let body = self.lower(child);
+        self.own = before;
+        let rule = self.rules.refer(&format_smolstr!("tool-{name}"), body_of(body));
+        self.named.insert(id, rule.clone());
+        rule
+    }
+
+    /// A literal, with the name of the tool whose call it is in.
+    fn literal(&self, text: &SmolStr) -> Rule {
+        match self.own {
+            Some((name, _)) if text == Expr::NAME => Rule::Literal(name.clone()),
+            _ => Rule::Literal(text.clone()),
+        }
+    }
+
     /// Subtracts parts from the budget. Returns whether it was sufficient.
     fn spend(&mut self, parts: usize) -> bool {
         self.left = self.left.saturating_sub(parts);
@@ -172,7 +293,16 @@ impl<'a> Lowering<'a> {
         let arena = self.arena;
         match arena.get(id) {
             Expr::Literal(text) | Expr::Marker(text) | Expr::Written(_, text) if text.is_empty() => Rule::Empty,
-            Expr::Literal(text) | Expr::Marker(text) | Expr::Written(_, text) => Rule::Literal(text.clone()),
+            Expr::Literal(text) | Expr::Marker(text) | Expr::Written(_, text) => self.literal(text),
+            Expr::Named { child, name, part } => self.named(id, *child, name, *part),
+            Expr::Late(part) => match self.part_name {
+                Some(name) => {
+                    let part = part + self.own.map_or(0, |(_, first)| first);
+                    self.parts.insert(part);
+                    Rule::Reference(clean(&name(part)))
+                }
+                None => Rule::Empty,
+            },
             Expr::Sequence(children) => {
                 let parts = children.iter().map(|&child| self.lower(child)).collect();
                 sequence(parts)
@@ -397,36 +527,61 @@ impl<'a> Lowering<'a> {
         if markers.iter().any(SmolStr::is_empty) {
             return Rule::Empty;
         }
-        if let Some(known) = self.texts.get(&(markers, others, kind)) {
-            return Rule::Reference(known.clone());
+        let key = (markers, others, kind);
+        let known = self.texts.get(&key).map(Arc::clone);
+        let section = known.unwrap_or_else(|| Arc::new(self.text_section(markers, others, kind)));
+        let name = section.first.clone();
+        if self.needs.iter().all(|known| known.first != name) {
+            self.needs.push(Arc::clone(&section));
         }
-        let number = self.texts.len();
-        let start = self.rules.reserve(&format_smolstr!("{}{number}", kind.name()));
-        self.texts.insert((markers, others, kind), start.clone());
+        self.texts.insert(key, section);
+        Rule::Reference(name)
+    }
+
+    /// The rules of such a text. Their names depend on nothing else, because tools that are linked share them.
+    fn text_section(&mut self, markers: &'a [SmolStr], others: &'a [SmolStr], kind: Text) -> Section {
+        for salt in 0_u32.. {
+            let number = hash_of((markers, others, salt)) % 36_u64.pow(5);
+            let start = format_smolstr!("{}{}", kind.name(), in_base_36(number));
+            let mut rules = Builder::with_style(self.rules.style);
+            self.add_text(&mut rules, &start, markers, others, kind);
+            let section = Section { first: start, ..rules.section(0) };
+            if self.rules.takes(&section) {
+                return section;
+            }
+        }
+        Section::default()
+    }
+
+    fn add_text(
+        &mut self,
+        rules: &mut Builder,
+        start: &SmolStr,
+        markers: &'a [SmolStr],
+        others: &'a [SmolStr],
+        kind: Text,
+    ) {
         if kind == Text::Some {
             let any = self.text(markers, others, Text::Any);
-            let some = self.without_empty(any);
-            self.rules.fill(&start, some);
-            return Rule::Reference(start);
+            let some = without_empty(&self.texts[&(markers, others, Text::Any)], any);
+            return drop(rules.add(start, some));
         }
         let closed = kind == Text::Closed;
         let short: Vec<&str> =
             markers.iter().map(|marker| if closed { marker } else { self.first_tag(marker) }).collect();
         let more: Vec<&str> = others.iter().map(SmolStr::as_str).collect();
-        let states = States::new(&Automaton::new(&short, &more), &start, closed);
+        let states = States::new(&Automaton::new(&short, &more), start, closed);
         // What closes a section of character data is nowhere in it.
         let is_data = markers.iter().all(|marker| self.first_tag(marker) == DATA_END);
         if closed && (states.is_in_pieces() || is_data) {
             let ends = markers.iter().cloned().map(Rule::Literal).collect();
             let text = sequence(vec![self.text(markers, others, Text::Any), choice(ends)]);
-            self.rules.fill(&start, text);
-            return Rule::Reference(start);
+            return drop(rules.add(start, text));
         }
-        let rest = states.rest().map(|rest| self.rules.add(&SmolStr::new_static("r"), rest));
-        for (name, body) in states.rules(rest, &mut |name| self.rules.reserve(&name)) {
-            self.rules.fill(&name, body);
+        let rest = states.rest().map(|rest| rules.add(&format_smolstr!("r{}", &start[1..]), rest));
+        for (name, body) in states.rules(rest, &mut |name| rules.reserve(&name)) {
+            rules.fill(&name, body);
         }
-        Rule::Reference(start)
     }
 
     /// What of a marker is not in a text in front of it. A model that writes the tag with which a marker begins means the marker, so the
@@ -436,24 +591,6 @@ impl<'a> Lowering<'a> {
             _ if self.rules.style != GrammarStyle::Faithful => marker,
             Some(end) if marker.starts_with('<') || marker.starts_with(DATA_END) => &marker[..=end],
             _ => marker,
-        }
-    }
-
-    /// Text that may be empty, as [`States::rules`] writes it, without the empty text.
-    fn without_empty(&self, any: Rule) -> Rule {
-        let body = |rule: &Rule| match rule {
-            Rule::Reference(name) => self.rules.body(name).cloned(),
-            _ => None,
-        };
-        match body(&any) {
-            Some(Rule::Choice(branches)) => Rule::Choice(branches[1..].to_vec()),
-            Some(Rule::Sequence(parts)) => match (body(&parts[0]), &parts[1]) {
-                (Some(Rule::Repeat(other, _)), Rule::Repeat(piece, _)) => {
-                    Rule::choice([Rule::sequence([*other, any]), (**piece).clone().repeat(1, None)])
-                }
-                _ => no_character(),
-            },
-            _ => no_character(),
         }
     }
 
@@ -482,18 +619,21 @@ impl<'a> Lowering<'a> {
         }
         // A rule for each set of required parts that are still missing, indexed by the set's bits; the empty set comes
         // first. With a separator, the rules are those behind a part, and the last set has another in front of all.
-        let number = self.orders;
+        let order = match self.orders {
+            0 => self.rule.clone(),
+            number => format_smolstr!("{}-o{number}", self.rule),
+        };
         self.orders += 1;
         let all_missing = (1_usize << required.len()) - 1;
         let reserved = all_missing + usize::from(!optional.is_empty() || between == Rule::Empty);
         let mut name = |missing: usize| match missing {
             0 if optional.is_empty() => Rule::Empty,
-            _ => Rule::Reference(self.rules.reserve(&format_smolstr!("o{number}-{missing}"))),
+            _ => Rule::Reference(self.rules.reserve(&format_smolstr!("{order}-{missing}"))),
         };
         let sets: Vec<Rule> = (0..reserved).map(&mut name).collect();
         let mut more = choice(optional.clone());
         if optional.len() > 1 {
-            more = self.rules.refer(&format_smolstr!("o{number}"), more);
+            more = self.rules.refer(&format_smolstr!("{order}-more"), more);
         }
         let branches = |missing: usize| {
             let bits = required.iter().enumerate().filter(|(bit, _)| missing & 1 << bit != 0);
@@ -504,7 +644,7 @@ impl<'a> Lowering<'a> {
         let again = reserved > all_missing;
         let first = match &between {
             Rule::Empty => sets[all_missing].clone(),
-            _ if again => self.rules.refer(&format_smolstr!("o{number}-all"), branches(all_missing)),
+            _ if again => self.rules.refer(&format_smolstr!("{order}-all"), branches(all_missing)),
             _ => branches(all_missing),
         };
         for (missing, name) in sets.iter().enumerate() {
@@ -543,6 +683,24 @@ impl<'a> Lowering<'a> {
     }
 }
 
+/// Text that may be empty, as [`States::rules`] writes it, without the empty text.
+fn without_empty(rules: &Section, any: Rule) -> Rule {
+    let body = |rule: &Rule| match rule {
+        Rule::Reference(name) => rules.rules.iter().find(|rule| rule.name == *name).map(|rule| rule.rule.clone()),
+        _ => None,
+    };
+    match body(&any) {
+        Some(Rule::Choice(branches)) => Rule::Choice(branches[1..].to_vec()),
+        Some(Rule::Sequence(parts)) => match (body(&parts[0]), &parts[1]) {
+            (Some(Rule::Repeat(other, _)), Rule::Repeat(piece, _)) => {
+                Rule::choice([Rule::sequence([*other, any]), (**piece).clone().repeat(1, None)])
+            }
+            _ => no_character(),
+        },
+        _ => no_character(),
+    }
+}
+
 /// The end of a section of character data in XML.
 const DATA_END: &str = "]]>";
 
@@ -572,6 +730,16 @@ const NOT_OF_PARTS: [&str; 23] = [
     "uniqueItems",
     "additionalItems",
 ];
+
+/// A number in digits and letters.
+fn in_base_36(mut number: u64) -> String {
+    let mut digits = String::new();
+    while number > 0 || digits.is_empty() {
+        digits.extend(char::from_digit((number % 36) as u32, 36));
+        number /= 36;
+    }
+    digits
+}
 
 /// The number of parts of a rule.
 fn parts(rule: &Rule) -> usize {

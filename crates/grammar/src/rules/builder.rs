@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::Serialize;
 use smol_str::{SmolStr, format_smolstr};
 
 use crate::rules::primitive;
 use crate::rules::rule::{Rule, SPACE};
+use crate::rules::section::{SIGN, Section, SectionRule};
 use crate::text::dead;
 use crate::text::gbnf;
 use crate::text::repetition::{self, Reader};
@@ -16,19 +18,32 @@ use chatparse_message::GrammarStyle;
 use chatparse_peg::Spacing;
 
 /// A finished grammar.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Grammar {
-    /// The rules as GBNF, one per line, sorted by name.
+    /// The rules as GBNF, one per line, sorted by name. The rules of tools that are linked come after all others, tool by tool.
     pub text: String,
     /// Where the grammar departs from the schemas.
     pub report: Vec<Fidelity>,
+    /// The rules; empty if the text is a host's.
+    pub(crate) sections: Vec<Arc<Section>>,
+}
+
+impl PartialEq for Grammar {
+    fn eq(&self, other: &Grammar) -> bool {
+        self.text == other.text && self.report == other.report
+    }
 }
 
 impl Grammar {
+    /// A grammar that a host has written.
+    pub fn written(text: impl Into<String>) -> Grammar {
+        Grammar { text: text.into(), ..Grammar::default() }
+    }
+
     /// No grammar; `why`: what a request that may expect one is told.
     pub fn none(why: Option<&str>) -> Grammar {
         let report = why.map(|why| Fidelity::new("", "#", FidelityKind::Widened, why)).into_iter().collect();
-        Grammar { text: String::new(), report }
+        Grammar { report, ..Grammar::default() }
     }
 }
 
@@ -187,18 +202,26 @@ impl Builder {
     }
 
     /// Returns the grammar. llama.cpp's reader accepts it, whatever the bounds of repetitions.
-    pub fn finish(mut self) -> Grammar {
+    pub fn finish(self) -> Grammar {
+        let section = self.section(0);
+        let text = section.rules.iter().flat_map(|rule| [&*rule.name, SIGN, section.text(rule), "\n"]).collect();
+        Grammar { text, report: section.report.clone(), sections: vec![Arc::new(section)] }
+    }
+
+    /// Returns the rules, which have this many parts.
+    pub(crate) fn section(mut self, size: usize) -> Section {
         while self.fit() {}
-        let sign = " ::= ";
-        let mut text = String::with_capacity(
-            self.rules.keys().map(|name| name.len() + sign.len() + 1).sum::<usize>() + self.texts.len(),
-        );
         let spaced = |(name, entry)| name != SPACE && self.text(entry).is_some_and(|text| text.contains(SPACE));
-        let is_spaced = self.style != GrammarStyle::Faithful || self.rules.iter().any(spaced);
-        for (name, entry) in self.rules.iter().filter(|(name, _)| is_spaced || *name != SPACE) {
-            text.extend([name, sign, self.text(entry).unwrap_or_default(), "\n"]);
+        if self.style == GrammarStyle::Faithful && !self.rules.iter().any(spaced) {
+            self.rules.remove(SPACE);
         }
-        Grammar { text, report: self.report }
+        let Builder { rules, texts, report, .. } = self;
+        let rules = rules.into_iter().map(|(name, Entry { rule, text })| SectionRule {
+            name,
+            rule,
+            text: text.unwrap_or_default(),
+        });
+        Section { rules: rules.collect(), texts, report, size, ..Section::default() }
     }
 
     /// Returns the grammar so far, for rules written by hand.
@@ -354,8 +377,13 @@ impl Builder {
         self.rules.get(name).map(|entry| &entry.rule)
     }
 
-    /// Removes the rules since a mark that are only another name for a rule; those since it refer to that rule.
-    pub(crate) fn without_aliases(&mut self, mark: Mark) {
+    /// The text of a rule.
+    pub(crate) fn body_text(&self, name: &str) -> Option<&str> {
+        self.rules.get(name).and_then(|entry| self.text(entry))
+    }
+
+    /// Removes the rules since a mark that are only another name for a rule, except these; those since it refer to that rule.
+    pub(crate) fn without_aliases(&mut self, mark: Mark, kept: &[SmolStr]) {
         /// Where a name leads; those on the way then lead there at once.
         fn end(aliases: &mut HashMap<SmolStr, SmolStr>, name: &SmolStr) -> SmolStr {
             let (mut at, mut way) = (name, Vec::new());
@@ -369,7 +397,7 @@ impl Builder {
         }
         let names = self.journal[mark.rules..].to_vec();
         let mut aliases: HashMap<SmolStr, SmolStr> = HashMap::new();
-        for name in names.iter().filter(|name| *name != "root") {
+        for name in names.iter().filter(|name| !kept.contains(name)) {
             let Some(Rule::Reference(to)) = self.body(name) else { continue };
             let to = end(&mut aliases, to);
             // A circle of names is left alone.

@@ -6,3 +6,4 @@ pub(crate) mod json;
 pub(crate) mod primitive;
 pub(crate) mod rule;
 pub(crate) mod schema_rules;
+pub(crate) mod section;

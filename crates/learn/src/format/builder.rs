@@ -7,6 +7,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use chatparse_base::find::find_to_escape;
+use chatparse_base::store::hash_of;
 use chatparse_base::{brackets, json_string};
 use chatparse_grammar::schema::{self, Types};
 use chatparse_message::{JsonSpacing, NearlyJson, Tool, UnknownTools};
@@ -189,18 +190,19 @@ impl FormatBuilder {
         self.builder.is_defined(&self.rule_name(name.into()))
     }
 
-    /// What of a call is built only where an output has it: what `make` makes, if it makes anything, or the number of its part.
+    /// A part of a call: what `make` makes, if it makes anything, or the part's number.
     pub fn late(&self, make: impl FnOnce() -> Option<ExprId>) -> Option<ExprId> {
-        let Some((number, wanted)) = self.tool.get().and_then(|tool| self.late.part(tool)) else { return make() };
-        if wanted {
-            self.late.found.set(Some(make().unwrap_or_else(|| self.choice([]))));
+        let Some(number) = self.tool.get().and_then(|tool| self.late.part(tool)) else { return make() };
+        if self.late.is_linked() {
+            return Some(self.builder.late(number));
         }
-        Some(self.builder.late(number))
+        let made = make();
+        self.late.note(number, made.unwrap_or_else(|| self.choice([])));
+        made
     }
 
-    /// Returns the arena with this root, or that of the wanted part, and leaves the builder empty.
+    /// Returns the arena with this root, and leaves the builder empty.
     pub fn finish(&self, root: ExprId) -> Arena {
-        let root = self.late.found.take().unwrap_or(root);
         let arena = self.builder.finish(root);
         debug_assert_eq!(coverage::uncovered(&arena), None, "text that is in no field of the message");
         arena
@@ -229,8 +231,11 @@ impl FormatBuilder {
     pub fn shared(&self, key: &str, make: impl FnOnce() -> ExprId) -> ExprId {
         // No text of a template begins so.
         self.once(&format!("\0{key}"), || {
-            let made = make();
-            self.rule(format!("shared-{}", made.index()), made)
+            let mut name = format!("shared-{:x}", hash_of(key) >> 32);
+            while self.is_defined(&name) {
+                name.push('x');
+            }
+            self.rule(name, make())
         })
     }
 
@@ -637,8 +642,7 @@ impl FormatBuilder {
         };
         // What calls have in common that differ in their names and the numbers of their parts, and the place of the first.
         let mut common = None;
-        let wanted = tools.iter().enumerate().filter(|(place, _)| self.late.wants(*place));
-        let calls = wanted.map(|(place, tool)| {
+        let calls = tools.iter().enumerate().map(|(place, tool)| {
             if common.is_none() && self.late.is_named(place, &tool.name) {
                 let any = Tool::new(Expr::NAME, "", Value::Null);
                 common = self.late.unless_full(place, || of(place, &any)).map(|call| (call, place));

@@ -37,6 +37,7 @@ pub(crate) fn build(tolerances: &Tolerances, spec: &FormatSpec, want: Want, dial
         thinking: Some(Thinking::new(&format!("{CHANNEL}analysis{MESSAGE}"), [END])),
         delimiters: Delimiter::list(turns),
         parts: p.late.parts(),
+        part_exprs: p.late.built(),
         ..Format::default()
     }
 }

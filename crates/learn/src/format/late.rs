@@ -1,17 +1,22 @@
-//! Formats for many tools, of which an output calls a few: what a call has behind its head is built where an output has it.
+//! Formats for many tools, of which an output calls a few: what a call has after its head is a part, which is linked.
 //!
-//! The same code builds all of a format, the format without those parts, and one of the parts: so they have the same expressions. A part
-//! has a number: the place of its tool, and which of the tool's calls it is. Without its parts a call differs from another tool's in the
-//! name and in these numbers: it is built for one of them ([`Expr::Named`]).
+//! A part depends on the writing, the options and its tool alone. So it is built from a format of that tool alone, its program where an
+//! output has it and its rules where a grammar is asked for, and both are kept for other lists of tools. A part has a number: the place of
+//! its tool, and which of the tool's calls it is. Without its parts a call differs from another tool's in the name and in these numbers: it
+//! is built for one of them ([`Expr::Named`]).
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
+use smol_str::{SmolStr, format_smolstr};
 
+use super::Resolved;
 use crate::analysis::turn::{CallPiece, Glue, GluePiece, TurnFormat};
 use chatparse_base::limits;
+use chatparse_grammar::{Grammar, Section, SectionRoot, linked};
 use chatparse_message::Tool;
 use chatparse_peg::{self as peg, Arena, Expr, ExprId, Program};
 
@@ -23,43 +28,67 @@ pub enum Want {
     Whole,
     /// All of it, without what the rules of deviations read: no grammar has that.
     Grammar,
-    /// All but parts that are built late, if there are many tools.
-    Late,
-    /// One of these.
-    Part(u32),
+    /// Numbers in place of parts, if there are many tools.
+    Linked,
 }
 
-/// Builds a format for many tools, and what of it is built late.
-pub trait Source: Send + Sync {
-    /// Builds what is wanted.
-    fn build(&self, want: Want) -> Arena;
+/// Makes what is made of a tool's parts, or knows it from another list of tools.
+pub trait PartMaker: Send + Sync {
+    /// The program of a part.
+    fn program(&self, source: &Arc<Resolved>, part: u32) -> Option<Arc<Program>>;
 
-    /// The tool of a part, and which of its calls it is.
-    fn tool(&self, part: u32) -> (&Tool, u32);
-
-    /// Builds the part as if its tool was the only one, or `beside` one other.
-    fn alone(&self, part: u32, beside: bool) -> Arena;
+    /// The rules of the tools at these places, each with which of its calls a grammar has.
+    fn rules(&self, source: &Arc<Resolved>, tools: &BTreeMap<usize, Vec<u32>>) -> Vec<Arc<Section>>;
 }
 
-/// How a format's parts that are built late, and all of it, are built.
+/// Makes all anew.
+pub struct Anew;
+
+impl PartMaker for Anew {
+    fn program(&self, source: &Arc<Resolved>, part: u32) -> Option<Arc<Program>> {
+        source.program(part).map(Arc::new)
+    }
+
+    fn rules(&self, source: &Arc<Resolved>, tools: &BTreeMap<usize, Vec<u32>>) -> Vec<Arc<Section>> {
+        source.rules(tools).into_iter().map(Arc::new).collect()
+    }
+}
+
+/// The parts that a format is linked with.
 #[derive(Clone)]
 pub struct Parts {
     /// How many there are.
     pub count: u32,
     /// The most alternatives of their choices.
     pub widest: u32,
-    /// Builds them.
-    pub source: Arc<dyn Source>,
-    /// Compiles a part, or knows it already.
-    pub compile: Arc<dyn Fn(u32) -> Option<Arc<Program>> + Send + Sync>,
+    /// What they are made of.
+    pub source: Arc<Resolved>,
+    /// Makes them.
+    pub maker: Arc<dyn PartMaker>,
 }
 
 impl Parts {
-    /// Parts of which nothing is known.
-    pub fn new(count: u32, widest: u32, source: Arc<dyn Source>) -> Parts {
-        let builds = Arc::clone(&source);
-        let compile = move |part| peg::compile_part(&builds.build(Want::Part(part))).ok().map(Arc::new);
-        Parts { count, widest, source, compile: Arc::new(compile) }
+    /// The program of a part.
+    pub fn program(&self, part: u32) -> Option<Arc<Program>> {
+        self.maker.program(&self.source, part)
+    }
+
+    /// The format with all of its parts.
+    pub fn whole(&self, want: Want) -> Arena {
+        super::lower(&self.source.writing, &self.source.spec(), want).output
+    }
+
+    /// The faithful grammar of a format whose `head` is linked with these parts; `None` if rules of one name differ.
+    pub fn grammar(&self, head: &Arena, lazy: bool) -> Option<Grammar> {
+        let tools = self.source.spec().tools();
+        let name = |part: u32| part_name(&tools[part as usize % tools.len()], part / tools.len() as u32);
+        linked(head, lazy, &name, |parts| {
+            let mut of_tools: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+            for part in parts {
+                of_tools.entry(part as usize % tools.len()).or_default().push(part / tools.len() as u32);
+            }
+            self.maker.rules(&self.source, &of_tools)
+        })
     }
 }
 
@@ -69,10 +98,60 @@ impl fmt::Debug for Parts {
     }
 }
 
-/// Which calls of a format are built, and which of them are parts.
+/// The name of a part's rule.
+fn part_name(tool: &Tool, call: u32) -> SmolStr {
+    match call {
+        0 => format_smolstr!("tool-{}-call", tool.name),
+        call => format_smolstr!("tool-{}-call-{call}", tool.name),
+    }
+}
+
+impl Resolved {
+    /// The tool of a part, and which of its calls it is.
+    pub fn part(&self, part: u32) -> (&Tool, u32) {
+        let tools = self.spec().tools();
+        (&tools[part as usize % tools.len()], part / tools.len() as u32)
+    }
+
+    /// The program of a part.
+    pub fn program(&self, part: u32) -> Option<Program> {
+        let (tool, call) = self.part(part);
+        let (mut arena, parts) = self.alone(std::slice::from_ref(tool), Want::Whole);
+        arena.set_root(parts.into_iter().find(|(part, _)| *part == call)?.1);
+        peg::compile_part(&arena).ok()
+    }
+
+    /// The rules of the tools at these places.
+    pub fn rules(&self, tools: &BTreeMap<usize, Vec<u32>>) -> Vec<Section> {
+        let all = self.spec().tools();
+        let alone: Vec<Tool> = tools.keys().map(|place| all[*place].clone()).collect();
+        if alone.is_empty() {
+            return Vec::new();
+        }
+        let (arena, parts) = self.alone(&alone, Want::Grammar);
+        let parts: BTreeMap<u32, ExprId> = parts.into_iter().collect();
+        let roots = tools.values().enumerate().map(|(place, calls)| {
+            let root = |call: &u32| {
+                let number = place as u32 + call * alone.len() as u32;
+                Some(SectionRoot { name: part_name(&alone[place], *call), expr: *parts.get(&number)? })
+            };
+            calls.iter().filter_map(root).collect()
+        });
+        Section::of_roots(&arena, roots.collect())
+    }
+
+    /// The format of these tools, with all of their parts, and where each of these is.
+    pub fn alone(&self, tools: &[Tool], want: Want) -> (Arena, Vec<(u32, ExprId)>) {
+        let spec = super::FormatSpec { offered: tools, ..self.spec() };
+        let format = super::lower(&self.writing, &spec, want);
+        (format.output, format.part_exprs)
+    }
+}
+
+/// Which of a format's calls are parts.
 #[derive(Default)]
 pub struct Late {
-    pub(super) want: Want,
+    want: Want,
     /// What is added to the numbers of parts: several formats of one program have parts of their own.
     first: u32,
     /// For each tool whose calls are parts, how large they are; empty without parts.
@@ -81,15 +160,15 @@ pub struct Late {
     calls: RefCell<Vec<u32>>,
     /// There are no more numbers.
     full: Cell<bool>,
-    /// What calls have in front of their names does not depend on the tool.
+    /// What calls have before their names does not depend on the tool.
     same_fronts: bool,
-    /// The wanted part.
-    pub(super) found: Cell<Option<ExprId>>,
+    /// The parts that are built.
+    built: RefCell<Vec<(u32, ExprId)>>,
 }
 
 impl Late {
-    /// The calls of these tools in a turn like this. The first tool's are no parts: what all calls have in common is found there. But a
-    /// part may be built of a tool alone, or beside another.
+    /// The calls of these tools in a turn like this. Where parts are linked, the first tool's are none: what all calls have in common is
+    /// found there.
     pub fn of(turn: &TurnFormat, tools: &[Tool], want: Want) -> Late {
         if repeats_names(turn) {
             return Late::default();
@@ -100,48 +179,61 @@ impl Late {
 
     /// The same of calls that begin alike and have their names once.
     pub fn of_tools(tools: &[Tool], want: Want) -> Late {
-        let alone = tools.len() <= 2 && want != Want::Late;
-        let many = alone || (limits::LATE_TOOLS..=limits::MOST_LATE_TOOLS).contains(&tools.len());
-        if matches!(want, Want::Whole | Want::Grammar) || !many {
+        let linked = want == Want::Linked;
+        if linked && !(limits::LATE_TOOLS..=limits::MOST_LATE_TOOLS).contains(&tools.len()) {
             return Late::default();
         }
-        let weights = tools.iter().enumerate().map(|(place, tool)| match want {
-            Want::Part(part) if part as usize % tools.len() != place => None,
-            _ => Some(tool).filter(|_| alone || place > 0).and_then(|tool| weigh(&tool.parameters)),
-        });
-        let calls = RefCell::new(vec![0; tools.len()]);
-        Late { want, tools: weights.collect(), calls, same_fronts: true, ..Late::default() }
+        let weight = |(place, tool): (usize, &Tool)| match linked {
+            true => weigh(&tool.parameters).filter(|_| place > 0),
+            false => Some(0),
+        };
+        let (calls, tools) = (RefCell::new(vec![0; tools.len()]), tools.iter().enumerate().map(weight).collect());
+        Late { want, tools, calls, same_fronts: true, ..Late::default() }
     }
 
-    /// The same, with this number for the first part; those that are wanted are counted from 0.
+    /// The same, with this number for the first part; those that are built are counted from 0.
     pub fn numbered_from(self, first: u32) -> Late {
         Late { first, ..self }
     }
 
-    /// Whether the calls of the tool at this place are built.
-    pub(super) fn wants(&self, place: usize) -> bool {
-        !matches!(self.want, Want::Part(part) if part as usize % self.tools.len().max(1) != place)
-    }
-
-    /// The number of the next call of the tool at this place, if it is a part, and whether it is wanted. A machine has two bytes for a
-    /// number, and a value for no part.
-    pub(super) fn part(&self, place: usize) -> Option<(u32, bool)> {
+    /// The number of the next call of the tool at this place, if it is a part. A machine has two bytes for a number, and a value for no
+    /// part.
+    pub(super) fn part(&self, place: usize) -> Option<u32> {
         (*self.tools.get(place)?)?;
         let mut calls = self.calls.borrow_mut();
         let count = calls.len() as u32;
         let part = place as u32 + calls[place] * count;
         calls[place] += 1;
+        if self.want != Want::Linked {
+            return Some(part);
+        }
         // Those of all tools, or none.
         let fits = self.first + calls[place] * count <= u16::MAX.into();
         self.full.set(self.full.get() || !fits);
-        fits.then_some((self.first + part, self.want == Want::Part(part)))
+        fits.then_some(self.first + part)
+    }
+
+    /// Whether parts are numbers.
+    pub(super) fn is_linked(&self) -> bool {
+        self.want == Want::Linked
+    }
+
+    /// Notes a part that is built.
+    pub(super) fn note(&self, part: u32, expr: ExprId) {
+        self.built.borrow_mut().push((part, expr));
+    }
+
+    /// The parts that are built, by number.
+    pub fn built(&self) -> Vec<(u32, ExprId)> {
+        self.built.take()
     }
 
     /// Whether the calls of this tool are like those of others but for the name and the numbers of parts.
     pub(super) fn is_named(&self, place: usize, name: &str) -> bool {
-        let plain = Expr::in_names();
-        let late = self.want == Want::Late && self.tools.get(place).is_some_and(Option::is_some);
-        late && self.same_fronts && !self.full.get() && !name.is_empty() && name.bytes().all(|c| plain.contains(c))
+        // What a grammar has of calls may depend on a namespace in the name.
+        let plain = |c: u8| c != b'.' && Expr::in_names().contains(c);
+        let late = self.is_linked() && self.tools.get(place).is_some_and(Option::is_some);
+        late && self.same_fronts && !self.full.get() && !name.is_empty() && name.bytes().all(plain)
     }
 
     /// What is made of calls of the tool at this place; `None`, as if it was not made, if there are too few numbers for its parts.
@@ -160,9 +252,9 @@ impl Late {
         most * self.tools.len() as u32
     }
 
-    /// How many there are, and how wide, if there are any.
+    /// How many are linked, and how wide, if there are any.
     pub(super) fn parts(&self) -> Option<(u32, u32)> {
-        Some((self.count(), self.widest())).filter(|(count, _)| *count > 0)
+        Some((self.count(), self.widest())).filter(|(count, _)| self.is_linked() && *count > 0)
     }
 
     /// More alternatives than a choice of these tools' parts has.

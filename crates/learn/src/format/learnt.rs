@@ -58,6 +58,7 @@ pub fn build(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
         delimiters: Delimiter::of_layout(layout),
         call_keys: turn.call_keys(),
         parts: p.late.parts(),
+        part_exprs: p.late.built(),
         ..Format::default()
     }
 }

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use super::late::{Source, Want};
+use super::late::Want;
 use super::writing::Writing;
 use super::{Format, FormatSpec, Opening, harmony, learnt, rules};
 use chatparse_message::{OutputOptions, Tool};
-use chatparse_peg::Arena;
 use serde_json::json;
 
 /// The format of the output of a model that writes like this, for one request.
@@ -67,26 +66,5 @@ impl Resolved {
     pub fn serves(&self, writing: &Arc<Writing>, spec: &FormatSpec) -> bool {
         let same_writing = Arc::ptr_eq(&self.writing, writing) || self.writing == *writing;
         same_writing && self.options == *spec.options && self.opening == *spec.opening
-    }
-}
-
-impl Source for Resolved {
-    fn build(&self, want: Want) -> Arena {
-        lower(&self.writing, &self.spec(), want).output
-    }
-
-    fn tool(&self, part: u32) -> (&Tool, u32) {
-        let tools = self.spec().tools();
-        (&tools[part as usize % tools.len()], part / tools.len() as u32)
-    }
-
-    fn alone(&self, part: u32, beside: bool) -> Arena {
-        let (tool, call) = self.tool(part);
-        // The other tool's name begins with none of this one's.
-        let other = Tool::new(if tool.name.starts_with('a') { "b" } else { "a" }, "", json!({}));
-        let both = [tool.clone(), other];
-        let offered = if beside { &both[..] } else { &both[..1] };
-        let spec = FormatSpec { offered, ..self.spec() };
-        lower(&self.writing, &spec, Want::Part(call * offered.len() as u32)).output
     }
 }

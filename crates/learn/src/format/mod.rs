@@ -51,7 +51,7 @@ pub use writing::{Tolerances, Writing};
 use crate::analysis::Layout;
 use chatparse_grammar::Trigger;
 use chatparse_message::{Compat, GrammarStyle, JsonSpacing, OutputOptions, ReasoningFormat, Request, Tool, ToolChoice};
-use chatparse_peg::{Arena, Spacing};
+use chatparse_peg::{Arena, ExprId, Spacing};
 
 /// What a [`Writing`] is lowered for: with it, everything that a format depends on. Equal specs give equal formats.
 #[derive(Clone, Copy, Debug)]
@@ -161,8 +161,10 @@ pub struct Format {
     pub delimiters: Vec<Delimiter>,
     /// The keys of the name and of the arguments, if calls are JSON objects.
     pub call_keys: Option<[String; 2]>,
-    /// The parts of the output that are built late: how many, and how wide. None: there are none.
+    /// The parts that the output is linked with: how many, and how wide. None: there are none.
     pub parts: Option<(u32, u32)>,
+    /// Where the output has those that are built.
+    pub part_exprs: Vec<(u32, ExprId)>,
 }
 
 impl Format {
@@ -187,6 +189,7 @@ impl Default for Format {
             delimiters: Vec::new(),
             call_keys: None,
             parts: None,
+            part_exprs: Vec::new(),
         }
     }
 }

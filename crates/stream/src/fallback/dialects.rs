@@ -13,7 +13,7 @@ use chatparse_learn::format::calls::described::section;
 use chatparse_learn::format::late::{Late, Want};
 use chatparse_learn::format::wrappers::{self, is_marker};
 use chatparse_message::Tool;
-use chatparse_peg::{Arena, ExprId};
+use chatparse_peg::{self as peg, ExprId, Program};
 
 /// A dialect of calls. Wrappers around them count in all of them.
 struct Dialect {
@@ -91,7 +91,7 @@ impl Dialect {
         )
     }
 
-    /// Its calls, as far as they are wanted. `first`: the number of its first part.
+    /// Its calls. `first`: the number of its first part.
     fn calls(&self, p: &mut FormatBuilder, offer: Offer, first: u32, want: Want) -> ExprId {
         let Some(turn) = &self.turn else { return bare_json(p, offer) };
         p.late = Late::of(turn, offer.tools, want).numbered_from(first);
@@ -249,7 +249,7 @@ pub(super) fn calls(p: &mut FormatBuilder, offer: Offer, rows: Rows, seen: Seen,
         table(rows).filter(|(index, dialect)| seen.has(*index) || rows != Rows::Marked && dialect.named.is_none())
     {
         p.dialect = Some(index);
-        let call = dialect.calls(p, offer, late.count, Want::Late);
+        let call = dialect.calls(p, offer, late.count, Want::Linked);
         let parts = std::mem::take(&mut p.late);
         late.rows.push(LateRow { first: late.count, row: index, unknown: offer.unknown });
         (late.count, late.widest) = (late.count + parts.count(), late.widest.max(parts.widest()));
@@ -277,14 +277,18 @@ pub(super) struct LateRow {
 }
 
 impl LateRows {
-    /// A part of a row.
-    pub fn build(&self, number: u32, offer: Offer, mends: bool) -> Option<Arena> {
+    /// The program of a part of a row, which depends on its tool alone.
+    pub fn program(&self, number: u32, offer: Offer, mends: bool) -> Option<Program> {
         let LateRow { first, row, unknown } = self.rows.iter().rfind(|row| row.first <= number)?;
         let mut p = FormatBuilder::default();
         (p.mends, p.dialect) = (mends, Some(*row));
-        let (offer, part) = (Offer { unknown: *unknown, ..offer }, Want::Part(number - first));
-        let calls = DIALECTS[*row].calls(&mut p, offer, *first, part);
-        Some(p.finish(calls))
+        let (count, part) = (offer.tools.len(), (number - first) as usize);
+        let tools = std::slice::from_ref(offer.tools.get(part % count)?);
+        let root = DIALECTS[*row].calls(&mut p, Offer { unknown: *unknown, tools, ..offer }, *first, Want::Whole);
+        let parts = p.late.built();
+        let mut arena = p.finish(root);
+        arena.set_root(parts.into_iter().find(|(call, _)| *call as usize == part / count)?.1);
+        peg::compile_part(&arena).ok()
     }
 }
 

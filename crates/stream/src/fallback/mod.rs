@@ -77,13 +77,16 @@ impl FallbackConfig {
     /// The format.
     pub fn format(&self) -> &Arc<Arena> {
         let Some((parts, whole)) = &self.parts else { return &self.format };
-        whole.get_or_init(|| Arc::new(parts.source.build(Want::Whole)))
+        whole.get_or_init(|| Arc::new(parts.whole(Want::Whole)))
     }
 
     /// The grammar of the format; `lazy`: of what follows a trigger.
     pub fn grammar(&self, lazy: bool, style: GrammarStyle) -> Grammar {
         match &self.parts {
-            Some((parts, _)) => grammar::from_arena(&parts.source.build(Want::Grammar), lazy, style),
+            Some((parts, _)) => {
+                let linked = (style == GrammarStyle::Faithful).then(|| parts.grammar(&self.format, lazy)).flatten();
+                linked.unwrap_or_else(|| grammar::from_arena(&parts.whole(Want::Grammar), lazy, style))
+            }
             None => grammar::from_arena(&self.format, lazy, style),
         }
     }
@@ -125,8 +128,8 @@ impl FallbackConfig {
         let program = peg::compile_late(&text, late.count, late.widest, move |number| {
             let config = config.upgrade()?;
             match &config.parts {
-                Some((parts, _)) if number < parts.count => (parts.compile)(number),
-                _ => peg::compile_part(&late.build(number, config.offer(), config.mends())?).ok().map(Arc::new),
+                Some((parts, _)) if number < parts.count => parts.program(number),
+                _ => late.program(number, config.offer(), config.mends()).map(Arc::new),
             }
         });
         let program = Arc::new(program.ok()?);

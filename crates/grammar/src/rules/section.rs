@@ -1,0 +1,104 @@
+//! Rules that are made together: those of a grammar, or those of one tool that grammars are linked with.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+
+use crate::rules::builder::{Builder, Fidelity, Grammar};
+use crate::rules::rule::{Rule, SPACE};
+use chatparse_base::limits;
+
+/// Rules, and where they depart from their schemas.
+#[derive(Debug, Default)]
+pub struct Section {
+    /// Sorted by name.
+    pub(crate) rules: Vec<SectionRule>,
+    /// Their texts.
+    pub(crate) texts: String,
+    pub(crate) report: Vec<Fidelity>,
+    /// The number of parts of the rules.
+    pub(crate) size: usize,
+    /// The name of the first rule, of those of a text.
+    pub(crate) first: SmolStr,
+    /// The rules of texts that these refer to, which other sections need, too.
+    pub(crate) needs: Vec<Arc<Section>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct SectionRule {
+    pub name: SmolStr,
+    pub rule: Rule,
+    /// Its text.
+    pub text: Range<usize>,
+}
+
+/// What is between a rule's name and its body.
+pub(crate) const SIGN: &str = " ::= ";
+
+impl Section {
+    /// The body of a rule as GBNF.
+    pub(crate) fn text(&self, rule: &SectionRule) -> &str {
+        &self.texts[rule.text.clone()]
+    }
+
+    /// Approximate memory use in bytes.
+    pub fn bytes(&self) -> usize {
+        let report = self.report.iter().map(|note| size_of::<Fidelity>() + note.pointer.len() + note.message.len());
+        let rules = self.rules.len() * size_of::<SectionRule>() + self.size * size_of::<Rule>();
+        let needs = self.needs.iter().map(|section| section.bytes());
+        size_of::<Section>() + rules + self.texts.len() + report.sum::<usize>() + needs.sum::<usize>()
+    }
+}
+
+impl Builder {
+    /// Whether all rules of a section are new, or equal to those of their names.
+    pub(crate) fn takes(&self, section: &Section) -> bool {
+        section.rules.iter().all(|rule| self.body_text(&rule.name).is_none_or(|text| text == section.text(rule)))
+    }
+
+    /// Adds the rules of a section that it takes.
+    pub(crate) fn import(&mut self, section: &Section) {
+        for rule in section.rules.iter().filter(|rule| rule.name != SPACE) {
+            self.add(&rule.name, rule.rule.clone());
+        }
+    }
+}
+
+impl Grammar {
+    /// The grammar of these rules, of which several sections may have the same. `None` if two rules of one name differ, or there are too
+    /// many.
+    pub(crate) fn of_sections(sections: Vec<Arc<Section>>) -> Option<Grammar> {
+        if sections.iter().map(|section| section.size).sum::<usize>() > limits::FORMAT_GRAMMAR_PARTS {
+            return None;
+        }
+        let mut all: Vec<Arc<Section>> = Vec::with_capacity(sections.len() + 8);
+        let mut texts: HashSet<*const Section> = HashSet::new();
+        for section in sections {
+            all.extend(section.needs.iter().filter(|text| texts.insert(Arc::as_ptr(text))).cloned());
+            all.push(section);
+        }
+        let sections = all;
+        let most = sections.iter().map(|section| section.texts.len() + 64 * section.rules.len()).sum();
+        let (mut text, mut report) = (String::with_capacity(most), Vec::new());
+        let mut known: HashMap<&str, &str> = HashMap::with_capacity(sections.iter().map(|one| one.rules.len()).sum());
+        for section in &sections {
+            for rule in &section.rules {
+                let body = section.text(rule);
+                match known.entry(&rule.name) {
+                    Entry::Vacant(place) => {
+                        place.insert(body);
+                        [&*rule.name, SIGN, body, "\n"].into_iter().for_each(|part| text.push_str(part));
+                    }
+                    Entry::Occupied(place) if *place.get() == body => {}
+                    Entry::Occupied(_) => return None,
+                }
+            }
+            report.extend_from_slice(&section.report);
+        }
+        drop(known);
+        Some(Grammar { text, report, sections })
+    }
+}
