@@ -189,12 +189,6 @@ impl Part {
     }
 }
 
-impl PartialEq for PartKey {
-    fn eq(&self, other: &PartKey) -> bool {
-        self.is(&other.format, &other.tool, &other.kind)
-    }
-}
-
 impl PartKey {
     fn is(&self, format: &Arc<Resolved>, tool: &Tool, kind: &PartKind) -> bool {
         let same = || self.format.serves(&format.writing, &format.spec());

@@ -3,19 +3,24 @@
 //! Values that the source cannot tell apart by its literals matter if the one that represents them
 //! does. So texts of which each request has another, such as dates, are looked at once.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use crate::reader::Reader;
-use chatparse_base::limits::{VARIABLE_BYTES, VARIABLES, VARIED};
+use chatparse_base::limits::{VARIABLE_BYTES, VARIABLES, VARIED, VARIED_BYTES};
+use chatparse_base::store::{Store, hash_of};
 use chatparse_jinja::Template;
 
-/// By values, what is learnt under them, the most recently used first; `None`: they do not matter.
-/// Threads may share it.
-#[derive(Debug, Default)]
-pub(crate) struct Variables(Mutex<VecDeque<(String, Option<Arc<Reader>>)>>);
+/// By values, what is learnt under them; `None`: they do not matter.
+#[derive(Debug)]
+pub(crate) struct Variables(Store<String, Option<Arc<Reader>>>);
+
+impl Default for Variables {
+    fn default() -> Self {
+        Variables(Store::new(VARIED * VARIED_BYTES))
+    }
+}
 
 impl Variables {
     /// What is learnt under these variables of a request; `None` if it is what is learnt without them.
@@ -37,7 +42,8 @@ impl Variables {
 
     fn learnt(&self, usual: &Reader, read: Map<String, Value>) -> Option<Arc<Reader>> {
         let values = Value::from(read.clone()).to_string();
-        if let Some(known) = self.get(&values) {
+        let hash = hash_of(&values);
+        if let Some(known) = self.0.get(hash, |known| *known == values) {
             return known;
         }
         let analyzed = Arc::new(usual.analyzed.under(read));
@@ -47,24 +53,8 @@ impl Variables {
         });
         // What is known of a family is of the calls that it is known to write.
         let varied = if differs { analyzed.reader_named(usual.name()) } else { None };
-        self.keep(values, varied.clone());
+        self.0.keep(hash, values, varied.clone(), VARIED_BYTES);
         varied
-    }
-
-    fn get(&self, key: &str) -> Option<Option<Arc<Reader>>> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = known.iter().position(|(values, _)| values == key)?;
-        let found = known.remove(at)?;
-        let varied = found.1.clone();
-        known.push_front(found);
-        Some(varied)
-    }
-
-    fn keep(&self, key: String, varied: Option<Arc<Reader>>) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|(values, _)| *values != key);
-        known.push_front((key, varied));
-        known.truncate(VARIED);
     }
 }
 

@@ -258,8 +258,9 @@ pub const VARIABLES: usize = 8;
 /// Maximum length of the text of such a variable, in bytes. A longer one counts as not given.
 pub const VARIABLE_BYTES: usize = 256;
 
-/// Maximum number of values of variables that a template keeps what it learnt under, some 50 KB for each.
+/// Maximum number of values of variables that a template keeps what it learnt under, and about how much that is for each, in bytes.
 pub const VARIED: usize = 8;
+pub const VARIED_BYTES: usize = 50 << 10;
 
 /// Number of tools from which on, and up to which, what their calls have behind their heads is compiled where an output has them.
 /// Fewer are compiled as fast; more than the last are too many, which must be said at once.

@@ -35,7 +35,7 @@ pub fn hash_of(key: impl Hash) -> u64 {
     hasher.finish()
 }
 
-impl<K: PartialEq, V: Clone> Store<K, V> {
+impl<K, V: Clone> Store<K, V> {
     /// An empty store of at most so many bytes.
     pub fn new(most: usize) -> Store<K, V> {
         let (entries, order) = Default::default();

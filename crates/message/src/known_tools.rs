@@ -1,7 +1,7 @@
 //! Tools that earlier requests had: agents send nearly the same list each turn, and a tool whose text is known is not read again.
 
-use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
@@ -11,31 +11,36 @@ use chatparse_base::Result;
 use chatparse_base::json::bytes;
 use chatparse_base::limits::KNOWN_TOOLS_BYTES;
 use chatparse_base::number::{self, end_of_text};
+use chatparse_base::store::{Store, hash_of};
 
 /// The tools of earlier requests by their texts, up to a bound. Threads may share it.
-#[derive(Debug, Default)]
-pub struct KnownTools(RwLock<Known>);
+#[derive(Debug)]
+pub struct KnownTools {
+    tools: Store<Arc<str>, Arc<Known>>,
+    /// Where to look first for the first tool of a list.
+    first: AtomicU64,
+}
 
-/// The tools that were used last, and those before them. Where the former are too many, they become the latter, and what these had is
-/// forgotten, unless it is used again meanwhile.
-#[derive(Debug, Default)]
-struct Known([List; 2]);
-
-#[derive(Debug, Default)]
-struct List {
-    /// In the order in which they were sent.
-    tools: Vec<(Arc<str>, Tool)>,
-    by_text: HashMap<Arc<str>, usize>,
-    bytes: usize,
+#[derive(Debug)]
+struct Known {
+    text: Arc<str>,
+    tool: Tool,
+    /// The hash of what came after it last, to look there first.
+    next: AtomicU64,
 }
 
 /// An item of a list of tools.
 struct Item<'t> {
     text: &'t str,
+    hash: u64,
     /// The tool if it is known.
     known: Option<Tool>,
-    /// It is not among those that were used last.
-    keep: bool,
+}
+
+impl Default for KnownTools {
+    fn default() -> Self {
+        KnownTools { tools: Store::new(KNOWN_TOOLS_BYTES), first: AtomicU64::new(0) }
+    }
 }
 
 /// A tool of a body: one that is known, or what is to be read.
@@ -59,74 +64,52 @@ impl KnownTools {
         let (cut, items) = self.cut(body, tools_of(body)?)?;
         let (body, options): (Body, Value) = (number::read(&cut).ok()?, number::read(options).ok()?);
         let mut given = Vec::with_capacity(items.len());
-        let mut kept: Vec<(&str, Option<Tool>, usize)> = Vec::new();
-        for Item { text, known, keep } in items {
-            if keep {
-                kept.push((text, known.clone(), given.len()));
+        let mut new: Vec<(&str, u64, usize)> = Vec::new();
+        for Item { text, hash, known } in items {
+            let read = || number::read(text).ok().map(Given::New);
+            if known.is_none() {
+                new.push((text, hash, given.len()));
             }
-            given.push(match known {
-                Some(tool) => Given::Known(tool),
-                None => Given::New(number::read(text).ok()?),
-            });
+            given.push(known.map(Given::Known).or_else(read)?);
         }
         let request = Request::read_with(&body.once().ok()?, &options, Some(&mut given)).ok();
         let request = request.filter(|request| request.plain.is_none())?;
-        if !kept.is_empty() {
-            self.keep(kept.into_iter().filter_map(|(text, known, index)| match (known, &given[index]) {
-                (Some(tool), _) => Some((text, tool)),
-                (None, Given::Known(tool)) => Some((text, tool.clone())),
-                (None, Given::New(_)) => None,
-            }));
+        for (text, hash, index) in new {
+            let Given::Known(tool) = &given[index] else { continue };
+            let size = size_of::<Known>() + text.len() + tool.description.len() + bytes(&tool.parameters);
+            let (text, tool): (Arc<str>, _) = (text.into(), tool.clone());
+            let known = Known { text: Arc::clone(&text), tool, next: AtomicU64::new(0) };
+            self.tools.keep(hash, text, Arc::new(known), size);
         }
         Some(request)
     }
 
     /// The body without the items of its list of tools, which begins at `open`, and these, each with what is known of it.
     fn cut<'t>(&self, body: &'t str, open: usize) -> Option<(String, Vec<Item<'t>>)> {
-        let Known(lists) = &*self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let (bytes, mut at, mut items, mut next) = (body.as_bytes(), open, Vec::new(), (0, 0));
+        let (bytes, mut at, mut items) = (body.as_bytes(), open, Vec::new());
+        let mut before: Option<Arc<Known>> = None;
         loop {
             at = behind_space(bytes, at);
             // A list goes on as it did before.
-            let (list, index) = next;
-            let expected = lists[list].tools.get(index).filter(|(text, _)| bytes[at..].starts_with(text.as_bytes()));
-            let end = match expected {
-                Some((text, _)) => at + text.len(),
+            let next = before.as_ref().map_or(&self.first, |known| &known.next);
+            let expected = next.load(Ordering::Relaxed);
+            let known = self.tools.get(expected, |text| bytes[at..].starts_with(text.as_bytes()));
+            let end = match &known {
+                Some(known) => at + known.text.len(),
                 None => end_of_value(bytes, at)?,
             };
             let text = &body[at..end];
-            let found = |list: usize| lists[list].by_text.get(text).map(|index| (list, *index));
-            let place = expected.map(|_| next).or_else(|| found(0)).or_else(|| found(1));
-            next = place.map_or(next, |(list, index)| (list, index + 1));
-            let known = place.map(|(list, index)| lists[list].tools[index].1.clone());
-            items.push(Item { text, known, keep: place.is_none_or(|(list, _)| list > 0) });
+            let hash = if known.is_some() { expected } else { hash_of(text) };
+            let known = known.or_else(|| self.tools.get(hash, |known| **known == *text));
+            next.store(hash, Ordering::Relaxed);
+            items.push(Item { text, hash, known: known.as_ref().map(|known| known.tool.clone()) });
+            before = known;
             at = behind_space(bytes, end);
             match bytes.get(at)? {
                 b',' => at += 1,
                 b']' => return Some(([&body[..open], &body[at..]].concat(), items)),
                 _ => return None,
             }
-        }
-    }
-
-    /// Keeps tools among those that were used last.
-    fn keep<'t>(&self, used: impl Iterator<Item = (&'t str, Tool)>) {
-        // Freed once the lock is.
-        let mut gone = Vec::new();
-        let Known([last, before]) = &mut *self.0.write().unwrap_or_else(PoisonError::into_inner);
-        for (text, tool) in used {
-            const MOST: usize = KNOWN_TOOLS_BYTES / 2;
-            let size = size_of::<(Arc<str>, Tool)>() + text.len() + tool.description.len() + bytes(&tool.parameters);
-            if size > MOST || last.by_text.contains_key(text) {
-                continue;
-            }
-            if last.bytes + size > MOST {
-                gone.push(std::mem::replace(before, std::mem::take(last)));
-            }
-            let text: Arc<str> = text.into();
-            last.by_text.insert(Arc::clone(&text), last.tools.len());
-            last.tools.push((text, tool));
-            last.bytes += size;
         }
     }
 }
@@ -216,7 +199,7 @@ mod tests {
             mine.is_ok()
         };
         assert!(read(BODY) && read(BODY));
-        assert_eq!(known.0.read().unwrap().0[0].tools.len(), 3);
+        assert_eq!(known.tools.size().0, 3);
         let mut state = 1_u64;
         let mut chance = |below: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -250,11 +233,7 @@ mod tests {
             let tool =
                 json!({"type": "function", "function": {"name": format!("a{list}"), "description": description}});
             known.request(&json!({"messages": [], "tools": [tool]}).to_string(), "{}").unwrap();
-            for held in &known.0.read().unwrap().0 {
-                let texts: usize = held.tools.iter().map(|(text, _)| text.len()).sum();
-                assert!(texts <= held.bytes && held.bytes <= KNOWN_TOOLS_BYTES / 2);
-                assert_eq!(held.tools.len(), held.by_text.len());
-            }
+            assert!(known.tools.size().1 <= KNOWN_TOOLS_BYTES);
         }
     }
 

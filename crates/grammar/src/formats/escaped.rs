@@ -5,10 +5,9 @@ use std::collections::HashMap;
 use smol_str::{SmolStr, format_smolstr};
 
 use crate::regular::{Spelling, characters, item, literal};
-use crate::rules::builder::{Builder, Fidelity, FidelityKind};
+use crate::rules::builder::Builder;
 use crate::rules::primitive::quoted;
 use crate::rules::rule::Rule;
-use crate::text::gbnf;
 use crate::text::tree::Node;
 use chatparse_base::Result;
 
@@ -49,8 +48,8 @@ impl Escaped {
         let roots: Vec<Rule> = self.roots.iter().map(|(plain, _)| Rule::Reference(plain.clone())).collect();
         plain.add_rule("root", Rule::Choice(roots));
         let plain = plain.finish();
+        let Ok(tree) = plain.tree() else { return };
         plain.report.into_iter().for_each(|note| rules.note(note));
-        let Ok(tree) = gbnf::tree(&plain.text) else { return self.too_large(rules) };
         let number = |name: &SmolStr| tree.names.iter().position(|known| known == name);
         let mut open: Vec<usize> = self.roots.iter().filter_map(|(plain, _)| number(plain)).collect();
         let names = self.roots.iter().filter_map(|(plain, escaped)| Some((number(plain)?, escaped.clone())));
@@ -65,15 +64,6 @@ impl Escaped {
             };
             let body = escaped(rules, &tree.rules[rule], &mut name);
             rules.fill(&names[&rule], body);
-        }
-    }
-
-    fn too_large(self, rules: &mut Builder) {
-        for (name, escaped) in self.roots {
-            let any = rules.shared("char").repeat(0, None);
-            rules.fill(&escaped, any);
-            let message = "too large to be written in a string; any text is allowed";
-            rules.note(Fidelity::new(&name, "#", FidelityKind::Widened, message));
         }
     }
 }

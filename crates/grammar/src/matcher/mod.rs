@@ -11,6 +11,7 @@ mod rest;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use crate::rules::builder::Grammar;
 use crate::text::tree::Tree;
 use cache::{Cache, Only};
 use chatparse_base::bytes::Bytes;
@@ -39,18 +40,19 @@ struct Way {
 }
 
 /// What a matcher was made of.
+#[derive(Default)]
 pub(crate) struct Source {
-    /// A grammar in GBNF; without a text, any output is allowed.
-    pub text: String,
-    /// The text in front of a lazy one, in GBNF; see `print::behind`.
-    pub free: Option<String>,
+    /// Without rules, any output is allowed.
+    pub grammar: Grammar,
+    /// The text before a lazy one; see `print::behind`.
+    pub free: Option<Grammar>,
     /// The costs of its steps, once they are needed.
     costs: OnceLock<Vec<u32>>,
 }
 
 impl Source {
-    pub fn new(text: &str, free: Option<String>) -> Source {
-        Source { text: text.to_owned(), free, costs: OnceLock::new() }
+    pub fn new(grammar: &Grammar, free: Option<Grammar>) -> Source {
+        Source { grammar: grammar.without_text(), free, costs: OnceLock::new() }
     }
 }
 

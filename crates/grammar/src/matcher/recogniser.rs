@@ -1,17 +1,17 @@
 //! Checks whether a grammar allows a text.
 
 use crate::matcher::{Matcher, Source};
+use crate::rules::builder::Grammar;
 use crate::text::gbnf;
-use crate::text::unrolled::Rules;
+use crate::text::tree::Tree;
 use chatparse_base::{Result, stack};
 use smol_str::SmolStr;
 
 /// A grammar that texts can be checked against. Reads GBNF like llama.cpp and rejects what it rejects.
 #[derive(Debug)]
 pub struct Recogniser {
-    pub(crate) rules: Rules,
+    pub(crate) tree: Tree,
     matcher: Matcher,
-    vain: Option<SmolStr>,
 }
 
 impl Recogniser {
@@ -19,9 +19,9 @@ impl Recogniser {
     pub fn new(grammar: &str) -> Result<Recogniser> {
         // The tree nests as deep as the grammar's groups do.
         stack::deep(|| {
-            let (rules, tree) = gbnf::both(grammar)?;
-            let vain = tree.vain().cloned();
-            Ok(Recogniser { rules, matcher: Matcher::of(&tree, Source::new(grammar, None))?, vain })
+            let tree = gbnf::tree(grammar)?;
+            let matcher = Matcher::of(&tree, Source::new(&Grammar::written(grammar), None))?;
+            Ok(Recogniser { tree, matcher })
         })
     }
 
@@ -48,7 +48,7 @@ impl Recogniser {
 
     /// A rule that is nothing but the empty text, or can repeat it: an engine may go round such a rule for ever.
     pub fn vain(&self) -> Option<&str> {
-        self.vain.as_deref()
+        self.tree.vain().map(SmolStr::as_str)
     }
 
     /// The grammar as a machine that is fed bytes.

@@ -6,21 +6,21 @@ use super::{Dialect, Printed, Start, behind, behind_prefix, lark, portable, tag}
 use crate::formats::automaton::Automaton;
 use crate::formats::states::States;
 use crate::regular::{Expr, Pattern, Spelling, StateBudget, automaton, of_automaton};
-use crate::rules::builder::{Builder, Fidelity, FidelityKind};
-use crate::text::gbnf;
+use crate::rules::builder::{Builder, Fidelity, FidelityKind, Grammar};
+use crate::rules::rule::Rule;
 use crate::text::tree::Tree;
 use crate::{Trigger, TriggerKind};
 use chatparse_base::chars::Chars;
 use chatparse_base::{Error, ErrorKind, Result, limits, stack};
 
 /// The grammar in a dialect other than GBNF. Its tree nests as deep as its groups do.
-pub(super) fn print(text: &str, dialect: Dialect, begins: Start) -> Result<Printed> {
-    stack::deep(|| print_tree(text, dialect, begins))
+pub(super) fn print(grammar: &Grammar, dialect: Dialect, begins: Start) -> Result<Printed> {
+    stack::deep(|| print_tree(grammar, dialect, begins))
 }
 
-fn print_tree(text: &str, dialect: Dialect, begins: Start) -> Result<Printed> {
+fn print_tree(grammar: &Grammar, dialect: Dialect, begins: Start) -> Result<Printed> {
     let mut printed = Printed::default();
-    let tree = gbnf::tree(text)?;
+    let tree = grammar.tree()?;
     printed.text = match begins {
         Start::AfterPrefix(prefix) => print_rest(&behind_prefix(tree, prefix)?, dialect)?,
         Start::AtTrigger(triggers) => match words(triggers) {
@@ -29,7 +29,7 @@ fn print_tree(text: &str, dialect: Dialect, begins: Start) -> Result<Printed> {
             }
             _ => {
                 let free = free(triggers)?;
-                if free.is_empty() {
+                if free.sections.is_empty() {
                     let why = "a trigger is a pattern that grammars cannot follow; calls begin nowhere";
                     printed.report.push(Fidelity::new("", "#", FidelityKind::Widened, why));
                 }
@@ -72,25 +72,24 @@ fn words(triggers: &[Trigger]) -> Option<Vec<String>> {
     Some(words)
 }
 
-/// The text in front of a lazy grammar, in GBNF: any in which no trigger is found. Empty where none is, or where a pattern cannot be followed.
-pub(super) fn free(triggers: &[Trigger]) -> Result<String> {
+/// The text before a lazy grammar: any in which no trigger is found. Without rules where none is, or where a pattern cannot be followed.
+pub(super) fn free(triggers: &[Trigger]) -> Result<Grammar> {
     let Some(words) = words(triggers) else { return Ok(behind_patterns(triggers).unwrap_or_default()) };
     if words.is_empty() {
-        return Ok(String::new());
+        return Ok(Grammar::default());
     }
-    let mut text = "root ::= u\n".to_owned();
-    let rest = SmolStr::new_static("r");
-    let states = States::new(&Automaton::new(&words, &[]), &SmolStr::new_static("u"), false);
-    let first = states.rest().map(|body| (rest.clone(), body));
-    for (name, body) in first.into_iter().chain(states.rules(Some(rest), &mut |name| name)) {
-        text.extend([&name, " ::= "]);
-        body.write(&mut text);
-        text.push('\n');
+    let mut builder = Builder::new();
+    let start = builder.reserve(&SmolStr::new_static("u"));
+    let states = States::new(&Automaton::new(&words, &[]), &start, false);
+    let rest = states.rest().map(|rest| builder.add(&SmolStr::new_static("r"), rest));
+    for (name, body) in states.rules(rest, &mut |name| builder.reserve(&name)) {
+        builder.fill(&name, body);
     }
-    Ok(text)
+    builder.add_rule("root", Rule::Reference(start));
+    Ok(builder.finish())
 }
 
-fn behind_patterns(triggers: &[Trigger]) -> Option<String> {
+fn behind_patterns(triggers: &[Trigger]) -> Option<Grammar> {
     let found = triggers.iter().map(found).collect::<Option<Vec<Expr>>>()?;
     // Namespaces may be many.
     let room = StateBudget::new(limits::AUTOMATON_STATES, limits::AUTOMATON_STEPS).wider(8);
@@ -99,7 +98,7 @@ fn behind_patterns(triggers: &[Trigger]) -> Option<String> {
     let mut builder = Builder::new();
     let body = of_automaton(&mut builder, "u", &free, Spelling::Plain);
     builder.add_rule("root", body);
-    Some(builder.build().ok()?.text)
+    builder.build().ok()
 }
 
 /// The maximum number of characters that look aheads of a trigger exclude.

@@ -1,7 +1,7 @@
 //! Prints grammars in the dialects that engines read.
 //!
-//! The grammar's text is read as a tree, so all grammars, including rules that a caller wrote as GBNF, can be printed in every
-//! dialect, and the result allows the same texts. llama.cpp keeps triggers and the end of the prompt beside the grammar; for
+//! All dialects are printed from the tree of the grammar's rules, including those that a caller wrote as GBNF, and the result allows the
+//! same texts. llama.cpp keeps triggers and the end of the prompt beside the grammar; for
 //! other engines these are worked into the tree first (`engines`).
 
 #[cfg(feature = "dialects")]
@@ -22,7 +22,6 @@ mod terminals;
 use crate::Trigger;
 use crate::matcher::{Matcher, Source};
 use crate::rules::builder::{Fidelity, Grammar};
-use crate::text::gbnf;
 use crate::text::tree::{Node, Tree};
 use chatparse_base::chars::Chars;
 use chatparse_base::{Error, Result, stack};
@@ -104,7 +103,7 @@ impl Grammar {
         if dialect == Dialect::Gbnf || self.text.is_empty() {
             return Ok(Printed { text: self.text.clone(), ..Printed::default() });
         }
-        engines::print(&self.text, dialect, begins)
+        engines::print(self, dialect, begins)
     }
 
     /// The grammar of what a model writes as a machine that is fed bytes, at the output's beginning. Without a text, it allows any.
@@ -128,7 +127,7 @@ impl Grammar {
                 Start::AtTrigger(triggers) => Some(engines::free(triggers)?),
                 Start::AfterPrefix(_) => None,
             };
-            let source = Source::new(&self.text, free);
+            let source = Source::new(self, free);
             let mut matcher = Matcher::of(&tree_of(&source)?, source)?;
             if let Start::AfterPrefix(text) = begins {
                 go_behind(&mut matcher, text)?;
@@ -150,27 +149,29 @@ fn behind_prefix(tree: Tree, prefix: &str) -> Result<Tree> {
     if prefix.is_empty() {
         return Ok(tree);
     }
-    let mut matcher = Matcher::of(&tree, Source::new("", None))?;
+    let mut matcher = Matcher::of(&tree, Source::default())?;
     go_behind(&mut matcher, prefix)?;
     matcher.rest(&tree)
 }
 
 /// The tree of a source, with the free text in front of it.
 fn tree_of(source: &Source) -> Result<Tree> {
-    let (_, tree) = gbnf::both(if source.text.is_empty() { "root ::= .*" } else { &source.text })?;
+    let any = Grammar::written("root ::= .*");
+    let is_any = source.grammar.text.is_empty() && source.grammar.sections.is_empty();
+    let tree = if is_any { &any } else { &source.grammar }.tree()?;
     match &source.free {
         Some(free) => behind(tree, free),
         None => Ok(tree),
     }
 }
 
-/// The text that a grammar says, and then the other grammar or nothing. Without a text, that begins nowhere.
-fn behind(mut tree: Tree, free: &str) -> Result<Tree> {
-    if free.is_empty() {
+/// The text that a grammar says, and then the other grammar or nothing. Without a rule, that begins nowhere.
+fn behind(mut tree: Tree, free: &Grammar) -> Result<Tree> {
+    if free.sections.is_empty() {
         tree.root = tree.add("root", Node::Class(Chars::all()).repeat(0, None));
         return Ok(tree);
     }
-    let free = tree.append(gbnf::tree(free)?);
+    let free = tree.append(free.tree()?);
     let whole = Node::sequence([Node::Rule(free), Node::Rule(tree.root).optional()]);
     tree.root = tree.add("root", whole);
     Ok(tree)
@@ -205,18 +206,18 @@ impl Matcher {
 mod engines {
     use crate::Trigger;
     use crate::text::tree::Tree;
-    use crate::{Dialect, Printed, Start};
+    use crate::{Dialect, Grammar, Printed, Start};
     use chatparse_base::{Error, Result};
 
-    pub(super) fn free(_: &[Trigger]) -> Result<String> {
+    pub(super) fn free(_: &[Trigger]) -> Result<Grammar> {
         Err(Error::invalid("a lazy grammar has no matcher: the library was built without its part `dialects`"))
     }
 
     pub(super) fn print_rest(_: &Tree, dialect: Dialect) -> Result<String> {
-        print("", dialect, Start::AfterPrefix("")).map(|printed| printed.text)
+        print(&Grammar::default(), dialect, Start::AfterPrefix("")).map(|printed| printed.text)
     }
 
-    pub(super) fn print(_: &str, dialect: Dialect, _: Start) -> Result<Printed> {
+    pub(super) fn print(_: &Grammar, dialect: Dialect, _: Start) -> Result<Printed> {
         Err(Error::invalid(format!("{}: the library was built without its part `dialects`", dialect.name())))
     }
 }

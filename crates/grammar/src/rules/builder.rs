@@ -11,7 +11,6 @@ use crate::rules::primitive;
 use crate::rules::rule::{Rule, SPACE};
 use crate::rules::section::{SIGN, Section, SectionRule};
 use crate::text::dead;
-use crate::text::gbnf;
 use crate::text::repetition::{self, Reader};
 use chatparse_base::Result;
 use chatparse_message::GrammarStyle;
@@ -231,7 +230,7 @@ impl Builder {
     /// to a missing rule or is left-recursive; [`crate::ErrorKind::Limit`].
     pub fn build(&self) -> Result<Grammar> {
         let grammar = self.clone().finish();
-        gbnf::rules(&grammar.text)?;
+        grammar.tree()?.check()?;
         Ok(grammar)
     }
 

@@ -9,7 +9,8 @@ use std::fmt::{self, Write};
 use smol_str::SmolStr;
 
 use crate::text::gbnf;
-use chatparse_base::Result;
+use crate::text::tree::Node;
+use chatparse_base::{Error, Result};
 use chatparse_base::char_class::{self, Spelling};
 use chatparse_peg::Spacing;
 
@@ -150,7 +151,7 @@ impl Rule {
         Rule::Group(Box::new(self), pad)
     }
 
-    /// Repeats the rule, which must be one item or a group. Written with `?`, `*` or `+` if possible.
+    /// Repeats the rule. Written with `?`, `*` or `+` if possible.
     pub fn repeat(self, min: u64, max: Option<u64>) -> Rule {
         Rule::Repeat(Box::new(self), Bounds { min, max, sign: true })
     }
@@ -225,6 +226,27 @@ impl Rule {
         }
     }
 
+    /// The rule as a node, with the numbers of the rules that it refers to.
+    pub(crate) fn node(&self, number: &dyn Fn(&str) -> Option<usize>) -> Result<Node> {
+        let numbered = |name: &str| {
+            let undefined = || Error::invalid(format!("grammar: the rule {name:?} is used but not defined"));
+            number(name).ok_or_else(undefined)
+        };
+        let all = |parts: &[Rule]| parts.iter().map(|part| part.node(number)).collect::<Result<Vec<Node>>>();
+        Ok(match self {
+            Rule::Empty => Node::EMPTY,
+            Rule::Literal(text) => Node::text(text.to_string()),
+            Rule::Spelled(text) => gbnf::node(&format!("\"{text}\""), &numbered)?,
+            Rule::Class(text) | Rule::Gbnf(text) => gbnf::node(text, &numbered)?,
+            Rule::Reference(name) => Node::Rule(numbered(name)?),
+            Rule::Blank(_) => Node::Rule(numbered(SPACE)?),
+            Rule::Sequence(parts) => Node::sequence(all(parts)?),
+            Rule::Choice(branches) => Node::choice(all(branches)?),
+            Rule::Group(body, _) => body.node(number)?,
+            Rule::Repeat(body, Bounds { min, max, .. }) => body.node(number)?.repeat(*min, *max),
+        })
+    }
+
     /// Writes the rule as GBNF.
     pub(crate) fn write(&self, out: &mut String) {
         match self {
@@ -242,7 +264,7 @@ impl Rule {
                     if i > 0 {
                         out.push(' ');
                     }
-                    part.write(out);
+                    part.write_item(out, matches!(part, Rule::Choice(_)));
                 }
             }
             Rule::Choice(branches) => {
@@ -268,10 +290,20 @@ impl Rule {
                 out.push_str(close);
             }
             Rule::Repeat(body, bounds) => {
-                body.write(out);
+                body.write_item(out, matches!(**body, Rule::Choice(_) | Rule::Sequence(_)));
                 write!(out, "{bounds}").expect("a String takes all that is written to it");
             }
         }
+    }
+}
+
+impl Rule {
+    /// Writes a part that `is_several` items or alternatives in parentheses.
+    fn write_item(&self, out: &mut String, is_several: bool) {
+        let [open, close] = if is_several { ["(", ")"] } else { ["", ""] };
+        out.push_str(open);
+        self.write(out);
+        out.push_str(close);
     }
 }
 

@@ -9,7 +9,9 @@ use smol_str::SmolStr;
 
 use crate::rules::builder::{Builder, Fidelity, Grammar};
 use crate::rules::rule::{Rule, SPACE};
-use chatparse_base::limits;
+use crate::text::gbnf;
+use crate::text::tree::{Node, Tree};
+use chatparse_base::{Error, Result, limits};
 
 /// Rules, and where they depart from their schemas.
 #[derive(Debug, Default)]
@@ -68,6 +70,42 @@ impl Builder {
 }
 
 impl Grammar {
+    /// Its rules as a tree. Only a host's text is read.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] if llama.cpp would reject the text, or a rule is used but not defined.
+    pub(crate) fn tree(&self) -> Result<Tree> {
+        if self.sections.is_empty() {
+            return gbnf::tree(&self.text);
+        }
+        let all = || self.sections.iter().flat_map(|section| &section.rules);
+        let mut numbers: HashMap<&str, usize> = HashMap::new();
+        let mut names: Vec<SmolStr> = Vec::new();
+        for SectionRule { name, .. } in all() {
+            numbers.entry(name).or_insert_with(|| {
+                names.push(name.clone());
+                names.len() - 1
+            });
+        }
+        let number = |name: &str| numbers.get(name).copied();
+        let mut rules: Vec<Node> = Vec::with_capacity(names.len());
+        for SectionRule { name, rule, .. } in all() {
+            // The same rule may come again.
+            if number(name) == Some(rules.len()) {
+                rules.push(rule.node(&number)?);
+            }
+        }
+        let Some(root) = number("root") else { return Err(Error::invalid("grammar: there is no rule \"root\"")) };
+        drop(numbers);
+        Ok(Tree { names, rules, root })
+    }
+
+    /// The same grammar, without its text where the rules are known.
+    pub(crate) fn without_text(&self) -> Grammar {
+        let text = if self.sections.is_empty() { self.text.clone() } else { String::new() };
+        Grammar { text, report: Vec::new(), sections: self.sections.clone() }
+    }
+
     /// The grammar of these rules, of which several sections may have the same. `None` if two rules of one name differ, or there are too
     /// many.
     pub(crate) fn of_sections(sections: Vec<Arc<Section>>) -> Option<Grammar> {

@@ -1,12 +1,10 @@
-//! Reads GBNF like llama.cpp's grammar reader: same syntax, same limits, same errors. A grammar is read with its repetitions
-//! unrolled, as llama.cpp checks it and as texts are checked; where it will be printed, as a tree besides.
+//! Reads the GBNF of hosts like llama.cpp's grammar reader: same syntax, same limits, same errors.
 
 use std::collections::HashMap;
 
 use smol_str::SmolStr;
 
 use crate::text::tree::{Node, Tree};
-use crate::text::unrolled::{Alternatives, Rules, Symbol};
 use chatparse_base::char_class::{self, Unreadable};
 use chatparse_base::chars::Chars;
 use chatparse_base::limits;
@@ -15,33 +13,19 @@ use chatparse_base::{Error, ErrorKind, Result, stack};
 /// Minimum and maximum number of repetitions; `None` is unbounded.
 type Bounds = (u64, Option<u64>);
 
-/// The unrolled rules of a grammar.
-///
-/// # Errors
-/// What llama.cpp rejects: also a rule that is not defined, and one that begins with itself.
-pub(crate) fn rules(text: &str) -> Result<Rules> {
-    read(text, false).map(|(rules, _)| rules)
-}
-
 /// The tree of a grammar.
 ///
 /// # Errors
-/// As [`rules`].
+/// What llama.cpp rejects: also a rule that is not defined, and one that begins with itself.
 pub(crate) fn tree(text: &str) -> Result<Tree> {
-    read(text, true).map(|(_, tree)| tree)
-}
-
-/// Both, on the caller's stack.
-///
-/// # Errors
-/// As [`rules`].
-pub(crate) fn both(text: &str) -> Result<(Rules, Tree)> {
-    read_to(text, true, limits::GBNF_DEPTH)
-}
-
-/// Both; the tree is empty where none is wanted.
-fn read(text: &str, wants_tree: bool) -> Result<(Rules, Tree)> {
-    on_a_stack_that_will_do(|depth| read_to(text, wants_tree, depth))
+    on_a_stack_that_will_do(|depth| {
+        let mut reader = Reader::new(text, depth);
+        reader.blanks(true);
+        while reader.at < text.len() {
+            reader.rule()?;
+        }
+        reader.tree()
+    })
 }
 
 /// Reads on the caller's stack; what nests deeper than that takes, again on a large one.
@@ -52,33 +36,17 @@ fn on_a_stack_that_will_do<T: Send>(read: impl Fn(usize) -> Result<T> + Sync) ->
     }
 }
 
-fn read_to(text: &str, wants_tree: bool, depth: usize) -> Result<(Rules, Tree)> {
-    let mut reader = Reader { wants_tree, ..Reader::new(text, depth) };
-    reader.blanks(true);
-    while reader.at < text.len() {
-        reader.rule()?;
-    }
-    let root = reader.names.get("root").copied();
-    for (name, named) in &reader.names {
-        if reader.rules[named.id as usize].is_none() {
-            return Err(Error::invalid(format!("grammar: the rule {name:?} is used but not defined")));
-        }
-    }
-    let Some(root) = root else { return Err(Error::invalid("grammar: there is no rule \"root\"")) };
-    let rules = reader.rules.into_iter().map(Option::unwrap_or_default).collect();
-    let rules = Rules { rules, classes: reader.classes, root: root.id };
-    if rules.has_left_recursion() {
-        return Err(Error::invalid("grammar: a rule begins with itself, which llama.cpp rejects"));
-    }
-    let mut names: Vec<(&str, Named)> = reader.names.into_iter().filter(|_| wants_tree).collect();
-    chatparse_base::sort::by_key(&mut names, |(_, named)| named.number);
-    let names = names.into_iter().map(|(name, _)| SmolStr::new(name)).collect();
-    Ok((rules, Tree { names, rules: reader.bodies, root: root.number }))
-}
-
 /// `text` without the blanks around it, if it is one rule body on one line.
 pub(crate) fn body(text: &str) -> Result<&str> {
     on_a_stack_that_will_do(|depth| body_to(text, depth))
+}
+
+/// The tree of such a body, whose rules `number` numbers.
+pub(crate) fn node(body: &str, number: &dyn Fn(&str) -> Result<usize>) -> Result<Node> {
+    let mut reader = Reader { alone: true, ..Reader::new(body, limits::GBNF_DEPTH) };
+    let (node, names) = (reader.alternatives(0)?, reader.numbered());
+    let numbers: Vec<usize> = names.into_iter().map(number).collect::<Result<_>>()?;
+    Ok(node.with_rules(&|rule| Node::Rule(numbers[rule])))
 }
 
 fn body_to(text: &str, depth: usize) -> Result<&str> {
@@ -100,13 +68,6 @@ fn body_to(text: &str, depth: usize) -> Result<&str> {
     }
 }
 
-/// A rule that has a name: its number among the unrolled rules, and in the tree.
-#[derive(Clone, Copy)]
-struct Named {
-    id: u32,
-    number: usize,
-}
-
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -114,21 +75,37 @@ struct Reader<'a> {
     depth: usize,
     /// The text is the body of one rule: without line breaks, and without comments, which end in one.
     alone: bool,
-    /// Without it, the nodes are [`Node::EMPTY`]: to make them takes longer than to read.
-    wants_tree: bool,
-    names: HashMap<&'a str, Named>,
-    rules: Vec<Option<Alternatives>>,
-    /// Of the rules that have names.
-    bodies: Vec<Node>,
-    classes: Vec<Chars>,
-    known: HashMap<Chars, u32>,
-    symbols: usize,
+    /// The numbers of the rules.
+    names: HashMap<&'a str, usize>,
+    bodies: Vec<Option<Node>>,
+    /// How many rules llama.cpp's reader has by then, which unrolls groups and repetitions.
+    unrolled: u64,
 }
 
 impl<'a> Reader<'a> {
     fn new(text: &'a str, depth: usize) -> Self {
-        let (names, rules, bodies, classes, known) = Default::default();
-        Reader { text, at: 0, depth, alone: false, wants_tree: false, names, rules, bodies, classes, known, symbols: 0 }
+        Reader { text, at: 0, depth, alone: false, names: HashMap::new(), bodies: Vec::new(), unrolled: 0 }
+    }
+
+    fn tree(self) -> Result<Tree> {
+        let names: Vec<SmolStr> = self.numbered().into_iter().map(SmolStr::new).collect();
+        let Some(root) = self.names.get("root").copied() else {
+            return Err(Error::invalid("grammar: there is no rule \"root\""));
+        };
+        let undefined = self.bodies.iter().position(Option::is_none);
+        if let Some(number) = undefined {
+            return Err(Error::invalid(format!("grammar: the rule {:?} is used but not defined", names[number])));
+        }
+        let tree = Tree { names, rules: self.bodies.into_iter().flatten().collect(), root };
+        tree.check()?;
+        Ok(tree)
+    }
+
+    /// The names of the rules, by number.
+    fn numbered(&self) -> Vec<&'a str> {
+        let mut names: Vec<(&str, usize)> = self.names.iter().map(|(name, number)| (*name, *number)).collect();
+        chatparse_base::sort::by_key(&mut names, |(_, number)| *number);
+        names.into_iter().map(|(name, _)| name).collect()
     }
 
     fn error(&self, message: impl AsRef<str>) -> Error {
@@ -187,28 +164,14 @@ impl<'a> Reader<'a> {
         word
     }
 
-    fn named(&mut self, name: &'a str) -> Named {
-        if let Some(named) = self.names.get(name) {
-            return *named;
+    fn named(&mut self, name: &'a str) -> usize {
+        let next = self.bodies.len();
+        let number = *self.names.entry(name).or_insert(next);
+        if number == next {
+            self.bodies.push(None);
+            self.unrolled += 1;
         }
-        let named = Named { id: self.unnamed(None), number: self.bodies.len() };
-        self.bodies.push(Node::EMPTY);
-        self.names.insert(name, named);
-        named
-    }
-
-    fn unnamed(&mut self, alternatives: Option<Alternatives>) -> u32 {
-        self.rules.push(alternatives);
-        self.rules.len() as u32 - 1
-    }
-
-    fn class_id(&mut self, class: Chars) -> Symbol {
-        let next = self.classes.len() as u32;
-        let id = *self.known.entry(class.clone()).or_insert(next);
-        if id == next {
-            self.classes.push(class);
-        }
-        Symbol::Char(id)
+        number
     }
 
     fn rule(&mut self) -> Result<()> {
@@ -217,12 +180,10 @@ impl<'a> Reader<'a> {
             return Err(self.error("expected the name of a rule"));
         }
         self.blanks(false);
-        let named = self.named(name);
+        let number = self.named(name);
         self.expect("::=")?;
         self.blanks(true);
-        let (alternatives, body) = self.alternatives(0)?;
-        self.rules[named.id as usize] = Some(alternatives);
-        self.bodies[named.number] = body;
+        self.bodies[number] = Some(self.alternatives(0)?);
         match self.peek() {
             None | Some('\r' | '\n') => {}
             Some(c) => return Err(self.error(format!("unexpected {c:?}"))),
@@ -231,60 +192,54 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn alternatives(&mut self, depth: usize) -> Result<(Alternatives, Node)> {
+    fn alternatives(&mut self, depth: usize) -> Result<Node> {
         if depth > self.depth {
             let error = self.error(format!("groups are nested more than {} deep", self.depth));
             return Err(Error::new(ErrorKind::Limit, error.message()));
         }
-        let (mut alternatives, mut branches) = (Vec::new(), Vec::new());
+        let mut branches = Vec::new();
         loop {
-            let (symbols, branch) = self.sequence(depth)?;
-            alternatives.push(symbols);
-            branches.push(branch);
+            branches.push(self.sequence(depth)?);
             if !self.skip("|") {
-                let body = if self.wants_tree { Node::choice(branches) } else { Node::EMPTY };
-                return Ok((alternatives, body));
+                return Ok(Node::choice(branches));
             }
             self.blanks(true);
         }
     }
 
-    fn sequence(&mut self, depth: usize) -> Result<(Vec<Symbol>, Node)> {
-        let (mut symbols, mut parts) = (Vec::new(), Vec::new());
-        // Where the last item begins, and the number of rules it counts for.
-        let (mut last, mut size) = (0, 1);
+    fn sequence(&mut self, depth: usize) -> Result<Node> {
+        let mut parts = Vec::new();
+        // The number of rules that the last item counts for; none where there is no item.
+        let mut size = None;
         while let Some(c) = self.peek() {
-            let begin = symbols.len();
             match c {
-                '"' => parts.push(self.literal(&mut symbols)?),
+                '"' => {
+                    let (text, is_item) = self.literal()?;
+                    parts.push(text);
+                    size = is_item.then_some(1);
+                }
                 '[' => {
-                    if let Some(chars) = self.class()? {
-                        parts.push(Node::class(chars.clone()));
-                        symbols.push(self.class_id(chars));
-                    }
+                    let chars = self.class()?;
+                    size = chars.as_ref().map(|_| 1);
+                    parts.extend(chars.map(Node::class));
                 }
                 '.' => {
                     self.at += 1;
                     parts.push(Node::class(Chars::all()));
-                    symbols.push(self.class_id(Chars::all()));
+                    size = Some(1);
                 }
                 '(' => {
                     self.at += 1;
                     self.blanks(true);
-                    let before = self.rules.len();
-                    let group = self.unnamed(None);
-                    let (alternatives, body) = self.alternatives(depth + 1)?;
-                    self.rules[group as usize] = Some(alternatives);
-                    parts.push(body);
+                    let before = self.unrolled;
+                    self.unrolled += 1;
+                    parts.push(self.alternatives(depth + 1)?);
                     self.expect(")")?;
-                    symbols.push(Symbol::Rule(group));
-                    (last, size) = (begin, (self.rules.len() - before) as u64);
-                    self.blanks(depth > 0);
-                    continue;
+                    size = Some(self.unrolled - before);
                 }
                 '*' | '+' | '?' | '{' => {
                     let bounds = self.bounds(depth)?;
-                    size = self.repeat(&mut symbols, last, size, bounds)?;
+                    size = Some(self.repeat(size, bounds)?);
                     let repeated = parts.pop().unwrap_or(Node::EMPTY).repeat(bounds.0, bounds.1);
                     parts.push(repeated);
                     continue;
@@ -292,37 +247,30 @@ impl<'a> Reader<'a> {
                 '<' | '!' => return Err(self.error("tokens cannot be checked against text")),
                 c if is_word(c) => {
                     let name = self.word(is_word);
-                    let named = self.named(name);
-                    parts.push(Node::Rule(named.number));
-                    symbols.push(Symbol::Rule(named.id));
+                    parts.push(Node::Rule(self.named(name)));
+                    size = Some(1);
                 }
                 _ => break,
             }
-            (last, size) = (begin, 1);
             self.blanks(depth > 0);
         }
-        self.symbols += symbols.len();
-        if self.symbols > limits::GBNF_SYMBOLS {
-            let message = format!("a grammar unrolls to more than {} symbols", limits::GBNF_SYMBOLS);
-            return Err(Error::new(ErrorKind::Limit, message));
-        }
-        Ok((symbols, if self.wants_tree { Node::sequence(parts) } else { Node::EMPTY }))
+        Ok(Node::sequence(parts))
     }
 
-    /// Appends the characters. With a code that is not one, the text matches nothing.
-    fn literal(&mut self, symbols: &mut Vec<Symbol>) -> Result<Node> {
+    /// A text, and whether it has a character. With a code that is not one, it matches nothing.
+    fn literal(&mut self) -> Result<(Node, bool)> {
         self.at += 1;
-        let mut text = Some(String::new());
+        let (mut text, mut is_item) = (Some(String::new()), false);
         while !self.skip("\"") {
             let (code, rest) = self.character(self.rest())?;
             self.at = self.text.len() - rest.len();
-            symbols.push(self.class_id(Chars::of_codes([(code, code)])));
+            is_item = true;
             text = text.zip(char::from_u32(code)).map(|(mut text, c)| {
                 text.push(c);
                 text
             });
         }
-        Ok(text.map_or(Node::NEVER, Node::text))
+        Ok((text.map_or(Node::NEVER, Node::text), is_item))
     }
 
     /// A class without characters is not an item.
@@ -392,11 +340,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Unrolls a repetition of the symbols from `last` on. Returns the number of rules that it counts for.
-    fn repeat(&mut self, symbols: &mut Vec<Symbol>, last: usize, size: u64, (min, max): Bounds) -> Result<u64> {
-        if last == symbols.len() {
-            return Err(self.error("there is nothing to repeat"));
-        }
+    /// Counts a repetition of an item that counts for so many rules. Returns how many it counts for itself.
+    fn repeat(&mut self, size: Option<u64>, (min, max): Bounds) -> Result<u64> {
+        let Some(size) = size else { return Err(self.error("there is nothing to repeat")) };
         if max.is_some_and(|max| max < min) {
             return Err(self.error("a lower bound is above the upper one"));
         }
@@ -405,30 +351,7 @@ impl<'a> Reader<'a> {
         if total > limits::GBNF_REPETITIONS {
             return Err(self.error(format!("a repetition unrolls to more than {} rules", limits::GBNF_REPETITIONS)));
         }
-        let item = symbols.split_off(last);
-        self.symbols += item.len() * (times as usize + 1);
-        if self.symbols > limits::GBNF_SYMBOLS {
-            return Err(Error::new(ErrorKind::Limit, "a grammar unrolls to too many symbols"));
-        }
-        for _ in 0..min {
-            symbols.extend_from_slice(&item);
-        }
-        let mut rest = None;
-        match max {
-            None => {
-                let again = self.unnamed(None);
-                let body = item.iter().copied().chain([Symbol::Rule(again)]).collect();
-                self.rules[again as usize] = Some(vec![body, Vec::new()]);
-                rest = Some(again);
-            }
-            Some(max) => {
-                for _ in min..max {
-                    let body = item.iter().copied().chain(rest.map(Symbol::Rule)).collect();
-                    rest = Some(self.unnamed(Some(vec![body, Vec::new()])));
-                }
-            }
-        }
-        symbols.extend(rest.map(Symbol::Rule));
+        self.unrolled += max.map_or(1, |max| max - min);
         Ok(total)
     }
 }

@@ -1,4 +1,4 @@
-//! Grammars that are read: as a tree, unrolled, what follows for all rules, and which texts they allow.
+//! Grammars that are read: as a tree, what follows for all rules, and which texts they allow.
 
 pub(crate) mod circles;
 pub(crate) mod dead;
@@ -7,4 +7,3 @@ pub(crate) mod gbnf;
 pub(crate) mod repetition;
 pub(crate) mod sample;
 pub(crate) mod tree;
-pub(crate) mod unrolled;

@@ -1,51 +1,55 @@
 //! Generates random texts that a grammar allows.
 
 use crate::matcher::recogniser::Recogniser;
-use crate::text::unrolled::{Rules, Symbol};
+use crate::text::tree::{Node, Tree};
 use chatparse_base::chars::Chars;
 
 /// A generator of random texts of a grammar; the same seed gives the same texts.
 #[derive(Debug)]
 pub struct Walk<'g> {
-    rules: &'g Rules,
-    /// By alternative: the minimum number of steps to its end; `None` if it has none.
-    costs: Vec<Vec<Option<u64>>>,
+    tree: &'g Tree,
+    /// By rule: the characters and rules of its shortest text; `None` if it has none.
+    costs: Vec<Option<u64>>,
     state: u64,
 }
 
 impl<'g> Walk<'g> {
     /// A generator for the grammar of `recogniser`.
     pub fn new(recogniser: &'g Recogniser, seed: u64) -> Self {
-        let rules = &recogniser.rules;
-        Walk { rules, costs: costs(rules), state: seed }
+        let tree = &recogniser.tree;
+        Walk { tree, costs: costs(tree), state: seed }
     }
 
     /// Generates a text. From about `size` characters on it takes the shortest way to an end. `None` if the grammar allows
     /// no text.
     pub fn text(&mut self, size: usize) -> Option<String> {
-        let mut text = String::new();
-        let mut steps = 0;
-        let mut stack = vec![Symbol::Rule(self.rules.root)];
-        while let Some(symbol) = stack.pop() {
-            match symbol {
-                Symbol::Char(class) => text.push(self.character(&self.rules.classes[class as usize])?),
-                Symbol::Rule(rule) => {
-                    steps += 1;
-                    let open = text.len() < size && steps < 10 * size;
-                    let alternative = self.alternative(rule as usize, open)?;
-                    stack.extend(self.rules.rules[rule as usize][alternative].iter().rev());
+        let (mut text, mut steps) = (String::new(), 0);
+        let mut stack = vec![&self.tree.rules[self.tree.root]];
+        while let Some(node) = stack.pop() {
+            steps += 1;
+            let open = text.len() < size && steps < 10 * size;
+            match node {
+                Node::Text(own) => text.push_str(own),
+                Node::Class(class) => text.push(self.character(class)?),
+                Node::Rule(rule) => stack.push(&self.tree.rules[*rule]),
+                Node::Sequence(parts) => stack.extend(parts.iter().rev()),
+                Node::Choice(branches) => stack.push(self.branch(branches, open)?),
+                Node::Repeat(part, min, max) => {
+                    let more = max.map_or(u64::MAX, |max| max - min).min(1 + size as u64 / 8);
+                    let more = if open && cost(part, &self.costs).is_some() { self.below(1 + more) } else { 0 };
+                    stack.extend((0..min + more).map(|_| &**part));
                 }
             }
         }
         Some(text)
     }
 
-    fn alternative(&mut self, rule: usize, open: bool) -> Option<usize> {
-        let ends = self.costs[rule].iter().enumerate().filter_map(|(i, cost)| Some((i, (*cost)?)));
+    fn branch(&mut self, branches: &'g [Node], open: bool) -> Option<&'g Node> {
+        let ends = branches.iter().filter_map(|branch| Some((branch, cost(branch, &self.costs)?)));
         if !open {
-            return ends.min_by_key(|(_, cost)| *cost).map(|(i, _)| i);
+            return ends.min_by_key(|(_, cost)| *cost).map(|(branch, _)| branch);
         }
-        let ends: Vec<usize> = ends.map(|(i, _)| i).collect();
+        let ends: Vec<&Node> = ends.map(|(branch, _)| branch).collect();
         if ends.is_empty() { None } else { Some(ends[self.below(ends.len() as u64) as usize]) }
     }
 
@@ -79,55 +83,30 @@ impl<'g> Walk<'g> {
     }
 }
 
-/// The minimum number of steps to an end for each alternative, as in Dijkstra's algorithm.
-fn costs(rules: &Rules) -> Vec<Vec<Option<u64>>> {
-    use std::cmp::Reverse;
-    use std::collections::BinaryHeap;
+/// The characters and rules of a node's shortest text, by those of the rules.
+fn cost(node: &Node, rules: &[Option<u64>]) -> Option<u64> {
+    match node {
+        Node::Text(text) => Some(text.len() as u64),
+        Node::Class(_) => Some(1),
+        Node::Rule(rule) => rules[*rule].map(|cost| cost.saturating_add(1)),
+        Node::Sequence(parts) => parts.iter().try_fold(0, |sum: u64, part| Some(sum.saturating_add(cost(part, rules)?))),
+        Node::Choice(branches) => branches.iter().filter_map(|branch| cost(branch, rules)).min(),
+        Node::Repeat(_, 0, _) => Some(0),
+        Node::Repeat(part, min, _) => Some(cost(part, rules)?.saturating_mul(*min)),
+    }
+}
 
-    let possible: Vec<bool> = rules.classes.iter().map(|class| !class.is_empty()).collect();
-    let mut best: Vec<Option<u64>> = vec![None; rules.rules.len()];
-    let mut costs: Vec<Vec<Option<u64>>> = Vec::with_capacity(rules.rules.len());
-    // For each alternative: the cost of its known parts, and the number of parts that are not known yet.
-    let mut open: Vec<Vec<(u64, usize)>> = Vec::with_capacity(rules.rules.len());
-    let mut users: Vec<Vec<(usize, usize)>> = vec![Vec::new(); rules.rules.len()];
-    let mut queue = BinaryHeap::new();
-    for (rule, alternatives) in rules.rules.iter().enumerate() {
-        costs.push(vec![None; alternatives.len()]);
-        open.push(Vec::with_capacity(alternatives.len()));
-        for (i, alternative) in alternatives.iter().enumerate() {
-            let (mut cost, mut unknown) = (1, 0);
-            for symbol in alternative {
-                match symbol {
-                    Symbol::Char(class) if possible[*class as usize] => cost += 1,
-                    // Such an alternative has no end.
-                    Symbol::Char(_) => unknown += 1,
-                    Symbol::Rule(used) => {
-                        users[*used as usize].push((rule, i));
-                        unknown += 1;
-                    }
-                }
-            }
-            open[rule].push((cost, unknown));
-            if unknown == 0 {
-                costs[rule][i] = Some(cost);
-                queue.push(Reverse((cost, rule)));
-            }
+fn costs(tree: &Tree) -> Vec<Option<u64>> {
+    let mut costs = vec![None; tree.rules.len()];
+    loop {
+        let mut changed = false;
+        for (number, rule) in tree.rules.iter().enumerate().rev() {
+            let new = cost(rule, &costs);
+            changed |= new != costs[number];
+            costs[number] = new;
+        }
+        if !changed {
+            return costs;
         }
     }
-    while let Some(Reverse((cost, rule))) = queue.pop() {
-        if best[rule].is_some() {
-            continue;
-        }
-        best[rule] = Some(cost);
-        for (user, i) in std::mem::take(&mut users[rule]) {
-            let (sum, unknown) = &mut open[user][i];
-            *sum = sum.saturating_add(cost);
-            *unknown -= 1;
-            if *unknown == 0 {
-                costs[user][i] = Some(*sum);
-                queue.push(Reverse((*sum, user)));
-            }
-        }
-    }
-    costs
 }

@@ -4,8 +4,10 @@ use std::borrow::Cow;
 
 use smol_str::SmolStr;
 
+use crate::text::circles;
 use crate::text::fixpoint::{Fact, Fixpoint};
 use chatparse_base::chars::Chars;
+use chatparse_base::{Error, ErrorKind, Result, limits};
 
 /// A part of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -132,7 +134,7 @@ impl Node {
     }
 
     /// With these in place of the rules that it refers to.
-    fn with_rules(&self, of: &dyn Fn(usize) -> Node) -> Node {
+    pub fn with_rules(&self, of: &dyn Fn(usize) -> Node) -> Node {
         let part = |part: &Node| part.with_rules(of);
         match self {
             Node::Text(_) | Node::Class(_) => self.clone(),
@@ -140,6 +142,62 @@ impl Node {
             Node::Sequence(parts) => Node::sequence(parts.iter().map(part)),
             Node::Choice(branches) => Node::choice(branches.iter().map(part)),
             Node::Repeat(inner, min, max) => part(inner).repeat(*min, *max),
+        }
+    }
+
+    /// Notes the rules that it may begin with. Returns whether it may be nothing, as llama.cpp's reader sees it: that has an alternative
+    /// that is blank, or is repeated. `nothing`: the rules that may be.
+    fn firsts(&self, nothing: &[bool], own: usize, found: &mut Vec<usize>) -> bool {
+        match self {
+            Node::Text(_) | Node::Class(_) => false,
+            Node::Rule(rule) => {
+                found.push(*rule);
+                nothing[*rule]
+            }
+            Node::Sequence(parts) => parts.iter().all(|part| part.firsts(nothing, own, found)),
+            Node::Choice(branches) => {
+                for branch in branches {
+                    branch.firsts(nothing, own, found);
+                }
+                self.has_blank()
+            }
+            Node::Repeat(part, min, max) => {
+                // A group is a rule of that reader.
+                let is_nothing = part.firsts(nothing, own, found) && !matches!(**part, Node::Sequence(_));
+                // Such a rule begins with itself.
+                found.extend((is_nothing && max.is_none()).then_some(own));
+                *min == 0 || is_nothing
+            }
+        }
+    }
+
+    /// Whether an alternative is blank.
+    fn has_blank(&self) -> bool {
+        match self {
+            Node::Choice(branches) => branches.contains(&Node::EMPTY),
+            other => *other == Node::EMPTY,
+        }
+    }
+
+    /// How many symbols it has where llama.cpp's reader has unrolled it; what is in groups is added to `all`.
+    fn unrolled(&self, all: &mut u64) -> u64 {
+        match self {
+            Node::Text(text) => text.chars().count() as u64,
+            Node::Class(_) | Node::Rule(_) => 1,
+            Node::Sequence(parts) => parts.iter().map(|part| part.unrolled(all)).sum(),
+            Node::Choice(branches) => {
+                for branch in branches {
+                    *all = branch.unrolled(all).saturating_add(*all);
+                }
+                1
+            }
+            Node::Repeat(part, min, max) => {
+                let item = part.unrolled(all);
+                let times = max.filter(|max| *max <= limits::GBNF_REPETITIONS).unwrap_or((*min).max(1));
+                let symbols = item.saturating_mul(times + 1);
+                *all = all.saturating_add(symbols);
+                if matches!(**part, Node::Sequence(_)) { min + 1 } else { item.saturating_mul(*min) + 1 }
+            }
         }
     }
 
@@ -174,6 +232,30 @@ impl Tree {
         self.names.push(name.into());
         self.rules.push(rule);
         self.rules.len() - 1
+    }
+
+    /// Whether llama.cpp's reader would take it.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] if a rule begins with itself; [`crate::ErrorKind::Limit`] if it is too large unrolled.
+    pub fn check(&self) -> Result<()> {
+        let nothing: Vec<bool> = self.rules.iter().map(Node::has_blank).collect();
+        let mut all = 0;
+        let firsts = self.rules.iter().enumerate().map(|(number, rule)| {
+            let mut found = Vec::new();
+            rule.firsts(&nothing, number, &mut found);
+            all = rule.unrolled(&mut all).saturating_add(all);
+            found
+        });
+        let firsts: Vec<Vec<usize>> = firsts.collect();
+        if all > limits::GBNF_SYMBOLS as u64 {
+            let message = format!("a grammar unrolls to more than {} symbols", limits::GBNF_SYMBOLS);
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        match circles::find(&firsts, 0..firsts.len()).is_empty() {
+            true => Ok(()),
+            false => Err(Error::invalid("grammar: a rule begins with itself, which llama.cpp rejects")),
+        }
     }
 
     /// The rules that are reachable from the root: the root first, then in depth-first order.

@@ -3,96 +3,85 @@
 //! It depends on the tool and the layout alone. A render that changes what it was given neither
 //! reads nor keeps it.
 
-use std::collections::HashMap;
-use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use serde_json::Value as Json;
 
 use crate::probe::labels::Labels;
 use chatparse_base::limits::TOOL_TEXT_BYTES;
+use chatparse_base::store::{Store, hash_of};
 use chatparse_message::Tool;
 
-/// What is known of tools, by the addresses of their parameters. If it becomes too much, all is forgotten.
-#[derive(Default)]
-pub(crate) struct Memo(Mutex<Kept>);
-
-#[derive(Default)]
-struct Kept {
-    tools: HashMap<usize, Arc<ToolMemo>>,
-    /// The bytes of all.
-    bytes: Arc<AtomicUsize>,
+/// What is known of tools.
+#[derive(Debug)]
+pub(crate) struct Memo {
+    /// By the tool without its parameters, and their address.
+    tools: Store<(Tool, Weak<Json>), Arc<ToolMemo>>,
+    texts: Arc<Texts>,
 }
 
+/// What was written, by whose it is.
+type Texts = Store<(Weak<ToolMemo>, Written), Text>;
+
 /// What is known of a tool.
+#[derive(Debug)]
 pub(crate) struct ToolMemo {
-    /// The tool without its parameters.
-    rest: Tool,
-    /// They are not held, but their address is.
-    parameters: Weak<Json>,
+    own: Weak<ToolMemo>,
     /// The depth of the parameters.
     pub(crate) levels: usize,
-    texts: Mutex<Vec<(Written, Text)>>,
-    bytes: Arc<AtomicUsize>,
+    texts: Arc<Texts>,
+}
+
+impl Default for Memo {
+    fn default() -> Self {
+        Memo { tools: Store::new(TOOL_TEXT_BYTES / 4), texts: Arc::new(Store::new(TOOL_TEXT_BYTES)) }
+    }
 }
 
 impl Memo {
     /// What is known of a tool; `levels` finds the depth of its parameters.
     pub(crate) fn of(&self, tool: &Tool, levels: impl Fn(&Json) -> usize) -> Arc<ToolMemo> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let address = Arc::as_ptr(&tool.parameters).addr();
-        if let Some(known) = kept.tools.get(&address).filter(|known| known.is_of(tool)) {
-            return Arc::clone(known);
+        let hash = hash_of((Arc::as_ptr(&tool.parameters).addr(), &tool.name));
+        if let Some(known) = self.tools.get(hash, |(rest, parameters)| is_of(rest, parameters, tool)) {
+            return known;
         }
         let mut rest = tool.clone();
         rest.parameters = Arc::default();
-        let size = size_of::<ToolMemo>() + rest.name.len() + rest.description.len();
-        if kept.bytes.fetch_add(size, Ordering::Relaxed) + size > TOOL_TEXT_BYTES {
-            *kept = Kept::default();
-        }
-        let (parameters, bytes) = (Arc::downgrade(&tool.parameters), Arc::clone(&kept.bytes));
-        let new =
-            Arc::new(ToolMemo { rest, parameters, levels: levels(&tool.parameters), texts: Mutex::default(), bytes });
-        kept.tools.insert(address, Arc::clone(&new));
+        let size = size_of::<(Tool, ToolMemo)>() + rest.name.len() + rest.description.len();
+        let (texts, levels) = (Arc::clone(&self.texts), levels(&tool.parameters));
+        let new = Arc::new_cyclic(|own| ToolMemo { own: own.clone(), levels, texts });
+        // The parameters are not held, but their address is.
+        self.tools.keep(hash, (rest, Arc::downgrade(&tool.parameters)), Arc::clone(&new), size);
         new
     }
 }
 
-impl fmt::Debug for Memo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} tools", self.0.lock().unwrap_or_else(PoisonError::into_inner).tools.len())
-    }
+fn is_of(rest: &Tool, parameters: &Weak<Json>, tool: &Tool) -> bool {
+    let Tool { name, description, more, namespace, deferred, .. } = rest;
+    // While somebody holds the address, nothing else has it. JSON keeps the order of members.
+    std::ptr::eq(parameters.as_ptr(), Arc::as_ptr(&tool.parameters))
+        && (name, description, namespace, deferred)
+            == (&tool.name, &tool.description, &tool.namespace, &tool.deferred)
+        && more.iter().eq(&tool.more)
+        && more.values().all(Json::is_boolean)
 }
 
 impl ToolMemo {
-    fn is_of(&self, tool: &Tool) -> bool {
-        let Tool { name, description, more, namespace, deferred, .. } = &self.rest;
-        // While somebody holds the address, nothing else has it. JSON keeps the order of members.
-        std::ptr::eq(self.parameters.as_ptr(), Arc::as_ptr(&tool.parameters))
-            && (name, description, namespace, deferred)
-                == (&tool.name, &tool.description, &tool.namespace, &tool.deferred)
-            && more.iter().eq(&tool.more)
-            && more.values().all(Json::is_boolean)
+    fn hash(&self, written: &Written) -> u64 {
+        let Written(part, Layout { ascii, indent, item, key, sort, .. }, level) = written;
+        hash_of((self.own.as_ptr().addr(), part, level, (ascii, indent, item, key, sort)))
     }
 
     pub(crate) fn text(&self, written: &Written) -> Option<Text> {
-        let texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        texts.iter().find(|(known, _)| known == written).map(|(_, text)| text.clone())
+        self.texts.get(self.hash(written), |(tool, known)| tool.ptr_eq(&self.own) && known == written)
     }
 
     /// `work`: what writing it took.
     pub(crate) fn keep(&self, written: Written, text: &str, work: usize) {
-        let has_room = || self.bytes.fetch_add(text.len(), Ordering::Relaxed) + text.len() <= TOOL_TEXT_BYTES;
-        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        if texts.len() < TEXTS && texts.iter().all(|(known, _)| *known != written) && has_room() {
-            texts.push((written, (text.into(), work)));
-        }
+        let size = size_of::<(Weak<ToolMemo>, Written, Text)>() + text.len();
+        self.texts.keep(self.hash(&written), (self.own.clone(), written), (text.into(), work), size);
     }
 }
-
-/// The most texts of a tool.
-const TEXTS: usize = 16;
 
 /// A text, and the work of writing it.
 type Text = (Arc<str>, usize);
@@ -102,7 +91,7 @@ type Text = (Arc<str>, usize);
 pub(crate) struct Written(pub Part, pub Layout, pub usize);
 
 /// A tool, or a map in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Part {
     Tool,
     Function,
@@ -142,7 +131,6 @@ mod tests {
             labels: None,
         };
         let written = |level: usize| Written(Part::Tool, layout.clone(), level);
-        let bytes = || memo.0.lock().unwrap().bytes.load(Ordering::Relaxed);
         for number in 0..10_000 {
             let tool = Tool::new(format!("tool_{number}"), "d".repeat(number % 400), json!({}));
             let known = memo.of(&tool, |_| 1);
@@ -150,7 +138,8 @@ mod tests {
                 known.keep(written(level), &"x".repeat(number % 3_000), 1);
             }
             let again = memo.of(&tool.clone(), |_| 2);
-            assert!(bytes() <= 2 * TOOL_TEXT_BYTES && again.levels == 1 && known.texts.lock().unwrap().len() <= TEXTS);
+            let bytes = [memo.tools.size().1, memo.texts.size().1];
+            assert!(bytes.iter().all(|bytes| *bytes <= TOOL_TEXT_BYTES) && again.levels == 1);
         }
         let mut tool = Tool::new("a", "", json!({}));
         memo.of(&tool, |_| 1).keep(written(0), "text", 1);

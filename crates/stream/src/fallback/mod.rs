@@ -9,10 +9,11 @@ mod parser;
 mod text;
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use crate::output::{Channel, is_of_name};
 use crate::report::CallOrigin;
+use chatparse_base::store::{Store, hash_of};
 use chatparse_grammar::{self as grammar, Grammar};
 use chatparse_learn::format::late::{Parts, Want};
 use chatparse_message::{BareCalls, CallsInReasoning, Dialects, GrammarStyle, Leniency, NearlyJson, Tool};
@@ -24,8 +25,8 @@ use text::{Prefilter, Scope};
 pub(crate) use dialects::name as dialect_name;
 pub(crate) use parser::{End, FallbackParser};
 
-/// Maximum number of programs that are kept for a request. An output needs two or three.
-const PROGRAMS: usize = 16;
+/// Maximum memory of the programs that are kept for a request, in bytes. An output needs two or three.
+const PROGRAM_BYTES: usize = 8 << 20;
 
 /// What a request and a format say of calls outside of the format.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -49,8 +50,8 @@ pub struct FallbackConfig {
     /// What builds all of it, if the format that is compiled lacks parts; and all of it, since it was first asked for.
     parts: Option<(Parts, OnceLock<Arc<Arena>>)>,
     pub rules: CallRules,
-    /// The last ones, by scope and by the dialects that they read.
-    programs: Mutex<Vec<(Scope, Seen, Arc<Program>)>>,
+    /// By scope and by the dialects that they read.
+    programs: Store<(Scope, Seen), Arc<Program>>,
     /// The tools' names.
     names: OnceLock<HashSet<String>>,
     /// For the text in front of the first call.
@@ -67,7 +68,7 @@ impl FallbackConfig {
             format,
             parts: parts.map(|parts| (parts, OnceLock::new())),
             rules,
-            programs: Default::default(),
+            programs: Store::new(PROGRAM_BYTES),
             names: OnceLock::new(),
             prefilters: Default::default(),
             marked: OnceLock::new(),
@@ -104,10 +105,10 @@ impl FallbackConfig {
     /// Approximate memory use in bytes of the programs compiled so far.
     pub fn bytes(&self) -> usize {
         let prefilters = self.prefilters.iter().filter_map(|cell| cell.get()?.as_ref());
-        let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        let programs = programs.iter().map(|(.., program)| program.bytes() + program.late_bytes());
+        self.programs.measure(|_, program| program.bytes() + program.late_bytes());
         let whole = self.parts.as_ref().and_then(|(_, whole)| whole.get()).map(|whole| whole.bytes());
-        prefilters.map(|prefilter| prefilter.bytes()).chain(programs).chain(whole).sum()
+        let programs = self.programs.size().1;
+        prefilters.map(|prefilter| prefilter.bytes()).chain(whole).sum::<usize>() + programs
     }
 
     /// The program for calls in `scope`, of dialects with markers those that were seen; `None` if there are no calls to search
@@ -116,9 +117,9 @@ impl FallbackConfig {
         if self.rules.tools.is_empty() {
             return None;
         }
-        let programs = || self.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((.., program)) = programs().iter().find(|known| (known.0, known.1) == (scope, seen)) {
-            return Some(Arc::clone(program));
+        let hash = hash_of((scope, seen));
+        if let Some(program) = self.programs.get(hash, |known| *known == (scope, seen)) {
+            return Some(program);
         }
         let (count, widest) = self.parts.as_ref().map_or((0, 0), |(parts, _)| (parts.count, parts.widest));
         let mut late = LateRows { count, widest, rows: Vec::new() };
@@ -133,11 +134,7 @@ impl FallbackConfig {
             }
         });
         let program = Arc::new(program.ok()?);
-        let mut programs = programs();
-        if programs.len() == PROGRAMS {
-            programs.remove(0);
-        }
-        programs.push((scope, seen, Arc::clone(&program)));
+        self.programs.keep(hash, (scope, seen), Arc::clone(&program), program.bytes());
         Some(program)
     }
 

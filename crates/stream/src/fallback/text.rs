@@ -19,7 +19,7 @@ use smol_str::SmolStr;
 pub(super) const CANDIDATE: TagId = TagId(0x7FF);
 
 /// Where calls may be in a text, and what precedes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Scope {
     /// Anywhere: text, call, text.
     Anywhere,
