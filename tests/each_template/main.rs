@@ -16,6 +16,7 @@ mod drafted;
 mod ends;
 mod fitting;
 mod held;
+mod linked;
 mod many;
 mod marked;
 mod mutated;
@@ -107,6 +108,11 @@ fn bytes(seed: u64) -> Vec<u8> {
 #[test]
 fn tools_that_are_sent_again_are_rendered_as_before() {
     each(again::check);
+}
+
+#[test]
+fn grammars_of_many_tools_are_linked() {
+    each(linked::check);
 }
 
 #[test]

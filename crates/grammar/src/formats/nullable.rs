@@ -72,8 +72,6 @@ impl<'a> Nullable<'a> {
             | Expr::And(_)
             | Expr::Not(_)
             | Expr::Tolerated(_)
-            | Expr::Late(_)
-            | Expr::Named { .. }
             | Expr::Space
             | Expr::Until(_)
             | Expr::UntilMarker(_)
@@ -86,7 +84,8 @@ impl<'a> Nullable<'a> {
                 Notation::JsonOrChild if may_be_string(&value.schema) => on(value.child),
                 _ => Depends::Itself(false),
             },
-            Expr::Any | Expr::Char(_) => Depends::Itself(false),
+            // A call has its name, and a part follows one.
+            Expr::Any | Expr::Char(_) | Expr::Late(_) | Expr::Named { .. } => Depends::Itself(false),
             Expr::Excluding(_, markers) => Depends::Itself(markers[0].iter().any(SmolStr::is_empty)),
             // GBNF from the author counts as non-empty.
             Expr::Gbnf(_, text) | Expr::Written(_, text) => Depends::Itself(text.is_empty()),

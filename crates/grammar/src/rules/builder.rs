@@ -19,7 +19,8 @@ use chatparse_peg::Spacing;
 /// A finished grammar.
 #[derive(Clone, Debug, Default)]
 pub struct Grammar {
-    /// The rules as GBNF, one per line, sorted by name. The rules of tools that are linked come after all others, tool by tool.
+    /// The rules as GBNF, one per line, sorted by name. Those of many tools come after all others, tool by tool. What is printed are the
+    /// rules themselves: another text is a grammar of its own, see [`Grammar::written`].
     pub text: String,
     /// Where the grammar departs from the schemas.
     pub report: Vec<Fidelity>,

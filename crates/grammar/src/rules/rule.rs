@@ -10,8 +10,8 @@ use smol_str::SmolStr;
 
 use crate::text::gbnf;
 use crate::text::tree::Node;
-use chatparse_base::{Error, Result};
 use chatparse_base::char_class::{self, Spelling};
+use chatparse_base::{Error, Result};
 use chatparse_peg::Spacing;
 
 /// The body of a rule, or a part of one.

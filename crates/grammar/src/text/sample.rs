@@ -89,7 +89,9 @@ fn cost(node: &Node, rules: &[Option<u64>]) -> Option<u64> {
         Node::Text(text) => Some(text.len() as u64),
         Node::Class(_) => Some(1),
         Node::Rule(rule) => rules[*rule].map(|cost| cost.saturating_add(1)),
-        Node::Sequence(parts) => parts.iter().try_fold(0, |sum: u64, part| Some(sum.saturating_add(cost(part, rules)?))),
+        Node::Sequence(parts) => {
+            parts.iter().try_fold(0, |sum: u64, part| Some(sum.saturating_add(cost(part, rules)?)))
+        }
         Node::Choice(branches) => branches.iter().filter_map(|branch| cost(branch, rules)).min(),
         Node::Repeat(_, 0, _) => Some(0),
         Node::Repeat(part, min, _) => Some(cost(part, rules)?.saturating_mul(*min)),

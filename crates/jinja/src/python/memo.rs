@@ -60,8 +60,7 @@ fn is_of(rest: &Tool, parameters: &Weak<Json>, tool: &Tool) -> bool {
     let Tool { name, description, more, namespace, deferred, .. } = rest;
     // While somebody holds the address, nothing else has it. JSON keeps the order of members.
     std::ptr::eq(parameters.as_ptr(), Arc::as_ptr(&tool.parameters))
-        && (name, description, namespace, deferred)
-            == (&tool.name, &tool.description, &tool.namespace, &tool.deferred)
+        && (name, description, namespace, deferred) == (&tool.name, &tool.description, &tool.namespace, &tool.deferred)
         && more.iter().eq(&tool.more)
         && more.values().all(Json::is_boolean)
 }

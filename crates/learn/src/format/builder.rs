@@ -192,7 +192,16 @@ impl FormatBuilder {
 
     /// A part of a call: what `make` makes, if it makes anything, or the part's number.
     pub fn late(&self, make: impl FnOnce() -> Option<ExprId>) -> Option<ExprId> {
-        let Some(number) = self.tool.get().and_then(|tool| self.late.part(tool)) else { return make() };
+        self.late_part(false, make)
+    }
+
+    /// The same of what a rule reads.
+    pub fn late_of_rule(&self, make: impl FnOnce() -> Option<ExprId>) -> Option<ExprId> {
+        self.late_part(true, make)
+    }
+
+    fn late_part(&self, of_rule: bool, make: impl FnOnce() -> Option<ExprId>) -> Option<ExprId> {
+        let Some(number) = self.tool.get().and_then(|tool| self.late.part(tool, of_rule)) else { return make() };
         if self.late.is_linked() {
             return Some(self.builder.late(number));
         }

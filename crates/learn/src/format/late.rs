@@ -100,7 +100,8 @@ impl fmt::Debug for Parts {
 
 /// The name of a part's rule.
 fn part_name(tool: &Tool, call: u32) -> SmolStr {
-    match call {
+    // Those of rules, which no grammar has, are counted between them.
+    match call / 2 {
         0 => format_smolstr!("tool-{}-call", tool.name),
         call => format_smolstr!("tool-{}-call-{call}", tool.name),
     }
@@ -156,8 +157,9 @@ pub struct Late {
     first: u32,
     /// For each tool whose calls are parts, how large they are; empty without parts.
     tools: Vec<Option<u32>>,
-    /// For each tool, how many calls of it there are so far.
-    calls: RefCell<Vec<u32>>,
+    /// For each tool, how many parts it has so far: those of the format, and those of rules, which no grammar has. Their numbers
+    /// alternate, so that the former are the same without the latter.
+    calls: RefCell<Vec<[u32; 2]>>,
     /// There are no more numbers.
     full: Cell<bool>,
     /// What calls have before their names does not depend on the tool.
@@ -187,7 +189,7 @@ impl Late {
             true => weigh(&tool.parameters).filter(|_| place > 0),
             false => Some(0),
         };
-        let (calls, tools) = (RefCell::new(vec![0; tools.len()]), tools.iter().enumerate().map(weight).collect());
+        let (calls, tools) = (RefCell::new(vec![[0; 2]; tools.len()]), tools.iter().enumerate().map(weight).collect());
         Late { want, tools, calls, same_fronts: true, ..Late::default() }
     }
 
@@ -196,19 +198,21 @@ impl Late {
         Late { first, ..self }
     }
 
-    /// The number of the next call of the tool at this place, if it is a part. A machine has two bytes for a number, and a value for no
-    /// part.
-    pub(super) fn part(&self, place: usize) -> Option<u32> {
+    /// The number of the next part of the tool at this place, if its calls have parts. A machine has two bytes for a number, and a value
+    /// for no part.
+    pub(super) fn part(&self, place: usize, of_rule: bool) -> Option<u32> {
         (*self.tools.get(place)?)?;
         let mut calls = self.calls.borrow_mut();
         let count = calls.len() as u32;
-        let part = place as u32 + calls[place] * count;
-        calls[place] += 1;
+        let parts = &mut calls[place][usize::from(of_rule)];
+        let call = 2 * *parts + u32::from(of_rule);
+        *parts += 1;
+        let part = place as u32 + call * count;
         if self.want != Want::Linked {
             return Some(part);
         }
         // Those of all tools, or none.
-        let fits = self.first + calls[place] * count <= u16::MAX.into();
+        let fits = self.first + (call + 1) * count <= u16::MAX.into();
         self.full.set(self.full.get() || !fits);
         fits.then_some(self.first + part)
     }
@@ -248,8 +252,8 @@ impl Late {
 
     /// How many parts there are.
     pub fn count(&self) -> u32 {
-        let most = self.calls.borrow().iter().max().copied().unwrap_or_default();
-        most * self.tools.len() as u32
+        let calls = |[own, of_rules]: &[u32; 2]| (2 * own).saturating_sub(1).max(2 * of_rules);
+        self.calls.borrow().iter().map(calls).max().unwrap_or_default() * self.tools.len() as u32
     }
 
     /// How many are linked, and how wide, if there are any.
