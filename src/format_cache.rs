@@ -15,6 +15,7 @@ use chatparse_learn::format::{Constraint, Format, FormatSpec, Resolved, Tag, Wri
 use chatparse_message::{Compat, GrammarStyle, Tool};
 use chatparse_peg::{Expr, Program};
 use chatparse_stream::{CallRules, Parser};
+use serde_json::Map;
 
 /// A compiled format.
 #[derive(Debug)]
@@ -144,7 +145,7 @@ fn check_response(spec: &FormatSpec) -> Result<()> {
 
 /// A template's last formats, and what is made of single tools, which formats share.
 pub(crate) struct FormatCache {
-    /// Formats, each with the bytes of its key.
+    /// Formats, each with the bytes of what does not grow.
     formats: Store<Arc<Resolved>, (Arc<CompiledFormat>, usize)>,
     parts: Arc<Store<PartKey, Part>>,
 }
@@ -210,7 +211,8 @@ struct SharedParts {
 
 impl SharedParts {
     fn hash(&self, tool: &Tool, kind: &PartKind) -> u64 {
-        hash_of((&self.format.options, &self.format.opening, &tool.name, bytes(&tool.parameters), kind))
+        let properties = tool.parameters["properties"].as_object().map(Map::len);
+        hash_of((&self.format.options, &self.format.opening, &tool.name, properties, kind))
     }
 
     fn get(&self, tool: &Tool, kind: &PartKind) -> Option<Part> {
@@ -265,7 +267,7 @@ impl FormatCache {
         spec: &FormatSpec,
         ends: impl FnOnce() -> Vec<String>,
     ) -> Result<Arc<CompiledFormat>> {
-        let tools = spec.offered.iter().map(|tool| (&tool.name, tool.description.len(), bytes(&tool.parameters)));
+        let tools = spec.offered.iter().map(|tool| (&tool.name, tool.description.len()));
         let hash = hash_of((spec.options, spec.opening, tools.collect::<Vec<_>>()));
         let is_key = |key: &Arc<Resolved>| key.serves(writing, spec) && key.tools == spec.offered;
         if let Some((found, _)) = self.formats.get(hash, is_key) {
@@ -291,11 +293,12 @@ impl FormatCache {
         let format = Arc::new(CompiledFormat::new((format, parts), spec, spec.tools().to_vec())?);
         if keeps {
             // All are measured again, because grammars may have been built since.
-            self.formats.measure(|_, (format, key)| weight(*key, format));
+            self.formats.measure(|_, (format, fixed)| weight(*fixed, format));
             // The parser has tools of its own, which share their parameters with the key's.
-            let of_key = key_bytes(&key) + key.spec().tools().iter().map(without_parameters).sum::<usize>();
-            let bytes = weight(of_key, &format);
-            self.formats.keep(hash, key, (Arc::clone(&format), of_key), bytes);
+            let of_parser = key.spec().tools().iter().map(without_parameters).sum::<usize>();
+            let fixed = key_bytes(&key) + of_parser + format.parser.bytes();
+            let bytes = weight(fixed, &format);
+            self.formats.keep(hash, key, (Arc::clone(&format), fixed), bytes);
         }
         Ok(format)
     }
@@ -316,9 +319,8 @@ impl fmt::Debug for FormatCache {
 }
 
 /// What a format takes of the cache in bytes: so much at least that they are few, because all are measured often.
-fn weight(of_key: usize, format: &CompiledFormat) -> usize {
-    let bytes = of_key + format.parser.bytes() + format.late_bytes();
-    bytes.max(CACHED_FORMATS_BYTES / CACHED_FORMATS)
+fn weight(fixed: usize, format: &CompiledFormat) -> usize {
+    (fixed + format.late_bytes()).max(CACHED_FORMATS_BYTES / CACHED_FORMATS)
 }
 
 /// Approximate memory use of a key in bytes, with the parameters of the tools.

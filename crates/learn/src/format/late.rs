@@ -234,8 +234,9 @@ impl Late {
 
     /// Whether the calls of this tool are like those of others but for the name and the numbers of parts.
     pub(super) fn is_named(&self, place: usize, name: &str) -> bool {
+        let in_names = Expr::in_names();
         // What a grammar has of calls may depend on a namespace in the name.
-        let plain = |c: u8| c != b'.' && Expr::in_names().contains(c);
+        let plain = |c: u8| c != b'.' && in_names.contains(c);
         let late = self.is_linked() && self.tools.get(place).is_some_and(Option::is_some);
         late && self.same_fronts && !self.full.get() && !name.is_empty() && name.bytes().all(plain)
     }
