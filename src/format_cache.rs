@@ -10,7 +10,8 @@ use chatparse_base::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES, CACHED_PARTS_
 use chatparse_base::store::{Store, hash_of};
 use chatparse_base::{ErrorKind, Result};
 use chatparse_grammar::{self as grammar, Dialect, Fidelity, Grammar, Printed, Section, Start};
-use chatparse_learn::format::late::{Anew, PartMaker, Parts, Want};
+use chatparse_learn::format::late::Want;
+use chatparse_learn::format::parts::{Anew, PartMaker, Parts};
 use chatparse_learn::format::{Constraint, Format, FormatSpec, Resolved, Tag, Writing, lower};
 use chatparse_message::{Compat, GrammarStyle, Tool};
 use chatparse_peg::{Expr, Program};

@@ -21,6 +21,7 @@ const IMPORTS: &[(&str, &str, &[&str])] = &[
     ("crates/base/src", "number", &["decimal", "find", "json"]),
     ("crates/base/src", "sort", &[]),
     ("crates/base/src", "stack", &["error"]),
+    ("crates/base/src", "store", &[]),
     ("crates/learn/src", "analysis", &[]),
     ("crates/learn/src", "format", &["analysis"]),
     ("crates/learn/src", "response", &["analysis"]),
@@ -545,16 +546,16 @@ fn families_say_why_they_stay() {
 
 /// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
 const LINES: &[(&str, usize)] = &[
-    ("crates/base", 1_753),
+    ("crates/base", 1_925),
     ("crates/cli", 4_878),
     ("crates/conversation", 1_000),
-    ("crates/grammar", 16_584),
-    ("crates/jinja", 10_598),
-    ("crates/learn", 14_046),
-    ("crates/message", 2_896),
+    ("crates/grammar", 16_897),
+    ("crates/jinja", 10_586),
+    ("crates/learn", 14_154),
+    ("crates/message", 2_875),
     ("crates/peg", 5_203),
-    ("crates/stream", 7_186),
-    ("src", 16_136),
+    ("crates/stream", 7_191),
+    ("src", 16_071),
 ];
 
 #[test]

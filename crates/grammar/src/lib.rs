@@ -24,10 +24,11 @@ pub use formats::from_peg::{SectionRoot, from_arena, linked};
 pub use matcher::recogniser::Recogniser;
 pub use matcher::{ByteSet, Matcher};
 pub use print::{Dialect, Printed, Start};
-pub use rules::builder::{Builder, Fidelity, FidelityKind, Grammar};
+pub use rules::builder::Builder;
+pub use rules::report::{Fidelity, FidelityKind};
 pub use rules::rule::spelled;
 pub use rules::rule::{Bounds, Pad, Rule};
-pub use rules::section::Section;
+pub use rules::section::{Grammar, Section};
 pub use text::sample::Walk;
 
 use serde::Serialize;

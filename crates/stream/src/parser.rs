@@ -9,7 +9,7 @@ use crate::ends::Ends;
 use crate::fallback::{CallRules, FallbackConfig};
 use chatparse_base::{Error, Result, json, number};
 use chatparse_grammar::{Grammar, Matcher, Start};
-use chatparse_learn::format::late::Parts;
+use chatparse_learn::format::parts::Parts;
 use chatparse_learn::format::{Tag, written};
 use chatparse_message::GrammarStyle;
 use chatparse_peg::{self as peg, Arena, Budget, Outcome, Program, Region, TagId, Tree, TreeParser};

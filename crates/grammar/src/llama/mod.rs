@@ -14,8 +14,9 @@ use serde_json::Value;
 use smol_str::SmolStr;
 
 use self::schema_to_rules::Lowering;
-use crate::rules::builder::{Builder, Fidelity, clean};
+use crate::rules::builder::{Builder, clean};
 use crate::rules::json;
+use crate::rules::report::Fidelity;
 use chatparse_base::Result;
 use chatparse_message::GrammarStyle;
 

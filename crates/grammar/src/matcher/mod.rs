@@ -11,7 +11,7 @@ mod rest;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::rules::builder::Grammar;
+use crate::rules::section::Grammar;
 use crate::text::tree::Tree;
 use cache::{Cache, Only};
 use chatparse_base::bytes::Bytes;

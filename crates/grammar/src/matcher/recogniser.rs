@@ -1,7 +1,7 @@
 //! Checks whether a grammar allows a text.
 
 use crate::matcher::{Matcher, Source};
-use crate::rules::builder::Grammar;
+use crate::rules::section::Grammar;
 use crate::text::gbnf;
 use crate::text::tree::Tree;
 use chatparse_base::{Result, stack};

@@ -6,8 +6,10 @@ use super::{Dialect, Printed, Start, behind, behind_prefix, lark, portable, tag}
 use crate::formats::automaton::Automaton;
 use crate::formats::states::States;
 use crate::regular::{Expr, Pattern, Spelling, StateBudget, automaton, of_automaton};
-use crate::rules::builder::{Builder, Fidelity, FidelityKind, Grammar};
+use crate::rules::builder::Builder;
+use crate::rules::report::{Fidelity, FidelityKind};
 use crate::rules::rule::Rule;
+use crate::rules::section::Grammar;
 use crate::text::tree::Tree;
 use crate::{Trigger, TriggerKind};
 use chatparse_base::chars::Chars;

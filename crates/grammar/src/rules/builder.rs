@@ -4,113 +4,17 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use serde::Serialize;
 use smol_str::{SmolStr, format_smolstr};
 
 use crate::rules::primitive;
+use crate::rules::report::Fidelity;
 use crate::rules::rule::{Rule, SPACE};
-use crate::rules::section::{SIGN, Section, SectionRule};
+use crate::rules::section::{Grammar, SIGN, Section, SectionRule};
 use crate::text::dead;
 use crate::text::repetition::{self, Reader};
 use chatparse_base::Result;
 use chatparse_message::GrammarStyle;
 use chatparse_peg::Spacing;
-
-/// A finished grammar.
-#[derive(Clone, Debug, Default)]
-pub struct Grammar {
-    /// The rules as GBNF, one per line, sorted by name. Those of many tools come after all others, tool by tool. What is printed are the
-    /// rules themselves: another text is a grammar of its own, see [`Grammar::written`].
-    pub text: String,
-    /// Where the grammar departs from the schemas.
-    pub report: Vec<Fidelity>,
-    /// The rules; empty if the text is a host's.
-    pub(crate) sections: Vec<Arc<Section>>,
-}
-
-impl PartialEq for Grammar {
-    fn eq(&self, other: &Grammar) -> bool {
-        self.text == other.text && self.report == other.report
-    }
-}
-
-impl Grammar {
-    /// A grammar that a host has written.
-    pub fn written(text: impl Into<String>) -> Grammar {
-        Grammar { text: text.into(), ..Grammar::default() }
-    }
-
-    /// No grammar; `why`: what a request that may expect one is told.
-    pub fn none(why: Option<&str>) -> Grammar {
-        let report = why.map(|why| Fidelity::new("", "#", FidelityKind::Widened, why)).into_iter().collect();
-        Grammar { report, ..Grammar::default() }
-    }
-}
-
-/// A place of a schema at which the grammar departs from it. At all other places the grammar is exact.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct Fidelity {
-    /// The rule or tool that the schema was added as; empty for a grammar's only schema.
-    pub schema: String,
-    /// The place inside the schema, as a JSON pointer after `#`.
-    pub pointer: String,
-    /// How the grammar departs from it.
-    pub kind: FidelityKind,
-    /// What the grammar has there instead, for display.
-    pub message: String,
-}
-
-impl Fidelity {
-    pub(crate) fn new(
-        schema: &str,
-        pointer: impl Into<String>,
-        kind: FidelityKind,
-        message: impl Into<String>,
-    ) -> Self {
-        Fidelity { schema: schema.to_owned(), pointer: pointer.into(), kind, message: message.into() }
-    }
-}
-
-/// How a grammar departs from one schema: each departure once, though places are visited again.
-pub(crate) struct Notes<'s> {
-    /// The schema's name.
-    schema: &'s str,
-    pub all: Vec<Fidelity>,
-    known: HashSet<(String, String)>,
-}
-
-impl<'s> Notes<'s> {
-    pub fn of(schema: &'s str) -> Self {
-        Notes { schema, all: Vec::new(), known: HashSet::new() }
-    }
-
-    pub fn add(&mut self, pointer: String, kind: FidelityKind, message: &str) {
-        if self.known.insert((pointer.clone(), message.to_owned())) {
-            self.all.push(Fidelity::new(self.schema, pointer, kind, message));
-        }
-    }
-}
-
-/// How a grammar departs from a schema.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FidelityKind {
-    /// The grammar allows more than the schema.
-    Widened,
-    /// The grammar allows less than the schema.
-    Narrowed,
-    /// The part could not be used, and something else replaces it; or no value fits it, and what needs it is left out.
-    Refused,
-}
-
-chatparse_base::names! {
-    /// `widened`, `narrowed` or `refused`.
-    FidelityKind {
-        Widened: "widened",
-        Narrowed: "narrowed",
-        Refused: "refused",
-    }
-}
 
 /// Collects rules under unique names. An equal rule of the same name is shared.
 #[derive(Clone, Debug)]
@@ -380,6 +284,18 @@ impl Builder {
     /// The text of a rule.
     pub(crate) fn body_text(&self, name: &str) -> Option<&str> {
         self.rules.get(name).and_then(|entry| self.text(entry))
+    }
+
+    /// Whether all rules of a section are new, or equal to those of their names.
+    pub(crate) fn takes(&self, section: &Section) -> bool {
+        section.rules.iter().all(|rule| self.body_text(&rule.name).is_none_or(|text| text == section.text(rule)))
+    }
+
+    /// Adds the rules of a section that it takes.
+    pub(crate) fn import(&mut self, section: &Section) {
+        for rule in section.rules.iter().filter(|rule| rule.name != SPACE) {
+            self.add(&rule.name, rule.rule.clone());
+        }
     }
 
     /// Removes the rules since a mark that are only another name for a rule, except these; those since it refer to that rule.

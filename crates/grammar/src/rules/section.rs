@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
-use crate::rules::builder::{Builder, Fidelity, Grammar};
-use crate::rules::rule::{Rule, SPACE};
+use crate::rules::report::{Fidelity, FidelityKind};
+use crate::rules::rule::Rule;
 use crate::text::gbnf;
 use crate::text::tree::{Node, Tree};
 use chatparse_base::{Error, Result, limits};
@@ -55,17 +55,34 @@ impl Section {
     }
 }
 
-impl Builder {
-    /// Whether all rules of a section are new, or equal to those of their names.
-    pub(crate) fn takes(&self, section: &Section) -> bool {
-        section.rules.iter().all(|rule| self.body_text(&rule.name).is_none_or(|text| text == section.text(rule)))
+/// A finished grammar.
+#[derive(Clone, Debug, Default)]
+pub struct Grammar {
+    /// The rules as GBNF, one per line, sorted by name. Those of many tools come after all others, tool by tool. What is printed are the
+    /// rules themselves: another text is a grammar of its own, see [`Grammar::written`].
+    pub text: String,
+    /// Where the grammar departs from the schemas.
+    pub report: Vec<Fidelity>,
+    /// The rules; empty if the text is a host's.
+    pub(crate) sections: Vec<Arc<Section>>,
+}
+
+impl PartialEq for Grammar {
+    fn eq(&self, other: &Grammar) -> bool {
+        self.text == other.text && self.report == other.report
+    }
+}
+
+impl Grammar {
+    /// A grammar that a host has written.
+    pub fn written(text: impl Into<String>) -> Grammar {
+        Grammar { text: text.into(), ..Grammar::default() }
     }
 
-    /// Adds the rules of a section that it takes.
-    pub(crate) fn import(&mut self, section: &Section) {
-        for rule in section.rules.iter().filter(|rule| rule.name != SPACE) {
-            self.add(&rule.name, rule.rule.clone());
-        }
+    /// No grammar; `why`: what a request that may expect one is told.
+    pub fn none(why: Option<&str>) -> Grammar {
+        let report = why.map(|why| Fidelity::new("", "#", FidelityKind::Widened, why)).into_iter().collect();
+        Grammar { report, ..Grammar::default() }
     }
 }
 

@@ -6,19 +6,13 @@
 //! is built for one of them ([`Expr::Named`]).
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::Arc;
 
 use serde_json::Value;
-use smol_str::{SmolStr, format_smolstr};
 
-use super::Resolved;
 use crate::analysis::turn::{CallPiece, Glue, GluePiece, TurnFormat};
 use chatparse_base::limits;
-use chatparse_grammar::{Grammar, Section, SectionRoot, linked};
 use chatparse_message::Tool;
-use chatparse_peg::{self as peg, Arena, Expr, ExprId, Program};
+use chatparse_peg::{Expr, ExprId};
 
 /// What of a format is built.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,123 +24,6 @@ pub enum Want {
     Grammar,
     /// Numbers in place of parts, if there are many tools.
     Linked,
-}
-
-/// Makes what is made of a tool's parts, or knows it from another list of tools.
-pub trait PartMaker: Send + Sync {
-    /// The program of a part.
-    fn program(&self, source: &Arc<Resolved>, part: u32) -> Option<Arc<Program>>;
-
-    /// The rules of the tools at these places, each with which of its calls a grammar has.
-    fn rules(&self, source: &Arc<Resolved>, tools: &BTreeMap<usize, Vec<u32>>) -> Vec<Arc<Section>>;
-}
-
-/// Makes all anew.
-pub struct Anew;
-
-impl PartMaker for Anew {
-    fn program(&self, source: &Arc<Resolved>, part: u32) -> Option<Arc<Program>> {
-        source.program(part).map(Arc::new)
-    }
-
-    fn rules(&self, source: &Arc<Resolved>, tools: &BTreeMap<usize, Vec<u32>>) -> Vec<Arc<Section>> {
-        source.rules(tools).into_iter().map(Arc::new).collect()
-    }
-}
-
-/// The parts that a format is linked with.
-#[derive(Clone)]
-pub struct Parts {
-    /// How many there are.
-    pub count: u32,
-    /// The most alternatives of their choices.
-    pub widest: u32,
-    /// What they are made of.
-    pub source: Arc<Resolved>,
-    /// Makes them.
-    pub maker: Arc<dyn PartMaker>,
-}
-
-impl Parts {
-    /// The program of a part.
-    pub fn program(&self, part: u32) -> Option<Arc<Program>> {
-        self.maker.program(&self.source, part)
-    }
-
-    /// The format with all of its parts.
-    pub fn whole(&self, want: Want) -> Arena {
-        super::lower(&self.source.writing, &self.source.spec(), want).output
-    }
-
-    /// The faithful grammar of a format whose `head` is linked with these parts; `None` if rules of one name differ.
-    pub fn grammar(&self, head: &Arena, lazy: bool) -> Option<Grammar> {
-        let tools = self.source.spec().tools();
-        let name = |part: u32| part_name(&tools[part as usize % tools.len()], part / tools.len() as u32);
-        linked(head, lazy, &name, |parts| {
-            let mut of_tools: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
-            for part in parts {
-                of_tools.entry(part as usize % tools.len()).or_default().push(part / tools.len() as u32);
-            }
-            self.maker.rules(&self.source, &of_tools)
-        })
-    }
-}
-
-impl fmt::Debug for Parts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} parts", self.count)
-    }
-}
-
-/// The name of a part's rule.
-fn part_name(tool: &Tool, call: u32) -> SmolStr {
-    // Those of rules, which no grammar has, are counted between them.
-    match call / 2 {
-        0 => format_smolstr!("tool-{}-call", tool.name),
-        call => format_smolstr!("tool-{}-call-{call}", tool.name),
-    }
-}
-
-impl Resolved {
-    /// The tool of a part, and which of its calls it is.
-    pub fn part(&self, part: u32) -> (&Tool, u32) {
-        let tools = self.spec().tools();
-        (&tools[part as usize % tools.len()], part / tools.len() as u32)
-    }
-
-    /// The program of a part.
-    pub fn program(&self, part: u32) -> Option<Program> {
-        let (tool, call) = self.part(part);
-        let (mut arena, parts) = self.alone(std::slice::from_ref(tool), Want::Whole);
-        arena.set_root(parts.into_iter().find(|(part, _)| *part == call)?.1);
-        peg::compile_part(&arena).ok()
-    }
-
-    /// The rules of the tools at these places.
-    pub fn rules(&self, tools: &BTreeMap<usize, Vec<u32>>) -> Vec<Section> {
-        let all = self.spec().tools();
-        let alone: Vec<Tool> = tools.keys().map(|place| all[*place].clone()).collect();
-        if alone.is_empty() {
-            return Vec::new();
-        }
-        let (arena, parts) = self.alone(&alone, Want::Grammar);
-        let parts: BTreeMap<u32, ExprId> = parts.into_iter().collect();
-        let roots = tools.values().enumerate().map(|(place, calls)| {
-            let root = |call: &u32| {
-                let number = place as u32 + call * alone.len() as u32;
-                Some(SectionRoot { name: part_name(&alone[place], *call), expr: *parts.get(&number)? })
-            };
-            calls.iter().filter_map(root).collect()
-        });
-        Section::of_roots(&arena, roots.collect())
-    }
-
-    /// The format of these tools, with all of their parts, and where each of these is.
-    pub fn alone(&self, tools: &[Tool], want: Want) -> (Arena, Vec<(u32, ExprId)>) {
-        let spec = super::FormatSpec { offered: tools, ..self.spec() };
-        let format = super::lower(&self.writing, &spec, want);
-        (format.output, format.part_exprs)
-    }
 }
 
 /// Which of a format's calls are parts.

@@ -25,6 +25,7 @@ pub mod learnt;
 mod lower;
 pub mod model;
 pub mod opening;
+pub mod parts;
 pub mod prompt;
 mod reasoning;
 pub mod rules;
