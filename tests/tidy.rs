@@ -546,10 +546,10 @@ fn families_say_why_they_stay() {
 
 /// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
 const LINES: &[(&str, usize)] = &[
-    ("crates/base", 1_925),
+    ("crates/base", 1_937),
     ("crates/cli", 4_878),
     ("crates/conversation", 1_000),
-    ("crates/grammar", 16_897),
+    ("crates/grammar", 16_906),
     ("crates/jinja", 10_586),
     ("crates/learn", 14_154),
     ("crates/message", 2_875),

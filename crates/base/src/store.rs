@@ -35,6 +35,18 @@ pub fn hash_of(key: impl Hash) -> u64 {
     hasher.finish()
 }
 
+/// A number for names, made of texts: the same on each machine (FNV-1a).
+pub fn fingerprint<'t>(texts: impl IntoIterator<Item = &'t str>) -> u64 {
+    let mut print = 0xCBF2_9CE4_8422_2325_u64;
+    for text in texts {
+        // No byte of UTF-8 is the last one, so the borders count.
+        for byte in text.bytes().chain([u8::MAX]) {
+            print = (print ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
+        }
+    }
+    print
+}
+
 impl<K, V: Clone> Store<K, V> {
     /// An empty store of at most so many bytes.
     pub fn new(most: usize) -> Store<K, V> {

@@ -24,7 +24,7 @@ use crate::rules::section::Grammar;
 use crate::rules::section::Section;
 use crate::schema;
 use chatparse_base::limits;
-use chatparse_base::store::hash_of;
+use chatparse_base::store::fingerprint;
 use chatparse_message::GrammarStyle;
 use chatparse_peg::{Annotated, Arena, Expr, ExprId, Notation, Parts, SchemaRef, Spacing};
 
@@ -543,7 +543,9 @@ impl<'a, 'n> Lowering<'a, 'n> {
     /// The rules of such a text. Their names depend on nothing else, because tools that are linked share them.
     fn text_section(&mut self, markers: &'a [SmolStr], others: &'a [SmolStr], kind: Text) -> Section {
         for salt in 0_u32.. {
-            let number = hash_of((markers, others, salt)) % 36_u64.pow(5);
+            let texts = markers.iter().chain(others).map(SmolStr::as_str);
+            let counts = format!("{} {salt}", markers.len());
+            let number = fingerprint(texts.chain([&*counts])) % 36_u64.pow(5);
             let start = format_smolstr!("{}{}", kind.name(), in_base_36(number));
             let mut rules = Builder::with_style(self.rules.style);
             self.add_text(&mut rules, &start, markers, others, kind);

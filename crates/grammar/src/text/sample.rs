@@ -23,6 +23,7 @@ impl<'g> Walk<'g> {
     /// Generates a text. From about `size` characters on it takes the shortest way to an end. `None` if the grammar allows
     /// no text.
     pub fn text(&mut self, size: usize) -> Option<String> {
+        self.costs[self.tree.root]?;
         let (mut text, mut steps) = (String::new(), 0);
         let mut stack = vec![&self.tree.rules[self.tree.root]];
         while let Some(node) = stack.pop() {
@@ -35,9 +36,12 @@ impl<'g> Walk<'g> {
                 Node::Sequence(parts) => stack.extend(parts.iter().rev()),
                 Node::Choice(branches) => stack.push(self.branch(branches, open)?),
                 Node::Repeat(part, min, max) => {
-                    let more = max.map_or(u64::MAX, |max| max - min).min(1 + size as u64 / 8);
-                    let more = if open && cost(part, &self.costs).is_some() { self.below(1 + more) } else { 0 };
-                    stack.extend((0..min + more).map(|_| &**part));
+                    let goes_on = open && cost(part, &self.costs).is_some();
+                    let mut times = *min;
+                    while goes_on && max.is_none_or(|max| times < max) && self.below(2) > 0 {
+                        times += 1;
+                    }
+                    stack.extend((0..times).map(|_| &**part));
                 }
             }
         }

@@ -192,11 +192,14 @@ impl Node {
                 1
             }
             Node::Repeat(part, min, max) => {
-                let item = part.unrolled(all);
+                let mut item = part.unrolled(all);
+                if matches!(**part, Node::Sequence(_) | Node::Repeat(..)) {
+                    *all = all.saturating_add(item);
+                    item = 1;
+                }
                 let times = max.filter(|max| *max <= limits::GBNF_REPETITIONS).unwrap_or((*min).max(1));
-                let symbols = item.saturating_mul(times + 1);
-                *all = all.saturating_add(symbols);
-                if matches!(**part, Node::Sequence(_)) { min + 1 } else { item.saturating_mul(*min) + 1 }
+                *all = all.saturating_add(item.saturating_mul(times + 1));
+                item.saturating_mul(*min) + 1
             }
         }
     }

@@ -7,7 +7,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use chatparse_base::find::find_to_escape;
-use chatparse_base::store::hash_of;
+use chatparse_base::store::fingerprint;
 use chatparse_base::{brackets, json_string};
 use chatparse_grammar::schema::{self, Types};
 use chatparse_message::{JsonSpacing, NearlyJson, Tool, UnknownTools};
@@ -240,7 +240,7 @@ impl FormatBuilder {
     pub fn shared(&self, key: &str, make: impl FnOnce() -> ExprId) -> ExprId {
         // No text of a template begins so.
         self.once(&format!("\0{key}"), || {
-            let mut name = format!("shared-{:x}", hash_of(key) >> 32);
+            let mut name = format!("shared-{:x}", fingerprint([key]) >> 32);
             while self.is_defined(&name) {
                 name.push('x');
             }
