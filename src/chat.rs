@@ -585,12 +585,28 @@ mod tests {
         ["tool_7", "tool_8", "tool_9", "d"].into_iter().for_each(|name| call(&second, name));
         assert_eq!(compiled(), 5);
         // The same name with another schema, and other options.
-        let changed =
-            many(&template, &[("a", json!({})), ("tool_1", json!({"path": {"type": ["string", "null"]}}))], &json!({}));
+        let changed = many(
+            &template,
+            &[("a", json!({})), ("tool_1", json!({"path": {}, "all": {"type": "boolean"}}))],
+            &json!({}),
+        );
         ["tool_1", "tool_8"].into_iter().for_each(|name| call(&changed, name));
         assert_eq!(compiled(), 6);
         call(&many(&template, &others, &json!({"tool_choice": "required"})), "tool_8");
         assert_eq!(compiled(), 7);
+    }
+
+    #[test]
+    fn no_tool_changes_what_is_kept_of_another() {
+        let text =
+            |template: &ChatTemplate, more: &[(&str, Value)]| many(template, more, &json!({})).grammar().text.clone();
+        for name in ["qwen3-coder", "json-call", "tag-arguments"] {
+            let (fresh, used) = (ChatTemplate::builtin(name).unwrap(), ChatTemplate::builtin(name).unwrap());
+            // Rules of both have the same names.
+            let tool = ("a", json!({"b-arg-c": {"type": "string"}, "b": {"type": "object"}}));
+            text(&used, &[("a-arg-b", json!({"c": {"enum": [1]}})), tool.clone()]);
+            assert_eq!(text(&used, std::slice::from_ref(&tool)), text(&fresh, &[tool]), "{name}");
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub mod valid;
 
 pub use chatparse_base::{Error, ErrorKind, Result};
 pub use faithful::Undeclared;
-pub use formats::from_peg::{SectionRoot, from_arena, linked};
+pub use formats::from_peg::{SectionRoot, TextSections, from_arena, linked};
 pub use matcher::recogniser::Recogniser;
 pub use matcher::{ByteSet, Matcher};
 pub use print::{Dialect, Printed, Start};

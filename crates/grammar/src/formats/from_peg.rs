@@ -20,8 +20,7 @@ use crate::rules::class::{class, string_character};
 use crate::rules::primitive::no_character;
 use crate::rules::report::{Fidelity, FidelityKind};
 use crate::rules::rule::{Rule, SPACE, distinct};
-use crate::rules::section::Grammar;
-use crate::rules::section::Section;
+use crate::rules::section::{Grammar, Section};
 use crate::schema;
 use chatparse_base::limits;
 use chatparse_base::store::fingerprint;
@@ -59,26 +58,21 @@ pub struct SectionRoot {
 }
 
 impl Section {
-    /// The faithful rules of expressions of one arena, each set on its own.
-    pub fn of_roots(arena: &Arena, sets: Vec<Vec<SectionRoot>>) -> Vec<Section> {
-        let (mut nullable, mut texts) = (Nullable::new(arena), Texts::new());
-        let mut sections = Vec::with_capacity(sets.len());
-        for roots in sets {
-            let mut rules = Builder::with_style(GrammarStyle::Faithful);
-            let mark = rules.mark();
-            rules.spacing = arena.spacing;
-            let mut lowering = Lowering::new(arena, &mut rules, &mut nullable, &mut texts);
-            for SectionRoot { name, expr } in &roots {
-                let name = lowering.rules.reserve(name);
-                lowering.pending.push((name, *expr, What::All));
-            }
-            let size = lowering.fill_pending();
-            let needs = lowering.needs;
-            let names: Vec<SmolStr> = roots.iter().map(|root| clean(&root.name)).collect();
-            rules.without_aliases(mark, &names);
-            sections.push(Section { needs, ..rules.section(size) });
+    /// The faithful rules of these expressions. `texts`: the rules of texts that were made so far.
+    pub fn of_roots(arena: &Arena, roots: &[SectionRoot], texts: &mut TextSections) -> Section {
+        let (mut rules, mut nullable) = (Builder::with_style(GrammarStyle::Faithful), Nullable::new(arena));
+        let mark = rules.mark();
+        rules.spacing = arena.spacing;
+        let mut lowering = Lowering::new(arena, &mut rules, &mut nullable, texts);
+        for SectionRoot { name, expr } in roots {
+            let name = lowering.rules.reserve(name);
+            lowering.pending.push((name, *expr, What::All));
         }
-        sections
+        let size = lowering.fill_pending();
+        let needs = lowering.needs;
+        let names: Vec<SmolStr> = roots.iter().map(|root| clean(&root.name)).collect();
+        rules.without_aliases(mark, &names);
+        Section { needs, ..rules.section(size) }
     }
 }
 
@@ -93,7 +87,7 @@ impl Builder {
     fn lower_format(&mut self, format: &Arena, lazy: bool, name: Option<PartName>) -> Lowered {
         let spacing = if self.style == GrammarStyle::Faithful { format.spacing } else { Spacing::Free };
         let (before, mark, is_new) = (std::mem::replace(&mut self.spacing, spacing), self.mark(), self.is_new());
-        let (mut nullable, mut texts) = (Nullable::new(format), Texts::new());
+        let (mut nullable, mut texts) = (Nullable::new(format), TextSections::default());
         let lowering = Lowering::new(format, self, &mut nullable, &mut texts);
         let mut lowering = Lowering { part_name: name, ..lowering };
         let root = match (lazy, format.root()) {
@@ -125,8 +119,9 @@ struct Lowered {
     size: usize,
 }
 
-/// By markers that end a text, what else is not in it, and how it ends: its rules.
-type Texts<'a> = HashMap<(&'a [SmolStr], &'a [SmolStr], Text), Arc<Section>>;
+/// The rules of texts, by the markers that end one, what else is not in it, and how it ends. They depend on nothing else.
+#[derive(Default)]
+pub struct TextSections(HashMap<([Vec<SmolStr>; 2], Text), Arc<Section>>);
 
 /// The name of the rule of a part.
 type PartName<'n> = &'n dyn Fn(u32) -> SmolStr;
@@ -180,7 +175,7 @@ struct Lowering<'a, 'n> {
     /// The current nesting of expressions.
     depth: usize,
     /// Rules for text with markers.
-    texts: &'n mut Texts<'a>,
+    texts: &'n mut TextSections,
     /// Those of them that the rules refer to.
     needs: Vec<Arc<Section>>,
     /// Rules for schemas.
@@ -197,7 +192,12 @@ struct Lowering<'a, 'n> {
 }
 
 impl<'a, 'n> Lowering<'a, 'n> {
-    fn new(arena: &'a Arena, rules: &'n mut Builder, nullable: &'n mut Nullable<'a>, texts: &'n mut Texts<'a>) -> Self {
+    fn new(
+        arena: &'a Arena,
+        rules: &'n mut Builder,
+        nullable: &'n mut Nullable<'a>,
+        texts: &'n mut TextSections,
+    ) -> Self {
         let (parts, names, named, pending, needs, schemas, escaped) = Default::default();
         Lowering {
             arena,
@@ -529,14 +529,14 @@ impl<'a, 'n> Lowering<'a, 'n> {
         if markers.iter().any(SmolStr::is_empty) {
             return Rule::Empty;
         }
-        let key = (markers, others, kind);
-        let known = self.texts.get(&key).map(Arc::clone);
+        let key = ([markers.to_vec(), others.to_vec()], kind);
+        let known = self.texts.0.get(&key).map(Arc::clone);
         let section = known.unwrap_or_else(|| Arc::new(self.text_section(markers, others, kind)));
         let name = section.first.clone();
         if self.needs.iter().all(|known| known.first != name) {
             self.needs.push(Arc::clone(&section));
         }
-        self.texts.insert(key, section);
+        self.texts.0.insert(key, section);
         Rule::Reference(name)
     }
 
@@ -567,7 +567,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
     ) {
         if kind == Text::Some {
             let any = self.text(markers, others, Text::Any);
-            let some = without_empty(&self.texts[&(markers, others, Text::Any)], any);
+            let some = without_empty(&self.texts.0[&([markers.to_vec(), others.to_vec()], Text::Any)], any);
             return drop(rules.add(start, some));
         }
         let closed = kind == Text::Closed;

@@ -25,9 +25,9 @@ use chatparse_grammar::Trigger;
 use chatparse_message::Compat;
 use chatparse_peg::ExprId;
 
-/// The format of turns that are written like this, for one request.
-pub fn build(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
-    let Writing { turn, layout, tolerances, .. } = writing;
+/// A builder for such turns.
+fn builder(writing: &Writing, spec: &FormatSpec, want: Want) -> FormatBuilder {
+    let Writing { turn, tolerances, .. } = writing;
     let mut p = FormatBuilder::writing(tolerances, spec);
     p.raw_lines = turn.raw_lines;
     p.prefix = tag_prefix(turn).unwrap_or_default().into();
@@ -38,6 +38,19 @@ pub fn build(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
     p.set_spacing(spec.spacing(turn.spacing));
     p.for_grammar = want == Want::Grammar;
     p.late = Late::of(turn, spec.tools(), want);
+    p
+}
+
+/// The calls of turns that are written like this, for their parts.
+pub(super) fn build_calls(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
+    let (p, Writing { turn, layout, tolerances, .. }) = (builder(writing, spec, want), writing);
+    let root = Writer { tolerances: tolerances.clone(), ..Writer::new(&p, turn, layout, spec) }.calls();
+    Format { output: p.finish(root), part_exprs: p.late.built(), ..Format::default() }
+}
+
+/// The format of turns that are written like this, for one request.
+pub fn build(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
+    let (p, Writing { turn, layout, tolerances, .. }) = (builder(writing, spec, want), writing);
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
     let opening = spec.opening.front();
     let mut thought = Thought::of(turn, layout, opening);

@@ -8,8 +8,9 @@ use smol_str::{SmolStr, format_smolstr};
 
 use super::FormatSpec;
 use super::late::Want;
+use super::learnt::build_calls;
 use super::lower::{Resolved, lower};
-use chatparse_grammar::{Grammar, Section, SectionRoot, linked};
+use chatparse_grammar::{Grammar, Section, SectionRoot, TextSections, linked};
 use chatparse_message::Tool;
 use chatparse_peg::{self as peg, Arena, ExprId, Program};
 
@@ -98,34 +99,32 @@ impl Resolved {
     /// The program of a part.
     pub fn program(&self, part: u32) -> Option<Program> {
         let (tool, call) = self.part(part);
-        let (mut arena, parts) = self.alone(std::slice::from_ref(tool), Want::Whole);
+        let (mut arena, parts) = self.alone(tool, Want::Whole);
         arena.set_root(parts.into_iter().find(|(part, _)| *part == call)?.1);
         peg::compile_part(&arena).ok()
     }
 
-    /// The rules of the tools at these places.
+    /// The rules of the tools at these places, each made of that tool alone.
     pub fn rules(&self, tools: &BTreeMap<usize, Vec<u32>>) -> Vec<Section> {
-        let all = self.spec().tools();
-        let alone: Vec<Tool> = tools.keys().map(|place| all[*place].clone()).collect();
-        if alone.is_empty() {
-            return Vec::new();
-        }
-        let (arena, parts) = self.alone(&alone, Want::Grammar);
-        let parts: BTreeMap<u32, ExprId> = parts.into_iter().collect();
-        let roots = tools.values().enumerate().map(|(place, calls)| {
-            let root = |call: &u32| {
-                let number = place as u32 + call * alone.len() as u32;
-                Some(SectionRoot { name: part_name(&alone[place], *call), expr: *parts.get(&number)? })
-            };
-            calls.iter().filter_map(root).collect()
-        });
-        Section::of_roots(&arena, roots.collect())
+        let (all, mut texts) = (self.spec().tools(), TextSections::default());
+        let of_tool = |(place, calls): (&usize, &Vec<u32>)| {
+            let tool = &all[*place];
+            let (arena, parts) = self.alone(tool, Want::Grammar);
+            let parts: BTreeMap<u32, ExprId> = parts.into_iter().collect();
+            let root = |call: &u32| Some(SectionRoot { name: part_name(tool, *call), expr: *parts.get(call)? });
+            let roots: Vec<SectionRoot> = calls.iter().filter_map(root).collect();
+            Section::of_roots(&arena, &roots, &mut texts)
+        };
+        tools.iter().map(of_tool).collect()
     }
 
-    /// The format of these tools, with all of their parts, and where each of these is.
-    pub fn alone(&self, tools: &[Tool], want: Want) -> (Arena, Vec<(u32, ExprId)>) {
-        let spec = FormatSpec { offered: tools, ..self.spec() };
-        let format = lower(&self.writing, &spec, want);
+    /// The calls of this tool alone, and where their parts are.
+    pub fn alone(&self, tool: &Tool, want: Want) -> (Arena, Vec<(u32, ExprId)>) {
+        let spec = FormatSpec { offered: std::slice::from_ref(tool), ..self.spec() };
+        let format = match self.writing.harmony {
+            Some(_) => lower(&self.writing, &spec, want),
+            None => build_calls(&self.writing, &spec, want),
+        };
         (format.output, format.part_exprs)
     }
 }
