@@ -545,7 +545,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
         for salt in 0_u32.. {
             let texts = markers.iter().chain(others).map(SmolStr::as_str);
             let counts = format!("{} {salt}", markers.len());
-            let number = fingerprint(texts.chain([&*counts])) % 36_u64.pow(5);
+            let number = fingerprint(texts.chain([&*counts])) % 36_u64.pow(3);
             let start = format_smolstr!("{}{}", kind.name(), in_base_36(number));
             let mut rules = Builder::with_style(self.rules.style);
             self.add_text(&mut rules, &start, markers, others, kind);

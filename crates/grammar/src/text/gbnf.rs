@@ -89,13 +89,13 @@ impl<'a> Reader<'a> {
 
     fn tree(self) -> Result<Tree> {
         let names: Vec<SmolStr> = self.numbered().into_iter().map(SmolStr::new).collect();
-        let Some(root) = self.names.get("root").copied() else {
-            return Err(Error::invalid("grammar: there is no rule \"root\""));
-        };
         let undefined = self.bodies.iter().position(Option::is_none);
         if let Some(number) = undefined {
             return Err(Error::invalid(format!("grammar: the rule {:?} is used but not defined", names[number])));
         }
+        let Some(root) = self.names.get("root").copied() else {
+            return Err(Error::invalid("grammar: there is no rule \"root\""));
+        };
         let tree = Tree { names, rules: self.bodies.into_iter().flatten().collect(), root };
         tree.check()?;
         Ok(tree)
