@@ -549,7 +549,7 @@ const LINES: &[(&str, usize)] = &[
     ("crates/base", 1_937),
     ("crates/cli", 4_878),
     ("crates/conversation", 1_000),
-    ("crates/grammar", 16_906),
+    ("crates/grammar", 16_913),
     ("crates/jinja", 10_586),
     ("crates/learn", 14_166),
     ("crates/message", 2_875),

@@ -84,9 +84,7 @@ impl Grammar {
         let report = why.map(|why| Fidelity::new("", "#", FidelityKind::Widened, why)).into_iter().collect();
         Grammar { report, ..Grammar::default() }
     }
-}
 
-impl Grammar {
     /// Its rules as a tree. Only a host's text is read.
     ///
     /// # Errors
