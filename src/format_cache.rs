@@ -212,8 +212,7 @@ struct SharedParts {
 
 impl SharedParts {
     fn hash(&self, tool: &Tool, kind: &PartKind) -> u64 {
-        let properties = tool.parameters["properties"].as_object().map(Map::len);
-        hash_of((&self.format.options, &self.format.opening, &tool.name, properties, kind))
+        hash_of((&self.format.options, &self.format.opening, &tool.name, properties(tool), kind))
     }
 
     fn get(&self, tool: &Tool, kind: &PartKind) -> Option<Part> {
@@ -268,7 +267,7 @@ impl FormatCache {
         spec: &FormatSpec,
         ends: impl FnOnce() -> Vec<String>,
     ) -> Result<Arc<CompiledFormat>> {
-        let tools = spec.offered.iter().map(|tool| (&tool.name, tool.description.len()));
+        let tools = spec.offered.iter().map(|tool| (&tool.name, tool.description.len(), properties(tool)));
         let hash = hash_of((spec.options, spec.opening, tools.collect::<Vec<_>>()));
         let is_key = |key: &Arc<Resolved>| key.serves(writing, spec) && key.tools == spec.offered;
         if let Some((found, _)) = self.formats.get(hash, is_key) {
@@ -331,6 +330,11 @@ fn key_bytes(key: &Resolved) -> usize {
     size_of::<Resolved>() + opening + bytes(&key.options.json_schema) + tools
 }
 
+/// How many properties the schema of a tool has, which tells most tools of one name apart.
+fn properties(tool: &Tool) -> Option<usize> {
+    tool.parameters["properties"].as_object().map(Map::len)
+}
+
 /// Approximate memory use of a tool in bytes.
 fn tool_bytes(tool: &Tool) -> usize {
     without_parameters(tool) + bytes(&tool.parameters)
@@ -391,7 +395,10 @@ mod tests {
             |options| options.compat = Compat::LlamaCpp,
             |options| options.leniency.dialects = Dialects::Off,
         ];
-        let differs = |other: Arc<CompiledFormat>| assert!(!Arc::ptr_eq(&found, &other));
+        let differs = |other: Arc<CompiledFormat>| {
+            assert!(!Arc::ptr_eq(&found, &other));
+            assert!(Arc::ptr_eq(&found, &make_for(&cache, &tools)));
+        };
         let opening = Opening::of("<|assistant|>");
         for change in changes {
             let mut options = OutputOptions::default();
@@ -402,7 +409,8 @@ mod tests {
             differs(make(&cache, &tools, &OutputOptions::default(), &opening));
         }
         for offered in others.iter().map(|tools| &tools[..]).chain([&[][..]]) {
-            differs(make_for(&cache, offered));
+            // Some of them have the place of the first one.
+            assert!(!Arc::ptr_eq(&found, &make_for(&cache, offered)));
         }
     }
 

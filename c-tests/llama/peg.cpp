@@ -102,7 +102,7 @@ static void grammars() {
         return p.gbnf(p.space(), "") + p.gbnf(p.any(), "[xy]") + call;
     });
     const auto whole = build_grammar([&](const common_grammar_builder & b) { parser.build_grammar(b); });
-    CHECK(whole.find("root ::= [xy] call\n") != std::string::npos && whole.find("call ::= \"<\" n cmbm\n") != std::string::npos);
+    CHECK(whole.find("root ::= [xy] call\n") != std::string::npos && whole.find("call ::= \"<\" n c-mbm\n") != std::string::npos);
     const auto lazy = build_grammar([&](const common_grammar_builder & b) { parser.build_grammar(b, true); });
     CHECK(lazy.find("root ::= call\n") != std::string::npos && lazy.find("[xy]") == std::string::npos);
     THROWS(std::invalid_argument, "builder", parser.build_grammar(common_grammar_builder{}));

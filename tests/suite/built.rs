@@ -1,7 +1,7 @@
 //! Formats that are put together by hand: what they show as a tree, their grammars, and calls in a described turn.
 
 use chatparse::expr::{Arena, Builder, Notation, Outcome, Region, SchemaRef};
-use chatparse::grammar::FidelityKind;
+use chatparse::grammar::{FidelityKind, Recogniser};
 use chatparse::internals::grammar::from_arena;
 use chatparse::{ErrorKind, GrammarStyle, Parser, Status};
 use serde_json::{Value, json};
@@ -108,12 +108,26 @@ fn grammars_have_the_names_and_classes_of_llama_cpp() {
     let root = p.sequence([text, p.literal("<-"), p.repeat(odd, 2, Some(2)), p.repeat(p.any(), 1, Some(1))]);
     let grammar = text_of(&p.finish(root));
     for line in [
-        "root ::= ufan \"<-\" [\\x5Ea-z\\xE9\\U0001F600-]{2} .\n",
-        "pfan ::= [<] (| [^\\x2D<] rfan)\n",
-        "rfan ::= [^<]*\n",
-        "ufan ::= rfan pfan*\n",
+        "root ::= u-fan \"<-\" [\\x5Ea-z\\xE9\\U0001F600-]{2} .\n",
+        "p-fan ::= [<] (| [^\\x2D<] r-fan)\n",
+        "r-fan ::= [^<]*\n",
+        "u-fan ::= r-fan p-fan*\n",
     ] {
         assert!(grammar.contains(line), "{line}{grammar}");
+    }
+}
+
+#[test]
+fn rules_of_texts_and_of_formats_may_have_one_name() {
+    for text_first in [true, false] {
+        let p = Builder::new();
+        let own = p.rule("u-fan", p.literal("x"));
+        let text = p.sequence([p.until("<-"), p.literal("<-")]);
+        let root = p.sequence(if text_first { [text, own] } else { [own, text] });
+        let grammar = text_of(&p.finish(root));
+        let recogniser = Recogniser::new(&grammar).unwrap();
+        let (right, wrong) = if text_first { ("ab<-x", "ab<-ab") } else { ("xab<-", "abab<-") };
+        assert!(recogniser.accepts(right) && !recogniser.accepts(wrong), "{grammar}");
     }
 }
 

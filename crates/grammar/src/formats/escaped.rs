@@ -7,6 +7,7 @@ use smol_str::{SmolStr, format_smolstr};
 use crate::regular::{Spelling, characters, item, literal};
 use crate::rules::builder::Builder;
 use crate::rules::primitive::quoted;
+use crate::rules::report::{Fidelity, FidelityKind};
 use crate::rules::rule::Rule;
 use crate::text::tree::Node;
 use chatparse_base::Result;
@@ -48,7 +49,7 @@ impl Escaped {
         let roots: Vec<Rule> = self.roots.iter().map(|(plain, _)| Rule::Reference(plain.clone())).collect();
         plain.add_rule("root", Rule::Choice(roots));
         let plain = plain.finish();
-        let Ok(tree) = plain.tree() else { return };
+        let Ok(tree) = plain.tree() else { return self.too_large(rules) };
         plain.report.into_iter().for_each(|note| rules.note(note));
         let number = |name: &SmolStr| tree.names.iter().position(|known| known == name);
         let mut open: Vec<usize> = self.roots.iter().filter_map(|(plain, _)| number(plain)).collect();
@@ -64,6 +65,15 @@ impl Escaped {
             };
             let body = escaped(rules, &tree.rules[rule], &mut name);
             rules.fill(&names[&rule], body);
+        }
+    }
+
+    fn too_large(self, rules: &mut Builder) {
+        for (name, escaped) in self.roots {
+            let any = rules.shared("char").repeat(0, None);
+            rules.fill(&escaped, any);
+            let message = "too large to be written in a string; any text is allowed";
+            rules.note(Fidelity::new(&name, "#", FidelityKind::Widened, message));
         }
     }
 }

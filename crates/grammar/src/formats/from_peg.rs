@@ -79,17 +79,16 @@ impl Section {
 impl Builder {
     /// Adds the rules of a format: `root` for all of it, or with `lazy` for what may follow a trigger.
     pub fn add_format(&mut self, format: &Arena, lazy: bool) {
-        let Lowered { needs, .. } = self.lower_format(format, lazy, None);
-        needs.iter().for_each(|section| self.import(section));
+        self.lower_format(format, lazy, None);
     }
 
-    /// The same, without the rules of texts. `name`: the rule of a part that the format is linked with.
+    /// The same. `name`: the rule of a part that the format is linked with; then the rules of texts are not added.
     fn lower_format(&mut self, format: &Arena, lazy: bool, name: Option<PartName>) -> Lowered {
         let spacing = if self.style == GrammarStyle::Faithful { format.spacing } else { Spacing::Free };
         let (before, mark, is_new) = (std::mem::replace(&mut self.spacing, spacing), self.mark(), self.is_new());
         let (mut nullable, mut texts) = (Nullable::new(format), TextSections::default());
         let lowering = Lowering::new(format, self, &mut nullable, &mut texts);
-        let mut lowering = Lowering { part_name: name, ..lowering };
+        let mut lowering = Lowering { part_name: name, is_section: name.is_some(), ..lowering };
         let root = match (lazy, format.root()) {
             (true, _) => {
                 let triggers: Vec<&SmolStr> = format.trigger_rules().collect();
@@ -165,8 +164,6 @@ struct Lowering<'a, 'n> {
     parts: BTreeSet<u32>,
     /// What the rule of a tool's calls has for itself: its name, and what is added to the numbers of its parts.
     own: Option<(&'a SmolStr, u32)>,
-    /// The rules of tools' calls.
-    named: HashMap<ExprId, Rule>,
     /// The grammar's names for the arena's rules.
     names: HashMap<(&'a SmolStr, What), SmolStr>,
     /// Rules that have a name but no body yet.
@@ -178,7 +175,9 @@ struct Lowering<'a, 'n> {
     texts: &'n mut TextSections,
     /// Those of them that the rules refer to.
     needs: Vec<Arc<Section>>,
-    /// Rules for schemas.
+    /// The rules are a section, which has the rules of texts beside it.
+    is_section: bool,
+    /// Rules for schemas and for tools' calls.
     schemas: HashMap<ExprId, Rule>,
     escaped: Escaped,
     /// The rule that is being written, for the report.
@@ -198,20 +197,20 @@ impl<'a, 'n> Lowering<'a, 'n> {
         nullable: &'n mut Nullable<'a>,
         texts: &'n mut TextSections,
     ) -> Self {
-        let (parts, names, named, pending, needs, schemas, escaped) = Default::default();
+        let (parts, names, pending, needs, schemas, escaped) = Default::default();
         Lowering {
             arena,
             rules,
             part_name: None,
             parts,
             own: None,
-            named,
             names,
             pending,
             nullable,
             depth: 0,
             texts,
             needs,
+            is_section: true,
             schemas,
             escaped,
             orders: 0,
@@ -243,14 +242,14 @@ impl<'a, 'n> Lowering<'a, 'n> {
 
     /// The rule of a call that differs from others in the name and the numbers of its parts.
     fn named(&mut self, id: ExprId, child: ExprId, name: &'a SmolStr, part: u32) -> Rule {
-        if let Some(known) = self.named.get(&id) {
+        if let Some(known) = self.schemas.get(&id) {
             return known.clone();
         }
         let before = self.own.replace((name, part));
         let body = self.lower(child);
         self.own = before;
         let rule = self.rules.refer(&format_smolstr!("tool-{name}"), body_of(body));
-        self.named.insert(id, rule.clone());
+        self.schemas.insert(id, rule.clone());
         rule
     }
 
@@ -534,6 +533,10 @@ impl<'a, 'n> Lowering<'a, 'n> {
         let section = known.unwrap_or_else(|| Arc::new(self.text_section(markers, others, kind)));
         let name = section.first.clone();
         if self.needs.iter().all(|known| known.first != name) {
+            // Rules that come later then have other names.
+            if !self.is_section {
+                self.rules.import(&section);
+            }
             self.needs.push(Arc::clone(&section));
         }
         self.texts.0.insert(key, section);
@@ -546,7 +549,8 @@ impl<'a, 'n> Lowering<'a, 'n> {
             let texts = markers.iter().chain(others).map(SmolStr::as_str);
             let counts = format!("{} {salt}", markers.len());
             let number = fingerprint(texts.chain([&*counts])) % 36_u64.pow(3);
-            let start = format_smolstr!("{}{}", kind.name(), in_base_36(number));
+            // With a dash, so that no word is a name.
+            let start = format_smolstr!("{}-{}", kind.name(), in_base_36(number));
             let mut rules = Builder::with_style(self.rules.style);
             self.add_text(&mut rules, &start, markers, others, kind);
             let section = Section { first: start, ..rules.section(0) };

@@ -135,7 +135,7 @@ impl Builder {
     /// to a missing rule or is left-recursive; [`crate::ErrorKind::Limit`].
     pub fn build(&self) -> Result<Grammar> {
         let grammar = self.clone().finish();
-        grammar.tree()?.check()?;
+        grammar.tree()?;
         Ok(grammar)
     }
 
@@ -281,14 +281,10 @@ impl Builder {
         self.rules.get(name).map(|entry| &entry.rule)
     }
 
-    /// The text of a rule.
-    pub(crate) fn body_text(&self, name: &str) -> Option<&str> {
-        self.rules.get(name).and_then(|entry| self.text(entry))
-    }
-
     /// Whether all rules of a section are new, or equal to those of their names.
     pub(crate) fn takes(&self, section: &Section) -> bool {
-        section.rules.iter().all(|rule| self.body_text(&rule.name).is_none_or(|text| text == section.text(rule)))
+        let fits = |entry: &Entry, rule| self.text(entry) == Some(section.text(rule));
+        section.rules.iter().all(|rule| self.rules.get(&rule.name).is_none_or(|entry| fits(entry, rule)))
     }
 
     /// Adds the rules of a section that it takes.

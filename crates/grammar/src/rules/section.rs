@@ -88,7 +88,7 @@ impl Grammar {
     /// Its rules as a tree. Only a host's text is read.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if llama.cpp would reject the text, or a rule is used but not defined.
+    /// [`crate::ErrorKind::InvalidArgument`] if llama.cpp would reject its text; [`crate::ErrorKind::Limit`].
     pub(crate) fn tree(&self) -> Result<Tree> {
         if self.sections.is_empty() {
             return gbnf::tree(&self.text);
@@ -112,7 +112,9 @@ impl Grammar {
         }
         let Some(root) = number("root") else { return Err(Error::invalid("grammar: there is no rule \"root\"")) };
         drop(numbers);
-        Ok(Tree { names, rules, root })
+        let tree = Tree { names, rules, root };
+        tree.check()?;
+        Ok(tree)
     }
 
     /// The same grammar, without its text where the rules are known.
