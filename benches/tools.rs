@@ -4,7 +4,7 @@
 //! it, with it, and in Lark; the same as before, with it; the prompt alone; and the first marker of another format in an output. Each time is the median of the rounds, from the
 //! body as JSON to the parameters. Then what the parser holds, and what a request takes on the clock where several threads use the template.
 //! With a number of tools and of rounds: only new tools, so often, to be profiled; with `one` behind them, only one of them new, with `same`
-//! none; with one more word, with the grammar's text.
+//! none, with `new` all; with one more word, with the grammar's text.
 
 use std::path::Path;
 use std::time::Instant;
@@ -42,8 +42,8 @@ fn main() {
                 let round = format!("p{round}");
                 let (salt, last) = match kind {
                     Some("one") => ("p", &*round),
-                    Some(_) => ("p", ""),
-                    None => (&*round, ""),
+                    Some("same") => ("p", ""),
+                    _ => (&*round, ""),
                 };
                 run(&template, &body(tools, salt, last), asked);
             }

@@ -7,8 +7,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use chatparse_base::find::find_to_escape;
+use chatparse_base::json_string;
 use chatparse_base::store::fingerprint;
-use chatparse_base::{brackets, json_string};
 use chatparse_grammar::schema::{self, Types};
 use chatparse_message::{JsonSpacing, NearlyJson, Tool, UnknownTools};
 use serde_json::Value;
@@ -137,6 +137,11 @@ impl FormatBuilder {
     /// White space that models add.
     pub fn stray_space(&self) -> ExprId {
         self.tolerated(self.builder.space())
+    }
+
+    /// What `make` makes for a parser to read; nothing in a format for a grammar.
+    pub fn parsed(&self, make: impl FnOnce() -> ExprId) -> ExprId {
+        if self.for_grammar { self.empty() } else { make() }
     }
 
     /// The child; where `only` is set, no grammar has it.
@@ -287,30 +292,6 @@ impl FormatBuilder {
     /// One of these markers.
     pub fn any_of<S: Into<SmolStr>>(&self, markers: impl IntoIterator<Item = S>) -> ExprId {
         self.choice(markers.into_iter().map(|marker| self.marker(marker)))
-    }
-
-    /// One of these markers, where it does not matter which. Those that differ in the word at their end only are read up to there at once.
-    pub fn any_of_words<'m>(&self, markers: impl IntoIterator<Item = &'m str>) -> ExprId {
-        let in_words = Expr::in_names();
-        let mut heads: Vec<(&str, Vec<&str>)> = Vec::new();
-        let mut places: HashMap<&str, usize> = HashMap::new();
-        for marker in markers {
-            let word = marker.bytes().rev().take_while(|byte| in_words.contains(*byte)).count();
-            let head = &marker[..marker.len() - word];
-            // White space may stand there.
-            let apart = head.is_empty() || head.ends_with(char::is_whitespace) || brackets::ends_token(head);
-            let head = if apart { marker } else { head };
-            let place = *places.entry(head).or_insert(heads.len());
-            heads.resize_with(heads.len().max(place + 1), || (head, Vec::new()));
-            heads[place].1.push(&marker[head.len()..]);
-        }
-        let mut groups: BTreeMap<Vec<&str>, Vec<&str>> = BTreeMap::new();
-        heads.into_iter().for_each(|(head, words)| groups.entry(words).or_default().push(head));
-        let groups = groups.into_iter().map(|(words, heads)| {
-            let words = self.choice(words.into_iter().map(|word| self.literal(word)));
-            self.sequence([self.any_of(heads), words])
-        });
-        self.choice(groups)
     }
 
     /// Text of the reasoning.
@@ -682,7 +663,7 @@ impl FormatBuilder {
         let known_name = self.whole_name(names, NOT_IN_NAMES);
         self.rule(UNKNOWN_NAME, self.sequence([self.not(known_name), self.any_without(NOT_IN_NAMES)]));
         let any = Tool::new(FormatBuilder::ANY, "", Value::Null);
-        Some(self.only_read(true, call(&any)))
+        Some(self.only_read(true, self.parsed(|| call(&any))))
     }
 
     /// From here on, the format's calls are of offered tools only.

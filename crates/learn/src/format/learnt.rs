@@ -44,7 +44,8 @@ fn builder(writing: &Writing, spec: &FormatSpec, want: Want) -> FormatBuilder {
 /// The calls of turns that are written like this, for their parts.
 pub(super) fn build_calls(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
     let (p, Writing { turn, layout, tolerances, .. }) = (builder(writing, spec, want), writing);
-    let root = Writer { tolerances: tolerances.clone(), ..Writer::new(&p, turn, layout, spec) }.calls();
+    let writer = Writer { tolerances: tolerances.clone(), ..Writer::new(&p, turn, layout, spec) };
+    let root = calls::any(&p, turn, spec, writer.is_marked());
     Format { output: p.finish(root), part_exprs: p.late.built(), ..Format::default() }
 }
 

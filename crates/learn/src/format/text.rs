@@ -49,17 +49,13 @@ impl Writer<'_> {
         !start.is_empty() && before.map(|edge| edge.glue.head().trim_start()).any(|text| text.starts_with(start))
     }
 
-    /// The texts that calls without the markers around all calls begin with, and those markers: other white space may stand
+    /// What calls without the markers around all calls have before their names, and those markers: other white space may stand
     /// behind them.
     pub(super) fn marks_of_bare_calls(&self) -> Vec<String> {
         let Some(open) = self.bare_open() else { return Vec::new() };
         let bare = |mark: &str| [mark, mark.strip_prefix(&*self.p.prefix).unwrap_or(mark)].map(str::to_owned);
         let outer = self.before_first_call().iter().filter_map(|glue| self.p.first_tag(glue));
-        let mut marks = self.p.spelled(outer.chain(self.family_of_markers()).flat_map(bare).collect());
-        for open in self.p.spelled(bare(open.head()).into()) {
-            marks.extend(self.spec.tools().iter().map(|tool| [&*open, &*tool.name].concat()));
-        }
-        marks
+        self.p.spelled(outer.chain(self.family_of_markers()).chain([open.head()]).flat_map(bare).collect())
     }
 
     /// Text up to calls or one of `ends`.
@@ -79,41 +75,35 @@ impl Writer<'_> {
         let (sections, unmarked) = self.section_without_marker();
         let (headers, header) = self.up_to_header();
         let behind_thoughts = |calls: ExprId| self.may_close_thoughts().then_some(calls);
-        // `all`: the stops and the marks of bare calls, with each white space in front.
-        let plain = |all: &[SmolStr], bare: &[String]| {
-            let words: Vec<SmolStr> = all.iter().filter_map(|mark| first_word(mark)).collect();
+        let plain = || {
+            let words: Vec<SmolStr> = stops.iter().filter_map(|mark| first_word(mark)).collect();
             let near = ((freely || !words.is_empty()) && !marks.is_empty()).then(|| {
                 let calls = behind_thoughts(p.any_of(marks.iter().map(|mark| mark.trim_start())));
-                let cores = stops.iter().map(|stop| stop.trim_start()).chain(bare.iter().map(String::as_str));
-                let stop = if bare.is_empty() { p.any_of(all.iter().cloned()) } else { p.any_of_words(cores) };
-                let texts = [all, &opens, &sections, &headers, &words].concat();
-                let stop = p.choice([stop, cut, unmarked, header]);
+                let texts = [&stops, &*opens, &sections, &headers, &words].concat();
+                let stop = p.choice([p.any_of(stops.iter().cloned()), cut, unmarked, header]);
                 p.only_read(true, wrappers::text_before_calls(p, &texts, stop, calls))
             });
-            let text = [p.content(p.until_marker(all.iter().cloned()))];
+            let text = [p.content(p.until_marker(stops.iter().cloned()))];
             p.choice(at_once.into_iter().chain(blank.iter().copied()).chain(near).chain(text))
         };
         if self.bare_open().is_none() {
-            return plain(&stops, &[]);
+            return plain();
         }
         let alone = p.only_read(true, p.and(self.announced_call()));
         // A token that nobody writes is none.
         let marked = brackets::begins_token(self.call_open.head().trim_start()) || freely && !p.prefix.is_empty();
         if !self.tolerances.bare_calls && !marked {
             // Behind other text, what looks like a call is a part of that.
-            return p.choice([alone, plain(&stops, &[])]);
+            return p.choice([alone, plain()]);
         }
         // The white space in front is the template's.
         let glues = self.before_first_call();
         let freely = self.tolerances.bare_calls || freely;
         let others = ["", "\n", " "].into_iter().take(if freely { 2 } else { 3 });
         let spaces = chatparse_base::sort::set(glues.iter().map(|glue| split_space(glue).0).chain(others));
-        let bare = self.marks_of_bare_calls();
-        let (mut marks, mut text) = (stops.clone(), String::new());
-        for (mark, space) in bare.iter().flat_map(|mark| spaces.iter().map(move |space| (mark, space))) {
-            text.clear();
-            text.extend([space, &**mark]);
-            marks.push(SmolStr::new(&text));
+        let mut marks = stops.clone();
+        for mark in self.marks_of_bare_calls() {
+            marks.extend(spaces.iter().map(|space| SmolStr::from([space, &*mark].concat())));
         }
         let stop = |call: ExprId| p.choice([call, p.any_of(stops.iter().cloned()), cut]);
         let text = match freely {
@@ -131,8 +121,8 @@ impl Writer<'_> {
         };
         let text = p.only_read(true, text);
         // A grammar has no mark of such a call in the text. llama.cpp's have.
-        let plain = if self.spec.is_faithful() { plain(&marks, &bare) } else { plain(&stops, &[]) };
-        p.choice([alone, text, plain])
+        let written = if self.spec.is_faithful() { marks } else { stops };
+        p.choice([alone, text, p.content(p.until_marker(written))])
     }
 
     /// Calls with their members in another order, up to the name.

@@ -233,7 +233,7 @@ impl Arguments<'_> {
             let opens = [self.close, Some(&self.members.next)].into_iter().flatten().filter(|glue| is_strong(glue));
             let opens: Vec<&str> = opens.map(|glue| glue.head().trim()).collect();
             let ends = TextEnd { marker: marker.head(), next: &next, behind, opens: &opens, names, end, wrapper };
-            p.excluding_all(p.arg_text_up_to(&ends), [marker.head()], others)
+            p.excluding_all(p.parsed(|| p.arg_text_up_to(&ends)), [marker.head()], others)
         };
         if !shared {
             return p.shared(&["text up to", marker.head(), &next.join("\0")].join("\0"), || text(&[]));

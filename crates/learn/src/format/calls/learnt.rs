@@ -523,19 +523,19 @@ impl Call<'_> {
         // Where a tag repeats a name, a dialect has the names that are known: the text of another tag would be lost.
         let repeats = p.dialect.is_some() && members.slots.iter().any(|(_, slot)| !slot.close.is_literal());
         let any = (!repeats && (no.is_some() || self.tool.name == FormatBuilder::ANY))
-            .then(|| writer.unlisted(self.shared.arguments.get(form.clone(), any)));
-        let no = no.map_or_else(
-            || p.empty(),
-            |close| {
+            .then_some(|| writer.unlisted(self.shared.arguments.get(form.clone(), any)));
+        let no = || match no {
+            Some(close) => {
                 let closes = p.not(glue(p, close, Some(self.tool), ""));
                 p.sequence([closes, text::no_closer(p, &members.next, close)])
-            },
-        );
+            }
+            None => p.empty(),
+        };
         if each {
             let extra = self.extra_ends(Some(members));
             let marked = |argument| p.sequence([p.blank(), argument, extra]);
             let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);
-            let any = any.map(|any| p.only_read(true, p.sequence([no, marked(any)])));
+            let any = any.map(|any| p.only_read(true, p.parsed(|| p.sequence([no(), marked(any())]))));
             let [required, optional] = [required, optional]
                 .map(|all| all.into_iter().map(|(argument, _)| marked(argument)).collect::<Vec<_>>());
             let optional: Vec<ExprId> = optional.into_iter().chain(any).collect();
@@ -544,7 +544,7 @@ impl Call<'_> {
             ways.push(one_by_one);
             return p.sequence([glue(p, first, Some(self.tool), ""), p.markup_ends(), p.choice(ways)]);
         }
-        let any = any.map(|any| p.only_read(true, p.sequence([no, any])));
+        let any = any.map(|any| p.only_read(true, p.parsed(|| p.sequence([no(), any()]))));
         let has_known = !known.is_empty();
         let between = p.sequence([p.blank(), writer.next(), p.blank()]);
         let all = p.listed(known, any, between);
