@@ -37,9 +37,8 @@ pub fn check(template: &ChatTemplate) -> (Vec<String>, usize) {
             continue;
         }
         looked += 1;
-        let of_tool =
-            grammar.text.lines().filter(|line| line.starts_with("tool-do-4-") || line.starts_with("tool-do-5-"));
-        let mut of_tool: Vec<String> = of_tool.map(str::to_owned).collect();
+        let is_of_tool = |line: &&str| ["tool-do-4", "tool-do-5"].iter().any(|name| line.starts_with(name));
+        let mut of_tool: Vec<String> = grammar.text.lines().filter(is_of_tool).map(str::to_owned).collect();
         of_tool.sort();
         rules.push(of_tool);
         let whole = Parser::from_text(&params.parser.to_text()).expect("it was written by this library");

@@ -329,8 +329,8 @@ impl Builder {
     }
 
     /// The child as a rule of its own, with this name and other parts: [`Expr::Named`].
-    pub fn named(&self, child: ExprId, name: impl Into<SmolStr>, part: u32) -> ExprId {
-        self.add(Expr::Named { child, name: name.into(), part })
+    pub fn named(&self, child: ExprId, name: impl Into<SmolStr>, part: u32, rule: u32) -> ExprId {
+        self.add(Expr::Named { child, name: name.into(), part, rule })
     }
 
     /// A reference to a rule, which may be defined later.

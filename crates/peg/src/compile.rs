@@ -99,7 +99,7 @@ fn compile_to(arena: &Arena, regions: Option<&mut Regions>, many: usize, end: Op
         many,
         room: limits::PROGRAM_SIZE,
         own: None,
-        common: Vec::new(),
+        common: HashMap::new(),
     };
     compiler.expr(checked.root);
     compiler.emit(end);
@@ -171,7 +171,7 @@ struct Compiler<'a> {
     /// In an [`Expr::Named`].
     own: Option<Own>,
     /// What several of those have in common, and what it was compiled to for the first of them.
-    common: Vec<(ExprId, Own, Range<Lengths>)>,
+    common: HashMap<ExprId, (Own, Range<Lengths>)>,
 }
 
 /// What an [`Expr::Named`] has for itself: the index of its name, and what is added to the numbers of its parts.
@@ -265,10 +265,9 @@ impl<'a> Compiler<'a> {
         let arena = self.arena;
         match arena.get(id) {
             Expr::Choice(children) => self.choice(children),
-            Expr::Named { child, name, part } => {
+            Expr::Named { child, name, part, .. } => {
                 let own = Own { name: self.add_literal(name.clone()), part: *part };
-                if let Some((_, first, all)) = self.common.iter().find(|(known, ..)| known == child) {
-                    let (first, all) = (*first, all.clone());
+                if let Some((first, all)) = self.common.get(child).cloned() {
                     return self.copy(first, all, own);
                 }
                 let from = self.lengths();
@@ -278,7 +277,7 @@ impl<'a> Compiler<'a> {
                 let all = from..self.lengths();
                 // A table may have the name in it.
                 if all.start.selects == all.end.selects {
-                    self.common.push((*child, own, all));
+                    self.common.insert(*child, (own, all));
                 }
             }
             _ => self.expr(id),

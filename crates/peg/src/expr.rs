@@ -276,7 +276,8 @@ pub enum Expr {
     /// A part of this number, of another arena: see [`compile_late`](fn@super::compile_late). It reads at least a byte, or none.
     #[serde(skip)]
     Late(u32),
-    /// A rule like others but for a name: the child, which has this name for [`Expr::NAME`], and parts whose numbers are larger by this.
+    /// A rule that a grammar links, perhaps like others except for a name: the child, which has this name for [`Expr::NAME`], and
+    /// parts whose numbers are larger by this.
     #[serde(skip)]
     Named {
         /// What it has in common with others.
@@ -285,6 +286,8 @@ pub enum Expr {
         name: SmolStr,
         /// What is added to the numbers of its parts.
         part: u32,
+        /// Which of the rules of this name it is.
+        rule: u32,
     },
 }
 

@@ -34,18 +34,18 @@ pub fn from_arena(arena: &Arena, lazy: bool, style: GrammarStyle) -> Grammar {
     rules.finish()
 }
 
-/// The faithful grammar of a format that is linked with parts. `name`: the rule of a part; `make`: the rules of all that the format has.
-/// `None`: two rules of one name differ, or the rules are too many.
+/// The faithful grammar of a format that is linked with rules of tools, each by the tool's place and which of its rules it is. `name`:
+/// such a rule's name; `make`: makes all that the format refers to. `None`: two rules of one name differ, or the rules are too many.
 pub fn linked(
     arena: &Arena,
     lazy: bool,
-    name: &dyn Fn(u32) -> SmolStr,
-    make: impl FnOnce(BTreeSet<u32>) -> Vec<Arc<Section>>,
+    name: &dyn Fn(usize, u32) -> SmolStr,
+    make: impl FnOnce(BTreeSet<(usize, u32)>) -> Vec<Arc<Section>>,
 ) -> Option<Grammar> {
     let mut rules = Builder::with_style(GrammarStyle::Faithful);
-    let Lowered { parts, needs, size } = rules.lower_format(arena, lazy, Some(name));
+    let Lowered { links, needs, size } = rules.lower_format(arena, lazy, Some(name));
     let mut sections = vec![Arc::new(Section { needs, ..rules.section(size) })];
-    sections.extend(make(parts));
+    sections.extend(make(links));
     Grammar::of_sections(sections)
 }
 
@@ -82,13 +82,13 @@ impl Builder {
         self.lower_format(format, lazy, None);
     }
 
-    /// The same. `name`: the rule of a part that the format is linked with; then the rules of texts are not added.
-    fn lower_format(&mut self, format: &Arena, lazy: bool, name: Option<PartName>) -> Lowered {
+    /// The same. `name`: names the rules that the format is linked with; then the rules of texts are not added.
+    fn lower_format(&mut self, format: &Arena, lazy: bool, name: Option<LinkName>) -> Lowered {
         let spacing = if self.style == GrammarStyle::Faithful { format.spacing } else { Spacing::Free };
         let (before, mark, is_new) = (std::mem::replace(&mut self.spacing, spacing), self.mark(), self.is_new());
         let (mut nullable, mut texts) = (Nullable::new(format), TextSections::default());
         let lowering = Lowering::new(format, self, &mut nullable, &mut texts);
-        let mut lowering = Lowering { part_name: name, is_section: name.is_some(), ..lowering };
+        let mut lowering = Lowering { link_name: name, is_section: name.is_some(), ..lowering };
         let root = match (lazy, format.root()) {
             (true, _) => {
                 let triggers: Vec<&SmolStr> = format.trigger_rules().collect();
@@ -99,20 +99,20 @@ impl Builder {
         };
         lowering.rules.add_rule("root", body_of(root));
         let size = lowering.fill_pending();
-        let Lowering { parts, needs, verbatim, .. } = lowering;
+        let Lowering { links, needs, verbatim, .. } = lowering;
         // What somebody has written by hand may name any rule.
         if self.style == GrammarStyle::Faithful && !verbatim && is_new {
             self.without_aliases(mark, &[SmolStr::new_static("root")]);
         }
         self.spacing = before;
-        Lowered { parts, needs, size }
+        Lowered { links, needs, size }
     }
 }
 
 /// What the rules of a format refer to, and their size.
 struct Lowered {
-    /// The parts that it is linked with.
-    parts: BTreeSet<u32>,
+    /// The tools' rules that it is linked with.
+    links: BTreeSet<(usize, u32)>,
     /// The rules of texts.
     needs: Vec<Arc<Section>>,
     size: usize,
@@ -122,8 +122,8 @@ struct Lowered {
 #[derive(Default)]
 pub struct TextSections(HashMap<([Vec<SmolStr>; 2], Text), Arc<Section>>);
 
-/// The name of the rule of a part.
-type PartName<'n> = &'n dyn Fn(u32) -> SmolStr;
+/// The name of a rule of a tool.
+type LinkName<'n> = &'n dyn Fn(usize, u32) -> SmolStr;
 
 /// The variant of an expression that a rule stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -158,12 +158,10 @@ impl Text {
 struct Lowering<'a, 'n> {
     arena: &'a Arena,
     rules: &'n mut Builder,
-    /// Names the rules of parts that are linked.
-    part_name: Option<PartName<'n>>,
-    /// The parts that the rules refer to.
-    parts: BTreeSet<u32>,
-    /// What the rule of a tool's calls has for itself: its name, and what is added to the numbers of its parts.
-    own: Option<(&'a SmolStr, u32)>,
+    /// Names the rules that are linked.
+    link_name: Option<LinkName<'n>>,
+    /// Those of them that the rules refer to.
+    links: BTreeSet<(usize, u32)>,
     /// The grammar's names for the arena's rules.
     names: HashMap<(&'a SmolStr, What), SmolStr>,
     /// Rules that have a name but no body yet.
@@ -177,7 +175,7 @@ struct Lowering<'a, 'n> {
     needs: Vec<Arc<Section>>,
     /// The rules are a section, which has the rules of texts beside it.
     is_section: bool,
-    /// Rules for schemas and for tools' calls.
+    /// Rules for schemas.
     schemas: HashMap<ExprId, Rule>,
     escaped: Escaped,
     /// The rule that is being written, for the report.
@@ -197,13 +195,12 @@ impl<'a, 'n> Lowering<'a, 'n> {
         nullable: &'n mut Nullable<'a>,
         texts: &'n mut TextSections,
     ) -> Self {
-        let (parts, names, pending, needs, schemas, escaped) = Default::default();
+        let (links, names, pending, needs, schemas, escaped) = Default::default();
         Lowering {
             arena,
             rules,
-            part_name: None,
-            parts,
-            own: None,
+            link_name: None,
+            links,
             names,
             pending,
             nullable,
@@ -240,27 +237,6 @@ impl<'a, 'n> Lowering<'a, 'n> {
         limits::FORMAT_GRAMMAR_PARTS - self.left
     }
 
-    /// The rule of a call that differs from others in the name and the numbers of its parts.
-    fn named(&mut self, id: ExprId, child: ExprId, name: &'a SmolStr, part: u32) -> Rule {
-        if let Some(known) = self.schemas.get(&id) {
-            return known.clone();
-        }
-        let before = self.own.replace((name, part));
-        let body = self.lower(child);
-        self.own = before;
-        let rule = self.rules.refer(&format_smolstr!("tool-{name}"), body_of(body));
-        self.schemas.insert(id, rule.clone());
-        rule
-    }
-
-    /// A literal, with the name of the tool whose call it is in.
-    fn literal(&self, text: &SmolStr) -> Rule {
-        match self.own {
-            Some((name, _)) if text == Expr::NAME => Rule::Literal(name.clone()),
-            _ => Rule::Literal(text.clone()),
-        }
-    }
-
     /// Subtracts parts from the budget. Returns whether it was sufficient.
     fn spend(&mut self, parts: usize) -> bool {
         self.left = self.left.saturating_sub(parts);
@@ -294,13 +270,11 @@ impl<'a, 'n> Lowering<'a, 'n> {
         let arena = self.arena;
         match arena.get(id) {
             Expr::Literal(text) | Expr::Marker(text) | Expr::Written(_, text) if text.is_empty() => Rule::Empty,
-            Expr::Literal(text) | Expr::Marker(text) | Expr::Written(_, text) => self.literal(text),
-            Expr::Named { child, name, part } => self.named(id, *child, name, *part),
-            Expr::Late(part) => match self.part_name {
+            Expr::Literal(text) | Expr::Marker(text) | Expr::Written(_, text) => Rule::Literal(text.clone()),
+            Expr::Named { part, rule, .. } => match self.link_name {
                 Some(name) => {
-                    let part = part + self.own.map_or(0, |(_, first)| first);
-                    self.parts.insert(part);
-                    Rule::Reference(clean(&name(part)))
+                    self.links.insert((*part as usize, *rule));
+                    Rule::Reference(clean(&name(*part as usize, *rule)))
                 }
                 None => Rule::Empty,
             },

@@ -56,8 +56,6 @@ pub struct FormatBuilder {
     texts: RefCell<HashMap<SmolStr, ExprId>>,
     /// The name of a rule that does not apply; empty: all do.
     pub without: &'static str,
-    /// The format is for a grammar alone: no rule applies.
-    pub for_grammar: bool,
     /// Which calls are built.
     pub late: Late,
     /// The tool of the call that is built, by its place.
@@ -141,7 +139,7 @@ impl FormatBuilder {
 
     /// What `make` makes for a parser to read; nothing in a format for a grammar.
     pub fn parsed(&self, make: impl FnOnce() -> ExprId) -> ExprId {
-        if self.for_grammar { self.empty() } else { make() }
+        if self.late.is_of_grammar() { self.empty() } else { make() }
     }
 
     /// The child; where `only` is set, no grammar has it.
@@ -197,16 +195,7 @@ impl FormatBuilder {
 
     /// A part of a call: what `make` makes, if it makes anything, or the part's number.
     pub fn late(&self, make: impl FnOnce() -> Option<ExprId>) -> Option<ExprId> {
-        self.late_part(false, make)
-    }
-
-    /// The same of what a rule reads.
-    pub fn late_of_rule(&self, make: impl FnOnce() -> Option<ExprId>) -> Option<ExprId> {
-        self.late_part(true, make)
-    }
-
-    fn late_part(&self, of_rule: bool, make: impl FnOnce() -> Option<ExprId>) -> Option<ExprId> {
-        let Some(number) = self.tool.get().and_then(|tool| self.late.part(tool, of_rule)) else { return make() };
+        let Some(number) = self.tool.get().and_then(|tool| self.late.part(tool)) else { return make() };
         if self.late.is_linked() {
             return Some(self.builder.late(number));
         }
@@ -630,17 +619,26 @@ impl FormatBuilder {
             self.tool.set(None);
             call
         };
-        // What calls have in common that differ in their names and the numbers of their parts, and the place of the first.
-        let mut common = None;
+        let (number, mut common) = (self.late.rule(), None);
         let calls = tools.iter().enumerate().map(|(place, tool)| {
-            if common.is_none() && self.late.is_named(place, &tool.name) {
-                let any = Tool::new(Expr::NAME, "", Value::Null);
-                common = self.late.unless_full(place, || of(place, &any)).map(|call| (call, place));
+            let name = &*tool.name;
+            let linked = self.late.is_part(place, name).then(|| match self.late.is_named(name) {
+                // What calls have in common that differ in their names and the numbers of their parts.
+                true => {
+                    let any = || of(place, &Tool::new(Expr::NAME, "", Value::Null));
+                    common = common.or_else(|| self.late.unless_full(place, any));
+                    common
+                }
+                false => self.late.unless_full(place, || of(place, tool)),
+            });
+            if let Some(call) = linked.flatten() {
+                return self.builder.named(call, name, place as u32, number);
             }
-            match common.filter(|_| self.late.is_named(place, &tool.name)) {
-                Some((call, first)) => self.builder.named(call, &*tool.name, (place - first) as u32),
-                None => self.rule(format!("{rule}-{}", tool.name), of(place, tool)),
+            let call = of(place, tool);
+            if self.late.is_of_grammar() {
+                self.late.note(number, call);
             }
+            self.rule(format!("{rule}-{name}"), call)
         });
         self.choice(calls)
     }

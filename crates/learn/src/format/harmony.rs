@@ -17,12 +17,24 @@ use chatparse_grammar::Trigger;
 use chatparse_message::{CallsInReasoning, Compat, Tool};
 use chatparse_peg::{Arena, ExprId, Notation, Spacing};
 
-/// The format of a dialect, for one request.
-pub(crate) fn build(tolerances: &Tolerances, spec: &FormatSpec, want: Want, dialect: Dialect) -> Format {
+/// A builder for a dialect.
+fn builder(tolerances: &Tolerances, spec: &FormatSpec, want: Want) -> FormatBuilder {
     let mut p = FormatBuilder::writing(tolerances, spec);
-    p.for_grammar = want == Want::Grammar;
     p.late = Late::of_tools(spec.tools(), want);
     p.set_spacing(spec.spacing(Spacing::Free));
+    p
+}
+
+/// The calls of a dialect, for their parts or rules.
+pub(super) fn build_calls(tolerances: &Tolerances, spec: &FormatSpec, want: Want, dialect: Dialect) -> Format {
+    let p = builder(tolerances, spec, want);
+    let root = Harmony { p: &p, spec, dialect }.any_call();
+    Format { output: p.finish(root), part_exprs: p.late.built(), ..Format::default() }
+}
+
+/// The format of a dialect, for one request.
+pub(crate) fn build(tolerances: &Tolerances, spec: &FormatSpec, want: Want, dialect: Dialect) -> Format {
+    let p = builder(tolerances, spec, want);
     let turns = [
         ("assistant", "<|start|>assistant"),
         ("user", "<|start|>user"),
@@ -37,7 +49,6 @@ pub(crate) fn build(tolerances: &Tolerances, spec: &FormatSpec, want: Want, dial
         thinking: Some(Thinking::new(&format!("{CHANNEL}analysis{MESSAGE}"), [END])),
         delimiters: Delimiter::list(turns),
         parts: p.late.parts(),
-        part_exprs: p.late.built(),
         ..Format::default()
     }
 }
@@ -95,7 +106,7 @@ impl Harmony<'_> {
                 (p.rule("any", p.choice(any.into_iter().chain(unsolicited).chain([other]))), self.final_message())
             }
             response => {
-                let call = p.any_tool("tool", self.spec, &|tool| self.call(tool));
+                let call = self.any_call();
                 let calls = [self.header_before_another(), self.calls(next, call), self.behind_calls(next, any, call)];
                 let calls = self.ended(p.sequence(calls), &[CALL, END]);
                 // No text is in front of a structured response.
@@ -326,6 +337,11 @@ impl Harmony<'_> {
         let more = p.many(p.sequence([start, p.choice(any.into_iter().chain(again))]));
         let answer = p.optional(p.sequence([start, self.answer()]));
         p.only_read(true, p.optional(p.sequence([end(), more, answer])))
+    }
+
+    /// One call.
+    fn any_call(&self) -> ExprId {
+        self.p.any_tool("tool", self.spec, &|tool| self.call(tool))
     }
 
     /// The recipient is before or after the channel.

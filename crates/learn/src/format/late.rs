@@ -34,14 +34,15 @@ pub struct Late {
     first: u32,
     /// For each tool whose calls are parts, how large they are; empty without parts.
     tools: Vec<Option<u32>>,
-    /// For each tool, how many parts it has so far: those of the format, and those of rules, which no grammar has. Their numbers
-    /// alternate, so that the former are the same without the latter.
-    calls: RefCell<Vec<[u32; 2]>>,
+    /// For each tool, how many parts it has so far.
+    calls: RefCell<Vec<u32>>,
+    /// How many rules each tool has so far.
+    rules: Cell<u32>,
     /// There are no more numbers.
     full: Cell<bool>,
     /// What calls have before their names does not depend on the tool.
     same_fronts: bool,
-    /// The parts that are built.
+    /// The parts that are built for a parser, or the rules for a grammar.
     built: RefCell<Vec<(u32, ExprId)>>,
 }
 
@@ -50,7 +51,7 @@ impl Late {
     /// found there.
     pub fn of(turn: &TurnFormat, tools: &[Tool], want: Want) -> Late {
         if repeats_names(turn) {
-            return Late::default();
+            return Late { want: if want == Want::Linked { Want::Whole } else { want }, ..Late::default() };
         }
         let mut fronts = turn.calls.iter().flat_map(|form| form.pieces.iter().take_while(|piece| !piece.is_name()));
         Late { same_fronts: !fronts.any(CallPiece::holds_arguments), ..Late::of_tools(tools, want) }
@@ -59,14 +60,14 @@ impl Late {
     /// The same of calls that begin alike and have their names once.
     pub fn of_tools(tools: &[Tool], want: Want) -> Late {
         let linked = want == Want::Linked;
-        if linked && !(limits::LATE_TOOLS..=limits::MOST_LATE_TOOLS).contains(&tools.len()) {
-            return Late::default();
+        if want == Want::Grammar || linked && !(limits::LATE_TOOLS..=limits::MOST_LATE_TOOLS).contains(&tools.len()) {
+            return Late { want, ..Late::default() };
         }
         let weight = |(place, tool): (usize, &Tool)| match linked {
             true => weigh(&tool.parameters).filter(|_| place > 0),
             false => Some(0),
         };
-        let (calls, tools) = (RefCell::new(vec![[0; 2]; tools.len()]), tools.iter().enumerate().map(weight).collect());
+        let (calls, tools) = (RefCell::new(vec![0; tools.len()]), tools.iter().enumerate().map(weight).collect());
         Late { want, tools, calls, same_fronts: true, ..Late::default() }
     }
 
@@ -75,23 +76,26 @@ impl Late {
         Late { first, ..self }
     }
 
-    /// The number of the next part of the tool at this place, if its calls have parts. A machine has two bytes for a number, and a value
-    /// for no part.
-    pub(super) fn part(&self, place: usize, of_rule: bool) -> Option<u32> {
+    /// The number of the next part of a tool, if its calls have parts: that of the tool at the first place, to which the place is added. A
+    /// machine has two bytes for a number, and a value for no part.
+    pub(super) fn part(&self, place: usize) -> Option<u32> {
         (*self.tools.get(place)?)?;
         let mut calls = self.calls.borrow_mut();
         let count = calls.len() as u32;
-        let parts = &mut calls[place][usize::from(of_rule)];
-        let call = 2 * *parts + u32::from(of_rule);
-        *parts += 1;
-        let part = place as u32 + call * count;
+        let call = calls[place];
+        calls[place] += 1;
         if self.want != Want::Linked {
-            return Some(part);
+            return Some(call);
         }
         // Those of all tools, or none.
-        let fits = self.first + (call + 1) * count <= u16::MAX.into();
-        self.full.set(self.full.get() || !fits);
-        fits.then_some(self.first + part)
+        let fits = !self.full.get() && self.first + (call + 1) * count <= u16::MAX.into();
+        self.full.set(!fits);
+        fits.then_some(self.first + call * count)
+    }
+
+    /// The number of the next rule of each tool.
+    pub(super) fn rule(&self) -> u32 {
+        self.rules.replace(self.rules.get() + 1)
     }
 
     /// Whether parts are numbers.
@@ -99,23 +103,32 @@ impl Late {
         self.want == Want::Linked
     }
 
-    /// Notes a part that is built.
+    /// Whether rules are built for a grammar.
+    pub(super) fn is_of_grammar(&self) -> bool {
+        self.want == Want::Grammar
+    }
+
+    /// Notes a part or a rule that is built.
     pub(super) fn note(&self, part: u32, expr: ExprId) {
         self.built.borrow_mut().push((part, expr));
     }
 
-    /// The parts that are built, by number.
+    /// The parts or rules that are built, by number.
     pub fn built(&self) -> Vec<(u32, ExprId)> {
         self.built.take()
     }
 
-    /// Whether the calls of this tool are like those of others but for the name and the numbers of parts.
-    pub(super) fn is_named(&self, place: usize, name: &str) -> bool {
+    /// Whether the calls of this tool have parts that are linked.
+    pub(super) fn is_part(&self, place: usize, name: &str) -> bool {
+        let late = self.is_linked() && self.tools.get(place).is_some_and(Option::is_some);
+        late && !self.full.get() && !name.is_empty()
+    }
+
+    /// Whether such calls are like those of other tools except for the name and the numbers of parts.
+    pub(super) fn is_named(&self, name: &str) -> bool {
         let in_names = Expr::in_names();
         // What a grammar has of calls may depend on a namespace in the name.
-        let plain = |c: u8| c != b'.' && in_names.contains(c);
-        let late = self.is_linked() && self.tools.get(place).is_some_and(Option::is_some);
-        late && self.same_fronts && !self.full.get() && !name.is_empty() && name.bytes().all(plain)
+        self.same_fronts && name.bytes().all(|c| c != b'.' && in_names.contains(c))
     }
 
     /// What is made of calls of the tool at this place; `None`, as if it was not made, if there are too few numbers for its parts.
@@ -130,8 +143,7 @@ impl Late {
 
     /// How many parts there are.
     pub fn count(&self) -> u32 {
-        let calls = |[own, of_rules]: &[u32; 2]| (2 * own).saturating_sub(1).max(2 * of_rules);
-        self.calls.borrow().iter().map(calls).max().unwrap_or_default() * self.tools.len() as u32
+        self.calls.borrow().iter().max().copied().unwrap_or_default() * self.tools.len() as u32
     }
 
     /// How many are linked, and how wide, if there are any.

@@ -36,7 +36,6 @@ fn builder(writing: &Writing, spec: &FormatSpec, want: Want) -> FormatBuilder {
     let members = turn.calls.iter().flat_map(|form| &form.pieces).filter_map(CallPiece::members);
     p.spelled_breaks = members.into_iter().any(|members| members.name_close().is_some());
     p.set_spacing(spec.spacing(turn.spacing));
-    p.for_grammar = want == Want::Grammar;
     p.late = Late::of(turn, spec.tools(), want);
     p
 }
@@ -72,7 +71,6 @@ pub fn build(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
         delimiters: Delimiter::of_layout(layout),
         call_keys: turn.call_keys(),
         parts: p.late.parts(),
-        part_exprs: p.late.built(),
         ..Format::default()
     }
 }

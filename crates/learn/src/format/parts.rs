@@ -7,6 +7,7 @@ use std::sync::Arc;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::FormatSpec;
+use super::harmony;
 use super::late::Want;
 use super::learnt::build_calls;
 use super::lower::{Resolved, lower};
@@ -19,7 +20,7 @@ pub trait PartMaker: Send + Sync {
     /// The program of a part.
     fn program(&self, source: &Arc<Resolved>, part: u32) -> Option<Arc<Program>>;
 
-    /// The rules of the tools at these places, each with which of its calls a grammar has.
+    /// The rules of the tools at these places, each with which of them a grammar has.
     fn rules(&self, source: &Arc<Resolved>, tools: &BTreeMap<usize, Vec<u32>>) -> Vec<Arc<Section>>;
 }
 
@@ -63,11 +64,10 @@ impl Parts {
     /// The faithful grammar of a format whose `head` is linked with these parts; `None` if rules of one name differ.
     pub fn grammar(&self, head: &Arena, lazy: bool) -> Option<Grammar> {
         let tools = self.source.spec().tools();
-        let name = |part: u32| part_name(&tools[part as usize % tools.len()], part / tools.len() as u32);
-        linked(head, lazy, &name, |parts| {
+        linked(head, lazy, &|place, rule| rule_name(&tools[place], rule), |rules| {
             let mut of_tools: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
-            for part in parts {
-                of_tools.entry(part as usize % tools.len()).or_default().push(part / tools.len() as u32);
+            for (place, rule) in rules {
+                of_tools.entry(place).or_default().push(rule);
             }
             self.maker.rules(&self.source, &of_tools)
         })
@@ -80,12 +80,11 @@ impl fmt::Debug for Parts {
     }
 }
 
-/// The name of a part's rule.
-fn part_name(tool: &Tool, call: u32) -> SmolStr {
-    // Those of rules, which no grammar has, are counted between them.
-    match call / 2 {
-        0 => format_smolstr!("tool-{}-call", tool.name),
-        call => format_smolstr!("tool-{}-call-{call}", tool.name),
+/// The name of a tool's rule.
+fn rule_name(tool: &Tool, rule: u32) -> SmolStr {
+    match rule {
+        0 => format_smolstr!("tool-{}", tool.name),
+        rule => format_smolstr!("tool-{}-call-{rule}", tool.name),
     }
 }
 
@@ -107,24 +106,24 @@ impl Resolved {
     /// The rules of the tools at these places, each made of that tool alone.
     pub fn rules(&self, tools: &BTreeMap<usize, Vec<u32>>) -> Vec<Section> {
         let (all, mut texts) = (self.spec().tools(), TextSections::default());
-        let of_tool = |(place, calls): (&usize, &Vec<u32>)| {
+        let of_tool = |(place, rules): (&usize, &Vec<u32>)| {
             let tool = &all[*place];
-            let (arena, parts) = self.alone(tool, Want::Grammar);
-            let parts: BTreeMap<u32, ExprId> = parts.into_iter().collect();
-            let root = |call: &u32| Some(SectionRoot { name: part_name(tool, *call), expr: *parts.get(call)? });
-            let roots: Vec<SectionRoot> = calls.iter().filter_map(root).collect();
+            let (arena, built) = self.alone(tool, Want::Grammar);
+            let built: BTreeMap<u32, ExprId> = built.into_iter().collect();
+            let root = |rule: &u32| Some(SectionRoot { name: rule_name(tool, *rule), expr: *built.get(rule)? });
+            let roots: Vec<SectionRoot> = rules.iter().filter_map(root).collect();
             Section::of_roots(&arena, &roots, &mut texts)
         };
         tools.iter().map(of_tool).collect()
     }
 
-    /// The calls of this tool alone, and where their parts are.
+    /// The calls of this tool alone, and where their parts or rules are.
     pub fn alone(&self, tool: &Tool, want: Want) -> (Arena, Vec<(u32, ExprId)>) {
         let spec = FormatSpec { offered: std::slice::from_ref(tool), ..self.spec() };
-        let format = match self.writing.harmony {
-            Some(_) => lower(&self.writing, &spec, want),
+        let calls = match self.writing.harmony {
+            Some(dialect) => harmony::build_calls(&self.writing.tolerances, &spec, want, dialect),
             None => build_calls(&self.writing, &spec, want),
         };
-        (format.output, format.part_exprs)
+        (calls.output, calls.part_exprs)
     }
 }

@@ -230,7 +230,7 @@ fn argument_ends_name(call: &Call, tails: &[Tail]) -> Way {
     let members = tails.iter().find_map(|tail| tail.pieces.first()?.members())?;
     let close = members.name_close()?;
     let open = Some(call.open).filter(|open| !open.is_blank() && !heads(open).is_empty());
-    let name = p.late_of_rule(|| {
+    let name = p.late(|| {
         let listed = unlisted_name(p, &call.tool.name, &SchemaRef::from(p.parameters(call.tool)));
         let known = call.tool.name != FormatBuilder::ANY && listed != FormatBuilder::ANY;
         let open = open.map_or_else(|| p.empty(), |open| p.optional(p.glue(open)));

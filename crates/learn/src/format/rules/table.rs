@@ -28,7 +28,7 @@ impl FormatBuilder {
     pub fn ways<W: Copy>(&self, rules: &[Rule<W>], way: impl Fn(W) -> Way) -> Vec<ExprId> {
         let mut ways = Vec::new();
         for (name, rule) in rules {
-            if *name != self.without && !self.for_grammar {
+            if *name != self.without && !self.late.is_of_grammar() {
                 ways.extend(way(*rule).map(|way| self.tolerated(way)));
             }
         }
