@@ -271,7 +271,7 @@ proptest! {
             let p = Builder::new();
             let common = named.then(|| build(&p, &tree, Expr::NAME));
             let rules = names.map(|name| match common {
-                Some(common) => p.named(common, name, 0),
+                Some(common) => p.named(common, name, 0, 0),
                 None => p.rule(name, build(&p, &tree, name)),
             });
             let root = p.sequence([p.many(p.choice(rules)), p.end()]);

@@ -262,10 +262,8 @@ pub const VARIABLE_BYTES: usize = 256;
 pub const VARIED: usize = 8;
 pub const VARIED_BYTES: usize = 50 << 10;
 
-/// Number of tools from which on, and up to which, what their calls have after their heads is linked. Fewer are compiled as fast; more
-/// than the last are too many, which must be said at once.
-pub const LATE_TOOLS: usize = 8;
-pub const MOST_LATE_TOOLS: usize = 8 << 10;
+/// Maximum number of tools whose calls are linked. More are too many, which must be said at once.
+pub const LATE_TOOLS: usize = 8 << 10;
 
 /// Maximum number of values in the schema of a tool of which that is so: larger ones may be too large.
 pub const LATE_TOOL_VALUES: u32 = 1 << 10;

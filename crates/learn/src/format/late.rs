@@ -1,9 +1,9 @@
-//! Formats for many tools, of which an output calls a few: what a call has after its head is a part, which is linked.
+//! Calls of tools, of which an output has a few: a grammar links the rule of a tool's call, a program what a call has after its head.
 //!
-//! A part depends on the writing, the options and its tool alone. So it is built from a format of that tool alone, its program where an
-//! output has it and its rules where a grammar is asked for, and both are kept for other lists of tools. A part has a number: the place of
-//! its tool, and which of the tool's calls it is. Without its parts a call differs from another tool's in the name and in these numbers: it
-//! is built for one of them ([`Expr::Named`]).
+//! Both depend on the writing, the options and the tool alone. So they are built from the calls of that tool alone, the program where an
+//! output has it and the rules where a grammar is asked for, and kept for other lists of tools. A part of a program has a number: the place
+//! of its tool, and which of the tool's parts it is. Without its parts a call differs from another tool's in the name and in these numbers:
+//! it is built for one of them ([`Expr::Named`]).
 
 use std::cell::{Cell, RefCell};
 
@@ -22,7 +22,7 @@ pub enum Want {
     Whole,
     /// All of it, without what the rules of deviations read: no grammar has that.
     Grammar,
-    /// Numbers in place of parts, if there are many tools.
+    /// Numbers in place of parts.
     Linked,
 }
 
@@ -60,7 +60,7 @@ impl Late {
     /// The same of calls that begin alike and have their names once.
     pub fn of_tools(tools: &[Tool], want: Want) -> Late {
         let linked = want == Want::Linked;
-        if want == Want::Grammar || linked && !(limits::LATE_TOOLS..=limits::MOST_LATE_TOOLS).contains(&tools.len()) {
+        if want == Want::Grammar || linked && tools.len() > limits::LATE_TOOLS {
             return Late { want, ..Late::default() };
         }
         let weight = |(place, tool): (usize, &Tool)| match linked {

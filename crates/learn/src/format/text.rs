@@ -232,9 +232,13 @@ impl Writer<'_> {
         next.map_or_else(|| (Vec::new(), p.choice([])), |next| (texts.collect(), next))
     }
 
-    /// What opens content.
+    /// What opens content, unless it is what opens calls: they may differ after white space alone.
     fn content_open(&self, open: &Glue) -> ExprId {
-        self.p.or(self.p.glue(open), CONTENT_OPEN, |way| way(self, open))
+        let (p, start) = (self.p, open.head().trim());
+        let calls = if self.callable && !start.is_empty() { self.before_first_call() } else { &[] };
+        let calls = calls.iter().map(Glue::trim_start).filter(|call| call.head().starts_with(start) && is_strong(call));
+        let calls = p.any_way(calls.map(|call| p.glue(&call))).map(|call| p.not(p.after_space(call)));
+        p.sequence(calls.into_iter().chain([p.or(p.glue(open), CONTENT_OPEN, |way| way(self, open))]))
     }
 
     /// The markers that end the last text of a turn.
