@@ -251,8 +251,16 @@ impl LazyAutomaton for Sided<'_> {
     fn moves(&self, at: &At) -> Vec<(Chars, At)> {
         let at = *at;
         let mut moves = Vec::new();
+        // Most digits that follow one another lead to the same state.
         let mut digits = |from: u8, phase: Phase| {
-            (from..=9).for_each(|number| moves.push((digit(number, number), self.next(at, phase, number))));
+            let mut first = from;
+            for number in from..=9 {
+                let next = self.next(at, phase, number);
+                if number == 9 || self.next(at, phase, number + 1) != next {
+                    moves.push((digit(first, number), next));
+                    first = number + 1;
+                }
+            }
         };
         match at.phase {
             Phase::Begin | Phase::Signed if at.phase == Phase::Signed || self.allows(false) => {

@@ -535,8 +535,11 @@ impl FormatBuilder {
     pub fn python(&self, closer: &str) -> ExprId {
         match self.mends {
             // A string alone ends at its quote, as what follows the value is not known here.
-            true => self.choice([self.python_string(), self.nearly_json(Tag::ArgText.into(), closer)]),
-            false => self.builder.python(),
+            // No grammar has what is only nearly JSON.
+            true if !self.late.is_of_grammar() => {
+                self.choice([self.python_string(), self.nearly_json(Tag::ArgText.into(), closer)])
+            }
+            _ => self.builder.python(),
         }
     }
 
@@ -653,7 +656,7 @@ impl FormatBuilder {
     /// Calls of tools that are not offered, unless these are to be content.
     pub fn unknown_tool(&self, spec: &FormatSpec, call: &dyn Fn(&Tool) -> ExprId) -> Option<ExprId> {
         let tools = spec.tools();
-        if spec.options.leniency.unknown_tools == UnknownTools::Content {
+        if spec.options.leniency.unknown_tools == UnknownTools::Content || self.late.is_of_grammar() {
             return None;
         }
         let escaped = tools.iter().filter_map(|tool| escaped(&tool.name));
@@ -661,7 +664,7 @@ impl FormatBuilder {
         let known_name = self.whole_name(names, NOT_IN_NAMES);
         self.rule(UNKNOWN_NAME, self.sequence([self.not(known_name), self.any_without(NOT_IN_NAMES)]));
         let any = Tool::new(FormatBuilder::ANY, "", Value::Null);
-        Some(self.only_read(true, self.parsed(|| call(&any))))
+        Some(self.only_read(true, call(&any)))
     }
 
     /// From here on, the format's calls are of offered tools only.
