@@ -88,6 +88,12 @@ impl Reader {
         self.family().is_some_and(|family| family.history_misleads)
     }
 
+    /// Whether a family describes turns as `learnt` does, in the template's own prompts: it says only how models deviate from them.
+    pub fn adds_tolerances_to(&self, learnt: &Reader) -> bool {
+        let of_turns = self.family().is_some_and(|family| family.harmony.is_none() && family.prompt().is_none());
+        of_turns && learnt.is_learnt() && self.writing(true).turn == learnt.writing(true).turn
+    }
+
     /// How the family renders prompts, where it does not leave that to the template.
     pub fn own_prompt(&self) -> Option<fn(&PromptInput) -> Result<Prompt>> {
         self.family()?.prompt()

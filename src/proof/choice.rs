@@ -5,7 +5,7 @@
 //! thinking, then the simpler messages. On a tie the earlier one is chosen.
 //!
 //! A family whose templates render histories otherwise than the model writes says so. Then their renders prove nothing, and it
-//! is chosen.
+//! is chosen. So is one that describes turns as they were learnt: it reads what the template writes, and more.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::reader::Reader;
 #[non_exhaustive]
 pub struct Choice {
     pub(crate) reader: Arc<Reader>,
-    /// All candidates in order, with what they had read when the choice was made; empty if there was only one.
+    /// All candidates in order, with what they had read when the choice was made; empty if nothing had to be read for it.
     pub tried: Vec<Tried>,
 }
 
@@ -99,6 +99,11 @@ pub(crate) fn choose(readers: &[Arc<Reader>]) -> Choice {
     }
     if let Some(known) = readers.iter().find(|reader| reader.history_misleads()) {
         return Choice { reader: Arc::clone(known), tried: Vec::new() };
+    }
+    if let [first, learnt, ..] = readers
+        && first.adds_tolerances_to(learnt)
+    {
+        return Choice { reader: Arc::clone(first), tried: Vec::new() };
     }
     // Learnt readers share the template's own prompts.
     let mut exams: Vec<ProbeSet> = Vec::new();
