@@ -88,10 +88,16 @@ impl Reader {
         self.family().is_some_and(|family| family.history_misleads)
     }
 
-    /// Whether a family describes turns as `learnt` does, in the template's own prompts: it says only how models deviate from them.
-    pub fn adds_tolerances_to(&self, learnt: &Reader) -> bool {
+    /// Whether a family describes turns as `learnt` does, in the template's own prompts, perhaps with further ways to join their parts:
+    /// then it reads all that `learnt` does.
+    pub fn adds_to(&self, learnt: &Reader) -> bool {
         let of_turns = self.family().is_some_and(|family| family.harmony.is_none() && family.prompt().is_none());
-        of_turns && learnt.is_learnt() && self.writing(true).turn == learnt.writing(true).turn
+        if !of_turns || !learnt.is_learnt() {
+            return false;
+        }
+        let (mut turn, learnt) = (self.writing(true).turn.clone(), &learnt.writing(true).turn);
+        turn.edges.truncate(learnt.edges.len());
+        turn == *learnt
     }
 
     /// How the family renders prompts, where it does not leave that to the template.

@@ -5,7 +5,7 @@
 //! thinking, then the simpler messages. On a tie the earlier one is chosen.
 //!
 //! A family whose templates render histories otherwise than the model writes says so. Then their renders prove nothing, and it
-//! is chosen. So is one that describes turns as they were learnt: it reads what the template writes, and more.
+//! is chosen. So is one that describes turns as they were learnt, or adds to that: it reads what the template writes, and more.
 
 use std::sync::Arc;
 
@@ -101,7 +101,7 @@ pub(crate) fn choose(readers: &[Arc<Reader>]) -> Choice {
         return Choice { reader: Arc::clone(known), tried: Vec::new() };
     }
     if let [first, learnt, ..] = readers
-        && first.adds_tolerances_to(learnt)
+        && first.adds_to(learnt)
     {
         return Choice { reader: Arc::clone(first), tried: Vec::new() };
     }
