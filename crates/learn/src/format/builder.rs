@@ -625,7 +625,7 @@ impl FormatBuilder {
         let (number, mut common) = (self.late.rule(), None);
         let calls = tools.iter().enumerate().map(|(place, tool)| {
             let name = &*tool.name;
-            let linked = self.late.is_part(place, name).then(|| match self.late.is_named(name) {
+            let late = self.late.is_part(place, name).then(|| match self.late.is_named(name) {
                 // What calls have in common that differ in their names and the numbers of their parts.
                 true => {
                     let any = || of(place, &Tool::new(Expr::NAME, "", Value::Null));
@@ -634,14 +634,14 @@ impl FormatBuilder {
                 }
                 false => self.late.unless_full(place, || of(place, tool)),
             });
-            if let Some(call) = linked.flatten() {
-                return self.builder.named(call, name, place as u32, number);
-            }
-            let call = of(place, tool);
+            let call = late.flatten().unwrap_or_else(|| of(place, tool));
             if self.late.is_of_grammar() {
                 self.late.note(number, call);
             }
-            self.rule(format!("{rule}-{name}"), call)
+            match self.late.is_linked() && !name.is_empty() {
+                true => self.builder.named(call, name, place as u32, number),
+                false => self.rule(format!("{rule}-{name}"), call),
+            }
         });
         self.choice(calls)
     }

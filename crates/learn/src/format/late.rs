@@ -51,7 +51,7 @@ impl Late {
     /// found there.
     pub fn of(turn: &TurnFormat, tools: &[Tool], want: Want) -> Late {
         if repeats_names(turn) {
-            return Late { want: if want == Want::Linked { Want::Whole } else { want }, ..Late::default() };
+            return Late::unlinked(want);
         }
         let mut fronts = turn.calls.iter().flat_map(|form| form.pieces.iter().take_while(|piece| !piece.is_name()));
         Late { same_fronts: !fronts.any(CallPiece::holds_arguments), ..Late::of_tools(tools, want) }
@@ -61,7 +61,7 @@ impl Late {
     pub fn of_tools(tools: &[Tool], want: Want) -> Late {
         let linked = want == Want::Linked;
         if want == Want::Grammar || linked && tools.len() > limits::LATE_TOOLS {
-            return Late { want, ..Late::default() };
+            return Late::unlinked(want);
         }
         let weight = |(place, tool): (usize, &Tool)| match linked {
             true => weigh(&tool.parameters).filter(|_| place > 0),
@@ -69,6 +69,11 @@ impl Late {
         };
         let (calls, tools) = (RefCell::new(vec![0; tools.len()]), tools.iter().enumerate().map(weight).collect());
         Late { want, tools, calls, same_fronts: true, ..Late::default() }
+    }
+
+    /// Of calls without parts.
+    fn unlinked(want: Want) -> Late {
+        Late { want: if want == Want::Linked { Want::Whole } else { want }, ..Late::default() }
     }
 
     /// The same, with this number for the first part; those that are built are counted from 0.
@@ -146,9 +151,9 @@ impl Late {
         self.calls.borrow().iter().max().copied().unwrap_or_default() * self.tools.len() as u32
     }
 
-    /// How many are linked, and how wide, if there are any.
+    /// How many are linked, and how wide, if calls are linked.
     pub(super) fn parts(&self) -> Option<(u32, u32)> {
-        Some((self.count(), self.widest())).filter(|(count, _)| self.is_linked() && *count > 0)
+        (self.is_linked() && !self.tools.is_empty()).then(|| (self.count(), self.widest()))
     }
 
     /// More alternatives than a choice of these tools' parts has.
