@@ -133,6 +133,9 @@ pub const AUTOMATON_STATES: usize = 2_000;
 /// schemas of tools take some thousand for each pattern or bound.
 pub const AUTOMATON_STEPS: usize = 10_000_000;
 
+/// Maximum number of steps in which the states of text up to markers are merged; beyond, each keeps its own.
+pub const TEXT_STEPS: usize = 1_000_000;
+
 /// Steps for checking the listed values of one schema, and the names of its properties, against its other keywords. Values
 /// that are left then stay in the grammar, and the report says so.
 pub const LISTED_STEPS: usize = 10_000_000;

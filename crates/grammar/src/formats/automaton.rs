@@ -3,6 +3,14 @@
 use std::collections::VecDeque;
 
 use smallvec::SmallVec;
+use smol_str::SmolStr;
+
+use crate::regular::{self, Dfa, LazyAutomaton, StateBudget};
+use crate::rules::builder::Builder;
+use crate::rules::class::one_of;
+use crate::rules::rule::Rule;
+use chatparse_base::chars::Chars;
+use chatparse_base::limits;
 
 /// An Aho-Corasick automaton over characters.
 pub(crate) struct Automaton {
@@ -119,16 +127,6 @@ impl Automaton {
         })
     }
 
-    /// The number of states.
-    pub fn len(&self) -> usize {
-        self.states.len()
-    }
-
-    /// The states in which nothing has ended. The text begins in the first one.
-    pub fn open(&self) -> impl Iterator<Item = usize> {
-        (0..self.states.len()).filter(|&at| !self.states[at].ends && !self.states[at].other)
-    }
-
     /// The transitions from a state.
     pub fn moves(&self, at: usize) -> Moves {
         // Those of the longest text that goes on with a character count.
@@ -159,6 +157,65 @@ impl Automaton {
     }
 }
 
+/// The texts in which nothing ends, or that end with the first marker.
+pub(crate) struct Texts {
+    automaton: Automaton,
+    /// The marker is part of the text. Else it may end anywhere.
+    closed: bool,
+}
+
+impl Texts {
+    /// The state after a marker.
+    const END: usize = usize::MAX;
+
+    pub fn new(automaton: Automaton, closed: bool) -> Texts {
+        Texts { automaton, closed }
+    }
+
+    /// Adds their rules, the first of this name.
+    pub fn add(&self, rules: &mut Builder, name: &SmolStr) {
+        let all = StateBudget::new(usize::MAX, usize::MAX);
+        let Some(dfa) = Dfa::of(self, &all) else { return };
+        let room = StateBudget::new(usize::MAX, limits::TEXT_STEPS);
+        regular::add_texts(rules, name, &dfa.minimal(&room));
+    }
+
+    /// Those of `any`, the reference to their rules, that are not empty.
+    pub fn without_empty(&self, any: Rule) -> Rule {
+        let first = self.automaton.moves(0);
+        let onward = match &any {
+            Rule::Reference(name) if !first.onward.is_empty() => Some(Rule::Reference(regular::onward(name))),
+            _ => None,
+        };
+        let other = Rule::sequence([one_of(true, &first.special), any]);
+        Rule::choice([other].into_iter().chain(onward).collect::<Vec<_>>())
+    }
+}
+
+impl LazyAutomaton for Texts {
+    type State = usize;
+
+    fn start(&self) -> usize {
+        0
+    }
+
+    fn moves(&self, &at: &usize) -> Vec<(Chars, usize)> {
+        if at == Texts::END {
+            return Vec::new();
+        }
+        let moves = self.automaton.moves(at);
+        let onward = moves.onward.chunk_by(|(one, _), (other, _)| one == other);
+        let onward = onward.map(|same| (Chars::of(same.iter().map(|&(_, c)| (c, c))), same[0].0));
+        let end = (self.closed && !moves.completing.is_empty()).then(|| (Chars::each(&moves.completing), Texts::END));
+        let others = (!moves.forced).then(|| (Chars::each(&moves.special).negated(), 0));
+        onward.chain(end).chain(others).collect()
+    }
+
+    fn accepts(&self, &at: &usize) -> bool {
+        !self.closed || at == Texts::END
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,7 +227,7 @@ mod tests {
         for text in ["", "a<</a", "aaaab", "xaab", "</</a>", "aaa", "ab ab\n", "é</a>é"] {
             assert_eq!(automaton.finds(text.chars()), markers.iter().any(|m| text.contains(m)), "{text:?}");
         }
-        for at in automaton.open() {
+        for at in 0..automaton.states.len() {
             let moves = automaton.moves(at);
             for &c in &moves.special {
                 let to = automaton.step(at, c);

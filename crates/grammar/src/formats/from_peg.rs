@@ -11,10 +11,9 @@ use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
 use crate::faithful::{Undeclared, Writing};
-use crate::formats::automaton::Automaton;
+use crate::formats::automaton::{Automaton, Texts};
 use crate::formats::escaped::Escaped;
 use crate::formats::nullable::{Nullable, is_only_read, may_be_string, written};
-use crate::formats::states::States;
 use crate::rules::builder::{Builder, clean};
 use crate::rules::class::{class, string_character};
 use crate::rules::primitive::no_character;
@@ -543,27 +542,23 @@ impl<'a, 'n> Lowering<'a, 'n> {
         others: &'a [SmolStr],
         kind: Text,
     ) {
-        if kind == Text::Some {
-            let any = self.text(markers, others, Text::Any);
-            let some = without_empty(&self.texts.0[&([markers.to_vec(), others.to_vec()], Text::Any)], any);
-            return drop(rules.add(start, some));
-        }
         let closed = kind == Text::Closed;
-        let short: Vec<&str> =
-            markers.iter().map(|marker| if closed { marker } else { self.first_tag(marker) }).collect();
-        let more: Vec<&str> = others.iter().map(SmolStr::as_str).collect();
-        let states = States::new(&Automaton::new(&short, &more), start, closed);
         // What closes a section of character data is nowhere in it.
-        let is_data = markers.iter().all(|marker| self.first_tag(marker) == DATA_END);
-        if closed && (states.is_in_pieces() || is_data) {
+        if closed && markers.iter().all(|marker| self.first_tag(marker) == DATA_END) {
             let ends = markers.iter().cloned().map(Rule::Literal).collect();
             let text = sequence(vec![self.text(markers, others, Text::Any), choice(ends)]);
             return drop(rules.add(start, text));
         }
-        let rest = states.rest().map(|rest| rules.add(&format_smolstr!("r{}", &start[1..]), rest));
-        for (name, body) in states.rules(rest, &mut |name| rules.reserve(&name)) {
-            rules.fill(&name, body);
+        let short: Vec<&str> =
+            markers.iter().map(|marker| if closed { marker } else { self.first_tag(marker) }).collect();
+        let more: Vec<&str> = others.iter().map(SmolStr::as_str).collect();
+        let texts = Texts::new(Automaton::new(&short, &more), closed);
+        if kind == Text::Some {
+            let any = self.text(markers, others, Text::Any);
+            let some = texts.without_empty(any);
+            return drop(rules.add(start, some));
         }
+        texts.add(rules, start);
     }
 
     /// What of a marker is not in a text in front of it. A model that writes the tag with which a marker begins means the marker, so the
@@ -662,24 +657,6 @@ impl<'a, 'n> Lowering<'a, 'n> {
             all.extend([part, others(vec![between.clone(), item(any.clone())])]);
         }
         sequence(all)
-    }
-}
-
-/// Text that may be empty, as [`States::rules`] writes it, without the empty text.
-fn without_empty(rules: &Section, any: Rule) -> Rule {
-    let body = |rule: &Rule| match rule {
-        Rule::Reference(name) => rules.rules.iter().find(|rule| rule.name == *name).map(|rule| rule.rule.clone()),
-        _ => None,
-    };
-    match body(&any) {
-        Some(Rule::Choice(branches)) => Rule::Choice(branches[1..].to_vec()),
-        Some(Rule::Sequence(parts)) => match (body(&parts[0]), &parts[1]) {
-            (Some(Rule::Repeat(other, _)), Rule::Repeat(piece, _)) => {
-                Rule::choice([Rule::sequence([*other, any]), (**piece).clone().repeat(1, None)])
-            }
-            _ => no_character(),
-        },
-        _ => no_character(),
     }
 }
 

@@ -4,4 +4,3 @@ pub(crate) mod automaton;
 mod escaped;
 pub(crate) mod from_peg;
 pub(crate) mod nullable;
-pub(crate) mod states;

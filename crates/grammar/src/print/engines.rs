@@ -3,8 +3,7 @@
 use smol_str::SmolStr;
 
 use super::{Dialect, Printed, Start, behind, behind_prefix, lark, portable, tag};
-use crate::formats::automaton::Automaton;
-use crate::formats::states::States;
+use crate::formats::automaton::{Automaton, Texts};
 use crate::regular::{Expr, Pattern, Spelling, StateBudget, automaton, of_automaton};
 use crate::rules::builder::Builder;
 use crate::rules::report::{Fidelity, FidelityKind};
@@ -81,12 +80,8 @@ pub(super) fn free(triggers: &[Trigger]) -> Result<Grammar> {
         return Ok(Grammar::default());
     }
     let mut builder = Builder::new();
-    let start = builder.reserve(&SmolStr::new_static("u"));
-    let states = States::new(&Automaton::new(&words, &[]), &start, false);
-    let rest = states.rest().map(|rest| builder.add(&SmolStr::new_static("r"), rest));
-    for (name, body) in states.rules(rest, &mut |name| builder.reserve(&name)) {
-        builder.fill(&name, body);
-    }
+    let start = SmolStr::new_static("u");
+    Texts::new(Automaton::new(&words, &[]), false).add(&mut builder, &start);
     builder.add_rule("root", Rule::Reference(start));
     Ok(builder.finish())
 }

@@ -17,9 +17,12 @@ pub(crate) struct Dfa {
 pub(crate) struct State {
     /// Whether a text may end here.
     pub accepts: bool,
-    /// Sorted, disjoint ranges of code points, and their target states.
-    pub edges: Vec<(u32, u32, u32)>,
+    /// Sorted and disjoint.
+    pub edges: Vec<Edge>,
 }
+
+/// A range of code points, and the state that they lead to.
+pub(crate) type Edge = (u32, u32, u32);
 
 /// An automaton in implicit form: it reads a text character by character, with finitely many states.
 pub(crate) trait LazyAutomaton {
@@ -242,9 +245,9 @@ impl Dfa {
 }
 
 /// Sorts edges and merges adjacent ranges with the same target.
-fn joined(mut edges: Vec<(u32, u32, u32)>) -> Vec<(u32, u32, u32)> {
+fn joined(mut edges: Vec<Edge>) -> Vec<Edge> {
     edges.sort_unstable();
-    let mut merged: Vec<(u32, u32, u32)> = Vec::with_capacity(edges.len());
+    let mut merged: Vec<Edge> = Vec::with_capacity(edges.len());
     for edge in edges {
         match merged.last_mut() {
             Some(last) if last.2 == edge.2 && are_adjacent(last.1, edge.0) => last.1 = edge.1,

@@ -13,4 +13,4 @@ pub(super) use dfa::{Dfa, LazyAutomaton, StateBudget};
 pub(super) use names::none_of;
 pub(super) use nfa::{Finder, automaton};
 pub(super) use pattern::{Expr, Pattern, Unusable};
-pub(super) use write::{Spelling, characters, item, literal, of_automaton, of_pattern};
+pub(super) use write::{Spelling, add_texts, characters, item, literal, of_automaton, of_pattern, onward};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use smol_str::{SmolStr, format_smolstr};
 
-use super::dfa::Dfa;
+use super::dfa::{Dfa, Edge};
 use super::pattern::{Expr, Pattern};
 use crate::rules::builder::Builder;
 use crate::rules::rule::Rule;
@@ -229,24 +229,56 @@ fn expression(builder: &mut Builder, expr: &Expr, spelling: Spelling) -> Option<
 
 /// The rule of an automaton. States with several predecessors get rules, named after `name`.
 pub(crate) fn of_automaton(builder: &mut Builder, name: &str, dfa: &Dfa, spelling: Spelling) -> Rule {
+    let mut writer = Writer {
+        builder,
+        name,
+        dfa,
+        spelling,
+        common: &[],
+        ways: ways(dfa, &[]),
+        names: HashMap::new(),
+        pending: Vec::new(),
+    };
+    let first = writer.state(Some(0), 0);
+    writer.fill_pending();
+    first
+}
+
+/// Adds the rules of texts: `name` for the first state, and [`onward`] for how it goes on to others. Most states go on so, too.
+pub(crate) fn add_texts(builder: &mut Builder, name: &SmolStr, dfa: &Dfa) {
+    let common: Vec<Edge> = dfa.states[0].edges.iter().filter(|edge| edge.2 != 0).copied().collect();
+    let (first, ways) = (builder.reserve(name), ways(dfa, &common));
+    let names = HashMap::from([(Some(0), first.clone())]);
+    let pending = vec![(Some(0), first)];
+    Writer { builder, name, dfa, spelling: Spelling::Plain, common: &common, ways, names, pending }.fill_pending();
+}
+
+/// The name of the rule for how the first state of a text goes on to others.
+pub(crate) fn onward(name: &str) -> SmolStr {
+    format_smolstr!("p{}", &name[1..])
+}
+
+/// How many ways lead to each state. `common`: edges that count once.
+fn ways(dfa: &Dfa, common: &[Edge]) -> Vec<u32> {
     let mut ways = vec![0_u32; dfa.states.len()];
     ways[0] = 1;
-    for (from, state) in dfa.states.iter().enumerate() {
+    let states = dfa.states.iter().enumerate().map(|(from, state)| (from, own(&state.edges, common)));
+    for (from, edges) in states.chain([(usize::MAX, common.to_vec())]) {
         let mut last = None;
-        for edge in &state.edges {
+        for edge in edges {
             // Ranges with the same target count once.
             if edge.2 as usize != from && last.replace(edge.2) != Some(edge.2) {
                 ways[edge.2 as usize] += 1;
             }
         }
     }
-    let mut writer = Writer { builder, name, dfa, spelling, ways, names: HashMap::new(), pending: Vec::new() };
-    let first = writer.state(0, 0);
-    while let Some((at, name)) = writer.pending.pop() {
-        let body = writer.state(at, 0);
-        writer.builder.fill(&name, body);
-    }
-    first
+    ways
+}
+
+/// What edges have besides the common ones; all of them where they have not all of these.
+fn own(edges: &[Edge], common: &[Edge]) -> Vec<Edge> {
+    let has_all = common.iter().all(|edge| edges.binary_search(edge).is_ok());
+    edges.iter().filter(|edge| !has_all || common.binary_search(edge).is_err()).copied().collect()
 }
 
 struct Writer<'b> {
@@ -254,51 +286,71 @@ struct Writer<'b> {
     name: &'b str,
     dfa: &'b Dfa,
     spelling: Spelling,
+    /// Edges of many states, which have a rule; none: there is no such rule.
+    common: &'b [Edge],
     /// The number of ways to reach each state.
     ways: Vec<u32>,
-    names: HashMap<u32, SmolStr>,
-    pending: Vec<(u32, SmolStr)>,
+    /// The names of states, and of the common edges, which are no state.
+    names: HashMap<Option<u32>, SmolStr>,
+    pending: Vec<(Option<u32>, SmolStr)>,
 }
 
 impl Writer<'_> {
-    /// The rule of the texts from a state on.
-    fn state(&mut self, start: u32, depth: usize) -> Rule {
+    /// Adds the rules of states that have a name.
+    fn fill_pending(&mut self) {
+        while let Some((at, name)) = self.pending.pop() {
+            let body = match self.state(at, 0) {
+                Rule::Group(body, _) if matches!(*body, Rule::Choice(_)) => *body,
+                body => body,
+            };
+            self.builder.fill(&name, body);
+        }
+    }
+
+    /// The rule of the texts from a state on, or of those that begin with a common edge.
+    fn state(&mut self, start: Option<u32>, depth: usize) -> Rule {
         let mut parts = Vec::new();
         let mut at = start;
         loop {
+            let state = at.map(|at| &self.dfa.states[at as usize]);
+            let edges = state.map_or_else(|| self.common.to_vec(), |state| own(&state.edges, self.common));
+            let goes_on = state.is_some_and(|state| edges.len() < state.edges.len());
             let mut moves: Vec<(u32, Vec<(u32, u32)>)> = Vec::new();
             let mut places: HashMap<u32, usize> = HashMap::new();
-            for &(low, high, to) in &self.dfa.states[at as usize].edges {
+            for (low, high, to) in edges {
                 let place = *places.entry(to).or_insert_with(|| {
                     moves.push((to, Vec::new()));
                     moves.len() - 1
                 });
                 moves[place].1.push((low, high));
             }
-            if let Some(itself) = places.get(&at) {
+            if let Some(itself) = at.and_then(|at| places.get(&at)) {
                 let (_, ranges) = moves.remove(*itself);
                 let chars = characters(self.builder, &Chars::of_codes(ranges), self.spelling);
                 parts.push(item(chars).repeat(0, None));
             }
-            let accepts = self.dfa.states[at as usize].accepts;
+            let accepts = state.is_some_and(|state| state.accepts);
             // A chain is not nested.
-            if let ([(to, ranges)], false) = (&moves[..], accepts) {
+            if let ([(to, ranges)], false, false) = (&moves[..], accepts, goes_on) {
                 let chars = characters(self.builder, &Chars::of_codes(ranges.iter().copied()), self.spelling);
                 parts.push(chars);
                 if !self.is_inline(*to) {
-                    let next = self.reference(*to);
+                    let next = self.reference(Some(*to));
                     parts.push(next);
                     break;
                 }
-                at = *to;
+                at = Some(*to);
                 continue;
             }
             let mut branches = Vec::new();
+            if goes_on {
+                branches.push(self.reference(None));
+            }
             for (to, ranges) in moves {
                 let mut branch = Vec::new();
                 branch.push(characters(self.builder, &Chars::of_codes(ranges), self.spelling));
                 let inside = self.is_inline(to) && (depth < NESTED || self.is_simple(to));
-                let rest = if inside { self.state(to, depth + 1) } else { self.reference(to) };
+                let rest = if inside { self.state(Some(to), depth + 1) } else { self.reference(Some(to)) };
                 branch.push(rest);
                 branches.push(Rule::joined(branch));
             }
@@ -323,11 +375,12 @@ impl Writer<'_> {
         at != 0 && state.accepts && state.edges.iter().all(|edge| edge.2 == at)
     }
 
-    fn reference(&mut self, at: u32) -> Rule {
+    fn reference(&mut self, at: Option<u32>) -> Rule {
         let name = match self.names.get(&at) {
             Some(name) => name.clone(),
             None => {
-                let name = self.builder.reserve(&format_smolstr!("{}-{at:02}", self.name));
+                let name = at.map_or_else(|| onward(self.name), |at| format_smolstr!("{}-{at:02}", self.name));
+                let name = self.builder.reserve(&name);
                 self.names.insert(at, name.clone());
                 self.pending.push((at, name.clone()));
                 name

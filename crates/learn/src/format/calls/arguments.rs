@@ -223,11 +223,12 @@ impl Arguments<'_> {
         let next: Vec<&str> = self.next_of(marker).collect();
         let text = |names: &[String]| {
             let end = end.as_deref();
-            // What ends it without its marker: in a grammar what opens any argument, and markers with other white space.
+            // What ends it without its marker: in a grammar what opens any argument, the section's end, and markers with other white space.
             let core = Some(marker.head().trim()).filter(|core| core.len() < marker.head().len());
             let opens = Some(self.members.next.head().trim()).filter(|_| !names.is_empty());
             let ends = end.into_iter().flat_map(spaced);
-            let others = opens.into_iter().chain(core).map(SmolStr::new).chain(ends).collect();
+            let section = wrapper.map(|(wrapper, _)| wrapper.trim());
+            let others = opens.into_iter().chain(core).chain(section).map(SmolStr::new).chain(ends).collect();
             // A call without an end of its own ends with the last value.
             let behind = self.close.is_some_and(Glue::is_blank).then_some(self.behind);
             let opens = [self.close, Some(&self.members.next)].into_iter().flatten().filter(|glue| is_strong(glue));
