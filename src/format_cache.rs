@@ -9,7 +9,7 @@ use chatparse_base::json::{self, bytes};
 use chatparse_base::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES, CACHED_PARTS_BYTES};
 use chatparse_base::store::{Store, hash_of};
 use chatparse_base::{ErrorKind, Result};
-use chatparse_grammar::{self as grammar, Dialect, Fidelity, Grammar, Printed, Section, Start};
+use chatparse_grammar::{self as grammar, Dialect, Fidelity, Grammar, Printed, Section, Start, TextSections};
 use chatparse_learn::format::late::Want;
 use chatparse_learn::format::parts::{Anew, PartMaker, Parts};
 use chatparse_learn::format::{Constraint, Format, FormatSpec, Resolved, Tag, Writing, lower};
@@ -149,12 +149,13 @@ pub(crate) struct FormatCache {
     /// Formats, each with the bytes of what does not grow.
     formats: Store<Arc<Resolved>, (Arc<CompiledFormat>, usize)>,
     parts: Arc<Store<PartKey, Part>>,
+    texts: Arc<TextSections>,
 }
 
 impl Default for FormatCache {
     fn default() -> Self {
         let parts = Arc::new(Store::new(CACHED_PARTS_BYTES));
-        FormatCache { formats: Store::new(CACHED_FORMATS_BYTES), parts }
+        FormatCache { formats: Store::new(CACHED_FORMATS_BYTES), parts, texts: Arc::default() }
     }
 }
 
@@ -206,6 +207,7 @@ impl PartKey {
 struct SharedParts {
     /// Weak, because a cached format owns this, and the cache the format.
     parts: Weak<Store<PartKey, Part>>,
+    texts: Arc<TextSections>,
     /// The format's key, without its tools.
     format: Arc<Resolved>,
 }
@@ -235,7 +237,7 @@ impl PartMaker for SharedParts {
         if let Some(Part::Program(known)) = self.get(tool, &PartKind::Program(call)) {
             return known;
         }
-        let made = Anew.program(source, part);
+        let made = source.program(part).map(Arc::new);
         self.keep(tool, PartKind::Program(call), Part::Program(made.clone()));
         made
     }
@@ -250,12 +252,16 @@ impl PartMaker for SharedParts {
         let known: Vec<Option<Arc<Section>>> = tools.iter().map(known).collect();
         let missing = tools.iter().zip(&known).filter(|(_, known)| known.is_none());
         let missing: BTreeMap<usize, Vec<u32>> = missing.map(|((place, calls), _)| (*place, calls.clone())).collect();
-        let made = Anew.rules(source, &missing);
+        let made = source.rules(&missing, &self.texts).into_iter().map(Arc::new).collect::<Vec<_>>();
         for ((place, calls), made) in missing.into_iter().zip(&made) {
             self.keep(&all[place], PartKind::Rules(calls), Part::Rules(Arc::clone(made)));
         }
         let mut made = made.into_iter();
         known.into_iter().filter_map(|known| known.or_else(|| made.next())).collect()
+    }
+
+    fn texts(&self) -> &TextSections {
+        &self.texts
     }
 }
 
@@ -284,9 +290,9 @@ impl FormatCache {
             let maker: Arc<dyn PartMaker> = match keeps {
                 true => {
                     let format = Arc::new(Resolved { tools: Vec::new(), ..Resolved::clone(&key) });
-                    Arc::new(SharedParts { parts: Arc::downgrade(&self.parts), format })
+                    Arc::new(SharedParts { parts: Arc::downgrade(&self.parts), texts: Arc::clone(&self.texts), format })
                 }
-                false => Arc::new(Anew),
+                false => Arc::<Anew>::default(),
             };
             Parts { count, widest, source, maker }
         });

@@ -289,6 +289,9 @@ pub const KNOWN_TOOLS_BYTES: usize = 8 << 20;
 /// some 20 KB.
 pub const CACHED_PARTS_BYTES: usize = 8 << 20;
 
+/// Maximum memory of the rules of texts up to markers, which the grammars of a template share.
+pub const CACHED_TEXTS_BYTES: usize = 1 << 20;
+
 /// Maximum length of a probe's render from which a template's format is learnt, in bytes.
 pub const PROBE_BYTES: usize = 1 << 20;
 

@@ -22,7 +22,7 @@ use crate::rules::rule::{Rule, SPACE, distinct};
 use crate::rules::section::{Grammar, Section};
 use crate::schema;
 use chatparse_base::limits;
-use chatparse_base::store::fingerprint;
+use chatparse_base::store::{Store, fingerprint, hash_of};
 use chatparse_message::GrammarStyle;
 use chatparse_peg::{Annotated, Arena, Expr, ExprId, Notation, Parts, SchemaRef, Spacing};
 
@@ -39,10 +39,11 @@ pub fn linked(
     arena: &Arena,
     lazy: bool,
     name: &dyn Fn(usize, u32) -> SmolStr,
+    texts: &TextSections,
     make: impl FnOnce(BTreeSet<(usize, u32)>) -> Vec<Arc<Section>>,
 ) -> Option<Grammar> {
     let mut rules = Builder::with_style(GrammarStyle::Faithful);
-    let Lowered { links, needs, size } = rules.lower_format(arena, lazy, Some(name));
+    let Lowered { links, needs, size } = rules.lower_format(arena, lazy, Some(name), texts);
     let mut sections = vec![Arc::new(Section { needs, ..rules.section(size) })];
     sections.extend(make(links));
     Grammar::of_sections(sections)
@@ -58,7 +59,7 @@ pub struct SectionRoot {
 
 impl Section {
     /// The faithful rules of these expressions. `texts`: the rules of texts that were made so far.
-    pub fn of_roots(arena: &Arena, roots: &[SectionRoot], texts: &mut TextSections) -> Section {
+    pub fn of_roots(arena: &Arena, roots: &[SectionRoot], texts: &TextSections) -> Section {
         let (mut rules, mut nullable) = (Builder::with_style(GrammarStyle::Faithful), Nullable::new(arena));
         let mark = rules.mark();
         rules.spacing = arena.spacing;
@@ -78,15 +79,15 @@ impl Section {
 impl Builder {
     /// Adds the rules of a format: `root` for all of it, or with `lazy` for what may follow a trigger.
     pub fn add_format(&mut self, format: &Arena, lazy: bool) {
-        self.lower_format(format, lazy, None);
+        self.lower_format(format, lazy, None, &TextSections::default());
     }
 
     /// The same. `name`: names the rules that the format is linked with; then the rules of texts are not added.
-    fn lower_format(&mut self, format: &Arena, lazy: bool, name: Option<LinkName>) -> Lowered {
+    fn lower_format(&mut self, format: &Arena, lazy: bool, name: Option<LinkName>, texts: &TextSections) -> Lowered {
         let spacing = if self.style == GrammarStyle::Faithful { format.spacing } else { Spacing::Free };
         let (before, mark, is_new) = (std::mem::replace(&mut self.spacing, spacing), self.mark(), self.is_new());
-        let (mut nullable, mut texts) = (Nullable::new(format), TextSections::default());
-        let lowering = Lowering::new(format, self, &mut nullable, &mut texts);
+        let mut nullable = Nullable::new(format);
+        let lowering = Lowering::new(format, self, &mut nullable, texts);
         let mut lowering = Lowering { link_name: name, is_section: name.is_some(), ..lowering };
         let root = match (lazy, format.root()) {
             (true, _) => {
@@ -117,9 +118,18 @@ struct Lowered {
     size: usize,
 }
 
-/// The rules of texts, by the markers that end one, what else is not in it, and how it ends. They depend on nothing else.
-#[derive(Default)]
-pub struct TextSections(HashMap<([Vec<SmolStr>; 2], Text), Arc<Section>>);
+/// The rules of texts, by all that they depend on: the markers that end one, what else is not in it, and how it ends. Faithful formats
+/// that are linked share them.
+#[derive(Debug)]
+pub struct TextSections(Store<TextKey, Arc<Section>>);
+
+type TextKey = ([Vec<SmolStr>; 2], Text);
+
+impl Default for TextSections {
+    fn default() -> Self {
+        TextSections(Store::new(limits::CACHED_TEXTS_BYTES))
+    }
+}
 
 /// The name of a rule of a tool.
 type LinkName<'n> = &'n dyn Fn(usize, u32) -> SmolStr;
@@ -169,7 +179,7 @@ struct Lowering<'a, 'n> {
     /// The current nesting of expressions.
     depth: usize,
     /// Rules for text with markers.
-    texts: &'n mut TextSections,
+    texts: &'n TextSections,
     /// Those of them that the rules refer to.
     needs: Vec<Arc<Section>>,
     /// The rules are a section, which has the rules of texts beside it.
@@ -188,12 +198,7 @@ struct Lowering<'a, 'n> {
 }
 
 impl<'a, 'n> Lowering<'a, 'n> {
-    fn new(
-        arena: &'a Arena,
-        rules: &'n mut Builder,
-        nullable: &'n mut Nullable<'a>,
-        texts: &'n mut TextSections,
-    ) -> Self {
+    fn new(arena: &'a Arena, rules: &'n mut Builder, nullable: &'n mut Nullable<'a>, texts: &'n TextSections) -> Self {
         let (links, names, pending, needs, schemas, escaped) = Default::default();
         Lowering {
             arena,
@@ -501,64 +506,66 @@ impl<'a, 'n> Lowering<'a, 'n> {
         if markers.iter().any(SmolStr::is_empty) {
             return Rule::Empty;
         }
+        let section = self.text_section(markers, others, kind);
+        for need in section.needs.iter().chain([&section]) {
+            if self.needs.iter().all(|known| known.first != need.first) {
+                // Rules that come later then have other names.
+                if !self.is_section {
+                    self.rules.import(need);
+                }
+                self.needs.push(Arc::clone(need));
+            }
+        }
+        Rule::Reference(section.first.clone())
+    }
+
+    /// The rules of such a text. In a section they are a function of the text alone: where another rule has the name of one, the whole
+    /// format is lowered, where the next name is taken.
+    fn text_section(&mut self, markers: &'a [SmolStr], others: &'a [SmolStr], kind: Text) -> Arc<Section> {
         let key = ([markers.to_vec(), others.to_vec()], kind);
-        let known = self.texts.0.get(&key).map(Arc::clone);
-        let section = known.unwrap_or_else(|| Arc::new(self.text_section(markers, others, kind)));
-        let name = section.first.clone();
-        if self.needs.iter().all(|known| known.first != name) {
-            // Rules that come later then have other names.
-            if !self.is_section {
-                self.rules.import(&section);
-            }
-            self.needs.push(Arc::clone(&section));
+        let hash = hash_of(&key);
+        if let Some(known) = self.texts.0.get(hash, |known| *known == key) {
+            return known;
         }
-        self.texts.0.insert(key, section);
-        Rule::Reference(name)
+        let mut salt = 0;
+        let section = loop {
+            let section = self.named_text(markers, others, kind, salt);
+            if self.is_section || self.rules.takes(&section) {
+                break Arc::new(section);
+            }
+            salt += 1;
+        };
+        let texts = markers.iter().chain(others).map(|text| size_of::<SmolStr>() + text.len()).sum::<usize>();
+        self.texts.0.keep(hash, key, Arc::clone(&section), section.bytes() + texts);
+        section
     }
 
-    /// The rules of such a text. Their names depend on nothing else, because tools that are linked share them.
-    fn text_section(&mut self, markers: &'a [SmolStr], others: &'a [SmolStr], kind: Text) -> Section {
-        for salt in 0_u32.. {
-            let texts = markers.iter().chain(others).map(SmolStr::as_str);
-            let counts = format!("{} {salt}", markers.len());
-            let number = fingerprint(texts.chain([&*counts])) % 36_u64.pow(3);
-            // With a dash, so that no word is a name.
-            let start = format_smolstr!("{}-{}", kind.name(), in_base_36(number));
-            let mut rules = Builder::with_style(self.rules.style);
-            self.add_text(&mut rules, &start, markers, others, kind);
-            let section = Section { first: start, ..rules.section(0) };
-            if self.rules.takes(&section) {
-                return section;
-            }
-        }
-        Section::default()
-    }
-
-    fn add_text(
-        &mut self,
-        rules: &mut Builder,
-        start: &SmolStr,
-        markers: &'a [SmolStr],
-        others: &'a [SmolStr],
-        kind: Text,
-    ) {
+    /// The rules of such a text, named by a hash of it and of `salt`.
+    fn named_text(&mut self, markers: &'a [SmolStr], others: &'a [SmolStr], kind: Text, salt: u32) -> Section {
+        let texts = markers.iter().chain(others).map(SmolStr::as_str);
+        let counts = format!("{} {salt}", markers.len());
+        let number = fingerprint(texts.chain([&*counts])) % 36_u64.pow(3);
+        // With a dash, so that no word is a name.
+        let start = format_smolstr!("{}-{}", kind.name(), in_base_36(number));
+        let (mut rules, mut needs) = (Builder::with_style(self.rules.style), Vec::new());
         let closed = kind == Text::Closed;
         // What closes a section of character data is nowhere in it.
-        if closed && markers.iter().all(|marker| self.first_tag(marker) == DATA_END) {
-            let ends = markers.iter().cloned().map(Rule::Literal).collect();
-            let text = sequence(vec![self.text(markers, others, Text::Any), choice(ends)]);
-            return drop(rules.add(start, text));
-        }
+        let is_data = closed && markers.iter().all(|marker| self.first_tag(marker) == DATA_END);
         let short: Vec<&str> =
             markers.iter().map(|marker| if closed { marker } else { self.first_tag(marker) }).collect();
         let more: Vec<&str> = others.iter().map(SmolStr::as_str).collect();
         let texts = Texts::new(Automaton::new(&short, &more), closed);
-        if kind == Text::Some {
-            let any = self.text(markers, others, Text::Any);
-            let some = texts.without_empty(any);
-            return drop(rules.add(start, some));
+        if is_data || kind == Text::Some {
+            let any = self.text_section(markers, others, Text::Any);
+            let refers = Rule::Reference(any.first.clone());
+            let ends = || choice(markers.iter().cloned().map(Rule::Literal).collect());
+            let body = if is_data { sequence(vec![refers, ends()]) } else { texts.without_empty(refers) };
+            rules.add(&start, body);
+            needs.push(any);
+        } else {
+            texts.add(&mut rules, &start);
         }
-        texts.add(rules, start);
+        Section { first: start, needs, ..rules.section(0) }
     }
 
     /// What of a marker is not in a text in front of it. A model that writes the tag with which a marker begins means the marker, so the

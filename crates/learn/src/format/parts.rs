@@ -22,10 +22,14 @@ pub trait PartMaker: Send + Sync {
 
     /// The rules of the tools at these places, each with which of them a grammar has.
     fn rules(&self, source: &Arc<Resolved>, tools: &BTreeMap<usize, Vec<u32>>) -> Vec<Arc<Section>>;
+
+    /// The rules of texts that it has made.
+    fn texts(&self) -> &TextSections;
 }
 
 /// Makes all anew.
-pub struct Anew;
+#[derive(Default)]
+pub struct Anew(TextSections);
 
 impl PartMaker for Anew {
     fn program(&self, source: &Arc<Resolved>, part: u32) -> Option<Arc<Program>> {
@@ -33,7 +37,11 @@ impl PartMaker for Anew {
     }
 
     fn rules(&self, source: &Arc<Resolved>, tools: &BTreeMap<usize, Vec<u32>>) -> Vec<Arc<Section>> {
-        source.rules(tools).into_iter().map(Arc::new).collect()
+        source.rules(tools, &self.0).into_iter().map(Arc::new).collect()
+    }
+
+    fn texts(&self) -> &TextSections {
+        &self.0
     }
 }
 
@@ -64,7 +72,7 @@ impl Parts {
     /// The faithful grammar of a format whose `head` is linked with these parts; `None` if rules of one name differ.
     pub fn grammar(&self, head: &Arena, lazy: bool) -> Option<Grammar> {
         let tools = self.source.spec().tools();
-        linked(head, lazy, &|place, rule| rule_name(&tools[place], rule), |rules| {
+        linked(head, lazy, &|place, rule| rule_name(&tools[place], rule), self.maker.texts(), |rules| {
             let mut of_tools: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
             for (place, rule) in rules {
                 of_tools.entry(place).or_default().push(rule);
@@ -104,15 +112,15 @@ impl Resolved {
     }
 
     /// The rules of the tools at these places, each made of that tool alone.
-    pub fn rules(&self, tools: &BTreeMap<usize, Vec<u32>>) -> Vec<Section> {
-        let (all, mut texts) = (self.spec().tools(), TextSections::default());
+    pub fn rules(&self, tools: &BTreeMap<usize, Vec<u32>>, texts: &TextSections) -> Vec<Section> {
+        let all = self.spec().tools();
         let of_tool = |(place, rules): (&usize, &Vec<u32>)| {
             let tool = &all[*place];
             let (arena, built) = self.alone(tool, Want::Grammar);
             let built: BTreeMap<u32, ExprId> = built.into_iter().collect();
             let root = |rule: &u32| Some(SectionRoot { name: rule_name(tool, *rule), expr: *built.get(rule)? });
             let roots: Vec<SectionRoot> = rules.iter().filter_map(root).collect();
-            Section::of_roots(&arena, &roots, &mut texts)
+            Section::of_roots(&arena, &roots, texts)
         };
         tools.iter().map(of_tool).collect()
     }
