@@ -546,16 +546,16 @@ fn families_say_why_they_stay() {
 
 /// The most lines of Rust that each package may have, without tests of its own folder. A number only rises in a commit that says why.
 const LINES: &[(&str, usize)] = &[
-    ("crates/base", 1_937),
+    ("crates/base", 1_941),
     ("crates/cli", 4_878),
     ("crates/conversation", 1_000),
-    ("crates/grammar", 16_925),
+    ("crates/grammar", 16828),
     ("crates/jinja", 10_586),
-    ("crates/learn", 14_166),
+    ("crates/learn", 14_182),
     ("crates/message", 2_875),
-    ("crates/peg", 5_203),
+    ("crates/peg", 5_205),
     ("crates/stream", 7_191),
-    ("src", 16_095),
+    ("src", 16_118),
 ];
 
 #[test]
