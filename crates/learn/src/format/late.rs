@@ -153,7 +153,7 @@ impl Late {
 
     /// How many are linked, and how wide, if calls are linked.
     pub(super) fn parts(&self) -> Option<(u32, u32)> {
-        (self.is_linked() && !self.tools.is_empty()).then(|| (self.count(), self.widest()))
+        (self.is_linked() && self.rules.get() > 0).then(|| (self.count(), self.widest()))
     }
 
     /// More alternatives than a choice of these tools' parts has.
