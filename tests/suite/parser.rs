@@ -18,7 +18,6 @@ fn a_parser_outlives_its_process() {
         let params = ChatTemplate::builtin(name).unwrap().params(&Request::from_text(REQUEST).unwrap()).unwrap();
         let text = params.parser.to_text();
         let read = Parser::from_text(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(program_of(&read), program_of(&params.parser), "{name}");
         assert_eq!(read.prefill(), params.generation_prompt, "{name}");
         for lazy in [false, true] {
             let same = read.grammar(lazy).text == params.parser.grammar(lazy).text;

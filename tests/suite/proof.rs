@@ -70,10 +70,15 @@ fn a_family_that_cannot_read_loses() {
     assert_eq!(taken(GPT_OSS, |_| ()), ("turn", 2));
     assert_eq!(taken(GPT_OSS, |options| options.prove = false), ("gpt-oss", 0));
     assert_eq!(taken(GPT_OSS, |options| options.learn_only = true), ("turn", 0));
-    // A family that reads has nobody else read.
-    let template = ChatTemplate::builtin("qwen3-coder").unwrap();
-    let tried: Vec<_> = template.choice().tried.iter().map(|tried| (tried.cases, tried.read_back)).collect();
-    assert!(tried[0].0 > 0 && tried[0].0 == tried[0].1 && tried[1] == (0, 0), "{tried:?}");
+    // A family that reads has nobody else read, and one that only adds to what was learnt need not read.
+    let tried = |name: &str| {
+        let template = ChatTemplate::builtin(name).unwrap();
+        assert_eq!(template.reader(), name);
+        template.choice().tried.iter().map(|tried| (tried.cases, tried.read_back)).collect::<Vec<_>>()
+    };
+    let all = tried("gemma-4");
+    assert!(all[0].0 > 0 && all[0].0 == all[0].1 && all[1] == (0, 0), "{all:?}");
+    assert_eq!(tried("qwen3-coder"), []);
 }
 
 #[test]
