@@ -20,8 +20,12 @@ fn a_parser_outlives_its_process() {
         let read = Parser::from_text(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(read.prefill(), params.generation_prompt, "{name}");
         for lazy in [false, true] {
-            let same = read.grammar(lazy).text == params.parser.grammar(lazy).text;
-            assert!(same, "{name}: the grammar is another, lazy: {lazy}");
+            // That of tools is linked: its rules are in another order.
+            let [own, again] = [&params.parser, &read].map(|parser| {
+                let text = parser.grammar(lazy).text;
+                text.lines().map(str::to_owned).collect::<std::collections::BTreeSet<String>>()
+            });
+            assert_eq!(own, again, "{name}: the grammar is another, lazy: {lazy}");
         }
         assert_eq!(read.to_text(), text, "{name}");
     }
