@@ -20,12 +20,10 @@ fn a_parser_outlives_its_process() {
         let read = Parser::from_text(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(read.prefill(), params.generation_prompt, "{name}");
         for lazy in [false, true] {
-            // That of tools is linked: its rules are in another order.
-            let [own, again] = [&params.parser, &read].map(|parser| {
-                let text = parser.grammar(lazy).text;
-                text.lines().map(str::to_owned).collect::<std::collections::BTreeSet<String>>()
-            });
-            assert_eq!(own, again, "{name}: the grammar is another, lazy: {lazy}");
+            // One is linked, and a rule may have another name in it: `each_template/linked.rs` compares what they allow.
+            let [own, again] = [&params.parser, &read].map(|parser| parser.grammar(lazy));
+            assert_eq!(own.report, again.report, "{name}: the grammar is another, lazy: {lazy}");
+            assert_eq!(own.text.is_empty(), again.text.is_empty(), "{name}: lazy: {lazy}");
         }
         assert_eq!(read.to_text(), text, "{name}");
     }

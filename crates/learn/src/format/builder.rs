@@ -17,7 +17,7 @@ use smol_str::SmolStr;
 use chatparse_peg::{Arena, Builder, Expr, ExprId, Notation, Parts, SchemaRef, Spacing};
 
 use super::coverage;
-use super::late::Late;
+use super::late::{Late, rule_name};
 use super::tag::Tag;
 use super::{FormatSpec, Tolerances};
 use crate::analysis::turn::Glue;
@@ -614,8 +614,8 @@ impl FormatBuilder {
         self.sequence([self.space(), self.members_behind(""), self.literal("}")])
     }
 
-    /// A call of one of these tools, with a rule for each, whose name begins with `rule`.
-    pub fn known_tool(&self, rule: &str, tools: &[Tool], call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
+    /// A call of one of these tools, with a rule for each.
+    pub fn known_tool(&self, tools: &[Tool], call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
         let of = |place: usize, tool: &Tool| {
             self.tool.set(Some(place));
             let call = call(tool);
@@ -640,7 +640,7 @@ impl FormatBuilder {
             }
             match self.late.is_linked() && !name.is_empty() {
                 true => self.builder.named(call, name, place as u32, number),
-                false => self.rule(format!("{rule}-{name}"), call),
+                false => self.rule(rule_name(name, number), call),
             }
         });
         self.choice(calls)
@@ -648,8 +648,8 @@ impl FormatBuilder {
 
     /// Like `known_tool`, and also calls of tools that are not offered, unless these are to be content. For formats that
     /// mark their calls.
-    pub fn any_tool(&self, rule: &str, spec: &FormatSpec, call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
-        let known = self.known_tool(rule, spec.tools(), call);
+    pub fn any_tool(&self, spec: &FormatSpec, call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
+        let known = self.known_tool(spec.tools(), call);
         self.choice([known].into_iter().chain(self.unknown_tool(spec, call)))
     }
 

@@ -341,7 +341,7 @@ impl Harmony<'_> {
 
     /// One call.
     fn any_call(&self) -> ExprId {
-        self.p.any_tool("tool", self.spec, &|tool| self.call(tool))
+        self.p.any_tool(self.spec, &|tool| self.call(tool))
     }
 
     /// The recipient is before or after the channel.

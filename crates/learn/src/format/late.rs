@@ -8,6 +8,7 @@
 use std::cell::{Cell, RefCell};
 
 use serde_json::Value;
+use smol_str::{SmolStr, format_smolstr};
 
 use crate::analysis::turn::{CallPiece, Glue, GluePiece, TurnFormat};
 use chatparse_base::limits;
@@ -159,6 +160,14 @@ impl Late {
     /// More alternatives than a choice of these tools' parts has.
     pub fn widest(&self) -> u32 {
         self.tools.iter().flatten().max().copied().unwrap_or_default()
+    }
+}
+
+/// The name of a rule of this tool's calls.
+pub(super) fn rule_name(tool: &str, rule: u32) -> SmolStr {
+    match rule {
+        0 => format_smolstr!("tool-{tool}"),
+        rule => format_smolstr!("tool-{tool}-call-{rule}"),
     }
 }
 

@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use smol_str::{SmolStr, format_smolstr};
-
 use super::FormatSpec;
 use super::harmony;
-use super::late::Want;
+use super::late::{Want, rule_name};
 use super::learnt::build_calls;
 use super::lower::{Resolved, lower};
 use chatparse_grammar::{Grammar, Section, SectionRoot, TextSections, linked};
@@ -72,7 +70,7 @@ impl Parts {
     /// The faithful grammar of a format whose `head` is linked with these parts; `None` if rules of one name differ.
     pub fn grammar(&self, head: &Arena, lazy: bool) -> Option<Grammar> {
         let tools = self.source.spec().tools();
-        linked(head, lazy, &|place, rule| rule_name(&tools[place], rule), self.maker.texts(), |rules| {
+        linked(head, lazy, &|place, rule| rule_name(&tools[place].name, rule), self.maker.texts(), |rules| {
             let mut of_tools: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
             for (place, rule) in rules {
                 of_tools.entry(place).or_default().push(rule);
@@ -85,14 +83,6 @@ impl Parts {
 impl fmt::Debug for Parts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} parts", self.count)
-    }
-}
-
-/// The name of a tool's rule.
-fn rule_name(tool: &Tool, rule: u32) -> SmolStr {
-    match rule {
-        0 => format_smolstr!("tool-{}", tool.name),
-        rule => format_smolstr!("tool-{}-call-{rule}", tool.name),
     }
 }
 
@@ -118,7 +108,7 @@ impl Resolved {
             let tool = &all[*place];
             let (arena, built) = self.alone(tool, Want::Grammar);
             let built: BTreeMap<u32, ExprId> = built.into_iter().collect();
-            let root = |rule: &u32| Some(SectionRoot { name: rule_name(tool, *rule), expr: *built.get(rule)? });
+            let root = |rule: &u32| Some(SectionRoot { name: rule_name(&tool.name, *rule), expr: *built.get(rule)? });
             let roots: Vec<SectionRoot> = rules.iter().filter_map(root).collect();
             Section::of_roots(&arena, &roots, texts)
         };

@@ -80,19 +80,19 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     let inner = inner_opening(renamed.as_ref().map_or(&open, |(first, _)| first));
     let inner = inner.as_ref();
     let objects = RefCell::default();
-    let of = |rule: &str, turn: &TurnFormat, open: &Glue, any: bool| {
+    let of = |turn: &TurnFormat, open: &Glue, any: bool| {
         let (shared, objects, wrapper_close) = (&Shared::default(), &objects, &wrapper_close);
         let call = |tool: &Tool| Call { p, turn, tool, shared, objects, behind, open, wrapper_close, inner }.expr();
         if !marked && turn.calls_begin_with_names() && turn.calls_are_python() {
             p.unknown_tool(spec, &call).map(|call| p.rule(UNLISTED, call));
         }
-        if any { p.any_tool(rule, spec, &call) } else { p.known_tool(rule, spec.tools(), &call) }
+        if any { p.any_tool(spec, &call) } else { p.known_tool(spec.tools(), &call) }
     };
     // Of a name that is not known no expression can say that it is the same again.
-    let tool = of("tool", turn, &open, marked && renamed.is_none());
+    let tool = of(turn, &open, marked && renamed.is_none());
     let renamed = renamed.map(|(first, turn)| {
         let marked = marked || is_strong(&first);
-        (first, of("renamed", &turn, &open, marked))
+        (first, of(&turn, &open, marked))
     });
     if let Some(inner) = inner {
         p.rule(INNER, p.sequence([p.glue(inner), renamed.as_ref().map_or(tool, |(_, call)| *call)]));
@@ -117,8 +117,8 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
         p.sequence([p.choice(ways), calls])
     };
     let others = order::others(turn, &open, &wrapper_close);
-    let others = others.iter().enumerate().map(|(nth, (open, turn))| {
-        let call = opened(turn, open, of(&format!("tool-in-order-{nth}"), turn, open, marked));
+    let others = others.iter().map(|(open, turn)| {
+        let call = opened(turn, open, of(turn, open, marked));
         // llama.cpp's grammars have the learnt order.
         p.only_read(!spec.is_faithful(), call)
     });
