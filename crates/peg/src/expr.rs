@@ -282,7 +282,7 @@ pub enum Expr {
     Named {
         /// What it has in common with others.
         child: ExprId,
-        /// Its name: letters and digits of ASCII, `_`, `-` and `.`.
+        /// Its name; for a child with [`Expr::NAME`] of letters and digits of ASCII, `_`, `-` and `.`.
         name: SmolStr,
         /// What is added to the numbers of its parts.
         part: u32,
