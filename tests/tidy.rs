@@ -549,7 +549,7 @@ const LINES: &[(&str, usize)] = &[
     ("crates/base", 1_941),
     ("crates/cli", 4_878),
     ("crates/conversation", 1_000),
-    ("crates/grammar", 16828),
+    ("crates/grammar", 16_828),
     ("crates/jinja", 10_586),
     ("crates/learn", 14_182),
     ("crates/message", 2_875),

@@ -253,13 +253,9 @@ impl LazyAutomaton for Sided<'_> {
         let mut moves = Vec::new();
         // Most digits that follow one another lead to the same state.
         let mut digits = |from: u8, phase: Phase| {
-            let mut first = from;
-            for number in from..=9 {
-                let next = self.next(at, phase, number);
-                if number == 9 || self.next(at, phase, number + 1) != next {
-                    moves.push((digit(first, number), next));
-                    first = number + 1;
-                }
+            let all: Vec<(u8, At)> = (from..=9).map(|number| (number, self.next(at, phase, number))).collect();
+            for same in all.chunk_by(|(_, one), (_, other)| one == other) {
+                moves.push((digit(same[0].0, same[same.len() - 1].0), same[0].1));
             }
         };
         match at.phase {

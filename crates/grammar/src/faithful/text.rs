@@ -6,7 +6,7 @@ use super::conjunction::Conjunction;
 use super::not::{excluded, not_matching};
 use super::places::Place;
 use super::{Lowering, Writing, counted, format};
-use crate::formats::automaton::Automaton;
+use crate::formats::automaton::{Automaton, Texts};
 use crate::regular::{self, Dfa, Expr, LazyAutomaton, Pattern, Spelling, Unusable};
 use crate::rules::builder::Builder;
 use crate::rules::primitive::{quoted, single_quoted};
@@ -263,21 +263,21 @@ impl<'a> Lowering<'_, 'a> {
 
 /// The texts without an end in them. Where the end is part of the rule, it is the first one in text and end together.
 pub(super) struct Within<'m> {
-    ends: Automaton,
+    ends: Texts,
     close: Option<&'m str>,
 }
 
 impl<'m> Within<'m> {
     pub fn new(writing: &Writing<'m>) -> Within<'m> {
         let close = writing.ends[0].first().filter(|_| writing.closed).map(SmolStr::as_str);
-        Within { ends: Automaton::new(writing.ends[0], writing.ends[1]), close }
+        Within { ends: Texts::new(Automaton::new(writing.ends[0], writing.ends[1]), false), close }
     }
 
     /// Whether this is such a text.
     pub fn has(&self, text: &str) -> bool {
         let mut at = 0;
         let is_free = text.chars().all(|c| {
-            let moves = self.ends.moves(at);
+            let moves = self.ends.automaton.moves(at);
             let onward = moves.onward.iter().find(|(_, by)| *by == c);
             at = onward.map_or(0, |(to, _)| *to);
             onward.is_some() || !moves.forced && !moves.special.contains(&c)
@@ -294,14 +294,11 @@ impl LazyAutomaton for Within<'_> {
     }
 
     fn moves(&self, state: &usize) -> Vec<(Chars, usize)> {
-        let moves = self.ends.moves(*state);
-        let others = (!moves.forced).then(|| Chars::each(&moves.special).negated());
-        let onward = moves.onward.iter().map(|&(to, c)| (Chars::one(c), to));
-        onward.chain(others.map(|others| (others, 0))).collect()
+        self.ends.moves(state)
     }
 
     fn accepts(&self, state: &usize) -> bool {
-        self.close.is_none_or(|close| self.ends.ends_with(*state, close))
+        self.close.is_none_or(|close| self.ends.automaton.ends_with(*state, close))
     }
 }
 

@@ -159,7 +159,7 @@ impl Automaton {
 
 /// The texts in which nothing ends, or that end with the first marker.
 pub(crate) struct Texts {
-    automaton: Automaton,
+    pub automaton: Automaton,
     /// The marker is part of the text. Else it may end anywhere.
     closed: bool,
 }

@@ -178,8 +178,9 @@ struct Lowering<'a, 'n> {
     nullable: &'n mut Nullable<'a>,
     /// The current nesting of expressions.
     depth: usize,
-    /// Rules for text with markers.
+    /// Rules for text with markers: those of other formats, and those of this one.
     texts: &'n TextSections,
+    known_texts: HashMap<TextKey, Arc<Section>>,
     /// Those of them that the rules refer to.
     needs: Vec<Arc<Section>>,
     /// The rules are a section, which has the rules of texts beside it.
@@ -199,7 +200,7 @@ struct Lowering<'a, 'n> {
 
 impl<'a, 'n> Lowering<'a, 'n> {
     fn new(arena: &'a Arena, rules: &'n mut Builder, nullable: &'n mut Nullable<'a>, texts: &'n TextSections) -> Self {
-        let (links, names, pending, needs, schemas, escaped) = Default::default();
+        let (links, names, pending, known_texts, needs, schemas, escaped) = Default::default();
         Lowering {
             arena,
             rules,
@@ -210,6 +211,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
             nullable,
             depth: 0,
             texts,
+            known_texts,
             needs,
             is_section: true,
             schemas,
@@ -524,7 +526,10 @@ impl<'a, 'n> Lowering<'a, 'n> {
     fn text_section(&mut self, markers: &'a [SmolStr], others: &'a [SmolStr], kind: Text) -> Arc<Section> {
         let key = ([markers.to_vec(), others.to_vec()], kind);
         let hash = hash_of(&key);
-        if let Some(known) = self.texts.0.get(hash, |known| *known == key) {
+        // The store may have dropped one of this format, which needs the same name again.
+        let known = self.known_texts.get(&key).map(Arc::clone);
+        if let Some(known) = known.or_else(|| self.texts.0.get(hash, |known| *known == key)) {
+            self.known_texts.insert(key, Arc::clone(&known));
             return known;
         }
         let mut salt = 0;
@@ -536,6 +541,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
             salt += 1;
         };
         let texts = markers.iter().chain(others).map(|text| size_of::<SmolStr>() + text.len()).sum::<usize>();
+        self.known_texts.insert(key.clone(), Arc::clone(&section));
         self.texts.0.keep(hash, key, Arc::clone(&section), section.bytes() + texts);
         section
     }
