@@ -17,16 +17,16 @@ use minijinja::{Error, ErrorKind};
 use chatparse_base::limits::{PROMPT_BYTES, RENDER_BYTES};
 
 /// Bytes that are searched or built in one unit.
-pub(crate) const SEARCHED: usize = 8;
+pub const SEARCHED: usize = 8;
 
 /// Bytes that are compared or copied in one unit.
-pub(crate) const COMPARED: usize = 32;
+pub const COMPARED: usize = 32;
 
 /// The units for reading, copying or adding one item.
-pub(crate) const ITEM: usize = 16;
+pub const ITEM: usize = 16;
 
 /// The units for printing a value that is no text.
-pub(crate) const PRINTED: usize = 32;
+pub const PRINTED: usize = 32;
 
 /// What a container takes besides its items, in bytes.
 const CONTAINER_BYTES: usize = 192;
@@ -92,7 +92,7 @@ impl Counts {
 }
 
 /// The length from which a text counts only as long as it is held.
-pub(crate) const LARGE: usize = 4 << 10;
+pub const LARGE: usize = 4 << 10;
 
 /// The work of looking whether a text is still held.
 const LOOK: usize = 64;
@@ -116,7 +116,7 @@ fn fail(excess: Excess) -> Result<(), Error> {
 }
 
 /// Counts for one render, from its creation to its end.
-pub(crate) struct Meter {
+pub struct Meter {
     /// The counts of what was running before.
     around: Counts,
     texts: Texts,
@@ -124,14 +124,14 @@ pub(crate) struct Meter {
 
 impl Meter {
     /// `max_work`: the units of work that the render may take.
-    pub(crate) fn start(max_work: u64) -> Meter {
+    pub fn start(max_work: u64) -> Meter {
         let meter = Meter { around: Counts::new(max_work), texts: TEXTS.take() };
         COUNTS.with(|counts| counts.swap(&meter.around));
         meter
     }
 
     /// An error if the render noted that something is used up.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    pub fn check(&self) -> Result<(), Error> {
         COUNTS.with(|counts| counts.excess.get()).map_or(Ok(()), |excess| Err(excess.into()))
     }
 }
@@ -144,7 +144,7 @@ impl Drop for Meter {
 }
 
 /// Counts units of work where nothing can fail. Returns whether the render may go on.
-pub(crate) fn note(units: u64) -> bool {
+pub fn note(units: u64) -> bool {
     COUNTS.with(|counts| {
         let work = counts.work.get().saturating_add(units);
         counts.work.set(work);
@@ -156,42 +156,42 @@ pub(crate) fn note(units: u64) -> bool {
 }
 
 /// As [`note`], for items that are copied.
-pub(crate) fn note_items(count: usize) -> bool {
+pub fn note_items(count: usize) -> bool {
     charge_items(count).is_ok()
 }
 
 /// Notes that the template changes a list or map that it was given.
-pub(crate) fn note_given_changed() {
+pub fn note_given_changed() {
     COUNTS.with(|counts| counts.given_changed.set(true));
 }
 
 /// Whether it did.
-pub(crate) fn given_changed() -> bool {
+pub fn given_changed() -> bool {
     COUNTS.with(|counts| counts.given_changed.get())
 }
 
 /// The units of work of the render so far.
-pub(crate) fn spent() -> u64 {
+pub fn spent() -> u64 {
     COUNTS.with(|counts| counts.work.get())
 }
 
 /// Counts units of work.
-pub(crate) fn work(units: usize) -> Result<(), Error> {
+pub fn work(units: usize) -> Result<(), Error> {
     if note(units as u64) { Ok(()) } else { fail(Excess::Work) }
 }
 
 /// Counts a text that is compared or copied.
-pub(crate) fn scan(bytes: usize) -> Result<(), Error> {
+pub fn scan(bytes: usize) -> Result<(), Error> {
     work(bytes / COMPARED)
 }
 
 /// Counts a text that is searched or built.
-pub(crate) fn search(bytes: usize) -> Result<(), Error> {
+pub fn search(bytes: usize) -> Result<(), Error> {
     work(bytes / SEARCHED)
 }
 
 /// Counts bytes that are built.
-pub(crate) fn charge(bytes: usize) -> Result<(), Error> {
+pub fn charge(bytes: usize) -> Result<(), Error> {
     make_room(bytes);
     let total = COUNTS.with(|counts| {
         let total = counts.bytes.get().saturating_add(bytes);
@@ -202,28 +202,28 @@ pub(crate) fn charge(bytes: usize) -> Result<(), Error> {
 }
 
 /// Counts text that is appended to a captured or printed one.
-pub(crate) fn charge_output(bytes: usize) -> Result<(), Error> {
+pub fn charge_output(bytes: usize) -> Result<(), Error> {
     charge(bytes.saturating_mul(TEXT_COPIES))
 }
 
 /// Counts a text that was just built.
-pub(crate) fn charge_text(bytes: usize) -> Result<(), Error> {
+pub fn charge_text(bytes: usize) -> Result<(), Error> {
     if bytes > PROMPT_BYTES { fail(Excess::Text) } else { charge(bytes) }
 }
 
 /// Counts `count` items that are copied.
-pub(crate) fn charge_items(count: usize) -> Result<(), Error> {
+pub fn charge_items(count: usize) -> Result<(), Error> {
     charge(count.saturating_mul(size_of::<Value>()))?;
     work(count.saturating_mul(ITEM))
 }
 
 /// Counts a container for `count` items.
-pub(crate) fn charge_container(count: usize) -> Result<(), Error> {
+pub fn charge_container(count: usize) -> Result<(), Error> {
     charge(CONTAINER_BYTES.saturating_add(count.saturating_mul(size_of::<Value>())))
 }
 
 /// Counts a piece of a text that becomes an item.
-pub(crate) fn charge_piece(bytes: usize) -> Result<(), Error> {
+pub fn charge_piece(bytes: usize) -> Result<(), Error> {
     charge_items(2)?;
     charge(bytes)
 }
@@ -261,7 +261,7 @@ impl Texts {
 }
 
 /// A text as a value, which counts as long as it is held, if it is large.
-pub(crate) fn text(text: String) -> Result<Value, Error> {
+pub fn text(text: String) -> Result<Value, Error> {
     charge_text(text.len())?;
     if text.len() < LARGE {
         return Ok(Value::from(text));
@@ -274,12 +274,12 @@ pub(crate) fn text(text: String) -> Result<Value, Error> {
 }
 
 /// Whether a text of `bytes` may be built although no other text is dropped.
-pub(crate) fn has_room_for(bytes: usize) -> bool {
+pub fn has_room_for(bytes: usize) -> bool {
     bytes <= PROMPT_BYTES && has_room(bytes.saturating_mul(TEXT_COPIES))
 }
 
 /// Whether a text of `bytes` may be built. Called before it is.
-pub(crate) fn check_text(bytes: usize) -> Result<(), Error> {
+pub fn check_text(bytes: usize) -> Result<(), Error> {
     if bytes > PROMPT_BYTES {
         return fail(Excess::Text);
     }

@@ -154,16 +154,16 @@ const ORIGIN: &str = " origin";
 
 /// The template engine with one compiled template.
 #[derive(Clone)]
-pub(crate) struct Engine {
+pub struct Engine {
     env: Environment<'static>,
     /// As in [`Rewritten`].
-    pub(crate) opens_last: bool,
+    pub opens_last: bool,
     /// What it wrote of tools; `None` for probes, whose tools do not come again.
-    pub(crate) memo: Option<Arc<Memo>>,
+    pub memo: Option<Arc<Memo>>,
     /// What renders of probes may use; `None` for other renders.
     learning: Option<Arc<Learning>>,
     /// Why there is no template to render.
-    pub(crate) fault: Option<Error>,
+    pub fault: Option<Error>,
 }
 
 /// The work that is left for all renders of probes: none after one that reached a limit.
@@ -171,12 +171,12 @@ struct Learning(AtomicU64);
 
 impl Engine {
     /// An engine whose renders fail.
-    pub(crate) fn failing(fault: Error) -> Engine {
+    pub fn failing(fault: Error) -> Engine {
         Engine { env: empty(), opens_last: false, memo: None, learning: None, fault: Some(fault) }
     }
 
     /// This engine with the limits for short probes. `work`: what all of them may take.
-    pub(crate) fn for_probes(&self, work: u64) -> Engine {
+    pub fn for_probes(&self, work: u64) -> Engine {
         let mut env = self.env.clone();
         env.set_fuel(Some(PROBE_FUEL));
         let learning = Learning(AtomicU64::new(work));
@@ -184,14 +184,14 @@ impl Engine {
     }
 
     /// Turns on labels for blocks.
-    pub(crate) fn show_labels(&mut self, labels: &Labels) {
+    pub fn show_labels(&mut self, labels: &Labels) {
         self.env.add_global(LABELS, Value::from(labels.text()));
     }
 
     /// Renders the template, on the caller's stack where that will do. The variables are made anew for each try, because a template may
     /// change their values. The second result is how much of the prompt was written when the template first asked whether to open a
     /// turn, and whether it did not ask again; `None` if it did not.
-    pub(crate) fn render<'v>(
+    pub fn render<'v>(
         &self,
         variables: impl Fn() -> Result<Variables<'v>> + Sync,
     ) -> Result<(String, Option<(usize, bool)>)> {
@@ -212,7 +212,7 @@ impl Engine {
     }
 
     /// Renders a short probe.
-    pub(crate) fn try_with(&self, context: Value) -> Result<String> {
+    pub fn try_with(&self, context: Value) -> Result<String> {
         self.write(context, Prompt::default())
     }
 
@@ -272,7 +272,7 @@ impl Learning {
 }
 
 /// Compiles the rewritten `source`.
-pub(crate) fn compile(rewritten: Rewritten, source: &str) -> Result<Engine> {
+pub fn compile(rewritten: Rewritten, source: &str) -> Result<Engine> {
     let Rewritten { text, tags, unread, opens_last } = rewritten;
     let origin = Origin { source: source.to_owned(), tags };
     let mut env = empty();

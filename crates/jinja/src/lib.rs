@@ -23,6 +23,7 @@ extern crate chatparse_base;
 mod budget;
 mod builtins;
 mod env;
+mod fault;
 mod probe;
 mod python;
 mod reading;

@@ -4,11 +4,11 @@ use minijinja::Error;
 use minijinja::value::{Kwargs, Value};
 
 use crate::budget::{COMPARED, ITEM, SEARCHED, charge_text, scan, spent, work};
-use crate::python::pyobject::{Dict, List, as_text};
+use crate::python::pyobject::{as_dict, as_list, as_text};
 
 /// How a filter, a function or a method reads the texts that it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reads {
+pub enum Reads {
     /// It passes them on.
     Nothing,
     /// It compares or copies them.
@@ -23,7 +23,7 @@ pub(crate) enum Reads {
 
 /// Counts the texts among the arguments of a filter, a function or a method, the value itself first, before the code that
 /// reads them runs. What is in lists and maps, that code counts.
-pub(crate) fn touch<'v>(args: impl Iterator<Item = &'v Value>, reads: Reads) -> Result<(), Error> {
+pub fn touch<'v>(args: impl Iterator<Item = &'v Value>, reads: Reads) -> Result<(), Error> {
     for (index, arg) in args.enumerate() {
         let units = |text: &str| match reads {
             Reads::Nothing => 0,
@@ -45,17 +45,17 @@ pub(crate) fn touch<'v>(args: impl Iterator<Item = &'v Value>, reads: Reads) -> 
 }
 
 /// Counts a value that is read with all that is in it, as often as it is in it.
-pub(crate) fn read(value: &Value) -> Result<(), Error> {
+pub fn read(value: &Value) -> Result<(), Error> {
     if let Some(text) = as_text(value) {
         return scan(text.len());
     }
-    if let Some(list) = value.downcast_object_ref::<List>() {
+    if let Some(list) = as_list(value) {
         return list.look(|items| {
             work(items.len().saturating_mul(ITEM))?;
             items.iter().try_for_each(read)
         });
     }
-    if let Some(dict) = value.downcast_object_ref::<Dict>() {
+    if let Some(dict) = as_dict(value) {
         return dict.look(|pairs| {
             work(pairs.len().saturating_mul(2 * ITEM))?;
             pairs.iter().try_for_each(|(key, item)| read(key).and_then(|()| read(item)))
@@ -65,7 +65,7 @@ pub(crate) fn read(value: &Value) -> Result<(), Error> {
 }
 
 /// Counts the comparison of two values.
-pub(crate) fn compare(left: &Value, right: &Value) -> Result<(), Error> {
+pub fn compare(left: &Value, right: &Value) -> Result<(), Error> {
     work(ITEM / 2)?;
     match (as_text(left), as_text(right)) {
         (Some(left), Some(right)) => scan(left.len().min(right.len())),
@@ -77,7 +77,7 @@ pub(crate) fn compare(left: &Value, right: &Value) -> Result<(), Error> {
 }
 
 /// Counts the sorting of values, which are compared by these keys.
-pub(crate) fn sort<'k>(mut keys: impl Iterator<Item = &'k Value>) -> Result<(), Error> {
+pub fn sort<'k>(mut keys: impl Iterator<Item = &'k Value>) -> Result<(), Error> {
     let (before, mut number) = (spent(), 0_usize);
     keys.try_for_each(|key| {
         number += 1;
@@ -90,6 +90,6 @@ pub(crate) fn sort<'k>(mut keys: impl Iterator<Item = &'k Value>) -> Result<(), 
 }
 
 /// Counts a value that was just built. Lists and maps count when they are made.
-pub(crate) fn charge_value(value: &Value) -> Result<(), Error> {
+pub fn charge_value(value: &Value) -> Result<(), Error> {
     as_text(value).map_or(Ok(()), |text| charge_text(text.len()))
 }

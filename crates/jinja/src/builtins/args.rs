@@ -5,24 +5,25 @@ use std::borrow::Cow;
 use minijinja::value::{Kwargs, Value};
 use minijinja::{Error, ErrorKind, State};
 
+use crate::fault::invalid;
 use crate::python::pyobject::as_text;
 
 /// The Rust function behind a filter or a function.
-pub(crate) type Call = fn(&mut State, &[Value]) -> Result<Value, Error>;
+pub type Call = fn(&mut State, &[Value]) -> Result<Value, Error>;
 
 /// The value that a filter is applied to.
-pub(crate) fn subject(args: &[Value]) -> Value {
+pub fn subject(args: &[Value]) -> Value {
     args.first().cloned().unwrap_or_default()
 }
 
 /// Positional and named arguments.
-pub(crate) struct Args<'a> {
+pub struct Args<'a> {
     positional: &'a [Value],
     named: Option<Kwargs>,
 }
 
 impl<'a> Args<'a> {
-    pub(crate) fn new(values: &'a [Value]) -> Result<Args<'a>, Error> {
+    pub fn new(values: &'a [Value]) -> Result<Args<'a>, Error> {
         Ok(match values.split_last() {
             Some((last, rest)) if last.is_kwargs() => {
                 Args { positional: rest, named: Some(Kwargs::try_from(last.clone())?) }
@@ -32,17 +33,17 @@ impl<'a> Args<'a> {
     }
 
     /// The positional arguments.
-    pub(crate) fn positional(&self) -> &'a [Value] {
+    pub fn positional(&self) -> &'a [Value] {
         self.positional
     }
 
     /// The names of the named arguments.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         self.named.iter().flat_map(Kwargs::args)
     }
 
     /// The argument at `index` or with this name; undefined if it is missing.
-    pub(crate) fn get(&self, index: usize, name: &str) -> Value {
+    pub fn get(&self, index: usize, name: &str) -> Value {
         match self.positional.get(index) {
             Some(value) => value.clone(),
             None => self.named(name),
@@ -50,24 +51,24 @@ impl<'a> Args<'a> {
     }
 
     /// The argument with this name, which cannot be positional.
-    pub(crate) fn named(&self, name: &str) -> Value {
+    pub fn named(&self, name: &str) -> Value {
         self.named.as_ref().and_then(|named| named.peek::<Value>(name).ok()).unwrap_or(Value::UNDEFINED)
     }
 
     /// A whole number, if the argument is given.
-    pub(crate) fn integer(&self, index: usize, name: &str) -> Result<Option<i64>, Error> {
+    pub fn integer(&self, index: usize, name: &str) -> Result<Option<i64>, Error> {
         let value = self.get(index, name);
         if value.is_undefined() || value.is_none() {
             return Ok(None);
         }
         match value.as_i64() {
             Some(number) => Ok(Some(number)),
-            None => Err(Error::new(ErrorKind::InvalidOperation, format!("{name} must be an integer"))),
+            None => Err(invalid(format!("{name} must be an integer"))),
         }
     }
 
     /// A text, if the argument is given.
-    pub(crate) fn text(&self, index: usize, name: &str) -> Result<Option<Cow<'a, str>>, Error> {
+    pub fn text(&self, index: usize, name: &str) -> Result<Option<Cow<'a, str>>, Error> {
         if let Some(text) = self.positional.get(index).and_then(as_text) {
             return Ok(Some(Cow::Borrowed(text)));
         }
@@ -75,18 +76,18 @@ impl<'a> Args<'a> {
         match as_text(&value) {
             Some(text) => Ok(Some(Cow::Owned(text.to_owned()))),
             None if value.is_undefined() || value.is_none() => Ok(None),
-            None => Err(Error::new(ErrorKind::InvalidOperation, format!("{name} must be a string"))),
+            None => Err(invalid(format!("{name} must be a string"))),
         }
     }
 
     /// A text; an error if it is missing.
-    pub(crate) fn required_text(&self, index: usize, name: &str) -> Result<Cow<'a, str>, Error> {
+    pub fn required_text(&self, index: usize, name: &str) -> Result<Cow<'a, str>, Error> {
         self.text(index, name)?
             .ok_or_else(|| Error::new(ErrorKind::MissingArgument, format!("argument {name} is missing")))
     }
 
     /// Whether the argument is given and true.
-    pub(crate) fn flag(&self, index: usize, name: &str) -> bool {
+    pub fn flag(&self, index: usize, name: &str) -> bool {
         self.get(index, name).is_true()
     }
 }

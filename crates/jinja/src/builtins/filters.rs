@@ -1,22 +1,23 @@
 //! Filters for texts, numbers and JSON, as Jinja2 defines them. Filters for lists are in `list_filters`.
 
 use minijinja::value::Value;
-use minijinja::{Error, ErrorKind, State};
+use minijinja::{Error, State};
 
 use crate::budget::{check_text, work};
 use crate::builtins::args::{Args, Call, subject};
 use crate::builtins::json;
+use crate::fault::invalid;
 use crate::python::memo::Layout;
 use crate::python::numbers::{self, integer, real, signed, truncate, whole};
 use crate::python::printf;
-use crate::python::pyobject::{Dict, List, as_text, items, pairs};
+use crate::python::pyobject::{Dict, List, as_dict, as_list, as_text, items, pairs};
 use crate::python::pyrepr;
 use crate::python::pystr::{self, Ends};
 use crate::python::scalar::labels;
 use crate::reading;
 
 /// Name and code of each filter.
-pub(crate) const FILTERS: &[(&str, Call)] = &[
+pub const FILTERS: &[(&str, Call)] = &[
     ("abs", absolute),
     ("capitalize", |_, args| on_text(args, pystr::capitalize)),
     ("d", default),
@@ -91,8 +92,7 @@ fn round(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let value = args.get(0, "value");
     let places = args.integer(1, "precision")?.unwrap_or(0).clamp(-400, 400) as i32;
-    let wrong = |what: &'static str| Error::new(ErrorKind::InvalidOperation, what);
-    let number = real(&value).ok_or_else(|| wrong("only a number can be rounded"))?;
+    let number = real(&value).ok_or_else(|| invalid("only a number can be rounded"))?;
     let scaled = |change: fn(f64) -> f64| {
         let power = 10_f64.powi(places);
         // Adding zero turns Rust's minus zero into zero.
@@ -110,7 +110,7 @@ fn round(_: &mut State, args: &[Value]) -> Result<Value, Error> {
             // Formatting rounds by the exact value.
             None => Ok(Value::from(format!("{number:.*}", places as usize).parse().unwrap_or(number))),
         },
-        Some(_) => Err(wrong("a number is rounded by common, ceil or floor")),
+        Some(_) => Err(invalid("a number is rounded by common, ceil or floor")),
     }
 }
 
@@ -129,7 +129,7 @@ fn format(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let values = match named.is_empty() {
         true => List::tuple(positional)?,
         false if positional.is_empty() => Dict::of(named)?,
-        false => return Err(Error::new(ErrorKind::InvalidOperation, "format takes values or named values, not both")),
+        false => return Err(invalid("format takes values or named values, not both")),
     };
     Ok(Value::from(printf::format(&pyrepr::text(&args.get(0, "value")), &values)?))
 }
@@ -159,7 +159,7 @@ fn replace(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// `text` with HTML's special characters as entities.
-pub(crate) fn escaped(text: &str) -> Result<String, Error> {
+pub fn escaped(text: &str) -> Result<String, Error> {
     let entity = |byte| match byte {
         b'&' => "&amp;",
         b'<' => "&lt;",
@@ -205,10 +205,10 @@ fn string(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 
 /// Records that the template accessed all parts of the value.
 fn read_deeply(value: &Value) {
-    if let Some(list) = value.downcast_object_ref::<List>().filter(|list| list.trace.is_some()) {
+    if let Some(list) = as_list(value).filter(|list| list.trace.is_some()) {
         list.read_items();
         list.look(|items| items.iter().for_each(read_deeply));
-    } else if let Some(dict) = value.downcast_object_ref::<Dict>().filter(|dict| dict.trace.is_some()) {
+    } else if let Some(dict) = as_dict(value).filter(|dict| dict.trace.is_some()) {
         dict.read_values();
         dict.look(|pairs| pairs.iter().for_each(|(_, item)| read_deeply(item)));
     }
@@ -255,19 +255,15 @@ fn wordcount(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// The pairs of a map as tuples.
-pub(crate) fn pair_list(value: &Value) -> Result<Value, Error> {
+pub fn pair_list(value: &Value) -> Result<Value, Error> {
     List::of(pairs(value)?.into_iter().map(|(key, item)| List::tuple(vec![key, item])).collect::<Result<_, _>>()?)
-}
-
-fn wrong(what: &'static str) -> Error {
-    Error::new(ErrorKind::InvalidOperation, what)
 }
 
 /// A width, which must not be negative.
 fn width(args: &Args, index: usize, name: &str, usual: usize) -> Result<usize, Error> {
     match args.integer(index, name)? {
         None => Ok(usual),
-        Some(number) => usize::try_from(number).map_err(|_| wrong("a width is negative")),
+        Some(number) => usize::try_from(number).map_err(|_| invalid("a width is negative")),
     }
 }
 
@@ -280,13 +276,13 @@ fn truncated(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let leeway = width(&args, 4, "leeway", 5)?;
     let end_length = end.chars().count();
     let Some(kept) = length.checked_sub(end_length) else {
-        return Err(wrong("the end is longer than the text may be"));
+        return Err(invalid("the end is longer than the text may be"));
     };
     let text = match as_text(&value) {
         Some(text) => text,
         None if value.is_undefined() => "",
         None if value.len().is_some_and(|len| len <= length.saturating_add(leeway)) => return Ok(value),
-        None => return Err(wrong("only a text can be truncated")),
+        None => return Err(invalid("only a text can be truncated")),
     };
     if text.chars().nth(length.saturating_add(leeway)).is_none() {
         return Ok(Value::from(text));

@@ -5,6 +5,7 @@ use minijinja::{Error, ErrorKind, State};
 
 use crate::budget::charge_items;
 use crate::builtins::args::{Args, Call};
+use crate::fault::invalid;
 use crate::python::namespace::Namespace;
 use crate::python::pyobject::{Dict, Form, List, items, own, pairs};
 use crate::python::pyrepr;
@@ -12,7 +13,7 @@ use crate::python::strftime;
 use crate::request::context::NOW;
 
 /// Name and code of each function.
-pub(crate) const FUNCTIONS: &[(&str, Call)] = &[
+pub const FUNCTIONS: &[(&str, Call)] = &[
     ("dict", |_, args| Dict::of(entries(args)?)),
     ("namespace", |_, args| Namespace::of(entries(args)?)),
     ("raise_exception", raise),
@@ -21,11 +22,11 @@ pub(crate) const FUNCTIONS: &[(&str, Call)] = &[
 ];
 
 /// Prefix of errors that the template raised itself.
-pub(crate) const RAISED: &str = "raised: ";
+pub const RAISED: &str = "raised: ";
 
 fn raise(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let message = args.first().map(pyrepr::text).unwrap_or_default();
-    Err(Error::new(ErrorKind::InvalidOperation, format!("{RAISED}{message}")))
+    Err(invalid(format!("{RAISED}{message}")))
 }
 
 fn strftime_now(state: &mut State, args: &[Value]) -> Result<Value, Error> {
@@ -45,7 +46,7 @@ fn range(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let (start, stop) = bound(1)?.map_or((0, first), |stop| (first, stop));
     let step = bound(2)?.unwrap_or(1);
     if step == 0 {
-        return Err(Error::new(ErrorKind::InvalidOperation, "range needs a step other than zero"));
+        return Err(invalid("range needs a step other than zero"));
     }
     let bounds = (start, stop, step);
     let (start, stop, step) = (i128::from(start), i128::from(stop), i128::from(step));
@@ -70,7 +71,7 @@ fn entries(args: &[Value]) -> Result<Vec<(Value, Value)>, Error> {
         for pair in items(value)? {
             match items(&pair)?.as_slice() {
                 [key, item] => entries.push((key.clone(), item.clone())),
-                _ => return Err(Error::new(ErrorKind::InvalidOperation, "a map is made of pairs")),
+                _ => return Err(invalid("a map is made of pairs")),
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::budget::{self, check_text};
 use crate::python::from_json::from_json;
 use crate::python::memo::{Layout, Written};
 use crate::python::numbers::float;
-use crate::python::pyobject::{Dict, List, as_text, items, pairs};
+use crate::python::pyobject::{Dict, as_dict, as_list, as_text, items, pairs};
 use crate::python::pyrepr::{float_text, text};
 use crate::python::scalar::{Scalar, bare};
 use crate::reading;
@@ -19,7 +19,7 @@ use chatparse_base::json_string::push_json_string;
 use chatparse_base::number;
 
 /// `value` as JSON text; an error for undefined and for values that are not data.
-pub(crate) fn dumps(value: &Value, layout: &Layout) -> Result<String, Error> {
+pub fn dumps(value: &Value, layout: &Layout) -> Result<String, Error> {
     // Enough for most tools.
     let mut out = String::with_capacity(256);
     write_known(&mut out, value, layout, 0)?;
@@ -30,7 +30,7 @@ pub(crate) fn dumps(value: &Value, layout: &Layout) -> Result<String, Error> {
 /// same limits.
 fn write_known(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Result<(), Error> {
     // Sorting takes more than work.
-    let known = value.downcast_object_ref::<Dict>().filter(|_| !layout.sort).and_then(Dict::known);
+    let known = as_dict(value).filter(|_| !layout.sort).and_then(Dict::known);
     let Some((tool, part)) = known else { return write(out, value, layout, level) };
     let written = Written(part, layout.clone(), level);
     if let Some((text, work)) = tool.text(&written)
@@ -52,11 +52,11 @@ fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Resu
         return write_text(out, text, layout);
     }
     budget::work(budget::PRINTED)?;
-    if let Some(list) = value.downcast_object_ref::<List>() {
+    if let Some(list) = as_list(value) {
         list.read_items();
         return list.look(|items| write_items(out, items, layout, level));
     }
-    if let Some(dict) = value.downcast_object_ref::<Dict>() {
+    if let Some(dict) = as_dict(value) {
         if let Some(json) = dict.unread().filter(|_| !layout.sort) {
             return write_json(out, json, layout, level);
         }

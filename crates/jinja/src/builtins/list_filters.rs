@@ -9,10 +9,11 @@ use minijinja::{Error, ErrorKind, State};
 use crate::budget::{self, charge, charge_items, charge_piece, check_text};
 use crate::builtins::args::{Args, Call, subject};
 use crate::builtins::filters::{self, pair_list};
+use crate::fault::invalid;
 use crate::probe::labels::Labels;
 use crate::python::numbers;
 use crate::python::ops;
-use crate::python::pyobject::{Form, List, as_text, end_item, items, pairs};
+use crate::python::pyobject::{Form, List, as_list, as_text, end_item, items, pairs};
 use crate::python::pyrepr;
 use crate::python::scalar::{bare, labels};
 use crate::python::strings::joined;
@@ -20,7 +21,7 @@ use crate::reading;
 use crate::request::context::NOW;
 
 /// Name and code of each filter.
-pub(crate) const FILTERS: &[(&str, Call)] = &[
+pub const FILTERS: &[(&str, Call)] = &[
     ("attr", |_, args| Ok(attribute(&subject(args), &Args::new(args)?.get(1, "name")))),
     ("batch", batch),
     ("count", length),
@@ -48,14 +49,14 @@ pub(crate) const FILTERS: &[(&str, Call)] = &[
 ];
 
 /// Whether a template may use the filter.
-pub(crate) fn is_filter(name: &str) -> bool {
+pub fn is_filter(name: &str) -> bool {
     filters::FILTERS.iter().chain(FILTERS).any(|(known, _)| *known == name)
 }
 
 /// The number of parts that `batch` and `slice` are given, and the value to fill them up with.
 fn parts(args: &Args, name: &str) -> Result<(usize, Option<Value>), Error> {
     let count = args.integer(1, name)?.and_then(|count| usize::try_from(count).ok()).filter(|count| *count > 0);
-    let count = count.ok_or_else(|| Error::new(ErrorKind::InvalidOperation, format!("{name} must be positive")))?;
+    let count = count.ok_or_else(|| invalid(format!("{name} must be positive")))?;
     let fill = args.get(2, "fill_with");
     Ok((count, Some(fill).filter(|fill| !fill.is_undefined() && !fill.is_none())))
 }
@@ -130,7 +131,7 @@ fn length(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     };
     match length {
         Some(length) => Ok(Value::from(length)),
-        None => Err(Error::new(ErrorKind::InvalidOperation, format!("{} has no length", value.kind()))),
+        None => Err(invalid(format!("{} has no length", value.kind()))),
     }
 }
 
@@ -192,7 +193,7 @@ fn select(state: &mut State, args: &[Value], keep: bool) -> Result<Value, Error>
 /// Filters items by a test of an attribute, or by its truth without one.
 fn select_by(state: &mut State, args: &[Value], keep: bool) -> Result<Value, Error> {
     let value = subject(args);
-    if let Some(trace) = value.downcast_object_ref::<List>().and_then(|list| list.trace.as_ref()) {
+    if let Some(trace) = as_list(&value).and_then(|list| list.trace.as_ref()) {
         trace.index();
     }
     let name = Args::new(args)?.get(1, "attribute");
@@ -209,8 +210,7 @@ fn passes(state: &mut State, value: &Value, test: &[Value]) -> Result<bool, Erro
     match test.split_first() {
         None => Ok(value.is_true()),
         Some((name, rest)) => {
-            let name =
-                name.as_str().ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "a test's name is needed"))?;
+            let name = name.as_str().ok_or_else(|| invalid("a test's name is needed"))?;
             budget::work(CALL)?;
             let mut call = vec![value.clone()];
             call.extend_from_slice(rest);
@@ -284,7 +284,7 @@ fn sort(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let (name, case_sensitive) = (args.get(3, "attribute"), args.flag(2, "case_sensitive"));
     let names = match as_text(&name) {
         Some(names) if names.matches(',').count() >= SORT_NAMES => {
-            return Err(Error::new(ErrorKind::InvalidOperation, "too many attributes to sort by"));
+            return Err(invalid("too many attributes to sort by"));
         }
         Some(names) => names.split(',').map(Value::from).collect(),
         None => vec![name],
@@ -334,11 +334,11 @@ fn dictsort(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let by_value = match args.text(2, "by")?.as_deref() {
         None | Some("key") => false,
         Some("value") => true,
-        Some(_) => return Err(Error::new(ErrorKind::InvalidOperation, "dictsort sorts by key or value")),
+        Some(_) => return Err(invalid("dictsort sorts by key or value")),
     };
     let value = args.get(0, "value");
     if value.kind() != ValueKind::Map {
-        return Err(Error::new(ErrorKind::InvalidOperation, format!("dictsort needs a map, not {}", value.kind())));
+        return Err(invalid(format!("dictsort needs a map, not {}", value.kind())));
     }
     let all = pairs(&value)?;
     let case_sensitive = args.flag(1, "case_sensitive");

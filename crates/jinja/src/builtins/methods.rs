@@ -9,14 +9,15 @@ use minijinja::{Error, ErrorKind, State};
 use crate::budget::{self, charge_items};
 use crate::builtins::args::Args;
 use crate::builtins::filters::pair_list;
+use crate::fault::invalid;
 use crate::python::numbers::{self, integer};
-use crate::python::pyobject::{Dict, List, as_text, items, own, pairs};
+use crate::python::pyobject::{Dict, List, as_dict, as_list, as_text, items, own, pairs};
 use crate::python::pyrepr;
 use crate::python::strings;
 use crate::reading::{self, charge_value};
 
 /// Methods that templates may access without calling them. They take precedence over keys of a map.
-pub(crate) const NAMES: &[&str] = &[
+pub const NAMES: &[&str] = &[
     "append",
     "clear",
     "copy",
@@ -48,9 +49,7 @@ impl Object for Method {
     fn call(self: &Arc<Self>, state: &mut State, args: &[Value]) -> Result<Value, Error> {
         match &self.0 {
             Some(text) => call(state, text, &self.1, args),
-            None => {
-                Err(Error::new(ErrorKind::InvalidOperation, format!("{} must be called where it is accessed", self.1)))
-            }
+            None => Err(invalid(format!("{} must be called where it is accessed", self.1))),
         }
     }
 
@@ -60,17 +59,17 @@ impl Object for Method {
 }
 
 /// `value.name`, for one of [`NAMES`].
-pub(crate) fn attribute(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn attribute(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let [value, name] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
     let name = name.as_str().unwrap_or_default();
     let is_text = as_text(value).is_some();
     let of_text = ["endswith", "lower", "replace", "split", "startswith", "strip", "upper"].contains(&name);
     let has = if is_text {
         of_text
-    } else if value.downcast_object_ref::<Dict>().is_some() {
+    } else if as_dict(value).is_some() {
         !of_text && name != "append"
     } else {
-        value.downcast_object_ref::<List>().is_some() && ["append", "clear", "copy", "pop"].contains(&name)
+        as_list(value).is_some() && ["append", "clear", "copy", "pop"].contains(&name)
     };
     match has {
         true => Ok(Value::from_object(Method(is_text.then(|| value.clone()), name.to_owned()))),
@@ -79,13 +78,13 @@ pub(crate) fn attribute(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// `value.name(args)`.
-pub(crate) fn call(_: &mut State, value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
+pub fn call(_: &mut State, value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
     reading::touch(std::iter::once(value).chain(args), strings::reads(name))?;
     let result = if let Some(text) = as_text(value) {
         strings::call(text, name, args)
-    } else if let Some(dict) = value.downcast_object_ref::<Dict>() {
+    } else if let Some(dict) = as_dict(value) {
         map(dict, value, name, args)
-    } else if let Some(list) = value.downcast_object_ref::<List>() {
+    } else if let Some(list) = as_list(value) {
         sequence(list, name, args)
     } else if value.kind() == ValueKind::Map {
         native_map(value, name, args)
@@ -176,7 +175,7 @@ fn number(value: &Value, name: &str) -> Result<Value, Error> {
 }
 
 fn no_key(key: &Value) -> Error {
-    Error::new(ErrorKind::InvalidOperation, format!("the map has no key {}", pyrepr::repr(key)))
+    invalid(format!("the map has no key {}", pyrepr::repr(key)))
 }
 
 /// The items of a list that is searched for a value.
@@ -194,7 +193,7 @@ fn sequence(list: &List, name: &str, args: &[Value]) -> Result<Value, Error> {
         let items = searched(list, &first())?;
         Ok::<_, Error>(items.iter().position(|item| *item == first()))
     };
-    let missing = || Error::new(ErrorKind::InvalidOperation, "the list has no such item");
+    let missing = || invalid("the list has no such item");
     match name {
         "append" => {
             let item = own(first())?;

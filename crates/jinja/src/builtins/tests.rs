@@ -17,7 +17,7 @@ use crate::reading;
 type Test = fn(&State, &[Value]) -> Result<bool, Error>;
 
 /// Name and code of each test.
-pub(crate) const TESTS: &[(&str, Test)] = &[
+pub const TESTS: &[(&str, Test)] = &[
     ("boolean", |_, args| Ok(kind(args) == ValueKind::Bool)),
     ("callable", |_, args| Ok(callable(&subject(args)))),
     ("defined", |_, args| Ok(kind(args) != ValueKind::Undefined)),

@@ -69,7 +69,7 @@ pub(super) const LEVELS: &[&str] = LADDER.split_at(1).1;
 const WATCHED: &[&str] = &[CONTENT, CALLS, SECOND_CALL, ARGUMENT, TOOL_NAME, VARIABLES[0], VARIABLES[1]];
 
 /// Runs the trial renders in order; later ones depend on the results of earlier ones. `source` is the template's text.
-pub(crate) fn find(engine: &Engine, source: &str) -> Caps {
+pub fn find(engine: &Engine, source: &str) -> Caps {
     let (string_content, typed_content) = content(engine);
     let system = Trial::new(
         engine,
@@ -124,7 +124,7 @@ fn content(engine: &Engine) -> (bool, bool) {
 }
 
 /// A field of a part that templates do not know. If it is rendered, the template prints the list of parts.
-pub(crate) const UNKNOWN: &str = "UNKNOWN_MARKER";
+pub const UNKNOWN: &str = "UNKNOWN_MARKER";
 
 /// The roles whose content is tried.
 pub const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
@@ -132,7 +132,7 @@ pub const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
 /// How the content of a role may be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Form {
+pub enum Form {
     /// As one text: of a list of parts not all is shown, or more than their texts.
     Text,
     /// As a list of parts.
@@ -147,7 +147,7 @@ pub(crate) enum Form {
 
 impl Form {
     /// Renders a text and a list of two, with tools and without; and where only the list is shown, lists of one.
-    pub(crate) fn of(engine: &Engine, role: &str, caps: &Caps) -> Form {
+    pub fn of(engine: &Engine, role: &str, caps: &Caps) -> Form {
         const MARKERS: [&str; 2] = ["TEXT_MARKER", "OTHER_MARKER"];
         let shown = |content: Json| {
             let prompts = prompts_of_role(engine, role, &content, caps);
@@ -181,7 +181,7 @@ impl Form {
 }
 
 /// The prompts of a conversation in which this role says `content`: with a tool, and without.
-pub(crate) fn prompts_of_role(engine: &Engine, role: &str, content: &Json, caps: &Caps) -> [Option<String>; 2] {
+pub fn prompts_of_role(engine: &Engine, role: &str, content: &Json, caps: &Caps) -> [Option<String>; 2] {
     [with_tool(), Json::Null].map(|tools| Trial::new(engine, said(role, content.clone(), caps), tools, None).output)
 }
 
@@ -259,7 +259,7 @@ fn demanded_reasoning(engine: &Engine, source: &str, caps: &Caps) -> Option<&'st
 }
 
 /// Whether the source has `name` as the name of a field: behind a dot, or as a whole text.
-pub(crate) fn reads_field(source: &str, name: &str) -> bool {
+pub fn reads_field(source: &str, name: &str) -> bool {
     source.match_indices(name).any(|(at, _)| {
         let behind = source[at + name.len()..].chars().next();
         match source[..at].chars().next_back() {
@@ -271,13 +271,13 @@ pub(crate) fn reads_field(source: &str, name: &str) -> bool {
 }
 
 /// Whether arguments that are not JSON are rendered as they are.
-pub(crate) fn shows_any_arguments(engine: &Engine, caps: &Caps) -> bool {
+pub fn shows_any_arguments(engine: &Engine, caps: &Caps) -> bool {
     const BROKEN: &str = "{BROKEN";
     Trial::new(engine, exchange(&json!(BROKEN), 1, caps), with_tool(), None).shows(BROKEN)
 }
 
 /// Whether the name of a result is rendered.
-pub(crate) fn names_results(engine: &Engine, caps: &Caps) -> bool {
+pub fn names_results(engine: &Engine, caps: &Caps) -> bool {
     const NAME: &str = "tool_of_result";
     let arguments = if caps.object_arguments { json!({}) } else { json!("{}") };
     let mut messages = exchange(&arguments, 1, caps);
@@ -286,7 +286,7 @@ pub(crate) fn names_results(engine: &Engine, caps: &Caps) -> bool {
 }
 
 /// Whether a call's id is rendered, and its name is not.
-pub(crate) fn named_by_id(engine: &Engine, caps: &Caps) -> bool {
+pub fn named_by_id(engine: &Engine, caps: &Caps) -> bool {
     let arguments = if caps.object_arguments { json!({}) } else { json!("{}") };
     let mut call = exchange(&arguments, 1, caps)[1].take();
     call["tool_calls"][0]["function"]["name"] = json!("tool_of_call");
@@ -294,12 +294,12 @@ pub(crate) fn named_by_id(engine: &Engine, caps: &Caps) -> bool {
 }
 
 /// The prompt for these messages, if the template renders them.
-pub(crate) fn prompt_of(engine: &Engine, messages: Json) -> Option<String> {
+pub fn prompt_of(engine: &Engine, messages: Json) -> Option<String> {
     Trial::new(engine, messages, json!({"add_generation_prompt": false}), None).output
 }
 
 /// The prompt of a conversation that ends with this message.
-pub(crate) fn prompt_with(engine: &Engine, message: &Json) -> Option<String> {
+pub fn prompt_with(engine: &Engine, message: &Json) -> Option<String> {
     prompt_of(engine, json!([{"role": "user", "content": "User message"}, message]))
 }
 
@@ -372,7 +372,7 @@ fn looks_at_effort(engine: &Engine) -> bool {
 const NO_LEVEL: &str = "REASONING_EFFORT_UNKNOWN";
 
 /// What the template does with each level.
-pub(crate) fn levels(engine: &Engine) -> [Level; LADDER.len()] {
+pub fn levels(engine: &Engine) -> [Level; LADDER.len()] {
     let unknown = at_effort(engine, NO_LEVEL).output;
     LADDER.map(|level| match at_effort(engine, level).output {
         None => Level::Refused,
@@ -383,7 +383,7 @@ pub(crate) fn levels(engine: &Engine) -> [Level; LADDER.len()] {
 }
 
 /// Whether thinking is on by default, and [`OTHER_SWITCH`] turns it off.
-pub(crate) fn has_other_switch(engine: &Engine) -> bool {
+pub fn has_other_switch(engine: &Engine) -> bool {
     let user = json!([{"role": "user", "content": "User message"}]);
     let [on, off] =
         [Json::Null, json!({OTHER_SWITCH: false})].map(|more| Trial::new(engine, user.clone(), more, None).output);
@@ -391,7 +391,7 @@ pub(crate) fn has_other_switch(engine: &Engine) -> bool {
 }
 
 /// Whether a conversation without tools and documents renders if both are none, or would not in any case.
-pub(crate) fn takes_none(engine: &Engine) -> bool {
+pub fn takes_none(engine: &Engine) -> bool {
     let user = json!([{"role": "user", "content": "User message"}]);
     let renders = |more: Json| Trial::new(engine, user.clone(), more, None).succeeded();
     renders(json!({"tools": null, "documents": null})) || !renders(Json::Null)

@@ -16,7 +16,7 @@ use chatparse_base::limits::TRIALS_WORK;
 
 /// A result, once it is found.
 #[derive(Clone)]
-pub(crate) struct Found<T>(OnceLock<T>);
+pub struct Found<T>(OnceLock<T>);
 
 impl<T> Default for Found<T> {
     fn default() -> Self {
@@ -46,7 +46,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Found<T> {
 
 /// The results of the trials.
 #[derive(Clone, Default, Deserialize, Serialize)]
-pub(crate) struct Findings {
+pub struct Findings {
     caps: Found<Caps>,
     /// Whether arguments of calls that are not JSON are rendered.
     any_arguments: Found<bool>,

@@ -1,7 +1,7 @@
 //! What a template accepts, by trial renders; values that are marked, labelled or traced.
 
-pub(crate) mod caps;
-pub(crate) mod findings;
-pub(crate) mod labels;
-pub(crate) mod marks;
-pub(crate) mod trace;
+pub mod caps;
+pub mod findings;
+pub mod labels;
+pub mod marks;
+pub mod trace;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A kind of access to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Use {
+pub enum Use {
     /// Read.
     Read,
     /// Indexed, iterated over or selected from.
@@ -19,7 +19,7 @@ pub(crate) enum Use {
 const USES: usize = 3;
 
 /// The recorded accesses, by path and kind. A path is written like a JSON pointer, without escapes.
-pub(crate) struct Usage {
+pub struct Usage {
     paths: &'static [&'static str],
     /// One bit for each path and [`Use`].
     seen: AtomicU32,
@@ -29,12 +29,12 @@ pub(crate) struct Usage {
 
 impl Usage {
     /// Records accesses at `paths`, ten at most. Strings are recorded only at `text_at`, one of them.
-    pub(crate) fn new(paths: &'static [&'static str], text_at: Option<&'static str>) -> Arc<Usage> {
+    pub fn new(paths: &'static [&'static str], text_at: Option<&'static str>) -> Arc<Usage> {
         Arc::new(Usage { paths, seen: AtomicU32::new(0), text_at })
     }
 
     /// Whether the value at `path`, one of the given paths, was accessed in this way.
-    pub(crate) fn recorded(&self, path: &str, how: Use) -> bool {
+    pub fn recorded(&self, path: &str, how: Use) -> bool {
         let at = self.paths.iter().position(|watched| *watched == path);
         debug_assert!(at.is_some(), "{path} is not watched");
         at.is_some_and(|at| self.seen.load(Ordering::Relaxed) & bit(at, how) != 0)
@@ -48,7 +48,7 @@ fn bit(index: usize, how: Use) -> u32 {
 
 /// The link from a value to its [`Usage`].
 #[derive(Clone)]
-pub(crate) struct Trace {
+pub struct Trace {
     usage: Arc<Usage>,
     /// The paths that lead to this value, one bit each.
     leading: u32,
@@ -58,7 +58,7 @@ pub(crate) struct Trace {
 
 impl Trace {
     /// The link of the context.
-    pub(crate) fn root(usage: &Arc<Usage>) -> Trace {
+    pub fn root(usage: &Arc<Usage>) -> Trace {
         Trace { usage: usage.clone(), leading: u32::MAX, len: 0 }
     }
 
@@ -69,27 +69,27 @@ impl Trace {
     }
 
     /// The link of the value at `key`, if a path leads to it or into it.
-    pub(crate) fn child(&self, key: &str) -> Option<Trace> {
+    pub fn child(&self, key: &str) -> Option<Trace> {
         let leads_on = self.rests().filter(|(_, rest)| behind(rest, key).is_some());
         let leading = leads_on.fold(0, |bits, (at, _)| bits | 1 << at);
         (leading != 0).then(|| Trace { usage: self.usage.clone(), leading, len: self.len + 1 + key.len() })
     }
 
     /// Whether accesses to a string here are recorded.
-    pub(crate) fn watches_text(&self) -> bool {
+    pub fn watches_text(&self) -> bool {
         self.rests().any(|(at, rest)| rest.is_empty() && self.usage.text_at == Some(self.usage.paths[at]))
     }
 
     /// Records that the value at `key` was read.
-    pub(crate) fn read_child(&self, key: &str) {
+    pub fn read_child(&self, key: &str) {
         self.report(Use::Read, |rest| behind(rest, key) == Some(""));
     }
 
-    pub(crate) fn index(&self) {
+    pub fn index(&self) {
         self.report(Use::Index, str::is_empty);
     }
 
-    pub(crate) fn tested_for_string(&self) {
+    pub fn tested_for_string(&self) {
         self.report(Use::IsString, str::is_empty);
     }
 

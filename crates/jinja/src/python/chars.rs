@@ -3,7 +3,7 @@
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
 /// Whether `repr` prints the character unescaped: not a control, format, private, unassigned or separator character.
-pub(crate) fn printable(c: char) -> bool {
+pub fn printable(c: char) -> bool {
     match c {
         ' '..='~' => true,
         _ if c.is_ascii() => false,
@@ -12,24 +12,24 @@ pub(crate) fn printable(c: char) -> bool {
 }
 
 /// A letter.
-pub(crate) fn alpha(c: char) -> bool {
+pub fn alpha(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_alphabetic() } else { c.general_category_group() == GeneralCategoryGroup::Letter }
 }
 
 /// A decimal digit.
-pub(crate) fn decimal(c: char) -> bool {
+pub fn decimal(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_digit() } else { c.general_category() == GeneralCategory::DecimalNumber }
 }
 
 /// The value of a [`decimal`] digit: the digits of a script are consecutive, from 0 to 9.
-pub(crate) fn value(c: char) -> u8 {
+pub fn value(c: char) -> u8 {
     let before = |back: u32| char::from_u32(u32::from(c).wrapping_sub(back)).is_some_and(decimal);
     let run = (1..=256).take_while(|back| before(*back)).count();
     (run % 10) as u8
 }
 
 /// A digit, raised or enclosed ones included.
-pub(crate) fn digit(c: char) -> bool {
+pub fn digit(c: char) -> bool {
     const SPECIAL: &[std::ops::RangeInclusive<char>] = &[
         '\u{b2}'..='\u{b3}',
         '\u{b9}'..='\u{b9}',
@@ -56,7 +56,7 @@ pub(crate) fn digit(c: char) -> bool {
 }
 
 /// A character with a numeric value.
-pub(crate) fn numeric(c: char) -> bool {
+pub fn numeric(c: char) -> bool {
     // Ideographs with a numeric value, in order, which are letters by category.
     const IDEOGRAPHS: &[char] = &[
         '㐅',
@@ -148,17 +148,17 @@ pub(crate) fn numeric(c: char) -> bool {
 }
 
 /// An upper-case or title-case letter.
-pub(crate) fn title(c: char) -> bool {
+pub fn title(c: char) -> bool {
     c.is_uppercase() || c.general_category() == GeneralCategory::TitlecaseLetter
 }
 
 /// White space in the sense of Python's `strip` and `split`.
-pub(crate) fn space(c: char) -> bool {
+pub fn space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
 /// Appends the letter in title case.
-pub(crate) fn push_title(out: &mut String, c: char) {
+pub fn push_title(out: &mut String, c: char) {
     match c {
         // Letters whose title case is neither lower nor upper case.
         '\u{1c4}'..='\u{1c6}' => out.push('\u{1c5}'),
@@ -178,7 +178,7 @@ pub(crate) fn push_title(out: &mut String, c: char) {
 }
 
 /// Appends the letter in folded case, for comparisons.
-pub(crate) fn push_folded(out: &mut String, c: char) {
+pub fn push_folded(out: &mut String, c: char) {
     match c {
         '\u{131}' => out.push(c),
         _ => out.extend(c.to_uppercase().flat_map(char::to_lowercase)),

@@ -15,22 +15,22 @@ use crate::python::scalar::Scalar;
 use chatparse_base::number;
 
 /// Converts JSON. Integers stay integers.
-pub(crate) fn from_json(json: &Json) -> Result<Value, Error> {
+pub fn from_json(json: &Json) -> Result<Value, Error> {
     traced(json, None)
 }
 
 /// [`from_json`] for a value whose texts may contain labels.
-pub(crate) fn labelled(json: &Json, labels: Option<&Labels>) -> Result<Value, Error> {
+pub fn labelled(json: &Json, labels: Option<&Labels>) -> Result<Value, Error> {
     Ok(build(json, None, labels, false)?.0)
 }
 
 /// [`from_json`] for a value that records accesses in `trace`.
-pub(crate) fn traced(json: &Json, trace: Option<Trace>) -> Result<Value, Error> {
+pub fn traced(json: &Json, trace: Option<Trace>) -> Result<Value, Error> {
     Ok(build(json, trace, None, false)?.0)
 }
 
 /// A list at the top level. Each item comes with its depth, and knows that it is inside a list.
-pub(crate) fn list_of(items: impl Iterator<Item = Result<(Value, usize), Error>>) -> Result<Value, Error> {
+pub fn list_of(items: impl Iterator<Item = Result<(Value, usize), Error>>) -> Result<Value, Error> {
     let (mut values, mut below) = (Vec::with_capacity(items.size_hint().0), 0);
     for item in items {
         let (value, levels) = item?;
@@ -41,12 +41,12 @@ pub(crate) fn list_of(items: impl Iterator<Item = Result<(Value, usize), Error>>
 }
 
 /// JSON as an item for [`list_of`].
-pub(crate) fn of_json(json: &Json, labels: Option<&Labels>) -> Result<(Value, usize), Error> {
+pub fn of_json(json: &Json, labels: Option<&Labels>) -> Result<(Value, usize), Error> {
     build(json, None, labels, true)
 }
 
 /// The same; a map without labels is converted once somebody reads it.
-pub(crate) fn of_unread(json: &Arc<Json>, labels: Option<&Labels>) -> Result<(Value, usize), Error> {
+pub fn of_unread(json: &Arc<Json>, labels: Option<&Labels>) -> Result<(Value, usize), Error> {
     match &**json {
         Json::Object(_) if labels.is_none() && !number::is(json) => unread_json(json, depth(json), None),
         json => of_json(json, labels),
@@ -54,7 +54,7 @@ pub(crate) fn of_unread(json: &Arc<Json>, labels: Option<&Labels>) -> Result<(Va
 }
 
 /// A map of JSON with this depth that is converted once somebody reads it.
-pub(crate) fn unread_json(
+pub fn unread_json(
     json: &Arc<Json>,
     levels: usize,
     memo: Option<(Arc<ToolMemo>, Part)>,
@@ -63,7 +63,7 @@ pub(crate) fn unread_json(
 }
 
 /// The depth that [`build`] gives.
-pub(crate) fn depth(json: &Json) -> usize {
+pub fn depth(json: &Json) -> usize {
     match json {
         Json::Array(items) => 1 + items.iter().map(depth).max().unwrap_or_default(),
         Json::Object(map) if !number::is(json) => 1 + map.values().map(depth).max().unwrap_or_default(),
@@ -78,12 +78,12 @@ fn pairs_of(json: &Json) -> Vec<(Value, Value)> {
 }
 
 /// A map of texts as an item for [`list_of`]; the names must be distinct.
-pub(crate) fn of_texts(texts: &[(&str, Value)]) -> Result<(Value, usize), Error> {
+pub fn of_texts(texts: &[(&str, Value)]) -> Result<(Value, usize), Error> {
     of_pairs(texts.iter().map(|(name, text)| Ok((*name, (text.clone(), 0)))), None)
 }
 
 /// Values with distinct names as an item for [`list_of`], or as one of these values.
-pub(crate) fn of_pairs<'n>(
+pub fn of_pairs<'n>(
     named: impl Iterator<Item = Result<(&'n str, (Value, usize)), Error>>,
     memo: Option<(Arc<ToolMemo>, Part)>,
 ) -> Result<(Value, usize), Error> {

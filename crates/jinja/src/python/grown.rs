@@ -47,17 +47,17 @@ impl Grown {
 }
 
 /// Whether a value is such a text.
-pub(crate) fn is(value: &Value) -> bool {
+pub fn is(value: &Value) -> bool {
     value.downcast_object_ref::<Grown>().is_some()
 }
 
 /// The value as templates see it.
-pub(crate) fn whole(value: Value) -> Value {
+pub fn whole(value: Value) -> Value {
     value.downcast_object_ref::<Grown>().map(Grown::whole).unwrap_or(value)
 }
 
 /// The sum of a value and others, or their concatenation. A long text with little behind it goes on in place, so its length counts once.
-pub(crate) fn grow(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn grow(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let [first, way, rest @ ..] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
     let adds = way.as_str() == Some("op.add");
     let grown = first.downcast_object_ref::<Grown>();

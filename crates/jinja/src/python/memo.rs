@@ -14,7 +14,7 @@ use chatparse_message::Tool;
 
 /// What is known of tools.
 #[derive(Debug)]
-pub(crate) struct Memo {
+pub struct Memo {
     /// By the tool without its parameters, and their address.
     tools: Store<(Tool, Weak<Json>), Arc<ToolMemo>>,
     texts: Arc<Texts>,
@@ -25,10 +25,10 @@ type Texts = Store<(Weak<ToolMemo>, Written), Text>;
 
 /// What is known of a tool.
 #[derive(Debug)]
-pub(crate) struct ToolMemo {
+pub struct ToolMemo {
     own: Weak<ToolMemo>,
     /// The depth of the parameters.
-    pub(crate) levels: usize,
+    pub levels: usize,
     texts: Arc<Texts>,
 }
 
@@ -40,7 +40,7 @@ impl Default for Memo {
 
 impl Memo {
     /// What is known of a tool; `levels` finds the depth of its parameters.
-    pub(crate) fn of(&self, tool: &Tool, levels: impl Fn(&Json) -> usize) -> Arc<ToolMemo> {
+    pub fn of(&self, tool: &Tool, levels: impl Fn(&Json) -> usize) -> Arc<ToolMemo> {
         let hash = hash_of((Arc::as_ptr(&tool.parameters).addr(), &tool.name));
         if let Some(known) = self.tools.get(hash, |(rest, parameters)| is_of(rest, parameters, tool)) {
             return known;
@@ -71,12 +71,12 @@ impl ToolMemo {
         hash_of((self.own.as_ptr().addr(), part, level, (ascii, indent, item, key, sort)))
     }
 
-    pub(crate) fn text(&self, written: &Written) -> Option<Text> {
+    pub fn text(&self, written: &Written) -> Option<Text> {
         self.texts.get(self.hash(written), |(tool, known)| tool.ptr_eq(&self.own) && known == written)
     }
 
     /// `work`: what writing it took.
-    pub(crate) fn keep(&self, written: Written, text: &str, work: usize) {
+    pub fn keep(&self, written: Written, text: &str, work: usize) {
         let size = size_of::<(Weak<ToolMemo>, Written, Text)>() + text.len();
         self.texts.keep(self.hash(&written), (self.own.clone(), written), (text.into(), work), size);
     }
@@ -87,11 +87,11 @@ type Text = (Arc<str>, usize);
 
 /// What is written: a part of a tool, in a layout, on a level.
 #[derive(Clone, PartialEq)]
-pub(crate) struct Written(pub Part, pub Layout, pub usize);
+pub struct Written(pub Part, pub Layout, pub usize);
 
 /// A tool, or a map in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Part {
+pub enum Part {
     Tool,
     Function,
     Parameters,
@@ -99,19 +99,19 @@ pub(crate) enum Part {
 
 /// How JSON is written.
 #[derive(Clone, PartialEq)]
-pub(crate) struct Layout {
+pub struct Layout {
     /// Writes non-ASCII characters as `\u` escapes.
-    pub(crate) ascii: bool,
+    pub ascii: bool,
     /// Indentation for each level, with each item on a separate line; `None`: one line.
-    pub(crate) indent: Option<String>,
+    pub indent: Option<String>,
     /// The separator of items.
-    pub(crate) item: String,
+    pub item: String,
     /// The separator of a key and its value.
-    pub(crate) key: String,
+    pub key: String,
     /// Sorts the keys by their text.
-    pub(crate) sort: bool,
+    pub sort: bool,
     /// The labels that keys may contain; they are ignored in sorting.
-    pub(crate) labels: Option<Labels>,
+    pub labels: Option<Labels>,
 }
 
 #[cfg(test)]

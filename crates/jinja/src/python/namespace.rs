@@ -7,18 +7,19 @@ use minijinja::value::{Enumerator, Object, Value};
 use minijinja::{Error, ErrorKind, State};
 
 use crate::budget::{charge_container, note_items};
+use crate::fault::invalid;
 use crate::python::grown;
 use crate::python::pydict::Map;
-use crate::python::pyobject::{Dict, own};
+use crate::python::pyobject::{Dict, as_dict, own};
 use crate::python::pyrepr;
 
 /// Names and their values. The values are data, so they cannot refer to the namespace.
 #[derive(Debug)]
-pub(crate) struct Namespace(Mutex<Map>);
+pub struct Namespace(Mutex<Map>);
 
 impl Namespace {
     /// A namespace of `entries`, which [`own`] has converted to data.
-    pub(crate) fn of(entries: Vec<(Value, Value)>) -> Result<Value, Error> {
+    pub fn of(entries: Vec<(Value, Value)>) -> Result<Value, Error> {
         charge_container(2 * entries.len())?;
         Ok(Value::from_object(Namespace(Mutex::new(Map::of(entries)))))
     }
@@ -59,7 +60,7 @@ impl Object for Namespace {
 }
 
 /// `set a.b = value`, with the name of `b` and the value. Namespaces and maps store data only.
-pub(crate) fn assign(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn assign(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let [target, name, value] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
     let name = name.as_str().ok_or(ErrorKind::InvalidOperation)?;
     let namespace = target.downcast_object_ref::<Namespace>();
@@ -69,17 +70,17 @@ pub(crate) fn assign(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     };
     if let Some(namespace) = namespace {
         namespace.with(|map| map.set(name, value))?;
-    } else if let Some(dict) = target.downcast_object_ref::<Dict>() {
+    } else if let Some(dict) = as_dict(target) {
         dict.set(name, value)?;
     } else {
         let message = format!("only a namespace or a map can be assigned to, not {}", target.kind());
-        return Err(Error::new(ErrorKind::InvalidOperation, message));
+        return Err(invalid(message));
     }
     Ok(Value::UNDEFINED)
 }
 
 /// `a.b`, for [`grown::grow`].
-pub(crate) fn held(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn held(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let [target, name] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
     let name = name.as_str().unwrap_or_default();
     let held = target.downcast_object_ref::<Namespace>().and_then(|namespace| namespace.held(name));

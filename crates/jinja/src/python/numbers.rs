@@ -2,11 +2,12 @@
 
 use std::cmp::Ordering;
 
+use crate::fault::invalid;
+use minijinja::Error;
 use minijinja::value::{Value, ValueKind};
-use minijinja::{Error, ErrorKind};
 
 /// The value as an integer; true and false count as 1 and 0.
-pub(crate) fn integer(value: &Value) -> Option<i128> {
+pub fn integer(value: &Value) -> Option<i128> {
     match value.kind() {
         ValueKind::Bool => Some(i128::from(value.is_true())),
         ValueKind::Number if value.is_integer() => i128::try_from(value.clone()).ok(),
@@ -15,27 +16,27 @@ pub(crate) fn integer(value: &Value) -> Option<i128> {
 }
 
 /// The value as a float, if it is one.
-pub(crate) fn float(value: &Value) -> Option<f64> {
+pub fn float(value: &Value) -> Option<f64> {
     (value.kind() == ValueKind::Number && !value.is_integer()).then(|| f64::try_from(value.clone()).ok()).flatten()
 }
 
 /// Any number as a float.
-pub(crate) fn real(value: &Value) -> Option<f64> {
+pub fn real(value: &Value) -> Option<f64> {
     float(value).or_else(|| integer(value).map(|number| number as f64))
 }
 
 /// An integer as an engine value, in the smallest type.
-pub(crate) fn whole(number: i128) -> Value {
+pub fn whole(number: i128) -> Value {
     i64::try_from(number).map_or_else(|_| Value::from(number), Value::from)
 }
 
 /// The integer part; `None` for infinite, undefined or too large numbers.
-pub(crate) fn truncate(number: f64) -> Option<i128> {
+pub fn truncate(number: f64) -> Option<i128> {
     (number.abs() < i128::MAX as f64).then_some(number as i128)
 }
 
 /// `left sign right`. Integers use `exact`, which returns `None` on overflow.
-pub(crate) fn arithmetic(
+pub fn arithmetic(
     sign: &str,
     left: &Value,
     right: &Value,
@@ -43,7 +44,7 @@ pub(crate) fn arithmetic(
     rough: impl Fn(f64, f64) -> f64,
 ) -> Result<Value, Error> {
     if let (Some(a), Some(b)) = (integer(left), integer(right)) {
-        let too_large = || Error::new(ErrorKind::InvalidOperation, "a number of more than 128 bits");
+        let too_large = || invalid("a number of more than 128 bits");
         return exact(a, b).map(whole).ok_or_else(too_large);
     }
     match (real(left), real(right)) {
@@ -53,9 +54,9 @@ pub(crate) fn arithmetic(
 }
 
 /// `left % right`, with the sign of `right`.
-pub(crate) fn remainder(left: &Value, right: &Value) -> Result<Value, Error> {
+pub fn remainder(left: &Value, right: &Value) -> Result<Value, Error> {
     if real(left).is_some() && real(right) == Some(0.0) {
-        return Err(Error::new(ErrorKind::InvalidOperation, "division by zero"));
+        return Err(invalid("division by zero"));
     }
     let exact = |a: i128, b: i128| {
         let rest = a.checked_rem(b).unwrap_or(0);
@@ -70,23 +71,23 @@ pub(crate) fn remainder(left: &Value, right: &Value) -> Result<Value, Error> {
 }
 
 /// `-value` if `negative`, otherwise `+value`.
-pub(crate) fn signed(value: &Value, negative: bool) -> Result<Value, Error> {
+pub fn signed(value: &Value, negative: bool) -> Result<Value, Error> {
     let sign = if negative { -1 } else { 1 };
     match (integer(value), float(value)) {
         (Some(number), _) => number.checked_mul(sign).map(whole),
         (_, Some(number)) => Some(Value::from(number * sign as f64)),
         _ => None,
     }
-    .ok_or_else(|| Error::new(ErrorKind::InvalidOperation, format!("{} has no sign", value.kind())))
+    .ok_or_else(|| invalid(format!("{} has no sign", value.kind())))
 }
 
 /// Converts true and false to numbers.
-pub(crate) fn plain(value: &Value) -> Value {
+pub fn plain(value: &Value) -> Value {
     if value.kind() == ValueKind::Bool { Value::from(i64::from(value.is_true())) } else { value.clone() }
 }
 
 /// Compares two numbers; `None` for other values. Values of different types also have an order, on which templates rely.
-pub(crate) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
+pub fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     let kinds = (left.kind(), right.kind());
     if float(left).is_some_and(f64::is_nan) || float(right).is_some_and(f64::is_nan) {
         return None;
@@ -98,7 +99,7 @@ pub(crate) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
 }
 
 /// The error for operands of unsupported types.
-pub(crate) fn unsupported(sign: &str, left: &Value, right: &Value) -> Error {
+pub fn unsupported(sign: &str, left: &Value, right: &Value) -> Error {
     let message = format!("{} {sign} {} is not possible", left.kind(), right.kind());
-    Error::new(ErrorKind::InvalidOperation, message)
+    invalid(message)
 }

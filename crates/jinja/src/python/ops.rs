@@ -8,20 +8,21 @@ use minijinja::{Error, ErrorKind, State};
 
 use crate::budget::{self, charge, charge_items, check_text};
 use crate::builtins::filters::escaped;
+use crate::fault::invalid;
 use crate::python::numbers::{arithmetic, compare, integer, remainder, signed, unsupported};
 use crate::python::printf;
-use crate::python::pyobject::{Dict, List, as_text, items, pairs};
+use crate::python::pyobject::{Dict, List, as_dict, as_list, as_text, items, pairs};
 use crate::python::pyrepr::text;
 use crate::reading;
 
 /// `a ~ b ~ c`: concatenates the texts.
-pub(crate) fn concat(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn concat(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     join(args.iter(), false)
 }
 
 /// The variable with which a text is escaped that is added to one that is marked as safe, as Python's `Markup` does. The space keeps
 /// templates from naming it.
-pub(crate) const ESCAPES: &str = " escapes";
+pub const ESCAPES: &str = " escapes";
 
 fn join<'v>(values: impl Iterator<Item = &'v Value> + Clone, escapes: bool) -> Result<Value, Error> {
     let bytes = values.clone().filter_map(as_text).map(str::len).sum();
@@ -40,7 +41,7 @@ fn join<'v>(values: impl Iterator<Item = &'v Value> + Clone, escapes: bool) -> R
 
 /// `a + b + c`. If one operand is a text, the others are converted to text and undefined is empty, because templates rely on
 /// both.
-pub(crate) fn add(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn add(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let (first, rest) = args.split_first().ok_or(ErrorKind::MissingArgument)?;
     let mut sum = first.clone();
     for (index, term) in rest.iter().enumerate() {
@@ -54,7 +55,7 @@ pub(crate) fn add(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     Ok(sum)
 }
 
-pub(crate) fn add_two(left: &Value, right: &Value) -> Result<Value, Error> {
+pub fn add_two(left: &Value, right: &Value) -> Result<Value, Error> {
     match (left.kind(), right.kind()) {
         (ValueKind::Seq | ValueKind::Iterable, ValueKind::Seq | ValueKind::Iterable) => {
             let mut sum = items(left)?;
@@ -66,7 +67,7 @@ pub(crate) fn add_two(left: &Value, right: &Value) -> Result<Value, Error> {
 }
 
 /// `a * b`: the product of numbers, or a repeated text or list.
-pub(crate) fn multiply(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn multiply(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let (left, right) = two(args)?;
     let (thing, times) = if integer(left).is_some() { (right, left) } else { (left, right) };
     let is_list = matches!(thing.kind(), ValueKind::Seq | ValueKind::Iterable);
@@ -88,7 +89,7 @@ pub(crate) fn multiply(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// `a % b`: the remainder of a division, or a formatted text.
-pub(crate) fn modulo(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn modulo(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let (left, right) = two(args)?;
     let Some(text) = as_text(left) else { return remainder(left, right) };
     let text = printf::format(text, right)?;
@@ -97,30 +98,30 @@ pub(crate) fn modulo(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// `-a`.
-pub(crate) fn minus(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn minus(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     signed(args.first().unwrap_or(&Value::UNDEFINED), true)
 }
 
 /// `+a`.
-pub(crate) fn plus(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn plus(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     signed(args.first().unwrap_or(&Value::UNDEFINED), false)
 }
 
 /// `a < b` and the like: `holds` decides by the order of both.
-pub(crate) fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<Value, Error> {
+pub fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<Value, Error> {
     let (left, right) = two(args)?;
     reading::compare(left, right)?;
     Ok(Value::from(compare(left, right).is_some_and(holds)))
 }
 
 /// `b in a`: a substring, an item of a list, a key of a map; false for undefined `a`.
-pub(crate) fn contains(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn contains(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let (whole, part) = two(args)?;
     is_in(whole, part).map(Value::from)
 }
 
 /// Whether `part` is in `whole`.
-pub(crate) fn is_in(whole: &Value, part: &Value) -> Result<bool, Error> {
+pub fn is_in(whole: &Value, part: &Value) -> Result<bool, Error> {
     let found = match (as_text(whole), as_text(part)) {
         (Some(whole), Some(part)) => {
             budget::search(whole.len())?;
@@ -130,18 +131,18 @@ pub(crate) fn is_in(whole: &Value, part: &Value) -> Result<bool, Error> {
         (Some(_), None) if part.is_undefined() => false,
         (Some(_), None) => {
             let message = format!("'in' needs a string on the left of a string, not {}", part.kind());
-            return Err(Error::new(ErrorKind::InvalidOperation, message));
+            return Err(invalid(message));
         }
-        (None, _) => match whole.downcast_object_ref::<Dict>() {
+        (None, _) => match as_dict(whole) {
             Some(dict) => dict.get(part).is_some(),
             None => match whole.kind() {
                 ValueKind::Map => any(pairs(whole)?.iter().map(|(key, _)| key), part)?,
                 ValueKind::Undefined => false,
                 ValueKind::None | ValueKind::Bool | ValueKind::Number => {
                     let message = format!("nothing can be in {}", whole.kind());
-                    return Err(Error::new(ErrorKind::InvalidOperation, message));
+                    return Err(invalid(message));
                 }
-                _ => match whole.downcast_object_ref::<List>() {
+                _ => match as_list(whole) {
                     // A list may be looked for in itself.
                     Some(list) if part.as_object().is_none() => {
                         list.read_items();
@@ -167,7 +168,7 @@ fn any<'v>(values: impl Iterator<Item = &'v Value>, part: &Value) -> Result<bool
 }
 
 /// `a[index]`, whose index may be any value.
-pub(crate) fn item(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn item(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let (value, index) = two(args)?;
     reading::read(index)?;
     if let Some(text) = as_text(value) {
@@ -180,24 +181,24 @@ pub(crate) fn item(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// The operand of a comparison that the engine does, or the argument of a function of its own, which counts here.
-pub(crate) fn read(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn read(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let value = args.first().cloned().unwrap_or_default();
     reading::read(&value)?;
     Ok(value)
 }
 
 /// `a[start:stop:step]`.
-pub(crate) fn slice(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn slice(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let [value, start, stop, step] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
     let bound = |value: &Value| match integer(value) {
         Some(number) => Ok(Some(number)),
         None if value.is_none() || value.is_undefined() => Ok(None),
-        None => Err(Error::new(ErrorKind::InvalidOperation, "slice bounds must be integers")),
+        None => Err(invalid("slice bounds must be integers")),
     };
     let bound = |value: &Value| Ok::<_, Error>(bound(value)?.map(clamp));
     let (start, stop, step) = (bound(start)?, bound(stop)?, bound(step)?.unwrap_or(1));
     if step == 0 {
-        return Err(Error::new(ErrorKind::InvalidOperation, "slice step cannot be zero"));
+        return Err(invalid("slice step cannot be zero"));
     }
     if let Some(text) = as_text(value) {
         budget::work(2 * text.len())?;
@@ -224,7 +225,7 @@ pub(crate) fn slice(_: &mut State, args: &[Value]) -> Result<Value, Error> {
                 let places = picks(all.len(), start, stop, step);
                 places.map(|index| charge_items(1).map(|()| all[index].clone())).collect::<Result<Vec<_>, _>>()
             };
-            let part = match value.downcast_object_ref::<List>() {
+            let part = match as_list(value) {
                 Some(list) => {
                     list.read_items();
                     list.look(pick)?
@@ -235,12 +236,12 @@ pub(crate) fn slice(_: &mut State, args: &[Value]) -> Result<Value, Error> {
         }
         // Like a missing item.
         ValueKind::None | ValueKind::Number | ValueKind::Bool => Ok(Value::UNDEFINED),
-        kind => Err(Error::new(ErrorKind::InvalidOperation, format!("{kind} cannot be sliced"))),
+        kind => Err(invalid(format!("{kind} cannot be sliced"))),
     }
 }
 
 fn is_tuple(value: &Value) -> bool {
-    value.downcast_object_ref::<List>().is_some_and(|list| list.form.is_tuple())
+    as_list(value).is_some_and(|list| list.form.is_tuple())
 }
 
 /// Bounds beyond any length stay so.
@@ -264,38 +265,38 @@ fn picks(len: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> impl I
 }
 
 /// `[a, b]`.
-pub(crate) fn list(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn list(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     List::of(literal(args)?)
 }
 
 /// `(a, b)`.
-pub(crate) fn tuple(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn tuple(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     List::tuple(literal(args)?)
 }
 
 /// `{a: b}`, written as `(a, b)`.
-pub(crate) fn dict(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn dict(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let flat = literal(args)?;
     Dict::of(flat.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect())
 }
 
 /// The undefined value.
-pub(crate) fn absent(_: &mut State, _: &[Value]) -> Result<Value, Error> {
+pub fn absent(_: &mut State, _: &[Value]) -> Result<Value, Error> {
     Ok(Value::UNDEFINED)
 }
 
 /// `for x in a`. Unlike in the engine, strings are lists of characters, and none is an error.
-pub(crate) fn each(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn each(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let value = args.first().cloned().unwrap_or_default();
     match as_text(&value) {
         Some(_) => List::of(items(&value)?),
-        None if value.is_none() => Err(Error::new(ErrorKind::InvalidOperation, "none cannot be looped over")),
+        None if value.is_none() => Err(invalid("none cannot be looped over")),
         None => Ok(value),
     }
 }
 
 /// Counts `n` bytes of text that follow in a capture.
-pub(crate) fn spend(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn spend(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     budget::charge_output(args.first().and_then(Value::as_usize).unwrap_or_default())?;
     Ok(Value::UNDEFINED)
 }

@@ -9,7 +9,7 @@ use minijinja::value::{Value, ValueKind};
 use crate::budget::{self, check_text};
 use crate::builtins::args::Args;
 use crate::python::numbers::{self, integer};
-use crate::python::pyobject::{Dict, List, as_text};
+use crate::python::pyobject::{List, as_dict, as_list, as_text};
 use crate::python::pyrepr::{self, repr, text};
 use crate::python::scalar::without_labels;
 use crate::python::spec::{self, leading_number, wrong};
@@ -18,10 +18,10 @@ use crate::python::spec::{self, leading_number, wrong};
 const NESTED: usize = 100;
 
 /// `text % values`: the items of a tuple in order, the values of a map by name, or a single value.
-pub(crate) fn format(text: &str, values: &Value) -> Result<String, Error> {
-    let list = values.downcast_object_ref::<List>();
+pub fn format(text: &str, values: &Value) -> Result<String, Error> {
+    let list = as_list(values);
     let tuple = list.filter(|list| list.form.is_tuple()).map(List::items).transpose()?;
-    let many = tuple.is_some() || list.is_some() || values.downcast_object_ref::<Dict>().is_some();
+    let many = tuple.is_some() || list.is_some() || as_dict(values).is_some();
     let mut next = Values { given: tuple.unwrap_or_else(|| vec![values.clone()]), used: 0, work: Work::default() };
     let is_tuple = list.is_some_and(|list| list.form.is_tuple());
     let mut out = String::new();
@@ -95,7 +95,7 @@ fn conversion<'t>(rest: &'t str, all: &Value, next: &mut Values, out: &mut Strin
     let mut rest = rest;
     if let Some(behind) = rest.strip_prefix('(') {
         let (name, behind) = behind.split_once(')').ok_or_else(|| wrong("a name has no end"))?;
-        let dict = all.downcast_object_ref::<Dict>().ok_or_else(|| wrong("names need a map"))?;
+        let dict = as_dict(all).ok_or_else(|| wrong("names need a map"))?;
         let name = Value::from(name);
         named = Some(dict.get(&name).ok_or_else(|| wrong(format!("there is no value {name}")))?);
         rest = behind;
@@ -161,7 +161,7 @@ fn ascii(value: &Value) -> String {
 }
 
 /// `text.format(...)`.
-pub(crate) fn str_format(text: &str, args: &Args) -> Result<String, Error> {
+pub fn str_format(text: &str, args: &Args) -> Result<String, Error> {
     let mut fields = Fields { args, counted: 0, numbered: false, work: Work::default() };
     let mut out = String::new();
     let mut rest = text;

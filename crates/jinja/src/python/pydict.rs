@@ -14,7 +14,7 @@ const SHORT: usize = 16;
 
 /// Keys and values, without duplicate keys.
 #[derive(Debug)]
-pub(crate) enum Map {
+pub enum Map {
     /// A few pairs with text keys.
     Short(Vec<(Value, Value)>),
     /// A map of the engine, which has an index; its keys are texts.
@@ -25,7 +25,7 @@ pub(crate) enum Map {
 
 /// A key in Python's sense of equality: 1, 1.0 and true are equal.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Key {
+pub enum Key {
     Nothing,
     Text(Box<str>),
     Whole(i128),
@@ -53,7 +53,7 @@ impl Key {
 
 impl Map {
     /// A map of `pairs`. For equal keys the last value is used, at the position of the first.
-    pub(crate) fn of(mut pairs: Vec<(Value, Value)>) -> Map {
+    pub fn of(mut pairs: Vec<(Value, Value)>) -> Map {
         if pairs.iter().any(|(key, _)| key.as_str().is_none()) {
             return Map::mixed(pairs);
         }
@@ -87,11 +87,11 @@ impl Map {
     }
 
     /// A map of `pairs` with distinct text keys.
-    pub(crate) fn of_json(pairs: Vec<(Value, Value)>) -> Map {
+    pub fn of_json(pairs: Vec<(Value, Value)>) -> Map {
         if pairs.len() > SHORT { Map::Long(Value::from_pairs(pairs)) } else { Map::Short(pairs) }
     }
 
-    pub(crate) fn get(&self, key: &Value) -> Option<Value> {
+    pub fn get(&self, key: &Value) -> Option<Value> {
         match self {
             Map::Short(_) => self.get_by_str(key.as_str()?),
             Map::Long(map) => map.as_object()?.get_value_by_str(key.as_str()?),
@@ -99,7 +99,7 @@ impl Map {
         }
     }
 
-    pub(crate) fn get_by_str(&self, key: &str) -> Option<Value> {
+    pub fn get_by_str(&self, key: &str) -> Option<Value> {
         match self {
             Map::Short(pairs) => {
                 pairs.iter().find(|(name, _)| name.as_str() == Some(key)).map(|(_, value)| value.clone())
@@ -110,7 +110,7 @@ impl Map {
     }
 
     /// Sets the value of a key.
-    pub(crate) fn set(&mut self, key: &str, value: Value) -> Result<(), Error> {
+    pub fn set(&mut self, key: &str, value: Value) -> Result<(), Error> {
         if let Map::Short(pairs) = self
             && let Some(pair) = pairs.iter_mut().find(|(name, _)| name.as_str() == Some(key))
         {
@@ -124,21 +124,21 @@ impl Map {
         Ok(())
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         match self {
             Map::Short(pairs) | Map::Mixed(pairs, _) => pairs.len(),
             Map::Long(map) => map.len().unwrap_or_default(),
         }
     }
 
-    pub(crate) fn keys(&self) -> Vec<Value> {
+    pub fn keys(&self) -> Vec<Value> {
         match self {
             Map::Short(pairs) | Map::Mixed(pairs, _) => pairs.iter().map(|(key, _)| key.clone()).collect(),
             Map::Long(map) => map.try_iter().map(Iterator::collect).unwrap_or_default(),
         }
     }
 
-    pub(crate) fn pairs(&self) -> Vec<(Value, Value)> {
+    pub fn pairs(&self) -> Vec<(Value, Value)> {
         match self {
             Map::Short(pairs) | Map::Mixed(pairs, _) => pairs.clone(),
             Map::Long(map) => map.as_object().and_then(|map| map.try_iter_pairs()).into_iter().flatten().collect(),
@@ -146,7 +146,7 @@ impl Map {
     }
 
     /// Passes all pairs to a function.
-    pub(crate) fn look<R>(&self, look: impl FnOnce(&[(Value, Value)]) -> R) -> R {
+    pub fn look<R>(&self, look: impl FnOnce(&[(Value, Value)]) -> R) -> R {
         match self {
             Map::Short(pairs) | Map::Mixed(pairs, _) => look(pairs),
             Map::Long(_) => look(&self.pairs()),

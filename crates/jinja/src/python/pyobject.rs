@@ -9,11 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use minijinja::Error;
 use minijinja::value::{Object, ObjectRepr, Value, ValueKind};
-use minijinja::{Error, ErrorKind};
 use serde_json::Value as Json;
 
 use crate::budget::{self, charge_container, charge_items, charge_piece};
+use crate::fault::invalid;
 use crate::probe::trace::Trace;
 use crate::python::memo::{Part, ToolMemo};
 use crate::python::pydict::Map;
@@ -84,7 +85,7 @@ impl Height {
     fn admit(&self, child: &Value) -> Result<(), Error> {
         let Some(height) = height_of(child) else { return Ok(()) };
         if std::ptr::eq(height, self) {
-            return Err(Error::new(ErrorKind::InvalidOperation, "a list or map cannot be put into itself"));
+            return Err(invalid("a list or map cannot be put into itself"));
         }
         let needed = height.levels.load(Ordering::Relaxed) + 1;
         if needed > self.levels.load(Ordering::Relaxed) {
@@ -104,7 +105,7 @@ fn height_of(value: &Value) -> Option<&Height> {
 }
 
 fn too_deep() -> Error {
-    Error::new(ErrorKind::InvalidOperation, "lists and maps are nested too deeply, or hold themselves")
+    invalid("lists and maps are nested too deeply, or hold themselves")
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -113,7 +114,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The Python type of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Form {
+pub enum Form {
     /// The only one that can be changed.
     List,
     Tuple,
@@ -125,59 +126,59 @@ pub(crate) enum Form {
 
 impl Form {
     /// Whether it prints in parentheses.
-    pub(crate) fn is_tuple(self) -> bool {
+    pub fn is_tuple(self) -> bool {
         matches!(self, Form::Tuple | Form::Group)
     }
 }
 
 /// A Python list, a tuple or a range.
-pub(crate) struct List {
+pub struct List {
     items: Mutex<Vec<Value>>,
     height: Height,
-    pub(crate) form: Form,
-    pub(crate) trace: Option<Trace>,
+    pub form: Form,
+    pub trace: Option<Trace>,
 }
 
 impl List {
     /// A list of this type.
-    pub(crate) fn make(items: Vec<Value>, form: Form) -> Result<Value, Error> {
+    pub fn make(items: Vec<Value>, form: Form) -> Result<Value, Error> {
         charge_container(items.len())?;
         let height = Height::above(items.iter())?;
         Ok(Value::from_object(List { items: Mutex::new(items), height, form, trace: None }))
     }
 
     /// A list of `items`.
-    pub(crate) fn of(items: Vec<Value>) -> Result<Value, Error> {
+    pub fn of(items: Vec<Value>) -> Result<Value, Error> {
         List::make(items, Form::List)
     }
 
     /// A tuple of `items`.
-    pub(crate) fn tuple(items: Vec<Value>) -> Result<Value, Error> {
+    pub fn tuple(items: Vec<Value>) -> Result<Value, Error> {
         List::make(items, Form::Tuple)
     }
 
     /// A copy of the items.
-    pub(crate) fn items(&self) -> Result<Vec<Value>, Error> {
+    pub fn items(&self) -> Result<Vec<Value>, Error> {
         self.look(|items| charge_items(items.len()).map(|()| items.to_vec()))
     }
 
     /// Passes the items to `look`, which must not access this list. It cannot meet it among the items, because there are no
     /// cycles.
-    pub(crate) fn look<R>(&self, look: impl FnOnce(&[Value]) -> R) -> R {
+    pub fn look<R>(&self, look: impl FnOnce(&[Value]) -> R) -> R {
         look(&lock(&self.items))
     }
 
     /// Records that all items were read.
-    pub(crate) fn read_items(&self) {
+    pub fn read_items(&self) {
         if let Some(trace) = &self.trace {
             (0..self.look(<[_]>::len)).for_each(|index| trace.read_child(&index.to_string()));
         }
     }
 
     /// Changes the items; `added`: the values that the change adds.
-    pub(crate) fn change<R>(&self, added: &[Value], change: impl FnOnce(&mut Vec<Value>) -> R) -> Result<R, Error> {
+    pub fn change<R>(&self, added: &[Value], change: impl FnOnce(&mut Vec<Value>) -> R) -> Result<R, Error> {
         if self.form != Form::List {
-            return Err(Error::new(ErrorKind::InvalidOperation, "a tuple or range cannot be changed"));
+            return Err(invalid("a tuple or range cannot be changed"));
         }
         self.height.changes();
         for value in added {
@@ -203,7 +204,7 @@ struct Unread {
 }
 
 /// What a map is made of once somebody reads it. Most templates only print a tool's schema.
-pub(crate) enum Source {
+pub enum Source {
     Json(Arc<Json>, fn(&Json) -> Pairs),
     Tool(Arc<[Tool]>, usize, fn(&Tool, &Arc<ToolMemo>) -> Option<Pairs>),
 }
@@ -211,10 +212,10 @@ pub(crate) enum Source {
 type Pairs = Vec<(Value, Value)>;
 
 /// A Python dict.
-pub(crate) struct Dict {
+pub struct Dict {
     map: Mutex<Map>,
     height: Height,
-    pub(crate) trace: Option<Trace>,
+    pub trace: Option<Trace>,
     unread: Option<Unread>,
     /// Of a tool of the request: what is known of it.
     memo: Option<(Arc<ToolMemo>, Part)>,
@@ -222,7 +223,7 @@ pub(crate) struct Dict {
 
 impl Dict {
     /// A map of `pairs`. For equal keys the last value is used.
-    pub(crate) fn of(pairs: Vec<(Value, Value)>) -> Result<Value, Error> {
+    pub fn of(pairs: Vec<(Value, Value)>) -> Result<Value, Error> {
         charge_container(4 * pairs.len())?;
         for (key, _) in &pairs {
             check_key(key)?;
@@ -232,7 +233,7 @@ impl Dict {
     }
 
     /// The map, locked: no other method of this dict may be called meanwhile.
-    pub(crate) fn map(&self) -> MutexGuard<'_, Map> {
+    pub fn map(&self) -> MutexGuard<'_, Map> {
         let mut map = lock(&self.map);
         if let Some(Unread { from, is_unread }) = &self.unread
             && is_unread.swap(false, Ordering::Relaxed)
@@ -248,39 +249,39 @@ impl Dict {
     }
 
     /// The JSON that it is, if nobody has looked at it.
-    pub(crate) fn unread(&self) -> Option<&Json> {
+    pub fn unread(&self) -> Option<&Json> {
         let Unread { from: Source::Json(json, _), is_unread } = self.unread.as_ref()? else { return None };
         let _map = lock(&self.map);
         is_unread.load(Ordering::Relaxed).then_some(json)
     }
 
     /// What is known of it as a map in a tool, unless one of the values that the template was given has changed.
-    pub(crate) fn known(&self) -> Option<(&ToolMemo, Part)> {
+    pub fn known(&self) -> Option<(&ToolMemo, Part)> {
         let (memo, part) = self.memo.as_ref().filter(|_| !budget::given_changed())?;
         Some((memo, *part))
     }
 
     /// A copy of the pairs, in order.
-    pub(crate) fn pairs(&self) -> Result<Vec<(Value, Value)>, Error> {
+    pub fn pairs(&self) -> Result<Vec<(Value, Value)>, Error> {
         let map = self.map();
         charge_items(2 * map.len())?;
         Ok(map.pairs())
     }
 
     /// Passes the pairs to `look`, in order; as [`List::look`].
-    pub(crate) fn look<R>(&self, look: impl FnOnce(&[(Value, Value)]) -> R) -> R {
+    pub fn look<R>(&self, look: impl FnOnce(&[(Value, Value)]) -> R) -> R {
         self.map().look(look)
     }
 
     /// Records that all values were read.
-    pub(crate) fn read_values(&self) {
+    pub fn read_values(&self) {
         if let Some(trace) = &self.trace {
             self.look(|pairs| pairs.iter().filter_map(|(key, _)| key.as_str()).for_each(|key| trace.read_child(key)));
         }
     }
 
     /// The value at `key`, without recording an access.
-    pub(crate) fn get(&self, key: &Value) -> Option<Value> {
+    pub fn get(&self, key: &Value) -> Option<Value> {
         match key.as_object() {
             None => self.map().get(key),
             // A value that cannot be a key is excluded: comparing it could access this map.
@@ -294,7 +295,7 @@ impl Dict {
 
     /// Sets the value of a key; the value must be data. A value that is too deep for this place, because it contains this
     /// map or reserves too many levels, is copied as it is now.
-    pub(crate) fn set(&self, key: &str, value: Value) -> Result<(), Error> {
+    pub fn set(&self, key: &str, value: Value) -> Result<(), Error> {
         self.height.changes();
         let value = match self.height.admit(&value) {
             Ok(()) => value,
@@ -308,7 +309,7 @@ impl Dict {
     }
 
     /// Changes the pairs; `added`: the values that the change adds.
-    pub(crate) fn change<R>(
+    pub fn change<R>(
         &self,
         added: &[(Value, Value)],
         change: impl FnOnce(&mut Vec<(Value, Value)>) -> R,
@@ -342,7 +343,7 @@ fn check_key(key: &Value) -> Result<(), Error> {
 
 /// Counts the key of a map, whose parts are copied.
 fn charge_key(key: &Value) -> Result<(), Error> {
-    match key.downcast_object_ref::<List>() {
+    match as_list(key) {
         Some(list) => list.look(|items| {
             charge_items(2 * items.len())?;
             items.iter().try_for_each(charge_key)
@@ -357,15 +358,15 @@ fn check_immutable(key: &Value) -> Result<(), Error> {
     match key.as_object() {
         None => Ok(()),
         Some(object) if object.is::<Text>() || object.downcast_ref::<List>().is_some_and(tuple) => Ok(()),
-        Some(_) => Err(Error::new(ErrorKind::InvalidOperation, "a list or map cannot be the key of a map")),
+        Some(_) => Err(invalid("a list or map cannot be the key of a map")),
     }
 }
 
 /// A string that records accesses.
 #[derive(Debug)]
-pub(crate) struct Text {
-    pub(crate) text: String,
-    pub(crate) trace: Trace,
+pub struct Text {
+    pub text: String,
+    pub trace: Trace,
 }
 
 impl Object for Text {
@@ -390,19 +391,29 @@ impl Object for Text {
     }
 }
 
+/// The list that a value is.
+pub fn as_list(value: &Value) -> Option<&List> {
+    value.downcast_object_ref()
+}
+
+/// The map that a value is.
+pub fn as_dict(value: &Value) -> Option<&Dict> {
+    value.downcast_object_ref()
+}
+
 /// The text of a string.
-pub(crate) fn as_text(value: &Value) -> Option<&str> {
+pub fn as_text(value: &Value) -> Option<&str> {
     value.as_str().or_else(|| value.downcast_object_ref::<Text>().map(|text| text.text.as_str()))
 }
 
 /// The items of a list, the keys of a map or the characters of a string, for filters; empty for undefined and none. They are
 /// copies, and count.
-pub(crate) fn items(value: &Value) -> Result<Vec<Value>, Error> {
-    if let Some(list) = value.downcast_object_ref::<List>() {
+pub fn items(value: &Value) -> Result<Vec<Value>, Error> {
+    if let Some(list) = as_list(value) {
         list.read_items();
         return list.items();
     }
-    if let Some(dict) = value.downcast_object_ref::<Dict>() {
+    if let Some(dict) = as_dict(value) {
         let map = dict.map();
         charge_items(map.len())?;
         return Ok(map.keys());
@@ -421,8 +432,8 @@ pub(crate) fn items(value: &Value) -> Result<Vec<Value>, Error> {
 }
 
 /// The first of [`items`], or the last. Undefined if there is none.
-pub(crate) fn end_item(value: &Value, last: bool) -> Result<Value, Error> {
-    if let Some(list) = value.downcast_object_ref::<List>() {
+pub fn end_item(value: &Value, last: bool) -> Result<Value, Error> {
+    if let Some(list) = as_list(value) {
         list.read_items();
         return Ok(list.look(|items| if last { items.last() } else { items.first() }.cloned()).unwrap_or_default());
     }
@@ -438,20 +449,20 @@ pub(crate) fn end_item(value: &Value, last: bool) -> Result<Value, Error> {
 }
 
 /// The pairs of a map; empty for undefined and none.
-pub(crate) fn pairs(value: &Value) -> Result<Vec<(Value, Value)>, Error> {
-    if let Some(dict) = value.downcast_object_ref::<Dict>() {
+pub fn pairs(value: &Value) -> Result<Vec<(Value, Value)>, Error> {
+    if let Some(dict) = as_dict(value) {
         dict.read_values();
         return dict.pairs();
     }
     match (value.kind(), value.as_object().and_then(|object| object.try_iter_pairs())) {
         (ValueKind::Map, Some(pairs)) => pairs.map(|pair| charge_piece(0).map(|()| pair)).collect(),
         (ValueKind::Undefined | ValueKind::None, _) => Ok(Vec::new()),
-        (kind, _) => Err(Error::new(ErrorKind::InvalidOperation, format!("a map is needed here, not {kind}"))),
+        (kind, _) => Err(invalid(format!("a map is needed here, not {kind}"))),
     }
 }
 
 /// `value` as data that may be stored: the engine's containers are converted, and values that are not data are rejected.
-pub(crate) fn own(value: Value) -> Result<Value, Error> {
+pub fn own(value: Value) -> Result<Value, Error> {
     own_at(value, 0)
 }
 
@@ -473,14 +484,14 @@ fn own_at(value: Value, depth: usize) -> Result<Value, Error> {
             let pairs = pairs(&value)?.into_iter().map(|(key, item)| Ok((key, own_at(item, depth + 1)?)));
             Dict::of(pairs.collect::<Result<_, Error>>()?)
         }
-        _ => Err(Error::new(ErrorKind::InvalidOperation, "only data can be kept in a list, a map or a namespace")),
+        _ => Err(invalid("only data can be kept in a list, a map or a namespace")),
     }
 }
 
 /// A copy of a value with all that is in it, and its exact depth.
 fn copied(value: &Value) -> Result<(Value, usize), Error> {
     let mut below = 0;
-    if let Some(list) = value.downcast_object_ref::<List>() {
+    if let Some(list) = as_list(value) {
         let mut items = list.items()?;
         charge_container(0)?;
         for item in &mut items {
@@ -491,7 +502,7 @@ fn copied(value: &Value) -> Result<(Value, usize), Error> {
         let copy = List { items: Mutex::new(items), height, form: list.form, trace: None };
         return Ok((Value::from_object(copy), below + 1));
     }
-    if let Some(dict) = value.downcast_object_ref::<Dict>() {
+    if let Some(dict) = as_dict(value) {
         let mut pairs = dict.pairs()?;
         charge_container(2 * pairs.len())?;
         for (_, item) in &mut pairs {
@@ -509,7 +520,7 @@ fn copied(value: &Value) -> Result<(Value, usize), Error> {
 
 /// A list of `items` of the depth `below`, which know that they are inside of a list, and its depth. `inside`: whether the
 /// list is inside of another container.
-pub(crate) fn nested_list(
+pub fn nested_list(
     items: Vec<Value>,
     below: usize,
     inside: bool,
@@ -520,7 +531,7 @@ pub(crate) fn nested_list(
 }
 
 /// A map, as [`nested_list`] makes a list; its keys are distinct texts. `memo`: of a map in a tool, what is known of that.
-pub(crate) fn nested_dict(
+pub fn nested_dict(
     pairs: Vec<(Value, Value)>,
     below: usize,
     inside: bool,
@@ -533,11 +544,7 @@ pub(crate) fn nested_dict(
 }
 
 /// A map that is made once somebody looks at it, as [`nested_dict`] makes one inside of another container.
-pub(crate) fn unread_dict(
-    from: Source,
-    below: usize,
-    memo: Option<(Arc<ToolMemo>, Part)>,
-) -> Result<(Value, usize), Error> {
+pub fn unread_dict(from: Source, below: usize, memo: Option<(Arc<ToolMemo>, Part)>) -> Result<(Value, usize), Error> {
     let height = Height::given(below, true)?;
     let unread = Some(Unread { from, is_unread: AtomicBool::new(true) });
     let map = Mutex::new(Map::of_json(Vec::new()));

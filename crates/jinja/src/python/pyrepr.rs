@@ -8,11 +8,11 @@ use minijinja::value::Value;
 use crate::budget::{PRINTED, check_text, note};
 use crate::python::chars;
 use crate::python::numbers::float;
-use crate::python::pyobject::{Dict, Form, List, as_text};
+use crate::python::pyobject::{Form, as_dict, as_list, as_text};
 use crate::python::scalar::Scalar;
 
 /// `str(value)`, as `{{ value }}` writes it. Undefined is empty.
-pub(crate) fn text(value: &Value) -> Cow<'_, str> {
+pub fn text(value: &Value) -> Cow<'_, str> {
     match as_text(value) {
         Some(text) => Cow::Borrowed(text),
         None if value.is_undefined() => Cow::Borrowed(""),
@@ -21,7 +21,7 @@ pub(crate) fn text(value: &Value) -> Cow<'_, str> {
 }
 
 /// `repr(value)`.
-pub(crate) fn repr(value: &Value) -> String {
+pub fn repr(value: &Value) -> String {
     let mut out = String::new();
     write_repr(&mut out, value);
     out
@@ -39,7 +39,7 @@ fn write_repr(out: &mut String, value: &Value) {
         }
         return write_quoted(out, text);
     }
-    if let Some(list) = value.downcast_object_ref::<List>() {
+    if let Some(list) = as_list(value) {
         let tuple = list.form.is_tuple();
         if let Form::Range(start, stop, step) = list.form {
             let _ = write!(out, "range({start}, {stop}");
@@ -59,7 +59,7 @@ fn write_repr(out: &mut String, value: &Value) {
             });
         });
     }
-    if let Some(dict) = value.downcast_object_ref::<Dict>() {
+    if let Some(dict) = as_dict(value) {
         return dict.look(|pairs| {
             out.push('{');
             for (index, (key, item)) in pairs.iter().enumerate() {
@@ -89,7 +89,7 @@ fn write_quoted(out: &mut String, text: &str) {
 }
 
 /// Writes characters in quotes, and escapes those that are not `plain`.
-pub(crate) fn quote(out: &mut String, chars: impl Iterator<Item = char> + Clone, plain: impl Fn(char) -> bool) {
+pub fn quote(out: &mut String, chars: impl Iterator<Item = char> + Clone, plain: impl Fn(char) -> bool) {
     let has = |expected| chars.clone().any(|c| c == expected);
     let quote = if has('\'') && !has('"') { '"' } else { '\'' };
     out.push(quote);
@@ -108,7 +108,7 @@ pub(crate) fn quote(out: &mut String, chars: impl Iterator<Item = char> + Clone,
 }
 
 /// Writes the escape of a character, with as many hexadecimal digits as Python.
-pub(crate) fn escape(out: &mut String, c: char) {
+pub fn escape(out: &mut String, c: char) {
     let _ = match u32::from(c) {
         code @ ..=0xff => write!(out, "\\x{code:02x}"),
         code @ ..=0xffff => write!(out, "\\u{code:04x}"),
@@ -117,7 +117,7 @@ pub(crate) fn escape(out: &mut String, c: char) {
 }
 
 /// The shortest text that round-trips, with an exponent where Python uses one.
-pub(crate) fn float_text(number: f64) -> String {
+pub fn float_text(number: f64) -> String {
     if number.is_nan() {
         return "nan".to_owned();
     }

@@ -3,20 +3,20 @@
 use std::collections::HashSet;
 
 use minijinja::Error;
-use minijinja::ErrorKind;
 
 use crate::budget::{ITEM, charge_items, charge_piece, check_text, note, work};
+use crate::fault::invalid;
 use crate::python::chars;
 
 /// The ends of a text to strip.
 #[derive(Clone, Copy)]
-pub(crate) struct Ends {
-    pub(crate) left: bool,
-    pub(crate) right: bool,
+pub struct Ends {
+    pub left: bool,
+    pub right: bool,
 }
 
 /// Removes white space, or any of `chars`, from the ends.
-pub(crate) fn strip<'a>(text: &'a str, ends: Ends, chars: Option<&str>) -> Result<&'a str, Error> {
+pub fn strip<'a>(text: &'a str, ends: Ends, chars: Option<&str>) -> Result<&'a str, Error> {
     let many = chars.filter(|chars| chars.len() > FEW).map(|chars| {
         charge_items(chars.len())?;
         Ok::<HashSet<char>, Error>(chars.chars().collect())
@@ -36,7 +36,7 @@ pub(crate) fn strip<'a>(text: &'a str, ends: Ends, chars: Option<&str>) -> Resul
 const FEW: usize = 32;
 
 /// The first character in upper case, the others in lower case.
-pub(crate) fn capitalize(text: &str) -> String {
+pub fn capitalize(text: &str) -> String {
     let mut chars = text.chars();
     let mut out = String::with_capacity(text.len());
     if let Some(first) = chars.next() {
@@ -47,7 +47,7 @@ pub(crate) fn capitalize(text: &str) -> String {
 }
 
 /// The filter `title`: words are separated by white space, hyphens and opening brackets.
-pub(crate) fn words_upper(text: &str) -> String {
+pub fn words_upper(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut start = true;
     for c in text.chars() {
@@ -62,7 +62,7 @@ pub(crate) fn words_upper(text: &str) -> String {
 }
 
 /// The method `title`: [`capitalize`] for each run of letters.
-pub(crate) fn title(text: &str) -> String {
+pub fn title(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut start = true;
     for c in text.chars() {
@@ -77,14 +77,14 @@ pub(crate) fn title(text: &str) -> String {
 }
 
 /// The text in folded case, for comparisons.
-pub(crate) fn casefold(text: &str) -> String {
+pub fn casefold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     text.chars().for_each(|c| chars::push_folded(&mut out, c));
     out
 }
 
 /// Swaps upper and lower case.
-pub(crate) fn swapcase(text: &str) -> String {
+pub fn swapcase(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_uppercase() { out.extend(c.to_lowercase()) } else { out.extend(c.to_uppercase()) }
@@ -93,7 +93,7 @@ pub(crate) fn swapcase(text: &str) -> String {
 }
 
 /// Whether each run of letters has upper or title case at its first letter only.
-pub(crate) fn is_title(text: &str) -> bool {
+pub fn is_title(text: &str) -> bool {
     let (mut inside, mut any) = (false, false);
     for c in text.chars() {
         let (large, small) = (chars::title(c), c.is_lowercase());
@@ -107,19 +107,19 @@ pub(crate) fn is_title(text: &str) -> bool {
 }
 
 /// Whether there is a character of the expected case, and no unwanted one.
-pub(crate) fn cased(text: &str, expected: fn(char) -> bool, unwanted: fn(char) -> bool) -> bool {
+pub fn cased(text: &str, expected: fn(char) -> bool, unwanted: fn(char) -> bool) -> bool {
     text.chars().any(expected) && !text.chars().any(unwanted)
 }
 
 /// Whether the text is a valid identifier.
-pub(crate) fn is_identifier(text: &str) -> bool {
+pub fn is_identifier(text: &str) -> bool {
     let mut chars = text.chars();
     let begins = |c: char| c == '_' || chars::alpha(c);
     chars.next().is_some_and(begins) && chars.all(|c| begins(c) || chars::decimal(c))
 }
 
 /// Replaces tabs by spaces, up to the next multiple of `width` in the line.
-pub(crate) fn expand_tabs(text: &str, width: usize) -> Result<String, Error> {
+pub fn expand_tabs(text: &str, width: usize) -> Result<String, Error> {
     let tabs = text.matches('\t').count();
     check_text(text.len().saturating_add(tabs.saturating_mul(width)))?;
     let (mut out, mut column) = (String::with_capacity(text.len()), 0);
@@ -144,7 +144,7 @@ pub(crate) fn expand_tabs(text: &str, width: usize) -> Result<String, Error> {
 }
 
 /// Pads the text on both sides to `width`. An odd character goes where Python puts it.
-pub(crate) fn center(text: &str, width: usize, fill: char) -> Result<String, Error> {
+pub fn center(text: &str, width: usize, fill: char) -> Result<String, Error> {
     let missing = width.saturating_sub(text.chars().count());
     check_text(missing.saturating_mul(fill.len_utf8()).saturating_add(text.len()))?;
     let left = missing / 2 + (missing & width & 1);
@@ -153,7 +153,7 @@ pub(crate) fn center(text: &str, width: usize, fill: char) -> Result<String, Err
 }
 
 /// Replaces the first `count` occurrences of `old`, or all.
-pub(crate) fn replace(text: &str, old: &str, new: &str, count: Option<i64>) -> Result<String, Error> {
+pub fn replace(text: &str, old: &str, new: &str, count: Option<i64>) -> Result<String, Error> {
     let count = count.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX);
     let hits = text.matches(old).take(count).count();
     work(hits.saturating_mul(ITEM))?;
@@ -162,7 +162,7 @@ pub(crate) fn replace(text: &str, old: &str, new: &str, count: Option<i64>) -> R
 }
 
 /// Splits at `separator`, or at runs of white space, at most `limit` times, from the left or the right.
-pub(crate) fn split<'t>(
+pub fn split<'t>(
     text: &'t str,
     separator: Option<&str>,
     limit: Option<i64>,
@@ -170,7 +170,7 @@ pub(crate) fn split<'t>(
 ) -> Result<Vec<&'t str>, Error> {
     let limit = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
     let mut pieces: Vec<&str> = match separator {
-        Some("") => return Err(Error::new(ErrorKind::InvalidOperation, "empty separator")),
+        Some("") => return Err(invalid("empty separator")),
         Some(separator) if right => {
             text.rsplitn(limit.saturating_add(1), separator).map(piece).collect::<Result<_, _>>()?
         }
@@ -184,7 +184,7 @@ pub(crate) fn split<'t>(
 }
 
 /// A part of a text that becomes an item of a list, and counts as one.
-pub(crate) fn piece(part: &str) -> Result<&str, Error> {
+pub fn piece(part: &str) -> Result<&str, Error> {
     charge_piece(part.len()).map(|()| part)
 }
 
@@ -209,7 +209,7 @@ fn words(text: &str, limit: usize, right: bool) -> Result<Vec<&str>, Error> {
 }
 
 /// The lines, with their ends if `keep`.
-pub(crate) fn lines(text: &str, keep: bool) -> impl Iterator<Item = &str> + Clone {
+pub fn lines(text: &str, keep: bool) -> impl Iterator<Item = &str> + Clone {
     let end = |c: char| {
         matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
     };
@@ -228,7 +228,7 @@ pub(crate) fn lines(text: &str, keep: bool) -> impl Iterator<Item = &str> + Clon
 }
 
 /// Indents all lines but the first, the first if `first`, and empty lines only if `blank`.
-pub(crate) fn indent(text: &str, indention: &str, first: bool, blank: bool) -> Result<String, Error> {
+pub fn indent(text: &str, indention: &str, first: bool, blank: bool) -> Result<String, Error> {
     // With the additional line break, a text that ends with one has a last, empty line.
     let text = format!("{text}\n");
     let lines = lines(&text, false);
@@ -247,7 +247,7 @@ pub(crate) fn indent(text: &str, indention: &str, first: bool, blank: bool) -> R
 }
 
 /// Parses an integer like Python's `int`: digits, a sign, and single underscores between digits.
-pub(crate) fn parse_int(text: &str, base: u32) -> Option<i128> {
+pub fn parse_int(text: &str, base: u32) -> Option<i128> {
     let text = text.trim_matches(chars::space);
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
@@ -277,7 +277,7 @@ pub(crate) fn parse_int(text: &str, base: u32) -> Option<i128> {
 }
 
 /// Parses a number like Python's `float`.
-pub(crate) fn parse_float(text: &str) -> Option<f64> {
+pub fn parse_float(text: &str) -> Option<f64> {
     plain_digits(text.trim_matches(chars::space))?.parse().ok()
 }
 

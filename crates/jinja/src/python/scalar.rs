@@ -11,19 +11,19 @@ use crate::probe::labels::Labels;
 
 /// A number, a boolean or none that prints with a label.
 #[derive(Debug)]
-pub(crate) struct Scalar {
+pub struct Scalar {
     value: Value,
     number: usize,
     labels: Labels,
 }
 
 impl Scalar {
-    pub(crate) fn new(value: Value, number: usize, labels: Labels) -> Self {
+    pub fn new(value: Value, number: usize, labels: Labels) -> Self {
         Scalar { value, number, labels }
     }
 
     /// Its text with the label. `print` converts the plain value.
-    pub(crate) fn labelled(&self, print: impl FnOnce(&Value) -> String) -> String {
+    pub fn labelled(&self, print: impl FnOnce(&Value) -> String) -> String {
         self.labels.around(&print(&self.value), self.number)
     }
 }
@@ -43,22 +43,22 @@ impl Object for Scalar {
 }
 
 /// The variable that holds the labels' letters. The space keeps templates from naming it.
-pub(crate) const LABELS: &str = " labels";
+pub const LABELS: &str = " labels";
 
 /// The labels of this render.
-pub(crate) fn labels(state: &State) -> Option<Labels> {
+pub fn labels(state: &State) -> Option<Labels> {
     Labels::of_text(state.lookup(LABELS)?.as_str()?)
 }
 
 /// The value without its labels.
-pub(crate) fn bare(value: &Value, labels: &Labels) -> Value {
+pub fn bare(value: &Value, labels: &Labels) -> Value {
     let text = || Some(labels.take(value.as_str()?)?.0);
     let scalar = || Some(value.downcast_object_ref::<Scalar>()?.value.clone());
     text().map(Value::from).or_else(scalar).unwrap_or_else(|| value.clone())
 }
 
 /// The arguments with plain values instead of labelled ones.
-pub(crate) fn without_labels(args: &[Value]) -> Cow<'_, [Value]> {
+pub fn without_labels(args: &[Value]) -> Cow<'_, [Value]> {
     let scalar = |value: &Value| value.downcast_object_ref::<Scalar>().map(|scalar| scalar.value.clone());
     match args.iter().any(|value| scalar(value).is_some()) {
         true => args.iter().map(|value| scalar(value).unwrap_or_else(|| value.clone())).collect(),

@@ -1,35 +1,36 @@
 //! Values formatted by specifications, as the engine does it, within bounds and with Python's kinds of numbers. Used by `%` and by
 //! `str.format`.
 
+use minijinja::Error;
 use minijinja::formatting::{FormatStyle, format};
 use minijinja::value::Value;
-use minijinja::{Error, ErrorKind};
 
 use crate::budget::check_text;
+use crate::fault::invalid;
 use crate::python::numbers::{integer, real, whole};
 
 /// The maximum precision: more than any number has.
 const PRECISION: usize = 2_000;
 
 /// An error in a format text.
-pub(crate) fn wrong(what: impl Into<String>) -> Error {
-    Error::new(ErrorKind::InvalidOperation, format!("format: {}", what.into()))
+pub fn wrong(what: impl Into<String>) -> Error {
+    invalid(format!("format: {}", what.into()))
 }
 
 /// The number at the start of `text`, and the text after it. Its size is bounded, because no text is that wide.
-pub(crate) fn leading_number(text: &str) -> (Option<usize>, &str) {
+pub fn leading_number(text: &str) -> (Option<usize>, &str) {
     let len = text.bytes().take_while(u8::is_ascii_digit).count();
     let (digits, rest) = text.split_at(len);
     ((len > 0).then(|| digits.parse().unwrap_or(usize::MAX)), rest)
 }
 
 /// A text by the specification without its type letter: what stands between `{:` and `}`, or behind `%`.
-pub(crate) fn text(style: FormatStyle, spec: &str, text: &str) -> Result<String, Error> {
+pub fn text(style: FormatStyle, spec: &str, text: &str) -> Result<String, Error> {
     laid_out(style, spec, Some('s'), Value::from(text))
 }
 
 /// A number by a specification and its type letter, if it has one.
-pub(crate) fn number(style: FormatStyle, spec: &str, kind: Option<char>, value: &Value) -> Result<String, Error> {
+pub fn number(style: FormatStyle, spec: &str, kind: Option<char>, value: &Value) -> Result<String, Error> {
     let not_a_number = || wrong(format!("{kind:?} needs a number"));
     if let (Some(number), None | Some('b' | 'o' | 'x' | 'X' | 'd' | 'n')) = (integer(value), kind)
         && !(kind.is_none() && spec.contains('.'))

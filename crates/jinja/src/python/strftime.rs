@@ -3,28 +3,30 @@
 use std::fmt::Write;
 
 use chrono::{DateTime, Utc};
-use minijinja::{Error, ErrorKind};
+use minijinja::Error;
+
+use crate::fault::invalid;
 
 /// Maximum length of a date text in bytes.
 const MAX_BYTES: usize = 99;
 
 /// Formats `now` (Unix seconds, UTC) by `format` (C's `strftime`). Unknown letters are copied.
-pub(crate) fn format(now: i64, format: &str) -> Result<String, Error> {
+pub fn format(now: i64, format: &str) -> Result<String, Error> {
     let out = text(now, format);
     if out.len() > MAX_BYTES {
-        return Err(Error::new(ErrorKind::InvalidOperation, "strftime_now: the result is too long"));
+        return Err(invalid("strftime_now: the result is too long"));
     }
     Ok(out)
 }
 
 /// The error for `name` if there is no clock.
-pub(crate) fn missing(name: &str) -> Error {
+pub fn missing(name: &str) -> Error {
     let message = format!("{name}: this system has no clock: set the time in the request's `now`, in Unix seconds");
-    Error::new(ErrorKind::InvalidOperation, message)
+    invalid(message)
 }
 
 /// [`format()`] without a bound, for formats of our own.
-pub(crate) fn text(now: i64, format: &str) -> String {
+pub fn text(now: i64, format: &str) -> String {
     let time = DateTime::<Utc>::from_timestamp(now, 0).unwrap_or_default();
     let mut out = String::new();
     let mut rest = format;

@@ -5,20 +5,17 @@ use minijinja::{Error, ErrorKind};
 
 use crate::budget::{self, check_text};
 use crate::builtins::args::Args;
+use crate::fault::invalid;
 use crate::python::chars;
 use crate::python::numbers::integer;
 use crate::python::printf;
-use crate::python::pyobject::{Dict, List, as_text, items};
+use crate::python::pyobject::{List, as_dict, as_text, items};
 use crate::python::pyrepr;
 use crate::python::pystr::{self, Ends};
 use crate::reading::Reads;
 
-fn wrong(what: &'static str) -> Error {
-    Error::new(ErrorKind::InvalidOperation, what)
-}
-
 /// What a method of a text, or of another value, reads of texts.
-pub(crate) fn reads(name: &str) -> Reads {
+pub fn reads(name: &str) -> Reads {
     match name {
         "append" | "copy" | "endswith" | "extend" | "get" | "insert" | "items" | "keys" | "lstrip" | "pop"
         | "remove" | "removeprefix" | "removesuffix" | "rstrip" | "setdefault" | "startswith" | "strip" | "update" => {
@@ -32,7 +29,7 @@ pub(crate) fn reads(name: &str) -> Reads {
 }
 
 /// Calls `this.name(args)`, whose texts were counted.
-pub(crate) fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Error> {
+pub fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let strip = |left: bool, right: bool| {
         let chars = args.text(0, "chars")?;
@@ -77,7 +74,7 @@ pub(crate) fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Erro
         "format" => Value::from(printf::str_format(this, &args)?),
         "format_map" => {
             let map = args.get(0, "mapping");
-            let named = map.downcast_object_ref::<Dict>().ok_or_else(|| wrong("format_map needs a map"))?.pairs()?;
+            let named = as_dict(&map).ok_or_else(|| invalid("format_map needs a map"))?.pairs()?;
             let named = named.into_iter().filter_map(|(key, value)| Some((key.as_str()?.to_owned(), value)));
             let values = [Value::from(named.collect::<minijinja::value::Kwargs>())];
             Value::from(printf::str_format(this, &Args::new(&values)?)?)
@@ -97,7 +94,7 @@ pub(crate) fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Erro
 }
 
 /// The texts of `values` with `separator` between them.
-pub(crate) fn joined<'v>(separator: &str, values: impl Iterator<Item = &'v Value>) -> Result<String, Error> {
+pub fn joined<'v>(separator: &str, values: impl Iterator<Item = &'v Value>) -> Result<String, Error> {
     let mut out = String::new();
     for (index, value) in values.enumerate() {
         let text = pyrepr::text(value);
@@ -161,7 +158,7 @@ fn find(this: &str, args: &Args, find: impl Fn(&str, &str) -> Option<usize>) -> 
 fn position(found: Option<usize>, must: bool) -> Result<Value, Error> {
     match found {
         Some(at) => Ok(Value::from(at)),
-        None if must => Err(wrong("substring not found")),
+        None if must => Err(invalid("substring not found")),
         None => Ok(Value::from(-1)),
     }
 }
@@ -182,7 +179,7 @@ fn any_of(this: &str, args: &Args, test: impl Fn(&str, &str) -> bool) -> Result<
 
 fn partition(this: &str, separator: &str, right: bool) -> Result<Value, Error> {
     if separator.is_empty() {
-        return Err(Error::new(ErrorKind::InvalidOperation, "empty separator"));
+        return Err(invalid("empty separator"));
     }
     let cut = if right { this.rsplit_once(separator) } else { this.split_once(separator) };
     let parts = match cut {
@@ -217,7 +214,7 @@ const CHARACTER: usize = 16;
 
 /// Replaces or removes the characters whose codes are keys of `table`.
 fn translate(this: &str, table: &Value) -> Result<Value, Error> {
-    let table = table.downcast_object_ref::<Dict>().ok_or_else(|| wrong("translate needs a map"))?;
+    let table = as_dict(table).ok_or_else(|| invalid("translate needs a map"))?;
     let mut out = String::with_capacity(this.len());
     budget::work(CHARACTER.saturating_mul(this.len()))?;
     for c in this.chars() {
@@ -227,7 +224,7 @@ fn translate(this: &str, table: &Value) -> Result<Value, Error> {
             Some(other) => match (as_text(&other), integer(&other)) {
                 (Some(text), _) => out.push_str(text),
                 (None, Some(code)) => out.extend(u32::try_from(code).ok().and_then(char::from_u32)),
-                (None, None) => return Err(wrong("a character becomes a text, a number or none")),
+                (None, None) => return Err(invalid("a character becomes a text, a number or none")),
             },
         }
         check_text(out.len())?;

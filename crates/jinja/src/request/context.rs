@@ -16,15 +16,15 @@ use crate::python::strftime;
 use crate::{Conversation, Host};
 
 /// The variable that holds the render's clock. The space keeps templates from naming it.
-pub(crate) const NOW: &str = " now";
+pub const NOW: &str = " now";
 
 /// The variable that asks for the opening of the assistant's turn.
-pub(crate) const ASKS: &str = "add_generation_prompt";
+pub const ASKS: &str = "add_generation_prompt";
 
 /// How far a render has come, how often its template has read [`ASKS`], and how far it was then
 /// for the first time.
 #[derive(Debug, Default)]
-pub(crate) struct Watch {
+pub struct Watch {
     written: AtomicUsize,
     reads: AtomicUsize,
     first: AtomicUsize,
@@ -32,7 +32,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// Notes the length of the prompt so far.
-    pub(crate) fn wrote(&self, length: usize) {
+    pub fn wrote(&self, length: usize) {
         self.written.store(length, Ordering::Relaxed);
     }
 
@@ -43,14 +43,14 @@ impl Watch {
     }
 
     /// The length of the prompt at the first read, and whether there was no other.
-    pub(crate) fn read_at(&self) -> Option<(usize, bool)> {
+    pub fn read_at(&self) -> Option<(usize, bool)> {
         let reads = self.reads.load(Ordering::Relaxed);
         (reads > 0).then(|| (self.first.load(Ordering::Relaxed), reads == 1))
     }
 }
 
 /// The context of a conversation. Later variables replace earlier ones of the same name.
-pub(crate) struct Variables<'c> {
+pub struct Variables<'c> {
     set: Vec<(&'c str, Value)>,
     now: Option<i64>,
     has_dates: bool,
@@ -58,7 +58,7 @@ pub(crate) struct Variables<'c> {
 
 impl Variables<'_> {
     /// The context as an engine value. `watch` is told when [`ASKS`] is read.
-    pub(crate) fn value(self, watch: Arc<Watch>) -> Value {
+    pub fn value(self, watch: Arc<Watch>) -> Value {
         let set = self.set.into_iter().map(|(name, value)| (Value::from(name), value));
         Value::from_object(Root { set: Pairs::of(set.collect()), now: self.now, has_dates: self.has_dates, watch })
     }
@@ -111,7 +111,7 @@ impl Object for Root {
 }
 
 /// The variables of a conversation; `takes_none`: those that transformers always passes may be none.
-pub(crate) fn conversation<'c>(
+pub fn conversation<'c>(
     conversation: &'c Conversation,
     bos: &str,
     eos: &str,
@@ -162,14 +162,14 @@ fn reasoning_aliases(extra: &Map<String, Json>) -> Vec<(&'static str, Value)> {
 }
 
 /// The switch of thinking, and its name in templates that do not have that one.
-pub(crate) const THINKS: &str = "enable_thinking";
-pub(crate) const OTHER_SWITCH: &str = "thinking";
+pub const THINKS: &str = "enable_thinking";
+pub const OTHER_SWITCH: &str = "thinking";
 
 /// The names of the variable for the level of effort.
-pub(crate) const EFFORT: [&str; 2] = ["reasoning_effort", "reasoning_strength"];
+pub const EFFORT: [&str; 2] = ["reasoning_effort", "reasoning_strength"];
 
 /// The names of the switch that keeps the reasoning of earlier turns.
-pub(crate) fn preserve_reasoning(keep: bool) -> [(&'static str, bool); 4] {
+pub fn preserve_reasoning(keep: bool) -> [(&'static str, bool); 4] {
     [
         ("preserve_thinking", keep),
         ("clear_thinking", !keep),

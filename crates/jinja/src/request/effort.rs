@@ -10,12 +10,12 @@ use crate::request::context::{EFFORT, OTHER_SWITCH, THINKS};
 use chatparse_message::{Compat, Effort, Request};
 
 /// The levels that clients send, from the lowest: no thinking.
-pub(crate) const LADDER: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+pub const LADDER: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 /// What a template does with a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Level {
+pub enum Level {
     /// It raises.
     Refused,
     /// What it does with a word that is no level.

@@ -18,7 +18,7 @@ const PLACES: [Beside; 4] =
     [[&[], &[]], [&[], &["BEHIND_MARKER"]], [&["BEFORE_MARKER"], &[]], [&["BEFORE_MARKER"], &["BEHIND_MARKER"]]];
 
 /// The text of each of [`KINDS`] in each of [`PLACES`]; `None`: the template does not write it there.
-pub(crate) type Shown = [[Option<String>; KINDS.len()]; PLACES.len()];
+pub type Shown = [[Option<String>; KINDS.len()]; PLACES.len()];
 
 /// The text in the place of media.
 const MARK: &str = "MEDIA_MARKER";
@@ -28,7 +28,7 @@ const SEARCHED: usize = 1 << 15;
 const TEXTS: usize = 1024;
 
 /// Finds out what the template writes for media of this role, with trial renders.
-pub(crate) fn shown(engine: &Engine, source: &str, role: &str, caps: &Caps) -> Shown {
+pub fn shown(engine: &Engine, source: &str, role: &str, caps: &Caps) -> Shown {
     let texts = SourceParts::of(source).texts.into_iter().map(|text| text.text.trim().to_owned());
     let texts: Vec<String> = texts.filter(|text| !text.is_empty()).take(TEXTS).collect();
     // A template cannot tell a kind that its source does not name.
@@ -78,7 +78,7 @@ fn text<'t>(marked: &str, one: &'t str, two: &str, texts: &'t [String]) -> Optio
 
 /// Replaces media in a message by the template's text or the host's marker, and appends them to `found` in order. `native`: whether
 /// the template's text may be used.
-pub(crate) fn placed(
+pub fn placed(
     message: &Message,
     index: usize,
     template: &Template,

@@ -23,14 +23,14 @@ struct Inner {
 
 /// One message.
 #[derive(Clone)]
-pub(crate) enum Shown {
+pub enum Shown {
     /// Its fields, all of them texts, with distinct names.
     Texts(Vec<(&'static str, Value)>),
     Json(Json),
 }
 
 impl Shown {
-    pub(crate) fn to_json(&self) -> Json {
+    pub fn to_json(&self) -> Json {
         match self {
             Shown::Texts(texts) => {
                 texts.iter().map(|(name, text)| (*name, text.as_str().unwrap_or_default())).collect()

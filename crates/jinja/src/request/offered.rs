@@ -18,7 +18,7 @@ const TRIED: [&str; 2] = ["NAMESPACE_MARKER", "NAME_MARKER"];
 
 /// Finds out in which namespace the template writes the names of calls, if in one, and what it writes between another and a name. `prompt`
 /// renders a conversation that ends with an assistant message.
-pub(crate) fn namespaces(source: &str, caps: &Caps, prompt: impl Fn(&Value) -> Option<String>) -> [String; 2] {
+pub fn namespaces(source: &str, caps: &Caps, prompt: impl Fn(&Value) -> Option<String>) -> [String; 2] {
     let [namespace, name] = TRIED;
     let arguments = if caps.object_arguments { json!({}) } else { json!("{}") };
     let function = json!({"name": name, "namespace": namespace, "arguments": arguments});

@@ -42,7 +42,7 @@ impl Prepared {
 
 /// Requirements on messages that the template's source determines.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ways {
+pub struct Ways {
     /// StepFun's model reasons endlessly if a message ends in white space.
     trims: bool,
     /// Only templates with channels support the role `developer`.
@@ -114,7 +114,7 @@ fn thinking_first(thought: &str, said: Vec<Value>) -> Value {
 }
 
 impl Ways {
-    pub(crate) fn of(source: &str) -> Self {
+    pub fn of(source: &str) -> Self {
         Ways {
             trims: source.contains("You have access to the following functions in JSONSchema format"),
             knows_developer: source.contains("<|channel|>"),

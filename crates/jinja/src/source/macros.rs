@@ -18,13 +18,13 @@ use crate::source::rewrite::token::{Token, find_tag, tokens};
 
 /// The tags to insert behind a macro's opening tag, and behind its closing one. The end of the last tag is missing in each.
 #[derive(Default)]
-pub(crate) struct Around {
-    pub(crate) before: String,
-    pub(crate) after: String,
+pub struct Around {
+    pub before: String,
+    pub after: String,
 }
 
 /// Rewrites the inside of `{% macro name(parameters) %}`, a tag whose inside begins at `start`.
-pub(crate) fn head<'s>(tag: &mut Rewriter<'s>, extras: &Extras, start: usize) -> Result<Around, Stop> {
+pub fn head<'s>(tag: &mut Rewriter<'s>, extras: &Extras, start: usize) -> Result<Around, Stop> {
     tag.copy();
     let Token::Name(name) = tag.copy() else { return Err(Stop::Syntax) };
     if tag.copy() != Token::Sign("(") {
@@ -77,7 +77,7 @@ pub(crate) fn head<'s>(tag: &mut Rewriter<'s>, extras: &Extras, start: usize) ->
 }
 
 /// The positions of `varargs` and `kwargs`, and of the ends of macros.
-pub(crate) struct Extras<'s> {
+pub struct Extras<'s> {
     named: [Vec<usize>; 2],
     ends: Vec<usize>,
     /// The variables that macros may read of their callers.
@@ -92,7 +92,7 @@ const CALLER: &str = "op_caller";
 
 impl<'s> Extras<'s> {
     /// `callers`: from [`callers`].
-    pub(crate) fn of(source: &str, callers: Vec<&'s str>) -> Extras<'s> {
+    pub fn of(source: &str, callers: Vec<&'s str>) -> Extras<'s> {
         let places = |word: &str| source.match_indices(word).map(|(at, _)| at).collect();
         Extras { named: EXTRAS.map(places), ends: places("endmacro"), callers }
     }
@@ -107,7 +107,7 @@ impl<'s> Extras<'s> {
 
 /// Variables that are set inside of loops and macros only, and that another macro reads: the variables of callers. At most
 /// [`CALLERS`].
-pub(crate) fn callers(source: &str) -> Vec<&str> {
+pub fn callers(source: &str) -> Vec<&str> {
     if !source.contains("endmacro") {
         return Vec::new();
     }
@@ -262,7 +262,7 @@ impl Object for Caller {
 
 /// `op.catch`: its arguments are the macro, whether it uses `varargs` and `kwargs`, the variables of callers, and the macro's
 /// parameters.
-pub(crate) fn catch(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn catch(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let flag = |at: usize| args.get(at).is_some_and(Value::is_true);
     let callers =
         args.get(3).and_then(Value::as_str).unwrap_or_default().split_whitespace().map(str::to_owned).collect();

@@ -12,7 +12,7 @@ use chatparse_base::limits::{EXPRESSION_BRACKETS, EXPRESSION_HEIGHT};
 
 /// The reason why an expression was not rewritten.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Stop {
+pub enum Stop {
     /// It is not an expression; the engine reports it better.
     Syntax,
     /// It is nested too deeply.
@@ -53,10 +53,10 @@ fn is_short(operand: &str) -> bool {
 }
 
 /// What makes a filter's name unknown to the engine.
-pub(crate) const UNKNOWN: &str = "unknown.";
+pub const UNKNOWN: &str = "unknown.";
 
 /// Reads the inside of a tag and appends its rewritten form to the output.
-pub(crate) struct Rewriter<'s> {
+pub struct Rewriter<'s> {
     source: &'s str,
     pos: usize,
     end: &'static str,
@@ -66,37 +66,37 @@ pub(crate) struct Rewriter<'s> {
     /// Tokens that were copied without being parsed.
     unread: usize,
     /// The length of the longest name.
-    pub(crate) longest_name: usize,
-    pub(crate) out: String,
+    pub longest_name: usize,
+    pub out: String,
     /// Where the output has the last sum or concatenation.
-    pub(crate) joined: Range<usize>,
+    pub joined: Range<usize>,
     /// The next token and its place, as returned by [`token::next`].
     ahead: (Token<'s>, usize, usize),
 }
 
 impl<'s> Rewriter<'s> {
     /// Starts at `pos` of `source`, in a tag that ends with `end` (`}}` or `%}`), and writes to the end of `out`.
-    pub(crate) fn new(source: &'s str, pos: usize, end: &'static str, out: String) -> Self {
+    pub fn new(source: &'s str, pos: usize, end: &'static str, out: String) -> Self {
         let ahead = token::next(source, pos, end, false);
         Rewriter { source, pos, end, open: 0, depth: 0, unread: 0, longest_name: 0, out, joined: 0..0, ahead }
     }
 
     /// The position of the next token's search.
-    pub(crate) fn pos(&self) -> usize {
+    pub fn pos(&self) -> usize {
         self.pos
     }
 
-    pub(crate) fn peek(&self) -> Token<'s> {
+    pub fn peek(&self) -> Token<'s> {
         self.ahead.0
     }
 
     /// Copies the next token and the white space before it.
-    pub(crate) fn copy(&mut self) -> Token<'s> {
+    pub fn copy(&mut self) -> Token<'s> {
         self.pass(self.ahead.2)
     }
 
     /// Skips the next token, and keeps the white space before it.
-    pub(crate) fn skip(&mut self) {
+    pub fn skip(&mut self) {
         self.pass(self.ahead.1);
     }
 
@@ -135,7 +135,7 @@ impl<'s> Rewriter<'s> {
     }
 
     /// Copies a token without parsing it. Such tokens count too, because the engine parses them.
-    pub(crate) fn copy_unread(&mut self) -> Result<Token<'s>, Stop> {
+    pub fn copy_unread(&mut self) -> Result<Token<'s>, Stop> {
         self.unread += 1;
         match self.peek() {
             Token::None => Err(Stop::Syntax),
@@ -145,7 +145,7 @@ impl<'s> Rewriter<'s> {
     }
 
     /// Copies everything up to the tag's end.
-    pub(crate) fn copy_to_end(&mut self) -> Result<(), Stop> {
+    pub fn copy_to_end(&mut self) -> Result<(), Stop> {
         while !matches!(self.peek(), Token::End(_)) {
             self.copy_unread()?;
         }
@@ -158,7 +158,7 @@ impl<'s> Rewriter<'s> {
     }
 
     /// An expression, with ternaries.
-    pub(crate) fn expression(&mut self) -> Height {
+    pub fn expression(&mut self) -> Height {
         self.depth += 1;
         if self.depth > EXPRESSION_BRACKETS {
             return Err(Stop::Depth);
@@ -175,7 +175,7 @@ impl<'s> Rewriter<'s> {
     }
 
     /// An expression without ternaries, as loops have it.
-    pub(crate) fn condition(&mut self) -> Height {
+    pub fn condition(&mut self) -> Height {
         let mut height = 0;
         loop {
             let mut negations = 0;
@@ -355,7 +355,7 @@ impl<'s> Rewriter<'s> {
     }
 
     /// Filters separated by `|`, as in a filter block.
-    pub(crate) fn filter_chain(&mut self) -> Height {
+    pub fn filter_chain(&mut self) -> Height {
         let height = self.filter()?;
         self.filters(height)
     }

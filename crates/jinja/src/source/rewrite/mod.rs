@@ -1,8 +1,8 @@
 //! The pass over a template's source before the engine compiles it: normalises line ends, patches single templates, rewrites
 //! unknown tags, operators and literals (see `expr`), and inserts code that counts captured text.
 
-pub(crate) mod expr;
-pub(crate) mod token;
+pub mod expr;
+pub mod token;
 
 use memchr::memmem;
 
@@ -14,7 +14,7 @@ use chatparse_base::limits::{NAME_BYTES, OPEN_ELIFS, OPEN_SCOPES};
 use chatparse_base::{Error, ErrorKind, Place, Result};
 
 /// The source with line feeds only, and without the last one.
-pub(crate) fn normalize(source: &str) -> String {
+pub fn normalize(source: &str) -> String {
     let mut source = match memmem::find(source.as_bytes(), b"\r") {
         Some(_) => source.replace("\r\n", "\n").replace('\r', "\n"),
         None => source.to_owned(),
@@ -26,7 +26,7 @@ pub(crate) fn normalize(source: &str) -> String {
 }
 
 /// The source with the patches for known faults, if it has one.
-pub(crate) fn patched(source: &str) -> Option<String> {
+pub fn patched(source: &str) -> Option<String> {
     let has = |text: &str| memmem::find(source.as_bytes(), text.as_bytes()).is_some();
     let mut patches = PATCHES.iter().filter(|patch| has(patch.marker) && has(patch.condition)).peekable();
     patches.peek()?;
@@ -53,32 +53,32 @@ const PATCHES: &[Patch] = &[
 ];
 
 /// A source in the form that the engine compiles. Line numbers are unchanged.
-pub(crate) struct Rewritten {
-    pub(crate) text: String,
+pub struct Rewritten {
+    pub text: String,
     /// The positions of each tag: in `text`, and in the source.
-    pub(crate) tags: Vec<(usize, usize)>,
+    pub tags: Vec<(usize, usize)>,
     /// The first tag whose syntax the pass does not know, if there is one.
-    pub(crate) unread: Option<Error>,
+    pub unread: Option<Error>,
     /// Whether the source ends with `{% if add_generation_prompt %}...{% endif %}`, without an
     /// `else`, and the variable is the one that the template was given.
-    pub(crate) opens_last: bool,
+    pub opens_last: bool,
 }
 
 /// The line and the column of a position in a source, from 1.
-pub(crate) fn line_and_column(source: &str, at: usize) -> (usize, usize) {
+pub fn line_and_column(source: &str, at: usize) -> (usize, usize) {
     let before = &source[..at];
     let line = before.rfind('\n').map_or(0, |end| end + 1);
     (before.matches('\n').count() + 1, before[line..].chars().count() + 1)
 }
 
 /// The first line of a text, shortened if it is long.
-pub(crate) fn excerpt(text: &str) -> String {
+pub fn excerpt(text: &str) -> String {
     const CHARS: usize = 80;
     shortened(text.lines().next().unwrap_or_default().trim(), CHARS)
 }
 
 /// At most so many characters of a text, and dots if that is not all.
-pub(crate) fn shortened(text: &str, chars: usize) -> String {
+pub fn shortened(text: &str, chars: usize) -> String {
     match text.char_indices().nth(chars) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),
@@ -86,7 +86,7 @@ pub(crate) fn shortened(text: &str, chars: usize) -> String {
 }
 
 /// Rewrites the source. `callers`: the variables that macros may read of their callers.
-pub(crate) fn rewrite(source: &str, callers: &[&str]) -> Result<Rewritten> {
+pub fn rewrite(source: &str, callers: &[&str]) -> Result<Rewritten> {
     let mut pass = Pass {
         source,
         callers,

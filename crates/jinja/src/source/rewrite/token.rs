@@ -1,7 +1,7 @@
 //! Finds the tags of a Jinja template, and splits expressions into tokens.
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Token<'s> {
+pub enum Token<'s> {
     Name(&'s str),
     /// A string or a number.
     Literal,
@@ -13,14 +13,14 @@ pub(crate) enum Token<'s> {
 }
 
 /// The position of the next tag or comment at or after `from`.
-pub(crate) fn find_tag(source: &str, from: usize) -> Option<usize> {
+pub fn find_tag(source: &str, from: usize) -> Option<usize> {
     let bytes = source.as_bytes();
     let mut open = memchr::memchr_iter(b'{', &bytes[from..]).map(|at| from + at);
     open.find(|at| matches!(bytes.get(at + 1), Some(b'{' | b'%' | b'#')))
 }
 
 /// The next token of `source` at or after `pos`, and its range. `end` closes the tag, unless a bracket is open.
-pub(crate) fn next<'s>(source: &'s str, pos: usize, end: &str, in_brackets: bool) -> (Token<'s>, usize, usize) {
+pub fn next<'s>(source: &'s str, pos: usize, end: &str, in_brackets: bool) -> (Token<'s>, usize, usize) {
     let start = pos + count(&source[pos..], |b| matches!(b, b'\t'..=b'\r' | b' '), char::is_whitespace);
     let rest = &source[start..];
     let bytes = rest.as_bytes();
@@ -56,7 +56,7 @@ pub(crate) fn next<'s>(source: &'s str, pos: usize, end: &str, in_brackets: bool
 }
 
 /// The tokens in a tag that ends with `end`.
-pub(crate) fn tokens<'s>(source: &'s str, from: usize, end: &'static str) -> impl Iterator<Item = Token<'s>> {
+pub fn tokens<'s>(source: &'s str, from: usize, end: &'static str) -> impl Iterator<Item = Token<'s>> {
     let mut pos = from;
     std::iter::from_fn(move || {
         let (token, _, behind) = next(source, pos, end, false);
@@ -66,7 +66,7 @@ pub(crate) fn tokens<'s>(source: &'s str, from: usize, end: &'static str) -> imp
 }
 
 /// The name of the innermost block that is open at the end of a source, and its position.
-pub(crate) fn open_block(source: &str) -> Option<(&str, usize)> {
+pub fn open_block(source: &str) -> Option<(&str, usize)> {
     let (mut open, mut pos) = (Vec::new(), 0);
     while let Some(start) = find_tag(source, pos) {
         let inside = start + 2 + usize::from(source[start + 2..].starts_with(['-', '+']));
@@ -95,7 +95,7 @@ pub(crate) fn open_block(source: &str) -> Option<(&str, usize)> {
 }
 
 /// The end of the tag around `pos`, which `end` closes outside of strings and brackets.
-pub(crate) fn tag_end(source: &str, pos: usize, end: &str) -> Option<usize> {
+pub fn tag_end(source: &str, pos: usize, end: &str) -> Option<usize> {
     let bytes = source.as_bytes();
     let (mut open, mut at) = (0_usize, pos);
     loop {

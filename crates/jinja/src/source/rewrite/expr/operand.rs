@@ -6,7 +6,7 @@ use crate::source::rewrite::token::Token;
 
 impl Rewriter<'_> {
     /// A value with attributes, subscripts and calls.
-    pub(crate) fn postfix(&mut self) -> Height {
+    pub fn postfix(&mut self) -> Height {
         let start = self.out.len();
         // The engine loops over the argument of `loop`, and compares those of `loop.changed`.
         let mut reader = if self.peek() == Token::Name("loop") { "each" } else { "" };
@@ -157,7 +157,7 @@ impl Rewriter<'_> {
     }
 
     /// Arguments in parentheses. `reader`: the filter that counts each, or empty.
-    pub(crate) fn arguments(&mut self, reader: &str) -> Height {
+    pub fn arguments(&mut self, reader: &str) -> Height {
         self.expect("(")?;
         let mut height = 0;
         while !self.next_is(")") {
@@ -181,7 +181,7 @@ impl Rewriter<'_> {
     }
 
     /// The parameters of a call block in parentheses, if it has any.
-    pub(crate) fn parameters(&mut self) -> Result<(), Stop> {
+    pub fn parameters(&mut self) -> Result<(), Stop> {
         if !self.copy_if(Token::Sign("(")) {
             return Ok(());
         }
