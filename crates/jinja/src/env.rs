@@ -10,7 +10,7 @@ use minijinja::value::{Object, ObjectRepr, Rest, Value, ValueOrKwargs};
 use minijinja::{Environment, ErrorKind as EngineErrorKind, Output, State, UndefinedBehavior};
 
 use crate::budget::{self, Meter};
-use crate::builtins::args::Call;
+use crate::builtins::args::{Args, Call};
 use crate::builtins::filters;
 use crate::builtins::functions::{FUNCTIONS, RAISED};
 use crate::builtins::list_filters;
@@ -35,8 +35,11 @@ use chatparse_base::limits::{
 };
 use chatparse_base::{Error, ErrorKind, Place, Result, stack};
 
+/// The Rust function of an operator.
+type Operator = fn(&mut State, &[Value]) -> std::result::Result<Value, minijinja::Error>;
+
 /// Filters that only the source pass inserts.
-const OPERATORS: &[(&str, Call)] = &[
+const OPERATORS: &[(&str, Operator)] = &[
     ("op.absent", ops::absent),
     ("op.add", ops::add),
     ("op.assign", namespace::assign),
@@ -112,7 +115,7 @@ impl Object for Function {
         args: &[Value],
     ) -> std::result::Result<Value, minijinja::Error> {
         reading::touch(args.iter(), Reads::Bytes)?;
-        (self.1)(state, args)
+        (self.1)(state, &Args::new(args)?)
     }
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -302,7 +305,8 @@ fn empty() -> Environment<'static> {
         env.add_filter(name, move |state: &mut State, args: Rest<ValueOrKwargs>| {
             let args = args.into_values();
             reading::touch(args.iter(), reads)?;
-            let result = if prints { code(state, &args) } else { code(state, &without_labels(&args)) }?;
+            let args = if prints { args.into() } else { without_labels(&args) };
+            let result = code(state, &Args::new(&args)?)?;
             if reads != Reads::Nothing {
                 charge_value(&result)?;
             }

@@ -9,27 +9,32 @@ use crate::fault::invalid;
 use crate::python::pyobject::as_text;
 
 /// The Rust function behind a filter or a function.
-pub type Call = fn(&mut State, &[Value]) -> Result<Value, Error>;
-
-/// The value that a filter is applied to.
-pub fn subject(args: &[Value]) -> Value {
-    args.first().cloned().unwrap_or_default()
-}
+pub type Call = fn(&mut State, &Args) -> Result<Value, Error>;
 
 /// Positional and named arguments.
 pub struct Args<'a> {
+    all: &'a [Value],
     positional: &'a [Value],
     named: Option<Kwargs>,
 }
 
 impl<'a> Args<'a> {
-    pub fn new(values: &'a [Value]) -> Result<Args<'a>, Error> {
-        Ok(match values.split_last() {
-            Some((last, rest)) if last.is_kwargs() => {
-                Args { positional: rest, named: Some(Kwargs::try_from(last.clone())?) }
-            }
-            _ => Args { positional: values, named: None },
-        })
+    pub fn new(all: &'a [Value]) -> Result<Args<'a>, Error> {
+        let (positional, named) = match all.split_last() {
+            Some((last, rest)) if last.is_kwargs() => (rest, Some(Kwargs::try_from(last.clone())?)),
+            _ => (all, None),
+        };
+        Ok(Args { all, positional, named })
+    }
+
+    /// The value that a filter is applied to.
+    pub fn subject(&self) -> Value {
+        self.positional.first().cloned().unwrap_or_default()
+    }
+
+    /// All arguments after the first ones, to pass on.
+    pub fn after(&self, count: usize) -> &'a [Value] {
+        self.all.get(count..).unwrap_or_default()
     }
 
     /// The positional arguments.
@@ -48,6 +53,11 @@ impl<'a> Args<'a> {
             Some(value) => value.clone(),
             None => self.named(name),
         }
+    }
+
+    /// The same, unless it is missing.
+    pub fn given(&self, index: usize, name: &str) -> Option<Value> {
+        Some(self.get(index, name)).filter(|value| !value.is_undefined())
     }
 
     /// The argument with this name, which cannot be positional.

@@ -4,7 +4,7 @@ use minijinja::value::Value;
 use minijinja::{Error, State};
 
 use crate::budget::{check_text, work};
-use crate::builtins::args::{Args, Call, subject};
+use crate::builtins::args::{Args, Call};
 use crate::builtins::json;
 use crate::fault::invalid;
 use crate::python::memo::Layout;
@@ -41,56 +41,49 @@ pub const FILTERS: &[(&str, Call)] = &[
     ("wordcount", wordcount),
 ];
 
-fn on_text(args: &[Value], change: impl Fn(&str) -> String) -> Result<Value, Error> {
-    let value = subject(args);
+fn on_text(args: &Args, change: impl Fn(&str) -> String) -> Result<Value, Error> {
+    let value = args.subject();
     let text = pyrepr::text(&value);
     // A changed letter may be longer.
     check_text(text.len().saturating_mul(2))?;
     Ok(Value::from(change(&text)))
 }
 
-fn default(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
-    let value = args.get(0, "value");
+fn default(_: &mut State, args: &Args) -> Result<Value, Error> {
+    let value = args.subject();
     if !value.is_undefined() && (!args.flag(2, "boolean") || value.is_true()) {
         return Ok(value);
     }
-    let other = args.get(1, "default_value");
-    Ok(if other.is_undefined() { Value::from("") } else { other })
+    Ok(args.given(1, "default_value").unwrap_or_else(|| "".into()))
 }
 
-fn absolute(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let value = subject(args);
+fn absolute(_: &mut State, args: &Args) -> Result<Value, Error> {
+    let value = args.subject();
     signed(&value, real(&value).is_some_and(|number| number.is_sign_negative()))
 }
 
-fn float(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
-    let value = args.get(0, "value");
+fn float(_: &mut State, args: &Args) -> Result<Value, Error> {
+    let value = args.subject();
     let number = match as_text(&value) {
         Some(text) => pystr::parse_float(text),
         None => real(&value),
     };
-    let other = args.get(1, "default");
-    Ok(number.map_or(if other.is_undefined() { Value::from(0.0) } else { other }, Value::from))
+    Ok(number.map(Value::from).or_else(|| args.given(1, "default")).unwrap_or_else(|| 0.0.into()))
 }
 
-fn int(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
-    let value = args.get(0, "value");
+fn int(_: &mut State, args: &Args) -> Result<Value, Error> {
+    let value = args.subject();
     let base = args.integer(2, "base")?.and_then(|base| u32::try_from(base).ok()).unwrap_or(10);
     let number = match as_text(&value) {
         Some(text) => pystr::parse_int(text, base).or_else(|| pystr::parse_float(text).and_then(truncate)),
         None => integer(&value).or_else(|| numbers::float(&value).and_then(truncate)),
     };
-    let other = args.get(1, "default");
-    Ok(number.map_or(if other.is_undefined() { Value::from(0) } else { other }, whole))
+    Ok(number.map(whole).or_else(|| args.given(1, "default")).unwrap_or_else(|| 0.into()))
 }
 
 /// `round(precision, method)`: halves are rounded to even, as in Python.
-fn round(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
-    let value = args.get(0, "value");
+fn round(_: &mut State, args: &Args) -> Result<Value, Error> {
+    let value = args.subject();
     let places = args.integer(1, "precision")?.unwrap_or(0).clamp(-400, 400) as i32;
     let number = real(&value).ok_or_else(|| invalid("only a number can be rounded"))?;
     let scaled = |change: fn(f64) -> f64| {
@@ -122,8 +115,7 @@ fn round_integer(number: i128, places: i32) -> Result<Value, Error> {
 }
 
 /// `%` formatting, with values as arguments.
-fn format(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
+fn format(_: &mut State, args: &Args) -> Result<Value, Error> {
     let named: Vec<_> = args.names().map(|name| (Value::from(name), args.named(name))).collect();
     let positional = args.positional().get(1..).unwrap_or_default().to_vec();
     let values = match named.is_empty() {
@@ -131,17 +123,16 @@ fn format(_: &mut State, args: &[Value]) -> Result<Value, Error> {
         false if positional.is_empty() => Dict::of(named)?,
         false => return Err(invalid("format takes values or named values, not both")),
     };
-    Ok(Value::from(printf::format(&pyrepr::text(&args.get(0, "value")), &values)?))
+    Ok(Value::from(printf::format(&pyrepr::text(&args.subject()), &values)?))
 }
 
-fn indent(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
+fn indent(_: &mut State, args: &Args) -> Result<Value, Error> {
     let width = args.get(1, "width");
     let indention = match as_text(&width) {
         Some(text) => text.to_owned(),
         None => spaces(args.integer(1, "width")?.unwrap_or(4))?,
     };
-    let value = args.get(0, "s");
+    let value = args.subject();
     Ok(Value::from(pystr::indent(&pyrepr::text(&value), &indention, args.flag(2, "first"), args.flag(3, "blank"))?))
 }
 
@@ -151,8 +142,7 @@ fn spaces(count: i64) -> Result<String, Error> {
     Ok(" ".repeat(count))
 }
 
-fn replace(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
+fn replace(_: &mut State, args: &Args) -> Result<Value, Error> {
     let values = [(0, "s"), (1, "old"), (2, "new")].map(|(index, name)| args.get(index, name));
     let [value, old, new] = values.each_ref().map(pyrepr::text);
     Ok(Value::from(pystr::replace(&value, &old, &new, args.integer(3, "count")?)?))
@@ -182,8 +172,8 @@ pub fn escaped(text: &str) -> Result<String, Error> {
 }
 
 /// `e`: the result is marked as escaped, for the test `escaped`.
-fn escape(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let value = subject(args);
+fn escape(_: &mut State, args: &Args) -> Result<Value, Error> {
+    let value = args.subject();
     match as_text(&value) {
         Some(text) if value.is_safe() => Ok(Value::from_safe_string(text.to_owned())),
         _ => Ok(Value::from_safe_string(escaped(&pyrepr::text(&value))?)),
@@ -191,13 +181,13 @@ fn escape(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// Nothing is escaped automatically: the test `escaped` sees a difference, and what the text is added to in a plain request.
-fn safe(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let value = subject(args);
+fn safe(_: &mut State, args: &Args) -> Result<Value, Error> {
+    let value = args.subject();
     Ok(value.as_str().map_or(value.clone(), |text| Value::from_safe_string(text.to_owned())))
 }
 
-fn string(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let value = subject(args);
+fn string(_: &mut State, args: &Args) -> Result<Value, Error> {
+    let value = args.subject();
     reading::read(&value)?;
     read_deeply(&value);
     Ok(Value::from(pyrepr::text(&value)))
@@ -214,9 +204,8 @@ fn read_deeply(value: &Value) {
     }
 }
 
-fn tojson(state: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
-    let value = args.get(0, "value");
+fn tojson(state: &mut State, args: &Args) -> Result<Value, Error> {
+    let value = args.subject();
     let indent = args.get(2, "indent");
     let indent = match as_text(&indent) {
         Some(text) => Some(text.to_owned()),
@@ -240,15 +229,14 @@ fn tojson(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     Ok(Value::from(json::dumps(&value, &layout)?))
 }
 
-fn trim(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
+fn trim(_: &mut State, args: &Args) -> Result<Value, Error> {
     let chars = args.text(1, "chars")?;
-    let value = args.get(0, "value");
+    let value = args.subject();
     Ok(Value::from(pystr::strip(&pyrepr::text(&value), Ends { left: true, right: true }, chars.as_deref())?))
 }
 
-fn wordcount(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let value = subject(args);
+fn wordcount(_: &mut State, args: &Args) -> Result<Value, Error> {
+    let value = args.subject();
     let text = pyrepr::text(&value);
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
     Ok(Value::from(words.count()))
@@ -268,12 +256,11 @@ fn width(args: &Args, index: usize, name: &str, usual: usize) -> Result<usize, E
 }
 
 /// `truncate(length, killwords, end, leeway)`.
-fn truncated(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
-    let value = args.get(0, "s");
-    let length = width(&args, 1, "length", 255)?;
+fn truncated(_: &mut State, args: &Args) -> Result<Value, Error> {
+    let value = args.subject();
+    let length = width(args, 1, "length", 255)?;
     let end = args.text(3, "end")?.unwrap_or("...".into());
-    let leeway = width(&args, 4, "leeway", 5)?;
+    let leeway = width(args, 4, "leeway", 5)?;
     let end_length = end.chars().count();
     let Some(kept) = length.checked_sub(end_length) else {
         return Err(invalid("the end is longer than the text may be"));

@@ -24,13 +24,13 @@ pub const FUNCTIONS: &[(&str, Call)] = &[
 /// Prefix of errors that the template raised itself.
 pub const RAISED: &str = "raised: ";
 
-fn raise(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let message = args.first().map(pyrepr::text).unwrap_or_default();
-    Err(invalid(format!("{RAISED}{message}")))
+fn raise(_: &mut State, args: &Args) -> Result<Value, Error> {
+    let message = args.get(0, "message");
+    Err(invalid(format!("{RAISED}{}", pyrepr::text(&message))))
 }
 
-fn strftime_now(state: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let format = Args::new(args)?.required_text(0, "format")?;
+fn strftime_now(state: &mut State, args: &Args) -> Result<Value, Error> {
+    let format = args.required_text(0, "format")?;
     let now = state.lookup(NOW).and_then(|now| now.as_i64()).ok_or_else(|| strftime::missing("strftime_now"))?;
     strftime::format(now, &format).map(Value::from)
 }
@@ -38,8 +38,7 @@ fn strftime_now(state: &mut State, args: &[Value]) -> Result<Value, Error> {
 /// The maximum length of a `range`.
 const RANGE: i128 = 1_000_000;
 
-fn range(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
+fn range(_: &mut State, args: &Args) -> Result<Value, Error> {
     let bound = |index: usize| args.integer(index, "range");
     let missing = || Error::new(ErrorKind::MissingArgument, "range needs a bound");
     let first = bound(0)?.ok_or_else(missing)?;
@@ -60,8 +59,7 @@ fn range(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// The entries of `dict` and `namespace`: those of a map or a list of pairs, then the named arguments.
-fn entries(args: &[Value]) -> Result<Vec<(Value, Value)>, Error> {
-    let args = Args::new(args)?;
+fn entries(args: &Args) -> Result<Vec<(Value, Value)>, Error> {
     let mut entries = Vec::new();
     for value in args.positional() {
         if value.kind() == ValueKind::Map {

@@ -7,7 +7,7 @@ use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
 use crate::budget::{self, charge, charge_items, charge_piece, check_text};
-use crate::builtins::args::{Args, Call, subject};
+use crate::builtins::args::{Args, Call};
 use crate::builtins::filters::{self, pair_list};
 use crate::fault::invalid;
 use crate::probe::labels::Labels;
@@ -22,17 +22,17 @@ use crate::request::context::NOW;
 
 /// Name and code of each filter.
 pub const FILTERS: &[(&str, Call)] = &[
-    ("attr", |_, args| Ok(attribute(&subject(args), &Args::new(args)?.get(1, "name")))),
+    ("attr", |_, args| Ok(attribute(&args.subject(), &args.get(1, "name")))),
     ("batch", batch),
     ("count", length),
     ("dictsort", dictsort),
-    ("first", |_, args| end_item(&subject(args), false)),
+    ("first", |_, args| end_item(&args.subject(), false)),
     ("groupby", group_by),
-    ("items", |_, args| pair_list(&subject(args))),
+    ("items", |_, args| pair_list(&args.subject())),
     ("join", join),
-    ("last", |_, args| end_item(&subject(args), true)),
+    ("last", |_, args| end_item(&args.subject(), true)),
     ("length", length),
-    ("list", |_, args| List::of(items(&subject(args))?)),
+    ("list", |_, args| List::of(items(&args.subject())?)),
     ("map", map),
     ("max", |_, args| extreme(args, Ordering::Greater)),
     ("min", |_, args| extreme(args, Ordering::Less)),
@@ -62,10 +62,9 @@ fn parts(args: &Args, name: &str) -> Result<(usize, Option<Value>), Error> {
 }
 
 /// `batch(linecount, fill_with)`: lists of so many items; the last one is filled up.
-fn batch(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
-    let (count, fill) = parts(&args, "linecount")?;
-    let all = items(&args.get(0, "value"))?;
+fn batch(_: &mut State, args: &Args) -> Result<Value, Error> {
+    let (count, fill) = parts(args, "linecount")?;
+    let all = items(&args.subject())?;
     let batch = |batch: &[Value]| {
         let missing = if fill.is_some() { count - batch.len() } else { 0 };
         charge_items(batch.len().saturating_add(missing))?;
@@ -77,10 +76,9 @@ fn batch(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 
 /// `slice(slices, fill_with)`: so many lists of equal length; the first ones have the items that are left, the others are
 /// filled up.
-fn slices(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
-    let (count, fill) = parts(&args, "slices")?;
-    let mut rest = &items(&args.get(0, "value"))?[..];
+fn slices(_: &mut State, args: &Args) -> Result<Value, Error> {
+    let (count, fill) = parts(args, "slices")?;
+    let mut rest = &items(&args.subject())?[..];
     let (usual, longer) = (rest.len() / count, rest.len() % count);
     let mut lists = Vec::new();
     for index in 0..count {
@@ -94,11 +92,10 @@ fn slices(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// `sum(attribute, start)`.
-fn sum(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
+fn sum(_: &mut State, args: &Args) -> Result<Value, Error> {
     let (name, start) = (args.get(1, "attribute"), args.get(2, "start"));
     let mut sum = if start.is_undefined() { Value::from(0) } else { start };
-    for item in items(&args.get(0, "value"))? {
+    for item in items(&args.subject())? {
         let value = if name.is_undefined() || name.is_none() { item } else { attribute(&item, &name) };
         if !value.is_undefined() {
             sum = ops::add_two(&sum, &value)?;
@@ -122,8 +119,8 @@ fn attribute(value: &Value, name: &Value) -> Value {
     }
 }
 
-fn length(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let value = subject(args);
+fn length(_: &mut State, args: &Args) -> Result<Value, Error> {
+    let value = args.subject();
     let length = match as_text(&value) {
         Some(text) => Some(text.chars().count()),
         None if value.is_undefined() => Some(0),
@@ -135,12 +132,11 @@ fn length(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     }
 }
 
-fn join(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
+fn join(_: &mut State, args: &Args) -> Result<Value, Error> {
     let name = args.get(2, "attribute");
     let separator = args.get(1, "d");
     let separator = pyrepr::text(&separator);
-    let mut all = items(&args.get(0, "value"))?;
+    let mut all = items(&args.subject())?;
     if !name.is_undefined() {
         all.iter_mut().for_each(|item| *item = attribute(item, &name));
     }
@@ -148,19 +144,18 @@ fn join(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// `map(attribute=name, default=value)` or `map(filter, arguments...)`.
-fn map(state: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let parsed = Args::new(args)?;
-    let all = any_items(&parsed.get(0, "value"))?;
-    let name = parsed.named("attribute");
+fn map(state: &mut State, args: &Args) -> Result<Value, Error> {
+    let all = any_items(&args.get(0, "value"))?;
+    let name = args.named("attribute");
     if !name.is_undefined() {
-        let other = parsed.named("default");
+        let other = args.named("default");
         let pick = |item: &Value| match attribute(item, &name) {
             value if value.is_undefined() => other.clone(),
             value => value,
         };
         return List::of(all.iter().map(pick).collect());
     }
-    let filter = parsed.required_text(1, "filter")?;
+    let filter = args.required_text(1, "filter")?;
     let is_known = is_filter(&filter);
     let mapped = all.into_iter().map(|item| {
         if !is_known {
@@ -168,7 +163,7 @@ fn map(state: &mut State, args: &[Value]) -> Result<Value, Error> {
         }
         budget::work(CALL)?;
         let mut call = vec![item];
-        call.extend_from_slice(&args[2..]);
+        call.extend_from_slice(args.after(2));
         state.apply_filter(&filter, &call)
     });
     List::of(mapped.collect::<Result<_, _>>()?)
@@ -180,10 +175,10 @@ fn any_items(value: &Value) -> Result<Vec<Value>, Error> {
 }
 
 /// Filters items by a test, or by truth without one.
-fn select(state: &mut State, args: &[Value], keep: bool) -> Result<Value, Error> {
+fn select(state: &mut State, args: &Args, keep: bool) -> Result<Value, Error> {
     let mut kept = Vec::new();
-    for item in any_items(&subject(args))? {
-        if passes(state, &item, args.get(1..).unwrap_or_default())? == keep {
+    for item in any_items(&args.subject())? {
+        if passes(state, &item, args.after(1))? == keep {
             kept.push(item);
         }
     }
@@ -191,15 +186,15 @@ fn select(state: &mut State, args: &[Value], keep: bool) -> Result<Value, Error>
 }
 
 /// Filters items by a test of an attribute, or by its truth without one.
-fn select_by(state: &mut State, args: &[Value], keep: bool) -> Result<Value, Error> {
-    let value = subject(args);
+fn select_by(state: &mut State, args: &Args, keep: bool) -> Result<Value, Error> {
+    let value = args.subject();
     if let Some(trace) = as_list(&value).and_then(|list| list.trace.as_ref()) {
         trace.index();
     }
-    let name = Args::new(args)?.get(1, "attribute");
+    let name = args.get(1, "attribute");
     let mut kept = Vec::new();
     for item in items(&value)? {
-        if passes(state, &attribute(&item, &name), args.get(2..).unwrap_or_default())? == keep {
+        if passes(state, &attribute(&item, &name), args.after(2))? == keep {
             kept.push(item);
         }
     }
@@ -219,8 +214,8 @@ fn passes(state: &mut State, value: &Value, test: &[Value]) -> Result<bool, Erro
     }
 }
 
-fn reverse(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let value = subject(args);
+fn reverse(_: &mut State, args: &Args) -> Result<Value, Error> {
+    let value = args.subject();
     match as_text(&value) {
         Some(text) => Ok(Value::from(text.chars().rev().collect::<String>())),
         None => List::of(items(&value)?.into_iter().rev().collect()),
@@ -279,8 +274,7 @@ const SORT_NAMES: usize = 32;
 
 /// `sort(reverse, case_sensitive, attribute)`: `attribute` may be a list separated by commas; the first that differs
 /// decides.
-fn sort(state: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
+fn sort(state: &mut State, args: &Args) -> Result<Value, Error> {
     let (name, case_sensitive) = (args.get(3, "attribute"), args.flag(2, "case_sensitive"));
     let names = match as_text(&name) {
         Some(names) if names.matches(',').count() >= SORT_NAMES => {
@@ -291,14 +285,13 @@ fn sort(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     };
     let labels = labels(state);
     let keys: Vec<SortKey> = names.into_iter().map(|name| SortKey { name, case_sensitive, labels }).collect();
-    let all = items(&args.get(0, "value"))?;
+    let all = items(&args.subject())?;
     let keys = keys.iter().map(|key| key.of_all(all.iter())).collect::<Result<Vec<_>, _>>()?;
     List::of(sorted(all, &keys, args.flag(1, "reverse"))?)
 }
 
 /// `groupby(attribute, default, case_sensitive)`: for each value of the attribute, in order, its items.
-fn group_by(state: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
+fn group_by(state: &mut State, args: &Args) -> Result<Value, Error> {
     let (name, other) = (args.get(1, "attribute"), args.get(2, "default"));
     let case_sensitive = args.flag(3, "case_sensitive");
     let key = SortKey { name: Value::UNDEFINED, case_sensitive, labels: labels(state) };
@@ -306,7 +299,7 @@ fn group_by(state: &mut State, args: &[Value]) -> Result<Value, Error> {
         value if value.is_undefined() => other.clone(),
         value => value,
     };
-    let all = items(&args.get(0, "value"))?;
+    let all = items(&args.subject())?;
     let values: Vec<Value> = all.iter().map(of).collect();
     let keys = key.of_all(values.iter())?;
     charge_items(3 * all.len())?;
@@ -322,21 +315,20 @@ fn group_by(state: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// A random item. It depends on the render's clock only, so that prompts are reproducible.
-fn random(state: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let all = items(&subject(args))?;
+fn random(state: &mut State, args: &Args) -> Result<Value, Error> {
+    let all = items(&args.subject())?;
     let now = state.lookup(NOW).and_then(|now| now.as_i64()).unwrap_or_default();
     let at = now.checked_rem_euclid(all.len() as i64).unwrap_or(0);
     Ok(all.get(at as usize).cloned().unwrap_or_default())
 }
 
-fn dictsort(state: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
+fn dictsort(state: &mut State, args: &Args) -> Result<Value, Error> {
     let by_value = match args.text(2, "by")?.as_deref() {
         None | Some("key") => false,
         Some("value") => true,
         Some(_) => return Err(invalid("dictsort sorts by key or value")),
     };
-    let value = args.get(0, "value");
+    let value = args.subject();
     if value.kind() != ValueKind::Map {
         return Err(invalid(format!("dictsort needs a map, not {}", value.kind())));
     }
@@ -348,20 +340,18 @@ fn dictsort(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     List::of(all.into_iter().map(|(key, item)| List::tuple(vec![key, item])).collect::<Result<_, _>>()?)
 }
 
-fn extreme(args: &[Value], expected: Ordering) -> Result<Value, Error> {
-    let args = Args::new(args)?;
+fn extreme(args: &Args, expected: Ordering) -> Result<Value, Error> {
     let key = SortKey { name: args.get(2, "attribute"), case_sensitive: args.flag(1, "case_sensitive"), labels: None };
-    let all = items(&args.get(0, "value"))?;
+    let all = items(&args.subject())?;
     let keys = key.of_all(all.iter())?;
     keys.iter().try_for_each(reading::read)?;
     let best = (0..all.len()).reduce(|best, at| if keys[at].cmp(&keys[best]) == expected { at } else { best });
     Ok(best.map(|at| all[at].clone()).unwrap_or_default())
 }
 
-fn unique(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
+fn unique(_: &mut State, args: &Args) -> Result<Value, Error> {
     let key = SortKey { name: args.get(2, "attribute"), case_sensitive: args.flag(1, "case_sensitive"), labels: None };
-    let all = items(&args.get(0, "value"))?;
+    let all = items(&args.subject())?;
     let keys = key.of_all(all.iter())?;
     reading::sort(keys.iter())?;
     let mut seen = BTreeSet::new();

@@ -80,6 +80,7 @@ pub fn attribute(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 /// `value.name(args)`.
 pub fn call(_: &mut State, value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
     reading::touch(std::iter::once(value).chain(args), strings::reads(name))?;
+    let args = &Args::new(args)?;
     let result = if let Some(text) = as_text(value) {
         strings::call(text, name, args)
     } else if let Some(dict) = as_dict(value) {
@@ -97,9 +98,8 @@ pub fn call(_: &mut State, value: &Value, name: &str, args: &[Value]) -> Result<
     Ok(result)
 }
 
-fn map(dict: &Dict, value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
-    let parsed = Args::new(args)?;
-    let key = || parsed.get(0, "key");
+fn map(dict: &Dict, value: &Value, name: &str, args: &Args) -> Result<Value, Error> {
+    let key = || args.get(0, "key");
     let keep = |value: Value| if value.is_undefined() { Ok(Value::from(())) } else { own(value) };
     match name {
         "pop" => {
@@ -108,22 +108,22 @@ fn map(dict: &Dict, value: &Value, name: &str, args: &[Value]) -> Result<Value, 
             let length = as_text(&key()).map_or(0, str::len);
             budget::scan(length.saturating_mul(dict.map().len()))?;
             dict.change(&[], |pairs| pairs.retain(|(name, _)| *name != key()))?;
-            found.or_else(|| parsed.positional().get(1).cloned()).ok_or_else(|| no_key(&key()))
+            found.or_else(|| args.positional().get(1).cloned()).ok_or_else(|| no_key(&key()))
         }
         "setdefault" => {
             if let Some(found) = dict.get(&key()) {
                 return Ok(found);
             }
-            let pair = (key(), keep(parsed.get(1, "default"))?);
+            let pair = (key(), keep(args.get(1, "default"))?);
             dict.change(std::slice::from_ref(&pair), |pairs| pairs.push(pair.clone()))?;
             Ok(pair.1)
         }
         "update" => {
-            let mut added = match parsed.positional().first() {
+            let mut added = match args.positional().first() {
                 Some(other) => pairs(other)?,
                 None => Vec::new(),
             };
-            added.extend(parsed.names().map(|name| (Value::from(name), parsed.named(name))));
+            added.extend(args.names().map(|name| (Value::from(name), args.named(name))));
             let added =
                 added.into_iter().map(|(key, value)| Ok((key, keep(value)?))).collect::<Result<Vec<_>, Error>>()?;
             dict.change(&added, |pairs| pairs.extend(added.iter().cloned()))?;
@@ -134,7 +134,7 @@ fn map(dict: &Dict, value: &Value, name: &str, args: &[Value]) -> Result<Value, 
             if let (Some(trace), Some(name)) = (&dict.trace, key().as_str()) {
                 trace.read_child(name);
             }
-            let other = || parsed.positional().get(1).cloned().unwrap_or_else(|| Value::from(()));
+            let other = || args.positional().get(1).cloned().unwrap_or_else(|| Value::from(()));
             Ok(dict.get(&key()).unwrap_or_else(other))
         }
         _ => native_map(value, name, args),
@@ -142,8 +142,7 @@ fn map(dict: &Dict, value: &Value, name: &str, args: &[Value]) -> Result<Value, 
 }
 
 /// The methods of every map, including namespaces.
-fn native_map(value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
+fn native_map(value: &Value, name: &str, args: &Args) -> Result<Value, Error> {
     match name {
         "get" => {
             let found = value.get_item(&args.get(0, "key")).unwrap_or_default();
@@ -185,8 +184,7 @@ fn searched(list: &List, value: &Value) -> Result<Vec<Value>, Error> {
     Ok(items)
 }
 
-fn sequence(list: &List, name: &str, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
+fn sequence(list: &List, name: &str, args: &Args) -> Result<Value, Error> {
     let first = || args.get(0, "value");
     let nothing = || Value::from(());
     let position = || {

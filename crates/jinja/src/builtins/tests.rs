@@ -6,7 +6,6 @@ use minijinja::value::{Value, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, State};
 
 use crate::budget;
-use crate::builtins::args::subject;
 use crate::builtins::list_filters::is_filter;
 use crate::python::numbers::{self, compare, real, remainder};
 use crate::python::pyobject::{List, Text, as_text};
@@ -79,6 +78,11 @@ fn callable(value: &Value) -> bool {
 
 fn kind(args: &[Value]) -> ValueKind {
     args.first().map_or(ValueKind::Undefined, Value::kind)
+}
+
+/// The value that a test is about.
+fn subject(args: &[Value]) -> Value {
+    args.first().cloned().unwrap_or_default()
 }
 
 fn other(args: &[Value]) -> Result<&Value, Error> {

@@ -29,8 +29,7 @@ pub fn reads(name: &str) -> Reads {
 }
 
 /// Calls `this.name(args)`, whose texts were counted.
-pub fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
+pub fn call(this: &str, name: &str, args: &Args) -> Result<Value, Error> {
     let strip = |left: bool, right: bool| {
         let chars = args.text(0, "chars")?;
         Ok(Value::from(pystr::strip(this, Ends { left, right }, chars.as_deref())?))
@@ -46,8 +45,8 @@ pub fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Error> {
         "strip" => return strip(true, true),
         "lstrip" => return strip(true, false),
         "rstrip" => return strip(false, true),
-        "startswith" => Value::from(any_of(this, &args, |text, part| text.starts_with(part))?),
-        "endswith" => Value::from(any_of(this, &args, |text, part| text.ends_with(part))?),
+        "startswith" => Value::from(any_of(this, args, |text, part| text.starts_with(part))?),
+        "endswith" => Value::from(any_of(this, args, |text, part| text.ends_with(part))?),
         "removeprefix" => Value::from(this.strip_prefix(&*args.required_text(0, "prefix")?).unwrap_or(this)),
         "removesuffix" => Value::from(this.strip_suffix(&*args.required_text(0, "suffix")?).unwrap_or(this)),
         "split" | "rsplit" => {
@@ -64,14 +63,14 @@ pub fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Error> {
             let (old, new) = (args.required_text(0, "old")?, args.required_text(1, "new")?);
             Value::from(pystr::replace(this, &old, &new, args.integer(2, "count")?)?)
         }
-        "find" | "index" => return position(find(this, &args, |text, part| text.find(part))?, name == "index"),
-        "rfind" | "rindex" => return position(find(this, &args, |text, part| text.rfind(part))?, name == "rindex"),
+        "find" | "index" => return position(find(this, args, |text, part| text.find(part))?, name == "index"),
+        "rfind" | "rindex" => return position(find(this, args, |text, part| text.rfind(part))?, name == "rindex"),
         "count" => {
             let part = args.required_text(0, "sub")?;
-            Value::from(window(this, &args)?.map_or(0, |(_, text)| text.matches(&*part).count()))
+            Value::from(window(this, args)?.map_or(0, |(_, text)| text.matches(&*part).count()))
         }
         "join" => Value::from(joined(this, items(&args.get(0, "iterable"))?.iter())?),
-        "format" => Value::from(printf::str_format(this, &args)?),
+        "format" => Value::from(printf::str_format(this, args)?),
         "format_map" => {
             let map = args.get(0, "mapping");
             let named = as_dict(&map).ok_or_else(|| invalid("format_map needs a map"))?.pairs()?;
@@ -84,7 +83,7 @@ pub fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Error> {
             Value::from(pystr::expand_tabs(this, usize::try_from(width).unwrap_or(0))?)
         }
         "translate" => return translate(this, &args.get(0, "table")),
-        "zfill" | "ljust" | "rjust" | "center" => return pad(this, name, &args),
+        "zfill" | "ljust" | "rjust" | "center" => return pad(this, name, args),
         _ => {
             // The category of a character that is not ASCII is searched for.
             budget::work(if this.is_ascii() { 0 } else { CHARACTER.saturating_mul(this.len()) / 2 })?;
