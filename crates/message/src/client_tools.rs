@@ -1,93 +1,30 @@
 //! Tools that the APIs know by their type alone, and that the client runs: a model calls them as functions with a known schema.
 
+use std::sync::LazyLock;
+
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::fields::Fields;
 use chatparse_base::Result;
 
 /// A tool that needs no schema in a request.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 pub struct ClientTool {
     /// Its type, or with a trailing `_` the beginning of it, which a date follows.
     kind: &'static str,
     /// Its name, where the request has none.
     pub name: &'static str,
     description: &'static str,
-    /// The schema of its arguments, as JSON.
-    parameters: &'static str,
+    /// The schema of its arguments.
+    parameters: Value,
     /// How Responses shows a call: the type of the item, and the field of the arguments, which are an object there.
     pub item: Option<(&'static str, &'static str)>,
 }
 
 /// All of them.
-const CLIENT_TOOLS: &[ClientTool] = &[
-    ClientTool {
-        kind: "apply_patch",
-        name: "apply_patch",
-        description: "Creates, changes or deletes one file. The diff has the new lines behind +, the old ones behind -.",
-        parameters: r#"{"type": "object", "properties": {
-            "type": {"type": "string", "enum": ["create_file", "update_file", "delete_file"]},
-            "path": {"type": "string"}, "diff": {"type": "string"}}, "required": ["type", "path"]}"#,
-        item: Some(("apply_patch_call", "operation")),
-    },
-    ClientTool {
-        kind: "shell",
-        name: "shell",
-        description: "Runs commands in a shell.",
-        parameters: r#"{"type": "object", "properties": {
-            "commands": {"type": "array", "items": {"type": "string"}}, "timeout_ms": {"type": "integer"},
-            "max_output_length": {"type": "integer"}}, "required": ["commands"]}"#,
-        item: Some(("shell_call", "action")),
-    },
-    ClientTool {
-        kind: "local_shell",
-        name: "local_shell",
-        description: "Runs a command.",
-        parameters: r#"{"type": "object", "properties": {
-            "type": {"type": "string", "enum": ["exec"]}, "command": {"type": "array", "items": {"type": "string"}},
-            "env": {"type": "object", "additionalProperties": {"type": "string"}}, "working_directory": {"type": "string"},
-            "timeout_ms": {"type": "integer"}, "user": {"type": "string"}}, "required": ["type", "command", "env"]}"#,
-        item: Some(("local_shell_call", "action")),
-    },
-    ClientTool {
-        kind: "tool_search",
-        name: "tool_search",
-        description: "Finds tools.",
-        parameters: r#"{"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}"#,
-        item: Some(("tool_search_call", "arguments")),
-    },
-    ClientTool {
-        kind: "bash_",
-        name: "bash",
-        description: "Runs a command in a shell that stays open, or restarts the shell.",
-        parameters: r#"{"type": "object", "properties": {
-            "command": {"type": "string"}, "restart": {"type": "boolean"}}}"#,
-        item: None,
-    },
-    ClientTool {
-        kind: "text_editor_",
-        name: "str_replace_based_edit_tool",
-        description: "Shows and changes files.",
-        parameters: r#"{"type": "object", "properties": {
-            "command": {"type": "string", "enum": ["view", "create", "str_replace", "insert"]}, "path": {"type": "string"},
-            "view_range": {"type": "array", "items": {"type": "integer"}}, "file_text": {"type": "string"},
-            "old_str": {"type": "string"}, "new_str": {"type": "string"}, "insert_line": {"type": "integer"},
-            "insert_text": {"type": "string"}}, "required": ["command", "path"]}"#,
-        item: None,
-    },
-    ClientTool {
-        kind: "memory_",
-        name: "memory",
-        description: "Shows and changes the files of a memory that outlives the conversation.",
-        parameters: r#"{"type": "object", "properties": {
-            "command": {"type": "string", "enum": ["view", "create", "str_replace", "insert", "delete", "rename"]},
-            "path": {"type": "string"}, "view_range": {"type": "array", "items": {"type": "integer"}},
-            "file_text": {"type": "string"}, "old_str": {"type": "string"}, "new_str": {"type": "string"},
-            "insert_line": {"type": "integer"}, "insert_text": {"type": "string"}, "old_path": {"type": "string"},
-            "new_path": {"type": "string"}}, "required": ["command"]}"#,
-        item: None,
-    },
-];
+static CLIENT_TOOLS: LazyLock<Vec<ClientTool>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("client_tools.json")).unwrap_or_default());
 
 impl ClientTool {
     /// The tool that a request gives by its type; `None` if a server must run it.
@@ -122,8 +59,7 @@ impl ClientTool {
 
     /// The arguments of a call in the order in which the model writes them: that of the schema. Clients send them in another.
     pub fn in_order(&self, arguments: &Map<String, Value>) -> Map<String, Value> {
-        let schema: Value = serde_json::from_str(self.parameters).unwrap_or_default();
-        let listed = schema["properties"].as_object().into_iter().flat_map(Map::keys);
+        let listed = self.parameters["properties"].as_object().into_iter().flat_map(Map::keys);
         let listed = listed.filter_map(|name| arguments.get_key_value(name));
         let mut ordered: Map<String, Value> = listed.map(|(name, value)| (name.clone(), value.clone())).collect();
         for (name, value) in arguments {
@@ -135,11 +71,9 @@ impl ClientTool {
     /// The tool as a function of a request.
     pub(super) fn function(&self, tool: &Fields) -> Result<Value> {
         let text = |name: &str, other: &str| Ok(tool.text(name)?.unwrap_or(other).to_owned());
-        let parameters = tool.get("parameters").cloned();
-        let parameters = parameters.unwrap_or_else(|| serde_json::from_str(self.parameters).unwrap_or_default());
         let (name, description) = (text("name", self.name)?, text("description", self.description)?);
         let mut function = json!({"name": name, "description": description});
-        function["parameters"] = parameters;
+        function["parameters"] = tool.get("parameters").unwrap_or(&self.parameters).clone();
         for field in ["input_examples", "defer_loading"] {
             function[field] = tool.get(field).cloned().unwrap_or_default();
         }
@@ -153,9 +87,7 @@ mod tests {
 
     #[test]
     fn their_schemas_are_objects() {
-        for tool in CLIENT_TOOLS {
-            let schema: Value = serde_json::from_str(tool.parameters).unwrap();
-            assert_eq!(schema["type"], "object", "{}", tool.kind);
-        }
+        assert_eq!(CLIENT_TOOLS.len(), 7);
+        assert!(CLIENT_TOOLS.iter().all(|tool| tool.parameters["type"] == "object"));
     }
 }

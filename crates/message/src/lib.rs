@@ -204,47 +204,209 @@ impl Tool {
     }
 }
 
-/// Where a template that does not know deferred tools shows one that a message reveals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum RevealedTools {
-    /// In the message that reveals it, so that what was sent before stays.
-    #[default]
-    Inline,
-    /// In the list of tools, behind the others.
-    Listed,
+/// Makes enums of what an option may be. Requests name the variants in snake case.
+macro_rules! options {
+    ($($(#[$about:meta])* enum $name:ident { $($(#[$of:meta])* $variant:ident,)* })*) => {$(
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        #[non_exhaustive]
+        pub enum $name { $($(#[$of])* $variant,)* }
+    )*};
 }
 
-/// Whether the model may, must or must not call tools.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum ToolChoice {
-    /// Calls are allowed.
-    #[default]
-    Auto,
-    /// At least one call is required.
-    Required,
-    /// Calls are forbidden; tools are still rendered.
-    None,
-}
+options! {
+    /// Where a template that does not know deferred tools shows one that a message reveals.
+    enum RevealedTools {
+        /// In the message that reveals it, so that what was sent before stays.
+        #[default]
+        Inline,
+        /// In the list of tools, behind the others.
+        Listed,
+    }
 
-/// How the model's reasoning is returned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum ReasoningFormat {
-    /// Leave it in the content.
-    #[default]
-    None,
-    /// Separate it as `reasoning_content`.
-    Auto,
-    /// As [`ReasoningFormat::Auto`].
-    DeepSeek,
-    /// As [`ReasoningFormat::Auto`].
-    #[serde(rename = "deepseek-legacy")]
-    DeepSeekLegacy,
+    /// Whether the model may, must or must not call tools.
+    enum ToolChoice {
+        /// Calls are allowed.
+        #[default]
+        Auto,
+        /// At least one call is required.
+        Required,
+        /// Calls are forbidden; tools are still rendered.
+        None,
+    }
+
+    /// How the model's reasoning is returned.
+    enum ReasoningFormat {
+        /// Leave it in the content.
+        #[default]
+        None,
+        /// Separate it as `reasoning_content`.
+        Auto,
+        /// As [`ReasoningFormat::Auto`].
+        #[serde(rename = "deepseek")]
+        DeepSeek,
+        /// As [`ReasoningFormat::Auto`].
+        #[serde(rename = "deepseek-legacy")]
+        DeepSeekLegacy,
+    }
+
+    /// Whose ways count where the library's own differ on purpose, and what options mean that a request does not have.
+    enum Compat {
+        /// The library's. A continued message is rendered with the conversation, as transformers does it.
+        #[default]
+        Off,
+        /// llama.cpp's. A continued message follows the generation prompt. Reasoning stays in the content, a grammar has one call,
+        /// schemas become its text, and reasoning that opens again is reasoning. No tool can be called beside the schema of a
+        /// response. Text parts are joined for all roles or for none.
+        #[serde(rename = "llama.cpp")]
+        LlamaCpp,
+    }
+
+    /// What a prompt has for arguments of an earlier call that are not a JSON object. Models sometimes write such, and hosts
+    /// keep them in the history.
+    enum MalformedArguments {
+        /// Their text; as a JSON string if the template takes arguments as an object. `{}` for null and an empty text, and if the
+        /// template would fail on the text or leave it out.
+        #[default]
+        Keep,
+        /// `{}`.
+        Empty,
+        /// None: the request is rejected.
+        Error,
+    }
+
+    /// Which outputs are searched for tool calls in dialects other than the template's format. Only if calls are allowed.
+    enum Dialects {
+        /// None: such calls are content.
+        Off,
+        /// Only the output behind the place where it left the format.
+        #[default]
+        Recover,
+        /// Also content that ends with them: calls with a marker, of offered tools, complete and valid, behind which the output
+        /// ends. From the first such call on, the rest waits for the end of the output; elsewhere it stays text.
+        Tail,
+        /// All content. Text that may become a call is delayed until that is certain.
+        Always,
+    }
+
+    /// How calls of tools that are not offered are read, if the format marks calls.
+    enum UnknownTools {
+        /// As calls, with a diagnostic. Agents can answer with the list of tools.
+        #[default]
+        Call,
+        /// As content.
+        Content,
+    }
+
+    /// How calls inside reasoning are read.
+    enum CallsInReasoning {
+        /// As reasoning.
+        Off,
+        /// Calls of offered tools as calls, if the output ends and the reasoning was not closed. From the first on, all waits for that.
+        #[default]
+        AtEnd,
+        /// As calls.
+        Always,
+        /// As llama.cpp does: as calls at once with the models that it knows to write them so, else as reasoning.
+        #[serde(rename = "llama.cpp")]
+        LlamaCpp,
+    }
+
+    /// When a JSON object that looks like a call, but has no marker, is read as one. Does not apply to templates whose own calls
+    /// are such objects.
+    enum BareCalls {
+        /// Never.
+        Off,
+        /// If the whole answer consists of calls of offered tools. Such an answer is delayed until its end.
+        #[default]
+        Whole,
+        /// Wherever other dialects are read.
+        Anywhere,
+    }
+
+    /// How arguments are read that are nearly JSON.
+    enum NearlyJson {
+        /// As the JSON that they are meant to be.
+        #[default]
+        Mend,
+        /// As llama.cpp does: they do not fit the format, or stay as they are.
+        Keep,
+    }
+
+    /// How a second opening of the reasoning is read.
+    enum OpeningAgain {
+        /// As a marker, which is dropped.
+        #[default]
+        Marker,
+        /// As text of the reasoning.
+        Reasoning,
+    }
+
+    /// What becomes of a call that is not complete when the output has ended.
+    enum IncompleteCalls {
+        /// It is a call, and its report says that it is not complete.
+        #[default]
+        Keep,
+        /// It is not in the message that the parse ends with. A diagnostic has its bytes. Deltas have shown it.
+        Drop,
+        /// What the model wrote is content of that message.
+        Content,
+    }
+
+    /// What the next turn does where the template would change what was sent.
+    enum Append {
+        /// It has the template's prompt from there on.
+        #[default]
+        Template,
+        /// It keeps what was sent, and appends the rest.
+        Always,
+    }
+
+    /// What is done where a template raises on the messages as they were sent, or leaves out what they say.
+    enum Roles {
+        /// Nothing: the template's error is the request's.
+        AsSent,
+        /// The fewest changes with which the prompt has all texts: ids of calls have the form that is demanded, results are in the order
+        /// of their calls, several calls of a turn are turns, instructions are one, the user's or at the front, neighbours of one role are
+        /// one, and turns are put where they are demanded.
+        #[default]
+        Fit,
+    }
+
+    /// What is done with a level of reasoning effort that the template does not take.
+    enum Effort {
+        /// It is sent all the same.
+        AsSent,
+        /// `none` turns thinking off, and a level that is refused becomes the nearest one that is taken.
+        #[default]
+        Fit,
+    }
+
+    /// How schemas are turned into grammar rules.
+    enum GrammarStyle {
+        /// The grammar allows what the schema allows, as exactly as possible.
+        #[default]
+        Faithful,
+        /// The text that llama.cpp makes of the schema, since 0.5.0.
+        #[serde(rename = "llama.cpp")]
+        LlamaCpp,
+        /// The text of earlier versions: the same, but `{}` is any object.
+        #[serde(rename = "llama.cpp-b10587")]
+        LlamaCppB10587,
+    }
+
+    /// The white space in the JSON of a grammar.
+    enum JsonSpacing {
+        /// As the template writes it, where it writes JSON on one line and the grammar is the faithful one. Else free, and free in
+        /// a request with a response schema, whose JSON no template shows.
+        #[default]
+        Template,
+        /// A blank, a line break with an indentation, or none, wherever JSON allows it.
+        Free,
+        /// None.
+        Compact,
+    }
 }
 
 /// Whether and where the model continues the last message.
@@ -262,179 +424,11 @@ pub enum Continuation {
     Content,
 }
 
-/// Whose ways count where the library's own differ on purpose, and what options mean that a request does not have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Compat {
-    /// The library's. A continued message is rendered with the conversation, as transformers does it.
-    #[default]
-    Off,
-    /// llama.cpp's. A continued message follows the generation prompt. Reasoning stays in the content, a grammar has one call,
-    /// schemas become its text, and reasoning that opens again is reasoning. No tool can be called beside the schema of a
-    /// response. Text parts are joined for all roles or for none.
-    #[serde(rename = "llama.cpp")]
-    LlamaCpp,
-}
-
 impl Compat {
     /// What these ways take of the two.
     fn choose<T>(self, ours: T, llama_cpp: T) -> T {
         if self == Compat::LlamaCpp { llama_cpp } else { ours }
     }
-}
-
-/// What a prompt has for arguments of an earlier call that are not a JSON object. Models sometimes write such, and hosts
-/// keep them in the history.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum MalformedArguments {
-    /// Their text; as a JSON string if the template takes arguments as an object. `{}` for null and an empty text, and if the
-    /// template would fail on the text or leave it out.
-    #[default]
-    Keep,
-    /// `{}`.
-    Empty,
-    /// None: the request is rejected.
-    Error,
-}
-
-/// Which outputs are searched for tool calls in dialects other than the template's format. Only if calls are allowed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Dialects {
-    /// None: such calls are content.
-    Off,
-    /// Only the output behind the place where it left the format.
-    #[default]
-    Recover,
-    /// Also content that ends with them: calls with a marker, of offered tools, complete and valid, behind which the output
-    /// ends. From the first such call on, the rest waits for the end of the output; elsewhere it stays text.
-    Tail,
-    /// All content. Text that may become a call is delayed until that is certain.
-    Always,
-}
-
-/// How calls of tools that are not offered are read, if the format marks calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum UnknownTools {
-    /// As calls, with a diagnostic. Agents can answer with the list of tools.
-    #[default]
-    Call,
-    /// As content.
-    Content,
-}
-
-/// How calls inside reasoning are read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum CallsInReasoning {
-    /// As reasoning.
-    Off,
-    /// Calls of offered tools as calls, if the output ends and the reasoning was not closed. From the first on, all waits for that.
-    #[default]
-    AtEnd,
-    /// As calls.
-    Always,
-    /// As llama.cpp does: as calls at once with the models that it knows to write them so, else as reasoning.
-    #[serde(rename = "llama.cpp")]
-    LlamaCpp,
-}
-
-/// When a JSON object that looks like a call, but has no marker, is read as one. Does not apply to templates whose own calls
-/// are such objects.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum BareCalls {
-    /// Never.
-    Off,
-    /// If the whole answer consists of calls of offered tools. Such an answer is delayed until its end.
-    #[default]
-    Whole,
-    /// Wherever other dialects are read.
-    Anywhere,
-}
-
-/// How arguments are read that are nearly JSON.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum NearlyJson {
-    /// As the JSON that they are meant to be.
-    #[default]
-    Mend,
-    /// As llama.cpp does: they do not fit the format, or stay as they are.
-    Keep,
-}
-
-/// How a second opening of the reasoning is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum OpeningAgain {
-    /// As a marker, which is dropped.
-    #[default]
-    Marker,
-    /// As text of the reasoning.
-    Reasoning,
-}
-
-/// What becomes of a call that is not complete when the output has ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum IncompleteCalls {
-    /// It is a call, and its report says that it is not complete.
-    #[default]
-    Keep,
-    /// It is not in the message that the parse ends with. A diagnostic has its bytes. Deltas have shown it.
-    Drop,
-    /// What the model wrote is content of that message.
-    Content,
-}
-
-/// What the next turn does where the template would change what was sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Append {
-    /// It has the template's prompt from there on.
-    #[default]
-    Template,
-    /// It keeps what was sent, and appends the rest.
-    Always,
-}
-
-/// What is done where a template raises on the messages as they were sent, or leaves out what they say.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Roles {
-    /// Nothing: the template's error is the request's.
-    AsSent,
-    /// The fewest changes with which the prompt has all texts: ids of calls have the form that is demanded, results are in the order
-    /// of their calls, several calls of a turn are turns, instructions are one, the user's or at the front, neighbours of one role are
-    /// one, and turns are put where they are demanded.
-    #[default]
-    Fit,
-}
-
-/// What is done with a level of reasoning effort that the template does not take.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Effort {
-    /// It is sent all the same.
-    AsSent,
-    /// `none` turns thinking off, and a level that is refused becomes the nearest one that is taken.
-    #[default]
-    Fit,
 }
 
 /// How output is read that deviates from the template's format.
@@ -459,37 +453,6 @@ pub struct Leniency {
     /// Arguments that are nearly JSON.
     #[serde(default)]
     pub nearly_json: NearlyJson,
-}
-
-/// How schemas are turned into grammar rules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum GrammarStyle {
-    /// The grammar allows what the schema allows, as exactly as possible.
-    #[default]
-    Faithful,
-    /// The text that llama.cpp makes of the schema, since 0.5.0.
-    #[serde(rename = "llama.cpp")]
-    LlamaCpp,
-    /// The text of earlier versions: the same, but `{}` is any object.
-    #[serde(rename = "llama.cpp-b10587")]
-    LlamaCppB10587,
-}
-
-/// The white space in the JSON of a grammar.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum JsonSpacing {
-    /// As the template writes it, where it writes JSON on one line and the grammar is the faithful one. Else free, and free in
-    /// a request with a response schema, whose JSON no template shows.
-    #[default]
-    Template,
-    /// A blank, a line break with an indentation, or none, wherever JSON allows it.
-    Free,
-    /// None.
-    Compact,
 }
 
 /// A conversation that is passed to the template unchanged: the host's JSON.
