@@ -25,7 +25,7 @@ use crate::python::pyobject::as_text;
 use crate::python::pyrepr;
 use crate::python::scalar::{LABELS, labels, without_labels};
 use crate::reading::{self, Reads, charge_value};
-use crate::request::context::{Variables, Watch};
+use crate::request::context::Watch;
 use crate::source::macros;
 use crate::source::rewrite::expr::UNKNOWN;
 use crate::source::rewrite::token::open_block;
@@ -191,17 +191,17 @@ impl Engine {
         self.env.add_global(LABELS, Value::from(labels.text()));
     }
 
-    /// Renders the template, on the caller's stack where that will do. The variables are made anew for each try, because a template may
+    /// Renders the template, on the caller's stack where that will do. The context is made anew for each try, because a template may
     /// change their values. The second result is how much of the prompt was written when the template first asked whether to open a
     /// turn, and whether it did not ask again; `None` if it did not.
-    pub fn render<'v>(
+    pub fn render(
         &self,
-        variables: impl Fn() -> Result<Variables<'v>> + Sync,
+        context: impl Fn(Arc<Watch>) -> Result<Value> + Sync,
     ) -> Result<(String, Option<(usize, bool)>)> {
         let write = |engine: &Engine| -> Result<(String, Option<(usize, bool)>)> {
             let prompt = Prompt::default();
             let watch = Arc::clone(&prompt.watch);
-            let text = engine.write(variables()?.value(Arc::clone(&watch)), prompt)?;
+            let text = engine.write(context(Arc::clone(&watch))?, prompt)?;
             Ok((text, watch.read_at()))
         };
         match write(self) {

@@ -351,10 +351,9 @@ impl Template {
     fn rendered(&self, conversation: &Conversation) -> Result<(String, Option<(usize, bool)>)> {
         let engine = self.engine(conversation);
         let takes_none = conversation.host == Host::Own && self.takes_none();
-        engine.render(|| {
-            let memo = engine.memo.as_deref();
-            let context =
-                context::conversation(conversation, &self.bos, &self.eos, takes_none, self.labels.as_ref(), memo);
+        engine.render(|watch| {
+            let (labels, memo) = (self.labels.as_ref(), engine.memo.as_deref());
+            let context = context::conversation(conversation, &self.bos, &self.eos, takes_none, labels, memo, watch);
             context.map_err(|error| Error::invalid(format!("the conversation: {error}")))
         })
     }

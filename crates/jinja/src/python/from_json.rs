@@ -1,5 +1,6 @@
 //! Converts JSON to template values.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use minijinja::value::Value;
@@ -29,28 +30,26 @@ pub fn traced(json: &Json, trace: Option<Trace>) -> Result<Value, Error> {
     Ok(build(json, trace, None, false)?.0)
 }
 
-/// A list at the top level. Each item comes with its depth, and knows that it is inside a list.
-pub fn list_of(items: impl Iterator<Item = Result<(Value, usize), Error>>) -> Result<Value, Error> {
-    let (mut values, mut below) = (Vec::with_capacity(items.size_hint().0), 0);
-    for item in items {
-        let (value, levels) = item?;
+/// Values, and the greatest of their depths.
+fn deepest<T>(all: impl Iterator<Item = Result<(T, usize), Error>>) -> Result<(Vec<T>, usize), Error> {
+    let (mut values, mut below) = (Vec::with_capacity(all.size_hint().0), 0);
+    for one in all {
+        let (value, levels) = one?;
         below = below.max(levels);
         values.push(value);
     }
-    Ok(nested_list(values, below, false, None)?.0)
+    Ok((values, below))
+}
+
+/// A list at the top level. Each item comes with its depth, and knows that it is inside a list.
+pub fn list_of(items: impl Iterator<Item = Result<(Value, usize), Error>>) -> Result<Value, Error> {
+    let (items, below) = deepest(items)?;
+    Ok(nested_list(items, below, false, None)?.0)
 }
 
 /// JSON as an item for [`list_of`].
 pub fn of_json(json: &Json, labels: Option<&Labels>) -> Result<(Value, usize), Error> {
     build(json, None, labels, true)
-}
-
-/// The same; a map without labels is converted once somebody reads it.
-pub fn of_unread(json: &Arc<Json>, labels: Option<&Labels>) -> Result<(Value, usize), Error> {
-    match &**json {
-        Json::Object(_) if labels.is_none() && !number::is(json) => unread_json(json, depth(json), None),
-        json => of_json(json, labels),
-    }
 }
 
 /// A map of JSON with this depth that is converted once somebody reads it.
@@ -71,7 +70,7 @@ pub fn depth(json: &Json) -> usize {
     }
 }
 
-/// The pairs of a map that [`of_unread`] has not converted. Only labels and depth, which it looks at, can fail.
+/// The pairs of a map that [`unread_json`] has not converted. Only labels and depth, which it looks at, can fail.
 fn pairs_of(json: &Json) -> Vec<(Value, Value)> {
     let pair = |(key, item): (&String, &Json)| Some((Value::from(key.as_str()), of_json(item, None).ok()?.0));
     json.as_object().into_iter().flatten().filter_map(pair).collect()
@@ -87,18 +86,14 @@ pub fn of_pairs<'n>(
     named: impl Iterator<Item = Result<(&'n str, (Value, usize)), Error>>,
     memo: Option<(Arc<ToolMemo>, Part)>,
 ) -> Result<(Value, usize), Error> {
-    let (mut pairs, mut below) = (Vec::with_capacity(4), 0);
-    for one in named {
-        let (name, (value, levels)) = one?;
-        below = below.max(levels);
-        pairs.push((Value::from(name), value));
-    }
+    let named = named.map(|one| one.map(|(name, (value, levels))| ((Value::from(name), value), levels)));
+    let (pairs, below) = deepest(named)?;
     nested_dict(pairs, below, true, None, memo)
 }
 
 /// A value and its depth. `inside`: a container is inside of another one.
 fn build(json: &Json, trace: Option<Trace>, labels: Option<&Labels>, inside: bool) -> Result<(Value, usize), Error> {
-    let child = |key: &str| trace.as_ref().and_then(|trace| trace.child(key));
+    let child = |key: &dyn Display| trace.as_ref().and_then(|trace| trace.child(&key.to_string()));
     let value = match json {
         Json::Null => Value::from(()),
         Json::Bool(value) => Value::from(*value),
@@ -118,22 +113,16 @@ fn build(json: &Json, trace: Option<Trace>, labels: Option<&Labels>, inside: boo
             _ => Value::from(text.as_str()),
         },
         Json::Array(array) => {
-            let (mut items, mut below) = (Vec::with_capacity(array.len()), 0);
-            for (index, item) in array.iter().enumerate() {
-                let trace = trace.as_ref().and_then(|trace| trace.child(&index.to_string()));
-                let (value, levels) = build(item, trace, labels, true)?;
-                below = below.max(levels);
-                items.push(value);
-            }
+            let items = array.iter().enumerate().map(|(index, item)| build(item, child(&index), labels, true));
+            let (items, below) = deepest(items)?;
             return nested_list(items, below, inside, trace);
         }
         Json::Object(map) => {
-            let (mut pairs, mut below) = (Vec::with_capacity(map.len()), 0);
-            for (key, item) in map {
+            let pairs = map.iter().map(|(key, item)| {
                 let (value, levels) = build(item, child(key), labels, true)?;
-                below = below.max(levels);
-                pairs.push((Value::from(key.as_str()), value));
-            }
+                Ok(((Value::from(key.as_str()), value), levels))
+            });
+            let (pairs, below) = deepest(pairs)?;
             return nested_dict(pairs, below, inside, trace, None);
         }
     };

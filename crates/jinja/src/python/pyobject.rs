@@ -229,7 +229,11 @@ impl Dict {
             check_key(key)?;
         }
         let height = Height::above(pairs.iter().flat_map(|(key, value)| [key, value]))?;
-        Ok(Value::from_object(Dict { map: Mutex::new(Map::of(pairs)), height, trace: None, unread: None, memo: None }))
+        Ok(Value::from_object(Dict::new(Map::of(pairs), height)))
+    }
+
+    fn new(map: Map, height: Height) -> Dict {
+        Dict { map: Mutex::new(map), height, trace: None, unread: None, memo: None }
     }
 
     /// The map, locked: no other method of this dict may be called meanwhile.
@@ -510,10 +514,7 @@ fn copied(value: &Value) -> Result<(Value, usize), Error> {
             (*item, below) = (copy, below.max(levels));
         }
         let height = Height::known(below + 1, true)?;
-        return Ok((
-            Value::from_object(Dict { map: Mutex::new(Map::of(pairs)), height, trace: None, unread: None, memo: None }),
-            below + 1,
-        ));
+        return Ok((Value::from_object(Dict::new(Map::of(pairs), height)), below + 1));
     }
     Ok((value.clone(), 0))
 }
@@ -539,14 +540,12 @@ pub fn nested_dict(
     memo: Option<(Arc<ToolMemo>, Part)>,
 ) -> Result<(Value, usize), Error> {
     let height = Height::given(below, inside)?;
-    let map = Mutex::new(Map::of_json(pairs));
-    Ok((Value::from_object(Dict { map, height, trace, unread: None, memo }), below + 1))
+    Ok((Value::from_object(Dict { trace, memo, ..Dict::new(Map::of_json(pairs), height) }), below + 1))
 }
 
 /// A map that is made once somebody looks at it, as [`nested_dict`] makes one inside of another container.
 pub fn unread_dict(from: Source, below: usize, memo: Option<(Arc<ToolMemo>, Part)>) -> Result<(Value, usize), Error> {
     let height = Height::given(below, true)?;
     let unread = Some(Unread { from, is_unread: AtomicBool::new(true) });
-    let map = Mutex::new(Map::of_json(Vec::new()));
-    Ok((Value::from_object(Dict { map, height, trace: None, unread, memo }), below + 1))
+    Ok((Value::from_object(Dict { unread, memo, ..Dict::new(Map::of_json(Vec::new()), height) }), below + 1))
 }

@@ -49,39 +49,18 @@ impl Watch {
     }
 }
 
-/// The context of a conversation. Later variables replace earlier ones of the same name.
-pub struct Variables<'c> {
-    set: Vec<(&'c str, Value)>,
-    now: Option<i64>,
-    has_dates: bool,
-}
-
-impl Variables<'_> {
-    /// The context as an engine value. `watch` is told when [`ASKS`] is read.
-    pub fn value(self, watch: Arc<Watch>) -> Value {
-        let set = self.set.into_iter().map(|(name, value)| (Value::from(name), value));
-        Value::from_object(Root { set: Pairs::of(set.collect()), now: self.now, has_dates: self.has_dates, watch })
-    }
-}
-
 /// All variables, by name.
 #[derive(Debug)]
 struct Root {
     set: Pairs,
     /// The time for rarely used variables, which are computed on access.
     now: Option<i64>,
-    has_dates: bool,
+    /// Those, and their formats.
+    dates: &'static [(&'static str, &'static str)],
     watch: Arc<Watch>,
 }
 
 const DATES: [(&str, &str); 2] = [("datetime", "%b %d %Y"), ("date_string", "%d %b %Y")];
-
-impl Root {
-    /// The variables that are computed on access, and their formats.
-    fn dates(&self) -> &'static [(&'static str, &'static str)] {
-        if self.has_dates { &DATES } else { &[] }
-    }
-}
 
 impl Object for Root {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
@@ -95,7 +74,7 @@ impl Object for Root {
         self.set.get_by_str(key).or_else(|| match key {
             NOW => self.now.map(Value::from),
             _ => {
-                let (_, format) = self.dates().iter().find(|(name, _)| *name == key)?;
+                let (_, format) = self.dates.iter().find(|(name, _)| *name == key)?;
                 Some(match self.now {
                     Some(now) => Value::from(strftime::text(now, format)),
                     None => Value::from(strftime::missing(key)),
@@ -105,23 +84,25 @@ impl Object for Root {
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        let dates = self.dates().iter().map(|(name, _)| *name).filter(|name| self.set.get_by_str(name).is_none());
+        let dates = self.dates.iter().map(|(name, _)| *name).filter(|name| self.set.get_by_str(name).is_none());
         Enumerator::Values(self.set.keys().into_iter().chain(dates.map(Value::from)).collect())
     }
 }
 
-/// The variables of a conversation; `takes_none`: those that transformers always passes may be none.
-pub fn conversation<'c>(
-    conversation: &'c Conversation,
+/// The context of a conversation; `takes_none`: the variables that transformers always passes may be none. `watch` is told when
+/// [`ASKS`] is read.
+pub fn conversation(
+    conversation: &Conversation,
     bos: &str,
     eos: &str,
     takes_none: bool,
     labels: Option<&Labels>,
     memo: Option<&Memo>,
-) -> Result<Variables<'c>, Error> {
-    let from_json = |json: &Json| labelled(json, labels);
+    watch: Arc<Watch>,
+) -> Result<Value, Error> {
     let is_plain = conversation.host == Host::Transformers;
     let passes_none = is_plain || conversation.host == Host::Own && takes_none;
+    // Later variables replace earlier ones of the same name.
     let mut set: Vec<(&str, Value)> = Vec::with_capacity(13 + conversation.extra.len());
     if !is_plain {
         set.extend(reasoning_aliases(&conversation.extra));
@@ -141,12 +122,14 @@ pub fn conversation<'c>(
         set.push((ESCAPES, Value::from(true)));
     }
     for (name, value) in &conversation.extra {
-        set.push((name, from_json(value)?));
+        set.push((name, labelled(value, labels)?));
     }
     if conversation.host != Host::LlamaCpp || conversation.add_generation_prompt {
         set.push((ASKS, Value::from(conversation.add_generation_prompt)));
     }
-    Ok(Variables { set, now: conversation.now, has_dates: !is_plain })
+    let set = Pairs::of(set.into_iter().map(|(name, value)| (Value::from(name), value)).collect());
+    let dates = if is_plain { &[][..] } else { &DATES };
+    Ok(Value::from_object(Root { set, now: conversation.now, dates, watch }))
 }
 
 /// Vendors name the same two switches differently: a value set under our name is set under all names.

@@ -7,7 +7,7 @@ use minijinja::value::Value;
 use serde_json::Value as Json;
 
 use crate::probe::labels::Labels;
-use crate::python::from_json::{depth, labelled, list_of, of_json, of_pairs, of_unread, unread_json};
+use crate::python::from_json::{depth, labelled, list_of, of_json, of_pairs, unread_json};
 use crate::python::memo::{Memo, Part, ToolMemo};
 use crate::python::pyobject::{Source, unread_dict};
 use chatparse_base::number;
@@ -50,53 +50,34 @@ impl Tools {
             (Tools::Own(tools), Some(memo)) if labels.is_none() => {
                 list_of((0..tools.len()).map(|index| known_of(tools, index, memo)))
             }
-            (Tools::Own(tools), _) => list_of(tools.iter().map(|tool| value_of(tool, labels))),
+            (Tools::Own(tools), _) => list_of(tools.iter().map(|tool| of_json(&tool.to_json(), labels))),
         }
     }
 }
 
-/// The tool as [`Tool::to_json`] has it.
-fn value_of(tool: &Tool, labels: Option<&Labels>) -> Result<(Value, usize), Error> {
-    of_pairs(fields_of(tool, labels, of_unread(&tool.parameters, labels)?, None)?.into_iter().map(Ok), None)
-}
-
-/// The same without labels, made once somebody reads it.
+/// The tool as [`Tool::to_json`] has it, made once somebody reads it.
 fn known_of(tools: &Arc<[Tool]>, index: usize, memo: &Memo) -> Result<(Value, usize), Error> {
     let tool = &tools[index];
     if !tool.parameters.is_object() || number::is(&tool.parameters) {
-        return value_of(tool, None);
+        return of_json(&tool.to_json(), None);
     }
     let memo = memo.of(tool, depth);
     // Only depth can fail, and that is looked at here: the function and the tool are above the parameters.
     let below = memo.levels + 1;
-    let fields = |tool: &Tool, memo: &Arc<ToolMemo>| {
-        let of = |part| Some((Arc::clone(memo), part));
-        let parameters = unread_json(&tool.parameters, memo.levels, of(Part::Parameters)).ok()?;
-        let fields = fields_of(tool, None, parameters, of(Part::Function)).ok()?;
-        Some(fields.into_iter().map(|(name, (value, _))| (Value::from(name), value)).collect())
-    };
-    unread_dict(Source::Tool(Arc::clone(tools), index, fields), below, Some((memo, Part::Tool)))
+    let pairs = |tool: &Tool, memo: &Arc<ToolMemo>| pairs_of(tool, memo).ok();
+    unread_dict(Source::Tool(Arc::clone(tools), index, pairs), below, Some((memo, Part::Tool)))
 }
 
-type Fields = Vec<(&'static str, (Value, usize))>;
-
-/// The fields of a tool with these parameters, and of its function, of which `memo` is known.
-fn fields_of(
-    tool: &Tool,
-    labels: Option<&Labels>,
-    parameters: (Value, usize),
-    memo: Option<(Arc<ToolMemo>, Part)>,
-) -> Result<Fields, Error> {
-    let text = |text: &str| match labels {
-        None => Ok((Value::from(text), 0)),
-        _ => of_json(&Json::String(text.to_owned()), labels),
-    };
-    let own = [("name", text(&tool.name)?), ("description", text(&tool.description)?), ("parameters", parameters)];
-    let more = tool.more.iter().map(|(name, value)| Ok((&**name, of_json(value, labels)?)));
-    let function = of_pairs(own.into_iter().map(Ok).chain(more), memo)?;
-    let mut fields = vec![("type", text("function")?), ("function", function)];
+fn pairs_of(tool: &Tool, memo: &Arc<ToolMemo>) -> Result<Vec<(Value, Value)>, Error> {
+    let of = |part| Some((Arc::clone(memo), part));
+    let parameters = unread_json(&tool.parameters, memo.levels, of(Part::Parameters))?;
+    let [name, description] = [&tool.name, &tool.description].map(|text| (Value::from(&**text), 0));
+    let own = [("name", name), ("description", description), ("parameters", parameters)];
+    let more = tool.more.iter().map(|(name, value)| Ok((&**name, of_json(value, None)?)));
+    let (function, _) = of_pairs(own.into_iter().map(Ok).chain(more), of(Part::Function))?;
+    let mut pairs = vec![("type".into(), "function".into()), ("function".into(), function)];
     if tool.deferred {
-        fields.push(("defer_loading", of_json(&Json::Bool(true), None)?));
+        pairs.push(("defer_loading".into(), true.into()));
     }
-    Ok(fields)
+    Ok(pairs)
 }
