@@ -102,6 +102,11 @@ impl Caps {
         if self.wants_parts() { [text_part(text)].into_iter().collect() } else { text.into() }
     }
 
+    /// Arguments of a call, in the form that the template takes.
+    pub(crate) fn arguments(&self, arguments: Value) -> Value {
+        if self.object_arguments { arguments } else { arguments.to_string().into() }
+    }
+
     /// Adds to a message what the template demands.
     pub fn complete(&self, message: &mut Value) {
         let (Some(field), Value::Object(fields)) = (&self.demanded_reasoning, message) else { return };

@@ -1,13 +1,13 @@
 //! Finds out what a template accepts, and what it demands, by rendering small conversations and recording what it accesses.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use crate::Caps;
 use crate::env::Engine;
 use crate::probe::trace::{Trace, Usage, Use};
 use crate::python::from_json::traced;
-use crate::request::context::{EFFORT, NOW, OTHER_SWITCH, preserve_reasoning};
+use crate::request::context::{EFFORT, NOW, OTHER_SWITCH, THINKS, preserve_reasoning};
 use crate::request::effort::{LADDER, Level};
 use chatparse_message::{REASONING, text_part};
 
@@ -20,17 +20,13 @@ struct Trial {
 impl Trial {
     fn new(engine: &Engine, messages: Json, more: Json, text_at: Option<&'static str>) -> Trial {
         let usage = Usage::new(WATCHED, text_at);
-        let mut variables = Map::new();
-        variables.insert("messages".to_owned(), messages);
-        variables.insert("tools".to_owned(), json!([]));
-        variables.insert("bos_token".to_owned(), json!(""));
-        variables.insert("eos_token".to_owned(), json!(""));
-        variables.insert("add_generation_prompt".to_owned(), json!(true));
-        variables.insert(NOW.to_owned(), json!(0));
-        if let Json::Object(more) = more {
-            variables.extend(more);
+        let mut variables =
+            json!({"tools": [], "bos_token": "", "eos_token": "", "add_generation_prompt": true, NOW: 0});
+        variables["messages"] = messages;
+        for (name, value) in more.as_object().into_iter().flatten() {
+            variables[name] = value.clone();
         }
-        let context = traced(&Json::Object(variables), Some(Trace::root(&usage)));
+        let context = traced(&variables, Some(Trace::root(&usage)));
         let output = context.ok().and_then(|context| engine.try_with(context).ok());
         Trial { output, usage }
     }
@@ -92,17 +88,12 @@ pub fn find(engine: &Engine, source: &str) -> Caps {
         object_arguments: false,
         demanded_reasoning: None,
     };
-    let mut tools = tools(engine, &caps);
-    if !tools.rendered {
-        caps.demanded_reasoning = demanded_reasoning(engine, source, &caps).map(str::to_owned);
-        if caps.demanded_reasoning.is_some() {
-            tools = self::tools(engine, &caps);
-        }
+    if !renders_tools(engine, &mut caps)
+        && let Some(field) = demanded_reasoning(engine, source, &caps)
+    {
+        caps.demanded_reasoning = Some(field.to_owned());
+        renders_tools(engine, &mut caps);
     }
-    caps.tools = tools.tools;
-    caps.tool_calls = tools.tool_calls;
-    caps.parallel_tool_calls = tools.parallel_tool_calls;
-    caps.object_arguments = tools.object_arguments;
     caps.preserve_reasoning = keeps_reasoning(engine, &caps);
     caps
 }
@@ -193,9 +184,7 @@ fn said(role: &str, content: Json, caps: &Caps) -> Json {
         "system" => json!([message, user]),
         "assistant" => json!([user, message, user]),
         "tool" => {
-            let arguments = json!({"arg": "value"});
-            let arguments = if caps.object_arguments { arguments } else { json!(arguments.to_string()) };
-            let mut messages = exchange(&arguments, 1, caps);
+            let mut messages = exchange(&caps.arguments(json!({"arg": "value"})), 1, caps);
             messages[0]["content"] = user["content"].clone();
             messages[2]["content"] = message["content"].clone();
             messages[2]["name"] = json!("tool1");
@@ -206,43 +195,32 @@ fn said(role: &str, content: Json, caps: &Caps) -> Json {
     completed(messages, caps)
 }
 
-/// The part of [`Caps`] about tools.
-struct Tools {
-    tools: bool,
-    tool_calls: bool,
-    object_arguments: bool,
-    parallel_tool_calls: bool,
-    /// A conversation with calls is rendered at all.
-    rendered: bool,
+/// Whether a conversation with calls is rendered at all. Finds out whether tools, calls and several calls are, and whether a call's
+/// arguments are an object.
+fn renders_tools(engine: &Engine, caps: &mut Caps) -> bool {
+    let (parallel, objects) = calling(engine, &json!({"arg": "value"}), caps);
+    let renders = objects.succeeded();
+    caps.tools = !renders || objects.read(TOOL_NAME);
+    caps.tool_calls = !renders || objects.read(CALLS);
+    caps.object_arguments = renders && caps.tool_calls && objects.read(ARGUMENT);
+    caps.parallel_tool_calls = renders && parallel;
+    if caps.object_arguments {
+        return true;
+    }
+    let (parallel, texts) = calling(engine, &json!(r#"{"arg": "value"}"#), caps);
+    caps.tools &= texts.succeeded() && texts.read(TOOL_NAME);
+    caps.tool_calls &= texts.succeeded() && texts.read(CALLS);
+    caps.parallel_tool_calls = texts.succeeded() && parallel;
+    renders || texts.succeeded()
 }
 
-/// Whether tools, calls and several calls are rendered, and whether a call's arguments are an object. `caps`: what
-/// assistant messages must have.
-fn tools(engine: &Engine, caps: &Caps) -> Tools {
-    // A render of two calls answers the questions about one as well, unless the template rejects two.
-    let calling = |arguments: Json| {
-        let trial = |calls: usize| Trial::new(engine, exchange(&arguments, calls, caps), with_tool(), None);
-        let two = trial(2);
-        let trial = if two.succeeded() { two } else { trial(1) };
-        (trial.read(SECOND_CALL), trial)
-    };
-    let mut found =
-        Tools { tools: true, tool_calls: true, object_arguments: false, parallel_tool_calls: false, rendered: true };
-    let (parallel, objects) = calling(json!({"arg": "value"}));
-    if objects.succeeded() {
-        found.tools = objects.read(TOOL_NAME);
-        found.tool_calls = objects.read(CALLS);
-        found.object_arguments = found.tool_calls && objects.read(ARGUMENT);
-        found.parallel_tool_calls = parallel;
-    }
-    if !found.object_arguments {
-        let (parallel, texts) = calling(json!(r#"{"arg": "value"}"#));
-        found.rendered = objects.succeeded() || texts.succeeded();
-        found.tools &= texts.succeeded() && texts.read(TOOL_NAME);
-        found.tool_calls &= texts.succeeded() && texts.read(CALLS);
-        found.parallel_tool_calls = texts.succeeded() && parallel;
-    }
-    found
+/// A render of two calls, or of one where the template rejects two, and whether it reads the second. The first answers the questions
+/// about one as well.
+fn calling(engine: &Engine, arguments: &Json, caps: &Caps) -> (bool, Trial) {
+    let trial = |calls: usize| Trial::new(engine, exchange(arguments, calls, caps), with_tool(), None);
+    let two = trial(2);
+    let trial = if two.succeeded() { two } else { trial(1) };
+    (trial.read(SECOND_CALL), trial)
 }
 
 /// The field of reasoning without which the template rejects assistant messages, and with which, empty, it renders them.
@@ -279,16 +257,14 @@ pub fn shows_any_arguments(engine: &Engine, caps: &Caps) -> bool {
 /// Whether the name of a result is rendered.
 pub fn names_results(engine: &Engine, caps: &Caps) -> bool {
     const NAME: &str = "tool_of_result";
-    let arguments = if caps.object_arguments { json!({}) } else { json!("{}") };
-    let mut messages = exchange(&arguments, 1, caps);
+    let mut messages = exchange(&caps.arguments(json!({})), 1, caps);
     messages[2]["name"] = json!(NAME);
     Trial::new(engine, messages, with_tool(), None).shows(NAME)
 }
 
 /// Whether a call's id is rendered, and its name is not.
 pub fn named_by_id(engine: &Engine, caps: &Caps) -> bool {
-    let arguments = if caps.object_arguments { json!({}) } else { json!("{}") };
-    let mut call = exchange(&arguments, 1, caps)[1].take();
+    let mut call = exchange(&caps.arguments(json!({})), 1, caps)[1].take();
     call["tool_calls"][0]["function"]["name"] = json!("tool_of_call");
     prompt_with(engine, &call).is_some_and(|prompt| prompt.contains("call00001") && !prompt.contains("tool_of_call"))
 }
@@ -344,8 +320,8 @@ fn with_tool() -> Json {
 /// Whether reasoning before the last user message is rendered.
 fn keeps_reasoning(engine: &Engine, caps: &Caps) -> bool {
     const MARKER: &str = "<REASONING_CONTENT_PLACEHOLDER>";
-    let mut more = Map::from_iter([("enable_thinking".to_owned(), json!(true))]);
-    more.extend(preserve_reasoning(true).map(|(name, value)| (name.to_owned(), json!(value))));
+    let mut more = json!({THINKS: true});
+    preserve_reasoning(true).into_iter().for_each(|(name, value)| more[name] = json!(value));
     let messages = json!([
         {"role": "user", "content": "User message"},
         {"role": "assistant", "content": "Assistant message", "reasoning_content": MARKER},
@@ -353,14 +329,14 @@ fn keeps_reasoning(engine: &Engine, caps: &Caps) -> bool {
         {"role": "assistant", "content": "Assistant message", "reasoning_content": "Reasoning content"},
         {"role": "user", "content": "User message"},
     ]);
-    Trial::new(engine, completed(messages, caps), Json::Object(more), None).shows(MARKER)
+    Trial::new(engine, completed(messages, caps), more, None).shows(MARKER)
 }
 
 /// A render of one message at this level of effort.
 fn at_effort(engine: &Engine, level: &str) -> Trial {
-    let mut more = Map::from_iter([("enable_thinking".to_owned(), json!(true))]);
-    more.extend(EFFORT.map(|name| (name.to_owned(), json!(level))));
-    Trial::new(engine, json!([{"role": "user", "content": "User message"}]), Json::Object(more), None)
+    let mut more = json!({THINKS: true});
+    EFFORT.into_iter().for_each(|name| more[name] = json!(level));
+    Trial::new(engine, json!([{"role": "user", "content": "User message"}]), more, None)
 }
 
 fn looks_at_effort(engine: &Engine) -> bool {

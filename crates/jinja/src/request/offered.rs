@@ -20,8 +20,7 @@ const TRIED: [&str; 2] = ["NAMESPACE_MARKER", "NAME_MARKER"];
 /// renders a conversation that ends with an assistant message.
 pub fn namespaces(source: &str, caps: &Caps, prompt: impl Fn(&Value) -> Option<String>) -> [String; 2] {
     let [namespace, name] = TRIED;
-    let arguments = if caps.object_arguments { json!({}) } else { json!("{}") };
-    let function = json!({"name": name, "namespace": namespace, "arguments": arguments});
+    let function = json!({"name": name, "namespace": namespace, "arguments": caps.arguments(json!({}))});
     let call = json!({"id": "call00001", "type": "function", "namespace": namespace, "function": function});
     let mut message = json!({"role": "assistant", "content": "", "tool_calls": [call]});
     caps.complete(&mut message);
