@@ -36,7 +36,9 @@ use chatparse_base::limits::{
 use chatparse_base::{Error, ErrorKind, Place, Result, stack};
 
 /// The Rust function of an operator.
-type Operator = fn(&mut State, &[Value]) -> std::result::Result<Value, minijinja::Error>;
+type Operator = fn(&mut State, &[Value]) -> Made;
+
+type Made = std::result::Result<Value, minijinja::Error>;
 
 /// Filters that only the source pass inserts.
 const OPERATORS: &[(&str, Operator)] = &[
@@ -105,15 +107,11 @@ const NAME: &str = "template";
 struct Function(&'static str, Call);
 
 impl Object for Function {
-    fn repr(self: &std::sync::Arc<Self>) -> ObjectRepr {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
         ObjectRepr::Plain
     }
 
-    fn call(
-        self: &std::sync::Arc<Self>,
-        state: &mut State,
-        args: &[Value],
-    ) -> std::result::Result<Value, minijinja::Error> {
+    fn call(self: &Arc<Self>, state: &mut State, args: &[Value]) -> Made {
         reading::touch(args.iter(), Reads::Bytes)?;
         (self.1)(state, &Args::new(args)?)
     }
@@ -124,7 +122,7 @@ impl Object for Function {
 }
 
 /// The text of a `{% generation %}` block.
-fn generation(state: &mut State, args: &[Value]) -> std::result::Result<Value, minijinja::Error> {
+fn generation(state: &mut State, args: &[Value]) -> Made {
     let text = args.first().cloned().unwrap_or_default();
     Ok(labels(state).map_or(text.clone(), |labels| Value::from(labels.block(&pyrepr::text(&text)))))
 }
@@ -172,6 +170,10 @@ pub struct Engine {
 /// The work that is left for all renders of probes: none after one that reached a limit.
 struct Learning(AtomicU64);
 
+/// A prompt; how much of it was written when the template first asked whether to open a turn, and whether it did not ask again;
+/// `None` if it did not.
+pub type Rendered = Result<(String, Option<(usize, bool)>)>;
+
 impl Engine {
     /// An engine whose renders fail.
     pub fn failing(fault: Error) -> Engine {
@@ -192,13 +194,9 @@ impl Engine {
     }
 
     /// Renders the template, on the caller's stack where that will do. The context is made anew for each try, because a template may
-    /// change their values. The second result is how much of the prompt was written when the template first asked whether to open a
-    /// turn, and whether it did not ask again; `None` if it did not.
-    pub fn render(
-        &self,
-        context: impl Fn(Arc<Watch>) -> Result<Value> + Sync,
-    ) -> Result<(String, Option<(usize, bool)>)> {
-        let write = |engine: &Engine| -> Result<(String, Option<(usize, bool)>)> {
+    /// change its values.
+    pub fn render(&self, context: impl Fn(Arc<Watch>) -> Result<Value> + Sync) -> Rendered {
+        let write = |engine: &Engine| -> Rendered {
             let prompt = Prompt::default();
             let watch = Arc::clone(&prompt.watch);
             let text = engine.write(context(Arc::clone(&watch))?, prompt)?;
@@ -367,16 +365,9 @@ impl io::Write for Prompt {
 
 /// Writes the value of `{{ value }}`.
 fn format(out: &mut Output, _: &mut State, value: &Value) -> std::result::Result<(), minijinja::Error> {
-    let owned;
-    let text = match as_text(value) {
-        Some(text) => text,
-        None => {
-            owned = pyrepr::text(value);
-            &owned
-        }
-    };
+    let text = pyrepr::text(value);
     budget::charge_output(text.len())?;
-    Ok(out.write_str(text)?)
+    Ok(out.write_str(&text)?)
 }
 
 /// The maximum length of an error's text: a template may raise one with any value in it.

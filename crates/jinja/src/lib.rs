@@ -44,7 +44,7 @@ use chatparse_base::stack;
 use chatparse_message::text_part;
 
 pub use chatparse_base::{Error, ErrorKind, Result};
-use env::Engine;
+use env::{Engine, Rendered};
 pub use probe::caps::ROLES;
 use probe::findings::Findings;
 pub use probe::labels::{Edge, Label, Labels, VALUES};
@@ -353,7 +353,7 @@ impl Template {
     }
 
     /// The same, as [`Engine::render`] has it.
-    fn rendered(&self, conversation: &Conversation) -> Result<(String, Option<(usize, bool)>)> {
+    fn rendered(&self, conversation: &Conversation) -> Rendered {
         let engine = self.engine(conversation);
         let takes_none = conversation.host == Host::Own && self.takes_none();
         engine.render(|watch| {

@@ -50,21 +50,19 @@ struct Values {
 struct Work(usize);
 
 impl Work {
-    fn done(&mut self, text: String) -> Result<String, Error> {
-        self.0 = self.0.saturating_add(text.len());
-        check_text(self.0)?;
-        Ok(text)
-    }
-
-    /// Converts a value as `s` or no conversion, `r` or `a` requires.
-    fn text<'v>(&mut self, value: &'v Value, conversion: char) -> Result<Cow<'v, str>, Error> {
+    /// Converts a value as `s`, `r` or `a` requires.
+    fn text<'v>(&mut self, value: &'v Value, conversion: &str) -> Result<Cow<'v, str>, Error> {
         budget::work(as_text(value).map_or(0, str::len))?;
-        Ok(match (as_text(value), conversion) {
-            (Some(text), 's') => Cow::Borrowed(text),
-            (_, 'r') => Cow::Owned(self.done(repr(value))?),
-            (_, 'a') => Cow::Owned(self.done(ascii(value))?),
-            _ => Cow::Owned(self.done(text(value).into_owned())?),
-        })
+        let made = match (as_text(value), conversion) {
+            (Some(text), "s") => return Ok(text.into()),
+            (_, "s") => text(value).into_owned(),
+            (_, "r") => repr(value),
+            (_, "a") => ascii(value),
+            _ => return Err(wrong(format!("!{conversion} is not known"))),
+        };
+        self.0 = self.0.saturating_add(made.len());
+        check_text(self.0)?;
+        Ok(made.into())
     }
 }
 
@@ -130,7 +128,7 @@ fn conversion<'t>(rest: &'t str, all: &Value, next: &mut Values, out: &mut Strin
     let sized = [minus, flags, &width, &precision].concat();
     let number = |kind: char, value: &Value| spec::number(FormatStyle::Printf, &sized, Some(kind), value);
     out.push_str(&match kind {
-        's' | 'r' | 'a' => text(&next.work.text(&value, kind)?, &precision)?,
+        's' | 'r' | 'a' => text(&next.work.text(&value, &rest[..1])?, &precision)?,
         'c' => text(&character(&value)?, "")?,
         'd' | 'i' | 'u' => number('d', &whole(&value)?)?,
         'o' | 'x' | 'X' | 'e' | 'E' | 'f' | 'F' | 'g' | 'G' => number(kind, &value)?,
@@ -219,10 +217,7 @@ impl Fields<'_> {
         let spec = if spec.contains('{') { self.nested(spec)? } else { spec.to_owned() };
         let value = match conversion {
             None => value,
-            Some("s") => Value::from(self.work.done(text(&value).into_owned())?),
-            Some("r") => Value::from(self.work.done(repr(&value))?),
-            Some("a") => Value::from(self.work.done(ascii(&value))?),
-            Some(letter) => return Err(wrong(format!("!{letter} is not known"))),
+            Some(letter) => Value::from(self.work.text(&value, letter)?),
         };
         out.push_str(&laid_out(&value, &spec)?);
         Ok(())

@@ -122,7 +122,7 @@ impl<'s> Rewriter<'s> {
         self.peek() == Token::Sign(sign)
     }
 
-    fn copy_if(&mut self, token: Token) -> bool {
+    pub fn copy_if(&mut self, token: Token) -> bool {
         let there = self.peek() == token;
         if there {
             self.copy();

@@ -87,19 +87,7 @@ pub fn shortened(text: &str, chars: usize) -> String {
 
 /// Rewrites the source. `callers`: the variables that macros may read of their callers.
 pub fn rewrite(source: &str, callers: &[&str]) -> Result<Rewritten> {
-    let mut pass = Pass {
-        source,
-        callers,
-        out: String::with_capacity(source.len() * 2),
-        tags: Vec::new(),
-        blocks: Vec::new(),
-        elifs: Vec::new(),
-        scopes: 0,
-        unread: None,
-        extras: None,
-        asked: None,
-        hides: false,
-    };
+    let mut pass = Pass { source, callers, out: String::with_capacity(source.len() * 2), ..Pass::default() };
     let mut pos = 0;
     while let Some(next) = find_tag(source, pos) {
         pass.text(&source[pos..next]);
@@ -130,6 +118,7 @@ const TOO_DEEP: &str = "an expression is nested too deeply";
 /// The width of the placeholder for a number of bytes.
 const DIGITS: usize = 8;
 
+#[derive(Default)]
 struct Pass<'s> {
     source: &'s str,
     callers: &'s [&'s str],
@@ -289,8 +278,7 @@ impl<'s> Pass<'s> {
     /// Begins or ends the count of a block whose tag, with the end `mark`, was just written.
     fn finish(&mut self, kind: Kind, mark: &str) {
         match kind {
-            Kind::Open(name) => self.open(name, Around::default(), mark),
-            Kind::Around(name, around) => self.open(name, around, mark),
+            Kind::Open(name, around) => self.open(name, around, mark),
             Kind::Close(name) if self.blocks.last().is_some_and(|block| block.name == name) => {
                 let Some(block) = self.blocks.pop() else { return };
                 self.scopes -= usize::from(name == "for");
@@ -329,8 +317,7 @@ enum Kind {
     EndIf,
     Scope,
     EndScope,
-    Open(&'static str),
-    Around(&'static str, Around),
+    Open(&'static str, Around),
     Close(&'static str),
 }
 
@@ -341,10 +328,6 @@ fn statement(tag: &mut Rewriter, extras: &Extras) -> std::result::Result<Kind, S
         // Marks the model's text, for training. Like any block, it is a scope.
         "generation" => Ok(replace(tag, " with %}{% filter op.generation", Kind::Scope)),
         "endgeneration" => Ok(replace(tag, " endfilter %}{% endwith", Kind::EndScope)),
-        "raw" => {
-            tag.copy_to_end()?;
-            Ok(Kind::Raw)
-        }
         "if" | "elif" | "do" => {
             tag.copy();
             tag.expression()?;
@@ -371,35 +354,27 @@ fn statement(tag: &mut Rewriter, extras: &Extras) -> std::result::Result<Kind, S
                 tag.expression()?;
             }
             tag.copy_to_end()?;
-            Ok(Kind::Open("for"))
+            Ok(Kind::Open("for", Around::default()))
         }
         "set" => assignment(tag),
         "macro" => {
             let start = tag.pos();
-            Ok(Kind::Around("macro", macros::head(tag, extras, start)?))
+            Ok(Kind::Open("macro", macros::head(tag, extras, start)?))
         }
         "with" => {
-            assignments(tag)?;
+            tag.assignments(|token| matches!(token, Token::End(_)))?;
             Ok(Kind::Scope)
         }
         "call" => {
             tag.copy();
             tag.parameters()?;
             tag.expression()?;
-            Ok(Kind::Open("call"))
+            Ok(Kind::Open("call", Around::default()))
         }
         "filter" => {
             tag.copy();
             tag.filter_chain()?;
-            Ok(Kind::Open("filter"))
-        }
-        "endif" => {
-            tag.copy();
-            Ok(Kind::EndIf)
-        }
-        "endwith" => {
-            tag.copy();
-            Ok(Kind::EndScope)
+            Ok(Kind::Open("filter", Around::default()))
         }
         "include" | "extends" | "import" | "from" | "autoescape" => {
             tag.copy();
@@ -407,16 +382,19 @@ fn statement(tag: &mut Rewriter, extras: &Extras) -> std::result::Result<Kind, S
             tag.copy_to_end()?;
             Ok(Kind::Include)
         }
-        "else" => {
-            tag.copy_to_end()?;
-            Ok(Kind::Else)
-        }
         _ => {
             tag.copy_to_end()?;
-            let closed = ["for", "macro", "call", "filter", "set"]
-                .into_iter()
-                .find(|open| name.strip_prefix("end") == Some(open));
-            Ok(closed.map_or(Kind::Plain, Kind::Close))
+            let closed = ["for", "macro", "call", "filter", "set"];
+            Ok(match name {
+                "raw" => Kind::Raw,
+                "else" => Kind::Else,
+                "endif" => Kind::EndIf,
+                "endwith" => Kind::EndScope,
+                _ => closed
+                    .into_iter()
+                    .find(|open| name.strip_prefix("end") == Some(open))
+                    .map_or(Kind::Plain, Kind::Close),
+            })
         }
     }
 }
@@ -438,15 +416,12 @@ fn assignment(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
     loop {
         match tag.peek() {
             Token::Sign("=") => break,
-            Token::Sign("|") => {
+            Token::Sign("|") | Token::End(_) => {
                 let around = last_dot.map_or_else(Around::default, |dot| keep_block(tag, target, dot));
-                tag.copy();
-                tag.filter_chain()?;
-                return Ok(Kind::Around("set", around));
-            }
-            Token::End(_) => {
-                let around = last_dot.map_or_else(Around::default, |dot| keep_block(tag, target, dot));
-                return Ok(Kind::Around("set", around));
+                if tag.copy_if(Token::Sign("|")) {
+                    tag.filter_chain()?;
+                }
+                return Ok(Kind::Open("set", around));
             }
             Token::Sign(".") => last_dot = Some(tag.out.len()),
             Token::Sign(",") => several = true,
@@ -512,20 +487,4 @@ fn keep_block(tag: &mut Rewriter, target: usize, dot: usize) -> Around {
     tag.out.push_str(" op_block ");
     let after = format!("%}}{{% if ({holder})|op.assign(\"{name}\", op_block) %}}{{% endif ");
     Around { before: String::new(), after }
-}
-
-/// Names with values after `=`, as in `with`.
-fn assignments(tag: &mut Rewriter) -> std::result::Result<(), Stop> {
-    loop {
-        match tag.peek() {
-            Token::End(_) => return Ok(()),
-            Token::Sign("=") => {
-                tag.copy();
-                tag.expression()?;
-            }
-            _ => {
-                tag.copy_unread()?;
-            }
-        }
-    }
 }

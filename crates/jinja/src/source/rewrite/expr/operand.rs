@@ -182,18 +182,20 @@ impl Rewriter<'_> {
 
     /// The parameters of a call block in parentheses, if it has any.
     pub fn parameters(&mut self) -> Result<(), Stop> {
-        if !self.copy_if(Token::Sign("(")) {
-            return Ok(());
+        if self.copy_if(Token::Sign("(")) {
+            self.assignments(|token| token == Token::Sign(")"))?;
+            self.copy();
         }
-        while !self.copy_if(Token::Sign(")")) {
-            match self.peek() {
-                Token::Sign("=") => {
-                    self.copy();
-                    self.expression()?;
-                }
-                _ => {
-                    self.copy_unread()?;
-                }
+        Ok(())
+    }
+
+    /// Names, some with values after `=`, up to such a token.
+    pub fn assignments(&mut self, is_end: fn(Token) -> bool) -> Result<(), Stop> {
+        while !is_end(self.peek()) {
+            if self.copy_if(Token::Sign("=")) {
+                self.expression()?;
+            } else {
+                self.copy_unread()?;
             }
         }
         Ok(())
