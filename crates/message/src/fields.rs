@@ -88,11 +88,16 @@ impl<'a> Fields<'a> {
     }
 
     pub fn required(&self, name: &str) -> Result<&'a Value> {
-        self.get(name).ok_or_else(|| Error::invalid(format!("{}: missing", self.path(name))))
+        self.get(name).ok_or_else(|| self.refuse(name, "missing"))
+    }
+
+    /// The field as `read` takes it; an error says what is `expected`.
+    pub(super) fn typed<T>(&self, name: &str, expected: &str, read: fn(&'a Value) -> Option<T>) -> Result<Option<T>> {
+        self.get(name).map(|value| read(value).ok_or_else(|| wrong(&self.path(name), expected, value))).transpose()
     }
 
     pub fn text(&self, name: &str) -> Result<Option<&'a str>> {
-        self.get(name).map(|value| value.as_str().ok_or_else(|| wrong(&self.path(name), "a string", value))).transpose()
+        self.typed(name, "a string", Value::as_str)
     }
 
     pub fn required_text(&self, name: &str) -> Result<&'a str> {
@@ -125,16 +130,12 @@ impl<'a> Fields<'a> {
     }
 
     pub fn flag(&self, name: &str, other: bool) -> Result<bool> {
-        match self.get(name) {
-            None => Ok(other),
-            Some(value) => value.as_bool().ok_or_else(|| wrong(&self.path(name), "true or false", value)),
-        }
+        Ok(self.typed(name, "true or false", Value::as_bool)?.unwrap_or(other))
     }
 
     /// A non-negative whole number.
     pub fn number(&self, name: &str) -> Result<Option<u64>> {
-        let number = |value: &Value| value.as_u64().ok_or_else(|| wrong(&self.path(name), "a whole number", value));
-        self.get(name).map(number).transpose()
+        self.typed(name, "a whole number", Value::as_u64)
     }
 
     /// The objects of an array; empty if the field is missing.
@@ -170,14 +171,14 @@ impl<'a> Fields<'a> {
     /// The error for an unknown value of the field.
     pub fn unknown(&self, name: &str, known: &str) -> Error {
         let value = self.get(name).unwrap_or(&Value::Null);
-        Error::invalid(format!("{}: must be {known}, not {value}", self.path(name)))
+        self.refuse(name, &format!("must be {known}, not {value}"))
     }
 
     /// The `function` of a tool or a call, whose `type` must be `function`.
     pub fn function(&self) -> Result<Fields<'_>> {
         let kind = self.required_text("type")?;
         if kind != "function" {
-            return Err(Error::invalid(format!("{}: only \"function\" is supported, not {kind:?}", self.path("type"))));
+            return Err(self.refuse("type", &format!("only \"function\" is supported, not {kind:?}")));
         }
         self.required_object("function")
     }

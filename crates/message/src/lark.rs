@@ -236,24 +236,17 @@ impl Reader {
     fn part(&mut self) -> Read<Option<Node>> {
         let Some((token, first)) = self.tokens.get(self.at) else { return Ok(None) };
         let begins_rule = *first && !matches!(token, Token::Mark("|" | "(" | "[") | Token::Text(..) | Token::Regex(_));
-        if begins_rule && self.depth == 1 {
+        let ends = matches!(token, Token::Mark("|" | ")" | "]" | "->")) || *first && *token == Token::Mark("%");
+        if begins_rule && self.depth == 1 || ends {
             return Ok(None);
         }
-        let node = match token.clone() {
-            Token::Name(name) => {
-                self.at += 1;
-                Node::Use(name)
-            }
-            Token::Text(text, folded) => {
-                self.at += 1;
-                if self.skip("..") {
-                    Node::Token(self.range(&text)?)
-                } else {
-                    Node::Token(text.chars().map(|c| literal(c, folded)).collect())
-                }
-            }
+        let token = token.clone();
+        self.at += 1;
+        Ok(Some(match token {
+            Token::Name(name) => Node::Use(name),
+            Token::Text(text, _) if self.skip("..") => Node::Token(self.range(&text)?),
+            Token::Text(text, folded) => Node::Token(text.chars().map(|c| literal(c, folded)).collect()),
             Token::Regex(source) => {
-                self.at += 1;
                 let flags = matches!(self.tokens.get(self.at), Some((Token::Name(flags), false))
                     if flags.chars().all(|c| "imslux".contains(c)));
                 if flags {
@@ -261,23 +254,16 @@ impl Reader {
                 }
                 Node::Token(self.expression(&source)?)
             }
-            Token::Mark("(") => {
-                self.at += 1;
-                let inner = self.choice()?;
-                self.close(")")?;
-                inner
-            }
-            Token::Mark("[") => {
-                self.at += 1;
-                let inner = self.choice()?;
-                self.close("]")?;
-                Node::Repeat(Box::new(inner), "?".to_owned())
-            }
-            Token::Mark("|" | ")" | "]" | "->") => return Ok(None),
-            Token::Mark("%") if *first => return Ok(None),
+            Token::Mark("(") => self.group(")")?,
+            Token::Mark("[") => Node::Repeat(Box::new(self.group("]")?), "?".to_owned()),
             Token::Mark(mark) => return Err(self.error(&format!("unexpected {mark:?}"))),
-        };
-        Ok(Some(node))
+        }))
+    }
+
+    /// What stands in brackets, of which the first was read.
+    fn group(&mut self, close: &str) -> Read<Node> {
+        let inner = self.choice()?;
+        if self.skip(close) { Ok(inner) } else { Err(self.error(&format!("a group has no {close:?}"))) }
     }
 
     fn repeated(&mut self, mut part: Node) -> Read<Node> {
@@ -353,10 +339,6 @@ impl Reader {
         let found = matches!(self.tokens.get(self.at), Some((Token::Mark(next), _)) if *next == mark);
         self.at += usize::from(found);
         found
-    }
-
-    fn close(&mut self, mark: &str) -> Read<()> {
-        if self.skip(mark) { Ok(()) } else { Err(self.error(&format!("a group has no {mark:?}"))) }
     }
 
     fn name(&mut self) -> Read<String> {

@@ -89,11 +89,8 @@ fn part(fields: &Fields) -> Result<Part> {
             }
             None => {
                 let known: Vec<&str> = MEDIA.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-                let path = fields.path("type");
-                let known = known.join(", ");
-                Err(Error::invalid(format!(
-                    "{path}: must be text, refusal, thinking, tool_reference, media_marker, {known}, not {kind:?}"
-                )))
+                let known = format!("text, refusal, thinking, tool_reference, media_marker, {}", known.join(", "));
+                Err(fields.unknown("type", &known))
             }
         },
     }
@@ -118,10 +115,7 @@ fn namespace<'a>(outer: &Fields<'a>, inner: &Fields<'a>) -> Result<&'a str> {
 }
 
 fn called(function: &Fields, id: String) -> Result<ToolCall> {
-    let arguments = function
-        .map
-        .get("arguments")
-        .ok_or_else(|| Error::invalid(format!("{}: missing", function.path("arguments"))))?;
+    let arguments = function.map.get("arguments").ok_or_else(|| function.refuse("arguments", "missing"))?;
     Ok(ToolCall {
         name: function.required_text("name")?.to_owned(),
         arguments: match arguments {
@@ -309,7 +303,7 @@ fn named(given: &Fields, offered: &[Tool]) -> Result<Tool> {
     let function = if is_custom { given.required_object("custom")? } else { given.function()? };
     let (name, namespace) = (function.required_text("name")?, namespace(given, &function)?);
     let found = offered.iter().find(|tool| tool.name == name && (namespace.is_empty() || tool.namespace == namespace));
-    found.cloned().ok_or_else(|| Error::invalid(format!("{}: there is no tool {name:?}", function.path("name"))))
+    found.cloned().ok_or_else(|| function.refuse("name", &format!("there is no tool {name:?}")))
 }
 
 /// The schema of the answer in `response_format`; `Null` for any text.
@@ -322,10 +316,7 @@ pub(super) fn response_format(body: &Fields) -> Result<Value> {
             let schema = format.required_object("json_schema")?;
             Ok(schema.get("schema").cloned().unwrap_or_else(|| json!({"type": "object"})))
         }
-        other => {
-            let path = format.path("type");
-            Err(Error::invalid(format!("{path}: must be one of text, json_object, json_schema, not {other:?}")))
-        }
+        _ => Err(format.unknown("type", "one of text, json_object, json_schema")),
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::body::Body;
-use super::fields::{Fields, choice, is_second, wrong};
+use super::fields::{Fields, choice, is_second};
 use super::known::CHAT;
 use super::known_tools::Given;
 use super::read::{Tools, known_tools, message, plain, response_format, tool_choice, tools};
@@ -95,10 +95,6 @@ impl Request {
         for name in ["response_format", "thinking", "tool_choice"] {
             CHAT.check_at("request", name, body, &mut notes)?;
         }
-        let now = match body.get("now") {
-            None => None,
-            Some(value) => Some(value.as_i64().ok_or_else(|| wrong("now", "a whole number", value))?),
-        };
         let kwargs = body.object("chat_template_kwargs")?;
         let mut template_kwargs = kwargs.map_or_else(Map::new, |kwargs| kwargs.map.clone());
         let (messages, Tools { offered: tools, hosted, notes: of_tools, .. }, plain) = if is_plain {
@@ -198,7 +194,7 @@ impl Request {
             append: choice(body, "append", Default::default())?,
             template_kwargs,
             force_pure_content: body.flag("force_pure_content", false)?,
-            now,
+            now: body.typed("now", "a whole number", Value::as_i64)?,
         })
     }
 }
