@@ -190,7 +190,7 @@ impl Engine {
 
     /// Turns on labels for blocks.
     pub fn show_labels(&mut self, labels: &Labels) {
-        self.env.add_global(LABELS, Value::from(labels.text()));
+        self.env.add_global(LABELS, Value::from_object(*labels));
     }
 
     /// Renders the template, on the caller's stack where that will do. The context is made anew for each try, because a template may

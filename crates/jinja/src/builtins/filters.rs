@@ -127,19 +127,20 @@ fn format(_: &mut State, args: &Args) -> Result<Value, Error> {
 }
 
 fn indent(_: &mut State, args: &Args) -> Result<Value, Error> {
-    let width = args.get(1, "width");
-    let indention = match as_text(&width) {
-        Some(text) => text.to_owned(),
-        None => spaces(args.integer(1, "width")?.unwrap_or(4))?,
-    };
+    let indention = indention(args, 1, "width")?.unwrap_or_else(|| " ".repeat(4));
     let value = args.subject();
     Ok(Value::from(pystr::indent(&pyrepr::text(&value), &indention, args.flag(2, "first"), args.flag(3, "blank"))?))
 }
 
-fn spaces(count: i64) -> Result<String, Error> {
+/// An argument that is a text or a number of blanks.
+fn indention(args: &Args, index: usize, name: &str) -> Result<Option<String>, Error> {
+    if let Some(text) = as_text(&args.get(index, name)) {
+        return Ok(Some(text.to_owned()));
+    }
+    let Some(count) = args.integer(index, name)? else { return Ok(None) };
     let count = usize::try_from(count).unwrap_or(0);
     check_text(count)?;
-    Ok(" ".repeat(count))
+    Ok(Some(" ".repeat(count)))
 }
 
 fn replace(_: &mut State, args: &Args) -> Result<Value, Error> {
@@ -206,14 +207,7 @@ fn read_deeply(value: &Value) {
 
 fn tojson(state: &mut State, args: &Args) -> Result<Value, Error> {
     let value = args.subject();
-    let indent = args.get(2, "indent");
-    let indent = match as_text(&indent) {
-        Some(text) => Some(text.to_owned()),
-        None => match args.integer(2, "indent")? {
-            Some(width) => Some(spaces(width)?),
-            None => None,
-        },
-    };
+    let indent = indention(args, 2, "indent")?;
     let separators = args.get(3, "separators");
     let separators = if separators.is_none() { Vec::new() } else { items(&separators)? };
     let separator =
@@ -244,7 +238,11 @@ fn wordcount(_: &mut State, args: &Args) -> Result<Value, Error> {
 
 /// The pairs of a map as tuples.
 pub fn pair_list(value: &Value) -> Result<Value, Error> {
-    List::of(pairs(value)?.into_iter().map(|(key, item)| List::tuple(vec![key, item])).collect::<Result<_, _>>()?)
+    tuples(pairs(value)?)
+}
+
+pub fn tuples(pairs: Vec<(Value, Value)>) -> Result<Value, Error> {
+    List::of(pairs.into_iter().map(|(key, item)| List::tuple(vec![key, item])).collect::<Result<_, _>>()?)
 }
 
 /// A width, which must not be negative.

@@ -8,7 +8,7 @@ use minijinja::{Error, ErrorKind, State};
 
 use crate::budget::{self, charge, charge_items, charge_piece, check_text};
 use crate::builtins::args::{Args, Call};
-use crate::builtins::filters::{self, pair_list};
+use crate::builtins::filters::{self, pair_list, tuples};
 use crate::fault::invalid;
 use crate::probe::labels::Labels;
 use crate::python::numbers;
@@ -119,6 +119,11 @@ fn attribute(value: &Value, name: &Value) -> Value {
     }
 }
 
+/// The same, or another value where it is missing.
+fn attribute_or(value: &Value, name: &Value, other: &Value) -> Value {
+    Some(attribute(value, name)).filter(|found| !found.is_undefined()).unwrap_or_else(|| other.clone())
+}
+
 fn length(_: &mut State, args: &Args) -> Result<Value, Error> {
     let value = args.subject();
     let length = match as_text(&value) {
@@ -126,10 +131,7 @@ fn length(_: &mut State, args: &Args) -> Result<Value, Error> {
         None if value.is_undefined() => Some(0),
         None => value.len(),
     };
-    match length {
-        Some(length) => Ok(Value::from(length)),
-        None => Err(invalid(format!("{} has no length", value.kind()))),
-    }
+    length.map(Value::from).ok_or_else(|| invalid(format!("{} has no length", value.kind())))
 }
 
 fn join(_: &mut State, args: &Args) -> Result<Value, Error> {
@@ -149,11 +151,7 @@ fn map(state: &mut State, args: &Args) -> Result<Value, Error> {
     let name = args.named("attribute");
     if !name.is_undefined() {
         let other = args.named("default");
-        let pick = |item: &Value| match attribute(item, &name) {
-            value if value.is_undefined() => other.clone(),
-            value => value,
-        };
-        return List::of(all.iter().map(pick).collect());
+        return List::of(all.iter().map(|item| attribute_or(item, &name, &other)).collect());
     }
     let filter = args.required_text(1, "filter")?;
     let is_known = is_filter(&filter);
@@ -295,12 +293,8 @@ fn group_by(state: &mut State, args: &Args) -> Result<Value, Error> {
     let (name, other) = (args.get(1, "attribute"), args.get(2, "default"));
     let case_sensitive = args.flag(3, "case_sensitive");
     let key = SortKey { name: Value::UNDEFINED, case_sensitive, labels: labels(state) };
-    let of = |item: &Value| match attribute(item, &name) {
-        value if value.is_undefined() => other.clone(),
-        value => value,
-    };
     let all = items(&args.subject())?;
-    let values: Vec<Value> = all.iter().map(of).collect();
+    let values: Vec<Value> = all.iter().map(|item| attribute_or(item, &name, &other)).collect();
     let keys = key.of_all(values.iter())?;
     charge_items(3 * all.len())?;
     let all = keys.iter().cloned().zip(values).zip(all).collect();
@@ -336,23 +330,26 @@ fn dictsort(state: &mut State, args: &Args) -> Result<Value, Error> {
     let case_sensitive = args.flag(1, "case_sensitive");
     let key = SortKey { name: Value::UNDEFINED, case_sensitive, labels: labels(state) };
     let keys = key.of_all(all.iter().map(|(name, value)| if by_value { value } else { name }))?;
-    let all = sorted(all, &[keys], args.flag(3, "reverse"))?;
-    List::of(all.into_iter().map(|(key, item)| List::tuple(vec![key, item])).collect::<Result<_, _>>()?)
+    tuples(sorted(all, &[keys], args.flag(3, "reverse"))?)
 }
 
-fn extreme(args: &Args, expected: Ordering) -> Result<Value, Error> {
+/// The items of a value, and what `min`, `max` and `unique` compare.
+fn keyed(args: &Args) -> Result<(Vec<Value>, Vec<Value>), Error> {
     let key = SortKey { name: args.get(2, "attribute"), case_sensitive: args.flag(1, "case_sensitive"), labels: None };
     let all = items(&args.subject())?;
     let keys = key.of_all(all.iter())?;
+    Ok((all, keys))
+}
+
+fn extreme(args: &Args, expected: Ordering) -> Result<Value, Error> {
+    let (all, keys) = keyed(args)?;
     keys.iter().try_for_each(reading::read)?;
     let best = (0..all.len()).reduce(|best, at| if keys[at].cmp(&keys[best]) == expected { at } else { best });
     Ok(best.map(|at| all[at].clone()).unwrap_or_default())
 }
 
 fn unique(_: &mut State, args: &Args) -> Result<Value, Error> {
-    let key = SortKey { name: args.get(2, "attribute"), case_sensitive: args.flag(1, "case_sensitive"), labels: None };
-    let all = items(&args.subject())?;
-    let keys = key.of_all(all.iter())?;
+    let (all, keys) = keyed(args)?;
     reading::sort(keys.iter())?;
     let mut seen = BTreeSet::new();
     List::of(all.into_iter().zip(&keys).filter(|(_, key)| seen.insert(*key)).map(|(item, _)| item).collect())

@@ -11,6 +11,8 @@
 
 use std::ops::Range;
 
+use minijinja::value::Object;
+
 /// Digits of the number in a label.
 const DIGITS: usize = 5;
 /// The base of the number.
@@ -60,6 +62,9 @@ pub struct Label {
     /// Its position in the render without labels.
     pub at: usize,
 }
+
+/// As a variable of the engine.
+impl Object for Labels {}
 
 impl Labels {
     /// Letters that do not occur in `texts`, not even as JSON escapes; `None` if there are too few.
@@ -120,15 +125,6 @@ impl Labels {
     /// The text of a `{% generation %}` block.
     pub fn block(&self, text: &str) -> String {
         format!("{}{text}{}", self.edge(Edge::OpenBlock), self.edge(Edge::CloseBlock))
-    }
-
-    /// The labels of these letters, as text in the engine.
-    pub(crate) fn of_text(text: &str) -> Option<Labels> {
-        text.chars().collect::<Vec<_>>().try_into().ok().map(Labels)
-    }
-
-    pub(crate) fn text(&self) -> String {
-        self.0.iter().collect()
     }
 
     /// The render without its labels, and the labels. `None` if one of them is damaged.

@@ -338,31 +338,18 @@ impl fmt::Debug for Dict {
     }
 }
 
-/// Keys must be immutable: scalars and tuples of them, as in Python.
+/// Keys must be immutable: scalars and tuples of them, as in Python. Their parts are copied, and count: a tuple may hold one many times.
 fn check_key(key: &Value) -> Result<(), Error> {
-    // A tuple may hold one tuple many times, and each is a part of the key.
-    charge_key(key)?;
-    check_immutable(key)
-}
-
-/// Counts the key of a map, whose parts are copied.
-fn charge_key(key: &Value) -> Result<(), Error> {
-    match as_list(key) {
-        Some(list) => list.look(|items| {
-            charge_items(2 * items.len())?;
-            items.iter().try_for_each(charge_key)
-        }),
-        None => as_text(key).map_or(Ok(()), |text| budget::scan(text.len())),
+    if let Some(text) = as_text(key) {
+        return budget::scan(text.len());
     }
-}
-
-fn check_immutable(key: &Value) -> Result<(), Error> {
-    let tuple =
-        |list: &List| list.form.is_tuple() && list.look(|items| items.iter().all(|item| check_immutable(item).is_ok()));
-    match key.as_object() {
-        None => Ok(()),
-        Some(object) if object.is::<Text>() || object.downcast_ref::<List>().is_some_and(tuple) => Ok(()),
-        Some(_) => Err(invalid("a list or map cannot be the key of a map")),
+    match (as_list(key), key.as_object()) {
+        (Some(list), _) if list.form.is_tuple() => list.look(|items| {
+            charge_items(2 * items.len())?;
+            items.iter().try_for_each(check_key)
+        }),
+        (None, None) => Ok(()),
+        _ => Err(invalid("a list or map cannot be the key of a map")),
     }
 }
 

@@ -48,30 +48,25 @@ pub fn capitalize(text: &str) -> String {
 
 /// The filter `title`: words are separated by white space, hyphens and opening brackets.
 pub fn words_upper(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut start = true;
-    for c in text.chars() {
-        if start {
-            out.extend(c.to_uppercase());
-        } else {
-            out.extend(c.to_lowercase());
-        }
-        start = c.is_whitespace() || "-({[<".contains(c);
-    }
-    out
+    titled(text, |out, c| out.extend(c.to_uppercase()), |c| c.is_whitespace() || "-({[<".contains(c))
 }
 
 /// The method `title`: [`capitalize`] for each run of letters.
 pub fn title(text: &str) -> String {
+    titled(text, chars::push_title, |c| !c.is_alphabetic())
+}
+
+/// The words of a text, what is `between` them aside, with the first letter as `push` writes it and the others in lower case.
+fn titled(text: &str, push: fn(&mut String, char), between: fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut start = true;
     for c in text.chars() {
         if start {
-            chars::push_title(&mut out, c);
+            push(&mut out, c)
         } else {
-            out.extend(c.to_lowercase());
+            out.extend(c.to_lowercase())
         }
-        start = !c.is_alphabetic();
+        start = between(c);
     }
     out
 }

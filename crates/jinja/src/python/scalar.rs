@@ -47,7 +47,7 @@ pub const LABELS: &str = " labels";
 
 /// The labels of this render.
 pub fn labels(state: &State) -> Option<Labels> {
-    Labels::of_text(state.lookup(LABELS)?.as_str()?)
+    state.lookup(LABELS)?.downcast_object_ref().copied()
 }
 
 /// The value without its labels.
