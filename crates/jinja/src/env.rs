@@ -326,7 +326,7 @@ fn empty() -> Environment<'static> {
             }
         });
     }
-    for &(name, code) in TESTS {
+    for (&name, code) in TESTS.iter().flat_map(|(names, code)| names.iter().map(move |name| (name, code))) {
         env.add_test(name, move |state: &State, args: &[Value]| code(state, &without_labels(args)));
     }
     for &(name, code) in FUNCTIONS {

@@ -11,6 +11,11 @@ use crate::python::pyobject::as_text;
 /// The Rust function behind a filter or a function.
 pub type Call = fn(&mut State, &Args) -> Result<Value, Error>;
 
+/// The arguments of an operator, which are so many.
+pub fn exactly<const COUNT: usize>(args: &[Value]) -> Result<&[Value; COUNT], Error> {
+    args.try_into().map_err(|_| ErrorKind::MissingArgument.into())
+}
+
 /// Positional and named arguments.
 pub struct Args<'a> {
     all: &'a [Value],

@@ -7,7 +7,7 @@ use minijinja::value::{Object, ObjectRepr, Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
 use crate::budget::{self, charge_items};
-use crate::builtins::args::Args;
+use crate::builtins::args::{Args, exactly};
 use crate::builtins::filters::pair_list;
 use crate::fault::invalid;
 use crate::python::numbers::{self, integer};
@@ -60,7 +60,7 @@ impl Object for Method {
 
 /// `value.name`, for one of [`NAMES`].
 pub fn attribute(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let [value, name] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
+    let [value, name] = exactly(args)?;
     let name = name.as_str().unwrap_or_default();
     let is_text = as_text(value).is_some();
     let of_text = ["endswith", "lower", "replace", "split", "startswith", "strip", "upper"].contains(&name);
@@ -186,20 +186,15 @@ fn searched(list: &List, value: &Value) -> Result<Vec<Value>, Error> {
 
 fn sequence(list: &List, name: &str, args: &Args) -> Result<Value, Error> {
     let first = || args.get(0, "value");
-    let nothing = || Value::from(());
-    let position = || {
-        let items = searched(list, &first())?;
-        Ok::<_, Error>(items.iter().position(|item| *item == first()))
-    };
     let missing = || invalid("the list has no such item");
     match name {
         "append" => {
             let item = own(first())?;
-            list.change(std::slice::from_ref(&item), |items| items.push(item.clone())).map(|()| nothing())
+            list.change(std::slice::from_ref(&item), |items| items.push(item.clone()))?;
         }
         "extend" => {
             let added = items(&first())?.into_iter().map(own).collect::<Result<Vec<_>, _>>()?;
-            list.change(&added, |items| items.extend(added.iter().cloned())).map(|()| nothing())
+            list.change(&added, |items| items.extend(added.iter().cloned()))?;
         }
         "insert" => {
             let at = args.integer(0, "index")?.unwrap_or(0);
@@ -208,7 +203,7 @@ fn sequence(list: &List, name: &str, args: &Args) -> Result<Value, Error> {
                 let at = if at < 0 { at.saturating_add(items.len() as i64).max(0) } else { at };
                 items.insert(usize::try_from(at).unwrap_or(usize::MAX).min(items.len()), item.clone());
             };
-            list.change(std::slice::from_ref(&item), put).map(|()| nothing())
+            list.change(std::slice::from_ref(&item), put)?;
         }
         "pop" => {
             let at = args.integer(0, "index")?.unwrap_or(-1);
@@ -216,11 +211,11 @@ fn sequence(list: &List, name: &str, args: &Args) -> Result<Value, Error> {
                 let at = if at < 0 { at.saturating_add(items.len() as i64) } else { at };
                 usize::try_from(at).ok().filter(|&at| at < items.len()).map(|at| items.remove(at))
             };
-            list.change(&[], take)?.ok_or_else(missing)
+            return list.change(&[], take)?.ok_or_else(missing);
         }
         "remove" => {
-            let at = position()?.ok_or_else(missing)?;
-            list.change(&[], |items| items.remove(at)).map(|_| nothing())
+            let at = searched(list, &first())?.iter().position(|item| *item == first()).ok_or_else(missing)?;
+            list.change(&[], |items| drop(items.remove(at)))?;
         }
         "index" => {
             let bound = |index, name, usual| Ok::<_, Error>(args.integer(index, name)?.unwrap_or(usual));
@@ -228,12 +223,15 @@ fn sequence(list: &List, name: &str, args: &Args) -> Result<Value, Error> {
             let place = |at: i64| if at < 0 { at.saturating_add(found.len() as i64).max(0) } else { at };
             let range = place(bound(1, "start", 0)?)..place(bound(2, "stop", i64::MAX)?);
             let at = found.iter().enumerate().position(|(at, item)| range.contains(&(at as i64)) && *item == first());
-            at.map(Value::from).ok_or_else(missing)
+            return at.map(Value::from).ok_or_else(missing);
         }
-        "count" => Ok(Value::from(searched(list, &first())?.iter().filter(|item| **item == first()).count())),
-        "reverse" => list.change(&[], |items| items.reverse()).map(|()| nothing()),
-        "clear" => list.change(&[], Vec::clear).map(|()| nothing()),
-        "copy" => List::of(list.items()?),
-        _ => Err(Error::from(ErrorKind::UnknownMethod)),
+        "count" => {
+            return Ok(Value::from(searched(list, &first())?.iter().filter(|item| **item == first()).count()));
+        }
+        "reverse" => list.change(&[], |items| items.reverse())?,
+        "clear" => list.change(&[], Vec::clear)?,
+        "copy" => return List::of(list.items()?),
+        _ => return Err(Error::from(ErrorKind::UnknownMethod)),
     }
+    Ok(Value::from(()))
 }

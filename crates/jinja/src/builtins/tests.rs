@@ -15,60 +15,53 @@ use crate::reading;
 
 type Test = fn(&State, &[Value]) -> Result<bool, Error>;
 
-/// Name and code of each test.
-pub const TESTS: &[(&str, Test)] = &[
-    ("boolean", |_, args| Ok(kind(args) == ValueKind::Bool)),
-    ("callable", |_, args| Ok(callable(&subject(args)))),
-    ("defined", |_, args| Ok(kind(args) != ValueKind::Undefined)),
-    ("divisibleby", |_, args| Ok(real(&remainder(&subject(args), other(args)?)?) == Some(0.0))),
-    ("eq", |_, args| equal(args)),
-    ("equalto", |_, args| equal(args)),
-    ("==", |_, args| equal(args)),
-    ("escaped", |_, args| Ok(subject(args).is_safe())),
-    ("even", |_, args| Ok(half(args)? == Some(0.0))),
-    ("false", |_, args| Ok(kind(args) == ValueKind::Bool && !subject(args).is_true())),
-    ("filter", |state, args| Ok(known(state.env(), args, is_filter))),
-    ("float", |_, args| Ok(numbers::float(&subject(args)).is_some())),
-    ("ge", |_, args| compares(args, Ordering::is_ge)),
-    (">=", |_, args| compares(args, Ordering::is_ge)),
-    ("gt", |_, args| compares(args, Ordering::is_gt)),
-    ("greaterthan", |_, args| compares(args, Ordering::is_gt)),
-    (">", |_, args| compares(args, Ordering::is_gt)),
-    ("in", |_, args| crate::python::ops::is_in(other(args)?, &subject(args))),
-    ("integer", |_, args| Ok(kind(args) == ValueKind::Number && subject(args).is_integer())),
-    ("iterable", |_, args| {
+/// Names and code of each test.
+pub const TESTS: &[(&[&str], Test)] = &[
+    (&["boolean"], |_, args| Ok(kind(args) == ValueKind::Bool)),
+    (&["callable"], |_, args| Ok(callable(&subject(args)))),
+    (&["defined"], |_, args| Ok(kind(args) != ValueKind::Undefined)),
+    (&["divisibleby"], |_, args| Ok(real(&remainder(&subject(args), other(args)?)?) == Some(0.0))),
+    (&["eq", "equalto", "=="], |_, args| equal(args)),
+    (&["escaped"], |_, args| Ok(subject(args).is_safe())),
+    (&["even"], |_, args| Ok(half(args)? == Some(0.0))),
+    (&["false"], |_, args| Ok(kind(args) == ValueKind::Bool && !subject(args).is_true())),
+    (&["filter"], |state, args| Ok(known(state.env(), args, is_filter))),
+    (&["float"], |_, args| Ok(numbers::float(&subject(args)).is_some())),
+    (&["ge", ">="], |_, args| compares(args, Ordering::is_ge)),
+    (&["gt", "greaterthan", ">"], |_, args| compares(args, Ordering::is_gt)),
+    (&["in"], |_, args| crate::python::ops::is_in(other(args)?, &subject(args))),
+    (&["integer"], |_, args| Ok(kind(args) == ValueKind::Number && subject(args).is_integer())),
+    (&["iterable"], |_, args| {
         let value = subject(args);
         Ok(as_text(&value).is_some()
             || matches!(value.kind(), ValueKind::Seq | ValueKind::Map | ValueKind::Iterable | ValueKind::Undefined))
     }),
-    ("le", |_, args| compares(args, Ordering::is_le)),
-    ("<=", |_, args| compares(args, Ordering::is_le)),
-    ("lt", |_, args| compares(args, Ordering::is_lt)),
-    ("lessthan", |_, args| compares(args, Ordering::is_lt)),
-    ("<", |_, args| compares(args, Ordering::is_lt)),
-    ("lower", |_, args| cased(args, char::is_lowercase, char::is_uppercase)),
-    ("mapping", |_, args| Ok(kind(args) == ValueKind::Map)),
-    ("ne", |_, args| equal(args).map(|equal| !equal)),
-    ("!=", |_, args| equal(args).map(|equal| !equal)),
-    ("none", |_, args| Ok(kind(args) == ValueKind::None)),
-    ("number", |_, args| Ok(matches!(kind(args), ValueKind::Number | ValueKind::Bool))),
-    ("odd", |_, args| Ok(half(args)? == Some(1.0))),
-    ("sameas", |_, args| same(&subject(args), other(args)?)),
-    ("sequence", |_, args| {
+    (&["le", "<="], |_, args| compares(args, Ordering::is_le)),
+    (&["lt", "lessthan", "<"], |_, args| compares(args, Ordering::is_lt)),
+    (&["lower"], |_, args| cased(args, char::is_lowercase, char::is_uppercase)),
+    (&["mapping"], |_, args| Ok(kind(args) == ValueKind::Map)),
+    (&["ne", "!="], |_, args| equal(args).map(|equal| !equal)),
+    (&["none"], |_, args| Ok(kind(args) == ValueKind::None)),
+    (&["number"], |_, args| Ok(matches!(kind(args), ValueKind::Number | ValueKind::Bool))),
+    (&["odd"], |_, args| Ok(half(args)? == Some(1.0))),
+    (&["sameas"], |_, args| same(&subject(args), other(args)?)),
+    (&["sequence"], |_, args| {
         let value = subject(args);
         Ok(as_text(&value).is_some() || matches!(value.kind(), ValueKind::Seq | ValueKind::Map | ValueKind::Undefined))
     }),
-    ("string", |_, args| {
+    (&["string"], |_, args| {
         let value = subject(args);
         if let Some(trace) = value.downcast_object_ref::<Text>().map(|text| &text.trace) {
             trace.tested_for_string();
         }
         Ok(as_text(&value).is_some())
     }),
-    ("test", |state, args| Ok(known(state.env(), args, |name| TESTS.iter().any(|(known, _)| *known == name)))),
-    ("true", |_, args| Ok(kind(args) == ValueKind::Bool && subject(args).is_true())),
-    ("undefined", |_, args| Ok(kind(args) == ValueKind::Undefined)),
-    ("upper", |_, args| cased(args, char::is_uppercase, char::is_lowercase)),
+    (&["test"], |state, args| {
+        Ok(known(state.env(), args, |name| TESTS.iter().any(|(names, _)| names.contains(&name))))
+    }),
+    (&["true"], |_, args| Ok(kind(args) == ValueKind::Bool && subject(args).is_true())),
+    (&["undefined"], |_, args| Ok(kind(args) == ValueKind::Undefined)),
+    (&["upper"], |_, args| cased(args, char::is_uppercase, char::is_lowercase)),
 ];
 
 /// Whether a value can be called: functions, and undefined, as in Jinja2.

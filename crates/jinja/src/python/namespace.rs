@@ -7,6 +7,7 @@ use minijinja::value::{Enumerator, Object, Value};
 use minijinja::{Error, ErrorKind, State};
 
 use crate::budget::{charge_container, note_items};
+use crate::builtins::args::exactly;
 use crate::fault::invalid;
 use crate::python::grown;
 use crate::python::pydict::Map;
@@ -61,7 +62,7 @@ impl Object for Namespace {
 
 /// `set a.b = value`, with the name of `b` and the value. Namespaces and maps store data only.
 pub fn assign(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let [target, name, value] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
+    let [target, name, value] = exactly(args)?;
     let name = name.as_str().ok_or(ErrorKind::InvalidOperation)?;
     let namespace = target.downcast_object_ref::<Namespace>();
     let value = match namespace.is_some() && grown::is(value) {
@@ -81,7 +82,7 @@ pub fn assign(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 
 /// `a.b`, for [`grown::grow`].
 pub fn held(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let [target, name] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
+    let [target, name] = exactly(args)?;
     let name = name.as_str().unwrap_or_default();
     let held = target.downcast_object_ref::<Namespace>().and_then(|namespace| namespace.held(name));
     Ok(held.unwrap_or_else(|| target.get_attr(name).unwrap_or_default()))

@@ -4,9 +4,10 @@
 use std::cmp::Ordering;
 
 use minijinja::value::{Value, ValueKind};
-use minijinja::{Error, ErrorKind, State};
+use minijinja::{Error, State};
 
 use crate::budget::{self, charge, charge_items, check_text};
+use crate::builtins::args::exactly;
 use crate::builtins::filters::escaped;
 use crate::fault::invalid;
 use crate::python::numbers::{arithmetic, compare, integer, remainder, signed, unsupported};
@@ -42,7 +43,7 @@ fn join<'v>(values: impl Iterator<Item = &'v Value> + Clone, escapes: bool) -> R
 /// `a + b + c`. If one operand is a text, the others are converted to text and undefined is empty, because templates rely on
 /// both.
 pub fn add(state: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let (first, rest) = args.split_first().ok_or(ErrorKind::MissingArgument)?;
+    let [first, rest @ ..] = args else { return Ok(Value::UNDEFINED) };
     let mut sum = first.clone();
     for (index, term) in rest.iter().enumerate() {
         if as_text(&sum).is_some() || as_text(term).is_some() {
@@ -68,7 +69,7 @@ pub fn add_two(left: &Value, right: &Value) -> Result<Value, Error> {
 
 /// `a * b`: the product of numbers, or a repeated text or list.
 pub fn multiply(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let (left, right) = two(args)?;
+    let [left, right] = exactly(args)?;
     let (thing, times) = if integer(left).is_some() { (right, left) } else { (left, right) };
     let is_list = matches!(thing.kind(), ValueKind::Seq | ValueKind::Iterable);
     if as_text(thing).is_none() && !is_list {
@@ -90,7 +91,7 @@ pub fn multiply(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 
 /// `a % b`: the remainder of a division, or a formatted text.
 pub fn modulo(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let (left, right) = two(args)?;
+    let [left, right] = exactly(args)?;
     let Some(text) = as_text(left) else { return remainder(left, right) };
     let text = printf::format(text, right)?;
     charge(text.len())?;
@@ -99,61 +100,59 @@ pub fn modulo(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 
 /// `-a`.
 pub fn minus(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    signed(args.first().unwrap_or(&Value::UNDEFINED), true)
+    let [value] = exactly(args)?;
+    signed(value, true)
 }
 
 /// `+a`.
 pub fn plus(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    signed(args.first().unwrap_or(&Value::UNDEFINED), false)
+    let [value] = exactly(args)?;
+    signed(value, false)
 }
 
 /// `a < b` and the like: `holds` decides by the order of both.
 pub fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<Value, Error> {
-    let (left, right) = two(args)?;
+    let [left, right] = exactly(args)?;
     reading::compare(left, right)?;
     Ok(Value::from(compare(left, right).is_some_and(holds)))
 }
 
 /// `b in a`: a substring, an item of a list, a key of a map; false for undefined `a`.
 pub fn contains(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let (whole, part) = two(args)?;
+    let [whole, part] = exactly(args)?;
     is_in(whole, part).map(Value::from)
 }
 
 /// Whether `part` is in `whole`.
 pub fn is_in(whole: &Value, part: &Value) -> Result<bool, Error> {
-    let found = match (as_text(whole), as_text(part)) {
+    match (as_text(whole), as_text(part)) {
         (Some(whole), Some(part)) => {
             budget::search(whole.len())?;
             budget::work(part.len())?;
-            whole.contains(part)
+            return Ok(whole.contains(part));
         }
-        (Some(_), None) if part.is_undefined() => false,
+        (Some(_), None) if part.is_undefined() => return Ok(false),
         (Some(_), None) => {
-            let message = format!("'in' needs a string on the left of a string, not {}", part.kind());
-            return Err(invalid(message));
+            return Err(invalid(format!("'in' needs a string on the left of a string, not {}", part.kind())));
         }
-        (None, _) => match as_dict(whole) {
-            Some(dict) => dict.get(part).is_some(),
-            None => match whole.kind() {
-                ValueKind::Map => any(pairs(whole)?.iter().map(|(key, _)| key), part)?,
-                ValueKind::Undefined => false,
-                ValueKind::None | ValueKind::Bool | ValueKind::Number => {
-                    let message = format!("nothing can be in {}", whole.kind());
-                    return Err(invalid(message));
-                }
-                _ => match as_list(whole) {
-                    // A list may be looked for in itself.
-                    Some(list) if part.as_object().is_none() => {
-                        list.read_items();
-                        list.look(|items| any(items.iter(), part))?
-                    }
-                    _ => any(items(whole)?.iter(), part)?,
-                },
-            },
-        },
-    };
-    Ok(found)
+        (None, _) => {}
+    }
+    if let Some(dict) = as_dict(whole) {
+        return Ok(dict.get(part).is_some());
+    }
+    // A list may be looked for in itself.
+    if let Some(list) = as_list(whole).filter(|_| part.as_object().is_none()) {
+        list.read_items();
+        return list.look(|items| any(items.iter(), part));
+    }
+    match whole.kind() {
+        ValueKind::Map => any(pairs(whole)?.iter().map(|(key, _)| key), part),
+        ValueKind::Undefined => Ok(false),
+        ValueKind::None | ValueKind::Bool | ValueKind::Number => {
+            Err(invalid(format!("nothing can be in {}", whole.kind())))
+        }
+        _ => any(items(whole)?.iter(), part),
+    }
 }
 
 /// Whether one of `values` equals `part`.
@@ -169,7 +168,7 @@ fn any<'v>(values: impl Iterator<Item = &'v Value>, part: &Value) -> Result<bool
 
 /// `a[index]`, whose index may be any value.
 pub fn item(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let (value, index) = two(args)?;
+    let [value, index] = exactly(args)?;
     reading::read(index)?;
     if let Some(text) = as_text(value) {
         let place = index.as_i64().unwrap_or(0);
@@ -182,20 +181,20 @@ pub fn item(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 
 /// The operand of a comparison that the engine does, or the argument of a function of its own, which counts here.
 pub fn read(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let value = args.first().cloned().unwrap_or_default();
-    reading::read(&value)?;
-    Ok(value)
+    let [value] = exactly(args)?;
+    reading::read(value)?;
+    Ok(value.clone())
 }
 
 /// `a[start:stop:step]`.
 pub fn slice(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let [value, start, stop, step] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
+    let [value, start, stop, step] = exactly(args)?;
     let bound = |value: &Value| match integer(value) {
-        Some(number) => Ok(Some(number)),
+        // Bounds beyond any length stay so.
+        Some(number) => Ok(Some(number.clamp(i64::MIN.into(), i64::MAX.into()) as i64)),
         None if value.is_none() || value.is_undefined() => Ok(None),
         None => Err(invalid("slice bounds must be integers")),
     };
-    let bound = |value: &Value| Ok::<_, Error>(bound(value)?.map(clamp));
     let (start, stop, step) = (bound(start)?, bound(stop)?, bound(step)?.unwrap_or(1));
     if step == 0 {
         return Err(invalid("slice step cannot be zero"));
@@ -244,11 +243,6 @@ fn is_tuple(value: &Value) -> bool {
     as_list(value).is_some_and(|list| list.form.is_tuple())
 }
 
-/// Bounds beyond any length stay so.
-fn clamp(bound: i128) -> i64 {
-    bound.clamp(i64::MIN.into(), i64::MAX.into()) as i64
-}
-
 /// The indices of a Python slice of `len` items.
 fn picks(len: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> impl Iterator<Item = usize> {
     let len = len as i64;
@@ -287,27 +281,22 @@ pub fn absent(_: &mut State, _: &[Value]) -> Result<Value, Error> {
 
 /// `for x in a`. Unlike in the engine, strings are lists of characters, and none is an error.
 pub fn each(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let value = args.first().cloned().unwrap_or_default();
-    match as_text(&value) {
-        Some(_) => List::of(items(&value)?),
+    let [value] = exactly(args)?;
+    match as_text(value) {
+        Some(_) => List::of(items(value)?),
         None if value.is_none() => Err(invalid("none cannot be looped over")),
-        None => Ok(value),
+        None => Ok(value.clone()),
     }
 }
 
 /// Counts `n` bytes of text that follow in a capture.
 pub fn spend(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    budget::charge_output(args.first().and_then(Value::as_usize).unwrap_or_default())?;
+    let [bytes] = exactly(args)?;
+    budget::charge_output(bytes.as_usize().unwrap_or_default())?;
     Ok(Value::UNDEFINED)
 }
 
 fn literal(args: &[Value]) -> Result<Vec<Value>, Error> {
-    args.first().map(items).transpose().map(Option::unwrap_or_default)
-}
-
-fn two(args: &[Value]) -> Result<(&Value, &Value), Error> {
-    match args {
-        [left, right] => Ok((left, right)),
-        _ => Err(Error::from(ErrorKind::MissingArgument)),
-    }
+    let [all] = exactly(args)?;
+    items(all)
 }
