@@ -83,8 +83,12 @@ struct Turn {
 }
 
 impl Turn {
+    fn new(message: Message, from: Vec<usize>) -> Turn {
+        Turn { message, from, calls_before: 0 }
+    }
+
     fn put(role: &str, text: &str) -> Turn {
-        Turn { message: Message::new(role, text), from: Vec::new(), calls_before: 0 }
+        Turn::new(Message::new(role, text), Vec::new())
     }
 
     fn is(&self, role: &str) -> bool {
@@ -102,9 +106,10 @@ impl Turn {
     /// The message in notes.
     fn place(&self) -> String {
         let role = &self.message.role;
-        self.from
-            .first()
-            .map_or_else(|| format!("a turn that was put ({role})"), |at| format!("messages[{at}] ({role})"))
+        match self.from.first() {
+            Some(at) => format!("messages[{at}] ({role})"),
+            None => format!("a turn that was put ({role})"),
+        }
     }
 }
 
@@ -229,12 +234,10 @@ impl Fit {
     /// The request with these changes. A message that is continued stays as it is. Except for ids, what is done depends on nothing but the
     /// roles, on who calls and on which ids are equal, so texts may be marked.
     pub fn apply<'r>(self, template: &Template, sent: &'r Request) -> Fitted<'r> {
-        let count = sent.messages.len();
         let answers = if self.has(Change::Results) { answers(template, &sent.messages) } else { Vec::new() };
         let is_ordered = answers.iter().all(|answer| answer.index == answer.place && answer.name.is_none());
         if self.without(Change::Results) == Fit::default() && is_ordered {
-            let request = Cow::Borrowed(sent);
-            return Fitted { request, fit: Fit::default(), notes: Vec::new(), from: Vec::new() };
+            return Fitted { request: Cow::Borrowed(sent), fit: Fit::default(), notes: Vec::new(), from: Vec::new() };
         }
         let mut notes = Vec::new();
         let mut request = self.with_ids(template, sent, &mut notes);
@@ -243,8 +246,7 @@ impl Fit {
             _ => request.messages.pop(),
         };
         let messages = std::mem::take(&mut request.messages).into_iter().enumerate();
-        let mut turns: Vec<Turn> =
-            messages.map(|(index, message)| Turn { message, from: vec![index], calls_before: 0 }).collect();
+        let mut turns: Vec<Turn> = messages.map(|(index, message)| Turn::new(message, vec![index])).collect();
         turns = in_order(turns, &answers, &mut notes);
         if self.has(Change::Call) {
             turns = with_calls(turns, &mut notes);
@@ -257,8 +259,7 @@ impl Fit {
         }
         if self.has(Change::Systems) {
             let (systems, rest): (Vec<Turn>, Vec<Turn>) = turns.into_iter().partition(Turn::is_system);
-            let strays = |at: usize, turn: &Turn| turn.from[0] != at;
-            for (_, turn) in systems.iter().enumerate().filter(|(at, turn)| strays(*at, turn)) {
+            for (_, turn) in systems.iter().enumerate().filter(|(at, turn)| turn.from[0] != *at) {
                 notes.push(format!("{}: moved to the front", turn.place()));
             }
             turns = joined(systems, |_, _| true, &mut notes);
@@ -292,9 +293,9 @@ impl Fit {
             turns.insert(at, Turn::put(role, text));
         };
         if self.has(Change::Answer) {
-            let (mut answered, before) = (Vec::with_capacity(turns.len()), turns);
-            for turn in before {
-                let waits = answered.last().is_some_and(|last: &Turn| last.is("tool") || last.calls());
+            let mut answered: Vec<Turn> = Vec::with_capacity(turns.len());
+            for turn in turns {
+                let waits = answered.last().is_some_and(|last| last.is("tool") || last.calls());
                 let (goes_on, place) = (turn.is("user") && waits, answered.len());
                 answered.push(turn);
                 if goes_on {
@@ -312,7 +313,7 @@ impl Fit {
             let end = turns.len();
             put(&mut turns, end, "user");
         }
-        turns.extend(continued.map(|message| Turn { message, from: vec![count - 1], calls_before: 0 }));
+        turns.extend(continued.map(|message| Turn::new(message, vec![sent.messages.len() - 1])));
         let from;
         (request.messages, from) = turns.into_iter().map(|turn| (turn.message, (turn.from, turn.calls_before))).unzip();
         Fitted { request: Cow::Owned(request), fit: self, notes, from }
@@ -463,7 +464,7 @@ fn split(turns: Vec<Turn>, notes: &mut Vec<String>) -> Vec<Turn> {
         let calls = std::mem::take(&mut turn.message.tool_calls);
         for (index, call) in calls.into_iter().enumerate() {
             let mut own = match index {
-                0 => Turn { message: turn.message.clone(), from: turn.from.clone(), calls_before: 0 },
+                0 => Turn::new(turn.message.clone(), turn.from.clone()),
                 _ => Turn { from: turn.from.clone(), calls_before: index, ..Turn::put("assistant", "") },
             };
             if index > 0 {
@@ -492,7 +493,7 @@ fn apart(turns: Vec<Turn>, notes: &mut Vec<String>) -> Vec<Turn> {
         if says && !message.tool_calls.is_empty() {
             let mut said = Message::new(&message.role, std::mem::take(&mut message.content));
             said.parts = std::mem::take(&mut message.parts);
-            all.push(Turn { message: said, from: turn.from.clone(), calls_before: 0 });
+            all.push(Turn::new(said, turn.from.clone()));
             notes.push(format!("{}: its text is a message of its own in the prompt", turn.place()));
         }
         all.push(turn);
