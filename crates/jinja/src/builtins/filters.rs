@@ -94,24 +94,14 @@ fn round(_: &mut State, args: &Args) -> Result<Value, Error> {
     match args.text(2, "method")?.as_deref() {
         Some("ceil") => scaled(f64::ceil),
         Some("floor") => scaled(f64::floor),
-        None | Some("common") => match integer(&value) {
-            Some(number) => round_integer(number, places),
-            None if places < 0 => {
-                Ok(Value::from((number / 10_f64.powi(-places)).round_ties_even() * 10_f64.powi(-places)))
-            }
-            None if !number.is_finite() => Ok(value),
-            // Formatting rounds by the exact value.
-            None => Ok(Value::from(format!("{number:.*}", places as usize).parse().unwrap_or(number))),
-        },
+        None | Some("common") => minijinja::filters::round(
+            numbers::plain(&value),
+            Some(places),
+            None,
+            std::iter::empty::<(String, Value)>().collect(),
+        ),
         Some(_) => Err(invalid("a number is rounded by common, ceil or floor")),
     }
-}
-
-fn round_integer(number: i128, places: i32) -> Result<Value, Error> {
-    let Some(unit) = 10_i128.checked_pow(places.min(0).unsigned_abs()) else { return Ok(Value::from(0)) };
-    let (quotient, rest) = (number.div_euclid(unit), number.rem_euclid(unit));
-    let up = rest > unit - rest || rest == unit - rest && quotient % 2 != 0;
-    Ok((quotient + i128::from(up)).checked_mul(unit).map_or(Value::from(0), whole))
 }
 
 /// `%` formatting, with values as arguments.
@@ -151,25 +141,11 @@ fn replace(_: &mut State, args: &Args) -> Result<Value, Error> {
 
 /// `text` with HTML's special characters as entities.
 pub fn escaped(text: &str) -> Result<String, Error> {
-    let entity = |byte| match byte {
-        b'&' => "&amp;",
-        b'<' => "&lt;",
-        b'>' => "&gt;",
-        b'\'' => "&#39;",
-        b'"' => "&#34;",
-        _ => "",
-    };
-    work(text.len())?;
-    check_text(text.bytes().map(|byte| entity(byte).len().max(1)).sum())?;
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| !entity(byte).is_empty()) {
-        out.push_str(&rest[..at]);
-        out.push_str(entity(rest.as_bytes()[at]));
-        rest = &rest[at + 1..];
-    }
-    out.push_str(rest);
-    Ok(out)
+    const ENTITIES: [(char, &str); 5] = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('\'', "&#39;"), ('"', "&#34;")];
+    work(ENTITIES.len() * text.len())?;
+    let longer: usize = ENTITIES.iter().map(|(c, entity)| text.matches(*c).count() * (entity.len() - 1)).sum();
+    check_text(text.len().saturating_add(longer))?;
+    Ok(ENTITIES.iter().fold(text.to_owned(), |text, (c, entity)| text.replace(*c, entity)))
 }
 
 /// `e`: the result is marked as escaped, for the test `escaped`.

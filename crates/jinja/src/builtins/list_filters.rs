@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
-use crate::budget::{self, charge, charge_items, charge_piece, check_text};
+use crate::budget::{self, charge, charge_container, charge_items, check_text};
 use crate::builtins::args::{Args, Call};
 use crate::builtins::filters::{self, pair_list, tuples};
 use crate::fault::invalid;
 use crate::probe::labels::Labels;
 use crate::python::numbers;
 use crate::python::ops;
-use crate::python::pyobject::{Form, List, as_list, as_text, end_item, items, pairs};
+use crate::python::pyobject::{Form, List, as_list, as_text, end_item, items, own, pairs};
 use crate::python::pyrepr;
 use crate::python::scalar::{bare, labels};
 use crate::python::strings::joined;
@@ -53,42 +53,28 @@ pub fn is_filter(name: &str) -> bool {
     filters::FILTERS.iter().chain(FILTERS).any(|(known, _)| *known == name)
 }
 
-/// The number of parts that `batch` and `slice` are given, and the value to fill them up with.
-fn parts(args: &Args, name: &str) -> Result<(usize, Option<Value>), Error> {
+/// The items that `batch` and `slice` are given, the number of parts, and the value to fill them up with.
+fn parts(args: &Args, name: &str) -> Result<(Value, usize, Option<Value>), Error> {
     let count = args.integer(1, name)?.and_then(|count| usize::try_from(count).ok()).filter(|count| *count > 0);
     let count = count.ok_or_else(|| invalid(format!("{name} must be positive")))?;
-    let fill = args.get(2, "fill_with");
-    Ok((count, Some(fill).filter(|fill| !fill.is_undefined() && !fill.is_none())))
+    let fill = args.given(2, "fill_with").filter(|fill| !fill.is_none());
+    Ok((List::of(items(&args.subject())?)?, count, fill))
 }
 
 /// `batch(linecount, fill_with)`: lists of so many items; the last one is filled up.
-fn batch(_: &mut State, args: &Args) -> Result<Value, Error> {
-    let (count, fill) = parts(args, "linecount")?;
-    let all = items(&args.subject())?;
-    let batch = |batch: &[Value]| {
-        let missing = if fill.is_some() { count - batch.len() } else { 0 };
-        charge_items(batch.len().saturating_add(missing))?;
-        let filled = fill.iter().flat_map(|fill| std::iter::repeat_n(fill, missing));
-        List::of(batch.iter().chain(filled).cloned().collect())
-    };
-    List::of(all.chunks(count).map(batch).collect::<Result<_, _>>()?)
+fn batch(state: &mut State, args: &Args) -> Result<Value, Error> {
+    let (all, count, fill) = parts(args, "linecount")?;
+    charge_items(if fill.is_some() { count } else { 0 })?;
+    own(minijinja::filters::batch(state, all, count, fill)?)
 }
 
 /// `slice(slices, fill_with)`: so many lists of equal length; the first ones have the items that are left, the others are
 /// filled up.
-fn slices(_: &mut State, args: &Args) -> Result<Value, Error> {
-    let (count, fill) = parts(args, "slices")?;
-    let mut rest = &items(&args.subject())?[..];
-    let (usual, longer) = (rest.len() / count, rest.len() % count);
-    let mut lists = Vec::new();
-    for index in 0..count {
-        let (part, behind) = rest.split_at(usual + usize::from(index < longer));
-        rest = behind;
-        charge_piece(0)?;
-        charge_items(part.len() + 1)?;
-        lists.push(List::of(part.iter().chain(fill.as_ref().filter(|_| index >= longer)).cloned().collect())?);
-    }
-    List::of(lists)
+fn slices(state: &mut State, args: &Args) -> Result<Value, Error> {
+    let (all, count, fill) = parts(args, "slices")?;
+    // Each is a list.
+    (0..count).try_for_each(|_| charge_container(1))?;
+    own(minijinja::filters::slice(state, all, count, fill)?)
 }
 
 /// `sum(attribute, start)`.
