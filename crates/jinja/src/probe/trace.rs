@@ -1,8 +1,8 @@
 //! Records which values of the context a trial render accesses, at given paths.
 
-use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::fault::lock;
 
 /// A kind of access to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,99 +15,76 @@ pub enum Use {
     IsString,
 }
 
-/// The number of kinds.
-const USES: usize = 3;
-
 /// The recorded accesses, by path and kind. A path is written like a JSON pointer, without escapes.
+#[derive(Debug)]
 pub struct Usage {
     paths: &'static [&'static str],
-    /// One bit for each path and [`Use`].
-    seen: AtomicU32,
+    seen: Mutex<Vec<(&'static str, Use)>>,
     /// The path at which accesses to strings are recorded as well.
     text_at: Option<&'static str>,
 }
 
 impl Usage {
-    /// Records accesses at `paths`, ten at most. Strings are recorded only at `text_at`, one of them.
+    /// Records accesses at `paths`. Strings are recorded only at `text_at`, one of them.
     pub fn new(paths: &'static [&'static str], text_at: Option<&'static str>) -> Arc<Usage> {
-        Arc::new(Usage { paths, seen: AtomicU32::new(0), text_at })
+        Arc::new(Usage { paths, seen: Mutex::default(), text_at })
     }
 
     /// Whether the value at `path`, one of the given paths, was accessed in this way.
     pub fn recorded(&self, path: &str, how: Use) -> bool {
-        let at = self.paths.iter().position(|watched| *watched == path);
-        debug_assert!(at.is_some(), "{path} is not watched");
-        at.is_some_and(|at| self.seen.load(Ordering::Relaxed) & bit(at, how) != 0)
+        debug_assert!(self.paths.contains(&path), "{path} is not watched");
+        lock(&self.seen).contains(&(path, how))
     }
 }
 
-/// The bit for the path at `index` and `how`.
-fn bit(index: usize, how: Use) -> u32 {
-    1 << (index * USES + how as usize)
-}
-
 /// The link from a value to its [`Usage`].
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Trace {
     usage: Arc<Usage>,
-    /// The paths that lead to this value, one bit each.
-    leading: u32,
-    /// The length of such a path up to here.
-    len: usize,
+    path: String,
 }
 
 impl Trace {
     /// The link of the context.
     pub fn root(usage: &Arc<Usage>) -> Trace {
-        Trace { usage: usage.clone(), leading: u32::MAX, len: 0 }
+        Trace { usage: usage.clone(), path: String::new() }
     }
 
-    /// The paths that lead to this value: the index of each, and its rest.
-    fn rests(&self) -> impl Iterator<Item = (usize, &'static str)> {
-        let paths = self.usage.paths.iter().enumerate().filter(|(at, _)| self.leading >> at & 1 == 1);
-        paths.map(|(at, path)| (at, &path[self.len..]))
+    fn path_of(&self, key: &str) -> String {
+        format!("{}/{key}", self.path)
     }
 
     /// The link of the value at `key`, if a path leads to it or into it.
     pub fn child(&self, key: &str) -> Option<Trace> {
-        let leads_on = self.rests().filter(|(_, rest)| behind(rest, key).is_some());
-        let leading = leads_on.fold(0, |bits, (at, _)| bits | 1 << at);
-        (leading != 0).then(|| Trace { usage: self.usage.clone(), leading, len: self.len + 1 + key.len() })
+        let path = self.path_of(key);
+        let leads_on =
+            |watched: &&str| watched.strip_prefix(&*path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        self.usage.paths.iter().any(leads_on).then(|| Trace { usage: self.usage.clone(), path })
     }
 
     /// Whether accesses to a string here are recorded.
     pub fn watches_text(&self) -> bool {
-        self.rests().any(|(at, rest)| rest.is_empty() && self.usage.text_at == Some(self.usage.paths[at]))
+        self.usage.text_at == Some(&*self.path)
     }
 
     /// Records that the value at `key` was read.
     pub fn read_child(&self, key: &str) {
-        self.report(Use::Read, |rest| behind(rest, key) == Some(""));
+        self.report(Use::Read, &self.path_of(key));
     }
 
     pub fn index(&self) {
-        self.report(Use::Index, str::is_empty);
+        self.report(Use::Index, &self.path);
     }
 
     pub fn tested_for_string(&self) {
-        self.report(Use::IsString, str::is_empty);
+        self.report(Use::IsString, &self.path);
     }
 
-    fn report(&self, how: Use, is_it: impl Fn(&str) -> bool) {
-        if let Some((at, _)) = self.rests().find(|(_, rest)| is_it(rest)) {
-            self.usage.seen.fetch_or(bit(at, how), Ordering::Relaxed);
+    fn report(&self, how: Use, path: &str) {
+        let Some(watched) = self.usage.paths.iter().find(|watched| **watched == path) else { return };
+        let mut seen = lock(&self.usage.seen);
+        if !seen.contains(&(watched, how)) {
+            seen.push((watched, how));
         }
-    }
-}
-
-/// The rest of `path` after `key`, if it begins with it.
-fn behind<'p>(path: &'p str, key: &str) -> Option<&'p str> {
-    let rest = path.strip_prefix('/')?.strip_prefix(key)?;
-    (rest.is_empty() || rest.starts_with('/')).then_some(rest)
-}
-
-impl fmt::Debug for Trace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.rests().map(|(at, _)| self.usage.paths[at])).finish()
     }
 }

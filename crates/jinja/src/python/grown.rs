@@ -1,12 +1,13 @@
 //! Texts that a template appends to again and again, in a namespace: `set a.b = a.b + c` costs what it adds. The source pass writes it
 //! as `op.held`, which reads the place without a copy, and `op.grow`.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use minijinja::value::{Object, ObjectRepr, Value};
 use minijinja::{Error, ErrorKind, State};
 
 use crate::budget::{self, LARGE, charge_output, check_text};
+use crate::fault::lock;
 use crate::python::ops;
 use crate::python::pyobject::as_text;
 use crate::python::pyrepr::text;
@@ -32,15 +33,11 @@ impl Grown {
         Value::from_object(Grown { buffer, length, whole: OnceLock::new() })
     }
 
-    fn with<R>(&self, look: impl FnOnce(&mut String) -> R) -> R {
-        look(&mut self.buffer.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
     /// What cannot be built any more is missing, and the render fails at its end.
     fn whole(&self) -> Value {
         let read = || {
             check_text(self.length).ok()?;
-            budget::text(self.with(|buffer| buffer[..self.length].to_owned())).ok()
+            budget::text(lock(&self.buffer)[..self.length].to_owned()).ok()
         };
         self.whole.get_or_init(|| read().unwrap_or_default()).clone()
     }
@@ -76,8 +73,8 @@ pub fn grow(state: &mut State, args: &[Value]) -> Result<Value, Error> {
                 buffer.len()
             };
             let (buffer, length) = match grown {
-                Some(grown) if grown.with(|buffer| buffer.len()) == known => {
-                    (Arc::clone(&grown.buffer), grown.with(append))
+                Some(grown) if lock(&grown.buffer).len() == known => {
+                    (Arc::clone(&grown.buffer), append(&mut lock(&grown.buffer)))
                 }
                 _ => {
                     budget::charge(known)?;

@@ -1,14 +1,14 @@
 //! `namespace`: an object that a template can change in an inner block.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use minijinja::value::{Enumerator, Object, Value};
 use minijinja::{Error, ErrorKind, State};
 
 use crate::budget::{charge_container, note_items};
 use crate::builtins::args::exactly;
-use crate::fault::invalid;
+use crate::fault::{invalid, lock};
 use crate::python::grown;
 use crate::python::pydict::Map;
 use crate::python::pyobject::{Dict, as_dict, own};
@@ -27,11 +27,7 @@ impl Namespace {
 
     /// The value of a name as it is kept: a text may be one that grows.
     fn held(&self, key: &str) -> Option<Value> {
-        self.with(|map| map.get_by_str(key))
-    }
-
-    fn with<R>(&self, look: impl FnOnce(&mut Map) -> R) -> R {
-        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        lock(&self.0).get_by_str(key)
     }
 }
 
@@ -45,15 +41,18 @@ impl Object for Namespace {
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        self.with(|map| if note_items(map.len()) { Enumerator::Values(map.keys()) } else { Enumerator::Empty })
+        let map = lock(&self.0);
+        if note_items(map.len()) { Enumerator::Values(map.keys()) } else { Enumerator::Empty }
     }
 
     fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
-        Some(self.with(|map| map.len()))
+        Some(lock(&self.0).len())
     }
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pairs = self.with(|map| if note_items(2 * map.len()) { map.pairs() } else { Vec::new() });
+        let map = lock(&self.0);
+        let pairs = if note_items(2 * map.len()) { map.pairs() } else { Vec::new() };
+        drop(map);
         let pairs = pairs.into_iter().map(|(key, value)| (key, grown::whole(value))).collect();
         let values = Dict::of(pairs).map_err(|_| fmt::Error)?;
         write!(f, "<Namespace {}>", pyrepr::repr(&values))
@@ -70,7 +69,7 @@ pub fn assign(_: &mut State, args: &[Value]) -> Result<Value, Error> {
         false => own(grown::whole(value.clone()))?,
     };
     if let Some(namespace) = namespace {
-        namespace.with(|map| map.set(name, value))?;
+        lock(&namespace.0).set(name, value)?;
     } else if let Some(dict) = as_dict(target) {
         dict.set(name, value)?;
     } else {

@@ -7,14 +7,14 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use minijinja::Error;
 use minijinja::value::{Object, ObjectRepr, Value, ValueKind};
 use serde_json::Value as Json;
 
 use crate::budget::{self, charge_container, charge_items, charge_piece};
-use crate::fault::invalid;
+use crate::fault::{invalid, lock};
 use crate::probe::trace::Trace;
 use crate::python::memo::{Part, ToolMemo};
 use crate::python::pydict::Map;
@@ -106,10 +106,6 @@ fn height_of(value: &Value) -> Option<&Height> {
 
 fn too_deep() -> Error {
     invalid("lists and maps are nested too deeply, or hold themselves")
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The Python type of a list.

@@ -85,22 +85,16 @@ fn write_repr(out: &mut String, value: &Value) {
 
 /// Uses single quotes, unless double quotes avoid escapes.
 fn write_quoted(out: &mut String, text: &str) {
-    quote(out, text.chars(), chars::printable);
-}
-
-/// Writes characters in quotes, and escapes those that are not `plain`.
-pub fn quote(out: &mut String, chars: impl Iterator<Item = char> + Clone, plain: impl Fn(char) -> bool) {
-    let has = |expected| chars.clone().any(|c| c == expected);
-    let quote = if has('\'') && !has('"') { '"' } else { '\'' };
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     out.push(quote);
-    for c in chars {
+    for c in text.chars() {
         match c {
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
             c if c == quote => out.extend(['\\', c]),
-            c if plain(c) => out.push(c),
+            c if chars::printable(c) => out.push(c),
             c => escape(out, c),
         }
     }
