@@ -36,57 +36,10 @@ pub struct Row {
 /// Chat completions. A line has the names of objects, and behind `=` their fields: those that are read, those of the host with a
 /// dot, those that nobody needs with a hyphen; `!` if there are no others. A line with `?` or `!` has a field that is noted or
 /// refused, and why.
-const CHAT_TEXT: &str = "
-request = messages notes parallel_tool_calls reasoning_effort response_format thinking tool_choice tools .max_completion_tokens
-request = .max_tokens .stop .n .logprobs .logit_bias .modalities .audio .prediction .verbosity .compaction
-request !reasoning is not read; use reasoning_effort or enable_thinking
-request !system is not read; the first of messages has the role system
-request !mcp_servers nothing can reach other servers here; send their tools, with the server as their namespace
-request.messages = role content reasoning_content reasoning thinking tool_calls function_call name tool_call_id refusal *
-text media_marker = text
-thinking = thinking -signature
-tool_reference = name tool_name
-image image_url input_image audio audio_url input_audio video video_url input_video file input_file = image_url input_audio file *
-image_url.image_url input_audio.input_audio file.file = url detail data format file_data filename file_id *
-tool_calls.function tool_calls.custom = function custom namespace -index -extra_content
-tool_calls.function.function tool_calls.custom.custom request.messages.function_call = name arguments input namespace
-function = function strict return
-function.function = parameters strict return input_examples
-custom = custom
-custom.custom = format
-function.function custom.custom = name description
-function custom function.function custom.custom = namespace defer_loading -allowed_callers -eager_input_streaming -output_schema !
-format.grammar = grammar
-format.grammar.grammar = syntax definition
-tool_choice.function tool_choice.custom = function custom
-tool_choice.function.function tool_choice.custom.custom = name namespace
-request.tool_choice = allowed_tools
-request.tool_choice.allowed_tools = mode tools
-request.response_format = json_schema -schema
-request.response_format.json_schema = schema -name -description -strict
-request.thinking = -budget_tokens -display -block_binding
-";
+const CHAT_TEXT: &str = include_str!("chat_fields.txt");
 
 /// What all APIs have. The row `all` is of each nested object.
-pub const COMMON_TEXT: &str = "
-request = .model .stream .stream_options .temperature .top_p .top_k .min_p .seed .presence_penalty .frequency_penalty .top_logprobs
-request = -user -metadata -store -service_tier -safety_identifier -prompt_cache_key -prompt_cache_options -prompt_cache_retention
-request = -moderation -client_metadata
-request !documents only plain requests show them; others have chat_template_kwargs
-request !functions is not read; use tools
-request !function_call is not read; use tool_choice
-request !web_search_options nothing can search here; the host may offer a tool for it
-request !chat_template the template is the host's
-request !safe_prompt is not read; the host may send what it says as a system message
-request !enable_search nothing can search here; the host may offer a tool for it
-all = -id -status -caller -cache_control -prompt_cache_breakpoint
-refusal = refusal
-apply_patch shell local_shell tool_search bash text_editor memory = name description parameters execution environment max_characters \
-namespace defer_loading input_examples allowed_callers -strict -eager_input_streaming -output_schema !
-shell.environment = .container_id .file_ids .memory_limit .network_policy
-shell.environment ?skills no model sees them; a message may list them
-namespace = name description tools -allowed_callers !
-";
+pub const COMMON_TEXT: &str = include_str!("common_fields.txt");
 
 /// The table of chat completions.
 pub static CHAT: LazyLock<Table> = LazyLock::new(|| Table::new(&[CHAT_TEXT, COMMON_TEXT]));
