@@ -11,6 +11,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
 
+use crate::fault::Result;
 use minijinja::value::Value;
 use minijinja::{Error, ErrorKind};
 
@@ -111,7 +112,7 @@ thread_local! {
     static TEXTS: RefCell<Texts> = const { RefCell::new(Texts { all: Vec::new(), full: 0 }) };
 }
 
-fn fail(excess: Excess) -> Result<(), Error> {
+fn fail(excess: Excess) -> Result<()> {
     Err(COUNTS.with(|counts| counts.exceed(excess)).into())
 }
 
@@ -131,7 +132,7 @@ impl Meter {
     }
 
     /// An error if the render noted that something is used up.
-    pub fn check(&self) -> Result<(), Error> {
+    pub fn check(&self) -> Result<()> {
         COUNTS.with(|counts| counts.excess.get()).map_or(Ok(()), |excess| Err(excess.into()))
     }
 }
@@ -176,22 +177,22 @@ pub fn spent() -> u64 {
 }
 
 /// Counts units of work.
-pub fn work(units: usize) -> Result<(), Error> {
+pub fn work(units: usize) -> Result<()> {
     if note(units as u64) { Ok(()) } else { fail(Excess::Work) }
 }
 
 /// Counts a text that is compared or copied.
-pub fn scan(bytes: usize) -> Result<(), Error> {
+pub fn scan(bytes: usize) -> Result<()> {
     work(bytes / COMPARED)
 }
 
 /// Counts a text that is searched or built.
-pub fn search(bytes: usize) -> Result<(), Error> {
+pub fn search(bytes: usize) -> Result<()> {
     work(bytes / SEARCHED)
 }
 
 /// Counts bytes that are built.
-pub fn charge(bytes: usize) -> Result<(), Error> {
+pub fn charge(bytes: usize) -> Result<()> {
     make_room(bytes);
     let total = COUNTS.with(|counts| {
         let total = counts.bytes.get().saturating_add(bytes);
@@ -202,28 +203,28 @@ pub fn charge(bytes: usize) -> Result<(), Error> {
 }
 
 /// Counts text that is appended to a captured or printed one.
-pub fn charge_output(bytes: usize) -> Result<(), Error> {
+pub fn charge_output(bytes: usize) -> Result<()> {
     charge(bytes.saturating_mul(TEXT_COPIES))
 }
 
 /// Counts a text that was just built.
-pub fn charge_text(bytes: usize) -> Result<(), Error> {
+pub fn charge_text(bytes: usize) -> Result<()> {
     if bytes > PROMPT_BYTES { fail(Excess::Text) } else { charge(bytes) }
 }
 
 /// Counts `count` items that are copied.
-pub fn charge_items(count: usize) -> Result<(), Error> {
+pub fn charge_items(count: usize) -> Result<()> {
     charge(count.saturating_mul(size_of::<Value>()))?;
     work(count.saturating_mul(ITEM))
 }
 
 /// Counts a container for `count` items.
-pub fn charge_container(count: usize) -> Result<(), Error> {
+pub fn charge_container(count: usize) -> Result<()> {
     charge(CONTAINER_BYTES.saturating_add(count.saturating_mul(size_of::<Value>())))
 }
 
 /// Counts a piece of a text that becomes an item.
-pub fn charge_piece(bytes: usize) -> Result<(), Error> {
+pub fn charge_piece(bytes: usize) -> Result<()> {
     charge_items(2)?;
     charge(bytes)
 }
@@ -261,7 +262,7 @@ impl Texts {
 }
 
 /// A text as a value, which counts as long as it is held, if it is large.
-pub fn text(text: String) -> Result<Value, Error> {
+pub fn text(text: String) -> Result<Value> {
     charge_text(text.len())?;
     if text.len() < LARGE {
         return Ok(Value::from(text));
@@ -279,7 +280,7 @@ pub fn has_room_for(bytes: usize) -> bool {
 }
 
 /// Whether a text of `bytes` may be built. Called before it is.
-pub fn check_text(bytes: usize) -> Result<(), Error> {
+pub fn check_text(bytes: usize) -> Result<()> {
     if bytes > PROMPT_BYTES {
         return fail(Excess::Text);
     }

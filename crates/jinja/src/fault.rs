@@ -5,6 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use minijinja::{Error, ErrorKind};
 
+/// What the engine takes from us.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
 /// The error of an operation that its operands do not allow.
 pub fn invalid(what: impl Into<Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::InvalidOperation, what)

@@ -1,9 +1,9 @@
 //! Counts what is read of values, before it is: by filters, functions and methods, in comparisons and in sorting.
 
-use minijinja::Error;
 use minijinja::value::{Kwargs, Value};
 
 use crate::budget::{COMPARED, ITEM, SEARCHED, charge_text, scan, spent, work};
+use crate::fault::Result;
 use crate::python::pyobject::{as_dict, as_list, as_text};
 
 /// How a filter, a function or a method reads the texts that it is given.
@@ -23,7 +23,7 @@ pub enum Reads {
 
 /// Counts the texts among the arguments of a filter, a function or a method, the value itself first, before the code that
 /// reads them runs. What is in lists and maps, that code counts.
-pub fn touch<'v>(args: impl Iterator<Item = &'v Value>, reads: Reads) -> Result<(), Error> {
+pub fn touch<'v>(args: impl Iterator<Item = &'v Value>, reads: Reads) -> Result<()> {
     for (index, arg) in args.enumerate() {
         let units = |text: &str| match reads {
             Reads::Nothing => 0,
@@ -45,7 +45,7 @@ pub fn touch<'v>(args: impl Iterator<Item = &'v Value>, reads: Reads) -> Result<
 }
 
 /// Counts a value that is read with all that is in it, as often as it is in it.
-pub fn read(value: &Value) -> Result<(), Error> {
+pub fn read(value: &Value) -> Result<()> {
     if let Some(text) = as_text(value) {
         return scan(text.len());
     }
@@ -65,7 +65,7 @@ pub fn read(value: &Value) -> Result<(), Error> {
 }
 
 /// Counts the comparison of two values.
-pub fn compare(left: &Value, right: &Value) -> Result<(), Error> {
+pub fn compare(left: &Value, right: &Value) -> Result<()> {
     work(ITEM / 2)?;
     match (as_text(left), as_text(right)) {
         (Some(left), Some(right)) => scan(left.len().min(right.len())),
@@ -77,7 +77,7 @@ pub fn compare(left: &Value, right: &Value) -> Result<(), Error> {
 }
 
 /// Counts the sorting of values, which are compared by these keys.
-pub fn sort<'k>(mut keys: impl Iterator<Item = &'k Value>) -> Result<(), Error> {
+pub fn sort<'k>(mut keys: impl Iterator<Item = &'k Value>) -> Result<()> {
     let (before, mut number) = (spent(), 0_usize);
     keys.try_for_each(|key| {
         number += 1;
@@ -90,6 +90,6 @@ pub fn sort<'k>(mut keys: impl Iterator<Item = &'k Value>) -> Result<(), Error> 
 }
 
 /// Counts a value that was just built. Lists and maps count when they are made.
-pub fn charge_value(value: &Value) -> Result<(), Error> {
+pub fn charge_value(value: &Value) -> Result<()> {
     as_text(value).map_or(Ok(()), |text| charge_text(text.len()))
 }

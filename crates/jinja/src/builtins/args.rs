@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use minijinja::value::{Kwargs, Value};
 use minijinja::{Error, ErrorKind, State};
 
-use crate::fault::invalid;
+use crate::fault::{Result, invalid};
 use crate::python::pyobject::as_text;
 
 /// The Rust function behind a filter or a function.
-pub type Call = fn(&mut State, &Args) -> Result<Value, Error>;
+pub type Call = fn(&mut State, &Args) -> Result<Value>;
 
 /// The arguments of an operator, which are so many.
-pub fn exactly<const COUNT: usize>(args: &[Value]) -> Result<&[Value; COUNT], Error> {
+pub fn exactly<const COUNT: usize>(args: &[Value]) -> Result<&[Value; COUNT]> {
     args.try_into().map_err(|_| ErrorKind::MissingArgument.into())
 }
 
@@ -24,7 +24,7 @@ pub struct Args<'a> {
 }
 
 impl<'a> Args<'a> {
-    pub fn new(all: &'a [Value]) -> Result<Args<'a>, Error> {
+    pub fn new(all: &'a [Value]) -> Result<Args<'a>> {
         let (positional, named) = match all.split_last() {
             Some((last, rest)) if last.is_kwargs() => (rest, Some(Kwargs::try_from(last.clone())?)),
             _ => (all, None),
@@ -71,7 +71,7 @@ impl<'a> Args<'a> {
     }
 
     /// A whole number, if the argument is given.
-    pub fn integer(&self, index: usize, name: &str) -> Result<Option<i64>, Error> {
+    pub fn integer(&self, index: usize, name: &str) -> Result<Option<i64>> {
         let value = self.get(index, name);
         if value.is_undefined() || value.is_none() {
             return Ok(None);
@@ -83,7 +83,7 @@ impl<'a> Args<'a> {
     }
 
     /// A text, if the argument is given.
-    pub fn text(&self, index: usize, name: &str) -> Result<Option<Cow<'a, str>>, Error> {
+    pub fn text(&self, index: usize, name: &str) -> Result<Option<Cow<'a, str>>> {
         if let Some(text) = self.positional.get(index).and_then(as_text) {
             return Ok(Some(Cow::Borrowed(text)));
         }
@@ -96,7 +96,7 @@ impl<'a> Args<'a> {
     }
 
     /// A text; an error if it is missing.
-    pub fn required_text(&self, index: usize, name: &str) -> Result<Cow<'a, str>, Error> {
+    pub fn required_text(&self, index: usize, name: &str) -> Result<Cow<'a, str>> {
         self.text(index, name)?
             .ok_or_else(|| Error::new(ErrorKind::MissingArgument, format!("argument {name} is missing")))
     }

@@ -1,12 +1,12 @@
 //! Filters for texts, numbers and JSON, as Jinja2 defines them. Filters for lists are in `list_filters`.
 
+use minijinja::State;
 use minijinja::value::Value;
-use minijinja::{Error, State};
 
 use crate::budget::{check_text, work};
 use crate::builtins::args::{Args, Call};
 use crate::builtins::json;
-use crate::fault::invalid;
+use crate::fault::{Result, invalid};
 use crate::python::memo::Layout;
 use crate::python::numbers::{self, integer, real, signed, truncate, whole};
 use crate::python::printf;
@@ -41,7 +41,7 @@ pub const FILTERS: &[(&str, Call)] = &[
     ("wordcount", wordcount),
 ];
 
-fn on_text(args: &Args, change: impl Fn(&str) -> String) -> Result<Value, Error> {
+fn on_text(args: &Args, change: impl Fn(&str) -> String) -> Result<Value> {
     let value = args.subject();
     let text = pyrepr::text(&value);
     // A changed letter may be longer.
@@ -49,7 +49,7 @@ fn on_text(args: &Args, change: impl Fn(&str) -> String) -> Result<Value, Error>
     Ok(Value::from(change(&text)))
 }
 
-fn default(_: &mut State, args: &Args) -> Result<Value, Error> {
+fn default(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
     if !value.is_undefined() && (!args.flag(2, "boolean") || value.is_true()) {
         return Ok(value);
@@ -57,12 +57,12 @@ fn default(_: &mut State, args: &Args) -> Result<Value, Error> {
     Ok(args.given(1, "default_value").unwrap_or_else(|| "".into()))
 }
 
-fn absolute(_: &mut State, args: &Args) -> Result<Value, Error> {
+fn absolute(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
     signed(&value, real(&value).is_some_and(|number| number.is_sign_negative()))
 }
 
-fn float(_: &mut State, args: &Args) -> Result<Value, Error> {
+fn float(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
     let number = match as_text(&value) {
         Some(text) => pystr::parse_float(text),
@@ -71,7 +71,7 @@ fn float(_: &mut State, args: &Args) -> Result<Value, Error> {
     Ok(number.map(Value::from).or_else(|| args.given(1, "default")).unwrap_or_else(|| 0.0.into()))
 }
 
-fn int(_: &mut State, args: &Args) -> Result<Value, Error> {
+fn int(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
     let base = args.integer(2, "base")?.and_then(|base| u32::try_from(base).ok()).unwrap_or(10);
     let number = match as_text(&value) {
@@ -82,7 +82,7 @@ fn int(_: &mut State, args: &Args) -> Result<Value, Error> {
 }
 
 /// `round(precision, method)`: halves are rounded to even, as in Python.
-fn round(_: &mut State, args: &Args) -> Result<Value, Error> {
+fn round(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
     let places = args.integer(1, "precision")?.unwrap_or(0).clamp(-400, 400) as i32;
     let number = real(&value).ok_or_else(|| invalid("only a number can be rounded"))?;
@@ -105,7 +105,7 @@ fn round(_: &mut State, args: &Args) -> Result<Value, Error> {
 }
 
 /// `%` formatting, with values as arguments.
-fn format(_: &mut State, args: &Args) -> Result<Value, Error> {
+fn format(_: &mut State, args: &Args) -> Result<Value> {
     let named: Vec<_> = args.names().map(|name| (Value::from(name), args.named(name))).collect();
     let positional = args.positional().get(1..).unwrap_or_default().to_vec();
     let values = match named.is_empty() {
@@ -116,14 +116,14 @@ fn format(_: &mut State, args: &Args) -> Result<Value, Error> {
     Ok(Value::from(printf::format(&pyrepr::text(&args.subject()), &values)?))
 }
 
-fn indent(_: &mut State, args: &Args) -> Result<Value, Error> {
+fn indent(_: &mut State, args: &Args) -> Result<Value> {
     let indention = indention(args, 1, "width")?.unwrap_or_else(|| " ".repeat(4));
     let value = args.subject();
     Ok(Value::from(pystr::indent(&pyrepr::text(&value), &indention, args.flag(2, "first"), args.flag(3, "blank"))?))
 }
 
 /// An argument that is a text or a number of blanks.
-fn indention(args: &Args, index: usize, name: &str) -> Result<Option<String>, Error> {
+fn indention(args: &Args, index: usize, name: &str) -> Result<Option<String>> {
     if let Some(text) = as_text(&args.get(index, name)) {
         return Ok(Some(text.to_owned()));
     }
@@ -133,14 +133,14 @@ fn indention(args: &Args, index: usize, name: &str) -> Result<Option<String>, Er
     Ok(Some(" ".repeat(count)))
 }
 
-fn replace(_: &mut State, args: &Args) -> Result<Value, Error> {
+fn replace(_: &mut State, args: &Args) -> Result<Value> {
     let values = [(0, "s"), (1, "old"), (2, "new")].map(|(index, name)| args.get(index, name));
     let [value, old, new] = values.each_ref().map(pyrepr::text);
     Ok(Value::from(pystr::replace(&value, &old, &new, args.integer(3, "count")?)?))
 }
 
 /// `text` with HTML's special characters as entities.
-pub fn escaped(text: &str) -> Result<String, Error> {
+pub fn escaped(text: &str) -> Result<String> {
     const ENTITIES: [(char, &str); 5] = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('\'', "&#39;"), ('"', "&#34;")];
     work(ENTITIES.len() * text.len())?;
     let longer: usize = ENTITIES.iter().map(|(c, entity)| text.matches(*c).count() * (entity.len() - 1)).sum();
@@ -149,7 +149,7 @@ pub fn escaped(text: &str) -> Result<String, Error> {
 }
 
 /// `e`: the result is marked as escaped, for the test `escaped`.
-fn escape(_: &mut State, args: &Args) -> Result<Value, Error> {
+fn escape(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
     match as_text(&value) {
         Some(text) if value.is_safe() => Ok(Value::from_safe_string(text.to_owned())),
@@ -158,12 +158,12 @@ fn escape(_: &mut State, args: &Args) -> Result<Value, Error> {
 }
 
 /// Nothing is escaped automatically: the test `escaped` sees a difference, and what the text is added to in a plain request.
-fn safe(_: &mut State, args: &Args) -> Result<Value, Error> {
+fn safe(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
     Ok(value.as_str().map_or(value.clone(), |text| Value::from_safe_string(text.to_owned())))
 }
 
-fn string(_: &mut State, args: &Args) -> Result<Value, Error> {
+fn string(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
     reading::read(&value)?;
     read_deeply(&value);
@@ -181,7 +181,7 @@ fn read_deeply(value: &Value) {
     }
 }
 
-fn tojson(state: &mut State, args: &Args) -> Result<Value, Error> {
+fn tojson(state: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
     let indent = indention(args, 2, "indent")?;
     let separators = args.get(3, "separators");
@@ -199,13 +199,13 @@ fn tojson(state: &mut State, args: &Args) -> Result<Value, Error> {
     Ok(Value::from(json::dumps(&value, &layout)?))
 }
 
-fn trim(_: &mut State, args: &Args) -> Result<Value, Error> {
+fn trim(_: &mut State, args: &Args) -> Result<Value> {
     let chars = args.text(1, "chars")?;
     let value = args.subject();
     Ok(Value::from(pystr::strip(&pyrepr::text(&value), Ends { left: true, right: true }, chars.as_deref())?))
 }
 
-fn wordcount(_: &mut State, args: &Args) -> Result<Value, Error> {
+fn wordcount(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
     let text = pyrepr::text(&value);
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
@@ -213,16 +213,16 @@ fn wordcount(_: &mut State, args: &Args) -> Result<Value, Error> {
 }
 
 /// The pairs of a map as tuples.
-pub fn pair_list(value: &Value) -> Result<Value, Error> {
+pub fn pair_list(value: &Value) -> Result<Value> {
     tuples(pairs(value)?)
 }
 
-pub fn tuples(pairs: Vec<(Value, Value)>) -> Result<Value, Error> {
+pub fn tuples(pairs: Vec<(Value, Value)>) -> Result<Value> {
     List::of(pairs.into_iter().map(|(key, item)| List::tuple(vec![key, item])).collect::<Result<_, _>>()?)
 }
 
 /// A width, which must not be negative.
-fn width(args: &Args, index: usize, name: &str, usual: usize) -> Result<usize, Error> {
+fn width(args: &Args, index: usize, name: &str, usual: usize) -> Result<usize> {
     match args.integer(index, name)? {
         None => Ok(usual),
         Some(number) => usize::try_from(number).map_err(|_| invalid("a width is negative")),
@@ -230,7 +230,7 @@ fn width(args: &Args, index: usize, name: &str, usual: usize) -> Result<usize, E
 }
 
 /// `truncate(length, killwords, end, leeway)`.
-fn truncated(_: &mut State, args: &Args) -> Result<Value, Error> {
+fn truncated(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
     let length = width(args, 1, "length", 255)?;
     let end = args.text(3, "end")?.unwrap_or("...".into());

@@ -5,7 +5,7 @@ use minijinja::{Error, ErrorKind, State};
 
 use crate::budget::charge_items;
 use crate::builtins::args::{Args, Call};
-use crate::fault::invalid;
+use crate::fault::{Result, invalid};
 use crate::python::namespace::Namespace;
 use crate::python::pyobject::{Dict, Form, List, items, own, pairs};
 use crate::python::pyrepr;
@@ -24,12 +24,12 @@ pub const FUNCTIONS: &[(&str, Call)] = &[
 /// Prefix of errors that the template raised itself.
 pub const RAISED: &str = "raised: ";
 
-fn raise(_: &mut State, args: &Args) -> Result<Value, Error> {
+fn raise(_: &mut State, args: &Args) -> Result<Value> {
     let message = args.get(0, "message");
     Err(invalid(format!("{RAISED}{}", pyrepr::text(&message))))
 }
 
-fn strftime_now(state: &mut State, args: &Args) -> Result<Value, Error> {
+fn strftime_now(state: &mut State, args: &Args) -> Result<Value> {
     let format = args.required_text(0, "format")?;
     let now = state.lookup(NOW).and_then(|now| now.as_i64()).ok_or_else(|| strftime::missing("strftime_now"))?;
     strftime::format(now, &format).map(Value::from)
@@ -38,7 +38,7 @@ fn strftime_now(state: &mut State, args: &Args) -> Result<Value, Error> {
 /// The maximum length of a `range`.
 const RANGE: i128 = 1_000_000;
 
-fn range(_: &mut State, args: &Args) -> Result<Value, Error> {
+fn range(_: &mut State, args: &Args) -> Result<Value> {
     let bound = |index: usize| args.integer(index, "range");
     let missing = || Error::new(ErrorKind::MissingArgument, "range needs a bound");
     let first = bound(0)?.ok_or_else(missing)?;
@@ -59,7 +59,7 @@ fn range(_: &mut State, args: &Args) -> Result<Value, Error> {
 }
 
 /// The entries of `dict` and `namespace`: those of a map or a list of pairs, then the named arguments.
-fn entries(args: &Args) -> Result<Vec<(Value, Value)>, Error> {
+fn entries(args: &Args) -> Result<Vec<(Value, Value)>> {
     let mut entries = Vec::new();
     for value in args.positional() {
         if value.kind() == ValueKind::Map {

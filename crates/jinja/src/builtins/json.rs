@@ -8,6 +8,7 @@ use minijinja::{Error, ErrorKind};
 use serde_json::Value as Json;
 
 use crate::budget::{self, check_text};
+use crate::fault::Result;
 use crate::python::from_json::from_json;
 use crate::python::memo::{Layout, Written};
 use crate::python::numbers::float;
@@ -19,7 +20,7 @@ use chatparse_base::json_string::push_json_string;
 use chatparse_base::number;
 
 /// `value` as JSON text; an error for undefined and for values that are not data.
-pub fn dumps(value: &Value, layout: &Layout) -> Result<String, Error> {
+pub fn dumps(value: &Value, layout: &Layout) -> Result<String> {
     // Enough for most tools.
     let mut out = String::with_capacity(256);
     write_known(&mut out, value, layout, 0)?;
@@ -28,7 +29,7 @@ pub fn dumps(value: &Value, layout: &Layout) -> Result<String, Error> {
 
 /// As [`write`], of a value whose text may be known. That takes the same work, and meets the
 /// same limits.
-fn write_known(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Result<(), Error> {
+fn write_known(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Result<()> {
     // Sorting takes more than work.
     let known = as_dict(value).filter(|_| !layout.sort).and_then(Dict::known);
     let Some((tool, part)) = known else { return write(out, value, layout, level) };
@@ -47,7 +48,7 @@ fn write_known(out: &mut String, value: &Value, layout: &Layout, level: usize) -
     Ok(())
 }
 
-fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Result<(), Error> {
+fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Result<()> {
     if let Some(text) = as_text(value) {
         return write_text(out, text, layout);
     }
@@ -87,7 +88,7 @@ fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Resu
 }
 
 /// As [`write`], of JSON that no template has seen, but for the work of its outermost value.
-fn write_json(out: &mut String, json: &Json, layout: &Layout, level: usize) -> Result<(), Error> {
+fn write_json(out: &mut String, json: &Json, layout: &Layout, level: usize) -> Result<()> {
     let inner = |out: &mut String, json: &Json| match json {
         Json::String(text) => write_text(out, text, layout),
         Json::Array(_) | Json::Object(_) if !number::is(json) => {
@@ -106,13 +107,13 @@ fn write_json(out: &mut String, json: &Json, layout: &Layout, level: usize) -> R
     }
 }
 
-fn write_items(out: &mut String, items: &[Value], layout: &Layout, level: usize) -> Result<(), Error> {
+fn write_items(out: &mut String, items: &[Value], layout: &Layout, level: usize) -> Result<()> {
     // What is deeper is a part of a text that is known.
     let one = if level == 0 { write_known } else { write };
     bracket(out, ['[', ']'], layout, level, items.iter(), |out, item| one(out, item, layout, level + 1))
 }
 
-fn write_pairs(out: &mut String, pairs: &[(Value, Value)], layout: &Layout, level: usize) -> Result<(), Error> {
+fn write_pairs(out: &mut String, pairs: &[(Value, Value)], layout: &Layout, level: usize) -> Result<()> {
     let mut pairs: Cow<[(Value, Value)]> = pairs.into();
     if layout.sort {
         budget::charge_items(2 * pairs.len())?;
@@ -133,7 +134,7 @@ fn write_pairs(out: &mut String, pairs: &[(Value, Value)], layout: &Layout, leve
 }
 
 /// Writes a text, whose escapes may be longer than it.
-fn write_text(out: &mut String, text: &str, layout: &Layout) -> Result<(), Error> {
+fn write_text(out: &mut String, text: &str, layout: &Layout) -> Result<()> {
     budget::work(text.len())?;
     let escaped = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\' || layout.ascii && !byte.is_ascii();
     let more = if text.len() > SHORT { text.bytes().filter(|byte| escaped(*byte)).count() } else { text.len() };
@@ -163,8 +164,8 @@ fn bracket<T>(
     layout: &Layout,
     level: usize,
     all: impl Iterator<Item = T>,
-    write_one: impl Fn(&mut String, T) -> Result<(), Error>,
-) -> Result<(), Error> {
+    write_one: impl Fn(&mut String, T) -> Result<()>,
+) -> Result<()> {
     let new_line = |out: &mut String, level: usize| {
         if let Some(indent) = &layout.indent {
             check_text(out.len().saturating_add(level.saturating_mul(indent.len())))?;

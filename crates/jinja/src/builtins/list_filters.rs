@@ -9,7 +9,7 @@ use minijinja::{Error, ErrorKind, State};
 use crate::budget::{self, charge, charge_container, charge_items, check_text};
 use crate::builtins::args::{Args, Call};
 use crate::builtins::filters::{self, pair_list, tuples};
-use crate::fault::invalid;
+use crate::fault::{Result, invalid};
 use crate::probe::labels::Labels;
 use crate::python::numbers;
 use crate::python::ops;
@@ -54,7 +54,7 @@ pub fn is_filter(name: &str) -> bool {
 }
 
 /// The items that `batch` and `slice` are given, the number of parts, and the value to fill them up with.
-fn parts(args: &Args, name: &str) -> Result<(Value, usize, Option<Value>), Error> {
+fn parts(args: &Args, name: &str) -> Result<(Value, usize, Option<Value>)> {
     let count = args.integer(1, name)?.and_then(|count| usize::try_from(count).ok()).filter(|count| *count > 0);
     let count = count.ok_or_else(|| invalid(format!("{name} must be positive")))?;
     let fill = args.given(2, "fill_with").filter(|fill| !fill.is_none());
@@ -62,7 +62,7 @@ fn parts(args: &Args, name: &str) -> Result<(Value, usize, Option<Value>), Error
 }
 
 /// `batch(linecount, fill_with)`: lists of so many items; the last one is filled up.
-fn batch(state: &mut State, args: &Args) -> Result<Value, Error> {
+fn batch(state: &mut State, args: &Args) -> Result<Value> {
     let (all, count, fill) = parts(args, "linecount")?;
     charge_items(if fill.is_some() { count } else { 0 })?;
     own(minijinja::filters::batch(state, all, count, fill)?)
@@ -70,7 +70,7 @@ fn batch(state: &mut State, args: &Args) -> Result<Value, Error> {
 
 /// `slice(slices, fill_with)`: so many lists of equal length; the first ones have the items that are left, the others are
 /// filled up.
-fn slices(state: &mut State, args: &Args) -> Result<Value, Error> {
+fn slices(state: &mut State, args: &Args) -> Result<Value> {
     let (all, count, fill) = parts(args, "slices")?;
     // Each is a list.
     (0..count).try_for_each(|_| charge_container(1))?;
@@ -78,7 +78,7 @@ fn slices(state: &mut State, args: &Args) -> Result<Value, Error> {
 }
 
 /// `sum(attribute, start)`.
-fn sum(_: &mut State, args: &Args) -> Result<Value, Error> {
+fn sum(_: &mut State, args: &Args) -> Result<Value> {
     let (name, start) = (args.get(1, "attribute"), args.get(2, "start"));
     let mut sum = if start.is_undefined() { Value::from(0) } else { start };
     for item in items(&args.subject())? {
@@ -110,7 +110,7 @@ fn attribute_or(value: &Value, name: &Value, other: &Value) -> Value {
     Some(attribute(value, name)).filter(|found| !found.is_undefined()).unwrap_or_else(|| other.clone())
 }
 
-fn length(_: &mut State, args: &Args) -> Result<Value, Error> {
+fn length(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
     let length = match as_text(&value) {
         Some(text) => Some(text.chars().count()),
@@ -120,7 +120,7 @@ fn length(_: &mut State, args: &Args) -> Result<Value, Error> {
     length.map(Value::from).ok_or_else(|| invalid(format!("{} has no length", value.kind())))
 }
 
-fn join(_: &mut State, args: &Args) -> Result<Value, Error> {
+fn join(_: &mut State, args: &Args) -> Result<Value> {
     let name = args.get(2, "attribute");
     let separator = args.get(1, "d");
     let separator = pyrepr::text(&separator);
@@ -132,7 +132,7 @@ fn join(_: &mut State, args: &Args) -> Result<Value, Error> {
 }
 
 /// `map(attribute=name, default=value)` or `map(filter, arguments...)`.
-fn map(state: &mut State, args: &Args) -> Result<Value, Error> {
+fn map(state: &mut State, args: &Args) -> Result<Value> {
     let all = any_items(&args.get(0, "value"))?;
     let name = args.named("attribute");
     if !name.is_undefined() {
@@ -154,12 +154,12 @@ fn map(state: &mut State, args: &Args) -> Result<Value, Error> {
 }
 
 /// The items of a value; false values need not be lists.
-fn any_items(value: &Value) -> Result<Vec<Value>, Error> {
+fn any_items(value: &Value) -> Result<Vec<Value>> {
     if value.is_true() { items(value) } else { Ok(Vec::new()) }
 }
 
 /// Filters items by a test, or by truth without one.
-fn select(state: &mut State, args: &Args, keep: bool) -> Result<Value, Error> {
+fn select(state: &mut State, args: &Args, keep: bool) -> Result<Value> {
     let mut kept = Vec::new();
     for item in any_items(&args.subject())? {
         if passes(state, &item, args.after(1))? == keep {
@@ -170,7 +170,7 @@ fn select(state: &mut State, args: &Args, keep: bool) -> Result<Value, Error> {
 }
 
 /// Filters items by a test of an attribute, or by its truth without one.
-fn select_by(state: &mut State, args: &Args, keep: bool) -> Result<Value, Error> {
+fn select_by(state: &mut State, args: &Args, keep: bool) -> Result<Value> {
     let value = args.subject();
     if let Some(trace) = as_list(&value).and_then(|list| list.trace.as_ref()) {
         trace.index();
@@ -185,7 +185,7 @@ fn select_by(state: &mut State, args: &Args, keep: bool) -> Result<Value, Error>
     List::of(kept)
 }
 
-fn passes(state: &mut State, value: &Value, test: &[Value]) -> Result<bool, Error> {
+fn passes(state: &mut State, value: &Value, test: &[Value]) -> Result<bool> {
     match test.split_first() {
         None => Ok(value.is_true()),
         Some((name, rest)) => {
@@ -198,7 +198,7 @@ fn passes(state: &mut State, value: &Value, test: &[Value]) -> Result<bool, Erro
     }
 }
 
-fn reverse(_: &mut State, args: &Args) -> Result<Value, Error> {
+fn reverse(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
     match as_text(&value) {
         Some(text) => Ok(Value::from(text.chars().rev().collect::<String>())),
@@ -217,15 +217,15 @@ struct SortKey {
 
 impl SortKey {
     /// The key of each item.
-    fn of_all<'v>(&self, items: impl Iterator<Item = &'v Value>) -> Result<Vec<Value>, Error> {
+    fn of_all<'v>(&self, items: impl Iterator<Item = &'v Value>) -> Result<Vec<Value>> {
         items.map(|item| self.of(item)).collect()
     }
 
-    fn of(&self, item: &Value) -> Result<Value, Error> {
+    fn of(&self, item: &Value) -> Result<Value> {
         if self.name.is_undefined() { self.plain(item) } else { self.plain(&attribute(item, &self.name)) }
     }
 
-    fn plain(&self, value: &Value) -> Result<Value, Error> {
+    fn plain(&self, value: &Value) -> Result<Value> {
         charge_items(1)?;
         let length = as_text(value).map_or(0, str::len);
         check_text(length)?;
@@ -240,7 +240,7 @@ impl SortKey {
 }
 
 /// Sorts `all` by the first of `keys` that differs, each with the key of every item. Equal items keep their order.
-fn sorted<T>(all: Vec<T>, keys: &[Vec<Value>], reverse: bool) -> Result<Vec<T>, Error> {
+fn sorted<T>(all: Vec<T>, keys: &[Vec<Value>], reverse: bool) -> Result<Vec<T>> {
     reading::sort(keys.iter().flatten())?;
     charge_items(2 * all.len())?;
     let mut order: Vec<usize> = (0..all.len()).collect();
@@ -258,7 +258,7 @@ const SORT_NAMES: usize = 32;
 
 /// `sort(reverse, case_sensitive, attribute)`: `attribute` may be a list separated by commas; the first that differs
 /// decides.
-fn sort(state: &mut State, args: &Args) -> Result<Value, Error> {
+fn sort(state: &mut State, args: &Args) -> Result<Value> {
     let (name, case_sensitive) = (args.get(3, "attribute"), args.flag(2, "case_sensitive"));
     let names = match as_text(&name) {
         Some(names) if names.matches(',').count() >= SORT_NAMES => {
@@ -275,7 +275,7 @@ fn sort(state: &mut State, args: &Args) -> Result<Value, Error> {
 }
 
 /// `groupby(attribute, default, case_sensitive)`: for each value of the attribute, in order, its items.
-fn group_by(state: &mut State, args: &Args) -> Result<Value, Error> {
+fn group_by(state: &mut State, args: &Args) -> Result<Value> {
     let (name, other) = (args.get(1, "attribute"), args.get(2, "default"));
     let case_sensitive = args.flag(3, "case_sensitive");
     let key = SortKey { name: Value::UNDEFINED, case_sensitive, labels: labels(state) };
@@ -295,14 +295,14 @@ fn group_by(state: &mut State, args: &Args) -> Result<Value, Error> {
 }
 
 /// A random item. It depends on the render's clock only, so that prompts are reproducible.
-fn random(state: &mut State, args: &Args) -> Result<Value, Error> {
+fn random(state: &mut State, args: &Args) -> Result<Value> {
     let all = items(&args.subject())?;
     let now = state.lookup(NOW).and_then(|now| now.as_i64()).unwrap_or_default();
     let at = now.checked_rem_euclid(all.len() as i64).unwrap_or(0);
     Ok(all.get(at as usize).cloned().unwrap_or_default())
 }
 
-fn dictsort(state: &mut State, args: &Args) -> Result<Value, Error> {
+fn dictsort(state: &mut State, args: &Args) -> Result<Value> {
     let by_value = match args.text(2, "by")?.as_deref() {
         None | Some("key") => false,
         Some("value") => true,
@@ -320,21 +320,21 @@ fn dictsort(state: &mut State, args: &Args) -> Result<Value, Error> {
 }
 
 /// The items of a value, and what `min`, `max` and `unique` compare.
-fn keyed(args: &Args) -> Result<(Vec<Value>, Vec<Value>), Error> {
+fn keyed(args: &Args) -> Result<(Vec<Value>, Vec<Value>)> {
     let key = SortKey { name: args.get(2, "attribute"), case_sensitive: args.flag(1, "case_sensitive"), labels: None };
     let all = items(&args.subject())?;
     let keys = key.of_all(all.iter())?;
     Ok((all, keys))
 }
 
-fn extreme(args: &Args, expected: Ordering) -> Result<Value, Error> {
+fn extreme(args: &Args, expected: Ordering) -> Result<Value> {
     let (all, keys) = keyed(args)?;
     keys.iter().try_for_each(reading::read)?;
     let best = (0..all.len()).reduce(|best, at| if keys[at].cmp(&keys[best]) == expected { at } else { best });
     Ok(best.map(|at| all[at].clone()).unwrap_or_default())
 }
 
-fn unique(_: &mut State, args: &Args) -> Result<Value, Error> {
+fn unique(_: &mut State, args: &Args) -> Result<Value> {
     let (all, keys) = keyed(args)?;
     reading::sort(keys.iter())?;
     let mut seen = BTreeSet::new();

@@ -9,7 +9,7 @@ use minijinja::{Error, ErrorKind, State};
 use crate::budget::{self, charge_items};
 use crate::builtins::args::{Args, exactly};
 use crate::builtins::filters::pair_list;
-use crate::fault::invalid;
+use crate::fault::{Result, invalid};
 use crate::python::numbers::{self, integer};
 use crate::python::pyobject::{Dict, List, as_dict, as_list, as_text, items, own, pairs};
 use crate::python::pyrepr;
@@ -46,7 +46,7 @@ impl Object for Method {
         ObjectRepr::Plain
     }
 
-    fn call(self: &Arc<Self>, state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    fn call(self: &Arc<Self>, state: &mut State, args: &[Value]) -> Result<Value> {
         match &self.0 {
             Some(text) => call(state, text, &self.1, args),
             None => Err(invalid(format!("{} must be called where it is accessed", self.1))),
@@ -59,7 +59,7 @@ impl Object for Method {
 }
 
 /// `value.name`, for one of [`NAMES`].
-pub fn attribute(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn attribute(_: &mut State, args: &[Value]) -> Result<Value> {
     let [value, name] = exactly(args)?;
     let name = name.as_str().unwrap_or_default();
     let is_text = as_text(value).is_some();
@@ -78,7 +78,7 @@ pub fn attribute(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// `value.name(args)`.
-pub fn call(_: &mut State, value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
+pub fn call(_: &mut State, value: &Value, name: &str, args: &[Value]) -> Result<Value> {
     reading::touch(std::iter::once(value).chain(args), strings::reads(name))?;
     let args = &Args::new(args)?;
     let result = if let Some(text) = as_text(value) {
@@ -98,7 +98,7 @@ pub fn call(_: &mut State, value: &Value, name: &str, args: &[Value]) -> Result<
     Ok(result)
 }
 
-fn map(dict: &Dict, value: &Value, name: &str, args: &Args) -> Result<Value, Error> {
+fn map(dict: &Dict, value: &Value, name: &str, args: &Args) -> Result<Value> {
     let key = || args.get(0, "key");
     let keep = |value: Value| if value.is_undefined() { Ok(Value::from(())) } else { own(value) };
     match name {
@@ -124,8 +124,7 @@ fn map(dict: &Dict, value: &Value, name: &str, args: &Args) -> Result<Value, Err
                 None => Vec::new(),
             };
             added.extend(args.names().map(|name| (Value::from(name), args.named(name))));
-            let added =
-                added.into_iter().map(|(key, value)| Ok((key, keep(value)?))).collect::<Result<Vec<_>, Error>>()?;
+            let added = added.into_iter().map(|(key, value)| Ok((key, keep(value)?))).collect::<Result<Vec<_>>>()?;
             dict.change(&added, |pairs| pairs.extend(added.iter().cloned()))?;
             Ok(Value::from(()))
         }
@@ -142,7 +141,7 @@ fn map(dict: &Dict, value: &Value, name: &str, args: &Args) -> Result<Value, Err
 }
 
 /// The methods of every map, including namespaces.
-fn native_map(value: &Value, name: &str, args: &Args) -> Result<Value, Error> {
+fn native_map(value: &Value, name: &str, args: &Args) -> Result<Value> {
     match name {
         "get" => {
             let found = value.get_item(&args.get(0, "key")).unwrap_or_default();
@@ -164,7 +163,7 @@ fn native_map(value: &Value, name: &str, args: &Args) -> Result<Value, Error> {
     }
 }
 
-fn number(value: &Value, name: &str) -> Result<Value, Error> {
+fn number(value: &Value, name: &str) -> Result<Value> {
     match (name, integer(value), numbers::float(value)) {
         ("bit_length", Some(number), _) => Ok(Value::from(u128::BITS - number.unsigned_abs().leading_zeros())),
         ("is_integer", Some(_), _) => Ok(Value::from(true)),
@@ -178,13 +177,13 @@ fn no_key(key: &Value) -> Error {
 }
 
 /// The items of a list that is searched for a value.
-fn searched(list: &List, value: &Value) -> Result<Vec<Value>, Error> {
+fn searched(list: &List, value: &Value) -> Result<Vec<Value>> {
     let items = list.items()?;
     items.iter().try_for_each(|item| reading::compare(item, value))?;
     Ok(items)
 }
 
-fn sequence(list: &List, name: &str, args: &Args) -> Result<Value, Error> {
+fn sequence(list: &List, name: &str, args: &Args) -> Result<Value> {
     let first = || args.get(0, "value");
     let missing = || invalid("the list has no such item");
     match name {

@@ -7,13 +7,14 @@ use minijinja::{Environment, Error, ErrorKind, State};
 
 use crate::budget;
 use crate::builtins::list_filters::is_filter;
+use crate::fault::Result;
 use crate::python::numbers::{self, compare, real, remainder};
 use crate::python::pyobject::{List, Text, as_text};
 use crate::python::pyrepr;
 use crate::python::pystr;
 use crate::reading;
 
-type Test = fn(&State, &[Value]) -> Result<bool, Error>;
+type Test = fn(&State, &[Value]) -> Result<bool>;
 
 /// Names and code of each test.
 pub const TESTS: &[(&[&str], Test)] = &[
@@ -78,23 +79,23 @@ fn subject(args: &[Value]) -> Value {
     args.first().cloned().unwrap_or_default()
 }
 
-fn other(args: &[Value]) -> Result<&Value, Error> {
+fn other(args: &[Value]) -> Result<&Value> {
     args.get(1).ok_or_else(|| Error::new(ErrorKind::MissingArgument, "the test needs something to compare with"))
 }
 
 /// The remainder of a number divided by two.
-fn half(args: &[Value]) -> Result<Option<f64>, Error> {
+fn half(args: &[Value]) -> Result<Option<f64>> {
     Ok(real(&remainder(&subject(args), &Value::from(2))?))
 }
 
 /// Whether both arguments are equal.
-fn equal(args: &[Value]) -> Result<bool, Error> {
+fn equal(args: &[Value]) -> Result<bool> {
     let (left, right) = (subject(args), other(args)?);
     reading::compare(&left, right)?;
     Ok(left == *right)
 }
 
-fn cased(args: &[Value], expected: fn(char) -> bool, unwanted: fn(char) -> bool) -> Result<bool, Error> {
+fn cased(args: &[Value], expected: fn(char) -> bool, unwanted: fn(char) -> bool) -> Result<bool> {
     let value = subject(args);
     let text = pyrepr::text(&value);
     budget::work(2 * text.len())?;
@@ -102,7 +103,7 @@ fn cased(args: &[Value], expected: fn(char) -> bool, unwanted: fn(char) -> bool)
 }
 
 /// `holds` decides by the order of both arguments.
-fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<bool, Error> {
+fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<bool> {
     reading::compare(&subject(args), other(args)?)?;
     Ok(compare(&subject(args), other(args)?).is_some_and(holds))
 }
@@ -112,7 +113,7 @@ fn known(_: &Environment, args: &[Value], known: impl Fn(&str) -> bool) -> bool 
 }
 
 /// Python's `is`: one object, or equal scalars of one type.
-fn same(left: &Value, right: &Value) -> Result<bool, Error> {
+fn same(left: &Value, right: &Value) -> Result<bool> {
     Ok(match (left.downcast_object::<List>(), right.downcast_object::<List>()) {
         (Some(a), Some(b)) => std::sync::Arc::ptr_eq(&a, &b),
         _ => {

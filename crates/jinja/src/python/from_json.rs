@@ -3,10 +3,11 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
+use minijinja::ErrorKind;
 use minijinja::value::Value;
-use minijinja::{Error, ErrorKind};
 use serde_json::Value as Json;
 
+use crate::fault::Result;
 use crate::probe::labels::Labels;
 use crate::probe::trace::Trace;
 use crate::python::memo::{Part, ToolMemo};
@@ -16,22 +17,22 @@ use crate::python::scalar::Scalar;
 use chatparse_base::number;
 
 /// Converts JSON. Integers stay integers.
-pub fn from_json(json: &Json) -> Result<Value, Error> {
+pub fn from_json(json: &Json) -> Result<Value> {
     traced(json, None)
 }
 
 /// [`from_json`] for a value whose texts may contain labels.
-pub fn labelled(json: &Json, labels: Option<&Labels>) -> Result<Value, Error> {
+pub fn labelled(json: &Json, labels: Option<&Labels>) -> Result<Value> {
     Ok(build(json, None, labels, false)?.0)
 }
 
 /// [`from_json`] for a value that records accesses in `trace`.
-pub fn traced(json: &Json, trace: Option<Trace>) -> Result<Value, Error> {
+pub fn traced(json: &Json, trace: Option<Trace>) -> Result<Value> {
     Ok(build(json, trace, None, false)?.0)
 }
 
 /// Values, and the greatest of their depths.
-fn deepest<T>(all: impl Iterator<Item = Result<(T, usize), Error>>) -> Result<(Vec<T>, usize), Error> {
+fn deepest<T>(all: impl Iterator<Item = Result<(T, usize)>>) -> Result<(Vec<T>, usize)> {
     let (mut values, mut below) = (Vec::with_capacity(all.size_hint().0), 0);
     for one in all {
         let (value, levels) = one?;
@@ -42,22 +43,18 @@ fn deepest<T>(all: impl Iterator<Item = Result<(T, usize), Error>>) -> Result<(V
 }
 
 /// A list at the top level. Each item comes with its depth, and knows that it is inside a list.
-pub fn list_of(items: impl Iterator<Item = Result<(Value, usize), Error>>) -> Result<Value, Error> {
+pub fn list_of(items: impl Iterator<Item = Result<(Value, usize)>>) -> Result<Value> {
     let (items, below) = deepest(items)?;
     Ok(nested_list(items, below, false, None)?.0)
 }
 
 /// JSON as an item for [`list_of`].
-pub fn of_json(json: &Json, labels: Option<&Labels>) -> Result<(Value, usize), Error> {
+pub fn of_json(json: &Json, labels: Option<&Labels>) -> Result<(Value, usize)> {
     build(json, None, labels, true)
 }
 
 /// A map of JSON with this depth that is converted once somebody reads it.
-pub fn unread_json(
-    json: &Arc<Json>,
-    levels: usize,
-    memo: Option<(Arc<ToolMemo>, Part)>,
-) -> Result<(Value, usize), Error> {
+pub fn unread_json(json: &Arc<Json>, levels: usize, memo: Option<(Arc<ToolMemo>, Part)>) -> Result<(Value, usize)> {
     unread_dict(Source::Json(Arc::clone(json), pairs_of), levels.saturating_sub(1), memo)
 }
 
@@ -77,22 +74,22 @@ fn pairs_of(json: &Json) -> Vec<(Value, Value)> {
 }
 
 /// A map of texts as an item for [`list_of`]; the names must be distinct.
-pub fn of_texts(texts: &[(&str, Value)]) -> Result<(Value, usize), Error> {
+pub fn of_texts(texts: &[(&str, Value)]) -> Result<(Value, usize)> {
     of_pairs(texts.iter().map(|(name, text)| Ok((*name, (text.clone(), 0)))), None)
 }
 
 /// Values with distinct names as an item for [`list_of`], or as one of these values.
 pub fn of_pairs<'n>(
-    named: impl Iterator<Item = Result<(&'n str, (Value, usize)), Error>>,
+    named: impl Iterator<Item = Result<(&'n str, (Value, usize))>>,
     memo: Option<(Arc<ToolMemo>, Part)>,
-) -> Result<(Value, usize), Error> {
+) -> Result<(Value, usize)> {
     let named = named.map(|one| one.map(|(name, (value, levels))| ((Value::from(name), value), levels)));
     let (pairs, below) = deepest(named)?;
     nested_dict(pairs, below, true, None, memo)
 }
 
 /// A value and its depth. `inside`: a container is inside of another one.
-fn build(json: &Json, trace: Option<Trace>, labels: Option<&Labels>, inside: bool) -> Result<(Value, usize), Error> {
+fn build(json: &Json, trace: Option<Trace>, labels: Option<&Labels>, inside: bool) -> Result<(Value, usize)> {
     let child = |key: &dyn Display| trace.as_ref().and_then(|trace| trace.child(&key.to_string()));
     let value = match json {
         Json::Null => Value::from(()),

@@ -7,7 +7,7 @@ use minijinja::value::{Object, ObjectRepr, Value};
 use minijinja::{Error, ErrorKind, State};
 
 use crate::budget::{self, LARGE, charge_output, check_text};
-use crate::fault::lock;
+use crate::fault::{Result, lock};
 use crate::python::ops;
 use crate::python::pyobject::as_text;
 use crate::python::pyrepr::text;
@@ -54,7 +54,7 @@ pub fn whole(value: Value) -> Value {
 }
 
 /// The sum of a value and others, or their concatenation. A long text with little behind it goes on in place, so its length counts once.
-pub fn grow(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn grow(state: &mut State, args: &[Value]) -> Result<Value> {
     let [first, way, rest @ ..] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
     let adds = way.as_str() == Some("op.add");
     let grown = first.downcast_object_ref::<Grown>();

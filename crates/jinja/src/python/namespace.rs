@@ -8,7 +8,7 @@ use minijinja::{Error, ErrorKind, State};
 
 use crate::budget::{charge_container, note_items};
 use crate::builtins::args::exactly;
-use crate::fault::{invalid, lock};
+use crate::fault::{Result, invalid, lock};
 use crate::python::grown;
 use crate::python::pydict::Map;
 use crate::python::pyobject::{Dict, as_dict, own};
@@ -20,7 +20,7 @@ pub struct Namespace(Mutex<Map>);
 
 impl Namespace {
     /// A namespace of `entries`, which [`own`] has converted to data.
-    pub fn of(entries: Vec<(Value, Value)>) -> Result<Value, Error> {
+    pub fn of(entries: Vec<(Value, Value)>) -> Result<Value> {
         charge_container(2 * entries.len())?;
         Ok(Value::from_object(Namespace(Mutex::new(Map::of(entries)))))
     }
@@ -60,7 +60,7 @@ impl Object for Namespace {
 }
 
 /// `set a.b = value`, with the name of `b` and the value. Namespaces and maps store data only.
-pub fn assign(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn assign(_: &mut State, args: &[Value]) -> Result<Value> {
     let [target, name, value] = exactly(args)?;
     let name = name.as_str().ok_or(ErrorKind::InvalidOperation)?;
     let namespace = target.downcast_object_ref::<Namespace>();
@@ -80,7 +80,7 @@ pub fn assign(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// `a.b`, for [`grown::grow`].
-pub fn held(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn held(_: &mut State, args: &[Value]) -> Result<Value> {
     let [target, name] = exactly(args)?;
     let name = name.as_str().unwrap_or_default();
     let held = target.downcast_object_ref::<Namespace>().and_then(|namespace| namespace.held(name));

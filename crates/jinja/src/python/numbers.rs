@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::fault::invalid;
+use crate::fault::{Result, invalid};
 use minijinja::Error;
 use minijinja::value::{Value, ValueKind};
 
@@ -42,7 +42,7 @@ pub fn arithmetic(
     right: &Value,
     exact: impl Fn(i128, i128) -> Option<i128>,
     rough: impl Fn(f64, f64) -> f64,
-) -> Result<Value, Error> {
+) -> Result<Value> {
     if let (Some(a), Some(b)) = (integer(left), integer(right)) {
         let too_large = || invalid("a number of more than 128 bits");
         return exact(a, b).map(whole).ok_or_else(too_large);
@@ -54,7 +54,7 @@ pub fn arithmetic(
 }
 
 /// `left % right`, with the sign of `right`.
-pub fn remainder(left: &Value, right: &Value) -> Result<Value, Error> {
+pub fn remainder(left: &Value, right: &Value) -> Result<Value> {
     if real(left).is_some() && real(right) == Some(0.0) {
         return Err(invalid("division by zero"));
     }
@@ -71,7 +71,7 @@ pub fn remainder(left: &Value, right: &Value) -> Result<Value, Error> {
 }
 
 /// `-value` if `negative`, otherwise `+value`.
-pub fn signed(value: &Value, negative: bool) -> Result<Value, Error> {
+pub fn signed(value: &Value, negative: bool) -> Result<Value> {
     let sign = if negative { -1 } else { 1 };
     match (integer(value), float(value)) {
         (Some(number), _) => number.checked_mul(sign).map(whole),

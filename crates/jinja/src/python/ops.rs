@@ -3,13 +3,13 @@
 
 use std::cmp::Ordering;
 
+use minijinja::State;
 use minijinja::value::{Value, ValueKind};
-use minijinja::{Error, State};
 
 use crate::budget::{self, charge, charge_items, check_text};
 use crate::builtins::args::exactly;
 use crate::builtins::filters::escaped;
-use crate::fault::invalid;
+use crate::fault::{Result, invalid};
 use crate::python::numbers::{arithmetic, compare, integer, remainder, signed, unsupported};
 use crate::python::printf;
 use crate::python::pyobject::{Dict, List, as_dict, as_list, as_text, items, pairs};
@@ -17,7 +17,7 @@ use crate::python::pyrepr::text;
 use crate::reading;
 
 /// `a ~ b ~ c`: concatenates the texts.
-pub fn concat(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn concat(_: &mut State, args: &[Value]) -> Result<Value> {
     join(args.iter(), false)
 }
 
@@ -25,7 +25,7 @@ pub fn concat(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 /// templates from naming it.
 pub const ESCAPES: &str = " escapes";
 
-fn join<'v>(values: impl Iterator<Item = &'v Value> + Clone, escapes: bool) -> Result<Value, Error> {
+fn join<'v>(values: impl Iterator<Item = &'v Value> + Clone, escapes: bool) -> Result<Value> {
     let bytes = values.clone().filter_map(as_text).map(str::len).sum();
     check_text(bytes)?;
     let mut out = String::with_capacity(bytes);
@@ -42,7 +42,7 @@ fn join<'v>(values: impl Iterator<Item = &'v Value> + Clone, escapes: bool) -> R
 
 /// `a + b + c`. If one operand is a text, the others are converted to text and undefined is empty, because templates rely on
 /// both.
-pub fn add(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn add(state: &mut State, args: &[Value]) -> Result<Value> {
     let [first, rest @ ..] = args else { return Ok(Value::UNDEFINED) };
     let mut sum = first.clone();
     for (index, term) in rest.iter().enumerate() {
@@ -56,7 +56,7 @@ pub fn add(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     Ok(sum)
 }
 
-pub fn add_two(left: &Value, right: &Value) -> Result<Value, Error> {
+pub fn add_two(left: &Value, right: &Value) -> Result<Value> {
     match (left.kind(), right.kind()) {
         (ValueKind::Seq | ValueKind::Iterable, ValueKind::Seq | ValueKind::Iterable) => {
             let mut sum = items(left)?;
@@ -68,7 +68,7 @@ pub fn add_two(left: &Value, right: &Value) -> Result<Value, Error> {
 }
 
 /// `a * b`: the product of numbers, or a repeated text or list.
-pub fn multiply(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn multiply(_: &mut State, args: &[Value]) -> Result<Value> {
     let [left, right] = exactly(args)?;
     let (thing, times) = if integer(left).is_some() { (right, left) } else { (left, right) };
     let is_list = matches!(thing.kind(), ValueKind::Seq | ValueKind::Iterable);
@@ -90,7 +90,7 @@ pub fn multiply(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// `a % b`: the remainder of a division, or a formatted text.
-pub fn modulo(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn modulo(_: &mut State, args: &[Value]) -> Result<Value> {
     let [left, right] = exactly(args)?;
     let Some(text) = as_text(left) else { return remainder(left, right) };
     let text = printf::format(text, right)?;
@@ -99,32 +99,32 @@ pub fn modulo(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// `-a`.
-pub fn minus(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn minus(_: &mut State, args: &[Value]) -> Result<Value> {
     let [value] = exactly(args)?;
     signed(value, true)
 }
 
 /// `+a`.
-pub fn plus(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn plus(_: &mut State, args: &[Value]) -> Result<Value> {
     let [value] = exactly(args)?;
     signed(value, false)
 }
 
 /// `a < b` and the like: `holds` decides by the order of both.
-pub fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<Value, Error> {
+pub fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<Value> {
     let [left, right] = exactly(args)?;
     reading::compare(left, right)?;
     Ok(Value::from(compare(left, right).is_some_and(holds)))
 }
 
 /// `b in a`: a substring, an item of a list, a key of a map; false for undefined `a`.
-pub fn contains(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn contains(_: &mut State, args: &[Value]) -> Result<Value> {
     let [whole, part] = exactly(args)?;
     is_in(whole, part).map(Value::from)
 }
 
 /// Whether `part` is in `whole`.
-pub fn is_in(whole: &Value, part: &Value) -> Result<bool, Error> {
+pub fn is_in(whole: &Value, part: &Value) -> Result<bool> {
     match (as_text(whole), as_text(part)) {
         (Some(whole), Some(part)) => {
             budget::search(whole.len())?;
@@ -156,7 +156,7 @@ pub fn is_in(whole: &Value, part: &Value) -> Result<bool, Error> {
 }
 
 /// Whether one of `values` equals `part`.
-fn any<'v>(values: impl Iterator<Item = &'v Value>, part: &Value) -> Result<bool, Error> {
+fn any<'v>(values: impl Iterator<Item = &'v Value>, part: &Value) -> Result<bool> {
     for value in values {
         reading::compare(value, part)?;
         if value == part {
@@ -167,7 +167,7 @@ fn any<'v>(values: impl Iterator<Item = &'v Value>, part: &Value) -> Result<bool
 }
 
 /// `a[index]`, whose index may be any value.
-pub fn item(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn item(_: &mut State, args: &[Value]) -> Result<Value> {
     let [value, index] = exactly(args)?;
     reading::read(index)?;
     if let Some(text) = as_text(value) {
@@ -180,14 +180,14 @@ pub fn item(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// The operand of a comparison that the engine does, or the argument of a function of its own, which counts here.
-pub fn read(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn read(_: &mut State, args: &[Value]) -> Result<Value> {
     let [value] = exactly(args)?;
     reading::read(value)?;
     Ok(value.clone())
 }
 
 /// `a[start:stop:step]`.
-pub fn slice(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn slice(_: &mut State, args: &[Value]) -> Result<Value> {
     let [value, start, stop, step] = exactly(args)?;
     let bound = |value: &Value| match integer(value) {
         // Bounds beyond any length stay so.
@@ -259,28 +259,28 @@ fn picks(len: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> impl I
 }
 
 /// `[a, b]`.
-pub fn list(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn list(_: &mut State, args: &[Value]) -> Result<Value> {
     List::of(literal(args)?)
 }
 
 /// `(a, b)`.
-pub fn tuple(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn tuple(_: &mut State, args: &[Value]) -> Result<Value> {
     List::tuple(literal(args)?)
 }
 
 /// `{a: b}`, written as `(a, b)`.
-pub fn dict(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn dict(_: &mut State, args: &[Value]) -> Result<Value> {
     let flat = literal(args)?;
     Dict::of(flat.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect())
 }
 
 /// The undefined value.
-pub fn absent(_: &mut State, _: &[Value]) -> Result<Value, Error> {
+pub fn absent(_: &mut State, _: &[Value]) -> Result<Value> {
     Ok(Value::UNDEFINED)
 }
 
 /// `for x in a`. Unlike in the engine, strings are lists of characters, and none is an error.
-pub fn each(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn each(_: &mut State, args: &[Value]) -> Result<Value> {
     let [value] = exactly(args)?;
     match as_text(value) {
         Some(_) => List::of(items(value)?),
@@ -290,13 +290,13 @@ pub fn each(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// Counts `n` bytes of text that follow in a capture.
-pub fn spend(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn spend(_: &mut State, args: &[Value]) -> Result<Value> {
     let [bytes] = exactly(args)?;
     budget::charge_output(bytes.as_usize().unwrap_or_default())?;
     Ok(Value::UNDEFINED)
 }
 
-fn literal(args: &[Value]) -> Result<Vec<Value>, Error> {
+fn literal(args: &[Value]) -> Result<Vec<Value>> {
     let [all] = exactly(args)?;
     items(all)
 }

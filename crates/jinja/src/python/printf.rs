@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use minijinja::Error;
 use minijinja::formatting::FormatStyle;
 use minijinja::value::{Value, ValueKind};
 
 use crate::budget::{self, check_text};
 use crate::builtins::args::Args;
+use crate::fault::Result;
 use crate::python::numbers::{self, integer};
 use crate::python::pyobject::{List, as_dict, as_list, as_text};
 use crate::python::pyrepr::{self, repr, text};
@@ -18,7 +18,7 @@ use crate::python::spec::{self, leading_number, wrong};
 const NESTED: usize = 100;
 
 /// `text % values`: the items of a tuple in order, the values of a map by name, or a single value.
-pub fn format(text: &str, values: &Value) -> Result<String, Error> {
+pub fn format(text: &str, values: &Value) -> Result<String> {
     let list = as_list(values);
     let tuple = list.filter(|list| list.form.is_tuple()).map(List::items).transpose()?;
     let many = tuple.is_some() || list.is_some() || as_dict(values).is_some();
@@ -51,7 +51,7 @@ struct Work(usize);
 
 impl Work {
     /// Converts a value as `s`, `r` or `a` requires.
-    fn text<'v>(&mut self, value: &'v Value, conversion: &str) -> Result<Cow<'v, str>, Error> {
+    fn text<'v>(&mut self, value: &'v Value, conversion: &str) -> Result<Cow<'v, str>> {
         budget::work(as_text(value).map_or(0, str::len))?;
         let made = match (as_text(value), conversion) {
             (Some(text), "s") => return Ok(text.into()),
@@ -67,13 +67,13 @@ impl Work {
 }
 
 impl Values {
-    fn next(&mut self) -> Result<Value, Error> {
+    fn next(&mut self) -> Result<Value> {
         self.used += 1;
         self.given.get(self.used - 1).cloned().ok_or_else(|| wrong("there are not enough values"))
     }
 
     /// A width or precision: a number, or `*` for the next value.
-    fn size<'t>(&mut self, text: &'t str) -> Result<(Option<i64>, &'t str), Error> {
+    fn size<'t>(&mut self, text: &'t str) -> Result<(Option<i64>, &'t str)> {
         match text.strip_prefix('*') {
             Some(rest) => {
                 let size = integer(&self.next()?).and_then(|size| i64::try_from(size).ok());
@@ -88,7 +88,7 @@ impl Values {
 }
 
 /// Writes the value of the conversion at the start of `rest`. Returns the text after it.
-fn conversion<'t>(rest: &'t str, all: &Value, next: &mut Values, out: &mut String) -> Result<&'t str, Error> {
+fn conversion<'t>(rest: &'t str, all: &Value, next: &mut Values, out: &mut String) -> Result<&'t str> {
     let mut named = None;
     let mut rest = rest;
     if let Some(behind) = rest.strip_prefix('(') {
@@ -138,12 +138,12 @@ fn conversion<'t>(rest: &'t str, all: &Value, next: &mut Values, out: &mut Strin
 }
 
 /// The integer part of a number.
-fn whole(value: &Value) -> Result<Value, Error> {
+fn whole(value: &Value) -> Result<Value> {
     let number = integer(value).or_else(|| numbers::float(value).and_then(numbers::truncate));
     number.map(numbers::whole).ok_or_else(|| wrong("%d needs a number"))
 }
 
-fn character(value: &Value) -> Result<String, Error> {
+fn character(value: &Value) -> Result<String> {
     let code = || char::from_u32(u32::try_from(integer(value)?).ok()?);
     let given = as_text(value).filter(|text| text.chars().count() == 1).map(str::to_owned);
     given.or_else(|| code().map(String::from)).ok_or_else(|| wrong("%c needs a character or its number"))
@@ -159,7 +159,7 @@ fn ascii(value: &Value) -> String {
 }
 
 /// `text.format(...)`.
-pub fn str_format(text: &str, args: &Args) -> Result<String, Error> {
+pub fn str_format(text: &str, args: &Args) -> Result<String> {
     let mut fields = Fields { args, counted: 0, numbered: false, work: Work::default() };
     let mut out = String::new();
     let mut rest = text;
@@ -185,7 +185,7 @@ pub fn str_format(text: &str, args: &Args) -> Result<String, Error> {
 }
 
 /// The end of the field whose inside is at the start of `text`.
-fn field_end(text: &str) -> Result<usize, Error> {
+fn field_end(text: &str) -> Result<usize> {
     let mut open = 0;
     for (at, byte) in text.bytes().enumerate() {
         match byte {
@@ -210,7 +210,7 @@ struct Fields<'a> {
 
 impl Fields<'_> {
     /// Writes the field with `inside` between its braces: `name!conversion:spec`.
-    fn write(&mut self, inside: &str, out: &mut String) -> Result<(), Error> {
+    fn write(&mut self, inside: &str, out: &mut String) -> Result<()> {
         let (name, spec) = inside.split_once(':').unwrap_or((inside, ""));
         let (name, conversion) = name.split_once('!').map_or((name, None), |(name, letter)| (name, Some(letter)));
         let value = self.value(name)?;
@@ -224,7 +224,7 @@ impl Fields<'_> {
     }
 
     /// A specification that contains fields.
-    fn nested(&mut self, spec: &str) -> Result<String, Error> {
+    fn nested(&mut self, spec: &str) -> Result<String> {
         let mut out = String::new();
         let mut rest = spec;
         while let Some((before, behind)) = rest.split_once('{') {
@@ -245,7 +245,7 @@ impl Fields<'_> {
     }
 
     /// The value of `first.attribute[key]`.
-    fn value(&mut self, name: &str) -> Result<Value, Error> {
+    fn value(&mut self, name: &str) -> Result<Value> {
         let len = name.find(['.', '[']).unwrap_or(name.len());
         let (first, mut path) = name.split_at(len);
         let index = if first.is_empty() { Some(self.counted) } else { first.parse::<usize>().ok() };
@@ -278,7 +278,7 @@ impl Fields<'_> {
 }
 
 /// Formats a value by the specification after the colon.
-fn laid_out(value: &Value, spec: &str) -> Result<String, Error> {
+fn laid_out(value: &Value, spec: &str) -> Result<String> {
     budget::work(as_text(value).map_or(0, str::len))?;
     if spec.is_empty() {
         return Ok(text(value).into_owned());

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use minijinja::Error;
 use minijinja::value::{Enumerator, Object, Value};
 
 use crate::budget::charge_items;
+use crate::fault::Result;
 use crate::python::numbers::{integer, real, truncate};
 
 /// The maximum number of pairs for linear search, which is faster than an index for few pairs.
@@ -110,7 +110,7 @@ impl Map {
     }
 
     /// Sets the value of a key.
-    pub fn set(&mut self, key: &str, value: Value) -> Result<(), Error> {
+    pub fn set(&mut self, key: &str, value: Value) -> Result<()> {
         if let Map::Short(pairs) = self
             && let Some(pair) = pairs.iter_mut().find(|(name, _)| name.as_str() == Some(key))
         {

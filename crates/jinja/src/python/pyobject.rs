@@ -14,7 +14,7 @@ use minijinja::value::{Object, ObjectRepr, Value, ValueKind};
 use serde_json::Value as Json;
 
 use crate::budget::{self, charge_container, charge_items, charge_piece};
-use crate::fault::{invalid, lock};
+use crate::fault::{Result, invalid, lock};
 use crate::probe::trace::Trace;
 use crate::python::memo::{Part, ToolMemo};
 use crate::python::pydict::Map;
@@ -47,7 +47,7 @@ struct Height {
 
 impl Height {
     /// The height above `children`, which from now on are inside of a container.
-    fn above<'a>(children: impl Iterator<Item = &'a Value>) -> Result<Height, Error> {
+    fn above<'a>(children: impl Iterator<Item = &'a Value>) -> Result<Height> {
         let (mut levels, mut loose) = (0, false);
         for child in children {
             if let Some(height) = height_of(child) {
@@ -62,7 +62,7 @@ impl Height {
         Ok(Height { loose, ..known })
     }
 
-    fn known(levels: usize, inside: bool) -> Result<Height, Error> {
+    fn known(levels: usize, inside: bool) -> Result<Height> {
         if levels > DEPTH {
             return Err(too_deep());
         }
@@ -70,7 +70,7 @@ impl Height {
     }
 
     /// The height of a container that a template is given, at so many levels below.
-    fn given(below: usize, inside: bool) -> Result<Height, Error> {
+    fn given(below: usize, inside: bool) -> Result<Height> {
         Ok(Height { given: true, ..Height::known(below + 1 + ROOM, inside)? })
     }
 
@@ -82,7 +82,7 @@ impl Height {
     }
 
     /// Makes room for another child.
-    fn admit(&self, child: &Value) -> Result<(), Error> {
+    fn admit(&self, child: &Value) -> Result<()> {
         let Some(height) = height_of(child) else { return Ok(()) };
         if std::ptr::eq(height, self) {
             return Err(invalid("a list or map cannot be put into itself"));
@@ -137,24 +137,24 @@ pub struct List {
 
 impl List {
     /// A list of this type.
-    pub fn make(items: Vec<Value>, form: Form) -> Result<Value, Error> {
+    pub fn make(items: Vec<Value>, form: Form) -> Result<Value> {
         charge_container(items.len())?;
         let height = Height::above(items.iter())?;
         Ok(Value::from_object(List { items: Mutex::new(items), height, form, trace: None }))
     }
 
     /// A list of `items`.
-    pub fn of(items: Vec<Value>) -> Result<Value, Error> {
+    pub fn of(items: Vec<Value>) -> Result<Value> {
         List::make(items, Form::List)
     }
 
     /// A tuple of `items`.
-    pub fn tuple(items: Vec<Value>) -> Result<Value, Error> {
+    pub fn tuple(items: Vec<Value>) -> Result<Value> {
         List::make(items, Form::Tuple)
     }
 
     /// A copy of the items.
-    pub fn items(&self) -> Result<Vec<Value>, Error> {
+    pub fn items(&self) -> Result<Vec<Value>> {
         self.look(|items| charge_items(items.len()).map(|()| items.to_vec()))
     }
 
@@ -172,7 +172,7 @@ impl List {
     }
 
     /// Changes the items; `added`: the values that the change adds.
-    pub fn change<R>(&self, added: &[Value], change: impl FnOnce(&mut Vec<Value>) -> R) -> Result<R, Error> {
+    pub fn change<R>(&self, added: &[Value], change: impl FnOnce(&mut Vec<Value>) -> R) -> Result<R> {
         if self.form != Form::List {
             return Err(invalid("a tuple or range cannot be changed"));
         }
@@ -219,7 +219,7 @@ pub struct Dict {
 
 impl Dict {
     /// A map of `pairs`. For equal keys the last value is used.
-    pub fn of(pairs: Vec<(Value, Value)>) -> Result<Value, Error> {
+    pub fn of(pairs: Vec<(Value, Value)>) -> Result<Value> {
         charge_container(4 * pairs.len())?;
         for (key, _) in &pairs {
             check_key(key)?;
@@ -262,7 +262,7 @@ impl Dict {
     }
 
     /// A copy of the pairs, in order.
-    pub fn pairs(&self) -> Result<Vec<(Value, Value)>, Error> {
+    pub fn pairs(&self) -> Result<Vec<(Value, Value)>> {
         let map = self.map();
         charge_items(2 * map.len())?;
         Ok(map.pairs())
@@ -295,7 +295,7 @@ impl Dict {
 
     /// Sets the value of a key; the value must be data. A value that is too deep for this place, because it contains this
     /// map or reserves too many levels, is copied as it is now.
-    pub fn set(&self, key: &str, value: Value) -> Result<(), Error> {
+    pub fn set(&self, key: &str, value: Value) -> Result<()> {
         self.height.changes();
         let value = match self.height.admit(&value) {
             Ok(()) => value,
@@ -309,11 +309,7 @@ impl Dict {
     }
 
     /// Changes the pairs; `added`: the values that the change adds.
-    pub fn change<R>(
-        &self,
-        added: &[(Value, Value)],
-        change: impl FnOnce(&mut Vec<(Value, Value)>) -> R,
-    ) -> Result<R, Error> {
+    pub fn change<R>(&self, added: &[(Value, Value)], change: impl FnOnce(&mut Vec<(Value, Value)>) -> R) -> Result<R> {
         self.height.changes();
         for (key, value) in added {
             check_key(key)?;
@@ -335,7 +331,7 @@ impl fmt::Debug for Dict {
 }
 
 /// Keys must be immutable: scalars and tuples of them, as in Python. Their parts are copied, and count: a tuple may hold one many times.
-fn check_key(key: &Value) -> Result<(), Error> {
+fn check_key(key: &Value) -> Result<()> {
     if let Some(text) = as_text(key) {
         return budget::scan(text.len());
     }
@@ -395,7 +391,7 @@ pub fn as_text(value: &Value) -> Option<&str> {
 
 /// The items of a list, the keys of a map or the characters of a string, for filters; empty for undefined and none. They are
 /// copies, and count.
-pub fn items(value: &Value) -> Result<Vec<Value>, Error> {
+pub fn items(value: &Value) -> Result<Vec<Value>> {
     if let Some(list) = as_list(value) {
         list.read_items();
         return list.items();
@@ -419,7 +415,7 @@ pub fn items(value: &Value) -> Result<Vec<Value>, Error> {
 }
 
 /// The first of [`items`], or the last. Undefined if there is none.
-pub fn end_item(value: &Value, last: bool) -> Result<Value, Error> {
+pub fn end_item(value: &Value, last: bool) -> Result<Value> {
     if let Some(list) = as_list(value) {
         list.read_items();
         return Ok(list.look(|items| if last { items.last() } else { items.first() }.cloned()).unwrap_or_default());
@@ -436,7 +432,7 @@ pub fn end_item(value: &Value, last: bool) -> Result<Value, Error> {
 }
 
 /// The pairs of a map; empty for undefined and none.
-pub fn pairs(value: &Value) -> Result<Vec<(Value, Value)>, Error> {
+pub fn pairs(value: &Value) -> Result<Vec<(Value, Value)>> {
     if let Some(dict) = as_dict(value) {
         dict.read_values();
         return dict.pairs();
@@ -449,11 +445,11 @@ pub fn pairs(value: &Value) -> Result<Vec<(Value, Value)>, Error> {
 }
 
 /// `value` as data that may be stored: the engine's containers are converted, and values that are not data are rejected.
-pub fn own(value: Value) -> Result<Value, Error> {
+pub fn own(value: Value) -> Result<Value> {
     own_at(value, 0)
 }
 
-fn own_at(value: Value, depth: usize) -> Result<Value, Error> {
+fn own_at(value: Value, depth: usize) -> Result<Value> {
     if depth > VALUE_DEPTH {
         return Err(too_deep());
     }
@@ -469,14 +465,14 @@ fn own_at(value: Value, depth: usize) -> Result<Value, Error> {
         }
         ObjectRepr::Map => {
             let pairs = pairs(&value)?.into_iter().map(|(key, item)| Ok((key, own_at(item, depth + 1)?)));
-            Dict::of(pairs.collect::<Result<_, Error>>()?)
+            Dict::of(pairs.collect::<Result<_>>()?)
         }
         _ => Err(invalid("only data can be kept in a list, a map or a namespace")),
     }
 }
 
 /// A copy of a value with all that is in it, and its exact depth.
-fn copied(value: &Value) -> Result<(Value, usize), Error> {
+fn copied(value: &Value) -> Result<(Value, usize)> {
     let mut below = 0;
     if let Some(list) = as_list(value) {
         let mut items = list.items()?;
@@ -504,12 +500,7 @@ fn copied(value: &Value) -> Result<(Value, usize), Error> {
 
 /// A list of `items` of the depth `below`, which know that they are inside of a list, and its depth. `inside`: whether the
 /// list is inside of another container.
-pub fn nested_list(
-    items: Vec<Value>,
-    below: usize,
-    inside: bool,
-    trace: Option<Trace>,
-) -> Result<(Value, usize), Error> {
+pub fn nested_list(items: Vec<Value>, below: usize, inside: bool, trace: Option<Trace>) -> Result<(Value, usize)> {
     let height = Height::given(below, inside)?;
     Ok((Value::from_object(List { items: Mutex::new(items), height, form: Form::List, trace }), below + 1))
 }
@@ -521,13 +512,13 @@ pub fn nested_dict(
     inside: bool,
     trace: Option<Trace>,
     memo: Option<(Arc<ToolMemo>, Part)>,
-) -> Result<(Value, usize), Error> {
+) -> Result<(Value, usize)> {
     let height = Height::given(below, inside)?;
     Ok((Value::from_object(Dict { trace, memo, ..Dict::new(Map::of_json(pairs), height) }), below + 1))
 }
 
 /// A map that is made once somebody looks at it, as [`nested_dict`] makes one inside of another container.
-pub fn unread_dict(from: Source, below: usize, memo: Option<(Arc<ToolMemo>, Part)>) -> Result<(Value, usize), Error> {
+pub fn unread_dict(from: Source, below: usize, memo: Option<(Arc<ToolMemo>, Part)>) -> Result<(Value, usize)> {
     let height = Height::given(below, true)?;
     let unread = Some(Unread { from, is_unread: AtomicBool::new(true) });
     Ok((Value::from_object(Dict { unread, memo, ..Dict::new(Map::of_json(Vec::new()), height) }), below + 1))

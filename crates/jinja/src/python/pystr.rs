@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use minijinja::Error;
 
 use crate::budget::{ITEM, charge_items, charge_piece, check_text, note, work};
-use crate::fault::invalid;
+use crate::fault::{Result, invalid};
 use crate::python::chars;
 
 /// The ends of a text to strip.
@@ -16,7 +16,7 @@ pub struct Ends {
 }
 
 /// Removes white space, or any of `chars`, from the ends.
-pub fn strip<'a>(text: &'a str, ends: Ends, chars: Option<&str>) -> Result<&'a str, Error> {
+pub fn strip<'a>(text: &'a str, ends: Ends, chars: Option<&str>) -> Result<&'a str> {
     let many = chars.filter(|chars| chars.len() > FEW).map(|chars| {
         charge_items(chars.len())?;
         Ok::<HashSet<char>, Error>(chars.chars().collect())
@@ -114,7 +114,7 @@ pub fn is_identifier(text: &str) -> bool {
 }
 
 /// Replaces tabs by spaces, up to the next multiple of `width` in the line.
-pub fn expand_tabs(text: &str, width: usize) -> Result<String, Error> {
+pub fn expand_tabs(text: &str, width: usize) -> Result<String> {
     let tabs = text.matches('\t').count();
     check_text(text.len().saturating_add(tabs.saturating_mul(width)))?;
     let (mut out, mut column) = (String::with_capacity(text.len()), 0);
@@ -139,7 +139,7 @@ pub fn expand_tabs(text: &str, width: usize) -> Result<String, Error> {
 }
 
 /// Pads the text on both sides to `width`. An odd character goes where Python puts it.
-pub fn center(text: &str, width: usize, fill: char) -> Result<String, Error> {
+pub fn center(text: &str, width: usize, fill: char) -> Result<String> {
     let missing = width.saturating_sub(text.chars().count());
     check_text(missing.saturating_mul(fill.len_utf8()).saturating_add(text.len()))?;
     let left = missing / 2 + (missing & width & 1);
@@ -148,7 +148,7 @@ pub fn center(text: &str, width: usize, fill: char) -> Result<String, Error> {
 }
 
 /// Replaces the first `count` occurrences of `old`, or all.
-pub fn replace(text: &str, old: &str, new: &str, count: Option<i64>) -> Result<String, Error> {
+pub fn replace(text: &str, old: &str, new: &str, count: Option<i64>) -> Result<String> {
     let count = count.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX);
     let hits = text.matches(old).take(count).count();
     work(hits.saturating_mul(ITEM))?;
@@ -157,12 +157,7 @@ pub fn replace(text: &str, old: &str, new: &str, count: Option<i64>) -> Result<S
 }
 
 /// Splits at `separator`, or at runs of white space, at most `limit` times, from the left or the right.
-pub fn split<'t>(
-    text: &'t str,
-    separator: Option<&str>,
-    limit: Option<i64>,
-    right: bool,
-) -> Result<Vec<&'t str>, Error> {
+pub fn split<'t>(text: &'t str, separator: Option<&str>, limit: Option<i64>, right: bool) -> Result<Vec<&'t str>> {
     let limit = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
     let mut pieces: Vec<&str> = match separator {
         Some("") => return Err(invalid("empty separator")),
@@ -179,12 +174,12 @@ pub fn split<'t>(
 }
 
 /// A part of a text that becomes an item of a list, and counts as one.
-pub fn piece(part: &str) -> Result<&str, Error> {
+pub fn piece(part: &str) -> Result<&str> {
     charge_piece(part.len()).map(|()| part)
 }
 
 /// Splits at white space. The remainder beyond the limit keeps the white space at its far end.
-fn words(text: &str, limit: usize, right: bool) -> Result<Vec<&str>, Error> {
+fn words(text: &str, limit: usize, right: bool) -> Result<Vec<&str>> {
     let mut words = Vec::new();
     let near = |rest| {
         if right { str::trim_end_matches(rest, chars::space) } else { str::trim_start_matches(rest, chars::space) }
@@ -223,7 +218,7 @@ pub fn lines(text: &str, keep: bool) -> impl Iterator<Item = &str> + Clone {
 }
 
 /// Indents all lines but the first, the first if `first`, and empty lines only if `blank`.
-pub fn indent(text: &str, indention: &str, first: bool, blank: bool) -> Result<String, Error> {
+pub fn indent(text: &str, indention: &str, first: bool, blank: bool) -> Result<String> {
     // With the additional line break, a text that ends with one has a last, empty line.
     let text = format!("{text}\n");
     let lines = lines(&text, false);

@@ -6,7 +6,7 @@ use minijinja::formatting::{FormatStyle, format};
 use minijinja::value::Value;
 
 use crate::budget::check_text;
-use crate::fault::invalid;
+use crate::fault::{Result, invalid};
 use crate::python::numbers::{integer, real, whole};
 
 /// The maximum precision: more than any number has.
@@ -25,12 +25,12 @@ pub fn leading_number(text: &str) -> (Option<usize>, &str) {
 }
 
 /// A text by the specification without its type letter: what stands between `{:` and `}`, or behind `%`.
-pub fn text(style: FormatStyle, spec: &str, text: &str) -> Result<String, Error> {
+pub fn text(style: FormatStyle, spec: &str, text: &str) -> Result<String> {
     laid_out(style, spec, Some('s'), Value::from(text))
 }
 
 /// A number by a specification and its type letter, if it has one.
-pub fn number(style: FormatStyle, spec: &str, kind: Option<char>, value: &Value) -> Result<String, Error> {
+pub fn number(style: FormatStyle, spec: &str, kind: Option<char>, value: &Value) -> Result<String> {
     let not_a_number = || wrong(format!("{kind:?} needs a number"));
     if let (Some(number), None | Some('b' | 'o' | 'x' | 'X' | 'd' | 'n')) = (integer(value), kind)
         && !(kind.is_none() && spec.contains('.'))
@@ -46,7 +46,7 @@ pub fn number(style: FormatStyle, spec: &str, kind: Option<char>, value: &Value)
     }
 }
 
-fn laid_out(style: FormatStyle, spec: &str, kind: Option<char>, value: Value) -> Result<String, Error> {
+fn laid_out(style: FormatStyle, spec: &str, kind: Option<char>, value: Value) -> Result<String> {
     let (width, precision) = spec.split_once('.').unwrap_or((spec, ""));
     let width = width.trim_end_matches([',', '_']).rsplit(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
     check_text(leading_number(width).0.unwrap_or(0).saturating_mul(char::MAX.len_utf8()))?;

@@ -5,13 +5,13 @@ use std::fmt::Write;
 use chrono::{DateTime, Utc};
 use minijinja::Error;
 
-use crate::fault::invalid;
+use crate::fault::{Result, invalid};
 
 /// Maximum length of a date text in bytes.
 const MAX_BYTES: usize = 99;
 
 /// Formats `now` (Unix seconds, UTC) by `format` (C's `strftime`). Unknown letters are copied.
-pub fn format(now: i64, format: &str) -> Result<String, Error> {
+pub fn format(now: i64, format: &str) -> Result<String> {
     let out = text(now, format);
     if out.len() > MAX_BYTES {
         return Err(invalid("strftime_now: the result is too long"));

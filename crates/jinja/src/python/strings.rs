@@ -5,7 +5,7 @@ use minijinja::{Error, ErrorKind};
 
 use crate::budget::{self, check_text};
 use crate::builtins::args::Args;
-use crate::fault::invalid;
+use crate::fault::{Result, invalid};
 use crate::python::chars;
 use crate::python::numbers::integer;
 use crate::python::printf;
@@ -29,7 +29,7 @@ pub fn reads(name: &str) -> Reads {
 }
 
 /// Calls `this.name(args)`, whose texts were counted.
-pub fn call(this: &str, name: &str, args: &Args) -> Result<Value, Error> {
+pub fn call(this: &str, name: &str, args: &Args) -> Result<Value> {
     let strip = |left: bool, right: bool| {
         let chars = args.text(0, "chars")?;
         Ok(Value::from(pystr::strip(this, Ends { left, right }, chars.as_deref())?))
@@ -93,7 +93,7 @@ pub fn call(this: &str, name: &str, args: &Args) -> Result<Value, Error> {
 }
 
 /// The texts of `values` with `separator` between them.
-pub fn joined<'v>(separator: &str, values: impl Iterator<Item = &'v Value>) -> Result<String, Error> {
+pub fn joined<'v>(separator: &str, values: impl Iterator<Item = &'v Value>) -> Result<String> {
     let mut out = String::new();
     for (index, value) in values.enumerate() {
         let text = pyrepr::text(value);
@@ -129,7 +129,7 @@ fn is(this: &str, name: &str) -> Option<bool> {
 
 /// The part of a text between the second and the third argument, and the number of characters before it; `None` if it would
 /// begin after the end.
-fn window<'t>(this: &'t str, args: &Args) -> Result<Option<(usize, &'t str)>, Error> {
+fn window<'t>(this: &'t str, args: &Args) -> Result<Option<(usize, &'t str)>> {
     let (start, stop) = (args.integer(1, "start")?, args.integer(2, "end")?);
     if start.is_none() && stop.is_none() {
         return Ok(Some((0, this)));
@@ -146,7 +146,7 @@ fn window<'t>(this: &'t str, args: &Args) -> Result<Option<(usize, &'t str)>, Er
 }
 
 /// The position of the first argument, in characters.
-fn find(this: &str, args: &Args, find: impl Fn(&str, &str) -> Option<usize>) -> Result<Option<usize>, Error> {
+fn find(this: &str, args: &Args, find: impl Fn(&str, &str) -> Option<usize>) -> Result<Option<usize>> {
     let part = args.required_text(0, "sub")?;
     let Some((before, text)) = window(this, args)? else { return Ok(None) };
     let Some(at) = find(text, &part) else { return Ok(None) };
@@ -154,7 +154,7 @@ fn find(this: &str, args: &Args, find: impl Fn(&str, &str) -> Option<usize>) -> 
     Ok(Some(before + text[..at].chars().count()))
 }
 
-fn position(found: Option<usize>, must: bool) -> Result<Value, Error> {
+fn position(found: Option<usize>, must: bool) -> Result<Value> {
     match found {
         Some(at) => Ok(Value::from(at)),
         None if must => Err(invalid("substring not found")),
@@ -163,7 +163,7 @@ fn position(found: Option<usize>, must: bool) -> Result<Value, Error> {
 }
 
 /// Whether the first argument, or one of its items if it is a tuple, passes the test.
-fn any_of(this: &str, args: &Args, test: impl Fn(&str, &str) -> bool) -> Result<bool, Error> {
+fn any_of(this: &str, args: &Args, test: impl Fn(&str, &str) -> bool) -> Result<bool> {
     let parts = args.get(0, "prefix");
     let Some((_, text)) = window(this, args)? else { return Ok(false) };
     match as_text(&parts) {
@@ -176,7 +176,7 @@ fn any_of(this: &str, args: &Args, test: impl Fn(&str, &str) -> bool) -> Result<
     }
 }
 
-fn partition(this: &str, separator: &str, right: bool) -> Result<Value, Error> {
+fn partition(this: &str, separator: &str, right: bool) -> Result<Value> {
     if separator.is_empty() {
         return Err(invalid("empty separator"));
     }
@@ -189,7 +189,7 @@ fn partition(this: &str, separator: &str, right: bool) -> Result<Value, Error> {
     List::tuple(parts.into_iter().map(Value::from).collect())
 }
 
-fn pad(this: &str, name: &str, args: &Args) -> Result<Value, Error> {
+fn pad(this: &str, name: &str, args: &Args) -> Result<Value> {
     let width = args.integer(0, "width")?.and_then(|width| usize::try_from(width).ok()).unwrap_or(0);
     let fill = args.text(1, "fillchar")?.and_then(|fill| fill.chars().next()).unwrap_or(' ');
     if name == "center" {
@@ -212,7 +212,7 @@ fn pad(this: &str, name: &str, args: &Args) -> Result<Value, Error> {
 const CHARACTER: usize = 16;
 
 /// Replaces or removes the characters whose codes are keys of `table`.
-fn translate(this: &str, table: &Value) -> Result<Value, Error> {
+fn translate(this: &str, table: &Value) -> Result<Value> {
     let table = as_dict(table).ok_or_else(|| invalid("translate needs a map"))?;
     let mut out = String::with_capacity(this.len());
     budget::work(CHARACTER.saturating_mul(this.len()))?;

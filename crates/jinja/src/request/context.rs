@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use minijinja::Error;
 use minijinja::value::{Enumerator, Object, Value};
 use serde_json::{Map, Value as Json};
 
+use crate::fault::Result;
 use crate::probe::labels::Labels;
 use crate::python::from_json::labelled;
 use crate::python::memo::Memo;
@@ -99,7 +99,7 @@ pub fn conversation(
     labels: Option<&Labels>,
     memo: Option<&Memo>,
     watch: Arc<Watch>,
-) -> Result<Value, Error> {
+) -> Result<Value> {
     let is_plain = conversation.host == Host::Transformers;
     let passes_none = is_plain || conversation.host == Host::Own && takes_none;
     // Later variables replace earlier ones of the same name.

@@ -4,10 +4,10 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use minijinja::Error;
 use minijinja::value::Value;
 use serde_json::Value as Json;
 
+use crate::fault::Result;
 use crate::probe::labels::Labels;
 use crate::python::from_json::{labelled, list_of, of_json, of_texts};
 
@@ -46,7 +46,7 @@ impl Messages {
     }
 
     /// The engine value for the template; `labels`: those that the texts may contain.
-    pub(crate) fn value(&self, labels: Option<&Labels>) -> Result<Value, Error> {
+    pub(crate) fn value(&self, labels: Option<&Labels>) -> Result<Value> {
         if self.0.prepared.is_empty() {
             return labelled(self, labels);
         }

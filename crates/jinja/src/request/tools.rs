@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use minijinja::Error;
 use minijinja::value::Value;
 use serde_json::Value as Json;
 
+use crate::fault::Result;
 use crate::probe::labels::Labels;
 use crate::python::from_json::{depth, labelled, list_of, of_json, of_pairs, unread_json};
 use crate::python::memo::{Memo, Part, ToolMemo};
@@ -43,7 +43,7 @@ impl Tools {
     }
 
     /// The engine value for the template; `labels`: those that the texts may contain; `memo`: what is known of tools.
-    pub(crate) fn value(&self, labels: Option<&Labels>, memo: Option<&Memo>) -> Result<Value, Error> {
+    pub(crate) fn value(&self, labels: Option<&Labels>, memo: Option<&Memo>) -> Result<Value> {
         match (self, memo) {
             (Tools::Json(json), _) => labelled(json, labels),
             (Tools::Own(tools), _) if tools.is_empty() => Ok(Value::from(())),
@@ -56,7 +56,7 @@ impl Tools {
 }
 
 /// The tool as [`Tool::to_json`] has it, made once somebody reads it.
-fn known_of(tools: &Arc<[Tool]>, index: usize, memo: &Memo) -> Result<(Value, usize), Error> {
+fn known_of(tools: &Arc<[Tool]>, index: usize, memo: &Memo) -> Result<(Value, usize)> {
     let tool = &tools[index];
     if !tool.parameters.is_object() || number::is(&tool.parameters) {
         return of_json(&tool.to_json(), None);
@@ -68,7 +68,7 @@ fn known_of(tools: &Arc<[Tool]>, index: usize, memo: &Memo) -> Result<(Value, us
     unread_dict(Source::Tool(Arc::clone(tools), index, pairs), below, Some((memo, Part::Tool)))
 }
 
-fn pairs_of(tool: &Tool, memo: &Arc<ToolMemo>) -> Result<Vec<(Value, Value)>, Error> {
+fn pairs_of(tool: &Tool, memo: &Arc<ToolMemo>) -> Result<Vec<(Value, Value)>> {
     let of = |part| Some((Arc::clone(memo), part));
     let parameters = unread_json(&tool.parameters, memo.levels, of(Part::Parameters))?;
     let [name, description] = [&tool.name, &tool.description].map(|text| (Value::from(&**text), 0));

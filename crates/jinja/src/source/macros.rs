@@ -8,10 +8,11 @@ use std::fmt::{self, Display};
 use std::ops::Range;
 use std::sync::Arc;
 
+use minijinja::State;
 use minijinja::value::{Kwargs, Object, ObjectRepr, Value};
-use minijinja::{Error, State};
 
 use crate::builtins::args::Args;
+use crate::fault::Result;
 use crate::python::pyobject::{Dict, List};
 use crate::source::rewrite::expr::{Rewriter, Stop};
 use crate::source::rewrite::token::{Token, find_tag, tokens};
@@ -262,7 +263,7 @@ impl Object for Caller {
 
 /// `op.catch`: its arguments are the macro, whether it uses `varargs` and `kwargs`, the variables of callers, and the macro's
 /// parameters.
-pub fn catch(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub fn catch(_: &mut State, args: &[Value]) -> Result<Value> {
     let flag = |at: usize| args.get(at).is_some_and(Value::is_true);
     let callers =
         args.get(3).and_then(Value::as_str).unwrap_or_default().split_whitespace().map(str::to_owned).collect();
@@ -289,7 +290,7 @@ impl Object for Catching {
         self.inner.fmt(f)
     }
 
-    fn call(self: &Arc<Self>, state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    fn call(self: &Arc<Self>, state: &mut State, args: &[Value]) -> Result<Value> {
         let given = Args::new(args)?;
         let positional = given.positional();
         let own = positional.len().min(self.names.len());
