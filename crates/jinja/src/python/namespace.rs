@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use minijinja::value::{Enumerator, Object, Value};
-use minijinja::{Error, ErrorKind, State};
+use minijinja::{ErrorKind, State};
 
 use crate::budget::{charge_container, note_items};
 use crate::builtins::args::exactly;
@@ -51,7 +51,7 @@ impl Object for Namespace {
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let map = lock(&self.0);
-        let pairs = if note_items(2 * map.len()) { map.pairs() } else { Vec::new() };
+        let pairs = if note_items(2 * map.len()) { map.pairs().to_vec() } else { Vec::new() };
         drop(map);
         let pairs = pairs.into_iter().map(|(key, value)| (key, grown::whole(value))).collect();
         let values = Dict::of(pairs).map_err(|_| fmt::Error)?;

@@ -1,9 +1,8 @@
 //! The pairs of a dict, in order.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use minijinja::value::{Enumerator, Object, Value};
+use minijinja::value::Value;
 
 use crate::budget::charge_items;
 use crate::fault::Result;
@@ -14,13 +13,10 @@ const SHORT: usize = 16;
 
 /// Keys and values, without duplicate keys.
 #[derive(Debug)]
-pub enum Map {
-    /// A few pairs with text keys.
-    Short(Vec<(Value, Value)>),
-    /// A map of the engine, which has an index; its keys are texts.
-    Long(Value),
-    /// Pairs with other keys, and an index.
-    Mixed(Vec<(Value, Value)>, HashMap<Key, usize>),
+pub struct Map {
+    pairs: Vec<(Value, Value)>,
+    /// Where the pair of each key is; `None` for a few pairs with text keys.
+    index: Option<HashMap<Key, usize>>,
 }
 
 /// A key in Python's sense of equality: 1, 1.0 and true are equal.
@@ -53,118 +49,70 @@ impl Key {
 
 impl Map {
     /// A map of `pairs`. For equal keys the last value is used, at the position of the first.
-    pub fn of(mut pairs: Vec<(Value, Value)>) -> Map {
-        if pairs.iter().any(|(key, _)| key.as_str().is_none()) {
-            return Map::mixed(pairs);
-        }
-        if pairs.len() > SHORT {
-            return Map::Long(Value::from_pairs(pairs));
-        }
-        let mut len = 0;
-        for at in 0..pairs.len() {
-            match (0..len).find(|&known| pairs[known].0 == pairs[at].0) {
-                Some(known) => pairs[known].1 = std::mem::take(&mut pairs[at].1),
-                None => {
-                    pairs.swap(len, at);
-                    len += 1;
-                }
-            }
-        }
-        pairs.truncate(len);
-        Map::Short(pairs)
-    }
-
-    fn mixed(given: Vec<(Value, Value)>) -> Map {
-        let (mut pairs, mut index) = (Vec::<(Value, Value)>::with_capacity(given.len()), HashMap::new());
-        for (key, value) in given {
-            let at = *index.entry(Key::of(&key)).or_insert(pairs.len());
-            match pairs.get_mut(at) {
+    pub fn of(pairs: Vec<(Value, Value)>) -> Map {
+        let is_short = pairs.len() <= SHORT && pairs.iter().all(|(key, _)| key.as_str().is_some());
+        let mut map = Map { pairs: Vec::with_capacity(pairs.len()), index: (!is_short).then(HashMap::new) };
+        for (key, value) in pairs {
+            let end = map.pairs.len();
+            let at = match &mut map.index {
+                Some(index) => *index.entry(Key::of(&key)).or_insert(end),
+                None => map.pairs.iter().position(|(known, _)| *known == key).unwrap_or(end),
+            };
+            match map.pairs.get_mut(at) {
                 Some(pair) => pair.1 = value,
-                None => pairs.push((key, value)),
+                None => map.pairs.push((key, value)),
             }
         }
-        Map::Mixed(pairs, index)
+        map
     }
 
     /// A map of `pairs` with distinct text keys.
     pub fn of_json(pairs: Vec<(Value, Value)>) -> Map {
-        if pairs.len() > SHORT { Map::Long(Value::from_pairs(pairs)) } else { Map::Short(pairs) }
+        if pairs.len() > SHORT { Map::of(pairs) } else { Map { pairs, index: None } }
     }
 
     pub fn get(&self, key: &Value) -> Option<Value> {
-        match self {
-            Map::Short(_) => self.get_by_str(key.as_str()?),
-            Map::Long(map) => map.as_object()?.get_value_by_str(key.as_str()?),
-            Map::Mixed(pairs, index) => index.get(&Key::of(key)).map(|at| pairs[*at].1.clone()),
+        match &self.index {
+            Some(index) => index.get(&Key::of(key)).map(|at| self.pairs[*at].1.clone()),
+            None => self.get_by_str(key.as_str()?),
         }
     }
 
     pub fn get_by_str(&self, key: &str) -> Option<Value> {
-        match self {
-            Map::Short(pairs) => {
-                pairs.iter().find(|(name, _)| name.as_str() == Some(key)).map(|(_, value)| value.clone())
-            }
-            Map::Long(map) => map.as_object()?.get_value_by_str(key),
-            Map::Mixed(pairs, index) => index.get(&Key::Text(key.into())).map(|at| pairs[*at].1.clone()),
+        self.place(key).map(|at| self.pairs[at].1.clone())
+    }
+
+    fn place(&self, key: &str) -> Option<usize> {
+        match &self.index {
+            Some(index) => index.get(&Key::Text(key.into())).copied(),
+            None => self.pairs.iter().position(|(name, _)| name.as_str() == Some(key)),
         }
     }
 
     /// Sets the value of a key.
     pub fn set(&mut self, key: &str, value: Value) -> Result<()> {
-        if let Map::Short(pairs) = self
-            && let Some(pair) = pairs.iter_mut().find(|(name, _)| name.as_str() == Some(key))
-        {
-            pair.1 = value;
+        if let Some(at) = self.place(key) {
+            self.pairs[at].1 = value;
             return Ok(());
         }
         charge_items(2 * self.len() + 2)?;
-        let mut pairs = self.pairs();
+        let mut pairs = std::mem::take(&mut self.pairs);
         pairs.push((Value::from(key), value));
         *self = Map::of(pairs);
         Ok(())
     }
 
     pub fn len(&self) -> usize {
-        match self {
-            Map::Short(pairs) | Map::Mixed(pairs, _) => pairs.len(),
-            Map::Long(map) => map.len().unwrap_or_default(),
-        }
+        self.pairs.len()
     }
 
     pub fn keys(&self) -> Vec<Value> {
-        match self {
-            Map::Short(pairs) | Map::Mixed(pairs, _) => pairs.iter().map(|(key, _)| key.clone()).collect(),
-            Map::Long(map) => map.try_iter().map(Iterator::collect).unwrap_or_default(),
-        }
+        self.pairs.iter().map(|(key, _)| key.clone()).collect()
     }
 
-    pub fn pairs(&self) -> Vec<(Value, Value)> {
-        match self {
-            Map::Short(pairs) | Map::Mixed(pairs, _) => pairs.clone(),
-            Map::Long(map) => map.as_object().and_then(|map| map.try_iter_pairs()).into_iter().flatten().collect(),
-        }
-    }
-
-    /// Passes all pairs to a function.
-    pub fn look<R>(&self, look: impl FnOnce(&[(Value, Value)]) -> R) -> R {
-        match self {
-            Map::Short(pairs) | Map::Mixed(pairs, _) => look(pairs),
-            Map::Long(_) => look(&self.pairs()),
-        }
-    }
-}
-
-impl Object for Map {
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        self.get(key)
-    }
-
-    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        self.get_by_str(key)
-    }
-
-    fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Values(self.keys())
+    /// The pairs, in order.
+    pub fn pairs(&self) -> &[(Value, Value)] {
+        &self.pairs
     }
 }
 
@@ -181,7 +129,7 @@ mod tests {
             let map = Map::of(pairs);
             assert_eq!(map.len(), count + 1);
             assert_eq!(map.keys().len(), count + 1);
-            assert_eq!(map.look(|pairs| pairs[1].clone()), (Value::from("key 1"), Value::from("again")));
+            assert_eq!(map.pairs()[1].clone(), (Value::from("key 1"), Value::from("again")));
             assert_eq!(map.pairs()[count].0, Value::from("last"));
             assert_eq!(map.get(&Value::from("key 1")), map.get_by_str("key 1"));
             assert_eq!(map.get_by_str("key 2"), Some(Value::from(2)));

@@ -265,12 +265,12 @@ impl Dict {
     pub fn pairs(&self) -> Result<Vec<(Value, Value)>> {
         let map = self.map();
         charge_items(2 * map.len())?;
-        Ok(map.pairs())
+        Ok(map.pairs().to_vec())
     }
 
     /// Passes the pairs to `look`, in order; as [`List::look`].
     pub fn look<R>(&self, look: impl FnOnce(&[(Value, Value)]) -> R) -> R {
-        self.map().look(look)
+        look(self.map().pairs())
     }
 
     /// Records that all values were read.
